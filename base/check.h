@@ -1,0 +1,17 @@
+// MILLRACE_CHECK: an invariant of ours. A failed one is a bug: the process says what and where, and aborts.
+#pragma once
+
+#include <string_view>
+
+namespace millrace {
+
+[[noreturn]] void CheckFailed(const char* file, int line, const char* condition, std::string_view detail);
+
+}  // namespace millrace
+
+// detail: the values that make the failure understandable (a string, built only on failure).
+#define MILLRACE_CHECK(condition, detail)                                               \
+  do {                                                                                  \
+    if (!(condition)) [[unlikely]]                                                      \
+      ::millrace::CheckFailed(__FILE__, __LINE__, #condition, (detail));                \
+  } while (false)

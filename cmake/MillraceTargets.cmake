@@ -1,0 +1,73 @@
+# A target sees the headers of the folders that it links and of no others: every library exports an include directory
+# that holds one link, to its own folder. So the link sets are the table of who may include whom, and a forbidden
+# include does not build.
+
+# millrace_folder(TARGET FOLDER): exports FOLDER (root-relative) as the include path of TARGET.
+function(millrace_folder target folder)
+  set(view ${CMAKE_BINARY_DIR}/view/${target})
+  get_filename_component(parent ${folder} DIRECTORY)
+  file(MAKE_DIRECTORY ${view}/${parent})
+  if(NOT EXISTS ${view}/${folder})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${view}/${folder} SYMBOLIC)
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    target_include_directories(${target} INTERFACE ${view})
+  else()
+    target_include_directories(${target} PUBLIC ${view})
+  endif()
+endfunction()
+
+# millrace_library(TARGET FOLDER f SOURCES a.cc ... LINKS x y ... [PRIVATE_LINKS z ...])
+function(millrace_library target)
+  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  if(ARG_SOURCES)
+    add_library(${target} STATIC ${ARG_SOURCES})
+    target_link_libraries(${target} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${ARG_LINKS})
+  endif()
+  millrace_folder(${target} ${ARG_FOLDER})
+endfunction()
+
+# millrace_schema(TARGET FILES a.capnp ... LINKS other_schema ... [RPC]): Cap'n Proto code of root-relative schema files.
+# Include it as "folder/file.capnp.h". RPC: the schema holds interfaces, so users link the RPC library.
+function(millrace_schema target)
+  cmake_parse_arguments(ARG "RPC" "" "FILES;LINKS" ${ARGN})
+  set(out ${CMAKE_BINARY_DIR}/schema/${target})
+  file(MAKE_DIRECTORY ${out})
+  set(generated)
+  foreach(file ${ARG_FILES})
+    add_custom_command(
+      OUTPUT ${out}/${file}.c++ ${out}/${file}.h
+      COMMAND CapnProto::capnp_tool compile -o $<TARGET_FILE:CapnProto::capnpc_cpp>:${out} --src-prefix=${CMAKE_SOURCE_DIR}
+              -I ${CMAKE_SOURCE_DIR} -I ${CAPNP_INCLUDE_DIRECTORY} ${CMAKE_SOURCE_DIR}/${file}
+      DEPENDS ${CMAKE_SOURCE_DIR}/${file} VERBATIM)
+    list(APPEND generated ${out}/${file}.c++ ${out}/${file}.h)
+  endforeach()
+  add_library(${target} STATIC ${generated})
+  target_compile_options(${target} PRIVATE -w)
+  target_include_directories(${target} SYSTEM PUBLIC ${out})
+  if(ARG_RPC)
+    target_link_libraries(${target} PUBLIC ${ARG_LINKS} CapnProto::capnp-rpc)
+  else()
+    target_link_libraries(${target} PUBLIC ${ARG_LINKS} CapnProto::capnp)
+  endif()
+endfunction()
+
+# millrace_test(NAME SOURCES a_test.cc ... LINKS x y ... [LABELS unit]): one GoogleTest program, its cases known to CTest.
+# LABELS defaults to "unit"; programs that start daemons are labelled "cluster" and run serially with each other.
+function(millrace_test name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
+  if(NOT MILLRACE_TESTS)
+    return()
+  endif()
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gmock_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABELS} TIMEOUT 300)
+endfunction()

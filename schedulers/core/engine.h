@@ -1,0 +1,82 @@
+// Engine: the one state machine behind the live master and the simulator.
+//
+// Apply(event) changes the state and says what follows from it; Decide() lets the policy fill free slots. The engine holds
+// retries, slow start, the right to commit, loss of nodes and map outputs, and checks every decision of the policy (task
+// pending, slot free, node alive and not drained), so a wrong policy is an aborted test and not a corrupt cluster.
+//
+// Pure: no I/O, no threads, no clock but the `now` argument (which must not go back), no unordered iteration, no pointer
+// as a key. The same calls give the same effects on every machine. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/core/effects.h"
+#include "schedulers/core/events.h"
+#include "schedulers/core/ids.h"
+
+namespace millrace::sched {
+
+class ClusterState;
+class Policy;
+
+struct EngineOptions {
+  std::uint32_t max_fetch_failures = 3;
+  // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a quarter
+  // of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures).
+  std::uint32_t max_failures_per_node = 3;
+};
+
+// How a job stands, for status pages and progress bars. Cheap: a copy of counters.
+struct JobProgress {
+  JobId job;
+  Priority priority = Priority::kNormal;
+  Time submitted = 0;
+  Time started = 0;  // first launch; 0 before
+  Time ended = 0;    // 0 while it lives
+  std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
+  std::uint32_t reduces = 0, reduces_running = 0, reduces_done = 0;
+  std::uint32_t failed_attempts = 0, killed_attempts = 0;
+  std::uint32_t launched_at[4] = {};  // map launches by Locality
+  std::optional<JobOutcome> outcome;  // none while it lives
+};
+
+class Engine {
+ public:
+  Engine(EngineOptions options, std::unique_ptr<Policy> policy);
+  ~Engine();
+
+  // Applies one event; appends what follows to *effects. An event that does not fit the state (a report of an attempt that
+  // was killed, a node that is not alive, a job id used twice) changes nothing and returns false: late reports are normal.
+  bool Apply(Time now, const Event& event, Effects* effects);
+
+  // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch as
+  // an AttemptLaunched event (and must not Apply it). Call it after a batch of events; a call without change is cheap.
+  void Decide(Time now, Effects* effects);
+
+  // The time at which Decide should be called although nothing has happened (a locality wait runs out), if any.
+  [[nodiscard]] std::optional<Time> NextWake() const;
+
+  // True if `attempt` is running and no other attempt of its task has succeeded: its output may be committed now. The
+  // driver commits and applies AttemptSucceeded with nothing in between.
+  [[nodiscard]] bool MayCommit(const AttemptId& attempt) const;
+
+  // Replaces the policy; nothing running is touched.
+  void SetPolicy(std::unique_ptr<Policy> policy);
+
+  [[nodiscard]] std::optional<JobProgress> Progress(JobId job) const;
+  [[nodiscard]] std::vector<AttemptId> RunningOn(NodeId node) const;  // sorted
+  [[nodiscard]] const ClusterState& state() const;
+
+  // Drops what is kept of an ended job (its history lives with the driver). False if the job is unknown or alive.
+  bool Forget(JobId job);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::sched

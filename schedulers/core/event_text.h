@@ -1,0 +1,30 @@
+// Events as lines of text: what the journal, job history, golden tests and the simulator read and write.
+//
+// One line an event, no newline in it: `TIME KIND key=value ...`. Values with anything but [A-Za-z0-9_.:/+,;-] are
+// percent-encoded, so names may hold any byte. Attempts read `job3.m.17.0` (job, m or r, task, attempt); splits of a job
+// read `maps=BYTES:n1,n2;BYTES:n4`. Unknown keys are ignored, missing keys have their defaults: a line of an older
+// version is read by a newer one.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schedulers/core/events.h"
+
+namespace millrace::sched {
+
+struct TimedEvent {
+  Time time = 0;
+  Event event;
+};
+
+[[nodiscard]] std::string FormatEvent(Time time, const Event& event);
+// Nothing if the line is not an event; never throws, never aborts, whatever the bytes.
+[[nodiscard]] std::optional<TimedEvent> ParseEvent(std::string_view line);
+
+// "job3.m.17.0" and back.
+[[nodiscard]] std::string FormatAttempt(const AttemptId& attempt);
+[[nodiscard]] std::optional<AttemptId> ParseAttempt(std::string_view text);
+
+}  // namespace millrace::sched
