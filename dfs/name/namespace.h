@@ -1,0 +1,102 @@
+// Namespace: the tree of directories and files and what each file consists of. Pure: it takes calls and times, changes
+// memory, and says in a WriteBatch what must be stored; the caller commits the batch before it tells anyone.
+//
+// A file that is being written is no part of the tree: it is an open file, known by its id and holding its path, and
+// becomes visible whole by Complete. So a write that fails leaves nothing behind, and a second writer to the same path is
+// told who holds it. All paths in calls are canonical (dfs/name/path.h).
+//
+// Stored under keys "f/<path>" for the tree (a path's parent sorts before it), "o/<id>" for open files, "i" for the id
+// high-water mark (ids are reserved in runs of 4096, so a crash wastes some but repeats none).
+// Thread rule: one thread. No I/O but through the WriteBatch and Load.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/kv/key_value_store.h"
+#include "base/status.h"
+#include "dfs/name/types.h"
+
+namespace millrace::dfs {
+
+struct CreateOptions {
+  std::uint32_t replication = kDefaultReplication;  // 1 to kMaxReplication
+  std::uint64_t block_size = kDefaultBlockSize;     // kMinBlockSize to kMaxBlockSize
+  bool overwrite = false;  // an existing file is replaced at Complete, atomically
+  std::string owner;
+  std::string writer;      // who writes, for the message to a second writer: "host:pid"
+};
+
+struct OpenFile {
+  FileId id = 0;
+  std::string path;
+  CreateOptions options;
+  std::vector<BlockId> blocks;  // given out so far, finished or not
+};
+
+class Namespace {
+ public:
+  Namespace();
+  ~Namespace();
+
+  // Reads everything back; kCorrupt names the key that does not decode. Call on an empty Namespace.
+  [[nodiscard]] Status Load(const KeyValueStore& store);
+
+  // ---- looking ----
+  [[nodiscard]] Result<FileStatus> Stat(std::string_view path) const;  // kNotFound
+  // Entries of a directory in order of name, those after `after` (exclusive, empty for the start), at most `limit`; of a
+  // file, itself. The owner of each is the caller of Create or MakeDirectory.
+  [[nodiscard]] Result<std::vector<FileStatus>> List(std::string_view path, std::string_view after, std::size_t limit) const;
+  // Every file (no directory) at or below `path`, in order of path; false from visit stops.
+  [[nodiscard]] Status Walk(std::string_view path, const std::function<bool(const FileStatus&)>& visit) const;
+  [[nodiscard]] Result<std::vector<Block>> Blocks(std::string_view path) const;  // of a file, in order
+  // Bytes and counts at or below a path. Cost grows with the subtree.
+  struct Usage { std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0; };
+  [[nodiscard]] Result<Usage> Measure(std::string_view path) const;
+  [[nodiscard]] Usage Total() const;
+
+  // Which file a block belongs to: its path and replication wanted; nothing when no file (visible or open) has it.
+  struct BlockOwner { std::string path; std::uint32_t replication = 0; bool open = false; };
+  [[nodiscard]] std::optional<BlockOwner> OwnerOf(BlockId block) const;
+
+  // ---- changing the tree ----
+  // Parents are made. An existing directory is fine, an existing file is kExists.
+  Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
+  // Blocks that no file has any more are appended to *freed. A directory with entries needs `recursive`. "/" is kInvalid.
+  // Open files below a removed directory stay open and fail at Complete.
+  Status Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed);
+  // To a path that does not exist, or into a directory that does (as mv does). kInvalid into itself; kExists.
+  Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch);
+  Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
+
+  // ---- writing files ----
+  // kExists: a file is there and not overwrite, or a directory; kBusy: being written by another (named); kInvalid: options
+  // out of range, or a component of the path is a file. Missing parents are made at Complete.
+  Result<FileId> Create(std::string_view path, const CreateOptions& options, Micros now, WriteBatch* batch);
+  Result<BlockId> AddBlock(FileId file, WriteBatch* batch);
+  // A block given out to this file that will not be used: its id is forgotten.
+  Status DropBlock(FileId file, BlockId block, WriteBatch* batch);
+  // The file becomes visible with exactly these blocks (each given out to it, in the order of the file's bytes). Blocks
+  // given out and not named, and those of an overwritten file, go to *freed. Checks the path again as Create does.
+  // A second Complete of the same id with the same blocks is kNotFound (the caller asks Stat whose id it is).
+  Status Complete(FileId file, const std::vector<Block>& blocks, Micros now, WriteBatch* batch, std::vector<BlockId>* freed);
+  // As Complete, but under another path: how the output of the one attempt that may commit gets its final name.
+  Status CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
+                    std::vector<BlockId>* freed);
+  // Gives the file up; its blocks go to *freed. kNotFound when it is not open.
+  Status Abandon(FileId file, WriteBatch* batch, std::vector<BlockId>* freed);
+  [[nodiscard]] std::optional<OpenFile> FindOpen(FileId file) const;
+  [[nodiscard]] std::vector<FileId> OpenFiles() const;  // ascending
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::dfs

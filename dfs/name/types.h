@@ -1,0 +1,49 @@
+// What the file system's metadata speaks of: blocks, files, nodes and where they stand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace millrace::dfs {
+
+using BlockId = std::uint64_t;  // never used twice
+using FileId = std::uint64_t;   // never used twice
+using NodeId = std::uint32_t;   // a worker, as numbered by the master; the same number as the scheduler's
+
+inline constexpr std::uint64_t kMinBlockSize = std::uint64_t{1} << 20;
+inline constexpr std::uint64_t kMaxBlockSize = std::uint64_t{1} << 30;
+inline constexpr std::uint64_t kDefaultBlockSize = std::uint64_t{64} << 20;
+inline constexpr std::uint32_t kDefaultReplication = 3;
+inline constexpr std::uint32_t kMaxReplication = 64;
+inline constexpr std::size_t kMaxNameBytes = 255;   // one component of a path, as on Linux
+inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
+
+struct Location {
+  std::string rack;
+  std::string datacenter;
+  auto operator<=>(const Location&) const = default;
+};
+
+// A finished block. Blocks of one file may be shorter than its block size: a write that lost its pipeline closes the
+// block at the last acknowledged byte and goes on in a new one.
+struct Block {
+  BlockId id = 0;
+  std::uint64_t length = 0;
+  auto operator<=>(const Block&) const = default;
+};
+
+struct FileStatus {
+  std::string path;
+  bool directory = false;
+  std::uint64_t length = 0;
+  std::uint32_t replication = 0;
+  std::uint64_t block_size = 0;
+  Micros modified = 0;
+  std::string owner;
+  FileId id = 0;  // of a file; 0 for a directory
+};
+
+}  // namespace millrace::dfs
