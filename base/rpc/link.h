@@ -1,0 +1,43 @@
+// Link: a connection to one server that comes back by itself, with exponential back-off and jitter.
+// Thread rule: the control thread.
+#pragma once
+
+#include <capnp/capability.h>
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+#include "base/rpc/transport.h"
+
+namespace millrace::rpc {
+
+struct BackOff {
+  kj::Duration first = 50 * kj::MILLISECONDS;
+  kj::Duration limit = 2 * kj::SECONDS;  // each wait is drawn from [half, whole] of the current step
+};
+
+class Link {
+ public:
+  Link(Dialer& dialer, kj::Timer& timer, std::string address, Random random, BackOff back_off = {}, ConnectionLimits limits = {});
+  ~Link();
+
+  // Resolves when a connection stands, now or later; never rejects. The capability is the server's bootstrap; it breaks
+  // (every call is kUnavailable) with its connection, then ask again.
+  [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
+  // One attempt only, at once: rejects with kUnavailable naming the address, for tools that should not wait.
+  [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
+  // Resolves when the connection that stands now breaks; at once if none stands.
+  [[nodiscard]] kj::Promise<void> Broken();
+  // Breaks the connection that stands, if any (a peer that answers nothing is as good as gone).
+  void Reset();
+  [[nodiscard]] const std::string& address() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::rpc

@@ -1,0 +1,15 @@
+// A Status across Cap'n Proto: the server throws (or rejects with) a kj::Exception that carries it, the client turns what
+// it caught back. Anything else that KJ throws becomes kUnavailable (disconnected), kBusy (overloaded) or kInternal.
+// Thread rule: any thread.
+#pragma once
+
+#include <kj/exception.h>
+
+#include "base/status.h"
+
+namespace millrace::rpc {
+
+[[nodiscard]] kj::Exception ToException(const Status& failure);
+[[nodiscard]] Status FromException(const kj::Exception& exception);
+
+}  // namespace millrace::rpc

@@ -1,0 +1,81 @@
+// Transport: how control connections are made. The real one is TCP; the in-memory twin joins processes' parts by pipes in
+// one thread, so that a whole cluster runs under driven time.
+// Thread rule: the control thread that owns the event loop.
+#pragma once
+
+#include <capnp/capability.h>
+#include <kj/async-io.h>
+#include <kj/timer.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/status.h"
+
+namespace millrace::rpc {
+
+// Limits on one control connection. A message is at most 1 MiB; the calls that a peer has in flight hold at most
+// `flow_limit_words` words before we stop reading from it.
+struct ConnectionLimits {
+  std::uint64_t max_message_words = (std::uint64_t{1} << 20) / 8 + 4096;
+  std::uint64_t flow_limit_words = (std::uint64_t{16} << 20) / 8;
+};
+
+// Somebody who can open a stream to a named peer.
+class Dialer {
+ public:
+  virtual ~Dialer() = default;
+  // "host:port"; rejects with kUnavailable, saying the address.
+  virtual kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) = 0;
+};
+
+// TCP with TCP_NODELAY, keep-alive and TCP_USER_TIMEOUT (20 s), so that a dead machine is noticed without traffic.
+class TcpDialer final : public Dialer {
+ public:
+  explicit TcpDialer(kj::Network& network) : network_(network) {}
+  kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override;
+
+ private:
+  kj::Network& network_;
+};
+
+// Serves `bootstrap` to every peer that connects, each connection on its own until it breaks.
+class Server {
+ public:
+  Server(capnp::Capability::Client bootstrap, ConnectionLimits limits);
+  ~Server();
+  void Accept(kj::Own<kj::AsyncIoStream> stream);
+  // Accepts for ever from a listening socket; the promise never resolves, it rejects if accepting fails.
+  kj::Promise<void> AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver);
+  [[nodiscard]] std::size_t connections() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// "host:port" or ":0" (any free port) -> a listening socket and the port it got.
+struct Listening { kj::Own<kj::ConnectionReceiver> receiver; unsigned port = 0; };
+[[nodiscard]] kj::Promise<Listening> Listen(kj::Network& network, std::string address);
+
+// The in-memory network: servers by address, Dial connects to them by a pipe. Cut(address) breaks every connection to it
+// and refuses new ones until Mend.
+class PipeNetwork final : public Dialer {
+ public:
+  void Serve(std::string address, Server& server);  // server outlives this, or Remove first
+  void Remove(const std::string& address);
+  void Cut(const std::string& address);
+  void Mend(const std::string& address);
+  kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override;
+
+  PipeNetwork();
+  ~PipeNetwork() override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::rpc

@@ -1,0 +1,49 @@
+@0xb3d1a9c4e8f75202;
+# What the master serves to clients and tasks of the file system. A failure is an exception that carries a Status
+# (base/rpc/status_codec.h). Paths are bytes; the master makes them canonical.
+using Cxx = import "/capnp/c++.capnp";
+using T = import "/dfs/name/types.capnp";
+$Cxx.namespace("millrace::dfs::wire");
+
+interface NameService {
+  stat @0 (path :Data) -> (status :T.FileStatus);
+  list @1 (path :Data, after :Data, limit :UInt32) -> (entries :List(T.FileStatus), more :Bool);
+  # Entries after the name `after`, in order of name; the master may give fewer than `limit` (a message is at most 1 MiB).
+  locate @2 (path :Data, firstBlock :UInt32, asker :Asker) -> (status :T.FileStatus, blocks :List(T.LocatedBlock), more :Bool);
+  makeDirectory @3 (path :Data, owner :Text) -> ();
+  remove @4 (path :Data, recursive :Bool) -> ();
+  rename @5 (from :Data, to :Data) -> ();
+  setReplication @6 (path :Data, replication :UInt32) -> ();
+  measure @7 (path :Data) -> (usage :T.Usage);
+  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease);
+  resume @9 (file :UInt64) -> (lease :FileLease);
+  # Takes an open file up again after the connection or the master was lost; kNotFound when it was completed or given up.
+  reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
+  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32);
+  unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
+  # By rising block id.
+}
+
+struct Asker {
+  # Where the asker runs, to order replicas: by a worker's number, or else by the name of its host.
+  node @0 :UInt32 = 0xffffffff;
+  host @1 :Text;
+}
+
+struct UnhealthyBlock {
+  path @0 :Data;
+  block @1 :T.Block;
+  live @2 :UInt32;
+  wanted @3 :UInt32;
+}
+
+interface FileLease {
+  # The right to write one open file. When the last reference is dropped without complete, abandon or handOver, the file
+  # is given up after `dfs.lease_grace`.
+  addBlock @0 (asker :Asker, excluded :List(UInt32)) -> (id :UInt64, targets :List(T.Place));
+  dropBlock @1 (id :UInt64) -> ();
+  complete @2 (blocks :List(T.WrittenBlock)) -> ();
+  abandon @3 () -> ();
+  handOver @4 (attempt :Text) -> ();
+  # The job tracker completes the file when it lets this attempt commit, or gives it up with the attempt.
+}

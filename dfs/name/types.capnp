@@ -1,0 +1,50 @@
+@0xa1f0c8d2b7e64301;
+# Plain types of the file system, for messages of every process. No interfaces: users link no RPC code.
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("millrace::dfs::wire");
+
+struct Block {
+  id @0 :UInt64;
+  length @1 :UInt64;   # bytes
+}
+
+struct Place {
+  # A live worker that holds (or shall hold) a replica, and how it is reached.
+  node @0 :UInt32;
+  host @1 :Text;
+  port @2 :UInt16;         # of its bulk server
+  localSocket @3 :Text;    # abstract unix socket for node-local reads (dfs/wire/local_socket.h)
+  rack @4 :Text;
+  datacenter @5 :Text;
+}
+
+struct LocatedBlock {
+  block @0 :Block;
+  offset @1 :UInt64;              # of its first byte in the file
+  replicas @2 :List(Place);       # closest to the asker first
+}
+
+struct WrittenBlock {
+  # What a writer says of a block it finished.
+  block @0 :Block;
+  nodes @1 :List(UInt32);         # that acknowledged all of it, on disk
+}
+
+struct FileStatus {
+  path @0 :Data;
+  directory @1 :Bool;
+  length @2 :UInt64;
+  replication @3 :UInt32;
+  blockSize @4 :UInt64;
+  modified @5 :Int64;             # microseconds since the epoch
+  owner @6 :Text;
+  id @7 :UInt64;
+}
+
+struct Usage {
+  files @0 :UInt64;
+  directories @1 :UInt64;
+  bytes @2 :UInt64;
+  bytesWithReplicas @3 :UInt64;
+  blocks @4 :UInt64;
+}

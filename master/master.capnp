@@ -1,0 +1,167 @@
+@0xe9a4daf9b2c88505;
+# What the master serves: its bootstrap capability and what hangs on it.
+using Cxx = import "/capnp/c++.capnp";
+using T = import "/dfs/name/types.capnp";
+using N = import "/dfs/name/name.capnp";
+using Task = import "/worker/task/task.capnp";
+using W = import "/worker/worker.capnp";
+$Cxx.namespace("millrace::master::wire");
+
+interface Master {
+  names @0 () -> (service :N.NameService);
+  jobs @1 () -> (service :JobService);
+  register @2 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
+  nodes @3 () -> (nodes :List(NodeStatus));
+  drainNode @4 (node :UInt32, drained :Bool) -> ();
+  version @5 () -> (version :Text);
+  schedulers @6 () -> (active :Text, available :List(SchedulerInfo));
+  setScheduler @7 (name :Text) -> ();
+}
+
+struct SchedulerInfo { name @0 :Text; oneLine @1 :Text; }
+
+# ---- workers ----
+
+struct WorkerInfo {
+  storage @0 :Text;            # identity of the worker's directory, made once: the same directory is the same node
+  host @1 :Text;
+  port @2 :UInt16;             # bulk server
+  localSocket @3 :Text;
+  rack @4 :Text;
+  datacenter @5 :Text;
+  mapSlots @6 :UInt32;
+  reduceSlots @7 :UInt32;
+  incarnation @8 :UInt64;      # drawn when the process started: the same one re-registers, another one lost its tasks
+  running @9 :List(Task.Attempt);      # of this incarnation, so that a restarted master can take them over
+  mapOutputs @10 :List(Task.Attempt);  # held, likewise
+}
+
+struct WorkerSettings {
+  heartbeatMillis @0 :UInt32;
+  lostAfterMillis @1 :UInt32;  # without a heartbeat for so long the master gives the worker up
+  killed @2 :List(Task.Attempt);       # of those reported: not wanted any more
+  forgotten @3 :List(UInt32);          # jobs whose files may be deleted
+}
+
+struct WorkerStats {
+  capacity @0 :UInt64;         # bytes of the file system that holds the worker's directory
+  free @1 :UInt64;
+  used @2 :UInt64;             # by blocks
+  blocks @3 :UInt64;
+}
+
+interface WorkerSession {
+  heartbeat @0 (stats :WorkerStats, progress :List(Task.Progress)) -> ();
+  reportBlocks @1 (blocks :List(T.Block), first :Bool, last :Bool) -> stream;
+  endReport @2 () -> ();
+  blocksReceived @3 (blocks :List(T.Block)) -> ();
+  blocksDeleted @4 (blocks :List(UInt64)) -> ();
+  blockCorrupt @5 (block :UInt64) -> ();
+  attemptDone @6 (done :Task.Done, bytesRead :UInt64, bytesShuffled :UInt64, bytesWritten :UInt64) -> ();
+  # Answered when it is on disk; the worker repeats it after a reconnection until then.
+  attemptFailed @7 (attempt :Task.Attempt, error :Text, lost :Bool, stderrTail :Text) -> ();
+  # lost: not the attempt's own fault.
+  fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text) -> ();
+  reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
+  # A reduce has copied everything and begins to compute.
+}
+
+struct NodeStatus {
+  node @0 :UInt32;
+  info @1 :WorkerInfo;
+  alive @2 :Bool;
+  draining @3 :Bool;
+  drained @4 :Bool;            # everything on it has its replicas elsewhere
+  stats @5 :WorkerStats;
+  mapsRunning @6 :UInt32;
+  reducesRunning @7 :UInt32;
+  lastHeartbeatMillisAgo @8 :UInt64;
+}
+
+# ---- jobs ----
+
+enum SplitBy { block @0; file @1; fixedRecords @2; }
+
+struct JobRequest {
+  name @0 :Text;
+  owner @1 :Text;
+  inputs @2 :List(Data);       # files, directories (their files, not those that begin with _ or .), globs
+  output @3 :Data;             # must not exist
+  reduces @4 :UInt32;
+  parameters @5 :List(Task.Parameter);
+  priority @6 :UInt8 = 2;      # 0 VERY_HIGH to 4 VERY_LOW
+  executable @7 :Data;         # path in the file system, where the client stored it
+  executableBytes @8 :UInt64;
+  executableCrc @9 :UInt32;
+  splitBy @10 :SplitBy;        # what the job's reader can be cut at
+  recordBytes @11 :UInt32;     # of fixedRecords
+  pool @12 :Text;
+  deadlineMillis @13 :UInt64;  # from submission; 0: none
+  token @14 :Text;             # drawn by the client: the same request sent twice is one job
+  slowStart @15 :Float64 = 0.05;
+  maxAttempts @16 :UInt32 = 4;
+}
+
+enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }
+
+struct JobStatus {
+  job @0 :UInt32;
+  name @1 :Text;
+  owner @2 :Text;
+  state @3 :JobState;
+  reason @4 :Text;             # why it failed or was killed
+  priority @5 :UInt8;
+  pool @6 :Text;
+  output @7 :Data;
+  submitted @8 :Int64;         # microseconds since the epoch; 0 below: not yet
+  firstLaunch @9 :Int64;
+  ended @10 :Int64;
+  maps @11 :Phase;
+  reduces @12 :Phase;
+  copyFraction @13 :Float32;   # of the reduces, mean
+  mapsLocal @14 :List(UInt32); # launches at node, rack, datacenter, off
+  failedAttempts @15 :UInt32;
+  killedAttempts @16 :UInt32;
+  inputBytes @17 :UInt64;      # of all splits
+  bytesRead @18 :UInt64;
+  bytesShuffled @19 :UInt64;
+  bytesWritten @20 :UInt64;    # output, once (not times replication)
+}
+
+struct Phase {
+  total @0 :UInt32;
+  running @1 :UInt32;
+  done @2 :UInt32;
+  fraction @3 :Float32;        # of the whole phase, running attempts included
+}
+
+struct AttemptStatus {
+  attempt @0 :Task.Attempt;
+  node @1 :UInt32;
+  host @2 :Text;
+  state @3 :AttemptState;
+  launched @4 :Int64;
+  ended @5 :Int64;
+  reason @6 :Text;
+}
+enum AttemptState { running @0; succeeded @1; failed @2; killed @3; lost @4; }
+
+interface JobService {
+  submit @0 (request :JobRequest) -> (job :UInt32);
+  # Answered when the job is on disk.
+  status @1 (job :UInt32) -> (status :JobStatus);
+  list @2 (after :UInt32, limit :UInt32, liveOnly :Bool) -> (jobs :List(JobStatus), more :Bool);
+  watch @3 (job :UInt32, watcher :JobWatcher) -> (status :JobStatus, subscription :Subscription);
+  # Pushes to the watcher until the subscription is dropped.
+  kill @4 (job :UInt32, reason :Text) -> ();
+  setPriority @5 (job :UInt32, priority :UInt8) -> ();
+  counters @6 (job :UInt32) -> (counters :List(Task.Counter));
+  attempts @7 (job :UInt32, after :UInt32, limit :UInt32) -> (attempts :List(AttemptStatus), more :Bool);
+  # In the order of launch, those after the first `after`.
+  readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
+  history @9 (job :UInt32, after :UInt64, limit :UInt32) -> (lines :List(Text), next :UInt64, more :Bool);
+  # The journal's lines of the job (schedulers/core/event_text.h).
+}
+
+interface JobWatcher { changed @0 (status :JobStatus) -> (); }
+interface Subscription {}
