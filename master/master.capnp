@@ -7,15 +7,14 @@ using Task = import "/worker/task/task.capnp";
 using W = import "/worker/worker.capnp";
 $Cxx.namespace("millrace::master::wire");
 
-interface Master {
-  names @0 () -> (service :N.NameService);
-  jobs @1 () -> (service :JobService);
-  register @2 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
-  nodes @3 () -> (nodes :List(NodeStatus));
-  drainNode @4 (node :UInt32, drained :Bool) -> ();
-  version @5 () -> (version :Text);
-  schedulers @6 () -> (active :Text, available :List(SchedulerInfo));
-  setScheduler @7 (name :Text) -> ();
+interface Master extends(N.NameProvider) {
+  jobs @0 () -> (service :JobService);
+  register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
+  nodes @2 () -> (nodes :List(NodeStatus));
+  drainNode @3 (node :UInt32, drained :Bool) -> ();
+  version @4 () -> (version :Text);
+  schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
+  setScheduler @6 (name :Text) -> ();
 }
 
 struct SchedulerInfo { name @0 :Text; oneLine @1 :Text; }

@@ -5,6 +5,11 @@ using Cxx = import "/capnp/c++.capnp";
 using T = import "/dfs/name/types.capnp";
 $Cxx.namespace("millrace::dfs::wire");
 
+interface NameProvider {
+  # What the bootstrap capability of a master can be used as by those who know only the file system.
+  names @0 () -> (service :NameService);
+}
+
 interface NameService {
   stat @0 (path :Data) -> (status :T.FileStatus);
   list @1 (path :Data, after :Data, limit :UInt32) -> (entries :List(T.FileStatus), more :Bool);

@@ -1,0 +1,55 @@
+// BulkServer: the bulk plane of a daemon. One TCP port (and one abstract unix socket) on which peers send requests for blocks
+// and map outputs; each operation is a handler registered by its number. Boost.Asio with C++20 coroutines on threads of its
+// own; disk calls run on a pool beside them, never on an I/O thread.
+//
+// Request: u8 operation, u8 version (1), u16 zero, u32 header length (at most 64 KiB), u32 crc32c of the header, header (an
+// Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or the failure's
+// message). What follows a reply belongs to the operation. Requests follow each other on one connection.
+// Handlers and this header's users outside base/net, dfs/data and worker/shuffle need no Asio: see bulk_handler.h for them.
+// Thread rule: Register before Start; Start and Stop from one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace millrace::net {
+
+class BulkHandler;  // bulk_handler.h
+
+enum class Operation : std::uint8_t { kWriteBlock = 1, kReadBlock = 2, kFinishBlockAt = 3, kOpenLocalBlock = 4, kFetchRuns = 5 };
+
+struct BulkServerOptions {
+  std::string bind = "0.0.0.0";
+  std::uint16_t port = 0;          // 0: any free one
+  std::string local_socket;        // abstract name; empty: none
+  unsigned io_threads = 2;
+  unsigned disk_threads = 4;
+  Micros idle_timeout = 60 * kSecond;  // a peer that says nothing, in or between requests, is dropped
+  unsigned max_connections = 4096;
+};
+
+class BulkServer {
+ public:
+  BulkServer(BulkServerOptions options, Log log);
+  ~BulkServer();  // Stop
+
+  void Register(Operation operation, std::shared_ptr<BulkHandler> handler);
+  // Listens. The port it got is port().
+  Status Start();
+  void Stop();  // closes connections, waits for handlers
+  [[nodiscard]] std::uint16_t port() const;
+
+  struct Threads;  // the io_context and the disk pool, for handlers and fetchers (bulk_handler.h)
+  [[nodiscard]] Threads& threads();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::net

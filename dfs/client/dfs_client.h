@@ -1,0 +1,116 @@
+// DfsClient: the file system for tools, tasks and the job client. Blocking calls, from any thread; a control thread of its own
+// speaks to the master and reconnects while a call lasts.
+#pragma once
+
+#include <capnp/capability.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/rpc/control_thread.h"
+#include "base/status.h"
+#include "dfs/client/block_reader.h"
+#include "dfs/wire/place.h"
+
+namespace millrace::dfs {
+
+struct ClientOptions {
+  std::string master;                     // host:port
+  Micros connect_timeout = 3 * kSecond;   // the first connection; then kUnavailable
+  Micros call_timeout = 30 * kSecond;     // a call, reconnections included
+  Micros stall_timeout = 30 * kSecond;    // a silent replica or pipeline
+  std::optional<std::uint32_t> node;      // the worker on whose machine we run, if known
+  std::string owner;                      // user name
+};
+
+struct FileInfo {
+  std::string path;
+  bool directory = false;
+  std::uint64_t length = 0;
+  std::uint32_t replication = 0;
+  std::uint64_t block_size = 0;
+  Micros modified = 0;
+  std::string owner;
+  std::uint64_t id = 0;
+};
+
+struct FileUsage { std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0; };
+
+struct WriteOptions {
+  std::uint32_t replication = 0;  // 0: the default (3)
+  std::uint64_t block_size = 0;   // 0: the default (64 MiB)
+  bool overwrite = false;
+};
+
+// A file for reading; its blocks are looked up as they are needed. Thread rule: one thread at a time.
+class FileReader {
+ public:
+  virtual ~FileReader() = default;
+  [[nodiscard]] virtual const FileInfo& info() const = 0;
+  // At most `size` bytes from `offset`, appended to *out; fewer only at the end of the file.
+  virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
+  // Bytes from `offset` (to the end, or `size` of them) in order, as large pieces as come; false from sink: kCancelled.
+  virtual Status Stream(std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink) = 0;
+  [[nodiscard]] virtual Result<std::vector<LocatedBlock>> Blocks() = 0;
+  [[nodiscard]] virtual std::uint64_t bytes_local() const = 0;   // read by descriptor from this machine
+  [[nodiscard]] virtual std::uint64_t bytes_remote() const = 0;
+};
+
+// A file being written; invisible until Close. Destroyed without Close, Abandon or HandOver: abandoned.
+// Survives the loss of pipeline nodes and of the connection to the master. Thread rule: one thread at a time.
+class FileWriter {
+ public:
+  virtual ~FileWriter() = default;
+  virtual Status Write(std::string_view data) = 0;
+  virtual Status Close() = 0;  // visible and durable when this returns OK
+  virtual void Abandon() = 0;
+  // Finishes the blocks and leaves it to the job tracker to complete the file when `attempt` may commit.
+  struct HandedOver { std::uint64_t file = 0; std::vector<WrittenBlock> blocks; std::uint64_t bytes = 0; };
+  virtual Result<HandedOver> HandOver(const std::string& attempt) = 0;
+  [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+};
+
+struct Health {
+  std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0;
+  std::uint64_t capacity = 0, used = 0, free = 0;
+  std::uint32_t live_workers = 0;
+};
+struct UnhealthyBlock { std::string path; std::uint64_t block = 0, length = 0; std::uint32_t live = 0, wanted = 0; };
+
+class DfsClient {
+ public:
+  // kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" when there is no connection in time.
+  static Result<std::unique_ptr<DfsClient>> Connect(ClientOptions options);
+  virtual ~DfsClient() = default;
+
+  virtual Result<FileInfo> Stat(std::string_view path) = 0;
+  // All entries, by pages; false from visit stops.
+  virtual Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) = 0;
+  virtual Status MakeDirectory(std::string_view path) = 0;
+  virtual Status Remove(std::string_view path, bool recursive) = 0;
+  virtual Status Rename(std::string_view from, std::string_view to) = 0;
+  virtual Status SetReplication(std::string_view path, std::uint32_t replication) = 0;
+  virtual Result<FileUsage> Measure(std::string_view path) = 0;
+  virtual Result<Health> GetHealth() = 0;
+  virtual Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) = 0;
+
+  virtual Result<std::unique_ptr<FileReader>> Open(std::string_view path) = 0;
+  // A piece of a file whose blocks the caller knows already (a split); further blocks are looked up when they are read.
+  virtual std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock> blocks) = 0;
+  virtual Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) = 0;
+  virtual void ReportBadReplica(std::uint64_t block, std::uint32_t node) = 0;
+
+  // The control thread and the master's bootstrap capability, for the job client that shares the connection: runs f on the
+  // control thread with the connected bootstrap; as ControlThread::Run, with call_timeout and one reconnection.
+  using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
+  virtual Status Call(const std::string& what, const WithMaster& f) = 0;
+};
+
+}  // namespace millrace::dfs

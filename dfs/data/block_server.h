@@ -1,0 +1,44 @@
+// BlockServer: a node's blocks over the bulk plane: write pipelines, reads, closing of broken writes, and node-local reads by
+// descriptor over an abstract unix socket (SCM_RIGHTS; peers of another user are refused).
+//
+// Pipeline: the first node receives packets (kPacketBytes with their chunk checksums), checks them, forwards them to the next
+// node and hands them to a disk thread at once; acknowledgements come back when the packet is written here and acknowledged
+// by the rest; the last one when the block is finished (synced) on every node of the pipeline. A node that fails is named in
+// the acknowledgement, so that the writer knows whom to leave out.
+// Thread rule: started and stopped from one thread; observers are called on the server's threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/net/bulk_server.h"
+#include "base/status.h"
+#include "dfs/data/block_store.h"
+#include "dfs/wire/place.h"
+
+namespace millrace::dfs {
+
+struct BlockObserver {
+  std::function<void(const StoredBlock&)> received;   // finished here
+  std::function<void(std::uint64_t id)> corrupt;      // a read failed its checksum here
+};
+
+class BlockServer {
+ public:
+  // Registers its operations with `server`, which must not have been started. All arguments outlive this.
+  BlockServer(net::BulkServer& server, BlockStore& store, BlockObserver observer, Log log);
+  ~BlockServer();
+
+  // Copies one of our blocks to `targets` as a pipeline, on the server's threads; `done` is called there.
+  void Replicate(const StoredBlock& block, std::vector<Place> targets, std::function<void(const Status&)> done);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::dfs

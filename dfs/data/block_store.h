@@ -1,0 +1,76 @@
+// BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (crc32c a chunk
+// of kChunkBytes) lie beside the data and are part of it: what a reader gets has been checked, or is checked by the reader.
+//
+// The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc`, written aside under `<directory>/writing` and renamed
+// when finished: data synced, then checksums synced, then renamed, directory synced. What was being written when the process
+// died is removed at the next start. The in-memory twin serves the simulated cluster. Both pass one contract suite.
+// Thread rule: any thread; one writer object from one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace millrace::dfs {
+
+inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;   // a checksum each
+inline constexpr std::size_t kPacketBytes = std::size_t{256} << 10;  // a whole number of chunks; unit of transfer
+
+struct StoredBlock {
+  std::uint64_t id = 0;
+  std::uint64_t length = 0;
+};
+
+// The right to fill one block. Destroying it unfinished keeps the bytes for FinishAt (a pipeline that broke) until
+// Discard or the next start of the process.
+class BlockFile {
+ public:
+  virtual ~BlockFile() = default;
+  // Appends; `chunk_crcs` are those of `data` cut at kChunkBytes. Every append but the last is a whole number of chunks.
+  // kCorrupt when they do not match (every hop checks), kNoSpace when the disk is full.
+  virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
+  // On disk and visible when this returns.
+  virtual Status Finish() = 0;
+  [[nodiscard]] virtual std::uint64_t length() const = 0;
+};
+
+// A block for reading: a descriptor of the data file (of the real store), its length and checksums.
+struct OpenBlock {
+  Fd data;
+  std::uint64_t length = 0;
+  std::vector<std::uint32_t> chunk_crcs;
+};
+
+class BlockStore {
+ public:
+  virtual ~BlockStore() = default;
+  // kExists when the block is finished or being written here.
+  [[nodiscard]] virtual Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) = 0;
+  // Closes a block whose writer lost its pipeline: cut back to `length` (at most what was appended; a whole number of chunks
+  // or exactly all of it), then as Finish. A block that is finished at this length already is fine.
+  virtual Status FinishAt(std::uint64_t id, std::uint64_t length) = 0;
+  // Forgets an unfinished block. Fine if there is none.
+  virtual void Discard(std::uint64_t id) = 0;
+  // kNotFound; kCorrupt if the checksums' file does not fit the data's length.
+  [[nodiscard]] virtual Result<OpenBlock> Open(std::uint64_t id) const = 0;
+  // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and chunk.
+  [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
+  virtual Status Remove(std::uint64_t id) = 0;  // fine if there is none
+  [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;  // finished ones, by rising id
+  struct Space { std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0; };
+  [[nodiscard]] virtual Space space() const = 0;
+};
+
+// Bytes that must stay free on the disk: an append that would go below is kNoSpace.
+[[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory, std::uint64_t reserved_bytes);
+// `capacity` in bytes. Open() of the twin gives a memory file (memfd).
+[[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity);
+
+}  // namespace millrace::dfs

@@ -1,0 +1,32 @@
+// A replica's place, as the bulk plane needs it, and the identity of a reader.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace millrace::dfs {
+
+struct Place {
+  std::uint32_t node = 0;
+  std::string host;
+  std::uint16_t port = 0;
+  std::string local_socket;  // abstract unix socket of the node's block server; reachable only on that machine
+  std::string rack;
+  std::string datacenter;
+};
+
+struct WrittenBlock {
+  std::uint64_t id = 0;
+  std::uint64_t length = 0;
+  std::vector<std::uint32_t> nodes;  // that acknowledged all of it, on disk
+};
+
+struct LocatedBlock {
+  std::uint64_t id = 0;
+  std::uint64_t length = 0;
+  std::uint64_t offset = 0;     // of its first byte in the file
+  std::vector<Place> replicas;  // closest first
+};
+
+}  // namespace millrace::dfs

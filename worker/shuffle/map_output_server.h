@@ -1,0 +1,44 @@
+// MapOutputServer: serves segments of the run files that map attempts left on this worker, with sendfile.
+// Fetch request: job, partition, and a list of map attempts; the reply is a segment after the other, each with its SegmentInfo
+// (or a status for that one) before its bytes; uncompressed or as stored. Thread rule: Add/Remove from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/log.h"
+#include "base/net/bulk_server.h"
+#include "base/status.h"
+#include "worker/run/run_file.h"
+
+namespace millrace::shuffle {
+
+struct MapAttempt {
+  std::uint32_t job = 0;
+  std::uint32_t map = 0;
+  std::uint32_t number = 0;
+  auto operator<=>(const MapAttempt&) const = default;
+};
+
+class MapOutputServer {
+ public:
+  MapOutputServer(net::BulkServer& server, Log log);  // registers its operation
+  ~MapOutputServer();
+
+  // Opens the file and reads its index; kCorrupt if it is none. The file stays until Remove.
+  Status Add(const MapAttempt& attempt, const std::string& path);
+  void Remove(const MapAttempt& attempt);
+  void RemoveJob(std::uint32_t job);
+
+  // Where a segment lies on this machine, for a reduce on the same worker: read in place.
+  struct Local { std::string path; run::SegmentInfo segment; };
+  [[nodiscard]] std::optional<Local> Find(const MapAttempt& attempt, std::uint32_t partition) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::shuffle
