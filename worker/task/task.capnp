@@ -36,6 +36,7 @@ struct InputPiece {
   offset @2 :UInt64;
   length @3 :UInt64;
   blocks @4 :List(T.LocatedBlock);  # those that hold the split's own bytes; others are looked up when they are needed
+  name @5 :Data;                    # path below the input that named it ("sub/a.txt"), of a file given itself its base name
 }
 
 struct Segment {
