@@ -1,6 +1,9 @@
 # Packages of the system (deploy/packages.txt; docs/dependencies.md says why each).
 find_package(Threads REQUIRED)
 find_package(CapnProto REQUIRED)
+# Debian's package files name the compiler at a place where it is not installed, so it is looked up.
+find_program(CAPNP_PROGRAM capnp REQUIRED)
+find_program(CAPNPC_CXX_PROGRAM capnpc-c++ REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 find_package(RocksDB REQUIRED)
 find_package(spdlog REQUIRED)

@@ -41,8 +41,8 @@ function(millrace_schema target)
   foreach(file ${ARG_FILES})
     add_custom_command(
       OUTPUT ${out}/${file}.c++ ${out}/${file}.h
-      COMMAND CapnProto::capnp_tool compile -o $<TARGET_FILE:CapnProto::capnpc_cpp>:${out} --src-prefix=${CMAKE_SOURCE_DIR}
-              -I ${CMAKE_SOURCE_DIR} -I ${CAPNP_INCLUDE_DIRECTORY} ${CMAKE_SOURCE_DIR}/${file}
+      COMMAND ${CAPNP_PROGRAM} compile -o ${CAPNPC_CXX_PROGRAM}:${out} --src-prefix=${CMAKE_SOURCE_DIR}
+              -I ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/${file}
       DEPENDS ${CMAKE_SOURCE_DIR}/${file} VERBATIM)
     list(APPEND generated ${out}/${file}.c++ ${out}/${file}.h)
   endforeach()
