@@ -1,0 +1,112 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace millrace {
+namespace {
+
+constexpr std::size_t kLongestName = 80;
+constexpr std::size_t kEnd = (kLongestName - 3) / 2;  // what stays at either end of a longer one
+
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+struct Character {
+  std::size_t size = 1;
+  bool printable = false;  // false: escape its bytes
+};
+
+// The character at the front of `text` (not empty), RFC 3629.
+Character FrontCharacter(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text[0]);
+  if (lead < 0x80) return {1, lead >= 0x20 && lead != 0x7f};
+  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < size) return {};
+  std::uint32_t point = lead & (0x7fu >> size);
+  for (std::size_t i = 1; i < size; ++i) {
+    if (!IsContinuation(text[i])) return {};
+    point = point << 6 | (static_cast<unsigned char>(text[i]) & 0x3fu);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (point < kLeast[size] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return {};
+  const bool control = point < 0xa0 || point == 0x2028 || point == 0x2029;  // C1, line and paragraph separator
+  return {size, !control};
+}
+
+void AppendEscaped(std::string& out, std::string_view bytes) {
+  constexpr char kHex[] = "0123456789abcdef";
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (c == '\t') {
+      out += "\\t";
+    } else {
+      out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+}
+
+void AppendPrintable(std::string& out, std::string_view text) {
+  while (!text.empty()) {
+    const Character front = FrontCharacter(text);
+    const std::string_view bytes = text.substr(0, front.size);
+    if (!front.printable) {
+      AppendEscaped(out, bytes);
+    } else {
+      if (text[0] == '"' || text[0] == '\\') out += '\\';
+      out += bytes;
+    }
+    text.remove_prefix(front.size);
+  }
+}
+
+std::size_t Distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string Quote(std::string_view name) {
+  std::string out = "\"";
+  if (name.size() <= kLongestName) {
+    AppendPrintable(out, name);
+    return out + '"';
+  }
+  std::size_t head = kEnd;
+  std::size_t tail = name.size() - kEnd;
+  for (int i = 0; i < 3 && IsContinuation(name[head]); ++i) --head;
+  for (int i = 0; i < 3 && IsContinuation(name[tail]); ++i) ++tail;
+  AppendPrintable(out, name.substr(0, head));
+  out += "...";
+  AppendPrintable(out, name.substr(tail));
+  return out + "\" (" + std::to_string(name.size()) + " bytes)";
+}
+
+std::optional<std::string> Nearest(std::string_view name, const std::vector<std::string>& candidates) {
+  if (name.size() > 200) return std::nullopt;  // nobody mistyped that
+  const std::string* best = nullptr;
+  std::size_t least = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = Distance(name, candidate);
+    if (distance < least) {
+      least = distance;
+      best = &candidate;
+    }
+  }
+  if (best == nullptr) return std::nullopt;
+  return *best;
+}
+
+}  // namespace millrace

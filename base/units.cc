@@ -1,0 +1,108 @@
+// Sizes and durations as text.
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <limits>
+#include <span>
+
+#include "base/options.h"
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+struct Unit {
+  std::string_view suffix;
+  std::uint64_t factor;
+};
+
+constexpr Micros kMinute = 60 * kSecond;
+constexpr Micros kHour = 60 * kMinute;
+
+constexpr Unit kByteUnits[] = {
+    {"", 1},          {"b", 1},           {"k", 1ull << 10},   {"kb", 1ull << 10}, {"kib", 1ull << 10},
+    {"m", 1ull << 20}, {"mb", 1ull << 20}, {"mib", 1ull << 20}, {"g", 1ull << 30},  {"gb", 1ull << 30},
+    {"gib", 1ull << 30}, {"t", 1ull << 40}, {"tb", 1ull << 40},  {"tib", 1ull << 40},
+};
+constexpr Unit kTimeUnits[] = {
+    {"", kSecond}, {"us", 1}, {"ms", kMillisecond}, {"s", kSecond}, {"m", kMinute}, {"min", kMinute}, {"h", kHour},
+};
+
+// digits [. digits] [spaces] unit, in units of factor 1, rounded down; none when it is not that or exceeds `most`.
+std::optional<std::uint64_t> ParseScaled(std::string_view text, std::span<const Unit> units, std::uint64_t most) {
+  unsigned __int128 number = 0;
+  std::uint64_t divisor = 1;
+  bool point = false;
+  std::size_t digits = 0;
+  std::size_t i = 0;
+  for (; i < text.size() && digits < 20; ++i) {
+    if (text[i] == '.' && !point && digits > 0) {
+      point = true;
+      continue;
+    }
+    if (text[i] < '0' || text[i] > '9') break;
+    number = number * 10 + static_cast<unsigned>(text[i] - '0');
+    if (point) divisor *= 10;
+    ++digits;
+  }
+  if (digits == 0 || text[i - 1] == '.') return std::nullopt;
+  while (i < text.size() && text[i] == ' ') ++i;
+  for (const Unit& unit : units) {
+    if (unit.suffix != text.substr(i)) continue;
+    if (unit.factor == 1 && point) return std::nullopt;  // half a byte
+    const unsigned __int128 scaled = number * unit.factor / divisor;
+    if (scaled > most) return std::nullopt;
+    return static_cast<std::uint64_t>(scaled);
+  }
+  return std::nullopt;
+}
+
+std::string OneDecimal(double number, const char* unit) {
+  std::array<char, 48> text;
+  const bool whole = number == static_cast<double>(static_cast<std::uint64_t>(number));
+  std::snprintf(text.data(), text.size(), whole ? "%.0f %s" : "%.1f %s", number, unit);
+  return text.data();
+}
+
+}  // namespace
+
+Result<std::uint64_t> ParseBytes(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const auto bytes = ParseScaled(lower, kByteUnits, std::numeric_limits<std::uint64_t>::max());
+  if (!bytes) return Invalid(Quote(text) + " is not a size; give one like 512, 64K, 64MiB or 1.5G");
+  return *bytes;
+}
+
+Result<Micros> ParseDuration(std::string_view text) {
+  const auto micros = ParseScaled(text, kTimeUnits, std::numeric_limits<Micros>::max());
+  if (!micros) return Invalid(Quote(text) + " is not a duration; give one like 100us, 250ms, 10s, 5m or 2h");
+  return static_cast<Micros>(*micros);
+}
+
+std::string FormatBytes(std::uint64_t bytes) {
+  constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  std::size_t name = 0;
+  auto number = static_cast<double>(bytes);
+  // 1023.95 and more would be printed as 1024.0 of the smaller unit.
+  for (; number >= (name == 0 ? 1024.0 : 1023.95); ++name) number /= 1024;
+  return OneDecimal(number, kNames[name]);
+}
+
+std::string FormatDuration(Micros duration) {
+  if (duration < 0) {
+    const auto magnitude = duration == std::numeric_limits<Micros>::min() ? std::numeric_limits<Micros>::max() : -duration;
+    return "-" + FormatDuration(magnitude);
+  }
+  if (duration < kMillisecond) return std::to_string(duration) + " us";
+  if (duration < kSecond) return std::to_string(duration / kMillisecond) + " ms";
+  if (duration < kMinute) return OneDecimal(static_cast<double>(duration / (kSecond / 10)) / 10, "s");
+  const auto two = [](Micros large, const char* large_unit, Micros small, const char* small_unit) {
+    const std::string text = std::to_string(large) + large_unit;
+    return small == 0 ? text : text + " " + std::to_string(small) + small_unit;
+  };
+  if (duration < kHour) return two(duration / kMinute, " min", duration % kMinute / kSecond, " s");
+  return two(duration / kHour, " h", duration % kHour / kMinute, " min");
+}
+
+}  // namespace millrace

@@ -1,0 +1,76 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/log.h"
+
+namespace millrace {
+namespace {
+
+TEST(QuoteTest, PlainAndUtf8StayAsTheyAre) {
+  EXPECT_EQ(Quote(""), "\"\"");
+  EXPECT_EQ(Quote("/a b/part-0"), "\"/a b/part-0\"");
+  EXPECT_EQ(Quote("M\xc3\xbchle \xe2\x82\xac \xf0\x9f\x98\x80"), "\"M\xc3\xbchle \xe2\x82\xac \xf0\x9f\x98\x80\"");
+}
+
+TEST(QuoteTest, ControlBytesAndWrongUtf8AreEscaped) {
+  EXPECT_EQ(Quote("a\nb\tc\x1b[0m"), R"("a\nb\tc\x1b[0m")");
+  EXPECT_EQ(Quote(std::string_view("\0\x7f", 2)), R"("\x00\x7f")");
+  EXPECT_EQ(Quote("say \"\\\""), R"("say \"\\\"")");
+  EXPECT_EQ(Quote("\xff\x80"), R"("\xff\x80")");
+  EXPECT_EQ(Quote("\xc0\xaf"), R"("\xc0\xaf")");                  // overlong '/'
+  EXPECT_EQ(Quote("\xed\xa0\x80"), R"("\xed\xa0\x80")");          // surrogate
+  EXPECT_EQ(Quote("\xf4\x90\x80\x80"), R"("\xf4\x90\x80\x80")");  // above U+10FFFF
+  EXPECT_EQ(Quote("\xe2\x82"), R"("\xe2\x82")");                  // cut off
+  EXPECT_EQ(Quote("\xc2\x85"), R"("\xc2\x85")");                  // C1 control: next line
+  EXPECT_EQ(Quote("\xe2\x80\xa8"), R"("\xe2\x80\xa8")");          // line separator
+}
+
+TEST(QuoteTest, LongNamesAreShortenedInTheMiddle) {
+  EXPECT_EQ(Quote(std::string(80, 'a')), '"' + std::string(80, 'a') + '"');
+  EXPECT_EQ(Quote(std::string(2000, 'a') + std::string(2000, 'z')),
+            '"' + std::string(38, 'a') + "..." + std::string(38, 'z') + "\" (4000 bytes)");
+  std::string umlauts;
+  for (int i = 0; i < 50; ++i) umlauts += "\xc3\xbc";
+  for (const char* prefix : {"", "x"}) {
+    const std::string quoted = Quote(prefix + umlauts);
+    EXPECT_EQ(quoted.find('\\'), std::string::npos) << quoted;  // no character was cut in two
+  }
+}
+
+TEST(NearestTest, SmallMistakesOnly) {
+  const std::vector<std::string> names = {"wordcount", "grep", "invertedindex"};
+  EXPECT_EQ(Nearest("wordcuont", names), "wordcount");
+  EXPECT_EQ(Nearest("gerp", {"grep"}), std::nullopt);  // two edits in four
+  EXPECT_EQ(Nearest("grop", names), "grep");
+  EXPECT_EQ(Nearest("g", {"h"}), "h");
+  EXPECT_EQ(Nearest("sort", names), std::nullopt);
+  EXPECT_EQ(Nearest("", names), std::nullopt);
+  EXPECT_EQ(Nearest("abc", {"abd", "abe"}), "abd");
+  EXPECT_EQ(Nearest("abc", {}), std::nullopt);
+}
+
+TEST(LogTest, LevelAndFile) {
+  Result<TempDir> directory = TempDir::Make("log");
+  const std::string path = directory->path() + "/x.log";
+  const Log log = MakeLog("master", "warn", path);
+  log->info("not this");
+  log->warn("block {} has {} replicas", 7, 2);
+  const Result<std::string> text = ReadWholeFile(path);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(text->find("not this"), std::string::npos);
+  EXPECT_NE(text->find("Z warning master: block 7 has 2 replicas\n"), std::string::npos) << *text;
+}
+
+TEST(LogTest, AFileThatCannotBeOpenedFallsBackToStandardError) {
+  testing::internal::CaptureStderr();
+  MakeLog("worker", "nonsense", "/dev/null/x.log")->info("still here");
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_NE(text.find("/dev/null/x.log"), std::string::npos) << text;
+  EXPECT_NE(text.find("info worker: still here"), std::string::npos) << text;
+  MakeSilentLog()->error("nothing");
+}
+
+}  // namespace
+}  // namespace millrace
