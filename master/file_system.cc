@@ -1,0 +1,145 @@
+#include "master/file_system.h"
+
+#include "dfs/name/path.h"
+
+namespace millrace::master {
+
+using dfs::CanonicalPath;
+
+Status FileSystem::Load(const KeyValueStore& store) {
+  MILLRACE_TRY(names_.Load(store));
+  Status bad;
+  MILLRACE_TRY(names_.Walk("/", [&](const dfs::FileStatus& file) {
+    Result<std::vector<dfs::Block>> blocks = names_.Blocks(file.path);
+    if (!blocks.ok()) {
+      bad = blocks.status();
+      return false;
+    }
+    for (const dfs::Block& block : *blocks) blocks_.Want(block, file.replication);
+    return true;
+  }));
+  for (const dfs::FileId file : names_.OpenFiles()) {
+    for (const dfs::BlockId block : names_.FindOpen(file)->blocks) blocks_.Expect(block);
+  }
+  return bad;
+}
+
+Status FileSystem::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.MakeDirectory(canonical, owner, now, batch);
+}
+
+Status FileSystem::Remove(std::string_view path, bool recursive, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  std::vector<dfs::BlockId> freed;
+  MILLRACE_TRY(names_.Remove(canonical, recursive, batch, &freed));
+  Free(freed);
+  return Status::Ok();
+}
+
+Status FileSystem::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical_from, CanonicalPath(from));
+  MILLRACE_ASSIGN(const std::string canonical_to, CanonicalPath(to));
+  return names_.Rename(canonical_from, canonical_to, now, batch);
+}
+
+Status FileSystem::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  MILLRACE_TRY(names_.SetReplication(canonical, replication, batch));
+  MILLRACE_ASSIGN(const std::vector<dfs::Block> blocks, names_.Blocks(canonical));
+  for (const dfs::Block& block : blocks) blocks_.SetReplication(block.id, replication);
+  return Status::Ok();
+}
+
+Result<dfs::FileId> FileSystem::Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.Create(canonical, options, now, batch);
+}
+
+Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer,
+                                                  std::vector<dfs::NodeId> excluded, WriteBatch* batch) {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
+  dfs::PlacementRequest request;
+  request.replicas = open->options.replication;
+  request.block_size = open->options.block_size;
+  request.writer = writer;
+  request.excluded = std::move(excluded);
+  std::vector<dfs::NodeId> targets = blocks_.ChooseTargets(request);
+  if (targets.empty()) {
+    return Unavailable("write " + open->path + ": no live worker has room for a block of " + std::to_string(open->options.block_size) + " bytes");
+  }
+  MILLRACE_ASSIGN(const dfs::BlockId id, names_.AddBlock(file, batch));
+  blocks_.Expect(id);
+  EndWrites(file);
+  for (const dfs::NodeId node : targets) blocks_.WritesUnderWay(node, 1);
+  pipelines_[file] = targets;
+  return NewBlock{id, std::move(targets)};
+}
+
+Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch) {
+  MILLRACE_TRY(names_.DropBlock(file, block, batch));
+  blocks_.Unwant(block);
+  return Status::Ok();
+}
+
+Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
+                            WriteBatch* batch) {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
+  std::vector<dfs::Block> blocks;
+  for (const dfs::WrittenBlock& w : written) {
+    if (w.nodes.empty()) return Invalid("complete " + open->path + ": block " + std::to_string(w.id) + " was acknowledged by no worker");
+    blocks.push_back({w.id, w.length});
+  }
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path.empty() ? std::string_view(open->path) : path));
+  std::vector<dfs::BlockId> freed;
+  MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
+  EndWrites(file);
+  for (const dfs::WrittenBlock& w : written) {
+    blocks_.Want({w.id, w.length}, open->options.replication);
+    for (const dfs::NodeId node : w.nodes) blocks_.Received(node, {w.id, w.length});
+  }
+  Free(freed);
+  return Status::Ok();
+}
+
+Status FileSystem::Abandon(dfs::FileId file, WriteBatch* batch) {
+  std::vector<dfs::BlockId> freed;
+  MILLRACE_TRY(names_.Abandon(file, batch, &freed));
+  EndWrites(file);
+  Free(freed);
+  return Status::Ok();
+}
+
+Status FileSystem::Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
+  dfs::CreateOptions options;
+  options.owner = owner;
+  MILLRACE_ASSIGN(const dfs::FileId file, Create(path, options, now, batch));
+  return Complete(file, {}, {}, now, batch);
+}
+
+Result<std::vector<FileSystem::Located>> FileSystem::Locate(std::string_view path, std::size_t first, std::size_t limit) const {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  MILLRACE_ASSIGN(const std::vector<dfs::Block> blocks, names_.Blocks(canonical));
+  std::vector<Located> located;
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i < blocks.size() && located.size() < limit; ++i) {
+    if (i >= first) located.push_back({blocks[i], offset, blocks_.Replicas(blocks[i].id)});
+    offset += blocks[i].length;
+  }
+  return located;
+}
+
+void FileSystem::Free(const std::vector<dfs::BlockId>& freed) {
+  for (const dfs::BlockId block : freed) blocks_.Unwant(block);
+}
+
+void FileSystem::EndWrites(dfs::FileId file) {
+  const auto it = pipelines_.find(file);
+  if (it == pipelines_.end()) return;
+  for (const dfs::NodeId node : it->second) blocks_.WritesUnderWay(node, -1);
+  pipelines_.erase(it);
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,71 @@
+// FileSystem: the namespace, the block manager and the rights to write open files, kept in step. Pure as its parts are: calls
+// change memory and say in a WriteBatch what must be stored. Everything that gives or takes a block of a file goes through
+// here, so that the two can not disagree.
+// Thread rule: control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/kv/key_value_store.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "dfs/name/block_manager.h"
+#include "dfs/name/namespace.h"
+#include "dfs/wire/place.h"
+
+namespace millrace::master {
+
+class FileSystem {
+ public:
+  explicit FileSystem(Random random) : blocks_(random) {}
+
+  [[nodiscard]] Status Load(const KeyValueStore& store);
+
+  [[nodiscard]] const dfs::Namespace& names() const { return names_; }
+  [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
+
+  // As in dfs::Namespace, paths in any form.
+  Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
+  Status Remove(std::string_view path, bool recursive, WriteBatch* batch);
+  Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch);
+  Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
+
+  Result<dfs::FileId> Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch);
+  struct NewBlock {
+    dfs::BlockId id = 0;
+    std::vector<dfs::NodeId> targets;
+  };
+  // kUnavailable when no live worker has room.
+  Result<NewBlock> AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer, std::vector<dfs::NodeId> excluded, WriteBatch* batch);
+  Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
+  // `path` empty: the one it was created under. The nodes named in `written` count as holders from now on.
+  Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now, WriteBatch* batch);
+  Status Abandon(dfs::FileId file, WriteBatch* batch);
+  // An empty file, visible at once.
+  Status Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
+
+  // Blocks [first, ...) of a file, at most `limit`, with their holders.
+  struct Located {
+    dfs::Block block;
+    std::uint64_t offset = 0;
+    std::vector<dfs::NodeId> holders;
+  };
+  [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
+
+ private:
+  void Free(const std::vector<dfs::BlockId>& freed);
+  void EndWrites(dfs::FileId file);
+
+  dfs::Namespace names_;
+  dfs::BlockManager blocks_;
+  std::map<dfs::FileId, std::vector<dfs::NodeId>> pipelines_;  // nodes through which an open file is written now
+};
+
+}  // namespace millrace::master

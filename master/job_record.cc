@@ -1,0 +1,206 @@
+#include "master/job_record.h"
+
+#include <bit>
+
+#include "base/bytes.h"
+#include "base/kv/key_value_store.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::uint8_t kVersion = 1;
+
+void Put(Encoder& out, const Counters& counters) {
+  out.Varint(counters.size());
+  for (const auto& [name, value] : counters) {
+    out.Text(name.first);
+    out.Text(name.second);
+    out.U64(static_cast<std::uint64_t>(value));
+  }
+}
+
+Counters GetCounters(Decoder& in) {
+  Counters counters;
+  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
+    std::string group(in.Text());
+    std::string name(in.Text());
+    counters[{std::move(group), std::move(name)}] = static_cast<std::int64_t>(in.U64());
+  }
+  return counters;
+}
+
+void Put(Encoder& out, const JobRequest& r) {
+  for (const std::string* text : {&r.name, &r.owner, &r.output, &r.executable, &r.pool, &r.token}) out.Text(*text);
+  out.Varint(r.inputs.size());
+  for (const std::string& input : r.inputs) out.Text(input);
+  out.Varint(r.parameters.size());
+  for (const auto& [name, value] : r.parameters) {
+    out.Text(name);
+    out.Text(value);
+  }
+  out.U8(r.priority);
+  out.U8(static_cast<std::uint8_t>(r.split_by));
+  for (const std::uint64_t n : {std::uint64_t{r.reduces}, r.executable_bytes, std::uint64_t{r.executable_crc}, std::uint64_t{r.record_bytes},
+                                static_cast<std::uint64_t>(r.deadline), std::uint64_t{r.max_attempts}}) {
+    out.Varint(n);
+  }
+  out.U64(std::bit_cast<std::uint64_t>(r.slow_start));
+}
+
+JobRequest GetRequest(Decoder& in) {
+  JobRequest r;
+  for (std::string* text : {&r.name, &r.owner, &r.output, &r.executable, &r.pool, &r.token}) *text = in.Text();
+  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) r.inputs.emplace_back(in.Text());
+  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
+    std::string name(in.Text());
+    r.parameters.emplace_back(std::move(name), std::string(in.Text()));
+  }
+  r.priority = in.U8();
+  r.split_by = static_cast<SplitBy>(in.U8());
+  r.reduces = static_cast<std::uint32_t>(in.Varint());
+  r.executable_bytes = in.Varint();
+  r.executable_crc = static_cast<std::uint32_t>(in.Varint());
+  r.record_bytes = static_cast<std::uint32_t>(in.Varint());
+  r.deadline = static_cast<Micros>(in.Varint());
+  r.max_attempts = static_cast<std::uint32_t>(in.Varint());
+  r.slow_start = std::bit_cast<double>(in.U64());
+  return r;
+}
+
+void Put(Encoder& out, const JobFigures& f) {
+  for (const std::uint32_t n : {f.maps, f.reduces, f.launched_at[0], f.launched_at[1], f.launched_at[2], f.launched_at[3], f.failed_attempts, f.killed_attempts}) {
+    out.Varint(n);
+  }
+  for (const std::uint64_t n : {f.input_bytes, f.bytes_read, f.bytes_shuffled, f.bytes_written}) out.Varint(n);
+}
+
+JobFigures GetFigures(Decoder& in) {
+  JobFigures f;
+  for (std::uint32_t* n : {&f.maps, &f.reduces, &f.launched_at[0], &f.launched_at[1], &f.launched_at[2], &f.launched_at[3], &f.failed_attempts, &f.killed_attempts}) {
+    *n = static_cast<std::uint32_t>(in.Varint());
+  }
+  for (std::uint64_t* n : {&f.input_bytes, &f.bytes_read, &f.bytes_shuffled, &f.bytes_written}) *n = in.Varint();
+  return f;
+}
+
+Status CheckVersion(Decoder& in, std::string_view what) {
+  if (const int version = in.U8(); version != kVersion) return Corrupt(std::string(what) + ": version " + std::to_string(version) + " is not understood");
+  return Status::Ok();
+}
+
+}  // namespace
+
+void AddCounters(const Counters& from, Counters* to) {
+  for (const auto& [name, value] : from) (*to)[name] += value;
+}
+
+std::string JobKey(sched::JobId job) { return "j/" + KeyNumber(job.value); }
+std::string SplitsKey(sched::JobId job) { return "s/" + KeyNumber(job.value); }
+std::string TaskKeyPrefix(sched::JobId job) { return "t/" + KeyNumber(job.value); }
+
+std::string TaskKey(const sched::TaskId& task) {
+  return TaskKeyPrefix(task.job) + (task.kind == sched::TaskKind::kMap ? 'm' : 'r') + KeyNumber(task.index);
+}
+
+std::optional<sched::TaskId> ParseTaskKey(std::string_view key) {
+  if (key.size() != 2 + 8 + 1 + 8) return std::nullopt;
+  const auto job = ParseKeyNumber(key.substr(2, 8));
+  const auto index = ParseKeyNumber(key.substr(11));
+  if (!job || !index || (key[10] != 'm' && key[10] != 'r')) return std::nullopt;
+  return sched::TaskId{sched::JobId{static_cast<std::uint32_t>(*job)}, key[10] == 'm' ? sched::TaskKind::kMap : sched::TaskKind::kReduce,
+                       static_cast<std::uint32_t>(*index)};
+}
+
+std::string EncodeJob(const JobRecord& record) {
+  Encoder out;
+  out.U8(kVersion);
+  Put(out, record.request);
+  for (const Micros time : {record.submitted, record.first_launch, record.ended}) out.U64(static_cast<std::uint64_t>(time));
+  out.U8(record.outcome ? 1 : 0);
+  if (record.outcome) {
+    out.U8(static_cast<std::uint8_t>(record.outcome->outcome));
+    out.Text(record.outcome->reason);
+  }
+  Put(out, record.figures);
+  Put(out, record.counters);
+  return out.Take();
+}
+
+Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
+  const std::string what = "the database's record of a job";
+  const auto number = ParseKeyNumber(key.substr(std::min<std::size_t>(2, key.size())));
+  if (!number) return Corrupt(what + ": key not understood");
+  Decoder in(value);
+  MILLRACE_TRY(CheckVersion(in, what));
+  JobRecord record;
+  record.id = sched::JobId{static_cast<std::uint32_t>(*number)};
+  record.request = GetRequest(in);
+  for (Micros* time : {&record.submitted, &record.first_launch, &record.ended}) *time = static_cast<Micros>(in.U64());
+  if (in.U8() != 0) {
+    JobOutcomeRecord outcome;
+    outcome.outcome = static_cast<sched::JobOutcome>(in.U8());
+    outcome.reason = in.Text();
+    record.outcome = std::move(outcome);
+  }
+  record.figures = GetFigures(in);
+  record.counters = GetCounters(in);
+  MILLRACE_TRY(in.Finish(what));
+  return record;
+}
+
+std::string EncodeSplits(const std::vector<Split>& splits) {
+  Encoder out;
+  out.U8(kVersion);
+  out.Varint(splits.size());
+  for (const Split& s : splits) {
+    out.Text(s.path);
+    out.Text(s.name);
+    for (const std::uint64_t n : {s.file_length, s.offset, s.length, s.first_block_offset, std::uint64_t{s.blocks.size()}}) out.Varint(n);
+    for (const dfs::Block& block : s.blocks) {
+      out.Varint(block.id);
+      out.Varint(block.length);
+    }
+  }
+  return out.Take();
+}
+
+Result<std::vector<Split>> DecodeSplits(std::string_view value) {
+  const std::string what = "the database's splits of a job";
+  Decoder in(value);
+  MILLRACE_TRY(CheckVersion(in, what));
+  std::vector<Split> splits;
+  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
+    Split s;
+    s.path = in.Text();
+    s.name = in.Text();
+    for (std::uint64_t* field : {&s.file_length, &s.offset, &s.length, &s.first_block_offset}) *field = in.Varint();
+    for (std::uint64_t blocks = in.Varint(); blocks > 0 && !in.failed(); --blocks) {
+      const dfs::BlockId id = in.Varint();
+      s.blocks.push_back({id, in.Varint()});
+    }
+    splits.push_back(std::move(s));
+  }
+  MILLRACE_TRY(in.Finish(what));
+  return splits;
+}
+
+std::string EncodeReport(const TaskReport& report) {
+  Encoder out;
+  out.U8(kVersion);
+  for (const std::uint64_t n : {report.bytes_read, report.bytes_shuffled, report.bytes_written}) out.Varint(n);
+  Put(out, report.counters);
+  return out.Take();
+}
+
+Result<TaskReport> DecodeReport(std::string_view value) {
+  const std::string what = "the database's report of a task";
+  Decoder in(value);
+  MILLRACE_TRY(CheckVersion(in, what));
+  TaskReport report;
+  for (std::uint64_t* n : {&report.bytes_read, &report.bytes_shuffled, &report.bytes_written}) *n = in.Varint();
+  report.counters = GetCounters(in);
+  MILLRACE_TRY(in.Finish(what));
+  return report;
+}
+
+}  // namespace millrace::master

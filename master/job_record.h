@@ -1,0 +1,99 @@
+// What the master keeps of a job besides the engine's state: the request, the splits, what tasks reported, how it ended.
+// Stored under "j/<job>" (request and outcome), "s/<job>" (splits, while it lives), "t/<job><task>" (a succeeded task's report,
+// while it lives: counters of a map that runs again are replaced, not added). Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "dfs/name/types.h"
+#include "schedulers/core/effects.h"
+#include "schedulers/core/ids.h"
+
+namespace millrace::master {
+
+enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixedRecords = 2 };
+
+struct JobRequest {
+  std::string name;
+  std::string owner;
+  std::vector<std::string> inputs;
+  std::string output;  // canonical
+  std::uint32_t reduces = 1;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::uint8_t priority = 2;
+  std::string executable;
+  std::uint64_t executable_bytes = 0;
+  std::uint32_t executable_crc = 0;
+  SplitBy split_by = SplitBy::kBlock;
+  std::uint32_t record_bytes = 0;
+  std::string pool;
+  Micros deadline = 0;  // from submission; 0: none
+  std::string token;
+  double slow_start = 0.05;
+  std::uint32_t max_attempts = 4;
+};
+
+// The input of one map task: a range of one file and the blocks that hold it.
+struct Split {
+  std::string path;
+  std::string name;  // below the input that named it
+  std::uint64_t file_length = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::vector<dfs::Block> blocks;
+  std::uint64_t first_block_offset = 0;  // of blocks[0] in the file
+};
+
+using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
+void AddCounters(const Counters& from, Counters* to);
+
+// What a succeeded attempt reported.
+struct TaskReport {
+  Counters counters;
+  std::uint64_t bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+};
+
+struct JobOutcomeRecord {
+  sched::JobOutcome outcome = sched::JobOutcome::kSucceeded;
+  std::string reason;
+};
+
+// The figures of a job that outlive its tasks.
+struct JobFigures {
+  std::uint32_t maps = 0, reduces = 0;
+  std::uint32_t launched_at[4] = {};  // by locality
+  std::uint32_t failed_attempts = 0, killed_attempts = 0;
+  std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+};
+
+struct JobRecord {
+  sched::JobId id;
+  JobRequest request;
+  Micros submitted = 0, first_launch = 0, ended = 0;
+  std::optional<JobOutcomeRecord> outcome;  // none while it lives
+  JobFigures figures;
+  Counters counters;                        // of the whole job, once it ended
+};
+
+[[nodiscard]] std::string JobKey(sched::JobId job);
+[[nodiscard]] std::string SplitsKey(sched::JobId job);
+[[nodiscard]] std::string TaskKey(const sched::TaskId& task);
+[[nodiscard]] std::string TaskKeyPrefix(sched::JobId job);
+[[nodiscard]] std::optional<sched::TaskId> ParseTaskKey(std::string_view key);
+
+[[nodiscard]] std::string EncodeJob(const JobRecord& record);
+[[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
+[[nodiscard]] std::string EncodeSplits(const std::vector<Split>& splits);
+[[nodiscard]] Result<std::vector<Split>> DecodeSplits(std::string_view value);
+[[nodiscard]] std::string EncodeReport(const TaskReport& report);
+[[nodiscard]] Result<TaskReport> DecodeReport(std::string_view value);
+
+}  // namespace millrace::master

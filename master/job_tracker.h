@@ -1,0 +1,183 @@
+// JobTracker: jobs from submission to their last byte, around the pure engine. It journals every event before the engine
+// applies it, completes output files in the same batch as the success that makes them visible, and turns the engine's effects
+// into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what must be sent.
+//
+// Journal: "e/<job><sequence>" -> a line of schedulers/core/event_text.h; job 0 holds the events of nodes. "r" -> the sequence
+// from which the live jobs are replayed. Thread rule: control thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/kv/key_value_store.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "dfs/wire/place.h"
+#include "master/file_system.h"
+#include "master/job_record.h"
+#include "master/node_table.h"
+#include "master/reserved_counter.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/core/events.h"
+
+namespace millrace::master {
+
+// What workers have to be told.
+struct LaunchOrder { NodeNumber node = 0; sched::AttemptId attempt; };
+struct KillOrder { NodeNumber node = 0; sched::AttemptId attempt; std::string reason; };
+struct OutputsOrder {  // to a worker that runs reduces of the job
+  NodeNumber node = 0;
+  sched::JobId job;
+  std::vector<std::pair<sched::AttemptId, NodeNumber>> ready;  // and where it is
+  std::vector<sched::AttemptId> gone;
+};
+struct ForgetOrder { NodeNumber node = 0; sched::JobId job; };
+
+// The outcome of one call: to be stored, then sent; `ended` and `changed` jobs have watchers to be told.
+struct Step {
+  explicit Step(Micros at) : now(at) {}
+  Micros now;
+  WriteBatch batch;
+  std::vector<LaunchOrder> launches;
+  std::vector<KillOrder> kills;
+  std::map<std::pair<NodeNumber, sched::JobId>, OutputsOrder> outputs;
+  std::vector<ForgetOrder> forgets;
+  std::set<sched::JobId> changed;
+  std::set<sched::JobId> ended;
+};
+
+// A file that an attempt wrote and that is not visible yet.
+struct AttemptOutput {
+  dfs::FileId file = 0;
+  std::string name;
+  std::vector<dfs::WrittenBlock> blocks;
+};
+
+enum class AttemptState : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled, kLost };
+
+struct AttemptRecord {
+  sched::AttemptId attempt;
+  NodeNumber node = 0;
+  AttemptState state = AttemptState::kRunning;
+  Micros launched = 0, ended = 0;
+  std::string reason;
+  double fraction = 0;  // while it runs
+};
+
+enum class JobState : std::uint8_t { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
+
+struct PhaseView { std::uint32_t total = 0, running = 0, done = 0; double fraction = 0; };
+
+struct JobView {
+  const JobRecord* record = nullptr;  // valid until the next call of the tracker
+  JobState state = JobState::kWaiting;
+  PhaseView maps, reduces;
+  double copy_fraction = 0;
+  JobFigures figures;
+};
+
+class JobTracker {
+ public:
+  JobTracker(FileSystem& files, const KeyValueStore& store, std::unique_ptr<sched::Policy> policy, std::size_t history_jobs, Log log);
+  ~JobTracker();
+
+  // Reads jobs back and replays the journal of those that live.
+  [[nodiscard]] Status Load();
+
+  // ---- jobs ----
+  // Checks inputs and output, makes the output directory. A token seen before gives the job it made.
+  Result<sched::JobId> Submit(JobRequest request, Step* step);
+  Status Kill(sched::JobId job, const std::string& reason, Step* step);
+  Status SetPriority(sched::JobId job, std::uint8_t priority, Step* step);
+  void SetPolicy(std::unique_ptr<sched::Policy> policy) { engine_.SetPolicy(std::move(policy)); }
+
+  // ---- nodes ----
+  // A worker registered. The same incarnation that the engine knows goes on; of its attempts, those that the worker does not
+  // report are lost, and what it reports in vain is returned to be killed. Another incarnation lost everything.
+  struct Reconciled { std::vector<sched::AttemptId> killed; std::vector<sched::JobId> forgotten; };
+  Reconciled NodeRegistered(const NodeRecord& node, const std::vector<sched::AttemptId>& running,
+                            const std::vector<sched::AttemptId>& map_outputs, Step* step);
+  void NodeLost(NodeNumber node, Step* step);
+  void NodeDrained(NodeNumber node, bool drained, Step* step);
+  // Nodes that the engine holds for alive: after Load, those that have yet to register again.
+  [[nodiscard]] std::vector<NodeNumber> EngineNodes() const;
+
+  // ---- attempts ----
+  // Commits if the attempt may, otherwise gives its output up. Late and repeated reports are normal.
+  void AttemptDone(NodeNumber node, const sched::AttemptId& attempt, const TaskReport& report, const std::optional<AttemptOutput>& output, Step* step);
+  void AttemptFailed(NodeNumber node, const sched::AttemptId& attempt, bool lost, const std::string& reason, Step* step);
+  void FetchFailed(NodeNumber node, const sched::AttemptId& reduce, const sched::AttemptId& map, Step* step);
+  void Progress(NodeNumber node, const sched::AttemptId& attempt, double fraction, Step* step);
+  // An open file is now the output of this attempt and ends with it; kNotFound if the attempt does not run.
+  Status HandOver(dfs::FileId file, const sched::AttemptId& attempt);
+
+  // Lets the policy fill free slots. The caller ends every batch of calls with it.
+  void Decide(Step* step);
+  [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
+
+  // ---- looking ----
+  [[nodiscard]] Result<JobView> View(sched::JobId job) const;
+  [[nodiscard]] std::vector<sched::JobId> JobsAfter(sched::JobId after, std::size_t limit, bool live_only) const;
+  [[nodiscard]] Result<Counters> JobCounters(sched::JobId job) const;
+  [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;  // in order of launch
+  [[nodiscard]] const std::vector<Split>* Splits(sched::JobId job) const;             // null once it ended
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const;  // maps, reduces
+  // Lines of the job's journal with sequence > after, and the sequence of the last one.
+  [[nodiscard]] Result<std::uint64_t> History(sched::JobId job, std::uint64_t after, std::size_t limit, std::vector<std::string>* lines) const;
+
+ private:
+  struct Job {
+    JobRecord record;
+    std::vector<Split> splits;                       // while it lives
+    std::map<sched::TaskId, TaskReport> reports;     // of succeeded tasks, while it lives
+    std::vector<AttemptRecord> attempts;             // in order of launch; empty after a restart if it had ended
+    std::map<sched::AttemptId, std::size_t> running; // index into attempts
+    std::map<dfs::FileId, sched::AttemptId> outputs; // handed over, not committed
+    std::set<NodeNumber> nodes;                      // that were given an attempt
+    TaskReport totals;                               // sums over reports (bytes only)
+  };
+
+  // Journals, applies, and carries the effects into the step. False if the engine refused.
+  bool Apply(const sched::Event& event, sched::JobId job, Step* step);
+  void Record(const sched::Event& event, sched::JobId job, Step* step);
+  void Carry(const sched::Effects& effects, Step* step);
+  void CarryLaunch(const sched::Launch& launch, Step* step);
+  void CarryOutput(const sched::AttemptId& map, NodeNumber node, bool ready, Step* step);
+  void CarryEnd(const sched::JobEnded& end, Step* step);
+  void CloseJob(Job& job, Step* step);
+  void ForgetOldJobs(Step* step);
+  void EndAttempt(Job& job, const sched::AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
+  void NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report);
+  void SnapshotNodes(Step* step);
+  [[nodiscard]] std::optional<NodeNumber> NodeOf(const sched::AttemptId& attempt) const;
+  [[nodiscard]] Job* Find(sched::JobId job);
+  [[nodiscard]] const Job* Find(sched::JobId job) const;
+
+  Status LoadJobs();
+  Status LoadLiveJob(Job& job);
+  Status Replay();
+  void ReplayEvent(const sched::Event& event, Micros time);
+  void NoteReplayedAttempt(const sched::Event& event, Micros time);
+
+  FileSystem& files_;
+  const KeyValueStore& store_;
+  sched::Engine engine_;
+  std::size_t history_jobs_;
+  Log log_;
+  ReservedCounter job_numbers_{"k", 256};
+  ReservedCounter sequences_{"q", 65536};
+  std::map<sched::JobId, Job> jobs_;
+  std::set<sched::JobId> live_;
+  std::map<std::string, sched::JobId> by_token_;
+  std::map<NodeNumber, sched::NodeJoined> joined_;            // as the engine knows them
+  std::map<NodeNumber, std::uint64_t> incarnations_;          // of those
+};
+
+}  // namespace millrace::master

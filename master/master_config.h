@@ -1,0 +1,33 @@
+// What can be set of a master: declared once, read from TOML and --set.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/options.h"
+
+namespace millrace::master {
+
+struct MasterConfig {
+  std::string bind;
+  std::string directory;
+  std::string address_file;
+  std::string scheduler;
+  std::string log_level;
+  Micros heartbeat = 0;
+  Micros lost_after = 0;
+  Micros disconnect_grace = 0;
+  Micros startup_grace = 0;
+  Micros lease_grace = 0;
+  Micros copy_timeout = 0;
+  std::int64_t copies_per_node = 0;
+  std::int64_t default_replication = 0;
+  std::uint64_t default_block_size = 0;
+  std::int64_t history_jobs = 0;
+};
+
+// The set is bound to `config`, which outlives it and has its defaults afterwards.
+[[nodiscard]] OptionSet DeclareMasterOptions(MasterConfig* config);
+
+}  // namespace millrace::master

@@ -1,0 +1,68 @@
+// NodeTable: the workers that the master knows, by number. A worker's number belongs to its storage (the directory it serves)
+// and outlives restarts of both sides, so replicas and locality keep their meaning. Pure; stored under "w/<number>".
+// Thread rule: control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/kv/key_value_store.h"
+#include "base/status.h"
+
+namespace millrace::master {
+
+using NodeNumber = std::uint32_t;
+
+// How a worker describes itself when it registers.
+struct WorkerFacts {
+  std::string storage;
+  std::string host;
+  std::uint16_t port = 0;
+  std::string local_socket;
+  std::string rack;
+  std::string datacenter;
+  std::uint32_t map_slots = 0;
+  std::uint32_t reduce_slots = 0;
+  std::uint64_t incarnation = 0;
+};
+
+struct WorkerSpace {
+  std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0;  // bytes, and a count
+};
+
+struct NodeRecord {
+  NodeNumber number = 0;
+  WorkerFacts facts;
+  WorkerSpace space;
+  bool alive = false;
+  bool draining = false;
+  Micros last_heard = 0;
+};
+
+class NodeTable {
+ public:
+  // Numbers are given from 1.
+  [[nodiscard]] Status Load(const KeyValueStore& store);
+  // The record of this storage, new or known, with these facts. Stored through the batch when anything changed.
+  NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
+  Status SetDraining(NodeNumber number, bool draining, WriteBatch* batch);
+
+  [[nodiscard]] NodeRecord* Find(NodeNumber number);
+  [[nodiscard]] const NodeRecord* Find(NodeNumber number) const;
+  // The number of the live worker on this host with the smallest number, for askers that are no workers.
+  [[nodiscard]] const NodeRecord* FindByHost(std::string_view host) const;
+  [[nodiscard]] const std::map<NodeNumber, NodeRecord>& all() const { return nodes_; }
+
+ private:
+  void Store(const NodeRecord& record, WriteBatch* batch) const;
+
+  std::map<NodeNumber, NodeRecord> nodes_;
+  std::map<std::string, NodeNumber, std::less<>> by_storage_;
+};
+
+}  // namespace millrace::master

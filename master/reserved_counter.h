@@ -1,0 +1,46 @@
+// ReservedCounter: numbers that never repeat, across crashes too, without a write for each: runs of numbers are reserved in the
+// store ahead of their use, and a new start begins behind the last reservation. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/kv/key_value_store.h"
+#include "base/status.h"
+
+namespace millrace::master {
+
+class ReservedCounter {
+ public:
+  // Numbers from 1. The next run is reserved when half of the current one is used, so that the reservation is on disk long
+  // before its first number is.
+  ReservedCounter(std::string key, std::uint64_t run) : key_(std::move(key)), run_(run) {}
+
+  [[nodiscard]] Status Load(const KeyValueStore& store) {
+    MILLRACE_ASSIGN(const std::optional<std::string> value, store.Get(key_));
+    if (!value) return Status::Ok();
+    Decoder in(*value);
+    limit_ = in.U64();
+    next_ = limit_;
+    return in.Finish("the database's counter " + key_);
+  }
+
+  [[nodiscard]] std::uint64_t Next(WriteBatch* batch) {
+    if (next_ + run_ / 2 >= limit_) {
+      limit_ = next_ + run_;
+      Encoder out;
+      out.U64(limit_);
+      batch->Put(key_, out.Take());
+    }
+    return next_++;
+  }
+
+ private:
+  std::string key_;
+  std::uint64_t run_;
+  std::uint64_t next_ = 1;
+  std::uint64_t limit_ = 1;
+};
+
+}  // namespace millrace::master
