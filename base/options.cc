@@ -35,7 +35,8 @@ std::string BytesText(std::uint64_t bytes) {
 }
 
 std::string DurationText(Micros duration) {
-  constexpr std::pair<const char*, Micros> kUnits[] = {{"h", 3600 * kSecond}, {"m", 60 * kSecond}, {"s", kSecond}, {"ms", kMillisecond}};
+  constexpr std::pair<const char*, Micros> kUnits[] = {
+      {"h", 3600 * kSecond}, {"m", 60 * kSecond}, {"s", kSecond}, {"ms", kMillisecond}};
   for (const auto& [name, unit] : kUnits) {
     if (duration % unit == 0) return duration == 0 ? "0s" : std::to_string(duration / unit) + name;
   }
@@ -67,10 +68,11 @@ std::function<Status(std::string_view)> Ranged(T* field, T least, T most, std::s
 }  // namespace
 
 void OptionSet::Text(std::string name, std::string* field, std::string initial, std::string one_line) {
-  Add({std::move(name), OptionType::kText, std::move(initial), "", std::move(one_line)}, [field](std::string_view text) {
-    *field = text;
-    return Status::Ok();
-  });
+  Add({std::move(name), OptionType::kText, std::move(initial), "", std::move(one_line)},
+      [field](std::string_view text) {
+        *field = text;
+        return Status::Ok();
+      });
 }
 
 void OptionSet::Choice(std::string name, std::string* field, std::string initial, std::vector<std::string> choices,
@@ -87,7 +89,8 @@ void OptionSet::Choice(std::string name, std::string* field, std::string initial
     *field = text;
     return Status::Ok();
   };
-  Add({std::move(name), OptionType::kText, std::move(initial), std::move(range), std::move(one_line)}, std::move(parse));
+  Add({std::move(name), OptionType::kText, std::move(initial), std::move(range), std::move(one_line)},
+      std::move(parse));
 }
 
 void OptionSet::Bool(std::string name, bool* field, bool initial, std::string one_line) {
@@ -98,7 +101,8 @@ void OptionSet::Bool(std::string name, bool* field, bool initial, std::string on
     *field = yes;
     return Status::Ok();
   };
-  Add({std::move(name), OptionType::kBool, initial ? "true" : "false", "true or false", std::move(one_line)}, std::move(parse));
+  Add({std::move(name), OptionType::kBool, initial ? "true" : "false", "true or false", std::move(one_line)},
+      std::move(parse));
 }
 
 void OptionSet::Integer(std::string name, std::int64_t* field, std::int64_t initial, std::int64_t least,
@@ -109,7 +113,8 @@ void OptionSet::Integer(std::string name, std::int64_t* field, std::int64_t init
     if (!number) return Invalid(Quote(text) + " is not a whole number of 64 bits");
     return *number;
   });
-  Add({std::move(name), OptionType::kInteger, std::to_string(initial), std::move(range), std::move(one_line)}, std::move(parse));
+  Add({std::move(name), OptionType::kInteger, std::to_string(initial), std::move(range), std::move(one_line)},
+      std::move(parse));
 }
 
 void OptionSet::Real(std::string name, double* field, double initial, double least, double most, std::string one_line) {
@@ -126,13 +131,16 @@ void OptionSet::Bytes(std::string name, std::uint64_t* field, std::uint64_t init
                       std::uint64_t most, std::string one_line) {
   std::string range = RangeText<std::uint64_t>(least, most, BytesText);
   auto parse = Ranged(field, least, most, range, ParseBytes);
-  Add({std::move(name), OptionType::kBytes, BytesText(initial), std::move(range), std::move(one_line)}, std::move(parse));
+  Add({std::move(name), OptionType::kBytes, BytesText(initial), std::move(range), std::move(one_line)},
+      std::move(parse));
 }
 
-void OptionSet::Duration(std::string name, Micros* field, Micros initial, Micros least, Micros most, std::string one_line) {
+void OptionSet::Duration(std::string name, Micros* field, Micros initial, Micros least, Micros most,
+                         std::string one_line) {
   std::string range = RangeText<Micros>(std::max<Micros>(least, 0), most, DurationText);
   auto parse = Ranged(field, least, most, range, ParseDuration);
-  Add({std::move(name), OptionType::kDuration, DurationText(initial), std::move(range), std::move(one_line)}, std::move(parse));
+  Add({std::move(name), OptionType::kDuration, DurationText(initial), std::move(range), std::move(one_line)},
+      std::move(parse));
 }
 
 void OptionSet::Add(OptionInfo info, std::function<Status(std::string_view)> parse) {

@@ -1,6 +1,6 @@
-// Declared options: each is declared once, with its name, type, default, range and one line. --help, docs/options.md, the
-// TOML reader and the check of `--set key=value` all come from the declaration.
-// Thread rule: declare and read on one thread, or read only.
+// Declared options: each is declared once, with its name, type, default, range and one line. --help, docs/options.md,
+// the TOML reader and the check of `--set key=value` all come from the declaration. Thread rule: declare and read on
+// one thread, or read only.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ namespace millrace {
 enum class OptionType { kText, kBool, kInteger, kReal, kBytes, kDuration };
 
 struct OptionInfo {
-  std::string name;           // "worker.map_slots"
+  std::string name;  // "worker.map_slots"
   OptionType type = OptionType::kText;
   std::string default_text;
-  std::string range;          // "1 to 1024", "lz4 or zstd"; empty when anything of the type goes
+  std::string range;  // "1 to 1024", "lz4 or zstd"; empty when anything of the type goes
   std::string one_line;
 };
 
-// A set of options bound to fields of a struct that outlives it. Declaring one gives its field the default; a name declared
-// twice, or a default out of its own range, is a bug and aborts.
+// A set of options bound to fields of a struct that outlives it. Declaring one gives its field the default; a name
+// declared twice, or a default out of its own range, is a bug and aborts.
 //   OptionSet set;
 //   set.Integer("worker.map_slots", &config.map_slots, 2, 1, 1024, "map tasks that run at once");
 //   MILLRACE_TRY(set.Set("worker.map_slots", "4"));
@@ -46,7 +46,8 @@ class OptionSet {
   // As ParseDuration.
   void Duration(std::string name, Micros* field, Micros initial, Micros least, Micros most, std::string one_line);
 
-  // kNotFound: no such option, with the nearest name that exists; kInvalid: not of its type or out of range, and what is.
+  // kNotFound: no such option, with the nearest name that exists; kInvalid: not of its type or out of range, and what
+  // is.
   Status Set(std::string_view name, std::string_view value);
   // "name=value".
   Status SetPair(std::string_view pair);

@@ -35,7 +35,8 @@ Status SetAll(OptionSet& options, const toml::table& table, const std::string& p
     }
     const auto text = ScalarText(node);
     if (!text) {
-      return Invalid(Place(path, node.source()) + ": option " + Quote(name) + ": a list or a date; give one text or number");
+      return Invalid(Place(path, node.source()) + ": option " + Quote(name) +
+                     ": a list or a date; give one text or number");
     }
     MILLRACE_TRY(options.Set(name, *text).Within(Place(path, node.source())));
   }

@@ -20,9 +20,20 @@ constexpr Micros kMinute = 60 * kSecond;
 constexpr Micros kHour = 60 * kMinute;
 
 constexpr Unit kByteUnits[] = {
-    {"", 1},          {"b", 1},           {"k", 1ull << 10},   {"kb", 1ull << 10}, {"kib", 1ull << 10},
-    {"m", 1ull << 20}, {"mb", 1ull << 20}, {"mib", 1ull << 20}, {"g", 1ull << 30},  {"gb", 1ull << 30},
-    {"gib", 1ull << 30}, {"t", 1ull << 40}, {"tb", 1ull << 40},  {"tib", 1ull << 40},
+    {"", 1},
+    {"b", 1},
+    {"k", 1ull << 10},
+    {"kb", 1ull << 10},
+    {"kib", 1ull << 10},
+    {"m", 1ull << 20},
+    {"mb", 1ull << 20},
+    {"mib", 1ull << 20},
+    {"g", 1ull << 30},
+    {"gb", 1ull << 30},
+    {"gib", 1ull << 30},
+    {"t", 1ull << 40},
+    {"tb", 1ull << 40},
+    {"tib", 1ull << 40},
 };
 constexpr Unit kTimeUnits[] = {
     {"", kSecond}, {"us", 1}, {"ms", kMillisecond}, {"s", kSecond}, {"m", kMinute}, {"min", kMinute}, {"h", kHour},
@@ -91,7 +102,8 @@ std::string FormatBytes(std::uint64_t bytes) {
 
 std::string FormatDuration(Micros duration) {
   if (duration < 0) {
-    const auto magnitude = duration == std::numeric_limits<Micros>::min() ? std::numeric_limits<Micros>::max() : -duration;
+    const auto magnitude =
+        duration == std::numeric_limits<Micros>::min() ? std::numeric_limits<Micros>::max() : -duration;
     return "-" + FormatDuration(magnitude);
   }
   if (duration < kMillisecond) return std::to_string(duration) + " us";

@@ -53,7 +53,8 @@ class KeyValueStore {
                                     const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
 };
 
-// An existing or new database in `directory`. kBusy if another process has it open.
+// An existing or new database in `directory`. kBusy if another process (or object) has it open; kCorrupt if it is damaged:
+// a torn end of its log, which nobody was told of, is cut off, damage anywhere before is an error.
 [[nodiscard]] Result<std::unique_ptr<KeyValueStore>> OpenRocksStore(const std::string& directory);
 [[nodiscard]] std::unique_ptr<KeyValueStore> MakeMemoryStore();
 

@@ -71,10 +71,18 @@ TEST_F(OptionsTest, SetReadsEachType) {
 
 TEST_F(OptionsTest, WrongValuesSayWhatIsRightAndChangeNothing) {
   const std::pair<const char*, const char*> wrong[] = {
-      {"worker.codec=gzip", "none, lz4 or zstd"}, {"job.speculate=maybe", "true"},     {"worker.map_slots=0", "1 to 1024"},
-      {"worker.map_slots=1025", "1 to 1024"},     {"worker.map_slots=4x", "whole"},    {"worker.map_slots=", "whole"},
-      {"job.slack=nan", "number"},                {"job.slack=0.5", "1 to 10"},        {"worker.buffer=1K", "1MiB to 1TiB"},
-      {"worker.buffer=big", "64K"},               {"worker.wait=soon", "250ms"},       {"worker.wait=-1s", "250ms"},
+      {"worker.codec=gzip", "none, lz4 or zstd"},
+      {"job.speculate=maybe", "true"},
+      {"worker.map_slots=0", "1 to 1024"},
+      {"worker.map_slots=1025", "1 to 1024"},
+      {"worker.map_slots=4x", "whole"},
+      {"worker.map_slots=", "whole"},
+      {"job.slack=nan", "number"},
+      {"job.slack=0.5", "1 to 10"},
+      {"worker.buffer=1K", "1MiB to 1TiB"},
+      {"worker.buffer=big", "64K"},
+      {"worker.wait=soon", "250ms"},
+      {"worker.wait=-1s", "250ms"},
       {"worker.map_slots=99999999999999999999", "whole"},
   };
   for (const auto& [pair, hint] : wrong) {
@@ -109,10 +117,13 @@ TEST_F(OptionsTest, ListKeepsTheOrderAndItsDefaultsCanBeSet) {
 
 TEST_F(OptionsTest, TomlTablesArePrefixes) {
   const std::string path = WriteToml(
-      "job.slack = 3\n[worker]\nmap_slots = 8 # cores\nbuffer = \"128M\"\nwait = 1.5\ncodec = 'lz4'\n[job]\nspeculate = false\n");
+      "job.slack = 3\n[worker]\nmap_slots = 8 # cores\nbuffer = \"128M\"\nwait = 1.5\ncodec = 'lz4'\n[job]\nspeculate "
+      "= false\n");
   // "job" is defined by a dotted key before [job], which TOML forbids.
   EXPECT_EQ(set_.LoadToml(path).code(), StatusCode::kInvalid);
-  const std::string right = WriteToml("[worker]\nmap_slots = 8 # cores\nbuffer = \"128M\"\nwait = 1.5\ncodec = 'lz4'\n[job]\nspeculate = false\nslack=3\n");
+  const std::string right = WriteToml(
+      "[worker]\nmap_slots = 8 # cores\nbuffer = \"128M\"\nwait = 1.5\ncodec = 'lz4'\n[job]\nspeculate = "
+      "false\nslack=3\n");
   const Status status = set_.LoadToml(right);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_EQ(config_.slots, 8);
@@ -145,21 +156,24 @@ TEST(OptionsDeathTest, DeclaringTwiceOrOutOfRangeIsABug) {
 
 TEST(UnitsTest, Bytes) {
   const std::pair<const char*, std::uint64_t> right[] = {
-      {"0", 0}, {"512", 512}, {"512B", 512}, {"64K", 65536}, {"64kib", 65536}, {"1.5G", 1610612736}, {"1 MiB", 1048576},
-      {"2T", 2199023255552}, {"18446744073709551615", std::numeric_limits<std::uint64_t>::max()}};
+      {"0", 0},           {"512", 512},          {"512B", 512},
+      {"64K", 65536},     {"64kib", 65536},      {"1.5G", 1610612736},
+      {"1 MiB", 1048576}, {"2T", 2199023255552}, {"18446744073709551615", std::numeric_limits<std::uint64_t>::max()}};
   for (const auto& [text, bytes] : right) {
     const Result<std::uint64_t> parsed = ParseBytes(text);
     ASSERT_TRUE(parsed.ok()) << text;
     EXPECT_EQ(*parsed, bytes) << text;
   }
-  for (const char* wrong : {"", "K", "1.", ".5K", "1.5", "1e3", "-1", "+1", " 1", "1 K ", "1..5K", "18446744073709551616", "99999999999T", "5 apples"}) {
+  for (const char* wrong : {"", "K", "1.", ".5K", "1.5", "1e3", "-1", "+1", " 1", "1 K ", "1..5K",
+                            "18446744073709551616", "99999999999T", "5 apples"}) {
     EXPECT_EQ(ParseBytes(wrong).status().code(), StatusCode::kInvalid) << wrong;
   }
 }
 
 TEST(UnitsTest, Durations) {
-  const std::pair<const char*, Micros> right[] = {{"0", 0},          {"10", 10000000},    {"100us", 100}, {"250ms", 250000},
-                                                  {"1.5s", 1500000}, {"5m", 300000000}, {"2h", 7200000000}, {"0.5", 500000}};
+  const std::pair<const char*, Micros> right[] = {{"0", 0},           {"10", 10000000},  {"100us", 100},
+                                                  {"250ms", 250000},  {"1.5s", 1500000}, {"5m", 300000000},
+                                                  {"2h", 7200000000}, {"0.5", 500000}};
   for (const auto& [text, micros] : right) {
     const Result<Micros> parsed = ParseDuration(text);
     ASSERT_TRUE(parsed.ok()) << text;

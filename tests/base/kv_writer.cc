@@ -1,0 +1,17 @@
+// kv_writer DIRECTORY: writes 0, 1, 2 ... to a database for ever, every third one synced, and acknowledges each on
+// standard output as eight bytes. Its test kills it.
+#include <unistd.h>
+
+#include "base/kv/key_value_store.h"
+
+int main(int, char** arguments) {
+  auto store = millrace::OpenRocksStore(arguments[1]);
+  if (!store.ok()) return 1;
+  for (std::uint64_t n = 0;; ++n) {
+    millrace::WriteBatch batch;
+    batch.Put(millrace::KeyNumber(n), "value " + std::to_string(n));
+    const auto durability = n % 3 == 0 ? millrace::Durability::kSynced : millrace::Durability::kBuffered;
+    if (!store.value()->Write(batch, durability).ok()) return 1;
+    if (::write(STDOUT_FILENO, &n, sizeof n) != ssize_t{sizeof n}) return 1;
+  }
+}
