@@ -4,8 +4,17 @@
 // retries, slow start, the right to commit, loss of nodes and map outputs, and checks every decision of the policy (task
 // pending, slot free, node alive and not drained), so a wrong policy is an aborted test and not a corrupt cluster.
 //
-// Pure: no I/O, no threads, no clock but the `now` argument (which must not go back), no unordered iteration, no pointer
-// as a key. The same calls give the same effects on every machine. Thread rule: one thread.
+// Rules that the events do not spell out:
+// - A task is pending exactly while no attempt of it runs and none has succeeded. Several attempts of one task may run
+//   (speculation); the first success wins and the others get a Kill.
+// - No Kill is sent to a node that is lost or joins again: what ran there is gone.
+// - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a map-only
+//   job is committed and never lost. Running reduces keep running.
+// - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
+// - A node that joins is not drained, whatever its last incarnation was.
+//
+// Pure: no I/O, no threads, no clock but the `now` argument (an earlier one than before counts as the last), no unordered
+// iteration, no pointer as a key. The same calls give the same effects on every machine. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +26,7 @@
 #include "schedulers/core/effects.h"
 #include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
+#include "schedulers/core/progress.h"
 
 namespace millrace::sched {
 
@@ -24,24 +34,10 @@ class ClusterState;
 class Policy;
 
 struct EngineOptions {
-  std::uint32_t max_fetch_failures = 3;
+  std::uint32_t max_fetch_failures = 3;  // at least 1
   // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a quarter
-  // of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures).
+  // of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). 0: no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
-};
-
-// How a job stands, for status pages and progress bars. Cheap: a copy of counters.
-struct JobProgress {
-  JobId job;
-  Priority priority = Priority::kNormal;
-  Time submitted = 0;
-  Time started = 0;  // first launch; 0 before
-  Time ended = 0;    // 0 while it lives
-  std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
-  std::uint32_t reduces = 0, reduces_running = 0, reduces_done = 0;
-  std::uint32_t failed_attempts = 0, killed_attempts = 0;
-  std::uint32_t launched_at[4] = {};  // map launches by Locality
-  std::optional<JobOutcome> outcome;  // none while it lives
 };
 
 class Engine {
@@ -51,6 +47,7 @@ class Engine {
 
   // Applies one event; appends what follows to *effects. An event that does not fit the state (a report of an attempt that
   // was killed, a node that is not alive, a job id used twice) changes nothing and returns false: late reports are normal.
+  // So does one that asks for more than limits.h grants.
   bool Apply(Time now, const Event& event, Effects* effects);
 
   // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch as
@@ -64,14 +61,17 @@ class Engine {
   // driver commits and applies AttemptSucceeded with nothing in between.
   [[nodiscard]] bool MayCommit(const AttemptId& attempt) const;
 
-  // Replaces the policy; nothing running is touched.
+  // Replaces the policy; nothing running is touched. The new one is told of the live jobs in submit order.
   void SetPolicy(std::unique_ptr<Policy> policy);
 
   [[nodiscard]] std::optional<JobProgress> Progress(JobId job) const;
   [[nodiscard]] std::vector<AttemptId> RunningOn(NodeId node) const;  // sorted
+  // What a reduce of this job may fetch now, in the order of the maps. O(maps): for the launch of a reduce.
+  [[nodiscard]] std::vector<MapOutputReady> ReadyOutputs(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
 
-  // Drops what is kept of an ended job (its history lives with the driver). False if the job is unknown or alive.
+  // Drops what is kept of an ended job (its history lives with the driver). False if the job is unknown or alive. Its id
+  // stays used.
   bool Forget(JobId job);
 
  private:

@@ -1,0 +1,52 @@
+// Engine::Impl, private to schedulers/core/engine*.cc: one On() an event, and the steps that they share.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::sched {
+
+struct Engine::Impl {
+  EngineOptions options;
+  std::unique_ptr<Policy> policy;
+  ClusterState state;
+  Time now = 0;
+
+  // engine_nodes.cc
+  bool On(const NodeJoined& event, Effects& effects);
+  bool On(const NodeLost& event, Effects& effects);
+  bool On(const NodeDrained& event, Effects& effects);
+  void LoseNode(const NodeState& node, Effects& effects);
+
+  // engine_jobs.cc
+  bool On(const JobSubmitted& event, Effects& effects);
+  bool On(const JobKilled& event, Effects& effects);
+  bool On(const JobPrioritySet& event, Effects& effects);
+  void EndJob(JobId job, JobOutcome outcome, const std::string& reason, Effects& effects);
+
+  // engine_tasks.cc
+  bool On(const AttemptLaunched& event, Effects& effects);
+  bool On(const AttemptSucceeded& event, Effects& effects);
+  bool On(const AttemptFailed& event, Effects& effects);
+  bool On(const AttemptLost& event, Effects& effects);
+  [[nodiscard]] const JobState* FindLiveJob(JobId job) const;
+  // Null if the job is not alive or has no such task.
+  [[nodiscard]] const TaskState* FindTask(const TaskId& task) const;
+  // Null if it does not run.
+  [[nodiscard]] const RunningAttempt* FindRunning(const AttemptId& attempt) const;
+  // Kills all that run of the task.
+  void KillAttempts(const TaskId& task, const std::string& reason, Effects& effects);
+  void CheckDecision(const Decision& decision) const;
+
+  // engine_outputs.cc
+  bool On(const FetchFailed& event, Effects& effects);
+  bool On(const ReplicasMoved& event, Effects& effects);
+  void LoseOutput(JobId job, std::uint32_t map, Effects& effects);
+  void LoseOutputsOn(NodeId node, Effects& effects);
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,39 @@
+// Nodes that come, go and are drained.
+#include "schedulers/core/engine_impl.h"
+#include "schedulers/core/limits.h"
+
+namespace millrace::sched {
+
+bool Engine::Impl::On(const NodeJoined& event, Effects& effects) {
+  if (event.node.value > kMaxId || event.slots.maps > kMaxSlots || event.slots.reduces > kMaxSlots) return false;
+  const NodeState* old = state.FindNode(event.node);
+  if (old != nullptr && old->alive) LoseNode(*old, effects);
+  state.JoinNode(event);
+  return true;
+}
+
+bool Engine::Impl::On(const NodeLost& event, Effects& effects) {
+  const NodeState* node = state.FindNode(event.node);
+  if (node == nullptr || !node->alive) return false;
+  LoseNode(*node, effects);
+  return true;
+}
+
+bool Engine::Impl::On(const NodeDrained& event, Effects&) {
+  const NodeState* node = state.FindNode(event.node);
+  if (node == nullptr || !node->alive) return false;
+  state.DrainNode(event.node, event.drained);
+  return true;
+}
+
+void Engine::Impl::LoseNode(const NodeState& node, Effects& effects) {
+  const std::vector<AttemptId> lost = node.running;
+  for (const AttemptId& attempt : lost) {
+    state.StopAttempt(attempt);
+    ++state.MutableJob(attempt.task.job).progress.killed_attempts;
+  }
+  state.LoseNode(node.id);
+  LoseOutputsOn(node.id, effects);
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,56 @@
+// Map outputs that reduces fetch, and how they get lost; replicas of the inputs.
+#include <algorithm>
+
+#include "schedulers/core/engine_impl.h"
+
+namespace millrace::sched {
+
+void Engine::Impl::LoseOutput(JobId job, std::uint32_t map, Effects& effects) {
+  const TaskState& task = state.FindJob(job)->maps[map];
+  effects.push_back(MapOutputGone{{{job, TaskKind::kMap, map}, task.winner}, task.ran_on});
+  state.LoseOutput(job, map);
+}
+
+// Live jobs alone: one whose reduces have all finished has ended, and map-only outputs are not listed.
+void Engine::Impl::LoseOutputsOn(NodeId node, Effects& effects) {
+  std::vector<JobId> jobs;
+  for (const QueueKey& key : state.LiveJobs()) jobs.push_back(key.job);
+  std::sort(jobs.begin(), jobs.end());
+  for (const JobId id : jobs) {
+    JobState& job = state.MutableJob(id);
+    auto listed = job.outputs.extract(node);
+    if (listed.empty()) continue;
+    std::vector<std::uint32_t>& maps = listed.mapped();
+    std::sort(maps.begin(), maps.end());
+    for (const std::uint32_t map : maps) {
+      // The list may name outputs that are elsewhere by now, and one map twice.
+      if (job.maps[map].done && job.maps[map].ran_on == node) LoseOutput(id, map, effects);
+    }
+  }
+}
+
+bool Engine::Impl::On(const FetchFailed& event, Effects& effects) {
+  const TaskId& map = event.map_attempt.task;
+  const TaskId& reduce = event.reduce.task;
+  if (reduce.kind != TaskKind::kReduce || map.kind != TaskKind::kMap || reduce.job != map.job) return false;
+  const TaskState* output = FindTask(map);
+  if (FindRunning(event.reduce) == nullptr || output == nullptr) return false;
+  if (!output->done || output->winner != event.map_attempt.number) return false;
+  JobState& job = state.MutableJob(map.job);
+  auto& reporters = job.fetch_reports[map.index];
+  reporters.insert(reduce.index);
+  const std::uint32_t needed = std::min(std::max(options.max_fetch_failures, 1U), job.progress.reduces_running);
+  if (reporters.size() < needed) return true;
+  const NodeId node = output->ran_on;
+  LoseOutput(map.job, map.index, effects);
+  state.CountNodeFailure(map.job, node, options.max_failures_per_node);
+  return true;
+}
+
+bool Engine::Impl::On(const ReplicasMoved& event, Effects&) {
+  if (event.map.kind != TaskKind::kMap || FindTask(event.map) == nullptr) return false;
+  state.MoveReplicas(event.map.job, event.map.index, event.replicas);
+  return true;
+}
+
+}  // namespace millrace::sched

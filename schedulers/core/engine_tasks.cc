@@ -1,0 +1,80 @@
+// Attempts: launched, succeeded, failed, lost, killed.
+#include <algorithm>
+
+#include "schedulers/core/engine_impl.h"
+#include "schedulers/core/event_text.h"
+
+namespace millrace::sched {
+
+const TaskState* Engine::Impl::FindTask(const TaskId& task) const {
+  const JobState* job = FindLiveJob(task.job);
+  if (job == nullptr) return nullptr;
+  const auto& tasks = job->Tasks(task.kind);
+  return task.index < tasks.size() ? &tasks[task.index] : nullptr;
+}
+
+const RunningAttempt* Engine::Impl::FindRunning(const AttemptId& attempt) const {
+  const TaskState* task = FindTask(attempt.task);
+  return task == nullptr ? nullptr : task->Find(attempt.number);
+}
+
+void Engine::Impl::KillAttempts(const TaskId& task, const std::string& reason, Effects& effects) {
+  const TaskState& state_of_task = *FindTask(task);
+  while (!state_of_task.running.empty()) {
+    const RunningAttempt victim = state_of_task.running.front();
+    state.StopAttempt({task, victim.number});
+    ++state.MutableJob(task.job).progress.killed_attempts;
+    effects.push_back(Kill{{task, victim.number}, victim.node, reason});
+  }
+}
+
+// Recovery replays what was decided. It must fit the state, but refusals of the policy's day (blacklists, slow start) are
+// not asked again: their options may have changed since. A task that runs already may get one more attempt.
+bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
+  const TaskState* task = FindTask(event.attempt.task);
+  if (task == nullptr || task->done || event.attempt.number != task->launched) return false;
+  if (!state.FreeNodes(event.attempt.task.kind).Contains(event.node.value)) return false;
+  state.StartAttempt(event.attempt, event.node, now);
+  return true;
+}
+
+bool Engine::Impl::On(const AttemptSucceeded& event, Effects& effects) {
+  const RunningAttempt* running = FindRunning(event.attempt);
+  if (running == nullptr) return false;
+  const NodeId node = running->node;
+  const TaskId& task = event.attempt.task;
+  state.FinishAttempt(event.attempt);
+  KillAttempts(task, "attempt " + std::to_string(event.attempt.number) + " has succeeded", effects);
+  const JobState& job = *state.FindJob(task.job);
+  if (task.kind == TaskKind::kMap && job.progress.reduces > 0) effects.push_back(MapOutputReady{event.attempt, node});
+  if (job.Complete()) EndJob(task.job, JobOutcome::kSucceeded, "", effects);
+  return true;
+}
+
+bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
+  const RunningAttempt* running = FindRunning(event.attempt);
+  if (running == nullptr) return false;
+  const NodeId node = running->node;
+  const TaskId& id = event.attempt.task;
+  state.StopAttempt(event.attempt);
+  state.CountNodeFailure(id.job, node, options.max_failures_per_node);
+  JobState& job = state.MutableJob(id.job);
+  ++job.progress.failed_attempts;
+  const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
+  if (failed >= std::max(job.spec.max_attempts, 1U)) {
+    EndJob(id.job, JobOutcome::kFailed,
+           "task " + FormatTask(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
+               ", the last time: " + event.reason,
+           effects);
+  }
+  return true;
+}
+
+bool Engine::Impl::On(const AttemptLost& event, Effects&) {
+  if (FindRunning(event.attempt) == nullptr) return false;
+  state.StopAttempt(event.attempt);
+  ++state.MutableJob(event.attempt.task.job).progress.killed_attempts;
+  return true;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,121 @@
+#include "schedulers/core/event_text.h"
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include "schedulers/core/text_fields.h"
+
+namespace millrace::sched {
+namespace {
+
+template <class E, class T>
+concept Is = std::same_as<std::remove_const_t<E>, T>;
+
+// The format: each event's name and its fields, once, for the writer and the reader.
+template <class V, Is<NodeJoined> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.May("rack", e.rack), v.May("datacenter", e.datacenter);
+  v.May("maps", e.slots.maps), v.May("reduces", e.slots.reduces);
+}
+template <class V, Is<NodeLost> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node);
+}
+template <class V, Is<NodeDrained> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.May("drained", e.drained);
+}
+template <class V, Is<JobSubmitted> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job), v.May("name", e.spec.name), v.May("priority", e.spec.priority), v.May("maps", e.spec.maps);
+  v.May("reduces", e.spec.reduces), v.May("slow_start", e.spec.slow_start);
+  v.May("max_attempts", e.spec.max_attempts);
+}
+template <class V, Is<JobKilled> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job), v.May("reason", e.reason);
+}
+template <class V, Is<JobPrioritySet> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job), v.May("priority", e.priority);
+}
+template <class V, Is<AttemptLaunched> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt), v.Must("node", e.node);
+}
+template <class V, Is<AttemptSucceeded> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt);
+}
+template <class V, class E>
+  requires Is<E, AttemptFailed> || Is<E, AttemptLost>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt), v.May("reason", e.reason);
+}
+template <class V, Is<FetchFailed> E>
+void Fields(V& v, E& e) {
+  v.Must("reduce", e.reduce), v.Must("map_attempt", e.map_attempt);
+}
+template <class V, Is<ReplicasMoved> E>
+void Fields(V& v, E& e) {
+  v.Must("map", e.map), v.May("replicas", e.replicas);
+}
+
+// By the index in Event.
+constexpr std::string_view kNames[] = {
+    "NodeJoined",      "NodeLost",         "NodeDrained",   "JobSubmitted", "JobKilled",   "JobPrioritySet",
+    "AttemptLaunched", "AttemptSucceeded", "AttemptFailed", "AttemptLost",  "FetchFailed", "ReplicasMoved"};
+static_assert(std::size(kNames) == std::variant_size_v<Event>);
+
+template <std::size_t I = 0>
+std::optional<Event> ParseKind(std::string_view kind, FieldReader& fields) {
+  if constexpr (I == std::variant_size_v<Event>) {
+    return std::nullopt;
+  } else {
+    if (kind != kNames[I]) return ParseKind<I + 1>(kind, fields);
+    std::variant_alternative_t<I, Event> event;
+    Fields(fields, event);
+    return fields.ok() ? std::optional<Event>(std::move(event)) : std::nullopt;
+  }
+}
+
+std::string_view CutWord(std::string_view* line) {
+  const std::size_t space = std::min(line->find(' '), line->size());
+  const std::string_view word = line->substr(0, space);
+  line->remove_prefix(std::min(space + 1, line->size()));
+  return word;
+}
+
+}  // namespace
+
+std::string FormatEvent(Time time, const Event& event) {
+  std::string line = std::to_string(time) + ' ' + std::string(kNames[event.index()]);
+  FieldWriter fields(&line);
+  std::visit([&fields](const auto& e) { Fields(fields, e); }, event);
+  return line;
+}
+
+std::optional<TimedEvent> ParseEvent(std::string_view line) {
+  TimedEvent timed;
+  if (!DecodeValue(CutWord(&line), &timed.time)) return std::nullopt;
+  const std::string_view kind = CutWord(&line);
+  FieldReader fields;
+  while (!line.empty()) {
+    if (!fields.Add(CutWord(&line))) return std::nullopt;
+  }
+  std::optional<Event> event = ParseKind(kind, fields);
+  if (!event) return std::nullopt;
+  timed.event = std::move(*event);
+  return timed;
+}
+
+std::string FormatTask(const TaskId& task) { return EncodeValue(task); }
+std::string FormatAttempt(const AttemptId& attempt) { return EncodeValue(attempt); }
+
+std::optional<AttemptId> ParseAttempt(std::string_view text) {
+  AttemptId attempt;
+  return DecodeValue(text, &attempt) ? std::optional(attempt) : std::nullopt;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,23 @@
+#include "schedulers/core/job_state.h"
+
+#include <algorithm>
+
+namespace millrace::sched {
+
+const RunningAttempt* TaskState::Find(std::uint32_t number) const {
+  const auto at = std::find_if(running.begin(), running.end(),
+                               [number](const RunningAttempt& attempt) { return attempt.number == number; });
+  return at == running.end() ? nullptr : &*at;
+}
+
+bool JobState::ReducesMayStart() const {
+  if (progress.maps == 0 || progress.maps_done == progress.maps) return true;
+  // A quotient, not a product: 7 of 100 is exactly 0.07, while 0.07 * 100 is a little more than 7.
+  return static_cast<double>(progress.maps_done) / progress.maps >= std::max(spec.slow_start, 0.0);
+}
+
+bool JobState::Complete() const {
+  return progress.reduces > 0 ? progress.reduces_done == progress.reduces : progress.maps_done == progress.maps;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,71 @@
+// OrderedBits: a set of small numbers, iterated in rising order.
+//
+// A bitmap with a summary bitmap above it (one bit a 64-bit word), another above that, and so on: insert, erase and
+// "the next member" touch one word a level, so they cost log64 of the largest number ever inserted. Thread rule: one
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <vector>
+
+namespace millrace::sched {
+
+class OrderedBits {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;  // never a member
+
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = std::uint32_t;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const std::uint32_t*;
+    using reference = std::uint32_t;
+
+    Iterator() = default;
+    Iterator(const OrderedBits* bits, std::uint32_t at) : bits_(bits), at_(at) {}
+    std::uint32_t operator*() const { return at_; }
+    Iterator& operator++() {
+      at_ = bits_->NextFrom(at_ + 1);
+      return *this;
+    }
+    Iterator operator++(int) {
+      Iterator old = *this;
+      ++*this;
+      return old;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const OrderedBits* bits_ = nullptr;
+    std::uint32_t at_ = kNone;
+  };
+
+  // Members 0 to count - 1.
+  static OrderedBits Full(std::uint32_t count);
+
+  // Both do nothing when there is nothing to do. number < kNone.
+  void Insert(std::uint32_t number);
+  void Erase(std::uint32_t number);
+
+  [[nodiscard]] bool Contains(std::uint32_t number) const;
+  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  // The least member that is at least `number`; kNone if there is none.
+  [[nodiscard]] std::uint32_t NextFrom(std::uint32_t number) const;
+  [[nodiscard]] std::uint32_t First() const { return NextFrom(0); }
+
+  // A loop must not change the set.
+  [[nodiscard]] Iterator begin() const { return {this, First()}; }
+  [[nodiscard]] Iterator end() const { return {this, kNone}; }
+
+ private:
+  void Grow(std::uint32_t number);
+
+  std::vector<std::vector<std::uint64_t>> levels_;  // [0] the members; the last level is one word
+  std::uint32_t size_ = 0;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,108 @@
+#include "schedulers/core/pending_maps.h"
+
+#include <algorithm>
+
+#include "schedulers/core/limits.h"
+
+namespace millrace::sched {
+
+void PendingMaps::CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places) {
+  places->clear();
+  for (const NodeId replica : input.replicas) {
+    if (replica.value > kMaxId) continue;  // no such node can join
+    places->push_back(Key(Locality::kNode, replica.value));
+    const Location location = topology.Of(replica);
+    if (location.rack == Location::kNowhere) continue;
+    places->push_back(Key(Locality::kRack, location.rack));
+    places->push_back(Key(Locality::kDatacenter, location.datacenter));
+  }
+  std::sort(places->begin(), places->end());
+  places->erase(std::unique(places->begin(), places->end()), places->end());
+}
+
+PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topology) {
+  const auto count = static_cast<std::uint32_t>(maps.size());
+  all_ = OrderedBits::Full(count);
+  shelved_.assign(count, true);
+  std::vector<std::uint64_t> pairs;  // place above, map below: one integer sort puts all shelves in order
+  std::vector<PlaceKey> places;
+  for (std::uint32_t map = 0; map < count; ++map) {
+    CollectPlaces(maps[map], topology, &places);
+    for (const PlaceKey place : places) pairs.push_back(std::uint64_t{place} << 32 | map);
+  }
+  std::sort(pairs.begin(), pairs.end());
+  entries_.reserve(pairs.size());
+  for (const std::uint64_t pair : pairs) {
+    const auto place = static_cast<PlaceKey>(pair >> 32);
+    const auto at = static_cast<std::uint32_t>(entries_.size());
+    if (shelves_.empty() || shelves_.back().place != place) shelves_.push_back({place, at, at});
+    entries_.push_back(static_cast<std::uint32_t>(pair));
+    ++shelves_.back().end;
+  }
+  shelves_.shrink_to_fit();
+}
+
+void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology& topology) {
+  if (!all_.Contains(map)) return;
+  all_.Erase(map);
+  if (shelved_[map]) {
+    shelved_[map] = false;
+    return;
+  }
+  std::vector<PlaceKey> places;
+  CollectPlaces(input, topology, &places);
+  for (const PlaceKey place : places) returned_.erase({place, map});
+}
+
+void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topology& topology) {
+  if (all_.Contains(map)) return;
+  all_.Insert(map);
+  std::vector<PlaceKey> places;
+  CollectPlaces(input, topology, &places);
+  for (const PlaceKey place : places) returned_.insert({place, map});
+}
+
+PendingMaps::Shelf* PendingMaps::FindShelf(PlaceKey place) const {
+  const auto at = std::lower_bound(shelves_.begin(), shelves_.end(), place,
+                                   [](const Shelf& shelf, PlaceKey key) { return shelf.place < key; });
+  return at != shelves_.end() && at->place == place ? &*at : nullptr;
+}
+
+std::uint32_t PendingMaps::FirstAt(PlaceKey place) const {
+  std::uint32_t first = OrderedBits::kNone;
+  if (Shelf* shelf = FindShelf(place); shelf != nullptr) {
+    while (shelf->next < shelf->end && !shelved_[entries_[shelf->next]]) ++shelf->next;
+    if (shelf->next < shelf->end) first = entries_[shelf->next];
+  }
+  if (returned_.empty()) return first;
+  const auto back = returned_.lower_bound({place, 0});
+  return back != returned_.end() && back->first == place ? std::min(first, back->second) : first;
+}
+
+std::optional<MapChoice> PendingMaps::Best(NodeId node, Location location, Locality worst) const {
+  if (all_.empty()) return std::nullopt;
+  const std::uint32_t ids[] = {node.value, location.rack, location.datacenter};
+  for (const Locality level : {Locality::kNode, Locality::kRack, Locality::kDatacenter}) {
+    if (level > worst) return std::nullopt;
+    const std::uint32_t map = FirstAt(Key(level, ids[static_cast<int>(level)]));
+    if (map != OrderedBits::kNone) return MapChoice{map, level};
+  }
+  if (worst < Locality::kOff) return std::nullopt;
+  return MapChoice{all_.First(), Locality::kOff};
+}
+
+std::vector<std::uint32_t> PendingMaps::At(NodeId node) const {
+  const PlaceKey place = Key(Locality::kNode, node.value);
+  std::vector<std::uint32_t> maps;
+  if (const Shelf* shelf = FindShelf(place); shelf != nullptr) {
+    std::copy_if(entries_.begin() + shelf->next, entries_.begin() + shelf->end, std::back_inserter(maps),
+                 [this](std::uint32_t map) { return shelved_[map]; });
+  }
+  for (auto at = returned_.lower_bound({place, 0}); at != returned_.end() && at->first == place; ++at) {
+    maps.push_back(at->second);
+  }
+  std::sort(maps.begin(), maps.end());
+  return maps;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,67 @@
+// PendingMaps: the pending map tasks of one job, found by how close their input is to a node.
+//
+// At submission every node, rack and datacenter that holds input of the job gets a shelf: the numbers of its maps, in
+// rising order, with a cursor at the first that may still be pending. A map that leaves is only marked; cursors pass
+// marked maps once and never go back, so a job's shelves cost O(maps) over its life. A map that comes back (its attempt
+// failed, its output was lost, its replicas moved) leaves the shelves for good and goes to an ordered set, which is small.
+// The lowest number comes first within a level. Thread rule: one thread, const calls included (they move cursors).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "schedulers/core/effects.h"
+#include "schedulers/core/events.h"
+#include "schedulers/core/ids.h"
+#include "schedulers/core/ordered_bits.h"
+#include "schedulers/core/topology.h"
+
+namespace millrace::sched {
+
+struct MapChoice {
+  std::uint32_t map = 0;  // index within the job
+  Locality locality = Locality::kOff;
+  bool operator==(const MapChoice&) const = default;
+};
+
+class PendingMaps {
+ public:
+  PendingMaps() = default;
+  // All of them pending.
+  PendingMaps(const std::vector<MapInput>& maps, const Topology& topology);
+
+  // The map leaves or comes back. `input` and the topology must be the same when it leaves as when it came: who changes
+  // them erases first and inserts again.
+  void Erase(std::uint32_t map, const MapInput& input, const Topology& topology);
+  void Insert(std::uint32_t map, const MapInput& input, const Topology& topology);
+
+  [[nodiscard]] const OrderedBits& all() const { return all_; }
+  // The closest map for this node, if it is no farther than `worst`.
+  [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst) const;
+  // Those with a replica on the node, in rising order. O(their number).
+  [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
+
+ private:
+  using PlaceKey = std::uint32_t;  // level in the top two bits, node, rack or datacenter below
+  struct Shelf {
+    PlaceKey place;
+    std::uint32_t next;  // into entries_
+    std::uint32_t end;
+  };
+
+  static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
+  static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
+  Shelf* FindShelf(PlaceKey place) const;
+  [[nodiscard]] std::uint32_t FirstAt(PlaceKey place) const;  // kNone: none
+
+  OrderedBits all_;
+  mutable std::vector<Shelf> shelves_;  // by place
+  std::vector<std::uint32_t> entries_;
+  std::vector<bool> shelved_;                            // by map: never left so far
+  std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,28 @@
+// JobProgress: how a job stands, for status pages and progress bars.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "schedulers/core/effects.h"
+#include "schedulers/core/events.h"
+#include "schedulers/core/ids.h"
+
+namespace millrace::sched {
+
+// Cheap: a copy of counters. "running" and "done" count tasks, not attempts: a task with two running attempts counts once.
+struct JobProgress {
+  JobId job;
+  Priority priority = Priority::kNormal;
+  Time submitted = 0;
+  Time started = 0;  // first launch; 0 before
+  Time ended = 0;    // 0 while it lives
+  std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
+  std::uint32_t reduces = 0, reduces_running = 0, reduces_done = 0;
+  std::uint32_t failed_attempts = 0;  // AttemptFailed
+  std::uint32_t killed_attempts = 0;  // killed by the engine, and lost (AttemptLost, NodeLost)
+  std::uint32_t launched_at[4] = {};  // map launches by Locality
+  std::optional<JobOutcome> outcome;  // none while it lives
+};
+
+}  // namespace millrace::sched
