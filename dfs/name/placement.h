@@ -3,7 +3,9 @@
 // Rule (HDFS's default policy): first replica on the writer's node if it is a live worker, else anywhere; second in
 // another rack; third in the second's rack on another node; further ones anywhere; never two on a node. When a rule cannot
 // be kept (one rack), any live node that has none. With `spread_datacenters` a further datacenter is preferred for each
-// replica until all have one.
+// replica until all have one. Two racks are the same if rack and datacenter are. With `existing` replicas the rule goes on
+// from them: the first new one takes the place after the last existing one, and where the first two share a rack the third
+// goes to another.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +19,7 @@ namespace millrace::dfs {
 
 struct Candidate {
   NodeId node = 0;
-  Location where;
+  Location where = {};
   std::uint64_t free_bytes = 0;     // as last reported
   std::uint32_t writes_under_way = 0;
 };
@@ -25,9 +27,9 @@ struct Candidate {
 struct PlacementRequest {
   std::uint32_t replicas = 1;
   std::uint64_t block_size = 0;         // nodes with less free space than this are not chosen
-  std::optional<NodeId> writer;         // the node the writer runs on
-  std::vector<NodeId> existing;         // already hold it: count for racks, are not chosen
-  std::vector<NodeId> excluded;         // failed this writer a moment ago
+  std::optional<NodeId> writer = {};    // the node the writer runs on
+  std::vector<NodeId> existing = {};    // already hold it: count for racks, are not chosen
+  std::vector<NodeId> excluded = {};    // failed this writer a moment ago
   bool spread_datacenters = false;
 };
 
@@ -37,7 +39,7 @@ struct PlacementRequest {
                                                 Random& random);
 
 // Of the holders of a replica, which to give up when there is one too many: the one whose loss keeps the most racks, then
-// the least free space. `holders` has at least two.
+// the most datacenters, then the one with the least free space, then with the smallest number. At least two holders.
 [[nodiscard]] NodeId ChooseSurplus(const std::vector<Candidate>& holders);
 
 // How far a reader is from a replica; smaller is closer.

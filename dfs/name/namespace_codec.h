@@ -1,0 +1,74 @@
+// How the namespace is stored: keys and values of dfs/name/namespace.h. Pure.
+//   "f/" parent:8 name        an entry of the directory with this id (0 is the root), a directory or a file
+//   "o/" file:8               an open file
+//   "o/" file:8 block:8       a block given out to it (no value); sorts behind its file
+//   "i"                       the first id that is not reserved
+// Numbers in keys are big-endian, so that order of bytes is order of numbers. Every value begins with a version byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "dfs/name/types.h"
+
+namespace millrace::dfs {
+
+inline constexpr std::string_view kEntryPrefix = "f/";
+inline constexpr std::string_view kOpenPrefix = "o/";
+inline constexpr std::string_view kIdKey = "i";
+
+struct EntryKey {
+  FileId parent = 0;
+  std::string_view name;
+};
+
+struct OpenKey {
+  FileId file = 0;
+  BlockId block = 0;  // 0: the key of the file itself
+};
+
+struct StoredEntry {
+  bool directory = false;
+  FileId id = 0;
+  Micros modified = 0;
+  std::string_view owner;
+  std::uint32_t replication = 0;  // of a file, as all below
+  std::uint64_t block_size = 0;
+  std::vector<Block> blocks;
+};
+
+struct StoredOpenFile {
+  std::string_view path;
+  std::string_view owner;
+  std::string_view writer;
+  Micros created = 0;
+  std::uint32_t replication = 0;
+  std::uint64_t block_size = 0;
+  bool overwrite = false;
+  bool orphaned = false;
+};
+
+[[nodiscard]] std::string EncodeEntryKey(FileId parent, std::string_view name);
+[[nodiscard]] std::string EncodeOpenKey(FileId file);
+[[nodiscard]] std::string EncodeOpenBlockKey(FileId file, BlockId block);
+// Views in what is decoded point into the argument. Failures are kCorrupt and do not name the key.
+[[nodiscard]] Result<EntryKey> DecodeEntryKey(std::string_view key);
+[[nodiscard]] Result<OpenKey> DecodeOpenKey(std::string_view key);
+
+[[nodiscard]] std::string EncodeDirectory(FileId id, Micros modified, std::string_view owner);
+[[nodiscard]] std::string EncodeFile(FileId id, Micros modified, std::string_view owner, std::uint32_t replication,
+                                     std::uint64_t block_size, const std::vector<Block>& blocks);
+[[nodiscard]] Result<StoredEntry> DecodeEntry(std::string_view value);
+[[nodiscard]] std::string EncodeOpenFile(const StoredOpenFile& file);
+[[nodiscard]] Result<StoredOpenFile> DecodeOpenFile(std::string_view value);
+[[nodiscard]] std::string EncodeIdLimit(std::uint64_t limit);
+[[nodiscard]] Result<std::uint64_t> DecodeIdLimit(std::string_view value);
+
+// A stored key as a message shows it: its numbers in decimal, its name quoted.
+[[nodiscard]] std::string DescribeKey(std::string_view key);
+
+}  // namespace millrace::dfs

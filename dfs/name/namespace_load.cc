@@ -1,0 +1,150 @@
+// Namespace::Load: the tree is put together from entries that come by number of their directory, so a directory may be met
+// after what is in it; until then it is kept aside.
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <map>
+#include <utility>
+
+#include "dfs/name/namespace_codec.h"
+#include "dfs/name/namespace_impl.h"
+
+namespace millrace::dfs {
+namespace {
+
+Status Misfit(std::string_view key, std::string_view why) {
+  return Corrupt("namespace key " + DescribeKey(key) + ": " + std::string(why));
+}
+
+class TreeLoader {
+ public:
+  TreeLoader(Tree* tree, std::uint64_t id_limit) : tree_(*tree), id_limit_(id_limit), current_(tree->root()) {
+    known_.emplace(0, tree->root());
+  }
+
+  Status Add(std::string_view key, std::string_view value) {
+    Result<EntryKey> at = DecodeEntryKey(key);
+    if (!at.ok()) return Misfit(key, at.status().message());
+    Result<StoredEntry> entry = DecodeEntry(value);
+    if (!entry.ok()) return Misfit(key, entry.status().message());
+    if (entry->id == 0 || entry->id >= id_limit_) return Misfit(key, "its id was never given out");
+    if (at->parent != current_->id) current_ = Parent(at->parent);
+    return entry->directory ? AddDirectory(key, at->name, *entry) : AddFile(key, at->name, std::move(*entry));
+  }
+
+  Status Finish() const {
+    if (loose_.empty()) return Status::Ok();
+    const auto& [id, directory] = *loose_.begin();
+    return Misfit(EncodeEntryKey(id, directory->entries.begin()->first), "its directory does not exist");
+  }
+
+ private:
+  Directory* Parent(FileId id) {
+    const auto [known, fresh] = known_.emplace(id, nullptr);
+    if (fresh) known->second = KeepAside(id);
+    return known->second;
+  }
+
+  Directory* KeepAside(FileId id) {
+    auto directory = std::make_unique<Directory>();
+    directory->id = id;
+    return loose_.emplace(id, std::move(directory)).first->second.get();
+  }
+
+  Status AddDirectory(std::string_view key, std::string_view name, const StoredEntry& entry) {
+    std::unique_ptr<Directory> directory;
+    if (const auto loose = loose_.find(entry.id); loose != loose_.end()) {
+      for (const Directory* above = current_; above != nullptr; above = above->parent) {
+        if (above->id == entry.id) return Misfit(key, "the directory lies within itself");
+      }
+      directory = std::move(loose->second);
+      loose_.erase(loose);
+    } else {
+      directory = std::make_unique<Directory>();
+      directory->id = entry.id;
+      if (!known_.emplace(entry.id, directory.get()).second) return Misfit(key, "the directory is in two places");
+    }
+    directory->modified = entry.modified;
+    directory->owner = tree_.Owner(entry.owner);
+    ++tree_.total().directories;
+    tree_.Attach(current_, name, std::move(directory));
+    return Status::Ok();
+  }
+
+  Status AddFile(std::string_view key, std::string_view name, StoredEntry entry) {
+    auto file = std::make_unique<File>();
+    file->id = entry.id;
+    file->modified = entry.modified;
+    file->owner = tree_.Owner(entry.owner);
+    file->replication = entry.replication;
+    file->block_size = entry.block_size;
+    file->blocks = std::move(entry.blocks);
+    for (const Block& block : file->blocks) {
+      if (block.id == 0 || block.id >= id_limit_) return Misfit(key, "the id of a block was never given out");
+    }
+    if (!tree_.Register(file.get())) return Misfit(key, "a block is in two places");
+    tree_.Attach(current_, name, std::move(file));
+    return Status::Ok();
+  }
+
+  Tree& tree_;
+  const std::uint64_t id_limit_;
+  Directory* current_;
+  boost::unordered_flat_map<FileId, Directory*> known_;
+  std::map<FileId, std::unique_ptr<Directory>> loose_;  // met as a parent only, so far
+};
+
+Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, std::string_view value, OpenTable* open) {
+  const Result<OpenKey> id = DecodeOpenKey(key);
+  if (!id.ok()) return Misfit(key, id.status().message());
+  if (id->file == 0 || id->file >= id_limit || id->block >= id_limit) return Misfit(key, "its id was never given out");
+  if (id->block != 0) {
+    if (open->Find(id->file) == nullptr) return Misfit(key, "its file is not open");
+    if (tree.HolderOf(id->block) != nullptr || !open->AddBlock(id->file, id->block)) {
+      return Misfit(key, "the block is in two places");
+    }
+    return Status::Ok();
+  }
+  const Result<StoredOpenFile> stored = DecodeOpenFile(value);
+  if (!stored.ok()) return Misfit(key, stored.status().message());
+  OpenEntry entry;
+  entry.file.id = id->file;
+  entry.file.path = stored->path;
+  entry.file.options = {.replication = stored->replication, .block_size = stored->block_size,
+                        .overwrite = stored->overwrite, .owner = std::string(stored->owner),
+                        .writer = std::string(stored->writer)};
+  entry.created = stored->created;
+  entry.orphaned = stored->orphaned;
+  if (!open->Add(std::move(entry))) return Misfit(key, "another open file has its path");
+  return Status::Ok();
+}
+
+Status ScanAll(const KeyValueStore& store, std::string_view prefix,
+               const std::function<Status(std::string_view, std::string_view)>& add) {
+  Status failure;
+  MILLRACE_TRY(store.Scan(prefix, {}, [&](std::string_view key, std::string_view value) {
+    failure = add(key, value);
+    return failure.ok();
+  }));
+  return failure;
+}
+
+}  // namespace
+
+Status Namespace::Load(const KeyValueStore& store) {
+  MILLRACE_ASSIGN(const std::optional<std::string> limit, store.Get(kIdKey));
+  if (limit.has_value()) {
+    const Result<std::uint64_t> decoded = DecodeIdLimit(*limit);
+    if (!decoded.ok()) return Misfit(kIdKey, decoded.status().message());
+    if (*decoded == 0) return Misfit(kIdKey, "ids begin with 1");
+    impl_->ids.Restore(*decoded);
+  }
+  const std::uint64_t id_limit = impl_->ids.limit();
+  TreeLoader loader(&impl_->tree, id_limit);
+  MILLRACE_TRY(ScanAll(store, kEntryPrefix,
+                       [&](std::string_view key, std::string_view value) { return loader.Add(key, value); }));
+  MILLRACE_TRY(loader.Finish());
+  return ScanAll(store, kOpenPrefix, [&](std::string_view key, std::string_view value) {
+    return AddOpen(impl_->tree, id_limit, key, value, &impl_->open);
+  });
+}
+
+}  // namespace millrace::dfs

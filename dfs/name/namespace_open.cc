@@ -1,0 +1,66 @@
+#include "dfs/name/namespace_open.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::dfs {
+
+bool OpenTable::Add(OpenEntry entry) {
+  const FileId id = entry.file.id;
+  if (files_.contains(id)) return false;
+  if (!entry.orphaned && !by_path_.emplace(entry.file.path, id).second) return false;
+  files_.emplace(id, std::move(entry));
+  return true;
+}
+
+void OpenTable::Erase(FileId file) {
+  const auto it = files_.find(file);
+  for (const BlockId block : it->second.file.blocks) by_block_.erase(block);
+  if (!it->second.orphaned) by_path_.erase(it->second.file.path);
+  files_.erase(it);
+}
+
+bool OpenTable::AddBlock(FileId file, BlockId block) {
+  if (!by_block_.emplace(block, file).second) return false;
+  files_.at(file).file.blocks.push_back(block);
+  return true;
+}
+
+bool OpenTable::DropBlock(FileId file, BlockId block) {
+  const auto known = by_block_.find(block);
+  if (known == by_block_.end() || known->second != file) return false;
+  by_block_.erase(known);
+  std::vector<BlockId>& blocks = files_.at(file).file.blocks;
+  blocks.erase(std::lower_bound(blocks.begin(), blocks.end(), block));
+  return true;
+}
+
+std::vector<const OpenEntry*> OpenTable::Orphan(std::string_view path) {
+  std::vector<const OpenEntry*> orphans;
+  const std::string below = std::string(path) + "/";
+  auto it = by_path_.lower_bound(below);
+  while (it != by_path_.end() && it->first.starts_with(below)) {
+    OpenEntry& entry = files_.at(it->second);
+    entry.orphaned = true;
+    orphans.push_back(&entry);
+    it = by_path_.erase(it);
+  }
+  return orphans;
+}
+
+const OpenEntry* OpenTable::Find(FileId file) const {
+  const auto it = files_.find(file);
+  return it == files_.end() ? nullptr : &it->second;
+}
+
+const OpenEntry* OpenTable::AtPath(std::string_view path) const {
+  const auto it = by_path_.find(path);
+  return it == by_path_.end() ? nullptr : &files_.at(it->second);
+}
+
+const OpenEntry* OpenTable::OfBlock(BlockId block) const {
+  const auto it = by_block_.find(block);
+  return it == by_block_.end() ? nullptr : &files_.at(it->second);
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,45 @@
+// The open files of dfs/name/namespace.h: who writes what, and which blocks were given out to them. Memory only.
+// Thread rule: one thread.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "dfs/name/namespace.h"
+#include "dfs/name/types.h"
+
+namespace millrace::dfs {
+
+struct OpenEntry {
+  OpenFile file;
+  Micros created = 0;
+  bool orphaned = false;  // a directory above it was removed: it will not complete and holds no path
+};
+
+class OpenTable {
+ public:
+  // False if another open file has this path (unless one of the two is orphaned) or this id.
+  [[nodiscard]] bool Add(OpenEntry entry);
+  void Erase(FileId file);  // and the blocks given out to it
+  // Ids rise. False if another open file has this block.
+  [[nodiscard]] bool AddBlock(FileId file, BlockId block);
+  [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if it was not given out to this file
+  // Marks those below the directory `path`; says which.
+  [[nodiscard]] std::vector<const OpenEntry*> Orphan(std::string_view path);
+
+  [[nodiscard]] const OpenEntry* Find(FileId file) const;
+  [[nodiscard]] const OpenEntry* AtPath(std::string_view path) const;
+  [[nodiscard]] const OpenEntry* OfBlock(BlockId block) const;
+  [[nodiscard]] const std::map<FileId, OpenEntry>& files() const { return files_; }
+
+ private:
+  std::map<FileId, OpenEntry> files_;
+  std::map<std::string, FileId, std::less<>> by_path_;
+  boost::unordered_flat_map<BlockId, FileId> by_block_;
+};
+
+}  // namespace millrace::dfs

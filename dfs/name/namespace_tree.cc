@@ -1,0 +1,137 @@
+#include "dfs/name/namespace_tree.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/text.h"
+
+namespace millrace::dfs {
+
+void AddUsage(const File& file, Namespace::Usage* usage) {
+  ++usage->files;
+  usage->bytes += file.length;
+  usage->bytes_with_replicas += file.length * file.replication;
+  usage->blocks += file.blocks.size();
+}
+
+Tree::Tree() {
+  root_.owner = Owner("");
+  total_.directories = 1;
+}
+
+Lookup Tree::Find(std::string_view path) {
+  Lookup at{.node = nullptr, .parent = &root_, .rest = path.substr(1), .blocker = nullptr};
+  if (at.rest.empty()) {
+    at.node = &root_;
+    return at;
+  }
+  while (true) {
+    const std::size_t slash = at.rest.find('/');
+    const auto entry = at.parent->entries.find(at.rest.substr(0, slash));
+    if (entry == at.parent->entries.end()) return at;
+    Node* node = entry->second.get();
+    if (slash == std::string_view::npos) {
+      at.node = node;
+      return at;
+    }
+    if (!node->directory) {
+      at.blocker = static_cast<const File*>(node);
+      return at;
+    }
+    at.parent = static_cast<Directory*>(node);
+    at.rest.remove_prefix(slash + 1);
+  }
+}
+
+std::string Tree::PathOf(const Node& node) {
+  std::size_t size = 0;
+  for (const Node* n = &node; n->parent != nullptr; n = n->parent) size += 1 + n->name->size();
+  if (size == 0) return "/";
+  std::string path(size, '/');
+  for (const Node* n = &node; n->parent != nullptr; n = n->parent) {
+    size -= n->name->size();
+    path.replace(size, n->name->size(), *n->name);
+    --size;
+  }
+  return path;
+}
+
+FileStatus Tree::StatusOf(const Node& node, std::string path) const {
+  FileStatus status;
+  status.path = std::move(path);
+  status.directory = node.directory;
+  status.modified = node.modified;
+  status.owner = *node.owner;
+  if (node.directory) return status;
+  const File& file = static_cast<const File&>(node);
+  status.length = file.length;
+  status.replication = file.replication;
+  status.block_size = file.block_size;
+  status.id = file.id;
+  return status;
+}
+
+const std::string* Tree::Owner(std::string_view owner) {
+  const auto known = owners_.find(owner);
+  return known != owners_.end() ? &*known : &*owners_.emplace(owner).first;
+}
+
+void Tree::Attach(Directory* parent, std::string_view name, std::unique_ptr<Node> node) {
+  Node* raw = node.get();
+  const std::size_t before = parent->entries.size();
+  const auto entry = parent->entries.emplace_hint(parent->entries.end(), name, std::move(node));
+  MILLRACE_CHECK(parent->entries.size() == before + 1, "the name is taken: " + Quote(name));
+  raw->name = &entry->first;
+  raw->parent = parent;
+}
+
+void Tree::Move(Node* node, Directory* parent, std::string_view name) {
+  Directory::Entries::node_type entry = node->parent->entries.extract(*node->name);
+  entry.key() = std::string(name);
+  const auto inserted = parent->entries.insert(std::move(entry));
+  MILLRACE_CHECK(inserted.inserted, "the name is taken: " + Quote(name));
+  node->parent = parent;
+  node->name = &inserted.position->first;
+}
+
+void Tree::Destroy(Node* node, std::vector<BlockId>* freed) {
+  Unregister(*node, freed);
+  Directory::Entries& entries = node->parent->entries;
+  entries.erase(entries.find(*node->name));
+}
+
+bool Tree::Register(File* file) {
+  file->length = 0;
+  for (const Block& block : file->blocks) {
+    if (!holders_.emplace(block.id, file).second) return false;
+    file->length += block.length;
+  }
+  AddUsage(*file, &total_);
+  return true;
+}
+
+void Tree::Unregister(const Node& node, std::vector<BlockId>* freed) {
+  if (node.directory) {
+    --total_.directories;
+    for (const auto& [name, child] : static_cast<const Directory&>(node).entries) Unregister(*child, freed);
+    return;
+  }
+  const File& file = static_cast<const File&>(node);
+  Namespace::Usage gone;
+  AddUsage(file, &gone);
+  total_.files -= gone.files;
+  total_.bytes -= gone.bytes;
+  total_.bytes_with_replicas -= gone.bytes_with_replicas;
+  total_.blocks -= gone.blocks;
+  for (const Block& block : file.blocks) {
+    holders_.erase(block.id);
+    freed->push_back(block.id);
+  }
+}
+
+File* Tree::HolderOf(BlockId block) const {
+  const auto holder = holders_.find(block);
+  return holder == holders_.end() ? nullptr : holder->second;
+}
+
+}  // namespace millrace::dfs

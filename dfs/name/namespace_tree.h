@@ -1,0 +1,92 @@
+// The tree behind dfs/name/namespace.h: directories and files in memory, which file has which block, and the totals. It
+// knows nothing of storing and of open files. Built for millions of files: a node keeps no path, only its name.
+// Thread rule: one thread.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "dfs/name/namespace.h"
+#include "dfs/name/types.h"
+
+namespace millrace::dfs {
+
+struct Directory;
+
+struct Node {
+  explicit Node(bool is_directory) : directory(is_directory) {}
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const bool directory;
+  std::uint32_t replication = 0;           // of a file
+  FileId id = 0;                           // 0 is the root
+  Micros modified = 0;
+  const std::string* owner = nullptr;      // in the tree's set of owners
+  const std::string* name = nullptr;       // the key in the parent's entries; none for the root and what is detached
+  Directory* parent = nullptr;
+};
+
+struct File final : Node {
+  File() : Node(false) {}
+  std::uint64_t block_size = 0;
+  std::uint64_t length = 0;
+  std::vector<Block> blocks;
+};
+
+struct Directory final : Node {
+  Directory() : Node(true) {}
+  using Entries = std::map<std::string, std::unique_ptr<Node>, std::less<>>;
+  Entries entries;
+};
+
+// What a path leads to.
+struct Lookup {
+  Node* node = nullptr;         // what is there, if anything
+  Directory* parent = nullptr;  // the deepest existing directory above it
+  std::string_view rest;        // the path from that directory on: the base name when only that is missing (or nothing is)
+  const File* blocker = nullptr;  // the file that stands where `rest` needs a directory
+};
+
+class Tree {
+ public:
+  Tree();
+
+  [[nodiscard]] Lookup Find(std::string_view path);
+  [[nodiscard]] static std::string PathOf(const Node& node);
+  [[nodiscard]] FileStatus StatusOf(const Node& node, std::string path) const;
+  [[nodiscard]] const std::string* Owner(std::string_view owner);  // the one copy of this text
+
+  // Hangs a node that is nowhere into `parent`, where the name is free.
+  void Attach(Directory* parent, std::string_view name, std::unique_ptr<Node> node);
+  // Renames one that hangs somewhere, with all that is below it.
+  void Move(Node* node, Directory* parent, std::string_view name);
+  // Takes a node with all below it out of the tree and destroys it; blocks are appended to *freed.
+  void Destroy(Node* node, std::vector<BlockId>* freed);
+  // True if the file was counted as the holder of its blocks; false if another file has one of them.
+  [[nodiscard]] bool Register(File* file);
+
+  [[nodiscard]] Directory* root() { return &root_; }
+  [[nodiscard]] File* HolderOf(BlockId block) const;
+  [[nodiscard]] Namespace::Usage& total() { return total_; }
+
+ private:
+  void Unregister(const Node& node, std::vector<BlockId>* freed);
+
+  Directory root_;
+  std::set<std::string, std::less<>> owners_;  // few; kept for good
+  boost::unordered_flat_map<BlockId, File*> holders_;
+  Namespace::Usage total_;
+};
+
+void AddUsage(const File& file, Namespace::Usage* usage);
+
+}  // namespace millrace::dfs

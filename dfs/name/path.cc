@@ -1,0 +1,60 @@
+#include "dfs/name/path.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "dfs/name/types.h"
+
+namespace millrace::dfs {
+namespace {
+
+Status Refuse(std::string_view path, std::string_view rule) {
+  return Invalid("path " + Quote(path) + ": " + std::string(rule));
+}
+
+}  // namespace
+
+Result<std::string> CanonicalPath(std::string_view path) {
+  if (path.empty() || path.front() != '/') return Refuse(path, "not absolute; a path begins with '/'");
+  std::string out;
+  for (std::size_t begin = 1; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view name = path.substr(begin, end - begin);
+    begin = end + 1;
+    if (name.empty() || name == ".") continue;
+    if (name == "..") return Refuse(path, "\"..\" is not allowed; write the path without it");
+    if (name.find('\0') != std::string_view::npos) return Refuse(path, "a NUL byte is not allowed");
+    if (name.size() > kMaxNameBytes) {
+      return Refuse(path, "a component is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+    }
+    out += '/';
+    out += name;
+  }
+  if (out.size() > kMaxPathBytes) return Refuse(path, "longer than " + std::to_string(kMaxPathBytes) + " bytes");
+  if (out.empty()) out = "/";
+  return out;
+}
+
+std::vector<std::string_view> SplitPath(std::string_view canonical) {
+  std::vector<std::string_view> names;
+  for (std::size_t begin = 1; begin < canonical.size();) {
+    const std::size_t end = std::min(canonical.find('/', begin), canonical.size());
+    names.push_back(canonical.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+std::string_view ParentPath(std::string_view canonical) {
+  const std::size_t slash = canonical.rfind('/');
+  return slash == 0 ? canonical.substr(0, 1) : canonical.substr(0, slash);
+}
+
+std::string_view BaseName(std::string_view canonical) { return canonical.substr(canonical.rfind('/') + 1); }
+
+bool IsWithin(std::string_view canonical, std::string_view ancestor) {
+  if (ancestor == "/") return true;
+  return canonical.starts_with(ancestor) && (canonical.size() == ancestor.size() || canonical[ancestor.size()] == '/');
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,137 @@
+// What Load makes of what is stored: stores that do not fit together are refused, and ids never come again.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "dfs/name/namespace.h"
+#include "dfs/name/namespace_codec.h"
+
+namespace millrace::dfs {
+namespace {
+
+using testing::HasSubstr;
+
+using Rows = std::vector<std::pair<std::string, std::string>>;
+
+std::unique_ptr<KeyValueStore> StoreOf(const Rows& rows) {
+  std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  WriteBatch batch;
+  for (const auto& [key, value] : rows) batch.Put(key, value);
+  EXPECT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  return store;
+}
+
+std::string Dir(FileId id) { return EncodeDirectory(id, 1, "ann"); }
+std::string FileOf(FileId id, const std::vector<Block>& blocks) {
+  return EncodeFile(id, 1, "ann", 3, kMinBlockSize, blocks);
+}
+std::string Open(std::string_view path) {
+  return EncodeOpenFile({.path = path, .owner = "ann", .writer = "w", .created = 1, .replication = 3,
+                         .block_size = kMinBlockSize, .overwrite = false, .orphaned = false});
+}
+
+TEST(NamespaceLoad, DirectoriesMayBeMetAfterWhatIsInThem) {
+  // 9 lies in 20, which lies in the root; entries come by number of the directory, so 9's first.
+  const auto store = StoreOf({{"i", EncodeIdLimit(100)},
+                              {EncodeEntryKey(5, "f"), FileOf(30, {{31, 7}})},
+                              {EncodeEntryKey(9, "b"), Dir(5)},
+                              {EncodeEntryKey(20, "a"), Dir(9)},
+                              {EncodeEntryKey(0, "top"), Dir(20)}});
+  Namespace names;
+  const Status loaded = names.Load(*store);
+  ASSERT_TRUE(loaded.ok()) << loaded.message();
+  EXPECT_EQ(names.Stat("/top/a/b/f")->length, 7u);
+  EXPECT_EQ(names.Total().directories, 4u);
+}
+
+TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
+  const std::string limit = EncodeIdLimit(100);
+  std::string bad_kind = Dir(5);
+  bad_kind[1] = 7;
+  std::string next_version = Dir(5);
+  next_version[0] = 2;
+  const struct {
+    Rows rows;
+    std::string named;
+  } table[] = {
+      {{{"i", "x"}}, "i"},
+      {{{"i", limit}, {"f/short", Dir(5)}}, "f/short"},
+      {{{"i", limit}, {EncodeEntryKey(0, ""), Dir(5)}}, "f/0"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a/b"), Dir(5)}}, "f/0/\"a/b\""},
+      {{{"i", limit}, {EncodeEntryKey(0, ".."), Dir(5)}}, "f/0/\"..\""},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), bad_kind}}, "f/0/\"a\""},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), next_version}}, "version 2"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(5) + "x"}}, "f/0/\"a\""},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), ""}}, "f/0/\"a\""},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(100)}}, "never given out"},
+      {{{EncodeEntryKey(0, "a"), Dir(1)}}, "never given out"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(0)}}, "never given out"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{100, 1}})}}, "never given out"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{6, kMinBlockSize + 1}})}}, "f/0/\"a\""},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{6, 1}, {6, 1}})}}, "two places"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{6, 1}})}, {EncodeEntryKey(0, "b"), FileOf(7, {{6, 1}})}},
+       "f/0/\"b\""},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(5)}, {EncodeEntryKey(0, "b"), Dir(5)}}, "two places"},
+      {{{"i", limit}, {EncodeEntryKey(4, "a"), Dir(5)}}, "f/4/\"a\""},
+      {{{"i", limit}, {EncodeEntryKey(5, "a"), Dir(6)}, {EncodeEntryKey(6, "b"), Dir(5)}}, "within itself"},
+      {{{"i", limit}, {EncodeEntryKey(5, "a"), Dir(5)}}, "within itself"},
+      {{{"i", limit}, {"o/x", Open("/f")}}, "o/x"},
+      {{{"i", limit}, {EncodeOpenKey(5), "x"}}, "o/5"},
+      {{{"i", limit}, {EncodeOpenKey(5), Open("/f/../g")}}, "o/5"},
+      {{{"i", limit}, {EncodeOpenKey(5), Open("/f")}, {EncodeOpenKey(6), Open("/f")}}, "o/6"},
+      {{{"i", limit}, {EncodeOpenBlockKey(5, 6), ""}}, "o/5/6"},
+      {{{"i", limit}, {EncodeOpenKey(5), Open("/f")}, {EncodeOpenBlockKey(5, 100), ""}}, "o/5/100"},
+      {{{"i", limit},
+        {EncodeEntryKey(0, "a"), FileOf(7, {{6, 1}})},
+        {EncodeOpenKey(5), Open("/f")},
+        {EncodeOpenBlockKey(5, 6), ""}},
+       "two places"},
+  };
+  for (const auto& row : table) {
+    Namespace names;
+    const Status loaded = names.Load(*StoreOf(row.rows));
+    EXPECT_EQ(loaded.code(), StatusCode::kCorrupt) << row.named;
+    EXPECT_THAT(loaded.message(), HasSubstr(row.named));
+  }
+}
+
+TEST(NamespaceLoad, EveryCutOrChangedByteOfAValueIsRefusedOrHarmless) {
+  const std::string value = FileOf(5, {{6, 1}, {7, 2}});
+  for (std::size_t size = 0; size < value.size(); ++size) {
+    Namespace names;
+    const Status cut = names.Load(
+        *StoreOf({{"i", EncodeIdLimit(100)}, {EncodeEntryKey(0, "a"), value.substr(0, size)}}));
+    EXPECT_EQ(cut.code(), StatusCode::kCorrupt) << "cut at " << size;
+  }
+  for (std::size_t at = 0; at < value.size() * 8; ++at) {
+    std::string changed = value;
+    changed[at / 8] = static_cast<char>(changed[at / 8] ^ (1 << at % 8));
+    Namespace names;
+    const Status status = names.Load(*StoreOf({{"i", EncodeIdLimit(100)}, {EncodeEntryKey(0, "a"), changed}}));
+    EXPECT_TRUE(status.ok() || status.code() == StatusCode::kCorrupt);
+  }
+}
+
+TEST(NamespaceLoad, IdsNeverComeAgain) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  std::set<std::uint64_t> seen;
+  for (int life = 0; life < 5; ++life) {
+    Namespace names;
+    ASSERT_TRUE(names.Load(*store).ok());
+    for (int i = 0; i < 3000; ++i) {
+      WriteBatch batch;
+      const Result<FileId> file = names.Create("/" + std::to_string(life) + "-" + std::to_string(i), {}, 1, &batch);
+      ASSERT_TRUE(file.ok());
+      const Result<BlockId> block = names.AddBlock(*file, &batch);
+      ASSERT_TRUE(block.ok());
+      EXPECT_TRUE(seen.insert(*file).second) << *file;
+      EXPECT_TRUE(seen.insert(*block).second) << *block;
+      ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+    }
+  }
+  EXPECT_FALSE(seen.contains(0));
+}
+
+}  // namespace
+}  // namespace millrace::dfs
