@@ -2,7 +2,8 @@
 //
 // Segment: records in order of key bytes (equal keys together), each `varint key length, varint value length, key, value`.
 // Compressed, a segment is a chain of frames `u32 stored length, u32 raw length, zstd frame`, cut between records at about
-// kFrameBytes raw (a longer record has a frame of its own).
+// kFrameBytes raw (a longer record has a frame of its own). A frame that zstd cannot shrink holds the raw bytes: its stored
+// length is its raw length.
 // File: segments one after the other, then the index (an entry a partition: u64 offset, u64 stored length, u64 raw length,
 // u64 records, u32 crc32c of the stored bytes, u32 flags, bit 0 compressed), then the footer: u64 index offset, u32
 // partitions, u32 crc32c of index and the footer up to here, u64 magic.
@@ -21,6 +22,8 @@
 namespace millrace::run {
 
 inline constexpr std::size_t kFrameBytes = std::size_t{64} << 10;
+// Of key and value together; a frame's lengths are 32 bits.
+inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{2} << 30;
 
 struct SegmentInfo {
   std::uint64_t offset = 0;
@@ -31,53 +34,87 @@ struct SegmentInfo {
   bool compressed = false;
 };
 
-// Writes partitions in rising order. Nothing is synced: a run that is lost is made again.
+// Writes partitions in rising order. Nothing is synced: a run that is lost is made again. After a failure every further call
+// returns that failure.
 class RunWriter {
  public:
+  // A file that exists is replaced.
   static Result<RunWriter> Create(const std::string& path, bool compress);
   RunWriter(RunWriter&&) noexcept;
   RunWriter& operator=(RunWriter&&) noexcept;
   ~RunWriter();
 
   void BeginPartition();
-  // Records of the current partition, in order of key. Buffered.
+  // Records of the current partition, in order of key. Buffered. kInvalid if longer than kMaxRecordBytes.
   Status Add(std::string_view key, std::string_view value);
   // Records that are encoded and ordered already (whole ones).
   Status AddEncoded(std::string_view records, std::uint64_t count);
   Status EndPartition();
-  // Writes index and footer; `partitions` were begun. The file is complete when this returns OK.
+  // Writes index and footer, with an entry for every partition that was begun. The file is complete when this returns OK.
   Status Finish();
-  [[nodiscard]] std::uint64_t bytes() const;  // stored so far
+  [[nodiscard]] std::uint64_t bytes() const;  // stored so far, without records that still wait in an open frame
 
  private:
   struct Impl;
+  explicit RunWriter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
-// The index of a run file, checked against its checksum and the file's length.
+// The index of a run file, checked against its checksum and the file's length: segments lie one after the other from byte 0.
 [[nodiscard]] Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path);
 
-// The records of one segment, in order. The bytes (mapped or in memory) outlive it.
+// The records of one segment, in order. The bytes (mapped or in memory) outlive it. A compressed segment holds one frame in
+// memory at a time.
 class SegmentCursor {
  public:
-  // `stored`: the segment's stored bytes; their crc is checked by the caller once (VerifySegment).
+  // `stored`: the segment's stored bytes; their crc is checked by the caller once (VerifySegment). Bytes that make no sense
+  // in spite of that are reported, never followed out of the segment. `name` is for the message.
   SegmentCursor(std::string_view stored, bool compressed, std::string name);
-  SegmentCursor(SegmentCursor&&) noexcept;
-  SegmentCursor& operator=(SegmentCursor&&) noexcept;
-  ~SegmentCursor();
 
   // To the next record; false at the end or on a failure (ask status()). Key and value live until the next call (of an
   // uncompressed segment: as long as its bytes).
-  bool Next();
-  [[nodiscard]] std::string_view key() const;
-  [[nodiscard]] std::string_view value() const;
-  [[nodiscard]] const Status& status() const;  // kCorrupt, naming the segment, when the bytes make no sense
+  bool Next() {
+    if (end_ - at_ >= 2) [[likely]] {
+      const auto key_size = static_cast<unsigned char>(at_[0]);
+      const auto value_size = static_cast<unsigned char>(at_[1]);
+      const std::size_t size = std::size_t{2} + key_size + value_size;
+      if ((key_size | value_size) < 0x80 && static_cast<std::size_t>(end_ - at_) >= size) [[likely]] {
+        key_ = {at_ + 2, key_size};
+        value_ = {at_ + 2 + key_size, value_size};
+        at_ += size;
+        return true;
+      }
+    }
+    return NextSlowly();
+  }
+  [[nodiscard]] std::string_view key() const { return key_; }
+  [[nodiscard]] std::string_view value() const { return value_; }
+  [[nodiscard]] const Status& status() const { return status_; }  // kCorrupt, naming the segment, when the bytes make no sense
+  // Raw bytes of the records given so far.
+  [[nodiscard]] std::uint64_t raw_bytes_consumed() const {
+    return raw_before_ + static_cast<std::uint64_t>(at_ - begin_);
+  }
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  bool NextSlowly();
+  bool NextFrame();
+  bool Decompress(std::string_view stored, std::size_t raw_size);
+  bool Fail(std::string_view why);
+
+  const char* at_ = nullptr;     // in the raw bytes at hand, [begin_, end_)
+  const char* end_ = nullptr;
+  std::string_view key_, value_;
+  const char* begin_ = nullptr;
+  std::uint64_t raw_before_ = 0;  // raw bytes of earlier frames
+  std::string_view rest_;         // stored bytes that are not yet at hand
+  bool compressed_;
+  std::size_t capacity_ = 0;
+  std::unique_ptr<char[]> frame_;
+  std::string name_;
+  Status status_;
 };
 
+// Length and crc of stored bytes against the index; kCorrupt, naming the segment, when they differ.
 [[nodiscard]] Status VerifySegment(std::string_view stored, const SegmentInfo& info, std::string_view name);
 
 }  // namespace millrace::run
