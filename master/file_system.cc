@@ -19,7 +19,8 @@ Status FileSystem::Load(const KeyValueStore& store) {
     return true;
   }));
   for (const dfs::FileId file : names_.OpenFiles()) {
-    for (const dfs::BlockId block : names_.FindOpen(file)->blocks) blocks_.Expect(block);
+    const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+    for (const dfs::BlockId block : open->blocks) blocks_.Expect(block);
   }
   return bad;
 }

@@ -57,6 +57,7 @@ class FileSystem {
     std::uint64_t offset = 0;
     std::vector<dfs::NodeId> holders;
   };
+  [[nodiscard]] std::vector<dfs::NodeId> Holders(dfs::BlockId block) const { return blocks_.Replicas(block); }
   [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
 
  private:

@@ -88,15 +88,18 @@ class JobTracker {
   JobTracker(FileSystem& files, const KeyValueStore& store, std::unique_ptr<sched::Policy> policy, std::size_t history_jobs, Log log);
   ~JobTracker();
 
-  // Reads jobs back and replays the journal of those that live.
-  [[nodiscard]] Status Load();
+  // Reads jobs back and replays the journal of those that live; `nodes` (loaded) tells which incarnation each worker had.
+  [[nodiscard]] Status Load(const NodeTable& nodes);
+
+  // The time of the last event of the replay; 0 without one.
+  [[nodiscard]] Micros last_time() const { return last_time_; }
 
   // ---- jobs ----
   // Checks inputs and output, makes the output directory. A token seen before gives the job it made.
   Result<sched::JobId> Submit(JobRequest request, Step* step);
   Status Kill(sched::JobId job, const std::string& reason, Step* step);
   Status SetPriority(sched::JobId job, std::uint8_t priority, Step* step);
-  void SetPolicy(std::unique_ptr<sched::Policy> policy) { engine_.SetPolicy(std::move(policy)); }
+  void SetPolicy(std::unique_ptr<sched::Policy> policy);
 
   // ---- nodes ----
   // A worker registered. The same incarnation that the engine knows goes on; of its attempts, those that the worker does not
@@ -154,6 +157,7 @@ class JobTracker {
   void CloseJob(Job& job, Step* step);
   void ForgetOldJobs(Step* step);
   void EndAttempt(Job& job, const sched::AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
+  void LoseAttemptsOn(NodeNumber node, Step* step);
   void NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report);
   void SnapshotNodes(Step* step);
   [[nodiscard]] std::optional<NodeNumber> NodeOf(const sched::AttemptId& attempt) const;
@@ -176,6 +180,7 @@ class JobTracker {
   std::map<sched::JobId, Job> jobs_;
   std::set<sched::JobId> live_;
   std::map<std::string, sched::JobId> by_token_;
+  Micros last_time_ = 0;
   std::map<NodeNumber, sched::NodeJoined> joined_;            // as the engine knows them
   std::map<NodeNumber, std::uint64_t> incarnations_;          // of those
 };

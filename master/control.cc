@@ -1,0 +1,244 @@
+#include "master/control.h"
+
+#include <algorithm>
+
+#include "base/rpc/status_codec.h"
+#include "schedulers/policies/catalog.h"
+
+namespace millrace::master {
+
+Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams seams) {
+  std::string why;
+  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(config.scheduler, &why);
+  if (policy == nullptr) return Invalid("master.scheduler: " + why);
+  std::unique_ptr<Control> control(new Control(config, std::move(seams), std::move(policy)));
+  MILLRACE_TRY(control->Load());
+  return control;
+}
+
+Control::Control(const MasterConfig& config, Seams seams, std::unique_ptr<sched::Policy> policy)
+    : config_(config),
+      seams_(std::move(seams)),
+      scheduler_(config.scheduler),
+      files_(Random(seams_.random.Next())),
+      jobs_(files_, seams_.store, std::move(policy), static_cast<std::size_t>(config.history_jobs), seams_.log),
+      watchers_(seams_.timer, jobs_, tasks_),
+      dispatcher_(seams_.timer, files_, nodes_, jobs_, tasks_,
+                  [this](NodeNumber node, const sched::AttemptId& attempt, const std::string& reason) {
+                    Step step = Begin();
+                    jobs_.AttemptFailed(node, attempt, false, reason, &step);
+                    FinishLazily(std::move(step));
+                  },
+                  seams_.log),
+      tasks_(*this) {}
+
+Control::~Control() = default;
+
+Status Control::Load() {
+  started_ = Monotonic();
+  MILLRACE_TRY(files_.Load(seams_.store));
+  MILLRACE_TRY(nodes_.Load(seams_.store));
+  MILLRACE_TRY(jobs_.Load(nodes_));
+  last_now_ = jobs_.last_time();
+  for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
+  for (const dfs::FileId file : files_.names().OpenFiles()) {
+    lease_deadlines_[file] = started_ + std::max(config_.startup_grace, config_.lease_grace);
+  }
+  tasks_.add(Clockwork());
+  return Status::Ok();
+}
+
+Status Control::SetScheduler(const std::string& name) {
+  std::string why;
+  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(name, &why);
+  if (policy == nullptr) return Invalid("scheduler: " + why);
+  jobs_.SetPolicy(std::move(policy));
+  scheduler_ = name;
+  FinishLazily(Begin());
+  return Status::Ok();
+}
+
+Micros Control::Monotonic() const { return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS; }
+
+// ---- steps ----
+
+Step Control::Begin() const {
+  last_now_ = std::max(last_now_, seams_.clock.Now());
+  return Step(last_now_);
+}
+
+void Control::Send(Step& step) {
+  jobs_.Decide(&step);
+  dispatcher_.Send(step);
+  for (const sched::JobId job : step.changed) watchers_.Changed(job);
+  ArmWake();
+}
+
+kj::Promise<void> Control::Finish(Step step) {
+  Send(step);
+  if (step.batch.empty()) return kj::READY_NOW;
+  auto committed = seams_.commit_log.Commit(std::move(step.batch)).fork();
+  if (!step.ended.empty()) TellEnded(committed.addBranch(), std::move(step.ended));
+  return committed.addBranch();
+}
+
+void Control::FinishLazily(Step step) {
+  Send(step);
+  if (!step.ended.empty()) {
+    TellEnded(seams_.commit_log.Commit(std::move(step.batch)), std::move(step.ended));
+  } else if (!step.batch.empty()) {
+    seams_.commit_log.CommitLazily(std::move(step.batch));
+  }
+}
+
+void Control::TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended) {
+  tasks_.add(committed.then([this, jobs = std::move(ended)]() {
+    for (const sched::JobId job : jobs) watchers_.Ended(job);
+  }));
+}
+
+// A policy may wait (for locality, for a window): then it is asked again at that time though nothing happened.
+void Control::ArmWake() {
+  const std::optional<Micros> next = jobs_.NextWake();
+  if (!next || (wake_ && *wake_ <= *next)) return;
+  wake_ = next;
+  const Micros delay = std::max<Micros>(0, *next - Begin().now);
+  tasks_.add(seams_.timer.afterDelay(delay * kj::MICROSECONDS).then([this, at = *next]() {
+    if (wake_ != at) return;
+    wake_.reset();
+    FinishLazily(Begin());
+  }));
+}
+
+// ---- workers ----
+
+Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
+                                                const std::vector<sched::AttemptId>& running, const std::vector<sched::AttemptId>& map_outputs) {
+  Step step = Begin();
+  NodeRecord& node = nodes_.Admit(facts, &step.batch);
+  node.alive = true;
+  node.last_heard = Monotonic();
+  Registration registration;
+  registration.node = node.number;
+  registration.epoch = epochs_[node.number] = next_epoch_++;
+  deadlines_[node.number] = Monotonic() + config_.lost_after;
+  files_.blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
+  files_.blocks().SetDraining(node.number, node.draining);
+  dispatcher_.Connect(node.number, std::move(control));
+  registration.reconciled = jobs_.NodeRegistered(node, running, map_outputs, &step);
+  seams_.log->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running", node.number, facts.host, facts.port,
+                   facts.rack, facts.datacenter, facts.map_slots, facts.reduce_slots, running.size());
+  FinishLazily(std::move(step));
+  return registration;
+}
+
+bool Control::Heard(NodeNumber node, std::uint64_t epoch) {
+  const auto it = epochs_.find(node);
+  if (it == epochs_.end() || it->second != epoch) return false;
+  deadlines_[node] = Monotonic() + config_.lost_after;
+  if (NodeRecord* record = nodes_.Find(node)) record->last_heard = Monotonic();
+  return true;
+}
+
+std::uint64_t Control::MillisSilent(const NodeRecord& node) const {
+  return node.last_heard == 0 ? 0 : static_cast<std::uint64_t>(std::max<Micros>(0, Monotonic() - node.last_heard) / kMillisecond);
+}
+
+void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
+  const auto it = epochs_.find(node);
+  if (it == epochs_.end() || it->second != epoch) return;
+  seams_.log->info("worker {}: connection lost", node);
+  dispatcher_.Disconnect(node);
+  Micros& deadline = deadlines_[node];
+  deadline = std::min(deadline, Monotonic() + config_.disconnect_grace);
+}
+
+void Control::LoseNode(NodeNumber node) {
+  seams_.log->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas", node);
+  deadlines_.erase(node);
+  epochs_.erase(node);
+  dispatcher_.Disconnect(node);
+  if (NodeRecord* record = nodes_.Find(node)) record->alive = false;
+  files_.blocks().NodeDown(node);
+  Step step = Begin();
+  jobs_.NodeLost(node, &step);
+  FinishLazily(std::move(step));
+}
+
+bool Control::Starting() const { return Monotonic() < started_ + config_.startup_grace; }
+
+kj::Promise<void> Control::NextReport() {
+  const Micros left = std::max<Micros>(0, started_ + config_.startup_grace - Monotonic());
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  report_waiters_.push_back(std::move(paf.fulfiller));
+  return paf.promise.exclusiveJoin(seams_.timer.afterDelay(left * kj::MICROSECONDS));
+}
+
+void Control::Reported() {
+  auto waiters = std::move(report_waiters_);
+  report_waiters_.clear();
+  for (auto& waiter : waiters) waiter->fulfill();
+}
+
+// ---- open files ----
+
+std::uint64_t Control::TakeLease(dfs::FileId file) {
+  lease_deadlines_.erase(file);
+  return leases_[file] = next_token_++;
+}
+
+void Control::DropLease(dfs::FileId file, std::uint64_t token) {
+  const auto it = leases_.find(file);
+  if (it == leases_.end() || it->second != token) return;
+  leases_.erase(it);
+  if (files_.names().FindOpen(file)) lease_deadlines_[file] = Monotonic() + config_.lease_grace;
+}
+
+void Control::LeaseToJob(dfs::FileId file) {
+  leases_.erase(file);
+  lease_deadlines_.erase(file);
+}
+
+// ---- clockwork ----
+
+kj::Promise<void> Control::Clockwork() {
+  const Micros period = std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond);
+  return seams_.timer.afterDelay(period * kj::MICROSECONDS).then([this]() {
+    Tick();
+    return Clockwork();
+  });
+}
+
+void Control::Tick() {
+  const Micros now = Monotonic();
+  std::vector<NodeNumber> silent;
+  for (const auto& [node, deadline] : deadlines_) {
+    if (deadline <= now) silent.push_back(node);
+  }
+  for (const NodeNumber node : silent) LoseNode(node);
+  ExpireLeases();
+  CareForBlocks();
+}
+
+void Control::ExpireLeases() {
+  const Micros now = Monotonic();
+  Step step = Begin();
+  for (auto it = lease_deadlines_.begin(); it != lease_deadlines_.end();) {
+    if (it->second > now) {
+      ++it;
+      continue;
+    }
+    if (files_.Abandon(it->first, &step.batch).ok()) seams_.log->info("open file {} is given up: its writer went away", it->first);
+    it = lease_deadlines_.erase(it);
+  }
+  if (!step.batch.empty()) FinishLazily(std::move(step));
+}
+
+void Control::CareForBlocks() {
+  if (Starting()) return;
+  dispatcher_.Send(files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
+}
+
+void Control::taskFailed(kj::Exception&& exception) { seams_.log->error("control: {}", rpc::FromException(exception).message()); }
+
+}  // namespace millrace::master

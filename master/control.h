@@ -1,0 +1,130 @@
+// Control: the master's one control strand. It owns the file system, the nodes and the jobs, commits what calls changed, sends
+// what workers must be told, and runs the clockwork (liveness, leases, re-replication, policy waits). The only place where wall
+// time becomes scheduler time.
+//
+// Rule of durability: a call changes memory and journals in one Step; Finish commits the step. Work goes out to workers at
+// once; what a client is told (a reply, the end of a job) waits until the step is on disk.
+// Thread rule: the control thread. Everything it needs is passed in, so that a whole cluster runs in one thread under driven
+// time.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/kv/key_value_store.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/rpc/commit_log.h"
+#include "master/dispatcher.h"
+#include "master/file_system.h"
+#include "master/job_tracker.h"
+#include "master/master_config.h"
+#include "master/node_table.h"
+#include "master/watchers.h"
+
+namespace millrace::master {
+
+struct Seams {
+  kj::Timer& timer;
+  const Clock& clock;
+  const KeyValueStore& store;
+  rpc::CommitLog& commit_log;
+  Random random;
+  Log log;
+};
+
+class Control final : private kj::TaskSet::ErrorHandler {
+ public:
+  // Reads everything back. kInvalid for a scheduler that does not exist, kCorrupt for a database that is not understood.
+  static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, Seams seams);
+  ~Control();
+
+  [[nodiscard]] FileSystem& files() { return files_; }
+  [[nodiscard]] NodeTable& nodes() { return nodes_; }
+  [[nodiscard]] JobTracker& jobs() { return jobs_; }
+  [[nodiscard]] Watchers& watchers() { return watchers_; }
+  [[nodiscard]] const MasterConfig& config() const { return config_; }
+  [[nodiscard]] const Log& log() const { return seams_.log; }
+  [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
+  [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
+  Status SetScheduler(const std::string& name);
+
+  // ---- steps ----
+  [[nodiscard]] Step Begin() const;
+  // Decides, sends, commits; resolves when the step is on disk.
+  kj::Promise<void> Finish(Step step);
+  // The same, but nobody waits for the disk.
+  void FinishLazily(Step step);
+
+  // ---- workers ----
+  struct Registration { NodeNumber node = 0; std::uint64_t epoch = 0; JobTracker::Reconciled reconciled; };
+  // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
+  Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
+                                const std::vector<sched::AttemptId>& running, const std::vector<sched::AttemptId>& map_outputs);
+  // False if the session is not the node's current one.
+  bool Heard(NodeNumber node, std::uint64_t epoch);
+  [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;  // since it was last heard
+  void SessionDropped(NodeNumber node, std::uint64_t epoch);
+
+  // A reader doubts this replica: its worker is asked to read it again.
+  void CheckReplica(NodeNumber node, dfs::BlockId block) { dispatcher_.Verify(node, block); }
+  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) { return dispatcher_.Find(node); }
+
+  // ---- waiting for workers after a start ----
+  // Until the grace is over a missing replica may only be a worker that has not come back yet.
+  [[nodiscard]] bool Starting() const;
+  // Resolves at the next report of a worker, at the latest when the grace is over.
+  [[nodiscard]] kj::Promise<void> NextReport();
+  void Reported();
+
+  // ---- open files ----
+  // The right to write `file` is held; the token tells it from earlier holders.
+  [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file);
+  void DropLease(dfs::FileId file, std::uint64_t token);
+  void LeaseToJob(dfs::FileId file);  // no deadline any more: it ends with its attempt
+
+ private:
+  Control(const MasterConfig& config, Seams seams, std::unique_ptr<sched::Policy> policy);
+  [[nodiscard]] Status Load();
+  [[nodiscard]] Micros Monotonic() const;
+  void Send(Step& step);
+  void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
+  void LoseNode(NodeNumber node);
+  kj::Promise<void> Clockwork();
+  void Tick();
+  void ExpireLeases();
+  void CareForBlocks();
+  void ArmWake();
+  void taskFailed(kj::Exception&& exception) override;
+
+  MasterConfig config_;
+  Seams seams_;
+  std::string scheduler_;
+  FileSystem files_;
+  NodeTable nodes_;
+  JobTracker jobs_;
+  Watchers watchers_;
+  Dispatcher dispatcher_;
+  Micros started_ = 0;                                   // monotonic
+  mutable Micros last_now_ = 0;                          // scheduler time never goes back
+  std::map<NodeNumber, Micros> deadlines_;               // a node not heard by then is lost (monotonic)
+  std::map<NodeNumber, std::uint64_t> epochs_;
+  std::uint64_t next_epoch_ = 1;
+  std::map<dfs::FileId, std::uint64_t> leases_;          // current token
+  std::map<dfs::FileId, Micros> lease_deadlines_;        // of files whose holder went away
+  std::uint64_t next_token_ = 1;
+  std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
+  std::optional<Micros> wake_;                           // scheduler time for which a wake is armed
+  kj::TaskSet tasks_;
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,58 @@
+// Dispatcher: orders to workers, as calls of the capability that each handed over when it registered.
+// A call that fails because the connection broke is nobody's failure: registering again settles it. A call that the worker
+// refuses fails its attempt. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "dfs/name/block_manager.h"
+#include "master/file_system.h"
+#include "master/job_tracker.h"
+#include "master/node_table.h"
+#include "worker/worker.capnp.h"
+
+namespace millrace::master {
+
+class Dispatcher {
+ public:
+  using Refused = std::function<void(NodeNumber node, const sched::AttemptId& attempt, const std::string& reason)>;
+  Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs, kj::TaskSet& tasks, Refused refused, Log log);
+
+  void Connect(NodeNumber node, worker::wire::WorkerControl::Client control);
+  void Disconnect(NodeNumber node);
+  // The node's capability; none while it is not connected.
+  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeNumber node);
+
+  // Launches, then map outputs, kills and forgets.
+  void Send(const Step& step);
+  void Send(const dfs::BlockWork& work);
+  void Verify(NodeNumber node, dfs::BlockId block);
+
+ private:
+  struct Peer {
+    worker::wire::WorkerControl::Client control;
+    std::set<sched::JobId> set_up;
+  };
+  void SetUp(Peer& peer, const JobRecord& record);
+  void Launch(const LaunchOrder& order);
+  void Tell(const OutputsOrder& order);
+  void Detach(const char* what, NodeNumber node, kj::Promise<void> call);
+
+  kj::Timer& timer_;
+  const FileSystem& files_;
+  const NodeTable& nodes_;
+  const JobTracker& jobs_;
+  kj::TaskSet& tasks_;
+  Refused refused_;
+  Log log_;
+  std::map<NodeNumber, Peer> peers_;
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,82 @@
+#include "master/file_lease.h"
+
+#include "master/control.h"
+#include "master/service_support.h"
+#include "master/wire_codec.h"
+#include "schedulers/core/event_text.h"
+
+namespace millrace::master {
+namespace {
+
+class FileLeaseImpl final : public dfs::wire::FileLease::Server {
+ public:
+  FileLeaseImpl(Control& control, dfs::FileId file) : control_(control), file_(file), token_(control.TakeLease(file)) {}
+  ~FileLeaseImpl() { control_.DropLease(file_, token_); }
+
+  kj::Promise<void> addBlock(AddBlockContext context) override {
+    const auto params = context.getParams();
+    std::vector<dfs::NodeId> excluded;
+    for (const std::uint32_t node : params.getExcluded()) excluded.push_back(node);
+    const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
+    Step step = control_.Begin();
+    const Result<FileSystem::NewBlock> block = control_.files().AddBlock(
+        file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number), std::move(excluded), &step.batch);
+    if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.Starting()) {
+      return control_.NextReport().then([this, context]() mutable { return addBlock(context); });
+    }
+    if (!block.ok()) Require(block.status());
+    control_.FinishLazily(std::move(step));
+    auto results = context.getResults();
+    results.setId(block->id);
+    auto targets = results.initTargets(static_cast<unsigned>(block->targets.size()));
+    for (unsigned i = 0; i < targets.size(); ++i) {
+      if (const NodeRecord* node = control_.nodes().Find(block->targets[i])) Write(*node, targets[i]);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> dropBlock(DropBlockContext context) override {
+    Step step = control_.Begin();
+    Require(control_.files().DropBlock(file_, context.getParams().getId(), &step.batch));
+    control_.FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> complete(CompleteContext context) override {
+    Step step = control_.Begin();
+    Require(control_.files().Complete(file_, {}, Read(context.getParams().getBlocks()), step.now, &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> abandon(AbandonContext) override {
+    Step step = control_.Begin();
+    Require(control_.files().Abandon(file_, &step.batch));
+    control_.FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> handOver(HandOverContext context) override {
+    const std::string text = ToString(context.getParams().getAttempt());
+    const std::optional<sched::AttemptId> attempt = sched::ParseAttempt(text);
+    if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " names no attempt"));
+    Require(control_.jobs().HandOver(file_, *attempt));
+    control_.LeaseToJob(file_);
+    return kj::READY_NOW;
+  }
+
+ private:
+  Control& control_;
+  dfs::FileId file_;
+  std::uint64_t token_;
+};
+
+}  // namespace
+
+dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file) { return kj::heap<FileLeaseImpl>(control, file); }
+
+const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker) {
+  if (const NodeRecord* node = nodes.Find(asker.getNode()); node != nullptr && node->alive) return node;
+  return nodes.FindByHost(ToString(asker.getHost()));
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,18 @@
+// FileLease: the capability to write one open file (dfs/name/name.capnp). Dropping it starts the grace after which the file is
+// given up. Thread rule: the control thread; `control` outlives every connection.
+#pragma once
+
+#include "dfs/name/name.capnp.h"
+#include "dfs/name/types.h"
+#include "master/node_table.h"
+
+namespace millrace::master {
+
+class Control;
+
+// Takes the lease over from whoever held it.
+[[nodiscard]] dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file);
+// The worker on whose machine the asker runs; null when there is none.
+[[nodiscard]] const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker);
+
+}  // namespace millrace::master

@@ -1,0 +1,150 @@
+#include "master/job_service.h"
+
+#include <algorithm>
+
+#include "base/rpc/deadline.h"
+#include "master/control.h"
+#include "master/service_support.h"
+#include "master/wire_codec.h"
+#include "schedulers/core/event_text.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::size_t kMostJobs = 500;
+constexpr std::size_t kMostAttempts = 2000;
+constexpr std::size_t kMostLines = 2000;
+
+class JobServiceImpl final : public wire::JobService::Server {
+ public:
+  explicit JobServiceImpl(Control& control) : control_(control) {}
+
+  kj::Promise<void> submit(SubmitContext context) override {
+    JobRequest request = Require(Read(context.getParams().getRequest()));
+    // Right after a start the workers' reports are awaited, for the sake of locality.
+    if (control_.Starting() && control_.files().blocks().Health().missing > 0) {
+      return control_.NextReport().then([this, context]() mutable { return submit(context); });
+    }
+    Step step = control_.Begin();
+    const sched::JobId job = Require(control_.jobs().Submit(std::move(request), &step));
+    control_.log()->info("job {} submitted", job.value);
+    context.getResults().setJob(job.value);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> status(StatusContext context) override {
+    Write(Require(control_.jobs().View(Job(context))), context.getResults().initStatus());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> list(ListContext context) override {
+    const auto params = context.getParams();
+    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostJobs : params.getLimit(), kMostJobs);
+    std::vector<sched::JobId> jobs = control_.jobs().JobsAfter(sched::JobId{params.getAfter()}, limit + 1, params.getLiveOnly());
+    context.getResults().setMore(jobs.size() > limit);
+    jobs.resize(std::min(jobs.size(), limit));
+    auto out = context.getResults().initJobs(static_cast<unsigned>(jobs.size()));
+    for (unsigned i = 0; i < out.size(); ++i) Write(Require(control_.jobs().View(jobs[i])), out[i]);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> watch(WatchContext context) override {
+    const sched::JobId job = Job(context);
+    Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
+    context.getResults().setSubscription(control_.watchers().Add(job, context.getParams().getWatcher()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> kill(KillContext context) override {
+    const std::string reason = ToString(context.getParams().getReason());
+    Step step = control_.Begin();
+    Require(control_.jobs().Kill(Job(context), reason.empty() ? "killed on request" : reason, &step));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> setPriority(SetPriorityContext context) override {
+    Step step = control_.Begin();
+    Require(control_.jobs().SetPriority(Job(context), context.getParams().getPriority(), &step));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> counters(CountersContext context) override {
+    const Counters counters = Require(control_.jobs().JobCounters(Job(context)));
+    Write(counters, context.getResults().initCounters(static_cast<unsigned>(counters.size())));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> attempts(AttemptsContext context) override {
+    const auto params = context.getParams();
+    const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(Job(context)));
+    const std::size_t begin = std::min<std::size_t>(params.getAfter(), all.size());
+    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostAttempts : params.getLimit(), kMostAttempts);
+    std::size_t end = begin;
+    for (std::size_t bytes = 0; end < all.size() && end - begin < limit && bytes < kAnswerBytes; ++end) bytes += 128 + all[end].reason.size();
+    auto out = context.getResults().initAttempts(static_cast<unsigned>(end - begin));
+    for (std::size_t i = begin; i < end; ++i) WriteAttempt(all[i], out[static_cast<unsigned>(i - begin)]);
+    context.getResults().setMore(end < all.size());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> readLog(ReadLogContext context) override {
+    const auto params = context.getParams();
+    const sched::AttemptId attempt = Read(params.getAttempt());
+    const std::string name = sched::FormatAttempt(attempt);
+    const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(attempt.task.job));
+    const auto found = std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
+    if (found == all.end()) Require(NotFound("log of " + name + ": no such attempt"));
+    KJ_IF_MAYBE(worker, control_.FindWorker(found->node)) {
+      auto request = worker->readLogRequest();
+      request.setAttempt(params.getAttempt());
+      request.setStream(params.getStream());
+      request.setOffset(params.getOffset());
+      request.setLimit(params.getLimit());
+      context.allowCancellation();
+      return rpc::WithDeadline(control_.timer(), 10 * kj::SECONDS, "read the log of " + name,
+                               request.send().then([context](auto&& response) mutable {
+                                 context.getResults().setData(response.getData());
+                                 context.getResults().setSize(response.getSize());
+                               }));
+    }
+    Require(Unavailable("log of " + name + ": its worker (node " + std::to_string(found->node) + ") is not connected"));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> history(HistoryContext context) override {
+    const auto params = context.getParams();
+    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
+    std::vector<std::string> lines;
+    const std::uint64_t last = Require(control_.jobs().History(Job(context), params.getAfter(), limit, &lines));
+    auto results = context.getResults();
+    auto out = results.initLines(static_cast<unsigned>(lines.size()));
+    for (unsigned i = 0; i < out.size(); ++i) out.set(i, lines[i]);
+    results.setNext(last);
+    results.setMore(lines.size() == limit);
+    return kj::READY_NOW;
+  }
+
+ private:
+  template <class Context>
+  static sched::JobId Job(Context& context) {
+    return sched::JobId{context.getParams().getJob()};
+  }
+
+  void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
+    Write(record.attempt, out.initAttempt());
+    out.setNode(record.node);
+    if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
+    out.setState(static_cast<wire::AttemptState>(record.state));
+    out.setLaunched(record.launched);
+    out.setEnded(record.ended);
+    out.setReason(record.reason);
+  }
+
+  Control& control_;
+};
+
+}  // namespace
+
+wire::JobService::Client MakeJobService(Control& control) { return kj::heap<JobServiceImpl>(control); }
+
+}  // namespace millrace::master

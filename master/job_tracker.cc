@@ -1,0 +1,230 @@
+#include "master/job_tracker.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "dfs/name/path.h"
+#include "master/journal_keys.h"
+#include "master/splits.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::master {
+
+using sched::AttemptId;
+using sched::JobId;
+
+JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, std::unique_ptr<sched::Policy> policy,
+                       std::size_t history_jobs, Log log)
+    : files_(files), store_(store), engine_({}, std::move(policy)), history_jobs_(history_jobs), log_(std::move(log)) {}
+
+JobTracker::~JobTracker() = default;
+
+Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
+  if (const auto it = by_token_.find(request.token); !request.token.empty() && it != by_token_.end()) return it->second;
+  MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
+  if (files_.names().Stat(request.output).ok()) {
+    return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
+  }
+  MILLRACE_ASSIGN(std::vector<Split> splits, ComputeSplits(files_.names(), request.inputs, request.split_by));
+  MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
+
+  if (live_.empty()) SnapshotNodes(step);
+  const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
+  Job& job = jobs_[id];
+  job.record.id = id;
+  job.record.request = std::move(request);
+  job.record.submitted = step->now;
+  job.splits = std::move(splits);
+  sched::JobSubmitted submitted{id, {}};
+  submitted.spec.name = job.record.request.name;
+  submitted.spec.priority = static_cast<sched::Priority>(job.record.request.priority);
+  submitted.spec.reduces = job.record.request.reduces;
+  submitted.spec.slow_start = job.record.request.slow_start;
+  submitted.spec.max_attempts = job.record.request.max_attempts;
+  for (const Split& split : job.splits) {
+    sched::MapInput input{split.length, {}};
+    for (const dfs::NodeId node : files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id)) {
+      input.replicas.push_back(sched::NodeId{node});
+    }
+    submitted.spec.maps.push_back(std::move(input));
+    job.record.figures.input_bytes += split.length;
+  }
+  job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
+  job.record.figures.reduces = job.record.request.reduces;
+  live_.insert(id);
+  if (!job.record.request.token.empty()) by_token_[job.record.request.token] = id;
+  step->batch.Put(JobKey(id), EncodeJob(job.record));
+  step->batch.Put(SplitsKey(id), EncodeSplits(job.splits));
+  MILLRACE_CHECK(Apply(submitted, id, step), "job " + std::to_string(id.value) + " was refused by the engine");
+  return id;
+}
+
+Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
+  const Job* found = Find(job);
+  if (found == nullptr) return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
+  if (found->record.outcome) return Invalid("job " + std::to_string(job.value) + ": has ended already");
+  Apply(sched::JobKilled{job, reason}, job, step);
+  return Status::Ok();
+}
+
+Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
+  Job* found = Find(job);
+  if (found == nullptr) return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
+  if (found->record.outcome) return Invalid("job " + std::to_string(job.value) + ": has ended already");
+  if (priority > 4) return Invalid("priority " + std::to_string(priority) + ": is not one of 0 (VERY_HIGH) to 4 (VERY_LOW)");
+  found->record.request.priority = priority;
+  step->batch.Put(JobKey(job), EncodeJob(found->record));
+  Apply(sched::JobPrioritySet{job, static_cast<sched::Priority>(priority)}, job, step);
+  step->changed.insert(job);
+  return Status::Ok();
+}
+
+void JobTracker::SetPolicy(std::unique_ptr<sched::Policy> policy) { engine_.SetPolicy(std::move(policy)); }
+
+JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const std::vector<AttemptId>& running,
+                                                  const std::vector<AttemptId>& map_outputs, Step* step) {
+  Reconciled answer;
+  const sched::NodeJoined joined{sched::NodeId{node.number}, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
+  const auto known = joined_.find(node.number);
+  const bool same = known != joined_.end() && incarnations_[node.number] == node.facts.incarnation &&
+                    known->second.slots == joined.slots && known->second.rack == joined.rack && known->second.datacenter == joined.datacenter;
+  if (!same) {
+    LoseAttemptsOn(node.number, step);
+    Apply(joined, JobId{0}, step);
+    joined_[node.number] = joined;
+    incarnations_[node.number] = node.facts.incarnation;
+    if (node.draining) Apply(sched::NodeDrained{sched::NodeId{node.number}, true}, JobId{0}, step);
+  }
+  const std::set<AttemptId> reported(running.begin(), running.end());
+  for (const AttemptId& attempt : engine_.RunningOn(sched::NodeId{node.number})) {
+    if (!reported.contains(attempt)) AttemptFailed(node.number, attempt, true, "the worker does not know of it any more", step);
+  }
+  for (const AttemptId& attempt : reported) {
+    if (NodeOf(attempt) != node.number) answer.killed.push_back(attempt);
+  }
+  std::set<JobId> jobs;
+  for (const AttemptId& attempt : map_outputs) jobs.insert(attempt.task.job);
+  for (const AttemptId& attempt : running) jobs.insert(attempt.task.job);
+  for (const JobId job : jobs) {
+    if (!live_.contains(job)) answer.forgotten.push_back(job);
+  }
+  return answer;
+}
+
+void JobTracker::NodeLost(NodeNumber node, Step* step) {
+  LoseAttemptsOn(node, step);
+  joined_.erase(node);
+  incarnations_.erase(node);
+  Apply(sched::NodeLost{sched::NodeId{node}}, JobId{0}, step);
+}
+
+void JobTracker::NodeDrained(NodeNumber node, bool drained, Step* step) {
+  Apply(sched::NodeDrained{sched::NodeId{node}, drained}, JobId{0}, step);
+}
+
+std::vector<NodeNumber> JobTracker::EngineNodes() const {
+  std::vector<NodeNumber> nodes;
+  for (const auto& [node, joined] : joined_) nodes.push_back(node);
+  return nodes;
+}
+
+void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const TaskReport& report,
+                             const std::optional<AttemptOutput>& output, Step* step) {
+  Job* job = Find(attempt.task.job);
+  const bool may_commit = job != nullptr && NodeOf(attempt) == node && engine_.MayCommit(attempt);
+  if (!may_commit) {
+    if (output) (void)files_.Abandon(output->file, &step->batch);  // a late report; the file may be gone already
+    return;
+  }
+  if (output) {
+    const std::string path = job->record.request.output + "/" + output->name;
+    const Status committed = files_.Complete(output->file, path, output->blocks, step->now, &step->batch);
+    if (!committed.ok()) {
+      AttemptFailed(node, attempt, false, committed.Within("commit").message(), step);
+      return;
+    }
+    job->outputs.erase(output->file);
+  }
+  NoteReport(*job, attempt.task, report);
+  step->batch.Put(TaskKey(attempt.task), EncodeReport(report));
+  EndAttempt(*job, attempt, AttemptState::kSucceeded, {}, step);
+  Apply(sched::AttemptSucceeded{attempt}, attempt.task.job, step);
+}
+
+void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step) {
+  Job* job = Find(attempt.task.job);
+  if (job == nullptr || NodeOf(attempt) != node) return;
+  EndAttempt(*job, attempt, lost ? AttemptState::kLost : AttemptState::kFailed, reason, step);
+  if (lost) {
+    Apply(sched::AttemptLost{attempt, reason}, attempt.task.job, step);
+  } else {
+    Apply(sched::AttemptFailed{attempt, reason}, attempt.task.job, step);
+  }
+}
+
+void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, Step* step) {
+  if (NodeOf(reduce) != node) return;
+  Apply(sched::FetchFailed{reduce, map}, reduce.task.job, step);
+}
+
+void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step) {
+  Job* job = Find(attempt.task.job);
+  if (job == nullptr || NodeOf(attempt) != node) return;
+  job->attempts[job->running.at(attempt)].fraction = std::clamp(fraction, 0.0, 1.0);
+  step->changed.insert(attempt.task.job);
+}
+
+Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
+  Job* job = Find(attempt.task.job);
+  if (job == nullptr || !NodeOf(attempt)) {
+    return NotFound("hand over file " + std::to_string(file) + ": attempt " + sched::FormatAttempt(attempt) + " does not run");
+  }
+  job->outputs[file] = attempt;
+  return Status::Ok();
+}
+
+void JobTracker::Decide(Step* step) {
+  sched::Effects effects;
+  engine_.Decide(step->now, &effects);
+  Carry(effects, step);
+}
+
+bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
+  sched::Effects effects;
+  if (!engine_.Apply(step->now, event, &effects)) return false;
+  Record(event, job, step);
+  Carry(effects, step);
+  return true;
+}
+
+void JobTracker::Record(const sched::Event& event, JobId job, Step* step) {
+  step->batch.Put(JournalKey(job, sequences_.Next(&step->batch)), sched::FormatEvent(step->now, event));
+}
+
+// Before the first job after a quiet time the nodes are written again, so that a replay can begin here.
+void JobTracker::SnapshotNodes(Step* step) {
+  const std::uint64_t start = sequences_.Next(&step->batch);
+  step->batch.Put(std::string(kReplayFrom), KeyNumber(start));
+  for (const auto& [node, joined] : joined_) Record(joined, JobId{0}, step);
+}
+
+std::optional<NodeNumber> JobTracker::NodeOf(const AttemptId& attempt) const {
+  const Job* job = Find(attempt.task.job);
+  if (job == nullptr) return std::nullopt;
+  const auto it = job->running.find(attempt);
+  if (it == job->running.end()) return std::nullopt;
+  return job->attempts[it->second].node;
+}
+
+JobTracker::Job* JobTracker::Find(JobId job) {
+  const auto it = jobs_.find(job);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+const JobTracker::Job* JobTracker::Find(JobId job) const {
+  const auto it = jobs_.find(job);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,180 @@
+// What the engine's effects mean for the master's records and for workers.
+#include <algorithm>
+
+#include "master/job_tracker.h"
+#include "master/journal_keys.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::master {
+
+using sched::AttemptId;
+using sched::JobId;
+
+void JobTracker::Carry(const sched::Effects& effects, Step* step) {
+  for (const sched::Effect& effect : effects) {
+    if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
+      CarryLaunch(*launch, step);
+    } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
+      step->kills.push_back({kill->node.value, kill->attempt, kill->reason});
+      if (Job* job = Find(kill->attempt.task.job)) EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, step);
+    } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
+      CarryOutput(ready->map_attempt, ready->node.value, true, step);
+    } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
+      CarryOutput(gone->map_attempt, gone->node.value, false, step);
+    } else if (const auto* end = std::get_if<sched::JobEnded>(&effect)) {
+      CarryEnd(*end, step);
+    }
+  }
+}
+
+void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
+  Job& job = jobs_.at(launch.attempt.task.job);
+  Record(sched::AttemptLaunched{launch.attempt, launch.node}, launch.attempt.task.job, step);
+  const NodeNumber node = launch.node.value;
+  job.running[launch.attempt] = job.attempts.size();
+  job.attempts.push_back({launch.attempt, node, AttemptState::kRunning, step->now, 0, {}, 0});
+  job.nodes.insert(node);
+  if (job.record.first_launch == 0) {
+    job.record.first_launch = step->now;
+    step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
+  }
+  step->launches.push_back({node, launch.attempt});
+  step->changed.insert(launch.attempt.task.job);
+  if (launch.attempt.task.kind != sched::TaskKind::kReduce) return;
+  OutputsOrder& order = step->outputs[{node, launch.attempt.task.job}];
+  order.node = node;
+  order.job = launch.attempt.task.job;
+  for (const sched::MapOutputReady& output : engine_.ReadyOutputs(launch.attempt.task.job)) {
+    order.ready.emplace_back(output.map_attempt, output.node.value);
+  }
+}
+
+void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
+  const Job& job = jobs_.at(map.task.job);
+  std::set<NodeNumber> reducing;
+  for (const auto& [attempt, index] : job.running) {
+    if (attempt.task.kind == sched::TaskKind::kReduce) reducing.insert(job.attempts[index].node);
+  }
+  for (const NodeNumber target : reducing) {
+    OutputsOrder& order = step->outputs[{target, map.task.job}];
+    order.node = target;
+    order.job = map.task.job;
+    if (ready) {
+      order.ready.emplace_back(map, node);
+    } else {
+      std::erase_if(order.ready, [&](const auto& output) { return output.first == map; });
+      order.gone.push_back(map);
+    }
+  }
+}
+
+void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
+  Job& job = jobs_.at(end.job);
+  JobRecord& record = job.record;
+  record.outcome = JobOutcomeRecord{end.outcome, end.reason};
+  if (end.outcome == sched::JobOutcome::kSucceeded) {
+    const Status marked = files_.Touch(record.request.output + "/_SUCCESS", record.request.owner, step->now, &step->batch);
+    if (!marked.ok()) {
+      record.outcome = JobOutcomeRecord{sched::JobOutcome::kFailed, marked.Within("mark the output as complete").message()};
+    }
+  }
+  if (record.outcome->outcome != sched::JobOutcome::kSucceeded) {
+    const Status removed = files_.Remove(record.request.output, true, &step->batch);
+    if (!removed.ok() && removed.code() != StatusCode::kNotFound) log_->warn("job {}: output of a failed job stays: {}", end.job.value, removed.message());
+  }
+  CloseJob(job, step);
+}
+
+// The figures and counters are fixed, what served only the running job goes.
+void JobTracker::CloseJob(Job& job, Step* step) {
+  JobRecord& record = job.record;
+  record.ended = step->now;
+  if (const auto progress = engine_.Progress(record.id)) {
+    std::copy(std::begin(progress->launched_at), std::end(progress->launched_at), std::begin(record.figures.launched_at));
+    record.figures.failed_attempts = progress->failed_attempts;
+    record.figures.killed_attempts = progress->killed_attempts;
+  }
+  record.counters.clear();
+  record.figures.bytes_read = record.figures.bytes_shuffled = record.figures.bytes_written = 0;
+  for (const auto& [task, report] : job.reports) {
+    AddCounters(report.counters, &record.counters);
+    record.figures.bytes_read += report.bytes_read;
+    record.figures.bytes_shuffled += report.bytes_shuffled;
+    record.figures.bytes_written += report.bytes_written;
+    step->batch.Remove(TaskKey(task));
+  }
+  for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, &step->batch);
+  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
+  job.outputs.clear();
+  job.reports.clear();
+  job.nodes.clear();
+  job.splits.clear();
+  job.splits.shrink_to_fit();
+  live_.erase(record.id);
+  step->batch.Remove(SplitsKey(record.id));
+  step->batch.Put(JobKey(record.id), EncodeJob(record));
+  step->ended.insert(record.id);
+  engine_.Forget(record.id);
+  ForgetOldJobs(step);
+}
+
+void JobTracker::ForgetOldJobs(Step* step) {
+  for (auto it = jobs_.begin(); it != jobs_.end() && jobs_.size() - live_.size() > history_jobs_;) {
+    const JobId job = it->first;
+    if (live_.contains(job) || step->ended.contains(job)) {
+      ++it;
+      continue;
+    }
+    step->batch.Remove(JobKey(job));
+    const Status scanned = store_.Scan(JournalPrefix(job), {}, [&](std::string_view key, std::string_view) {
+      step->batch.Remove(std::string(key));
+      return true;
+    });
+    if (!scanned.ok()) log_->warn("job {}: its journal stays: {}", job.value, scanned.message());
+    by_token_.erase(it->second.record.request.token);
+    it = jobs_.erase(it);
+  }
+}
+
+void JobTracker::EndAttempt(Job& job, const AttemptId& attempt, AttemptState state, const std::string& reason, Step* step) {
+  const auto it = job.running.find(attempt);
+  if (it == job.running.end()) return;
+  AttemptRecord& record = job.attempts[it->second];
+  record.state = state;
+  record.ended = step->now;
+  record.reason = reason;
+  record.fraction = state == AttemptState::kSucceeded ? 1 : 0;
+  job.running.erase(it);
+  std::vector<dfs::FileId> orphans;
+  for (const auto& [file, owner] : job.outputs) {
+    if (owner == attempt) orphans.push_back(file);
+  }
+  for (const dfs::FileId file : orphans) {
+    (void)files_.Abandon(file, &step->batch);  // fine if its lease ran out before
+    job.outputs.erase(file);
+  }
+  step->changed.insert(job.record.id);
+}
+
+// The engine knows without being told that what ran on a lost node is lost; the records follow here.
+void JobTracker::LoseAttemptsOn(NodeNumber node, Step* step) {
+  for (const JobId id : live_) {
+    Job& job = jobs_.at(id);
+    std::vector<AttemptId> there;
+    for (const auto& [attempt, index] : job.running) {
+      if (job.attempts[index].node == node) there.push_back(attempt);
+    }
+    for (const AttemptId& attempt : there) EndAttempt(job, attempt, AttemptState::kLost, "its worker was lost", step);
+  }
+}
+
+void JobTracker::NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report) {
+  TaskReport& slot = job.reports[task];
+  job.totals.bytes_read += report.bytes_read - slot.bytes_read;
+  job.totals.bytes_shuffled += report.bytes_shuffled - slot.bytes_shuffled;
+  job.totals.bytes_written += report.bytes_written - slot.bytes_written;
+  slot = report;
+}
+
+}  // namespace millrace::master

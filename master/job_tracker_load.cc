@@ -1,0 +1,124 @@
+// Reading jobs back: records of all, and for those that live the journal, replayed into a fresh engine.
+#include <algorithm>
+
+#include "master/job_tracker.h"
+#include "master/journal_keys.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::master {
+
+using sched::JobId;
+
+Status JobTracker::Load(const NodeTable& nodes) {
+  MILLRACE_TRY(job_numbers_.Load(store_));
+  MILLRACE_TRY(sequences_.Load(store_));
+  MILLRACE_TRY(LoadJobs());
+  if (live_.empty()) return Status::Ok();
+  for (const JobId job : live_) MILLRACE_TRY(LoadLiveJob(jobs_.at(job)));
+  MILLRACE_TRY(Replay());
+  for (const auto& [node, joined] : joined_) {
+    if (const NodeRecord* record = nodes.Find(node)) incarnations_[node] = record->facts.incarnation;
+  }
+  return Status::Ok();
+}
+
+Status JobTracker::LoadJobs() {
+  Status failure;
+  MILLRACE_TRY(store_.Scan("j/", {}, [&](std::string_view key, std::string_view value) {
+    Result<JobRecord> record = DecodeJob(key, value);
+    if (!record.ok()) {
+      failure = record.status();
+      return false;
+    }
+    const JobId id = record->id;
+    if (!record->outcome) live_.insert(id);
+    if (!record->request.token.empty()) by_token_[record->request.token] = id;
+    jobs_[id].record = *std::move(record);
+    return true;
+  }));
+  return failure;
+}
+
+Status JobTracker::LoadLiveJob(Job& job) {
+  MILLRACE_ASSIGN(const std::optional<std::string> splits, store_.Get(SplitsKey(job.record.id)));
+  if (!splits) return Corrupt("job " + std::to_string(job.record.id.value) + ": the database has no splits of it");
+  MILLRACE_ASSIGN(job.splits, DecodeSplits(*splits));
+  Status failure;
+  MILLRACE_TRY(store_.Scan(TaskKeyPrefix(job.record.id), {}, [&](std::string_view key, std::string_view value) {
+    const std::optional<sched::TaskId> task = ParseTaskKey(key);
+    const Result<TaskReport> report = DecodeReport(value);
+    if (!task || !report.ok()) {
+      failure = task ? report.status() : Corrupt("the database's report of a task: key not understood");
+      return false;
+    }
+    NoteReport(job, *task, *report);
+    return true;
+  }));
+  return failure;
+}
+
+// The events of nodes and of every live job, in the order in which they happened.
+Status JobTracker::Replay() {
+  MILLRACE_ASSIGN(const std::optional<std::string> from_text, store_.Get(kReplayFrom));
+  const std::uint64_t from = from_text ? ParseKeyNumber(*from_text).value_or(0) : 0;
+  std::map<std::uint64_t, std::string> lines;
+  std::vector<JobId> sources = {JobId{0}};
+  sources.insert(sources.end(), live_.begin(), live_.end());
+  for (const JobId source : sources) {
+    MILLRACE_TRY(store_.Scan(JournalPrefix(source), JournalKey(source, from), [&](std::string_view key, std::string_view line) {
+      if (const auto sequence = JournalSequence(key)) lines.emplace(*sequence, line);
+      return true;
+    }));
+  }
+  for (const auto& [sequence, line] : lines) {
+    const std::optional<sched::TimedEvent> event = sched::ParseEvent(line);
+    if (!event) return Corrupt("the journal's line " + std::to_string(sequence) + " is not understood: " + line);
+    ReplayEvent(event->event, event->time);
+  }
+  log_->info("replayed {} journal lines of {} live jobs", lines.size(), live_.size());
+  return Status::Ok();
+}
+
+void JobTracker::ReplayEvent(const sched::Event& event, Micros time) {
+  sched::Effects effects;
+  Step unsent(time);
+  last_time_ = std::max(last_time_, time);
+  if (!engine_.Apply(last_time_, event, &effects)) return;
+  if (const auto* joined = std::get_if<sched::NodeJoined>(&event)) {
+    LoseAttemptsOn(joined->node.value, &unsent);
+    joined_[joined->node.value] = *joined;
+  }
+  if (const auto* lost = std::get_if<sched::NodeLost>(&event)) {
+    LoseAttemptsOn(lost->node.value, &unsent);
+    joined_.erase(lost->node.value);
+  }
+  NoteReplayedAttempt(event, time);
+  for (const sched::Effect& effect : effects) {
+    const auto* kill = std::get_if<sched::Kill>(&effect);
+    if (kill == nullptr) continue;
+    if (Job* job = Find(kill->attempt.task.job)) EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, &unsent);
+  }
+}
+
+void JobTracker::NoteReplayedAttempt(const sched::Event& event, Micros time) {
+  Step unsent(time);
+  const auto end = [&](const sched::AttemptId& attempt, AttemptState state, const std::string& reason) {
+    if (Job* job = Find(attempt.task.job)) EndAttempt(*job, attempt, state, reason, &unsent);
+  };
+  if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event)) {
+    Job* job = Find(launched->attempt.task.job);
+    if (job == nullptr) return;
+    job->running[launched->attempt] = job->attempts.size();
+    job->attempts.push_back({launched->attempt, launched->node.value, AttemptState::kRunning, time, 0, {}, 0});
+    job->nodes.insert(launched->node.value);
+  } else if (const auto* succeeded = std::get_if<sched::AttemptSucceeded>(&event)) {
+    end(succeeded->attempt, AttemptState::kSucceeded, {});
+  } else if (const auto* failed = std::get_if<sched::AttemptFailed>(&event)) {
+    end(failed->attempt, AttemptState::kFailed, failed->reason);
+  } else if (const auto* lost = std::get_if<sched::AttemptLost>(&event)) {
+    end(lost->attempt, AttemptState::kLost, lost->reason);
+  }
+}
+
+}  // namespace millrace::master

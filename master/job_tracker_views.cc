@@ -1,0 +1,159 @@
+// What clients may see of jobs.
+#include <algorithm>
+
+#include "master/job_tracker.h"
+#include "master/journal_keys.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::master {
+
+using sched::JobId;
+
+namespace {
+
+// A reduce's fraction counts its copy phase as the first third (the worker reports it so, as Hadoop does).
+constexpr double kCopyShare = 1.0 / 3;
+
+double PhaseFraction(const PhaseView& phase, double running_sum) {
+  return phase.total == 0 ? 1 : std::min(1.0, (phase.done + running_sum) / phase.total);
+}
+
+JobState StateOf(const JobRecord& record) {
+  if (!record.outcome) return record.first_launch == 0 ? JobState::kWaiting : JobState::kRunning;
+  switch (record.outcome->outcome) {
+    case sched::JobOutcome::kSucceeded: return JobState::kSucceeded;
+    case sched::JobOutcome::kFailed: return JobState::kFailed;
+    case sched::JobOutcome::kKilled: return JobState::kKilled;
+  }
+  return JobState::kFailed;
+}
+
+Status NoSuchJob(JobId job) { return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them"); }
+
+}  // namespace
+
+Result<JobView> JobTracker::View(JobId id) const {
+  const Job* job = Find(id);
+  if (job == nullptr) return NoSuchJob(id);
+  JobView view;
+  view.record = &job->record;
+  view.state = StateOf(job->record);
+  view.figures = job->record.figures;
+  view.maps.total = view.figures.maps;
+  view.reduces.total = view.figures.reduces;
+  if (job->record.outcome) {
+    const bool succeeded = view.state == JobState::kSucceeded;
+    view.maps.done = succeeded ? view.maps.total : 0;
+    view.reduces.done = succeeded ? view.reduces.total : 0;
+    view.maps.fraction = view.reduces.fraction = view.copy_fraction = succeeded ? 1 : 0;
+    return view;
+  }
+  if (const auto progress = engine_.Progress(id)) {
+    view.maps.running = progress->maps_running;
+    view.maps.done = progress->maps_done;
+    view.reduces.running = progress->reduces_running;
+    view.reduces.done = progress->reduces_done;
+    std::copy(std::begin(progress->launched_at), std::end(progress->launched_at), std::begin(view.figures.launched_at));
+    view.figures.failed_attempts = progress->failed_attempts;
+    view.figures.killed_attempts = progress->killed_attempts;
+  }
+  double maps = 0, reduces = 0, copies = view.reduces.done;
+  for (const auto& [attempt, index] : job->running) {
+    const double fraction = job->attempts[index].fraction;
+    if (attempt.task.kind == sched::TaskKind::kMap) {
+      maps += fraction;
+    } else {
+      reduces += fraction;
+      copies += std::min(1.0, fraction / kCopyShare);
+    }
+  }
+  view.maps.fraction = PhaseFraction(view.maps, maps);
+  view.reduces.fraction = PhaseFraction(view.reduces, reduces);
+  view.copy_fraction = view.reduces.total == 0 ? 1 : std::min(1.0, copies / view.reduces.total);
+  view.figures.bytes_read = job->totals.bytes_read;
+  view.figures.bytes_shuffled = job->totals.bytes_shuffled;
+  view.figures.bytes_written = job->totals.bytes_written;
+  return view;
+}
+
+std::vector<JobId> JobTracker::JobsAfter(JobId after, std::size_t limit, bool live_only) const {
+  std::vector<JobId> found;
+  for (auto it = jobs_.upper_bound(after); it != jobs_.end() && found.size() < limit; ++it) {
+    if (!live_only || live_.contains(it->first)) found.push_back(it->first);
+  }
+  return found;
+}
+
+Result<Counters> JobTracker::JobCounters(JobId id) const {
+  const Job* job = Find(id);
+  if (job == nullptr) return NoSuchJob(id);
+  Counters counters = job->record.counters;
+  for (const auto& [task, report] : job->reports) AddCounters(report.counters, &counters);
+  return counters;
+}
+
+Result<std::vector<AttemptRecord>> JobTracker::Attempts(JobId id) const {
+  const Job* job = Find(id);
+  if (job == nullptr) return NoSuchJob(id);
+  if (!job->attempts.empty() || !job->record.outcome) return job->attempts;
+  // It had ended before this master started: its journal tells.
+  std::vector<AttemptRecord> attempts;
+  std::map<sched::AttemptId, std::size_t> running;
+  const auto end = [&](const sched::AttemptId& attempt, AttemptState state, Micros time, const std::string& reason) {
+    const auto it = running.find(attempt);
+    if (it == running.end()) return;
+    AttemptRecord& record = attempts[it->second];
+    record.state = state;
+    record.ended = time;
+    record.reason = reason;
+    running.erase(it);
+  };
+  MILLRACE_TRY(store_.Scan(JournalPrefix(id), {}, [&](std::string_view, std::string_view line) {
+    const std::optional<sched::TimedEvent> event = sched::ParseEvent(line);
+    if (!event) return true;
+    if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event->event)) {
+      running[launched->attempt] = attempts.size();
+      attempts.push_back({launched->attempt, launched->node.value, AttemptState::kRunning, event->time, 0, {}, 0});
+    } else if (const auto* succeeded = std::get_if<sched::AttemptSucceeded>(&event->event)) {
+      end(succeeded->attempt, AttemptState::kSucceeded, event->time, {});
+    } else if (const auto* failed = std::get_if<sched::AttemptFailed>(&event->event)) {
+      end(failed->attempt, AttemptState::kFailed, event->time, failed->reason);
+    } else if (const auto* lost = std::get_if<sched::AttemptLost>(&event->event)) {
+      end(lost->attempt, AttemptState::kLost, event->time, lost->reason);
+    }
+    return true;
+  }));
+  for (const auto& [attempt, index] : running) {  // stopped without a line of their own, by the end of the job or of a node
+    attempts[index].state = AttemptState::kKilled;
+    attempts[index].ended = job->record.ended;
+  }
+  return attempts;
+}
+
+const std::vector<Split>* JobTracker::Splits(JobId id) const {
+  const Job* job = Find(id);
+  return job == nullptr || job->record.outcome ? nullptr : &job->splits;
+}
+
+std::pair<std::uint32_t, std::uint32_t> JobTracker::RunningOn(NodeNumber node) const {
+  std::pair<std::uint32_t, std::uint32_t> running;
+  for (const sched::AttemptId& attempt : engine_.RunningOn(sched::NodeId{node})) {
+    ++(attempt.task.kind == sched::TaskKind::kMap ? running.first : running.second);
+  }
+  return running;
+}
+
+Result<std::uint64_t> JobTracker::History(JobId job, std::uint64_t after, std::size_t limit, std::vector<std::string>* lines) const {
+  if (Find(job) == nullptr) return NoSuchJob(job);
+  std::uint64_t last = after;
+  MILLRACE_TRY(store_.Scan(JournalPrefix(job), JournalKey(job, after + 1), [&](std::string_view key, std::string_view line) {
+    if (lines->size() == limit) return false;
+    last = JournalSequence(key).value_or(last);
+    lines->emplace_back(line);
+    return true;
+  }));
+  return last;
+}
+
+}  // namespace millrace::master

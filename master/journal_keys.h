@@ -1,0 +1,21 @@
+// Keys of the journal in the master's database.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/kv/key_value_store.h"
+#include "schedulers/core/ids.h"
+
+namespace millrace::master {
+
+inline constexpr std::string_view kReplayFrom = "r";  // -> KeyNumber of the sequence from which live jobs are replayed
+
+[[nodiscard]] inline std::string JournalPrefix(sched::JobId job) { return "e/" + KeyNumber(job.value); }
+[[nodiscard]] inline std::string JournalKey(sched::JobId job, std::uint64_t sequence) { return JournalPrefix(job) + KeyNumber(sequence); }
+// The sequence in a key of this form.
+[[nodiscard]] inline std::optional<std::uint64_t> JournalSequence(std::string_view key) {
+  return key.size() == 2 + 8 + 8 ? ParseKeyNumber(key.substr(10)) : std::nullopt;
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,100 @@
+#include "master/master_main.h"
+
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/rpc/commit_log.h"
+#include "base/rpc/status_codec.h"
+#include "base/rpc/transport.h"
+#include "master/control.h"
+#include "master/master_config.h"
+#include "master/master_service.h"
+
+namespace millrace::master {
+namespace {
+
+int Fail(const Status& why, int status) {
+  std::cerr << "millrace: master: " << why.message() << "\n";
+  return status;
+}
+
+// Options of the file first, then those of the command line.
+Status Configure(const std::string& file, const std::vector<std::string>& settings, OptionSet& options) {
+  if (!file.empty()) MILLRACE_TRY(options.LoadToml(file));
+  for (const std::string& setting : settings) MILLRACE_TRY(options.SetPair(setting));
+  return Status::Ok();
+}
+
+kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
+  return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
+}
+
+Status Serve(const MasterConfig& config, const Log& log) {
+  MILLRACE_TRY(MakeDirectories(config.directory));
+  MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(config.directory + "/database"));
+  kj::UnixEventPort::captureSignal(SIGTERM);
+  kj::UnixEventPort::captureSignal(SIGINT);
+  auto io = kj::setupAsyncIo();
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  Status disk;
+  const std::unique_ptr<rpc::CommitLog> commit_log = rpc::MakeThreadedCommitLog(*store, [&](const Status& failure) {
+    disk = failure.Within("write the database");
+    paf.fulfiller->fulfill();
+  });
+  const SystemClock clock;
+  MILLRACE_ASSIGN(const std::unique_ptr<Control> control,
+                  Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), log}));
+  rpc::Server server(MakeMasterService(*control), {});
+  auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
+  const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
+  log->info("the master serves at {} with scheduler {}", address, config.scheduler);
+  if (!config.address_file.empty()) MILLRACE_TRY(WriteFileDurably(config.address_file, address + "\n"));
+  server.AcceptLoop(kj::mv(listening.receiver))
+      .exclusiveJoin(UntilStopped(io.unixEventPort))
+      .exclusiveJoin(kj::mv(paf.promise))
+      .wait(io.waitScope);
+  log->info("the master stops");
+  return disk;
+}
+
+}  // namespace
+
+int RunMaster(const std::vector<std::string>& args) {
+  MasterConfig config;
+  OptionSet options = DeclareMasterOptions(&config);
+  CLI::App app("The master: name node and job tracker of a cluster.", "millrace master");
+  std::string file;
+  std::vector<std::string> settings;
+  app.add_option("--config", file, "TOML file with options");
+  app.add_option("--set", settings, "one option, KEY=VALUE; more than one allowed")->allow_extra_args(false);
+  std::string footer = "Options:\n";
+  for (const OptionInfo& option : options.List()) {
+    footer += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) + ")  " + option.one_line + "\n";
+  }
+  app.footer(footer);
+  try {
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
+    app.parse(reversed);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    return Fail(Invalid(e.what()), 2);
+  }
+  if (const Status configured = Configure(file, settings, options); !configured.ok()) return Fail(configured, 2);
+  const Log log = MakeLog("master", config.log_level);
+  try {
+    const Status served = Serve(config, log);
+    return served.ok() ? 0 : Fail(served, 1);
+  } catch (const kj::Exception& e) {
+    return Fail(rpc::FromException(e), 1);
+  }
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,13 @@
+// The master daemon: `millrace master --config FILE [--set key=value ...]`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace::master {
+
+// Serves until SIGTERM or SIGINT; gives the exit status (0 stopped on request, 1 failed, 2 wrong usage). `args` are those after
+// the verb. Wires the real clock, disk, network and randomness.
+[[nodiscard]] int RunMaster(const std::vector<std::string>& args);
+
+}  // namespace millrace::master

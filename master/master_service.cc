@@ -1,0 +1,115 @@
+#include "master/master_service.h"
+
+#include "base/version.h"
+#include "master/control.h"
+#include "master/job_service.h"
+#include "master/name_service.h"
+#include "master/service_support.h"
+#include "master/wire_codec.h"
+#include "master/worker_service.h"
+#include "schedulers/policies/catalog.h"
+
+namespace millrace::master {
+namespace {
+
+class MasterServiceImpl final : public wire::Master::Server {
+ public:
+  explicit MasterServiceImpl(Control& control) : control_(control), names_(MakeNameService(control)), jobs_(MakeJobService(control)) {}
+
+  kj::Promise<void> names(NamesContext context) override {
+    context.getResults().setService(names_);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> jobs(JobsContext context) override {
+    context.getResults().setService(jobs_);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> register_(RegisterContext context) override {
+    const auto params = context.getParams();
+    const WorkerFacts facts = Require(Read(params.getWorker()));
+    const Control::Registration registration = Require(control_.Register(
+        facts, params.getControl(), ReadAttempts(params.getWorker().getRunning()), ReadAttempts(params.getWorker().getMapOutputs())));
+    auto results = context.getResults();
+    results.setNode(registration.node);
+    results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
+    auto settings = results.initSettings();
+    settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
+    settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
+    const auto& reconciled = registration.reconciled;
+    auto killed = settings.initKilled(static_cast<unsigned>(reconciled.killed.size()));
+    for (unsigned i = 0; i < killed.size(); ++i) Write(reconciled.killed[i], killed[i]);
+    auto forgotten = settings.initForgotten(static_cast<unsigned>(reconciled.forgotten.size()));
+    for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, reconciled.forgotten[i].value);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> nodes(NodesContext context) override {
+    const auto& all = control_.nodes().all();
+    auto out = context.getResults().initNodes(static_cast<unsigned>(all.size()));
+    unsigned i = 0;
+    for (const auto& [number, node] : all) WriteNode(node, out[i++]);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> drainNode(DrainNodeContext context) override {
+    const NodeNumber node = context.getParams().getNode();
+    const bool drained = context.getParams().getDrained();
+    Step step = control_.Begin();
+    Require(control_.nodes().SetDraining(node, drained, &step.batch));
+    control_.files().blocks().SetDraining(node, drained);
+    control_.jobs().NodeDrained(node, drained, &step);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> version(VersionContext context) override {
+    context.getResults().setVersion(kVersion);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> schedulers(SchedulersContext context) override {
+    const std::vector<sched::PolicyInfo> policies = sched::ListPolicies();
+    auto results = context.getResults();
+    results.setActive(control_.scheduler());
+    auto out = results.initAvailable(static_cast<unsigned>(policies.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setName(policies[i].name);
+      out[i].setOneLine(policies[i].one_line);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> setScheduler(SetSchedulerContext context) override {
+    Require(control_.SetScheduler(ToString(context.getParams().getName())));
+    return kj::READY_NOW;
+  }
+
+ private:
+  void WriteNode(const NodeRecord& node, wire::NodeStatus::Builder out) {
+    out.setNode(node.number);
+    Write(node, out.initInfo());
+    out.setAlive(node.alive);
+    out.setDraining(node.draining);
+    out.setDrained(node.draining && control_.files().blocks().Drained(node.number));
+    auto stats = out.initStats();
+    stats.setCapacity(node.space.capacity);
+    stats.setFree(node.space.free);
+    stats.setUsed(node.space.used);
+    stats.setBlocks(node.space.blocks);
+    const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
+    out.setMapsRunning(maps);
+    out.setReducesRunning(reduces);
+    out.setLastHeartbeatMillisAgo(control_.MillisSilent(node));
+  }
+
+  Control& control_;
+  dfs::wire::NameService::Client names_;
+  wire::JobService::Client jobs_;
+};
+
+}  // namespace
+
+wire::Master::Client MakeMasterService(Control& control) { return kj::heap<MasterServiceImpl>(control); }
+
+}  // namespace millrace::master

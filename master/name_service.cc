@@ -1,0 +1,189 @@
+#include "master/name_service.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "dfs/name/path.h"
+#include "master/control.h"
+#include "master/file_lease.h"
+#include "master/service_support.h"
+#include "master/wire_codec.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::size_t kMostEntries = 4096;
+constexpr std::size_t kMostBlocks = 500;
+
+class NameServiceImpl final : public dfs::wire::NameService::Server {
+ public:
+  explicit NameServiceImpl(Control& control) : control_(control) {}
+
+  kj::Promise<void> stat(StatContext context) override {
+    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    Write(Require(names().Stat(path)), context.getResults().initStatus());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> list(ListContext context) override {
+    const auto params = context.getParams();
+    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
+    std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
+    std::size_t count = 0;
+    for (std::size_t bytes = 0; count < std::min(entries.size(), limit) && bytes < kAnswerBytes; ++count) bytes += entries[count].path.size() + 128;
+    auto results = context.getResults();
+    auto out = results.initEntries(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) Write(entries[i], out[i]);
+    results.setMore(count < entries.size());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> locate(LocateContext context) override {
+    // After a start the workers' reports may still be on their way: then a block without a replica is waited for.
+    const auto params = context.getParams();
+    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const dfs::FileStatus status = Require(names().Stat(path));
+    if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
+    const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
+    const std::size_t count = std::min(blocks.size(), kMostBlocks);
+    const bool incomplete = std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
+    if (incomplete && control_.Starting()) {
+      return control_.NextReport().then([this, context]() mutable { return locate(context); });
+    }
+    const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
+    auto results = context.getResults();
+    Write(status, results.initStatus());
+    auto out = results.initBlocks(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, out[i]);
+    results.setMore(count < blocks.size());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
+    Step step = control_.Begin();
+    const auto params = context.getParams();
+    Require(files().MakeDirectory(ToString(params.getPath()), ToString(params.getOwner()), step.now, &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> remove(RemoveContext context) override {
+    Step step = control_.Begin();
+    Require(files().Remove(ToString(context.getParams().getPath()), context.getParams().getRecursive(), &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> rename(RenameContext context) override {
+    Step step = control_.Begin();
+    Require(files().Rename(ToString(context.getParams().getFrom()), ToString(context.getParams().getTo()), step.now, &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> setReplication(SetReplicationContext context) override {
+    Step step = control_.Begin();
+    Require(files().SetReplication(ToString(context.getParams().getPath()), context.getParams().getReplication(), &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> measure(MeasureContext context) override {
+    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    const dfs::Namespace::Usage usage = Require(names().Measure(path));
+    auto out = context.getResults().initUsage();
+    out.setFiles(usage.files);
+    out.setDirectories(usage.directories);
+    out.setBytes(usage.bytes);
+    out.setBytesWithReplicas(usage.bytes_with_replicas);
+    out.setBlocks(usage.blocks);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> create(CreateContext context) override {
+    const auto params = context.getParams();
+    dfs::CreateOptions options;
+    options.replication = params.getReplication() != 0 ? params.getReplication() : static_cast<std::uint32_t>(control_.config().default_replication);
+    options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
+    options.overwrite = params.getOverwrite();
+    options.owner = ToString(params.getOwner());
+    options.writer = ToString(params.getWriter());
+    Step step = control_.Begin();
+    const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
+    context.getResults().setFile(file);
+    context.getResults().setLease(MakeFileLease(control_, file));
+    control_.FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> resume(ResumeContext context) override {
+    const dfs::FileId file = context.getParams().getFile();
+    if (!names().FindOpen(file)) Require(NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
+    context.getResults().setLease(MakeFileLease(control_, file));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
+    // A reader's word is checked by the worker itself: it reads the block again and reports it corrupt if it is.
+    const auto params = context.getParams();
+    control_.CheckReplica(params.getNode(), params.getBlock());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> health(HealthContext context) override {
+    const dfs::BlockHealth health = files().blocks().Health();
+    auto out = context.getResults();
+    out.setBlocks(health.blocks);
+    out.setMissing(health.missing);
+    out.setUnderReplicated(health.under_replicated);
+    out.setOverReplicated(health.over_replicated);
+    out.setCorruptReplicas(health.corrupt_replicas);
+    WorkerSpace total;
+    std::uint32_t live = 0;
+    for (const auto& [number, node] : control_.nodes().all()) {
+      if (!node.alive) continue;
+      ++live;
+      total.capacity += node.space.capacity;
+      total.used += node.space.used;
+      total.free += node.space.free;
+    }
+    out.setCapacity(total.capacity);
+    out.setUsed(total.used);
+    out.setFree(total.free);
+    out.setLiveWorkers(live);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
+    struct Found { dfs::Block block; std::uint32_t live, wanted; };
+    std::vector<Found> found;
+    const std::uint64_t after = context.getParams().getAfter();
+    files().blocks().ForEachUnhealthy([&](const dfs::Block& block, std::uint32_t live, std::uint32_t wanted) {
+      if (block.id > after) found.push_back({block, live, wanted});
+      return true;
+    });
+    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.block.id < b.block.id; });
+    const std::size_t limit = std::min<std::size_t>(context.getParams().getLimit(), kMostBlocks);
+    context.getResults().setMore(found.size() > limit);
+    found.resize(std::min(found.size(), limit));
+    auto out = context.getResults().initBlocks(static_cast<unsigned>(found.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      const auto owner = names().OwnerOf(found[i].block.id);
+      if (owner) out[i].setPath(ToData(owner->path));
+      out[i].initBlock().setId(found[i].block.id);
+      out[i].getBlock().setLength(found[i].block.length);
+      out[i].setLive(found[i].live);
+      out[i].setWanted(found[i].wanted);
+    }
+    return kj::READY_NOW;
+  }
+
+ private:
+  FileSystem& files() { return control_.files(); }
+  const dfs::Namespace& names() { return control_.files().names(); }
+
+  Control& control_;
+};
+
+}  // namespace
+
+dfs::wire::NameService::Client MakeNameService(Control& control) { return kj::heap<NameServiceImpl>(control); }
+
+}  // namespace millrace::master

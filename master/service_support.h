@@ -1,0 +1,26 @@
+// What the master's services share: failures as exceptions, at the one border where they may be thrown.
+#pragma once
+
+#include <kj/exception.h>
+
+#include <utility>
+
+#include "base/rpc/status_codec.h"
+#include "base/status.h"
+
+namespace millrace::master {
+
+// Rejects the call with this failure.
+inline void Require(const Status& status) {
+  if (!status.ok()) kj::throwFatalException(rpc::ToException(status));
+}
+template <class T>
+T Require(Result<T> result) {
+  if (!result.ok()) kj::throwFatalException(rpc::ToException(result.status()));
+  return std::move(result).value();
+}
+
+// So much of a list goes into one answer: well below the limit of a message (1 MiB).
+inline constexpr std::size_t kAnswerBytes = std::size_t{512} << 10;
+
+}  // namespace millrace::master

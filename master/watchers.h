@@ -1,0 +1,46 @@
+// Watchers: clients that are told when a job changes. Changes are gathered for kPause so that a busy job costs a message per
+// pause and watcher; the end of a job is told at once. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <map>
+#include <set>
+
+#include "master/job_tracker.h"
+#include "master/master.capnp.h"
+
+namespace millrace::master {
+
+class Watchers {
+ public:
+  static constexpr kj::Duration kPause = 100 * kj::MILLISECONDS;
+
+  Watchers(kj::Timer& timer, const JobTracker& jobs, kj::TaskSet& tasks) : timer_(timer), jobs_(jobs), tasks_(tasks) {}
+
+  // The watcher is told until the subscription is dropped. Watchers outlives every subscription's connection.
+  [[nodiscard]] wire::Subscription::Client Add(sched::JobId job, wire::JobWatcher::Client watcher);
+  void Changed(sched::JobId job);
+  void Ended(sched::JobId job);
+
+ private:
+  class SubscriptionImpl;
+  struct Watcher {
+    wire::JobWatcher::Client client;
+    bool busy = false;   // a message is under way: a slow client gets fewer of them, not a queue
+    bool again = false;
+  };
+  void Tell(sched::JobId job);
+  void TellOne(sched::JobId job, std::uint64_t id);
+
+  kj::Timer& timer_;
+  const JobTracker& jobs_;
+  kj::TaskSet& tasks_;
+  std::map<sched::JobId, std::map<std::uint64_t, Watcher>> watchers_;
+  std::set<sched::JobId> changed_;
+  bool armed_ = false;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,232 @@
+#include "master/wire_codec.h"
+
+#include <algorithm>
+
+#include "dfs/name/placement.h"
+
+namespace millrace::master {
+
+sched::AttemptId Read(task::wire::Attempt::Reader in) {
+  return {{sched::JobId{in.getJob()}, in.getReduce() ? sched::TaskKind::kReduce : sched::TaskKind::kMap, in.getTask()}, in.getNumber()};
+}
+
+void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out) {
+  out.setJob(attempt.task.job.value);
+  out.setReduce(attempt.task.kind == sched::TaskKind::kReduce);
+  out.setTask(attempt.task.index);
+  out.setNumber(attempt.number);
+}
+
+std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in) {
+  std::vector<sched::AttemptId> attempts;
+  for (const auto attempt : in) attempts.push_back(Read(attempt));
+  return attempts;
+}
+
+void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
+  out.setPath(ToData(status.path));
+  out.setDirectory(status.directory);
+  out.setLength(status.length);
+  out.setReplication(status.replication);
+  out.setBlockSize(status.block_size);
+  out.setModified(status.modified);
+  out.setOwner(status.owner);
+  out.setId(status.id);
+}
+
+void Write(const NodeRecord& node, dfs::wire::Place::Builder out) {
+  out.setNode(node.number);
+  out.setHost(node.facts.host);
+  out.setPort(node.facts.port);
+  out.setLocalSocket(node.facts.local_socket);
+  out.setRack(node.facts.rack);
+  out.setDatacenter(node.facts.datacenter);
+}
+
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, dfs::wire::LocatedBlock::Builder out) {
+  std::vector<const NodeRecord*> holders;
+  for (const dfs::NodeId number : block.holders) {
+    const NodeRecord* node = nodes.Find(number);
+    if (node != nullptr && node->alive) holders.push_back(node);
+  }
+  if (asker != nullptr) {
+    const auto distance = [&](const NodeRecord* node) {
+      return dfs::DistanceBetween(asker->number, {asker->facts.rack, asker->facts.datacenter}, node->number, {node->facts.rack, node->facts.datacenter});
+    };
+    std::stable_sort(holders.begin(), holders.end(), [&](const NodeRecord* a, const NodeRecord* b) { return distance(a) < distance(b); });
+  }
+  out.initBlock().setId(block.block.id);
+  out.getBlock().setLength(block.block.length);
+  out.setOffset(block.offset);
+  auto replicas = out.initReplicas(static_cast<unsigned>(holders.size()));
+  for (unsigned i = 0; i < replicas.size(); ++i) Write(*holders[i], replicas[i]);
+}
+
+std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in) {
+  std::vector<dfs::WrittenBlock> blocks;
+  for (const auto block : in) {
+    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}};
+    for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
+    blocks.push_back(std::move(written));
+  }
+  return blocks;
+}
+
+std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in) {
+  std::vector<dfs::Block> blocks;
+  blocks.reserve(in.size());
+  for (const auto block : in) blocks.push_back({block.getId(), block.getLength()});
+  return blocks;
+}
+
+Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
+  constexpr std::uint32_t kMostSlots = 4096;
+  WorkerFacts facts;
+  facts.storage = ToString(in.getStorage());
+  facts.host = ToString(in.getHost());
+  facts.port = in.getPort();
+  facts.local_socket = ToString(in.getLocalSocket());
+  facts.rack = ToString(in.getRack());
+  facts.datacenter = ToString(in.getDatacenter());
+  facts.map_slots = in.getMapSlots();
+  facts.reduce_slots = in.getReduceSlots();
+  facts.incarnation = in.getIncarnation();
+  if (facts.storage.empty() || facts.host.empty()) return Invalid("register a worker: it names no storage or no host");
+  if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots) return Invalid("register worker " + facts.host + ": more than 4096 slots");
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter}) {
+    if (text->size() > 255) return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
+  }
+  return facts;
+}
+
+void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
+  const WorkerFacts& facts = node.facts;
+  out.setStorage(facts.storage);
+  out.setHost(facts.host);
+  out.setPort(facts.port);
+  out.setLocalSocket(facts.local_socket);
+  out.setRack(facts.rack);
+  out.setDatacenter(facts.datacenter);
+  out.setMapSlots(facts.map_slots);
+  out.setReduceSlots(facts.reduce_slots);
+  out.setIncarnation(facts.incarnation);
+}
+
+Result<JobRequest> Read(wire::JobRequest::Reader in) {
+  constexpr std::uint32_t kMostReduces = 1000;
+  JobRequest request;
+  request.name = ToString(in.getName());
+  request.owner = ToString(in.getOwner());
+  for (const auto input : in.getInputs()) request.inputs.push_back(ToString(input));
+  request.output = ToString(in.getOutput());
+  request.reduces = in.getReduces();
+  for (const auto p : in.getParameters()) request.parameters.emplace_back(ToString(p.getName()), ToString(p.getValue()));
+  request.priority = in.getPriority();
+  request.executable = ToString(in.getExecutable());
+  request.executable_bytes = in.getExecutableBytes();
+  request.executable_crc = in.getExecutableCrc();
+  request.record_bytes = in.getRecordBytes();
+  request.pool = ToString(in.getPool());
+  request.deadline = static_cast<Micros>(in.getDeadlineMillis()) * kMillisecond;
+  request.token = ToString(in.getToken());
+  request.slow_start = in.getSlowStart();
+  request.max_attempts = in.getMaxAttempts();
+  switch (in.getSplitBy()) {
+    case wire::SplitBy::BLOCK: request.split_by = SplitBy::kBlock; break;
+    case wire::SplitBy::FILE: request.split_by = SplitBy::kFile; break;
+    case wire::SplitBy::FIXED_RECORDS: request.split_by = SplitBy::kFixedRecords; break;
+    default: return Invalid("submit a job: its way of splitting input is not known to this master");
+  }
+  if (request.inputs.empty()) return Invalid("submit a job: it names no input");
+  if (request.reduces > kMostReduces) return Invalid("submit a job: " + std::to_string(request.reduces) + " reducers; at most 1000");
+  if (request.priority > 4) return Invalid("submit a job: priority " + std::to_string(request.priority) + " is not one of 0 to 4");
+  if (!(request.slow_start >= 0 && request.slow_start <= 1)) return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
+  if (request.max_attempts < 1 || request.max_attempts > 100) return Invalid("submit a job: job.max_attempts is 1 to 100");
+  return request;
+}
+
+namespace {
+
+void WritePhase(const PhaseView& phase, wire::Phase::Builder out) {
+  out.setTotal(phase.total);
+  out.setRunning(phase.running);
+  out.setDone(phase.done);
+  out.setFraction(static_cast<float>(phase.fraction));
+}
+
+}  // namespace
+
+void Write(const JobView& view, wire::JobStatus::Builder out) {
+  const JobRecord& record = *view.record;
+  out.setJob(record.id.value);
+  out.setName(record.request.name);
+  out.setOwner(record.request.owner);
+  out.setState(static_cast<wire::JobState>(view.state));
+  if (record.outcome) out.setReason(record.outcome->reason);
+  out.setPriority(record.request.priority);
+  out.setPool(record.request.pool);
+  out.setOutput(ToData(record.request.output));
+  out.setSubmitted(record.submitted);
+  out.setFirstLaunch(record.first_launch);
+  out.setEnded(record.ended);
+  WritePhase(view.maps, out.initMaps());
+  WritePhase(view.reduces, out.initReduces());
+  out.setCopyFraction(static_cast<float>(view.copy_fraction));
+  auto local = out.initMapsLocal(4);
+  for (unsigned i = 0; i < 4; ++i) local.set(i, view.figures.launched_at[i]);
+  out.setFailedAttempts(view.figures.failed_attempts);
+  out.setKilledAttempts(view.figures.killed_attempts);
+  out.setInputBytes(view.figures.input_bytes);
+  out.setBytesRead(view.figures.bytes_read);
+  out.setBytesShuffled(view.figures.bytes_shuffled);
+  out.setBytesWritten(view.figures.bytes_written);
+}
+
+void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out) {
+  unsigned i = 0;
+  for (const auto& [name, value] : counters) {
+    out[i].setGroup(name.first);
+    out[i].setName(name.second);
+    out[i++].setValue(value);
+  }
+}
+
+Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
+  constexpr unsigned kMostCounters = 1000;  // a task that invents names must not fill the master's memory
+  Counters counters;
+  for (unsigned i = 0; i < std::min(in.size(), kMostCounters); ++i) {
+    counters[{ToString(in[i].getGroup()), ToString(in[i].getName())}] += in[i].getValue();
+  }
+  return counters;
+}
+
+void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out) {
+  const JobRequest& request = record.request;
+  out.setJob(record.id.value);
+  out.setName(request.name);
+  auto parameters = out.initParameters(static_cast<unsigned>(request.parameters.size()));
+  for (unsigned i = 0; i < parameters.size(); ++i) {
+    parameters[i].setName(request.parameters[i].first);
+    parameters[i].setValue(request.parameters[i].second);
+  }
+  out.setMaps(record.figures.maps);
+  out.setReduces(request.reduces);
+  out.setOutputDirectory(ToData(request.output));
+  out.setOwner(request.owner);
+}
+
+void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker, task::wire::InputPiece::Builder out) {
+  out.setPath(ToData(split.path));
+  out.setName(ToData(split.name));
+  out.setFileLength(split.file_length);
+  out.setOffset(split.offset);
+  out.setLength(split.length);
+  auto blocks = out.initBlocks(static_cast<unsigned>(split.blocks.size()));
+  std::uint64_t offset = split.first_block_offset;
+  for (unsigned i = 0; i < blocks.size(); ++i) {
+    Write(FileSystem::Located{split.blocks[i], offset, files.Holders(split.blocks[i].id)}, nodes, asker, blocks[i]);
+    offset += split.blocks[i].length;
+  }
+}
+
+}  // namespace millrace::master

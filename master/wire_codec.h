@@ -1,0 +1,56 @@
+// Between the master's own types and its Cap'n Proto messages. What comes from outside is checked here or by the call that
+// takes it; a value out of range becomes an error, never an assertion.
+#pragma once
+
+#include <capnp/blob.h>
+#include <capnp/list.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dfs/name/namespace.h"
+#include "dfs/name/types.capnp.h"
+#include "dfs/wire/place.h"
+#include "master/file_system.h"
+#include "master/job_record.h"
+#include "master/job_tracker.h"
+#include "master/master.capnp.h"
+#include "master/node_table.h"
+#include "schedulers/core/ids.h"
+#include "worker/task/task.capnp.h"
+
+namespace millrace::master {
+
+[[nodiscard]] inline std::string ToString(capnp::Data::Reader data) { return {data.asChars().begin(), data.size()}; }
+[[nodiscard]] inline std::string ToString(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
+[[nodiscard]] inline capnp::Data::Reader ToData(std::string_view bytes) {
+  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
+}
+
+[[nodiscard]] sched::AttemptId Read(task::wire::Attempt::Reader in);
+void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out);
+[[nodiscard]] std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
+
+void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
+void Write(const NodeRecord& node, dfs::wire::Place::Builder out);
+// Replicas are those of the holders that are alive, closest to `asker` first (null: in order of number).
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, dfs::wire::LocatedBlock::Builder out);
+[[nodiscard]] std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in);
+[[nodiscard]] std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in);
+
+// kInvalid for a host, socket, rack or slot count that cannot be.
+[[nodiscard]] Result<WorkerFacts> Read(wire::WorkerInfo::Reader in);
+void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
+
+// kInvalid for what no client of ours sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
+[[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
+void Write(const JobView& view, wire::JobStatus::Builder out);
+void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
+[[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
+
+// The set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
+void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
+void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker, task::wire::InputPiece::Builder out);
+
+}  // namespace millrace::master

@@ -1,0 +1,133 @@
+#include "master/worker_service.h"
+
+#include "master/control.h"
+#include "master/service_support.h"
+#include "master/wire_codec.h"
+
+namespace millrace::master {
+namespace {
+
+class WorkerSessionImpl final : public wire::WorkerSession::Server {
+ public:
+  WorkerSessionImpl(Control& control, NodeNumber node, std::uint64_t epoch) : control_(control), node_(node), epoch_(epoch) {}
+  ~WorkerSessionImpl() { control_.SessionDropped(node_, epoch_); }
+
+  kj::Promise<void> heartbeat(HeartbeatContext context) override {
+    Listen();
+    const auto stats = context.getParams().getStats();
+    if (NodeRecord* node = control_.nodes().Find(node_)) {
+      node->space = {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks()};
+    }
+    control_.files().blocks().NodeSpace(node_, stats.getFree());
+    Step step = control_.Begin();
+    for (const auto progress : context.getParams().getProgress()) {
+      control_.jobs().Progress(node_, Read(progress.getAttempt()), progress.getFraction(), &step);
+    }
+    if (!step.changed.empty()) control_.FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> reportBlocks(ReportBlocksContext context) override {
+    Listen();
+    const auto params = context.getParams();
+    if (params.getFirst()) control_.files().blocks().ReportBegin(node_);
+    control_.files().blocks().ReportPart(node_, ReadBlocks(params.getBlocks()));
+    if (params.getLast()) {
+      control_.files().blocks().ReportEnd(node_);
+      control_.Reported();
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> endReport(EndReportContext) override {
+    Listen();
+    control_.Reported();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blocksReceived(BlocksReceivedContext context) override {
+    Listen();
+    for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) control_.files().blocks().Received(node_, block);
+    control_.Reported();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blocksDeleted(BlocksDeletedContext context) override {
+    Listen();
+    for (const std::uint64_t block : context.getParams().getBlocks()) control_.files().blocks().Deleted(node_, block);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
+    Listen();
+    const std::uint64_t block = context.getParams().getBlock();
+    control_.log()->warn("worker {}: its replica of block {} is corrupt", node_, block);
+    control_.files().blocks().Corrupt(node_, block);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> attemptDone(AttemptDoneContext context) override {
+    Listen();
+    const auto params = context.getParams();
+    const auto done = params.getDone();
+    const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(), params.getBytesWritten()};
+    std::optional<AttemptOutput> output;
+    if (done.getOutput().getPresent()) {
+      output = AttemptOutput{done.getOutput().getFile(), ToString(done.getOutput().getName()), Read(done.getOutput().getBlocks())};
+      if (output->name.empty() || output->name.find('/') != std::string::npos) Require(Invalid("attempt done: its output has no proper name"));
+    }
+    Step step = control_.Begin();
+    control_.jobs().AttemptDone(node_, Read(done.getAttempt()), report, output, &step);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
+    Listen();
+    const auto params = context.getParams();
+    std::string reason = ToString(params.getError());
+    const std::string tail = ToString(params.getStderrTail());
+    if (!tail.empty()) reason += "; standard error ends: " + tail;
+    constexpr std::size_t kMostReason = 4096;
+    reason.resize(std::min(reason.size(), kMostReason));
+    Step step = control_.Begin();
+    control_.jobs().AttemptFailed(node_, Read(params.getAttempt()), params.getLost(), reason, &step);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> fetchFailed(FetchFailedContext context) override {
+    Listen();
+    const auto params = context.getParams();
+    control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(), ToString(params.getReason()));
+    Step step = control_.Begin();
+    control_.jobs().FetchFailed(node_, Read(params.getReduce()), Read(params.getMap()), &step);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> reducePhase(ReducePhaseContext context) override {
+    Listen();
+    constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
+    if (context.getParams().getComputing()) {
+      Step step = control_.Begin();
+      control_.jobs().Progress(node_, Read(context.getParams().getAttempt()), kCopyShare, &step);
+      control_.FinishLazily(std::move(step));
+    }
+    return kj::READY_NOW;
+  }
+
+ private:
+  void Listen() {
+    if (!control_.Heard(node_, epoch_)) Require(Unavailable("worker " + std::to_string(node_) + ": this session has ended; register again"));
+  }
+
+  Control& control_;
+  NodeNumber node_;
+  std::uint64_t epoch_;
+};
+
+}  // namespace
+
+wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeNumber node, std::uint64_t epoch) {
+  return kj::heap<WorkerSessionImpl>(control, node, epoch);
+}
+
+}  // namespace millrace::master
