@@ -1,4 +1,5 @@
-// Link: a connection to one server that comes back by itself, with exponential back-off and jitter.
+// Link: a connection to one server that comes back when it is asked for, with exponential back-off and jitter. A
+// connection that lasted less than BackOff::limit counts as a failed attempt.
 // Thread rule: the control thread.
 #pragma once
 
@@ -21,15 +22,18 @@ struct BackOff {
 
 class Link {
  public:
-  Link(Dialer& dialer, kj::Timer& timer, std::string address, Random random, BackOff back_off = {}, ConnectionLimits limits = {});
+  Link(Dialer& dialer, kj::Timer& timer, std::string address, Random random, BackOff back_off = {},
+       ConnectionLimits limits = {});
   ~Link();
 
-  // Resolves when a connection stands, now or later; never rejects. The capability is the server's bootstrap; it breaks
-  // (every call is kUnavailable) with its connection, then ask again.
+  // Resolves when a connection stands, now or later; rejects (kCancelled) only when the Link is destroyed. The first
+  // call starts dialing; a dial that is not answered within 5 s has failed. The capability is the server's bootstrap;
+  // it breaks (every call is kUnavailable) with its connection, then ask again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
-  // One attempt only, at once: rejects with kUnavailable naming the address, for tools that should not wait.
+  // The connection that stands, or one attempt, at once: rejects with kUnavailable naming the address, for tools that
+  // should not wait.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
-  // Resolves when the connection that stands now breaks; at once if none stands.
+  // Resolves when the connection that stands now breaks (or the Link is destroyed); at once if none stands.
   [[nodiscard]] kj::Promise<void> Broken();
   // Breaks the connection that stands, if any (a peer that answers nothing is as good as gone).
   void Reset();

@@ -1,6 +1,6 @@
-// Transport: how control connections are made. The real one is TCP; the in-memory twin joins processes' parts by pipes in
-// one thread, so that a whole cluster runs under driven time.
-// Thread rule: the control thread that owns the event loop.
+// Transport: how control connections are made. The real one is TCP; the in-memory twin joins processes' parts by pipes
+// in one thread, so that a whole cluster runs under driven time. Thread rule: the control thread that owns the event
+// loop.
 #pragma once
 
 #include <capnp/capability.h>
@@ -16,8 +16,9 @@
 
 namespace millrace::rpc {
 
-// Limits on one control connection. A message is at most 1 MiB; the calls that a peer has in flight hold at most
-// `flow_limit_words` words before we stop reading from it.
+// Limits on one control connection, on what it receives. A message is at most 1 MiB: a larger one breaks the
+// connection, so senders stay below it. Its pointers may be followed for as many words in all, so read a large list
+// once. The calls that a peer has in flight hold at most `flow_limit_words` words before we stop reading from it.
 struct ConnectionLimits {
   std::uint64_t max_message_words = (std::uint64_t{1} << 20) / 8 + 4096;
   std::uint64_t flow_limit_words = (std::uint64_t{16} << 20) / 8;
@@ -41,13 +42,15 @@ class TcpDialer final : public Dialer {
   kj::Network& network_;
 };
 
-// Serves `bootstrap` to every peer that connects, each connection on its own until it breaks.
+// Serves `bootstrap` to every peer that connects, each connection on its own until it breaks. Destroying it breaks
+// them.
 class Server {
  public:
   Server(capnp::Capability::Client bootstrap, ConnectionLimits limits);
   ~Server();
   void Accept(kj::Own<kj::AsyncIoStream> stream);
-  // Accepts for ever from a listening socket; the promise never resolves, it rejects if accepting fails.
+  // Accepts for ever from a listening TCP (or TLS over TCP) socket; the promise never resolves, it rejects if accepting
+  // fails. Drop it before the Server.
   kj::Promise<void> AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver);
   [[nodiscard]] std::size_t connections() const;
 
@@ -56,15 +59,20 @@ class Server {
   std::unique_ptr<Impl> impl_;
 };
 
-// "host:port" or ":0" (any free port) -> a listening socket and the port it got.
-struct Listening { kj::Own<kj::ConnectionReceiver> receiver; unsigned port = 0; };
+// "host:port", or ":port" for every interface, port 0 for any free one -> a listening socket and the port it got.
+// Rejects with kIo, saying the address.
+struct Listening {
+  kj::Own<kj::ConnectionReceiver> receiver;
+  unsigned port = 0;
+};
 [[nodiscard]] kj::Promise<Listening> Listen(kj::Network& network, std::string address);
 
-// The in-memory network: servers by address, Dial connects to them by a pipe. Cut(address) breaks every connection to it
-// and refuses new ones until Mend.
+// The in-memory network: servers by address, Dial connects to them by a pipe. Cut(address) breaks every connection to
+// it and refuses new ones until Mend.
 class PipeNetwork final : public Dialer {
  public:
   void Serve(std::string address, Server& server);  // server outlives this, or Remove first
+  // Refuses new connections; those that stand go on.
   void Remove(const std::string& address);
   void Cut(const std::string& address);
   void Mend(const std::string& address);

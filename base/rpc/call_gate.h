@@ -1,0 +1,65 @@
+// CallGate: a cap on the calls in flight to one peer. A peer that has stopped answering would otherwise make the sender
+// queue without limit. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/rpc/status_codec.h"
+
+namespace millrace::rpc {
+
+class CallGate {
+ public:
+  // Room for one call, given back when it is destroyed; it may outlive the gate.
+  class Pass {
+   public:
+    Pass(Pass&& other) noexcept = default;
+    Pass& operator=(Pass&& other) = delete;
+    ~Pass() {
+      if (in_flight_) --*in_flight_;
+    }
+
+   private:
+    friend class CallGate;
+    explicit Pass(std::shared_ptr<std::size_t> in_flight) : in_flight_(std::move(in_flight)) { ++*in_flight_; }
+    std::shared_ptr<std::size_t> in_flight_;
+  };
+
+  // At most `most` calls at a time; `peer` is for messages.
+  CallGate(std::string peer, std::size_t most) : peer_(std::move(peer)), most_(most) {}
+
+  // None when `most` calls are in flight.
+  [[nodiscard]] std::optional<Pass> TryEnter() {
+    if (*in_flight_ >= most_) return std::nullopt;
+    return Pass(in_flight_);
+  }
+
+  // The promise that `start()` gives, which holds its place until it is settled or dropped; rejects with kBusy, without
+  // calling start, when there is no place.
+  //   gate.Call<capnp::Response<Echo::PingResults>>([&] { return request.send(); })
+  template <class T, class Start>
+  kj::Promise<T> Call(Start&& start) {
+    auto pass = TryEnter();
+    if (!pass) return ToException(Full());
+    kj::Promise<T> promise = start();
+    return promise.attach(*std::move(pass));
+  }
+
+  [[nodiscard]] std::size_t in_flight() const { return *in_flight_; }
+
+ private:
+  [[nodiscard]] Status Full() const {
+    return Busy("call " + peer_ + ": " + std::to_string(most_) + " calls are in flight already; try again later");
+  }
+
+  std::string peer_;
+  std::size_t most_;
+  std::shared_ptr<std::size_t> in_flight_ = std::make_shared<std::size_t>(0);
+};
+
+}  // namespace millrace::rpc

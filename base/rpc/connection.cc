@@ -1,0 +1,39 @@
+#include "base/rpc/connection.h"
+
+namespace millrace::rpc {
+namespace {
+
+using capnp::rpc::twoparty::Side;
+
+capnp::ReaderOptions ReaderLimits(const ConnectionLimits& limits) {
+  capnp::ReaderOptions options;
+  options.traversalLimitInWords = limits.max_message_words;  // also the largest message that is read at all
+  options.nestingLimit = 32;
+  return options;
+}
+
+}  // namespace
+
+Connection::Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits)
+    : stream_(kj::mv(stream)),
+      network_(*stream_, Side::CLIENT, ReaderLimits(limits)),
+      system_(capnp::makeRpcClient(network_)) {
+  system_.setFlowLimit(limits.flow_limit_words);
+}
+
+Connection::Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits,
+                       capnp::Capability::Client bootstrap)
+    : stream_(kj::mv(stream)),
+      network_(*stream_, Side::SERVER, ReaderLimits(limits)),
+      system_(capnp::makeRpcServer(network_, kj::mv(bootstrap))) {
+  system_.setFlowLimit(limits.flow_limit_words);
+}
+
+capnp::Capability::Client Connection::Bootstrap() {
+  capnp::MallocMessageBuilder message(16);
+  auto peer = message.initRoot<capnp::rpc::twoparty::VatId>();
+  peer.setSide(Side::SERVER);
+  return system_.bootstrap(peer);
+}
+
+}  // namespace millrace::rpc

@@ -1,0 +1,31 @@
+// One Cap'n Proto connection over a stream, with the limits that every connection of ours has. For Server and Link.
+// Thread rule: the control thread that owns the event loop.
+#pragma once
+
+#include <capnp/message.h>
+#include <capnp/rpc-twoparty.h>
+#include <capnp/rpc.h>
+#include <kj/async-io.h>
+
+#include "base/rpc/transport.h"
+
+namespace millrace::rpc {
+
+class Connection {
+ public:
+  // The end that calls: Bootstrap() is what the peer serves.
+  Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits);
+  // The end that serves `bootstrap`.
+  Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits, capnp::Capability::Client bootstrap);
+
+  [[nodiscard]] capnp::Capability::Client Bootstrap();
+  // Resolves when the connection has broken: the peer left, the network failed, or a message was over the limits.
+  [[nodiscard]] kj::Promise<void> Broken() { return network_.onDisconnect(); }
+
+ private:
+  kj::Own<kj::AsyncIoStream> stream_;
+  capnp::TwoPartyVatNetwork network_;
+  capnp::RpcSystem<capnp::rpc::twoparty::VatId> system_;
+};
+
+}  // namespace millrace::rpc

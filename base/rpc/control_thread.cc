@@ -1,0 +1,157 @@
+#include "base/rpc/control_thread.h"
+
+#include <future>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "base/rpc/status_codec.h"
+
+namespace millrace::rpc {
+
+// The queue is shared with whoever posts; `turn` belongs to the loop.
+struct Mailbox::Impl {
+  void Arm() {
+    auto wake_up = kj::newPromiseAndCrossThreadFulfiller<void>();
+    turn = wake_up.promise
+               .then([this] {
+                 Drain();
+                 again = kj::evalLater([this] { Arm(); }).eagerlyEvaluate(nullptr);
+               })
+               .eagerlyEvaluate(nullptr);
+    const std::lock_guard lock(mutex);
+    wake = kj::mv(wake_up.fulfiller);
+    if (!queue.empty()) wake->fulfill();
+  }
+
+  void Drain() {
+    std::vector<std::function<void()>> batch;
+    {
+      const std::lock_guard lock(mutex);
+      batch.swap(queue);
+    }
+    for (auto& f : batch) {
+      KJ_IF_MAYBE (thrown, kj::runCatchingExceptions([&f] { f(); })) {
+        MILLRACE_CHECK(false, "a function in the mailbox threw: " + FromException(*thrown).message());
+      }
+      f = nullptr;
+    }
+  }
+
+  std::mutex mutex;
+  std::vector<std::function<void()>> queue;             // mutex
+  bool closed = false;                                  // mutex
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> wake;  // mutex
+  kj::Promise<void> turn = nullptr;
+  kj::Promise<void> again = nullptr;
+};
+
+Mailbox::Mailbox() : impl_(std::make_shared<Impl>()) { impl_->Arm(); }
+
+Mailbox::~Mailbox() {
+  impl_->again = nullptr;
+  impl_->turn = nullptr;
+  std::vector<std::function<void()>> dropped;
+  const std::lock_guard lock(impl_->mutex);
+  impl_->closed = true;
+  impl_->wake = nullptr;
+  dropped.swap(impl_->queue);
+}
+
+void Mailbox::Post(std::function<void()> f) {
+  const std::lock_guard lock(impl_->mutex);
+  if (impl_->closed) return;
+  impl_->queue.push_back(std::move(f));
+  if (impl_->queue.size() == 1) impl_->wake->fulfill();
+}
+
+namespace {
+
+// The outcome of Run. Told to the caller when it is known or, at the latest, when the last copy goes.
+class Outcome {
+ public:
+  Outcome() = default;
+  Outcome(const Outcome&) = delete;
+  Outcome& operator=(const Outcome&) = delete;
+  ~Outcome() { told_.set_value(std::move(status_)); }
+  [[nodiscard]] std::future<Status> Future() { return told_.get_future(); }
+  void Set(Status status) { status_ = std::move(status); }
+
+ private:
+  std::promise<Status> told_;
+  Status status_ = Cancelled("control thread: stopped before the call was done");
+};
+
+}  // namespace
+
+struct ControlThread::Impl final : kj::TaskSet::ErrorHandler {
+  void taskFailed(kj::Exception&& failure) override {
+    MILLRACE_CHECK(false, "control thread: " + FromException(failure).message());
+  }
+
+  void Turn(std::promise<void>& turning) {
+    kj::AsyncIoContext context = kj::setupAsyncIo();
+    Mailbox box;
+    kj::TaskSet under_way(*this);
+    auto stopping = kj::newPromiseAndCrossThreadFulfiller<void>();
+    io = &context;
+    tasks = &under_way;
+    stop = kj::mv(stopping.fulfiller);
+    mailbox = &box;
+    turning.set_value();
+    stopping.promise.wait(context.waitScope);
+  }
+
+  // After Stop f is dropped.
+  void Post(std::function<void()> f) {
+    const std::lock_guard lock(mutex);
+    if (mailbox != nullptr) mailbox->Post(std::move(f));
+  }
+
+  std::mutex mutex;
+  Mailbox* mailbox = nullptr;        // mutex; null once stopped
+  kj::AsyncIoContext* io = nullptr;  // the loop's
+  kj::TaskSet* tasks = nullptr;      // the loop's
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop;
+  std::mutex join_mutex;  // never held with mutex: what still runs on the loop may post
+  std::thread thread;     // join_mutex
+};
+
+ControlThread::ControlThread() : impl_(std::make_unique<Impl>()) {
+  std::promise<void> turning;
+  impl_->thread = std::thread([this, &turning] { impl_->Turn(turning); });
+  turning.get_future().wait();
+}
+
+ControlThread::~ControlThread() { Stop(); }
+
+Status ControlThread::Run(const std::function<kj::Promise<void>(kj::AsyncIoContext&)>& f) {
+  auto outcome = std::make_shared<Outcome>();
+  auto future = outcome->Future();
+  impl_->Post([impl = impl_.get(), &f, outcome = std::move(outcome)] {
+    auto done = kj::evalNow([&] { return f(*impl->io); })
+                    .then([outcome] { outcome->Set(Status::Ok()); },
+                          [outcome](kj::Exception&& why) { outcome->Set(FromException(why)); });
+    impl->tasks->add(done.attach(outcome));
+  });
+  return future.get();
+}
+
+void ControlThread::Post(std::function<void(kj::AsyncIoContext&)> f) {
+  impl_->Post([impl = impl_.get(), f = std::move(f)] { f(*impl->io); });
+}
+
+void ControlThread::Stop() {
+  {
+    const std::lock_guard lock(impl_->mutex);
+    if (impl_->mailbox != nullptr) {
+      impl_->mailbox = nullptr;
+      impl_->stop->fulfill();
+    }
+  }
+  const std::lock_guard joining(impl_->join_mutex);
+  if (impl_->thread.joinable()) impl_->thread.join();
+}
+
+}  // namespace millrace::rpc

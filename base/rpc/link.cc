@@ -1,0 +1,151 @@
+#include "base/rpc/link.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/rpc/connection.h"
+#include "base/rpc/deadline.h"
+#include "base/rpc/status_codec.h"
+
+namespace millrace::rpc {
+namespace {
+
+constexpr kj::Duration kDialLimit = 5 * kj::SECONDS;
+
+using Stream = kj::Own<kj::AsyncIoStream>;
+
+}  // namespace
+
+struct Link::Impl final : kj::TaskSet::ErrorHandler {
+  Impl(Dialer& how, kj::Timer& clock, std::string where, Random source, BackOff back, ConnectionLimits most)
+      : dialer(how),
+        timer(clock),
+        address(std::move(where)),
+        random(source),
+        back_off(back),
+        limits(most),
+        tasks(*this) {}
+
+  ~Impl() {
+    for (auto& waiter : waiters) waiter->reject(ToException(Cancelled("connect to " + address + ": given up")));
+    for (auto& waiter : break_waiters) waiter->fulfill();
+  }
+
+  void taskFailed(kj::Exception&& failure) override {
+    MILLRACE_CHECK(false, "link to " + address + ": " + FromException(failure).message());
+  }
+
+  // Dials once; whoever comes first with a connection sets the one that stands.
+  kj::Promise<void> Dial() {
+    auto dialed = kj::evalNow([&] { return dialer.Dial(address.c_str()); });
+    return WithDeadline(timer, kDialLimit, "connect to " + address, kj::mv(dialed))
+        .then([this](Stream stream) {
+          if (connection.get() == nullptr) Establish(kj::mv(stream));
+        })
+        .catch_([this](kj::Exception&& why) -> kj::Promise<void> { return Refused(FromException(why)); });
+  }
+
+  [[nodiscard]] kj::Exception Refused(const Status& why) const {
+    const bool names_it = why.message().find(address) != std::string::npos;
+    return ToException(Unavailable(names_it ? why.message() : "connect to " + address + ": " + why.message()));
+  }
+
+  void Establish(Stream stream) {
+    connection = kj::heap<Connection>(kj::mv(stream), limits);
+    established = timer.now();
+    tasks.add(connection->Broken().catch_([](kj::Exception&&) {}).then([this, mine = ++generation] {
+      if (mine == generation) Break();
+    }));
+    for (auto& waiter : std::exchange(waiters, {})) waiter->fulfill(connection->Bootstrap());
+  }
+
+  // A connection that did not last counts as a failed attempt: a server that hangs up at once is not called in a loop.
+  void Break() {
+    ++generation;
+    connection = nullptr;
+    if (timer.now() - established >= back_off.limit) {
+      step = 0 * kj::NANOSECONDS;
+    } else {
+      Slow();
+    }
+    for (auto& waiter : std::exchange(break_waiters, {})) waiter->fulfill();
+  }
+
+  void Slow() { step = step == 0 * kj::NANOSECONDS ? back_off.first : kj::min(step * 2, back_off.limit); }
+
+  // Waits as the back-off says and dials, until a connection stands.
+  kj::Promise<void> Try() {
+    if (connection.get() != nullptr) return kj::READY_NOW;
+    const std::int64_t whole = step / kj::MICROSECONDS;
+    const auto jitter = static_cast<std::int64_t>(random.Below(static_cast<std::uint64_t>(whole / 2 + 1)));
+    const kj::Duration wait = (whole - jitter) * kj::MICROSECONDS;
+    auto waited = whole == 0 ? kj::Promise<void>(kj::READY_NOW) : timer.afterDelay(wait);
+    return waited
+        .then([this]() -> kj::Promise<void> {
+          if (connection.get() != nullptr) return kj::READY_NOW;
+          return Dial().catch_([this](kj::Exception&&) { Slow(); });
+        })
+        .then([this] { return Try(); });
+  }
+
+  void StartTrying() {
+    if (std::exchange(trying, true)) return;
+    tasks.add(Try().then([this] {
+      trying = false;
+      if (!waiters.empty()) StartTrying();  // it broke in the meantime
+    }));
+  }
+
+  Dialer& dialer;
+  kj::Timer& timer;
+  const std::string address;
+  Random random;
+  BackOff back_off;
+  ConnectionLimits limits;
+
+  kj::Own<Connection> connection;  // null when none stands
+  std::uint64_t generation = 0;    // tells the news of the standing connection from that of older ones
+  kj::TimePoint established = kj::origin<kj::TimePoint>();
+  kj::Duration step = 0 * kj::NANOSECONDS;  // before the next attempt, at most
+  bool trying = false;
+  std::vector<kj::Own<kj::PromiseFulfiller<capnp::Capability::Client>>> waiters;
+  std::vector<kj::Own<kj::PromiseFulfiller<void>>> break_waiters;
+  kj::Canceler attempts;  // those of ConnectOnce
+  kj::TaskSet tasks;      // last: its promises use what stands above
+};
+
+Link::Link(Dialer& dialer, kj::Timer& timer, std::string address, Random random, BackOff back_off,
+           ConnectionLimits limits)
+    : impl_(std::make_unique<Impl>(dialer, timer, std::move(address), random, back_off, limits)) {}
+Link::~Link() = default;
+
+kj::Promise<capnp::Capability::Client> Link::Connected() {
+  if (impl_->connection.get() != nullptr) return impl_->connection->Bootstrap();
+  auto pair = kj::newPromiseAndFulfiller<capnp::Capability::Client>();
+  impl_->waiters.push_back(kj::mv(pair.fulfiller));
+  impl_->StartTrying();
+  return kj::mv(pair.promise);
+}
+
+kj::Promise<capnp::Capability::Client> Link::ConnectOnce() {
+  if (impl_->connection.get() != nullptr) return impl_->connection->Bootstrap();
+  return impl_->attempts.wrap(impl_->Dial().then([impl = impl_.get()]() -> kj::Promise<capnp::Capability::Client> {
+    if (impl->connection.get() == nullptr) return impl->Refused(Unavailable("the connection broke at once"));
+    return impl->connection->Bootstrap();
+  }));
+}
+
+kj::Promise<void> Link::Broken() {
+  if (impl_->connection.get() == nullptr) return kj::READY_NOW;
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  impl_->break_waiters.push_back(kj::mv(pair.fulfiller));
+  return kj::mv(pair.promise);
+}
+
+void Link::Reset() {
+  if (impl_->connection.get() != nullptr) impl_->Break();
+}
+
+const std::string& Link::address() const { return impl_->address; }
+
+}  // namespace millrace::rpc

@@ -1,0 +1,89 @@
+#include "base/rpc/status_codec.h"
+
+#include <kj/string.h>
+
+#include <charconv>
+#include <optional>
+
+namespace millrace::rpc {
+namespace {
+
+// What travels is "millrace-status CODE SIZE MESSAGE". Each hop puts kRemote in front and may add lines of context
+// behind, so the message carries its size.
+constexpr std::string_view kMarker = "millrace-status ";
+constexpr std::string_view kRemote = "remote exception: ";
+constexpr std::size_t kLongestMessage = 16 << 10;  // far below what breaks a connection
+
+kj::Exception::Type TypeOf(StatusCode code) {
+  switch (code) {
+    case StatusCode::kBusy:
+      return kj::Exception::Type::OVERLOADED;
+    case StatusCode::kUnavailable:
+      return kj::Exception::Type::DISCONNECTED;
+    default:
+      return kj::Exception::Type::FAILED;
+  }
+}
+
+StatusCode CodeOf(kj::Exception::Type type) {
+  switch (type) {
+    case kj::Exception::Type::OVERLOADED:
+      return StatusCode::kBusy;
+    case kj::Exception::Type::DISCONNECTED:
+      return StatusCode::kUnavailable;
+    default:
+      return StatusCode::kInternal;
+  }
+}
+
+std::string_view WithoutHops(std::string_view text) {
+  while (text.starts_with(kRemote)) text.remove_prefix(kRemote.size());
+  return text;
+}
+
+// A number and the blank behind it.
+std::optional<std::size_t> TakeNumber(std::string_view& text) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data() + text.size() || *end != ' ') return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  return number;
+}
+
+std::optional<Status> Decode(std::string_view text) {
+  if (!text.starts_with(kMarker)) return std::nullopt;
+  text.remove_prefix(kMarker.size());
+  const auto code = TakeNumber(text);
+  const auto size = TakeNumber(text);
+  if (!code || !size || *size > text.size() || *code == 0) return std::nullopt;
+  const bool known = *code <= static_cast<std::size_t>(StatusCode::kInternal);  // a newer peer may know more
+  return Status(known ? static_cast<StatusCode>(*code) : StatusCode::kInternal, std::string(text.substr(0, *size)));
+}
+
+}  // namespace
+
+kj::Exception ToException(const Status& failure) {
+  MILLRACE_CHECK(!failure.ok(), "an exception needs a failure");
+  const std::string message = failure.message().size() <= kLongestMessage
+                                  ? failure.message()
+                                  : failure.message().substr(0, kLongestMessage - 3) + "...";
+  const std::string text = std::string(kMarker) + std::to_string(static_cast<int>(failure.code())) + " " +
+                           std::to_string(message.size()) + " " + message;
+  return kj::Exception(TypeOf(failure.code()), __FILE__, __LINE__, kj::heapString(text.data(), text.size()));
+}
+
+Status FromException(const kj::Exception& exception) {
+  const kj::StringPtr description = exception.getDescription();
+  const std::string_view text = WithoutHops({description.begin(), description.size()});
+  if (auto status = Decode(text)) return *std::move(status);
+  std::string line(text.substr(0, kLongestMessage));
+  for (char& c : line) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  const StatusCode code = CodeOf(exception.getType());
+  if (code == StatusCode::kInternal)
+    line += std::string(" (") + exception.getFile() + ":" + std::to_string(exception.getLine()) + ")";
+  return Status(code, std::move(line));
+}
+
+}  // namespace millrace::rpc
