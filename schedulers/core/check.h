@@ -11,8 +11,8 @@ namespace millrace::sched {
 }  // namespace millrace::sched
 
 // detail: the values that make the failure understandable (a string, built only on failure).
-#define SCHED_CHECK(condition, detail)                                                \
-  do {                                                                                \
-    if (!(condition)) [[unlikely]]                                                    \
-      ::millrace::sched::CheckFailed(__FILE__, __LINE__, #condition, (detail));       \
+#define SCHED_CHECK(condition, detail)                                          \
+  do {                                                                          \
+    if (!(condition)) [[unlikely]]                                              \
+      ::millrace::sched::CheckFailed(__FILE__, __LINE__, #condition, (detail)); \
   } while (false)

@@ -78,7 +78,11 @@ void ClusterState::JoinNode(const NodeJoined& node) {
   if (node.node.value >= nodes_.size()) nodes_.resize(node.node.value + 1);
   NodeState& state = nodes_[node.node.value];
   SCHED_CHECK(!state.alive, "n" + std::to_string(node.node.value));
-  state = {node.node, true, false, location, node.slots, {}, {}};
+  state = {};
+  state.id = node.node;
+  state.alive = true;
+  state.location = location;
+  state.slots = node.slots;
   ++live_nodes_;
   RefreshFree(state);
   for (const QueueKey& key : live_) {

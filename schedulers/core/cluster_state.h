@@ -31,6 +31,10 @@ struct NodeState {
   Slots slots;
   Slots used;
   std::vector<AttemptId> running;  // sorted
+  // Maps whose output for reduces was put here; some have moved or are of no use any more, and are dropped when
+  // the list has grown to `prune_at`.
+  std::vector<TaskId> outputs;
+  std::size_t prune_at = 64;
 };
 
 class ClusterState {
@@ -84,6 +88,8 @@ class ClusterState {
   void StopAttempt(const AttemptId& attempt);
   // A running attempt has won: the task is done. Others may still run.
   void FinishAttempt(const AttemptId& attempt);
+  // The maps of live jobs whose outputs for reduces are on the node, in order; the node's list of them is then empty.
+  std::vector<TaskId> TakeOutputs(NodeId node);
   // The task of a done map runs again; nothing of it runs now.
   void LoseOutput(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
@@ -107,6 +113,7 @@ class ClusterState {
   void InsertPending(JobState& job, TaskId task);
   void ErasePending(JobState& job, TaskId task);
   void RemoveRunning(const AttemptId& attempt);
+  void PruneOutputs(NodeState& node);
 
   Topology topology_;
   std::vector<NodeState> nodes_;  // by id

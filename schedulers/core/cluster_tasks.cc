@@ -45,7 +45,8 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
   TaskState& task = job.Tasks(id.kind)[id.index];
   NodeState& host = Node(node);
   SCHED_CHECK(!task.done && attempt.number == task.launched, FormatAttempt(attempt));
-  SCHED_CHECK(free_[Index(id.kind)].Contains(node.value), FormatAttempt(attempt) + " on n" + std::to_string(node.value));
+  SCHED_CHECK(free_[Index(id.kind)].Contains(node.value),
+              FormatAttempt(attempt) + " on n" + std::to_string(node.value));
   if (task.pending()) {
     ErasePending(job, id);
     ++RunningTasks(job.progress, id.kind);
@@ -98,8 +99,29 @@ void ClusterState::FinishAttempt(const AttemptId& attempt) {
   RemoveRunning(attempt);
   --RunningTasks(job.progress, id.kind);
   ++DoneTasks(job.progress, id.kind);
-  if (id.kind == TaskKind::kMap && job.progress.reduces > 0) job.outputs[task.ran_on].push_back(id.index);
   RefreshRunnable(job);
+  if (id.kind == TaskKind::kReduce || job.progress.reduces == 0) return;
+  NodeState& host = Node(task.ran_on);
+  if (host.outputs.size() >= host.prune_at) {
+    PruneOutputs(host);
+    host.prune_at = std::max(host.prune_at, host.outputs.size() * 2);  // so that pruning costs O(1) an output
+  }
+  host.outputs.push_back(id);
+}
+
+void ClusterState::PruneOutputs(NodeState& node) {
+  std::erase_if(node.outputs, [&](const TaskId& id) {
+    const JobState* job = FindJob(id.job);
+    return job == nullptr || !job->alive() || !job->maps[id.index].done || job->maps[id.index].ran_on != node.id;
+  });
+}
+
+std::vector<TaskId> ClusterState::TakeOutputs(NodeId node) {
+  PruneOutputs(Node(node));
+  std::vector<TaskId> outputs = std::exchange(Node(node).outputs, {});
+  std::sort(outputs.begin(), outputs.end());
+  outputs.erase(std::unique(outputs.begin(), outputs.end()), outputs.end());
+  return outputs;
 }
 
 void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {

@@ -1,20 +1,23 @@
 // Engine: the one state machine behind the live master and the simulator.
 //
-// Apply(event) changes the state and says what follows from it; Decide() lets the policy fill free slots. The engine holds
-// retries, slow start, the right to commit, loss of nodes and map outputs, and checks every decision of the policy (task
-// pending, slot free, node alive and not drained), so a wrong policy is an aborted test and not a corrupt cluster.
+// Apply(event) changes the state and says what follows from it; Decide() lets the policy fill free slots. The engine
+// holds retries, slow start, the right to commit, loss of nodes and map outputs, and checks every decision of the
+// policy (task pending, slot free, node alive and not drained), so a wrong policy is an aborted test and not a corrupt
+// cluster.
 //
 // Rules that the events do not spell out:
 // - A task is pending exactly while no attempt of it runs and none has succeeded. Several attempts of one task may run
 //   (speculation); the first success wins and the others get a Kill.
 // - No Kill is sent to a node that is lost or joins again: what ran there is gone.
-// - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a map-only
+// - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
+// map-only
 //   job is committed and never lost. Running reduces keep running.
 // - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
 // - A node that joins is not drained, whatever its last incarnation was.
 //
-// Pure: no I/O, no threads, no clock but the `now` argument (an earlier one than before counts as the last), no unordered
-// iteration, no pointer as a key. The same calls give the same effects on every machine. Thread rule: one thread.
+// Pure: no I/O, no threads, no clock but the `now` argument (an earlier one than before counts as the last), no
+// unordered iteration, no pointer as a key. The same calls give the same effects on every machine. Thread rule: one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +38,8 @@ class Policy;
 
 struct EngineOptions {
   std::uint32_t max_fetch_failures = 3;  // at least 1
-  // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a quarter
-  // of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). 0: no node is ever refused.
+  // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a
+  // quarter of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). 0: no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
 };
 
@@ -45,13 +48,14 @@ class Engine {
   Engine(EngineOptions options, std::unique_ptr<Policy> policy);
   ~Engine();
 
-  // Applies one event; appends what follows to *effects. An event that does not fit the state (a report of an attempt that
-  // was killed, a node that is not alive, a job id used twice) changes nothing and returns false: late reports are normal.
-  // So does one that asks for more than limits.h grants.
+  // Applies one event; appends what follows to *effects. An event that does not fit the state (a report of an attempt
+  // that was killed, a node that is not alive, a job id used twice) changes nothing and returns false: late reports are
+  // normal. So does one that asks for more than limits.h grants.
   bool Apply(Time now, const Event& event, Effects* effects);
 
-  // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch as
-  // an AttemptLaunched event (and must not Apply it). Call it after a batch of events; a call without change is cheap.
+  // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch
+  // as an AttemptLaunched event (and must not Apply it). Call it after a batch of events; a call without change is
+  // cheap.
   void Decide(Time now, Effects* effects);
 
   // The time at which Decide should be called although nothing has happened (a locality wait runs out), if any.
@@ -70,8 +74,8 @@ class Engine {
   [[nodiscard]] std::vector<MapOutputReady> ReadyOutputs(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
 
-  // Drops what is kept of an ended job (its history lives with the driver). False if the job is unknown or alive. Its id
-  // stays used.
+  // Drops what is kept of an ended job (its history lives with the driver). False if the job is unknown or alive. Its
+  // id stays used.
   bool Forget(JobId job);
 
  private:

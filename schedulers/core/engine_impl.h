@@ -46,7 +46,6 @@ struct Engine::Impl {
   bool On(const FetchFailed& event, Effects& effects);
   bool On(const ReplicasMoved& event, Effects& effects);
   void LoseOutput(JobId job, std::uint32_t map, Effects& effects);
-  void LoseOutputsOn(NodeId node, Effects& effects);
 };
 
 }  // namespace millrace::sched

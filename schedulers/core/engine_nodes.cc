@@ -33,7 +33,7 @@ void Engine::Impl::LoseNode(const NodeState& node, Effects& effects) {
     ++state.MutableJob(attempt.task.job).progress.killed_attempts;
   }
   state.LoseNode(node.id);
-  LoseOutputsOn(node.id, effects);
+  for (const TaskId& map : state.TakeOutputs(node.id)) LoseOutput(map.job, map.index, effects);
 }
 
 }  // namespace millrace::sched

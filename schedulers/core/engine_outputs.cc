@@ -11,24 +11,6 @@ void Engine::Impl::LoseOutput(JobId job, std::uint32_t map, Effects& effects) {
   state.LoseOutput(job, map);
 }
 
-// Live jobs alone: one whose reduces have all finished has ended, and map-only outputs are not listed.
-void Engine::Impl::LoseOutputsOn(NodeId node, Effects& effects) {
-  std::vector<JobId> jobs;
-  for (const QueueKey& key : state.LiveJobs()) jobs.push_back(key.job);
-  std::sort(jobs.begin(), jobs.end());
-  for (const JobId id : jobs) {
-    JobState& job = state.MutableJob(id);
-    auto listed = job.outputs.extract(node);
-    if (listed.empty()) continue;
-    std::vector<std::uint32_t>& maps = listed.mapped();
-    std::sort(maps.begin(), maps.end());
-    for (const std::uint32_t map : maps) {
-      // The list may name outputs that are elsewhere by now, and one map twice.
-      if (job.maps[map].done && job.maps[map].ran_on == node) LoseOutput(id, map, effects);
-    }
-  }
-}
-
 bool Engine::Impl::On(const FetchFailed& event, Effects& effects) {
   const TaskId& map = event.map_attempt.task;
   const TaskId& reduce = event.reduce.task;

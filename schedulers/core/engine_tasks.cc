@@ -28,8 +28,8 @@ void Engine::Impl::KillAttempts(const TaskId& task, const std::string& reason, E
   }
 }
 
-// Recovery replays what was decided. It must fit the state, but refusals of the policy's day (blacklists, slow start) are
-// not asked again: their options may have changed since. A task that runs already may get one more attempt.
+// Recovery replays what was decided. It must fit the state, but refusals of the policy's day (blacklists, slow start)
+// are not asked again: their options may have changed since. A task that runs already may get one more attempt.
 bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   const TaskState* task = FindTask(event.attempt.task);
   if (task == nullptr || task->done || event.attempt.number != task->launched) return false;

@@ -49,10 +49,8 @@ void Fields(V& v, E& e) {
   v.Must("attempt", e.attempt);
 }
 template <class V, class E>
-  requires Is<E, AttemptFailed> || Is<E, AttemptLost>
-void Fields(V& v, E& e) {
-  v.Must("attempt", e.attempt), v.May("reason", e.reason);
-}
+requires Is<E, AttemptFailed> || Is<E, AttemptLost>
+void Fields(V& v, E& e) { v.Must("attempt", e.attempt), v.May("reason", e.reason); }
 template <class V, Is<FetchFailed> E>
 void Fields(V& v, E& e) {
   v.Must("reduce", e.reduce), v.Must("map_attempt", e.map_attempt);
@@ -63,9 +61,9 @@ void Fields(V& v, E& e) {
 }
 
 // By the index in Event.
-constexpr std::string_view kNames[] = {
-    "NodeJoined",      "NodeLost",         "NodeDrained",   "JobSubmitted", "JobKilled",   "JobPrioritySet",
-    "AttemptLaunched", "AttemptSucceeded", "AttemptFailed", "AttemptLost",  "FetchFailed", "ReplicasMoved"};
+constexpr std::string_view kNames[] = {"NodeJoined",    "NodeLost",       "NodeDrained",     "JobSubmitted",
+                                       "JobKilled",     "JobPrioritySet", "AttemptLaunched", "AttemptSucceeded",
+                                       "AttemptFailed", "AttemptLost",    "FetchFailed",     "ReplicasMoved"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

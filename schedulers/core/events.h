@@ -25,15 +25,15 @@ struct MapInput {
   auto operator<=>(const MapInput&) const = default;
 };
 
-// What the engine must know of a job. Later policies add fields (pool, user, deadline, task-time estimates); a field that
-// is absent in a journal line has its default.
+// What the engine must know of a job. Later policies add fields (pool, user, deadline, task-time estimates); a field
+// that is absent in a journal line has its default.
 struct JobSpec {
   std::string name;
   Priority priority = Priority::kNormal;
   std::vector<MapInput> maps;  // may be empty: such a job goes straight to its reduces
   std::uint32_t reduces = 0;   // 0: map only
   double slow_start = 0.05;    // the fraction of maps that must have succeeded before a reduce may launch, 0 to 1
-  std::uint32_t max_attempts = 4;  // so many FAILED attempts of one task fail the job (killed and lost ones do not count)
+  std::uint32_t max_attempts = 4;  // at least 1; so many FAILED attempts of one task fail the job (killed, lost: no)
   auto operator<=>(const JobSpec&) const = default;
 };
 
@@ -44,8 +44,8 @@ struct NodeJoined {
   std::string datacenter;
   Slots slots;
 };
-// Its running attempts are lost (they run again and do not count as failed), and so are the outputs of its succeeded maps
-// that a reduce of a live job may still need.
+// Its running attempts are lost (they run again and do not count as failed), and so are the outputs of its succeeded
+// maps that a reduce of a live job may still need.
 struct NodeLost { NodeId node; };
 // The node takes no new attempts but what runs there goes on (decommissioning, blacklisting by the operator); and back.
 struct NodeDrained { NodeId node; bool drained = true; };
@@ -56,7 +56,8 @@ struct JobPrioritySet { JobId job; Priority priority = Priority::kNormal; };
 
 // The engine decided this itself in Decide(); it is in the journal so that recovery does not depend on the policy.
 struct AttemptLaunched { AttemptId attempt; NodeId node; };
-// The attempt's output is committed (the first success of a task wins, and the driver asks MayCommit() before it commits).
+// The attempt's output is committed (the first success of a task wins, and the driver asks MayCommit() before it
+// commits).
 struct AttemptSucceeded { AttemptId attempt; };
 // The attempt's own fault (non-zero exit, signal, exception, corrupt input): counts towards max_attempts.
 struct AttemptFailed { AttemptId attempt; std::string reason; };

@@ -7,7 +7,8 @@
 
 namespace millrace::sched {
 
-// Microseconds; in the live master since the Unix epoch, in the simulator since its start. Never goes back within a history.
+// Microseconds; in the live master since the Unix epoch, in the simulator since its start. Never goes back within a
+// history.
 using Time = std::int64_t;
 
 template <class Tag>

@@ -22,11 +22,11 @@ struct RunningAttempt {
 
 struct TaskState {
   bool done = false;
-  std::uint32_t launched = 0;            // attempts so far: the number of the next one
-  std::uint32_t failed = 0;              // of them, by their own fault
-  std::uint32_t winner = 0;              // the attempt that succeeded; when done
-  NodeId ran_on;                         // the winner's node; when done
-  std::vector<RunningAttempt> running;   // by number; more than one under speculation
+  std::uint32_t launched = 0;           // attempts so far: the number of the next one
+  std::uint32_t failed = 0;             // of them, by their own fault
+  std::uint32_t winner = 0;             // the attempt that succeeded; when done
+  NodeId ran_on;                        // the winner's node; when done
+  std::vector<RunningAttempt> running;  // by number; more than one under speculation
 
   [[nodiscard]] bool pending() const { return !done && running.empty(); }
   // Null if it does not run.
@@ -55,12 +55,11 @@ struct JobState {
   OrderedBits pending_reduces;
   std::uint32_t running_attempts[2] = {};  // by TaskKind: the slots that the job holds
 
-  std::map<NodeId, std::uint32_t> node_failures;          // failed attempts by node
-  std::set<NodeId> bad_nodes;                             // so many of them that the node may be refused
+  std::map<NodeId, std::uint32_t> node_failures;  // failed attempts by node
+  std::set<NodeId> bad_nodes;                     // so many of them that the node may be refused
   std::uint32_t live_bad_nodes = 0;
-  std::map<NodeId, std::vector<std::uint32_t>> outputs;   // maps whose output was put on a node; may be there no more
   std::map<std::uint32_t, std::set<std::uint32_t>> fetch_reports;  // by map: the reduces that could not fetch it
-  bool runnable[2] = {};                                  // by TaskKind: listed by ClusterState::RunnableJobs
+  bool runnable[2] = {};                                           // by TaskKind: listed by ClusterState::RunnableJobs
 
   [[nodiscard]] bool alive() const { return !progress.outcome.has_value(); }
   [[nodiscard]] std::vector<TaskState>& Tasks(TaskKind kind) { return kind == TaskKind::kMap ? maps : reduces; }

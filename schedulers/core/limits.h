@@ -5,9 +5,9 @@
 
 namespace millrace::sched {
 
-inline constexpr std::uint32_t kMaxId = (1U << 24) - 1;    // of nodes and jobs
-inline constexpr std::uint32_t kMaxMaps = 1U << 24;        // of one job
-inline constexpr std::uint32_t kMaxReduces = 1U << 20;     // of one job
-inline constexpr std::uint32_t kMaxSlots = 1U << 16;       // of one kind on one node
+inline constexpr std::uint32_t kMaxId = (1U << 24) - 1;  // of nodes and jobs
+inline constexpr std::uint32_t kMaxMaps = 1U << 24;      // of one job
+inline constexpr std::uint32_t kMaxReduces = 1U << 20;   // of one job
+inline constexpr std::uint32_t kMaxSlots = 1U << 16;     // of one kind on one node
 
 }  // namespace millrace::sched

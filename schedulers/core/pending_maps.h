@@ -3,8 +3,9 @@
 // At submission every node, rack and datacenter that holds input of the job gets a shelf: the numbers of its maps, in
 // rising order, with a cursor at the first that may still be pending. A map that leaves is only marked; cursors pass
 // marked maps once and never go back, so a job's shelves cost O(maps) over its life. A map that comes back (its attempt
-// failed, its output was lost, its replicas moved) leaves the shelves for good and goes to an ordered set, which is small.
-// The lowest number comes first within a level. Thread rule: one thread, const calls included (they move cursors).
+// failed, its output was lost, its replicas moved) leaves the shelves for good and goes to an ordered set, which is
+// small. The lowest number comes first within a level. Thread rule: one thread, const calls included (they move
+// cursors).
 #pragma once
 
 #include <cstdint>
@@ -60,7 +61,7 @@ class PendingMaps {
   OrderedBits all_;
   mutable std::vector<Shelf> shelves_;  // by place
   std::vector<std::uint32_t> entries_;
-  std::vector<bool> shelved_;                            // by map: never left so far
+  std::vector<bool> shelved_;                              // by map: never left so far
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
 };
 

@@ -1,9 +1,9 @@
 // Policy: who gets a free slot. One small file a policy under schedulers/policies, listed in catalog.
 //
-// The engine owns all state that every policy needs (ClusterState: nodes, free slots, jobs, the index of pending tasks by
-// node, rack and datacenter) and tells the policy of changes; a policy keeps only its own order. It is called when
-// something changed, never polled, and its cost must not grow with the number of tasks already done.
-// Ties are broken by job id, then task index, then node id.
+// The engine owns all state that every policy needs (ClusterState: nodes, free slots, jobs, the index of pending tasks
+// by node, rack and datacenter) and tells the policy of changes; a policy keeps only its own order. It is called when
+// something changed, never polled, and its cost must not grow with the number of tasks already done. Ties are broken by
+// job id, then task index, then node id.
 #pragma once
 
 #include <optional>

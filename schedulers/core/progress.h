@@ -10,7 +10,8 @@
 
 namespace millrace::sched {
 
-// Cheap: a copy of counters. "running" and "done" count tasks, not attempts: a task with two running attempts counts once.
+// Cheap: a copy of counters. "running" and "done" count tasks, not attempts: a task with two running attempts counts
+// once.
 struct JobProgress {
   JobId job;
   Priority priority = Priority::kNormal;

@@ -1,7 +1,8 @@
 // The values and fields of event lines (event_text.h), private to the core.
 //
-// EncodeValue gives text that holds no space, newline or '='; DecodeValue takes it back and says false to anything else,
-// whatever the bytes. FieldWriter and FieldReader have the same calls, so that one list of fields serves both ways.
+// EncodeValue gives text that holds no space, newline or '='; DecodeValue takes it back and says false to anything
+// else, whatever the bytes. FieldWriter and FieldReader have the same calls, so that one list of fields serves both
+// ways.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +19,14 @@ namespace millrace::sched {
 std::string EncodeValue(std::int64_t value);
 std::string EncodeValue(std::uint32_t value);
 std::string EncodeValue(std::uint64_t value);
-std::string EncodeValue(double value);                // the shortest text that reads back as the same number
-std::string EncodeValue(bool value);                  // 0, 1
-std::string EncodeValue(const std::string& value);    // percent-encoded
-std::string EncodeValue(Priority value);              // VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW
-std::string EncodeValue(NodeId value);                // n7
-std::string EncodeValue(JobId value);                 // job3
-std::string EncodeValue(const TaskId& value);         // job3.m.17
-std::string EncodeValue(const AttemptId& value);      // job3.m.17.0
+std::string EncodeValue(double value);                        // the shortest text that reads back as the same number
+std::string EncodeValue(bool value);                          // 0, 1
+std::string EncodeValue(const std::string& value);            // percent-encoded
+std::string EncodeValue(Priority value);                      // VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW
+std::string EncodeValue(NodeId value);                        // n7
+std::string EncodeValue(JobId value);                         // job3
+std::string EncodeValue(const TaskId& value);                 // job3.m.17
+std::string EncodeValue(const AttemptId& value);              // job3.m.17.0
 std::string EncodeValue(const std::vector<NodeId>& value);    // n1,n2
 std::string EncodeValue(const std::vector<MapInput>& value);  // 100:n1,n2;50:n4;0:
 

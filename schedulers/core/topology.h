@@ -1,8 +1,8 @@
 // Topology: which rack and datacenter a node stands in, and how far a node is from a set of replicas.
 //
-// Names are interned: two nodes are in one rack when rack AND datacenter have the same names (a rack of the same name in
-// another datacenter is another rack; no name is a name like any other). A node keeps its place when it is lost. On a
-// cluster with one rack every replica is at least rack-local everywhere. Thread rule: one thread.
+// Names are interned: two nodes are in one rack when rack AND datacenter have the same names (a rack of the same name
+// in another datacenter is another rack; no name is a name like any other). A node keeps its place when it is lost. On
+// a cluster with one rack every replica is at least rack-local everywhere. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

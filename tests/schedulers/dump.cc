@@ -1,0 +1,82 @@
+#include "tests/schedulers/dump.h"
+
+#include <sstream>
+
+#include "schedulers/core/event_text.h"
+
+namespace millrace::sched {
+namespace {
+
+void DumpTask(std::ostream& out, const TaskId& id, const TaskState& task) {
+  out << "  " << FormatTask(id) << " launched " << task.launched << " failed " << task.failed;
+  if (task.done) out << " done by " << task.winner << " on n" << task.ran_on.value;
+  for (const RunningAttempt& run : task.running) {
+    out << " running " << run.number << " on n" << run.node.value << " since " << run.since;
+  }
+  out << '\n';
+}
+
+void DumpProgress(std::ostream& out, const JobProgress& p) {
+  out << "  priority " << static_cast<int>(p.priority) << " submitted " << p.submitted << " started " << p.started
+      << " ended " << p.ended << " outcome " << (p.outcome ? static_cast<int>(*p.outcome) : -1) << "\n  maps " << p.maps
+      << '/' << p.maps_running << '/' << p.maps_done << " reduces " << p.reduces << '/' << p.reduces_running << '/'
+      << p.reduces_done << " failed " << p.failed_attempts << " killed " << p.killed_attempts << " at";
+  for (const auto count : p.launched_at) out << ' ' << count;
+  out << '\n';
+}
+
+void DumpJob(std::ostream& out, const JobState& job) {
+  const JobId id = job.progress.job;
+  out << "job" << id.value << " order " << job.key.submit_order << " started " << job.started << " slots "
+      << job.running_attempts[0] << ' ' << job.running_attempts[1] << " runnable " << job.runnable[0] << job.runnable[1]
+      << " bad " << job.live_bad_nodes << '\n';
+  out << "  spec " << FormatEvent(0, JobSubmitted{id, job.spec}) << '\n';
+  DumpProgress(out, job.progress);
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    const auto& tasks = job.Tasks(kind);
+    for (std::uint32_t i = 0; i < tasks.size(); ++i) DumpTask(out, {id, kind, i}, tasks[i]);
+    out << "  pending";
+    for (const auto index : job.Pending(kind)) out << ' ' << index;
+    out << '\n';
+  }
+  for (const auto& [node, failures] : job.node_failures) {
+    out << "  n" << node.value << " failures " << failures << (job.bad_nodes.contains(node) ? " bad" : "") << '\n';
+  }
+  for (const auto& [map, reduces] : job.fetch_reports) {
+    out << "  map " << map << " not fetched by";
+    for (const auto reduce : reduces) out << ' ' << reduce;
+    out << '\n';
+  }
+}
+
+}  // namespace
+
+std::string Dump(const ClusterState& state) {
+  std::ostringstream out;
+  out << "live nodes " << state.live_nodes() << '\n';
+  for (std::uint32_t n = 0; n < state.node_ids(); ++n) {
+    const NodeState* node = state.FindNode(NodeId{n});
+    if (node == nullptr) continue;
+    out << "n" << n << " alive " << node->alive << " drained " << node->drained << " at " << node->location.rack << ' '
+        << node->location.datacenter << " maps " << node->used.maps << '/' << node->slots.maps << " reduces "
+        << node->used.reduces << '/' << node->slots.reduces;
+    for (const AttemptId& attempt : node->running) out << ' ' << FormatAttempt(attempt);
+    out << '\n';
+  }
+  for (std::uint32_t j = 0; j < state.job_ids(); ++j) {
+    if (const JobState* job = state.FindJob(JobId{j}); job != nullptr) DumpJob(out, *job);
+  }
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    out << "free";
+    for (const auto node : state.FreeNodes(kind)) out << " n" << node;
+    out << "\nrunnable";
+    for (const QueueKey& key : state.RunnableJobs(kind)) out << " job" << key.job.value;
+    out << '\n';
+  }
+  out << "live";
+  for (const QueueKey& key : state.LiveJobs()) out << " job" << key.job.value;
+  out << '\n';
+  return out.str();
+}
+
+}  // namespace millrace::sched

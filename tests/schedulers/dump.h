@@ -1,0 +1,12 @@
+// The whole state of an engine as text, for tests that compare two of them.
+#pragma once
+
+#include <string>
+
+#include "schedulers/core/cluster_state.h"
+
+namespace millrace::sched {
+
+std::string Dump(const ClusterState& state);
+
+}  // namespace millrace::sched

@@ -1,0 +1,316 @@
+// Attempts: launch, retry, speculation, late reports, refused nodes, drained nodes, decisions of a wrong policy.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "schedulers/core/engine.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/core/policy.h"
+#include "schedulers/policies/fifo.h"
+#include "tests/schedulers/script.h"
+
+namespace millrace::sched {
+namespace {
+
+class Attempts : public testing::Test {
+ protected:
+  Engine engine_{{}, std::make_unique<Fifo>()};
+};
+
+TEST_F(Attempts, FailedOnesAreRetriedUntilOneTaskHasUsedUpItsAttempts) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=2
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 max_attempts=2
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 node
+    2 AttemptFailed attempt=job1.m.0.0 reason=exit%20status%201
+    2 decide
+    -> launch job1.m.0.1 n1 node
+    # A failure of another task has a count of its own.
+    3 AttemptFailed attempt=job1.m.1.0 reason=signal%2011
+    3 decide
+    -> launch job1.m.1.1 n1 node
+    4 AttemptFailed attempt=job1.m.0.1 reason=exit%20status%202
+    -> kill job1.m.1.1 n1: task job1.m.0 failed 2 times, the last time: exit status 2
+    -> ended job1 failed: task job1.m.0 failed 2 times, the last time: exit status 2
+    5 decide
+    5 AttemptSucceeded attempt=job1.m.1.1
+    -> refused
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->failed_attempts, 3U);
+  EXPECT_EQ(engine_.Progress(JobId{1})->killed_attempts, 1U);
+  EXPECT_EQ(engine_.RunningOn(NodeId{1}), std::vector<AttemptId>());
+}
+
+TEST_F(Attempts, LostOnesRunAgainAndDoNotCount) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:n1 max_attempts=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptLost attempt=job1.m.0.0 reason=worker%20stopped
+    2 decide
+    -> launch job1.m.0.1 n1 node
+    3 NodeLost node=n1
+    4 NodeJoined node=n1 maps=1
+    4 decide
+    -> launch job1.m.0.2 n1 node
+    5 AttemptSucceeded attempt=job1.m.0.2
+    -> ended job1 succeeded
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->failed_attempts, 0U);
+  EXPECT_EQ(engine_.Progress(JobId{1})->killed_attempts, 2U);
+}
+
+TEST_F(Attempts, TheFirstSuccessWinsAndTheOthersAreKilled) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 rack=a maps=1
+    0 NodeJoined node=n2 rack=b maps=1
+    0 NodeJoined node=n3 rack=b maps=1
+    1 JobSubmitted job=job1 maps=1:n1 reduces=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptLaunched attempt=job1.m.0.1 node=n2
+    2 AttemptLaunched attempt=job1.m.0.2 node=n3
+    3 AttemptSucceeded attempt=job1.m.0.1
+    -> kill job1.m.0.0 n1: attempt 1 has succeeded
+    -> kill job1.m.0.2 n3: attempt 1 has succeeded
+    -> ready job1.m.0.1 n2
+    4 AttemptSucceeded attempt=job1.m.0.0
+    -> refused
+    4 AttemptLaunched attempt=job1.m.0.3 node=n1
+    -> refused
+  )");
+  const auto progress = engine_.Progress(JobId{1});
+  EXPECT_EQ(progress->maps_done, 1U);
+  EXPECT_EQ(progress->maps_running, 0U);
+  EXPECT_EQ(progress->killed_attempts, 2U);
+  EXPECT_EQ(progress->launched_at[0], 1U);
+  EXPECT_EQ(progress->launched_at[2], 2U);  // n1 and the others: one (nameless) datacenter, two racks
+}
+
+TEST_F(Attempts, ATaskIsPendingOnlyWhenItsLastRunningAttemptIsGone) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=2
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1:n1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptLaunched attempt=job1.m.0.1 node=n2
+    3 AttemptFailed attempt=job1.m.0.0
+    3 decide
+    4 NodeLost node=n2
+    4 decide
+    -> launch job1.m.0.2 n1 node
+  )");
+}
+
+TEST_F(Attempts, EventsThatDoNotFitAreRefusedAndChangeNothing) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=0
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 reduces=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptSucceeded attempt=job1.m.0.1
+    -> refused
+    2 AttemptSucceeded attempt=job1.m.1.0
+    -> refused
+    2 AttemptSucceeded attempt=job1.m.2.0
+    -> refused
+    2 AttemptSucceeded attempt=job2.m.0.0
+    -> refused
+    2 AttemptFailed attempt=job1.r.0.0
+    -> refused
+    2 AttemptLost attempt=job1.m.0.7
+    -> refused
+    # Not the next number of its task; no free slot; no such node.
+    2 AttemptLaunched attempt=job1.m.1.1 node=n1
+    -> refused
+    2 AttemptLaunched attempt=job1.m.1.0 node=n1
+    -> refused
+    2 AttemptLaunched attempt=job1.m.1.0 node=n2
+    -> refused
+    2 ReplicasMoved map=job1.m.9 replicas=n1
+    -> refused
+    2 ReplicasMoved map=job1.r.0 replicas=n1
+    -> refused
+    2 NodeLost node=n2
+    -> refused
+    2 NodeDrained node=n2
+    -> refused
+    2 NodeJoined node=n16777216 maps=1
+    -> refused
+    2 NodeJoined node=n2 maps=65537
+    -> refused
+    3 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    3 AttemptSucceeded attempt=job1.m.0.0
+    -> refused
+  )");
+}
+
+TEST_F(Attempts, ADrainedNodeFinishesWhatItRunsAndTakesNothingNew) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:;1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 NodeDrained node=n1
+    3 AttemptSucceeded attempt=job1.m.0.0
+    3 decide
+    4 AttemptLaunched attempt=job1.m.1.0 node=n1
+    -> refused
+    4 NodeDrained node=n1 drained=0
+    4 decide
+    -> launch job1.m.1.0 n1 off
+    # It is not drained when it comes back.
+    5 NodeDrained node=n1
+    5 NodeJoined node=n1 maps=2
+    5 decide
+    -> launch job1.m.1.1 n1 off
+    -> launch job1.m.2.0 n1 off
+  )");
+}
+
+TEST_F(Attempts, MayCommitWhileItRuns) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=2
+    1 JobSubmitted job=job1 maps=1:n1 reduces=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptLaunched attempt=job1.m.0.1 node=n1
+  )");
+  EXPECT_TRUE(engine_.MayCommit(*ParseAttempt("job1.m.0.0")));
+  EXPECT_TRUE(engine_.MayCommit(*ParseAttempt("job1.m.0.1")));
+  EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job1.m.0.2")));
+  EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job1.m.1.0")));
+  EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job9.m.0.0")));
+  EXPECT_PLAYS(&engine_, R"(
+    3 AttemptSucceeded attempt=job1.m.0.1
+    -> kill job1.m.0.0 n1: attempt 1 has succeeded
+    -> ready job1.m.0.1 n1
+  )");
+  EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job1.m.0.0")));
+  EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job1.m.0.1")));
+}
+
+// Five nodes, so that one of them is fewer than a quarter.
+constexpr char kFiveNodes[] = R"(
+  0 NodeJoined node=n1 maps=1
+  0 NodeJoined node=n2
+  0 NodeJoined node=n3
+  0 NodeJoined node=n4
+  0 NodeJoined node=n5
+)";
+
+TEST_F(Attempts, ANodeOnWhichAJobFailedThreeTimesIsRefusedToItAlone) {
+  EXPECT_PLAYS(&engine_, kFiveNodes);
+  EXPECT_PLAYS(&engine_, R"(
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 max_attempts=9
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptFailed attempt=job1.m.0.0
+    2 decide
+    -> launch job1.m.0.1 n1 node
+    3 AttemptFailed attempt=job1.m.0.1
+    3 decide
+    -> launch job1.m.0.2 n1 node
+    4 AttemptFailed attempt=job1.m.0.2
+    4 decide
+    5 JobSubmitted job=job2 maps=1:n1
+    5 decide
+    -> launch job2.m.0.0 n1 node
+    6 AttemptSucceeded attempt=job2.m.0.0
+    -> ended job2 succeeded
+    6 decide
+    # Four nodes are left: one of them is a quarter, and no longer refused.
+    7 NodeLost node=n5
+    7 decide
+    -> launch job1.m.0.3 n1 node
+    # While the bad node is away it counts for nothing; back, it is refused again.
+    8 NodeJoined node=n5
+    8 NodeLost node=n1
+    8 NodeJoined node=n1 maps=1
+    8 decide
+    9 NodeJoined node=n2 maps=1
+    9 decide
+    -> launch job1.m.0.4 n2 rack
+  )");
+}
+
+TEST_F(Attempts, RefusedNodesTakeNoReducesEither) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 reduces=1
+    0 NodeJoined node=n2
+    0 NodeJoined node=n3
+    0 NodeJoined node=n4
+    0 NodeJoined node=n5
+    1 JobSubmitted job=job1 reduces=2 max_attempts=9
+    1 decide
+    -> launch job1.r.0.0 n1
+    2 AttemptFailed attempt=job1.r.0.0
+    2 decide
+    -> launch job1.r.0.1 n1
+    2 AttemptFailed attempt=job1.r.0.1
+    2 decide
+    -> launch job1.r.0.2 n1
+    2 AttemptFailed attempt=job1.r.0.2
+    2 decide
+    3 NodeJoined node=n2 reduces=1
+    3 decide
+    -> launch job1.r.0.3 n2
+  )");
+}
+
+TEST(AttemptsOptions, ZeroFailuresPerNodeMeansNever) {
+  Engine engine({.max_failures_per_node = 0}, std::make_unique<Fifo>());
+  EXPECT_PLAYS(&engine, kFiveNodes);
+  EXPECT_PLAYS(&engine, "1 JobSubmitted job=job1 maps=1:n1 max_attempts=99");
+  for (int i = 0; i < 20; ++i) {
+    const std::string attempt = "job1.m.0." + std::to_string(i);
+    EXPECT_PLAYS(&engine, "2 decide\n-> launch " + attempt + " n1 node\n2 AttemptFailed attempt=" + attempt);
+  }
+}
+
+// Decides what it is told, once.
+class Wrong : public Fifo {
+ public:
+  explicit Wrong(Decision decision) : decision_(decision) {}
+  [[nodiscard]] std::string_view name() const override { return "wrong"; }
+  std::optional<Decision> Next(const ClusterState&, Time) override { return std::exchange(decision_, std::nullopt); }
+
+ private:
+  std::optional<Decision> decision_;
+};
+
+void DecideWrongly(const Decision& decision) {
+  Engine engine({}, std::make_unique<Wrong>(decision));
+  Effects effects;
+  for (const char* line :
+       {"0 NodeJoined node=n1 maps=1 reduces=1", "0 NodeJoined node=n2 maps=1", "0 NodeJoined node=n3 maps=1",
+        "0 NodeDrained node=n2", "0 NodeLost node=n3", "1 JobSubmitted job=job1 maps=1:n1;1:n1;1:n1 reduces=1",
+        "1 AttemptLaunched attempt=job1.m.0.0 node=n1", "1 AttemptSucceeded attempt=job1.m.0.0",
+        "1 JobSubmitted job=job2 maps=1:n1;1:n1 reduces=1", "1 JobSubmitted job=job3"}) {
+    const auto timed = ParseEvent(line);
+    ASSERT_TRUE(timed && engine.Apply(timed->time, timed->event, &effects)) << line;
+  }
+  engine.Decide(2, &effects);
+}
+
+TEST(WrongPolicyDeathTest, AbortsWithTheDecision) {
+  testing::GTEST_FLAG(death_test_style) = "threadsafe";
+  const auto map = [](std::uint32_t job, std::uint32_t index) { return TaskId{JobId{job}, TaskKind::kMap, index}; };
+  const TaskId held{JobId{2}, TaskKind::kReduce, 0};
+  DecideWrongly({map(1, 1), NodeId{1}});                                                                 // right
+  EXPECT_DEATH(DecideWrongly({map(1, 0), NodeId{1}}), "check failed.*Pending.*wrong: job1.m.0 on n1");   // done
+  EXPECT_DEATH(DecideWrongly({map(1, 3), NodeId{1}}), "check failed.*Pending.*wrong: job1.m.3 on n1");   // no such task
+  EXPECT_DEATH(DecideWrongly({map(3, 0), NodeId{1}}), "check failed.*job != nullptr.*wrong: job3.m.0");  // ended
+  EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{2}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n2");  // drained
+  EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{3}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n3");  // lost
+  EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{7}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n7");  // unknown
+  EXPECT_DEATH(DecideWrongly({held, NodeId{1}}), "check failed.*ReducesMayStart.*wrong: job2.r.0 on n1");
+}
+
+}  // namespace
+}  // namespace millrace::sched

@@ -1,0 +1,226 @@
+// Map outputs: ready, gone with a node, gone by fetch failures; moved replicas.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "schedulers/core/engine.h"
+#include "schedulers/policies/fifo.h"
+#include "tests/schedulers/script.h"
+
+namespace millrace::sched {
+namespace {
+
+class Outputs : public testing::Test {
+ protected:
+  std::string Ready(std::uint32_t job) const {
+    std::string text;
+    for (const MapOutputReady& ready : engine_.ReadyOutputs(JobId{job})) text += FormatEffect(ready) + '\n';
+    return text;
+  }
+
+  Engine engine_{{}, std::make_unique<Fifo>()};
+};
+
+// Two maps on n1 and n2, a reduce that runs on n3.
+constexpr char kTwoMapsOneReduce[] = R"(
+  0 NodeJoined node=n1 maps=1
+  0 NodeJoined node=n2 maps=1
+  0 NodeJoined node=n3 reduces=1
+  1 JobSubmitted job=job1 maps=1:n1;1:n2 reduces=1
+  1 decide
+  -> launch job1.m.0.0 n1 node
+  -> launch job1.m.1.0 n2 node
+  2 AttemptSucceeded attempt=job1.m.1.0
+  -> ready job1.m.1.0 n2
+  2 AttemptSucceeded attempt=job1.m.0.0
+  -> ready job1.m.0.0 n1
+  2 decide
+  -> launch job1.r.0.0 n3
+)";
+
+TEST_F(Outputs, TheReadyOnesAreListedByMap) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_EQ(Ready(1), "ready job1.m.0.0 n1\nready job1.m.1.0 n2\n");
+  EXPECT_EQ(Ready(2), "");
+}
+
+TEST_F(Outputs, OutputsLostWithTheirNodeRunAgainWhileTheReduceGoesOn) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_PLAYS(&engine_, R"(
+    3 NodeLost node=n1
+    -> gone job1.m.0.0 n1
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->maps_done, 1U);
+  EXPECT_EQ(engine_.Progress(JobId{1})->reduces_running, 1U);
+  EXPECT_EQ(Ready(1), "ready job1.m.1.0 n2\n");
+  EXPECT_PLAYS(&engine_, R"(
+    3 decide
+    -> launch job1.m.0.1 n2 rack
+    4 AttemptSucceeded attempt=job1.m.0.1
+    -> ready job1.m.0.1 n2
+    # Now both are on n2; a node that joins under a living id was lost first.
+    5 NodeJoined node=n2 maps=2
+    -> gone job1.m.0.1 n2
+    -> gone job1.m.1.0 n2
+    5 decide
+    -> launch job1.m.1.1 n2 node
+    -> launch job1.m.0.2 n2 rack
+    6 AttemptSucceeded attempt=job1.m.0.2
+    -> ready job1.m.0.2 n2
+    # The reduce had fetched all it needed before: the job is over.
+    6 AttemptSucceeded attempt=job1.r.0.0
+    -> kill job1.m.1.1 n2: the job has succeeded
+    -> ended job1 succeeded
+    7 NodeLost node=n2
+  )");
+}
+
+TEST_F(Outputs, OutputsOfAMapOnlyJobAreCommittedAndNeverLost) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptSucceeded attempt=job1.m.0.0
+    3 NodeLost node=n1
+    3 NodeJoined node=n2 maps=2
+    3 decide
+    -> launch job1.m.1.0 n2 rack
+    4 AttemptSucceeded attempt=job1.m.1.0
+    -> ended job1 succeeded
+  )");
+}
+
+TEST_F(Outputs, FewerMapsDoneThanSlowStartHoldReducesAgain) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:n1 reduces=1 slow_start=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    3 NodeLost node=n1
+    -> gone job1.m.0.0 n1
+    4 NodeJoined node=n2 reduces=1
+    4 decide
+    5 NodeJoined node=n1 maps=1
+    5 decide
+    -> launch job1.m.0.1 n1 node
+    6 AttemptSucceeded attempt=job1.m.0.1
+    -> ready job1.m.0.1 n1
+    6 decide
+    -> launch job1.r.0.0 n2
+  )");
+}
+
+TEST_F(Outputs, OneRunningReduceIsEnoughToGiveAnOutputUp) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_PLAYS(&engine_, R"(
+    3 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+    3 decide
+    -> launch job1.m.0.1 n1 node
+    # Reports about an attempt that is no longer the task's output mean nothing.
+    4 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> refused
+    5 AttemptSucceeded attempt=job1.m.0.1
+    -> ready job1.m.0.1 n1
+    5 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> refused
+    5 FetchFailed reduce=job1.r.0.1 map_attempt=job1.m.0.1
+    -> refused
+    5 FetchFailed reduce=job1.m.0.0 map_attempt=job1.m.0.1
+    -> refused
+    5 FetchFailed reduce=job1.r.0.0 map_attempt=job1.r.0.0
+    -> refused
+    5 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.7.0
+    -> refused
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->failed_attempts, 0U);
+}
+
+TEST_F(Outputs, ThreeReducesMustReportEachCountedOnce) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=5
+    1 JobSubmitted job=job1 maps=1:n1 reduces=5
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    2 decide
+    -> launch job1.r.0.0 n1
+    -> launch job1.r.1.0 n1
+    -> launch job1.r.2.0 n1
+    -> launch job1.r.3.0 n1
+    -> launch job1.r.4.0 n1
+    3 FetchFailed reduce=job1.r.4.0 map_attempt=job1.m.0.0
+    3 FetchFailed reduce=job1.r.4.0 map_attempt=job1.m.0.0
+    3 FetchFailed reduce=job1.r.4.0 map_attempt=job1.m.0.0
+    4 FetchFailed reduce=job1.r.1.0 map_attempt=job1.m.0.0
+    # Another attempt of a reduce that has reported is not another reduce.
+    5 AttemptFailed attempt=job1.r.1.0
+    5 decide
+    -> launch job1.r.1.1 n1
+    5 FetchFailed reduce=job1.r.1.1 map_attempt=job1.m.0.0
+    6 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Outputs, FetchFailuresCountAgainstTheNodeButNotTheTask) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 reduces=1
+    0 NodeJoined node=n3
+    0 NodeJoined node=n4
+    0 NodeJoined node=n5
+    1 JobSubmitted job=job1 maps=1:n1 reduces=1 max_attempts=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    2 decide
+    -> launch job1.r.0.0 n2
+    3 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+    3 decide
+    -> launch job1.m.0.1 n1 node
+    4 AttemptSucceeded attempt=job1.m.0.1
+    -> ready job1.m.0.1 n1
+    5 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.1
+    -> gone job1.m.0.1 n1
+    5 decide
+    -> launch job1.m.0.2 n1 node
+    6 AttemptSucceeded attempt=job1.m.0.2
+    -> ready job1.m.0.2 n1
+    7 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.2
+    -> gone job1.m.0.2 n1
+    7 decide
+    8 NodeJoined node=n3 maps=1
+    8 decide
+    -> launch job1.m.0.3 n3 rack
+  )");
+}
+
+TEST_F(Outputs, MovedReplicasCountAtOnce) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 rack=a maps=1
+    0 NodeJoined node=n2 rack=b maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n1;1:n9
+    2 ReplicasMoved map=job1.m.0 replicas=n2
+    2 ReplicasMoved map=job1.m.2 replicas=n1,n2
+    2 decide
+    -> launch job1.m.1.0 n1 node
+    -> launch job1.m.0.0 n2 node
+    3 AttemptLost attempt=job1.m.1.0
+    3 AttemptLost attempt=job1.m.0.0
+    3 ReplicasMoved map=job1.m.1
+    3 decide
+    -> launch job1.m.2.0 n1 node
+    -> launch job1.m.0.1 n2 node
+  )");
+}
+
+}  // namespace
+}  // namespace millrace::sched

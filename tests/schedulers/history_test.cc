@@ -1,0 +1,94 @@
+// Random histories: the rules of the engine hold throughout, every job ends, and a recorded history gives the same
+// state.
+#include "tests/schedulers/history.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+
+#include "schedulers/core/event_text.h"
+#include "schedulers/policies/fifo.h"
+#include "tests/schedulers/dump.h"
+#include "tests/schedulers/script.h"
+
+namespace millrace::sched {
+namespace {
+
+// Applies the records to a fresh engine, through text, and never asks its policy.
+std::string Replay(const std::vector<History::Record>& records) {
+  Engine engine({}, std::make_unique<Fifo>());
+  for (const History::Record& record : records) {
+    const auto timed = ParseEvent(record.line);
+    if (!timed) return "not an event: " + record.line;
+    Effects effects;
+    if (engine.Apply(timed->time, timed->event, &effects) != record.accepted)
+      return "answered otherwise: " + record.line;
+    std::vector<std::string> texts;
+    for (const Effect& effect : effects) texts.push_back(FormatEffect(effect));
+    if (texts != record.effects) return "other effects: " + record.line;
+  }
+  return Dump(engine.state());
+}
+
+TEST(History, KeepsTheRulesEndsAllJobsAndReplaysToTheSameState) {
+  const unsigned base = std::random_device()();
+  for (unsigned round = 0; round < 150; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(base + round));
+    History history(base + round);
+    for (int step = 0; step < 400 && !HasFailure(); ++step) {
+      history.Step();
+      history.CheckState();
+    }
+    ASSERT_FALSE(HasFailure());
+    EXPECT_EQ(Replay(history.records()), Dump(history.engine().state()));
+    history.FinishAll();
+    history.CheckState();
+    EXPECT_EQ(Replay(history.records()), Dump(history.engine().state()));
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+// The histories above are worth something only if they go where the rules are.
+TEST(History, ReachesEveryKindOfEffectAndEvent) {
+  std::map<std::string, int> seen;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    History history(seed);
+    for (int step = 0; step < 400; ++step) history.Step();
+    for (const History::Record& record : history.records()) {
+      const std::string kind = record.line.substr(record.line.find(' ') + 1);
+      ++seen[kind.substr(0, kind.find(' ')) + (record.accepted ? "" : " refused")];
+      for (const std::string& effect : record.effects) {
+        ++seen[effect.substr(0, effect.find(' '))];
+        for (const char* outcome : {" succeeded", " failed", " killed"}) {
+          if (effect.starts_with("ended") && effect.find(outcome) != std::string::npos) ++seen[outcome];
+        }
+      }
+    }
+  }
+  for (const char* kind : {"NodeJoined",
+                           "NodeLost",
+                           "NodeDrained",
+                           "JobSubmitted",
+                           "JobKilled",
+                           "JobPrioritySet",
+                           "AttemptLaunched",
+                           "AttemptSucceeded",
+                           "AttemptFailed",
+                           "AttemptLost",
+                           "FetchFailed",
+                           "ReplicasMoved",
+                           "AttemptSucceeded refused",
+                           "AttemptLaunched refused",
+                           "kill",
+                           "ready",
+                           "gone",
+                           " succeeded",
+                           " failed",
+                           " killed"}) {
+    EXPECT_GT(seen[kind], 10) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::sched

@@ -1,0 +1,146 @@
+// The index of pending maps against a plain search through all of them.
+#include "schedulers/core/pending_maps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace millrace::sched {
+namespace {
+
+class Model {
+ public:
+  explicit Model(std::mt19937* random) : random_(*random) {
+    for (std::uint32_t n = 0; n < kNodes - 4; ++n) Place(n);
+    inputs_.resize(1 + random_() % 60);
+    for (MapInput& input : inputs_) input.replicas = Replicas();
+    for (std::uint32_t map = 0; map < inputs_.size(); ++map) pending_.insert(map);
+    index_ = PendingMaps(inputs_, topology_);
+  }
+
+  void Step() {
+    const std::uint32_t map = random_() % static_cast<std::uint32_t>(inputs_.size());
+    switch (random_() % 4) {
+      case 0:
+        index_.Erase(map, inputs_[map], topology_);
+        pending_.erase(map);
+        break;
+      case 1:
+        index_.Insert(map, inputs_[map], topology_);
+        pending_.insert(map);
+        break;
+      case 2:
+        Move(map, Replicas());
+        break;
+      default:
+        MoveNode(random_() % kNodes);
+    }
+  }
+
+  void Compare() {
+    for (std::uint32_t n = 0; n < kNodes; ++n) {
+      if (racks_[n].empty()) continue;
+      for (const Locality worst : {Locality::kNode, Locality::kRack, Locality::kDatacenter, Locality::kOff}) {
+        const auto got = index_.Best(NodeId{n}, topology_.Of(NodeId{n}), worst);
+        ASSERT_EQ(got, Search(n, worst)) << "n" << n;
+        if (got) {
+          ASSERT_EQ(got->locality, topology_.Distance(NodeId{n}, inputs_[got->map].replicas));
+        }
+      }
+    }
+    ASSERT_EQ(std::vector<std::uint32_t>(index_.all().begin(), index_.all().end()),
+              std::vector<std::uint32_t>(pending_.begin(), pending_.end()));
+  }
+
+ private:
+  static constexpr std::uint32_t kNodes = 16;  // the last four join late or never
+
+  // "r1 d0" and so on; what the model knows of places, by name.
+  void Place(std::uint32_t node) {
+    const std::string dc = "d" + std::to_string(random_() % 2);
+    const std::string rack = "r" + std::to_string(random_() % 3);
+    topology_.Place(NodeId{node}, topology_.Intern(rack, dc));
+    racks_[node] = rack + dc;
+    datacenters_[node] = dc;
+  }
+
+  std::vector<NodeId> Replicas() {
+    std::vector<NodeId> replicas(random_() % 4);
+    for (NodeId& node : replicas) node.value = random_() % 9 == 0 ? 1U << 31 : random_() % kNodes;
+    return replicas;
+  }
+
+  void Move(std::uint32_t map, std::vector<NodeId> replicas) {
+    if (pending_.contains(map)) index_.Erase(map, inputs_[map], topology_);
+    inputs_[map].replicas = std::move(replicas);
+    if (pending_.contains(map)) index_.Insert(map, inputs_[map], topology_);
+  }
+
+  void MoveNode(std::uint32_t node) {
+    const auto maps = index_.At(NodeId{node});
+    std::vector<std::uint32_t> expected;
+    for (const auto map : pending_) {
+      const auto& replicas = inputs_[map].replicas;
+      if (std::find(replicas.begin(), replicas.end(), NodeId{node}) != replicas.end()) expected.push_back(map);
+    }
+    ASSERT_EQ(maps, expected);
+    for (const auto map : maps) index_.Erase(map, inputs_[map], topology_);
+    Place(node);
+    for (const auto map : maps) index_.Insert(map, inputs_[map], topology_);
+  }
+
+  std::optional<MapChoice> Search(std::uint32_t node, Locality worst) const {
+    std::optional<MapChoice> best;
+    for (const auto map : pending_) {
+      Locality locality = Locality::kOff;
+      for (const NodeId replica : inputs_[map].replicas) {
+        if (replica.value >= kNodes) continue;
+        if (replica.value == node) locality = Locality::kNode;
+        if (racks_[replica.value] == racks_[node]) locality = std::min(locality, Locality::kRack);
+        if (datacenters_[replica.value] == datacenters_[node]) locality = std::min(locality, Locality::kDatacenter);
+      }
+      if (locality <= worst && (!best || locality < best->locality)) best = MapChoice{map, locality};
+    }
+    return best;
+  }
+
+  std::mt19937& random_;
+  Topology topology_;
+  std::string racks_[kNodes], datacenters_[kNodes];
+  std::vector<MapInput> inputs_;
+  std::set<std::uint32_t> pending_;
+  PendingMaps index_;
+};
+
+TEST(PendingMaps, FindsWhatAPlainSearchFinds) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 60; ++round) {
+    Model model(&random);
+    for (int step = 0; step < 150 && !testing::Test::HasFatalFailure(); ++step) {
+      model.Step();
+      model.Compare();
+    }
+  }
+}
+
+TEST(Topology, ARackOfTheSameNameElsewhereIsAnotherRack) {
+  Topology topology;
+  topology.Place(NodeId{1}, topology.Intern("a", "east"));
+  topology.Place(NodeId{2}, topology.Intern("a", "west"));
+  topology.Place(NodeId{3}, topology.Intern("b", "east"));
+  EXPECT_EQ(topology.racks(), 3U);
+  EXPECT_EQ(topology.datacenters(), 2U);
+  EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{2}}), Locality::kOff);
+  EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{2}, NodeId{3}}), Locality::kDatacenter);
+  EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{3}, NodeId{1}}), Locality::kNode);
+  EXPECT_EQ(topology.Distance(NodeId{1}, {NodeId{9}}), Locality::kOff);  // never joined
+}
+
+}  // namespace
+}  // namespace millrace::sched

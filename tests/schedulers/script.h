@@ -1,0 +1,43 @@
+// Golden tests that read as a table: events in, effects out.
+//
+// A script is lines of text. An event line (schedulers/core/event_text.h) is applied; "TIME decide" lets the policy
+// fill slots. The effects that follow from a line are lines that begin with "->" below it:
+//
+//   0 NodeJoined node=n1 maps=1
+//   1 JobSubmitted job=job1 maps=1:n1
+//   1 decide
+//   -> launch job1.m.0.0 n1 node
+//   2 AttemptSucceeded attempt=job1.m.0.0
+//   -> ended job1 succeeded
+//
+// An event that the engine refuses gives "-> refused". Empty lines, lines that begin with '#' and white space at both
+// ends of a line count for nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "schedulers/core/effects.h"
+#include "schedulers/core/engine.h"
+
+namespace millrace::sched {
+
+// "launch job1.m.0.0 n1 node", "kill job1.m.0.0 n1: REASON", "ready job1.m.0.0 n1", "gone job1.m.0.0 n1",
+// "ended job1 failed: REASON".
+std::string FormatEffect(const Effect& effect);
+
+// The script without its effects, comments and white space, played to the engine, with the effects that came of it.
+// A line that is neither event nor "decide" gives "-> not a line of a script".
+std::string Play(Engine* engine, std::string_view script);
+// The script as Play would give it back if every effect in it were right.
+std::string Tidy(std::string_view script);
+
+}  // namespace millrace::sched
+
+// Plays the script and compares; the difference is printed line by line.
+#define EXPECT_PLAYS(engine, script)                                           \
+  do {                                                                         \
+    const std::string script_expected = ::millrace::sched::Tidy(script);       \
+    const std::string script_played = ::millrace::sched::Play(engine, script); \
+    EXPECT_EQ(script_expected, script_played);                                 \
+  } while (false)
