@@ -1,0 +1,87 @@
+#include "master/job_record.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace millrace::master {
+namespace {
+
+JobRecord Sample() {
+  JobRecord record;
+  record.id = sched::JobId{42};
+  record.request.name = "a name with\nnewline";
+  record.request.inputs = {"/a", std::string("/b\0c", 4)};
+  record.request.output = "/out";
+  record.request.reduces = 7;
+  record.request.parameters = {{"grep.pattern", "a\tb"}, {"x", ""}};
+  record.request.split_by = SplitBy::kFixedRecords;
+  record.request.record_bytes = 100;
+  record.request.slow_start = 0.25;
+  record.submitted = -5;
+  record.ended = 1'700'000'000'000'000;
+  record.outcome = JobOutcomeRecord{sched::JobOutcome::kFailed, "why"};
+  record.figures.launched_at[3] = 9;
+  record.figures.bytes_read = ~std::uint64_t{0};
+  record.counters[{"g", "n"}] = -3;
+  return record;
+}
+
+TEST(JobRecordTest, RoundTrip) {
+  const JobRecord record = Sample();
+  const Result<JobRecord> read = DecodeJob(JobKey(record.id), EncodeJob(record));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->id, record.id);
+  EXPECT_EQ(read->request.inputs, record.request.inputs);
+  EXPECT_EQ(read->request.parameters, record.request.parameters);
+  EXPECT_EQ(read->request.slow_start, 0.25);
+  EXPECT_EQ(read->request.split_by, SplitBy::kFixedRecords);
+  EXPECT_EQ(read->submitted, -5);
+  EXPECT_EQ(read->outcome->reason, "why");
+  EXPECT_EQ(read->figures.launched_at[3], 9u);
+  EXPECT_EQ(read->figures.bytes_read, ~std::uint64_t{0});
+  EXPECT_EQ(read->counters, record.counters);
+  EXPECT_EQ(EncodeJob(*read), EncodeJob(record));
+}
+
+TEST(JobRecordTest, NoPrefixOfARecordDecodes) {
+  const std::string bytes = EncodeJob(Sample());
+  for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(DecodeJob(JobKey(sched::JobId{1}), bytes.substr(0, n)).ok()) << n;
+}
+
+TEST(JobRecordTest, DamagedBytesNeverCrash) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  const std::string bytes = EncodeJob(Sample());
+  for (int i = 0; i < 20000; ++i) {
+    std::string damaged = bytes;
+    damaged[random.Below(damaged.size())] = static_cast<char>(random.Next());
+    (void)DecodeJob(JobKey(sched::JobId{1}), damaged);
+  }
+}
+
+TEST(JobRecordTest, SplitsAndReportsRoundTrip) {
+  const std::vector<Split> splits = {{"/a b", "b", 30, 10, 20, {{5, 10}, {6, 10}}, 10}, {}};
+  const Result<std::vector<Split>> read = DecodeSplits(EncodeSplits(splits));
+  ASSERT_TRUE(read.ok());
+  ASSERT_EQ(read->size(), 2u);
+  EXPECT_EQ((*read)[0].path, "/a b");
+  EXPECT_EQ((*read)[0].blocks, splits[0].blocks);
+  EXPECT_EQ((*read)[0].first_block_offset, 10u);
+  TaskReport report{{{{"g", "n"}, 4}}, 1, 2, 3};
+  const Result<TaskReport> back = DecodeReport(EncodeReport(report));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->counters, report.counters);
+  EXPECT_EQ(back->bytes_written, 3u);
+}
+
+TEST(JobRecordTest, TaskKeysRoundTripInOrder) {
+  const sched::TaskId map{sched::JobId{3}, sched::TaskKind::kMap, 300};
+  EXPECT_EQ(ParseTaskKey(TaskKey(map)), map);
+  EXPECT_LT(TaskKey({sched::JobId{3}, sched::TaskKind::kMap, 9}), TaskKey(map));
+  EXPECT_FALSE(ParseTaskKey("t/short").has_value());
+}
+
+}  // namespace
+}  // namespace millrace::master

@@ -1,0 +1,260 @@
+#include "master/job_tracker.h"
+
+#include <gmock/gmock.h>
+
+#include "schedulers/core/event_text.h"
+#include "tracker_fixture.h"
+
+namespace millrace::master {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+class JobTrackerTest : public TrackerFixture {
+ protected:
+  LaunchOrder Take() {
+    EXPECT_FALSE(launches.empty());
+    const LaunchOrder first = launches.front();
+    launches.erase(launches.begin());
+    return first;
+  }
+};
+
+TEST_F(JobTrackerTest, RunsAJobToItsCommittedOutput) {
+  const NodeNumber node = AddWorker("a", 2, 1);
+  AddFile("/in/text", 2, {node});
+  const sched::JobId job = Submit(Request("/out", 1));
+  ASSERT_THAT(launches, SizeIs(2)) << "both maps fit the slots";
+  EXPECT_EQ(jobs->View(job)->state, JobState::kRunning);
+  Done(Take(), std::nullopt, 3);
+  Done(Take(), std::nullopt, 4);
+  ASSERT_THAT(launches, SizeIs(1));
+  const LaunchOrder reduce = Take();
+  EXPECT_EQ(reduce.attempt.task.kind, sched::TaskKind::kReduce);
+  const AttemptOutput output = WriteOutput(reduce.attempt, "part-r-00000");
+  EXPECT_FALSE(Exists("/out/part-r-00000")) << "an attempt's output is not visible before it commits";
+  Done(reduce, output, 5);
+  EXPECT_TRUE(Exists("/out/part-r-00000"));
+  EXPECT_TRUE(Exists("/out/_SUCCESS"));
+  EXPECT_EQ(ended, std::set<sched::JobId>{job});
+  const Result<JobView> view = jobs->View(job);
+  EXPECT_EQ(view->state, JobState::kSucceeded);
+  EXPECT_EQ(view->figures.bytes_read, 300u);
+  EXPECT_EQ(view->figures.launched_at[0], 2u) << "both maps ran where their block is";
+  EXPECT_EQ((*jobs->JobCounters(job))[std::make_pair("millrace", "records")], 3 + 4 + 5);
+  EXPECT_THAT(forgets, SizeIs(1));
+}
+
+TEST_F(JobTrackerTest, OneOfTwoReportsOfATaskCommits) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 1));
+  Done(Take());
+  const LaunchOrder reduce = Take();
+  const AttemptOutput output = WriteOutput(reduce.attempt, "part-r-00000");
+  Done(reduce, output);
+  Done(reduce, output);  // repeated, as after a reconnection
+  EXPECT_TRUE(Exists("/out/part-r-00000"));
+  EXPECT_TRUE(Exists("/out/_SUCCESS"));
+}
+
+TEST_F(JobTrackerTest, AReportFromTheWrongNodeChangesNothing) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeNumber other = AddWorker("b", 0, 0);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 1));
+  LaunchOrder map = Take();
+  map.node = other;
+  Done(map);
+  EXPECT_THAT(launches, IsEmpty());
+}
+
+TEST_F(JobTrackerTest, ExistingOutputAndMissingInputAreRefusedAndLeaveNothing) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  AddFile("/taken/file", 1, {node});
+  Step step = At();
+  const Result<sched::JobId> taken = jobs->Submit(Request("/taken", 1), &step);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_EQ(taken.status().code(), StatusCode::kExists);
+  EXPECT_THAT(taken.status().message(), HasSubstr("/taken"));
+  JobRequest missing = Request("/out", 1);
+  missing.inputs = {"/nowhere"};
+  const Result<sched::JobId> none = jobs->Submit(missing, &step);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(none.status().message(), HasSubstr("/nowhere"));
+  EXPECT_FALSE(Exists("/out"));
+  EXPECT_TRUE(step.batch.empty());
+}
+
+TEST_F(JobTrackerTest, ATaskThatFailsFourTimesFailsTheJobAndItsOutputGoes) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const sched::JobId job = Submit(Request("/out", 1));
+  for (int i = 0; i < 4; ++i) Fail(Take(), "exit status 3");
+  const Result<JobView> view = jobs->View(job);
+  EXPECT_EQ(view->state, JobState::kFailed);
+  EXPECT_THAT(view->record->outcome->reason, HasSubstr("exit status 3"));
+  EXPECT_FALSE(Exists("/out"));
+  EXPECT_THAT(launches, IsEmpty());
+}
+
+TEST_F(JobTrackerTest, AFailedAttemptsFileIsGivenUp) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 1));
+  Done(Take());
+  const LaunchOrder reduce = Take();
+  const AttemptOutput output = WriteOutput(reduce.attempt, "part-r-00000");
+  Fail(reduce, "killed by signal 9");
+  EXPECT_FALSE(files->names().FindOpen(output.file).has_value());
+  const LaunchOrder again = Take();
+  EXPECT_EQ(again.attempt.number, 1u);
+  Done(again, WriteOutput(again.attempt, "part-r-00000"));
+  EXPECT_TRUE(Exists("/out/_SUCCESS"));
+}
+
+TEST_F(JobTrackerTest, TheSameTokenIsTheSameJob) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  JobRequest request = Request("/out", 1);
+  request.token = "t1";
+  const sched::JobId job = Submit(request);
+  EXPECT_EQ(Submit(request), job);
+  Restart();
+  EXPECT_EQ(Submit(request), job) << "after a restart too";
+}
+
+TEST_F(JobTrackerTest, KillEndsAttemptsAndRemovesOutput) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 2, {node});
+  const sched::JobId job = Submit(Request("/out", 1));
+  Step step = At();
+  ASSERT_TRUE(jobs->Kill(job, "by test", &step).ok());
+  Finish(std::move(step));
+  EXPECT_THAT(kills, SizeIs(1));
+  EXPECT_EQ(jobs->View(job)->state, JobState::kKilled);
+  EXPECT_FALSE(Exists("/out"));
+  Step again = At();
+  EXPECT_EQ(jobs->Kill(job, "twice", &again).code(), StatusCode::kInvalid);
+}
+
+TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 3, {node});
+  const sched::JobId job = Submit(Request("/out", 1));
+  const LaunchOrder first = Take();
+  Done(first, std::nullopt, 10);
+  const LaunchOrder second = Take();
+  const LaunchOrder reduce = Take();  // slow start: one of three maps is done
+  ASSERT_EQ(reduce.attempt.task.kind, sched::TaskKind::kReduce);
+  Restart();
+  EXPECT_EQ(jobs->EngineNodes(), std::vector<NodeNumber>{node});
+  EXPECT_EQ(jobs->View(job)->maps.done, 1u);
+  // The same incarnation registers again and still runs what it ran.
+  Step step = At();
+  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {second.attempt, reduce.attempt}, {first.attempt}, &step);
+  EXPECT_THAT(reconciled.killed, IsEmpty());
+  EXPECT_THAT(reconciled.forgotten, IsEmpty());
+  Finish(std::move(step));
+  EXPECT_THAT(launches, IsEmpty()) << "slots are taken";
+  files->blocks().NodeUp(node, {"/rack", "/dc"});
+  files->blocks().NodeSpace(node, std::uint64_t{1} << 40);
+  Done(second, std::nullopt, 20);
+  Done(Take(), std::nullopt, 30);
+  Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"), 5);
+  EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
+  EXPECT_EQ((*jobs->JobCounters(job))[std::make_pair("millrace", "records")], 10 + 20 + 30 + 5);
+  Restart();
+  EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
+  EXPECT_TRUE(Exists("/out/_SUCCESS"));
+  EXPECT_EQ((*jobs->JobCounters(job))[std::make_pair("millrace", "records")], 65);
+  EXPECT_THAT(*jobs->Attempts(job), SizeIs(4)) << "from the journal";
+}
+
+TEST_F(JobTrackerTest, AttemptsThatAReturningWorkerDoesNotKnowRunAgain) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  Submit(Request("/out", 1));
+  const LaunchOrder map = Take();
+  Step step = At();
+  const sched::AttemptId stray{{sched::JobId{77}, sched::TaskKind::kMap, 0}, 0};
+  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {stray}, {}, &step);
+  Finish(std::move(step));
+  EXPECT_EQ(reconciled.killed, std::vector<sched::AttemptId>{stray});
+  EXPECT_EQ(reconciled.forgotten, std::vector<sched::JobId>{sched::JobId{77}});
+  EXPECT_EQ(Take().attempt, (sched::AttemptId{map.attempt.task, 1}));
+}
+
+TEST_F(JobTrackerTest, ANewIncarnationLostItsMapOutputs) {
+  const NodeNumber node = AddWorker("a", 1, 0);
+  const NodeNumber other = AddWorker("b", 0, 1);
+  AddFile("/in/text", 1, {node});
+  const sched::JobId job = Submit(Request("/out", 1));
+  Done(Take());
+  EXPECT_EQ(Take().node, other);  // the reduce
+  EXPECT_EQ(jobs->View(job)->maps.done, 1u);
+  Step step = At();
+  WorkerFacts facts = nodes->Find(node)->facts;
+  facts.incarnation = 2;
+  jobs->NodeRegistered(nodes->Admit(facts, &step.batch), {}, {}, &step);
+  Finish(std::move(step));
+  EXPECT_EQ(jobs->View(job)->maps.done, 0u);
+  EXPECT_EQ(Take().attempt.number, 1u);
+}
+
+TEST_F(JobTrackerTest, AJobWithoutReducesWritesPartsOfMaps) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const sched::JobId job = Submit(Request("/out", 0));
+  const LaunchOrder map = Take();
+  Done(map, WriteOutput(map.attempt, "part-m-00000"));
+  EXPECT_TRUE(Exists("/out/part-m-00000"));
+  EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
+}
+
+TEST_F(JobTrackerTest, AnEmptyInputStillMakesAnOutput) {
+  AddWorker("a", 1, 1);
+  AddFile("/in/empty", 0, {1});
+  const sched::JobId job = Submit(Request("/out", 1));
+  const LaunchOrder reduce = Take();
+  ASSERT_EQ(reduce.attempt.task.kind, sched::TaskKind::kReduce);
+  Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
+  EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
+}
+
+TEST_F(JobTrackerTest, OldJobsAreForgotten) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  sched::JobId first{0};
+  for (int i = 0; i < 102; ++i) {
+    JobRequest request = Request("/out" + std::to_string(i), 0);
+    const sched::JobId job = Submit(request);
+    if (i == 0) first = job;
+    Done(Take());
+  }
+  EXPECT_FALSE(jobs->View(first).ok());
+  std::vector<std::string> lines;
+  Restart();
+  EXPECT_FALSE(jobs->View(first).ok());
+  EXPECT_THAT(jobs->JobsAfter(sched::JobId{0}, 1000, false), SizeIs(::testing::Le(101u)));
+}
+
+TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const sched::JobId job = Submit(Request("/out", 0));
+  Done(Take());
+  std::vector<std::string> lines;
+  ASSERT_TRUE(jobs->History(job, 0, 100, &lines).ok());
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_TRUE(std::holds_alternative<sched::JobSubmitted>(sched::ParseEvent(lines[0])->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptLaunched>(sched::ParseEvent(lines[1])->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptSucceeded>(sched::ParseEvent(lines[2])->event));
+}
+
+}  // namespace
+}  // namespace millrace::master

@@ -1,0 +1,48 @@
+#include "master/node_table.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::master {
+namespace {
+
+TEST(NodeTableTest, AStorageKeepsItsNumberAcrossRestarts) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  NodeTable table;
+  WriteBatch batch;
+  EXPECT_EQ(table.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &batch).number, 1u);
+  EXPECT_EQ(table.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &batch).number, 2u);
+  ASSERT_TRUE(table.SetDraining(2, true, &batch).ok());
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+
+  NodeTable again;
+  ASSERT_TRUE(again.Load(*store).ok());
+  EXPECT_FALSE(again.Find(1)->alive);
+  EXPECT_TRUE(again.Find(2)->draining);
+  WriteBatch more;
+  EXPECT_EQ(again.Admit({"s2", "moved", 9, "", "r", "d", 4, 4, 7}, &more).number, 2u);
+  EXPECT_EQ(again.Find(2)->facts.host, "moved");
+  EXPECT_TRUE(again.Find(2)->draining);
+  EXPECT_EQ(again.Admit({"s3", "h3", 3, "", "r", "d", 1, 1, 1}, &more).number, 3u);
+}
+
+TEST(NodeTableTest, OnlyLiveNodesAreFoundByHost) {
+  NodeTable table;
+  WriteBatch batch;
+  table.Admit({"s1", "host", 1, "", "", "", 1, 1, 1}, &batch);
+  EXPECT_EQ(table.FindByHost("host"), nullptr);
+  table.Find(1)->alive = true;
+  EXPECT_EQ(table.FindByHost("host")->number, 1u);
+  EXPECT_EQ(table.SetDraining(9, true, &batch).code(), StatusCode::kNotFound);
+}
+
+TEST(NodeTableTest, ADamagedRecordIsCorrupt) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  WriteBatch batch;
+  batch.Put("w/" + KeyNumber(1), "\x01garbage");
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  NodeTable table;
+  EXPECT_EQ(table.Load(*store).code(), StatusCode::kCorrupt);
+}
+
+}  // namespace
+}  // namespace millrace::master

@@ -1,0 +1,104 @@
+#include "tracker_fixture.h"
+
+#include "base/log.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/policies/catalog.h"
+
+namespace millrace::master {
+
+TrackerFixture::TrackerFixture() { Restart(); }
+
+void TrackerFixture::Restart() {
+  jobs.reset();
+  files = std::make_unique<FileSystem>(Random(7));
+  nodes = std::make_unique<NodeTable>();
+  std::string why;
+  jobs = std::make_unique<JobTracker>(*files, *store, sched::MakePolicy("fifo", &why), 100, MakeSilentLog());
+  ASSERT_TRUE(files->Load(*store).ok());
+  ASSERT_TRUE(nodes->Load(*store).ok());
+  const Status loaded = jobs->Load(*nodes);
+  ASSERT_TRUE(loaded.ok()) << loaded.message();
+}
+
+NodeNumber TrackerFixture::AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots) {
+  Step step = At();
+  WorkerFacts facts{name, name + ".host", 1, "", "/rack", "/dc", map_slots, reduce_slots, 1};
+  NodeRecord& node = nodes->Admit(facts, &step.batch);
+  node.alive = true;
+  files->blocks().NodeUp(node.number, {"/rack", "/dc"});
+  files->blocks().NodeSpace(node.number, std::uint64_t{1} << 40);
+  jobs->NodeRegistered(node, {}, {}, &step);
+  Finish(std::move(step));
+  return node.number;
+}
+
+void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& on) {
+  Step step = At();
+  dfs::CreateOptions options;
+  options.replication = static_cast<std::uint32_t>(on.size());
+  const Result<dfs::FileId> file = files->Create(path, options, step.now, &step.batch);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::vector<dfs::WrittenBlock> written;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const Result<FileSystem::NewBlock> block = files->AddBlock(*file, std::nullopt, {}, &step.batch);
+    ASSERT_TRUE(block.ok()) << block.status().message();
+    written.push_back({block->id, std::uint64_t{1} << 20, on});
+  }
+  ASSERT_TRUE(files->Complete(*file, {}, written, step.now, &step.batch).ok());
+  Finish(std::move(step));
+}
+
+AttemptOutput TrackerFixture::WriteOutput(const sched::AttemptId& attempt, const std::string& name) {
+  Step step = At();
+  const Result<dfs::FileId> file = files->Create("/out/_temporary/" + sched::FormatAttempt(attempt) + "/" + name, {}, step.now, &step.batch);
+  EXPECT_TRUE(file.ok());
+  const Result<FileSystem::NewBlock> block = files->AddBlock(*file, std::nullopt, {}, &step.batch);
+  EXPECT_TRUE(block.ok());
+  EXPECT_TRUE(jobs->HandOver(*file, attempt).ok());
+  Finish(std::move(step));
+  return {*file, name, {{block->id, 10, {block->targets.front()}}}};
+}
+
+void TrackerFixture::Finish(Step step) {
+  jobs->Decide(&step);
+  ASSERT_TRUE(store->Write(step.batch, Durability::kSynced).ok());
+  launches.insert(launches.end(), step.launches.begin(), step.launches.end());
+  kills.insert(kills.end(), step.kills.begin(), step.kills.end());
+  forgets.insert(forgets.end(), step.forgets.begin(), step.forgets.end());
+  ended.insert(step.ended.begin(), step.ended.end());
+}
+
+JobRequest TrackerFixture::Request(const std::string& output, std::uint32_t reduces) const {
+  JobRequest request;
+  request.name = "test";
+  request.owner = "tester";
+  request.inputs = {"/in"};
+  request.output = output;
+  request.reduces = reduces;
+  return request;
+}
+
+sched::JobId TrackerFixture::Submit(JobRequest request) {
+  Step step = At();
+  const Result<sched::JobId> job = jobs->Submit(std::move(request), &step);
+  EXPECT_TRUE(job.ok()) << job.status().message();
+  Finish(std::move(step));
+  return *job;
+}
+
+void TrackerFixture::Done(const LaunchOrder& launch, const std::optional<AttemptOutput>& output, std::int64_t records) {
+  Step step = At();
+  TaskReport report;
+  report.counters[{"millrace", "records"}] = records;
+  report.bytes_read = 100;
+  jobs->AttemptDone(launch.node, launch.attempt, report, output, &step);
+  Finish(std::move(step));
+}
+
+void TrackerFixture::Fail(const LaunchOrder& launch, const std::string& reason) {
+  Step step = At();
+  jobs->AttemptFailed(launch.node, launch.attempt, false, reason, &step);
+  Finish(std::move(step));
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,50 @@
+// A job tracker over in-memory parts, with the store that its steps go to, so that a test can lose the process and go on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/kv/key_value_store.h"
+#include "master/file_system.h"
+#include "master/job_tracker.h"
+#include "master/node_table.h"
+
+namespace millrace::master {
+
+class TrackerFixture : public ::testing::Test {
+ protected:
+  TrackerFixture();
+
+  // A new process: everything in memory is read back from the store.
+  void Restart();
+
+  NodeNumber AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
+  // A file of blocks of 1 MiB, each on these nodes.
+  void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& nodes);
+  // An open file with one block, as a task leaves it for its attempt.
+  AttemptOutput WriteOutput(const sched::AttemptId& attempt, const std::string& name);
+
+  // Decides and stores the step; what was ordered is gathered in `launches` and `kills`.
+  void Finish(Step step);
+  Step At() { return Step(now += 1000); }
+  JobRequest Request(const std::string& output, std::uint32_t reduces) const;
+  sched::JobId Submit(JobRequest request);
+  void Done(const LaunchOrder& launch, const std::optional<AttemptOutput>& output = std::nullopt, std::int64_t records = 1);
+  void Fail(const LaunchOrder& launch, const std::string& reason);
+  bool Exists(const std::string& path) const { return files->names().Stat(path).ok(); }
+
+  std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  Micros now = 1'000'000;
+  std::unique_ptr<FileSystem> files;
+  std::unique_ptr<NodeTable> nodes;
+  std::unique_ptr<JobTracker> jobs;
+  std::vector<LaunchOrder> launches;  // since the test emptied it
+  std::vector<KillOrder> kills;
+  std::vector<ForgetOrder> forgets;
+  std::set<sched::JobId> ended;
+};
+
+}  // namespace millrace::master
