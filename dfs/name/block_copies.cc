@@ -1,0 +1,155 @@
+// Copies: those under way, and which to start.
+#include <algorithm>
+
+#include "dfs/name/block_manager_impl.h"
+
+namespace millrace::dfs {
+
+std::uint32_t BlockManager::Impl::CopiesOf(BlockId block) const {
+  std::uint32_t count = 0;
+  for (auto it = copies.lower_bound({block, 0}); it != copies.end() && it->first.first == block; ++it) ++count;
+  return count;
+}
+
+void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::iterator copy) {
+  --nodes.at(copy->second.from).copies;
+  --nodes.at(copy->first.second).copies;
+  const BlockId id = copy->first.first;
+  copies.erase(copy);
+  if (const auto block = blocks.find(id); block != blocks.end()) Enqueue(id, &block->second);
+}
+
+void BlockManager::Impl::FinishCopy(BlockId block, NodeId to) {
+  const auto it = copies.find({block, to});
+  if (it != copies.end()) EndCopy(it);
+}
+
+void BlockManager::Impl::CancelCopiesOf(BlockId block, const NodeId* from_only) {
+  for (auto it = copies.lower_bound({block, 0}); it != copies.end() && it->first.first == block;) {
+    const auto copy = it++;
+    if (from_only == nullptr || copy->second.from == *from_only) EndCopy(copy);
+  }
+}
+
+void BlockManager::Impl::CancelCopiesAt(NodeId node) {
+  for (auto it = copies.begin(); it != copies.end();) {
+    const auto copy = it++;
+    if (copy->first.second == node || copy->second.from == node) EndCopy(copy);
+  }
+}
+
+// One call's choice of copies.
+class BlockManager::Impl::Copier {
+ public:
+  Copier(Impl* impl, Micros now, std::uint32_t max_copies, std::vector<ReplicateWork>* work)
+      : impl_(*impl), now_(now), max_copies_(max_copies), work_(*work) {}
+
+  void Run() {
+    const auto empty = [](const auto& queue) { return queue.empty(); };
+    if (std::all_of(impl_.endangered.begin(), impl_.endangered.end(), empty)) return;
+    targets_ = impl_.candidates;
+    for (Candidate& target : targets_) {
+      const NodeState& node = impl_.nodes.at(target.node);
+      if (!node.Ready() || node.copies >= max_copies_) target.free_bytes = 0;
+      open_targets_ += target.free_bytes > 0 ? 1 : 0;
+    }
+    for (std::size_t level = 0; level < Impl::kLevels; ++level) {
+      // With a replica on every node there is no other place; in a small cluster that is every block.
+      if (level + 1 < Impl::kLevels && level + 1 >= impl_.nodes_up) return;
+      RunLevel(level);
+    }
+  }
+
+ private:
+  void RunLevel(std::size_t level) {
+    std::deque<BlockId>& queue = impl_.endangered[level];
+    for (std::size_t left = queue.size(); left > 0 && tries_ > 0 && open_targets_ > 0; --left, --tries_) {
+      const BlockId id = queue.front();
+      queue.pop_front();
+      const auto it = impl_.blocks.find(id);
+      if (it == impl_.blocks.end()) continue;
+      BlockState& block = it->second;
+      block.queued &= static_cast<std::uint8_t>(~(1u << level));
+      if (std::min(block.holders.size(), Impl::kLevels) != level + 1) continue;  // it is in the queue where it belongs
+      if (Lacking(id, block) > 0) CopyBlock(id, block);
+      if (Lacking(id, block) > 0) impl_.Enqueue(id, &block);
+    }
+  }
+
+  [[nodiscard]] int Lacking(BlockId id, const BlockState& block) const {
+    return static_cast<int>(block.wanted) - static_cast<int>(impl_.Live(block) + impl_.CopiesOf(id));
+  }
+
+  void CopyBlock(BlockId id, const BlockState& block) {
+    const std::optional<NodeId> from = Source(id, block);
+    if (!from.has_value()) return;
+    NodeState& source = impl_.nodes.at(*from);
+    PlacementRequest request;
+    request.replicas = std::min(static_cast<std::uint32_t>(Lacking(id, block)), max_copies_ - source.copies);
+    request.block_size = std::max<std::uint64_t>(1, block.length);
+    request.existing.assign(block.holders.begin(), block.holders.end());
+    std::erase_if(request.existing, [this](NodeId n) { return impl_.draining.contains(n); });
+    for (auto it = impl_.copies.lower_bound({id, 0}); it != impl_.copies.end() && it->first.first == id; ++it) {
+      request.existing.push_back(it->first.second);
+    }
+    if (const auto bad = impl_.bad_at.find(id); bad != impl_.bad_at.end()) request.excluded = bad->second;
+    ReplicateWork work{.block = {id, block.length}, .from = *from, .to = {}};
+    work.to = dfs::ChooseTargets(targets_, request, impl_.random);
+    // There an order to delete this block may still be under way.
+    std::erase_if(work.to, [&](NodeId n) { return impl_.nodes.at(n).ordered.contains(id); });
+    if (work.to.empty()) return;
+    for (const NodeId to : work.to) {
+      impl_.copies.emplace(std::pair(id, to), Copy{*from, now_});
+      impl_.expiries.push_back({now_, id, to});
+      Load(to);
+      Load(*from);
+    }
+    work_.push_back(std::move(work));
+  }
+
+  // A holder with the fewest copies under way, by chance among equals.
+  std::optional<NodeId> Source(BlockId id, const BlockState& block) {
+    std::optional<NodeId> best;
+    std::uint32_t fewest = max_copies_;
+    std::uint64_t equals = 0;
+    for (const NodeId holder : block.holders) {
+      const NodeState& node = impl_.nodes.at(holder);
+      if (!node.Ready() || node.copies >= max_copies_ || node.copies > fewest || node.ordered.contains(id)) continue;
+      if (node.copies < fewest) equals = 0;
+      fewest = node.copies;
+      if (impl_.random.Below(++equals) == 0) best = holder;
+    }
+    return best;
+  }
+
+  void Load(NodeId id) {
+    if (++impl_.nodes.at(id).copies < max_copies_) return;
+    const auto target = std::lower_bound(targets_.begin(), targets_.end(), id,
+                                         [](const Candidate& c, NodeId n) { return c.node < n; });
+    if (target == targets_.end() || target->node != id || target->free_bytes == 0) return;
+    target->free_bytes = 0;
+    --open_targets_;
+  }
+
+  Impl& impl_;
+  const Micros now_;
+  const std::uint32_t max_copies_;
+  std::vector<ReplicateWork>& work_;
+  std::vector<Candidate> targets_;  // no free bytes: takes no copy now
+  std::size_t open_targets_ = 0;
+  int tries_ = kMaxTries;
+};
+
+void BlockManager::Impl::ExpireCopies(Micros now, Micros timeout) {
+  for (; !expiries.empty() && expiries.front().started + timeout <= now; expiries.pop_front()) {
+    const Expiry& expiry = expiries.front();
+    const auto copy = copies.find({expiry.block, expiry.to});
+    if (copy != copies.end() && copy->second.started == expiry.started) EndCopy(copy);
+  }
+}
+
+void BlockManager::Impl::ChooseCopies(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work) {
+  Copier(this, now, max_copies_per_node, work).Run();
+}
+
+}  // namespace millrace::dfs

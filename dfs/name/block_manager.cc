@@ -1,0 +1,204 @@
+#include "dfs/name/block_manager.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "dfs/name/block_manager_impl.h"
+
+namespace millrace::dfs {
+namespace {
+
+auto FindCandidate(std::vector<Candidate>* candidates, NodeId node) {
+  return std::lower_bound(candidates->begin(), candidates->end(), node,
+                          [](const Candidate& c, NodeId n) { return c.node < n; });
+}
+
+void CheckReplication(BlockId block, std::uint32_t replication) {
+  MILLRACE_CHECK(replication >= 1 && replication <= kMaxReplication,
+                 "block " + std::to_string(block) + ": replication " + std::to_string(replication));
+}
+
+}  // namespace
+
+std::uint32_t BlockManager::Impl::Live(const BlockState& block) const {
+  auto live = static_cast<std::uint32_t>(block.holders.size());
+  if (draining.empty()) return live;
+  for (const NodeId node : block.holders) live -= draining.contains(node) ? 1 : 0;
+  return live;
+}
+
+void BlockManager::Impl::Account(const BlockState& block, bool add) {
+  const std::uint32_t live = Live(block);
+  std::uint64_t* count = nullptr;
+  if (block.holders.empty()) {
+    count = &health.missing;
+  } else if (live != block.wanted) {
+    count = live < block.wanted ? &health.under_replicated : &health.over_replicated;
+  } else {
+    return;
+  }
+  *count += add ? 1 : std::uint64_t(-1);
+}
+
+void BlockManager::Impl::Enqueue(BlockId id, BlockState* block) {
+  if (block->holders.empty()) return;
+  const std::uint32_t live = Live(*block);
+  if (live < block->wanted) {
+    const std::size_t level = std::min(block->holders.size(), kLevels) - 1;
+    const auto bit = static_cast<std::uint8_t>(1u << level);
+    if ((block->queued & bit) != 0) return;
+    block->queued |= bit;
+    endangered[level].push_back(id);
+  } else if (live > block->wanted && !block->queued_surplus) {
+    block->queued_surplus = true;
+    surplus.push_back(id);
+  }
+}
+
+void BlockManager::Impl::AddHolder(BlockId id, BlockState* block, NodeId node) {
+  Account(*block, false);
+  block->holders.insert(std::lower_bound(block->holders.begin(), block->holders.end(), node), node);
+  Account(*block, true);
+  Enqueue(id, block);
+}
+
+void BlockManager::Impl::RemoveHolder(BlockId id, BlockState* block, NodeId node) {
+  const auto at = std::lower_bound(block->holders.begin(), block->holders.end(), node);
+  if (at == block->holders.end() || *at != node) return;
+  Account(*block, false);
+  block->holders.erase(at);
+  Account(*block, true);
+  Enqueue(id, block);
+}
+
+void BlockManager::Impl::ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication) {
+  Account(*block, false);
+  block->wanted = static_cast<std::uint8_t>(replication);
+  Account(*block, true);
+  Enqueue(id, block);
+}
+
+void BlockManager::Impl::UpdateCandidate(NodeId id) {
+  const NodeState& node = nodes.at(id);
+  const auto at = FindCandidate(&candidates, id);
+  const bool known = at != candidates.end() && at->node == id;
+  if (!node.up || node.draining) {
+    if (known) candidates.erase(at);
+    return;
+  }
+  Candidate& candidate = known ? *at : *candidates.insert(at, Candidate{});
+  candidate = {.node = id, .where = node.where, .free_bytes = node.free_bytes, .writes_under_way = node.writes};
+}
+
+BlockManager::BlockManager(Random random) : impl_(std::make_unique<Impl>(random)) {}
+BlockManager::~BlockManager() = default;
+
+void BlockManager::Want(const Block& block, std::uint32_t replication) {
+  CheckReplication(block.id, replication);
+  const auto [it, fresh] = impl_->blocks.try_emplace(block.id);
+  BlockState& state = it->second;
+  if (!fresh) {
+    MILLRACE_CHECK(state.length == block.length, "block " + std::to_string(block.id) + " changed its length");
+    return impl_->ChangeWanted(block.id, &state, replication);
+  }
+  state.length = block.length;
+  state.wanted = static_cast<std::uint8_t>(replication);
+  ++impl_->health.blocks;
+  impl_->Account(state, true);
+  const auto expected = impl_->expected.find(block.id);
+  if (expected == impl_->expected.end()) return;
+  const std::vector<ExpectedReplica> replicas = std::move(expected->second);
+  impl_->expected.erase(expected);
+  for (const ExpectedReplica& replica : replicas) {
+    impl_->AddHolder(block.id, &state, replica.node);
+    if (replica.length == block.length) continue;
+    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, Flaw::kLength);
+  }
+}
+
+void BlockManager::SetReplication(BlockId block, std::uint32_t replication) {
+  CheckReplication(block, replication);
+  const auto it = impl_->blocks.find(block);
+  if (it != impl_->blocks.end()) impl_->ChangeWanted(block, &it->second, replication);
+}
+
+void BlockManager::Unwant(BlockId block) {
+  std::vector<NodeId> holders;
+  if (const auto it = impl_->blocks.find(block); it != impl_->blocks.end()) {
+    holders.assign(it->second.holders.begin(), it->second.holders.end());
+    impl_->Account(it->second, false);
+    --impl_->health.blocks;
+    impl_->blocks.erase(it);
+  }
+  if (const auto it = impl_->expected.find(block); it != impl_->expected.end()) {
+    for (const ExpectedReplica& replica : it->second) holders.push_back(replica.node);
+    impl_->expected.erase(it);
+  }
+  if (const auto it = impl_->bad_at.find(block); it != impl_->bad_at.end()) {
+    const std::vector<NodeId> bad = it->second;
+    for (const NodeId id : bad) impl_->UnmarkBad(id, &impl_->nodes.at(id), block);
+    holders.insert(holders.end(), bad.begin(), bad.end());
+  }
+  for (const NodeId id : holders) {
+    NodeState& node = impl_->nodes.at(id);
+    node.blocks.erase(block);
+    node.unconfirmed.erase(block);
+    if (node.up) node.to_delete.push_back(block);
+  }
+  impl_->CancelCopiesOf(block, nullptr);
+}
+
+void BlockManager::Expect(BlockId block) {
+  if (!impl_->blocks.contains(block)) impl_->expected.try_emplace(block);
+}
+
+bool BlockManager::Drained(NodeId node) const {
+  const auto it = impl_->nodes.find(node);
+  if (it == impl_->nodes.end() || !it->second.draining || !it->second.Ready()) return false;
+  const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->candidates.size()));
+  for (const BlockId id : it->second.blocks) {
+    const auto block = impl_->blocks.find(id);
+    if (block == impl_->blocks.end()) return false;  // still being written
+    if (impl_->Live(block->second) < std::min<std::uint32_t>(block->second.wanted, places)) return false;
+  }
+  return true;
+}
+
+std::vector<NodeId> BlockManager::ChooseTargets(const PlacementRequest& request) {
+  return dfs::ChooseTargets(impl_->candidates, request, impl_->random);
+}
+
+std::vector<NodeId> BlockManager::Replicas(BlockId block) const {
+  const auto it = impl_->blocks.find(block);
+  if (it == impl_->blocks.end()) return {};
+  std::vector<NodeId> nodes(it->second.holders.begin(), it->second.holders.end());
+  std::stable_partition(nodes.begin(), nodes.end(), [this](NodeId n) { return !impl_->draining.contains(n); });
+  return nodes;
+}
+
+std::uint32_t BlockManager::LiveReplicas(BlockId block) const {
+  const auto it = impl_->blocks.find(block);
+  return it == impl_->blocks.end() ? 0 : impl_->Live(it->second);
+}
+
+BlockHealth BlockManager::Health() const {
+  BlockHealth health = impl_->health;
+  health.pending = impl_->copies.size();
+  for (const auto& [id, node] : impl_->nodes) health.corrupt_replicas += node.up ? node.bad.size() : 0;
+  return health;
+}
+
+void BlockManager::ForEachUnhealthy(
+    const std::function<bool(const Block&, std::uint32_t live, std::uint32_t wanted)>& visit) const {
+  std::vector<BlockId> unhealthy;
+  for (const auto& [id, block] : impl_->blocks) {
+    if (impl_->Live(block) < block.wanted) unhealthy.push_back(id);
+  }
+  std::sort(unhealthy.begin(), unhealthy.end());
+  for (const BlockId id : unhealthy) {
+    const BlockState& block = impl_->blocks.at(id);
+    if (!visit({id, block.length}, static_cast<std::uint32_t>(block.holders.size()), block.wanted)) return;
+  }
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,123 @@
+// What the parts of BlockManager share: block_manager.cc keeps what is wanted and answers questions, block_reports.cc what
+// nodes hold, block_copies.cc says what to copy and block_work.cc what to delete.
+#pragma once
+
+#include <boost/container/small_vector.hpp>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <boost/unordered/unordered_flat_set.hpp>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "dfs/name/block_manager.h"
+
+namespace millrace::dfs {
+
+enum class Flaw : std::uint8_t {
+  kLength,  // not as long as the block: a later report of the right length clears it
+  kBytes,   // found corrupt: only a fresh copy clears it
+};
+
+struct BlockState {  // of a wanted block; millions of them
+  std::uint64_t length = 0;
+  std::uint8_t wanted = 0;
+  std::uint8_t queued = 0;       // bit i: an entry in Impl::endangered[i]
+  bool queued_surplus = false;   // an entry in Impl::surplus
+  boost::container::small_vector<NodeId, 3> holders;  // of good replicas, ascending
+};
+
+struct ExpectedReplica {
+  NodeId node = 0;
+  std::uint64_t length = 0;
+};
+
+struct NodeState {
+  Location where;
+  std::uint64_t free_bytes = 0;
+  std::uint32_t writes = 0;
+  std::uint32_t copies = 0;  // from and to it
+  bool up = false;
+  bool draining = false;
+  bool reported = false;   // all of it, since it came up
+  bool reporting = false;  // a report is under way
+  boost::unordered_flat_set<BlockId> blocks;       // held: good or expected
+  boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
+  // These two outlive the node's going down, as the replicas do.
+  std::map<BlockId, Flaw> bad;
+  // Surplus replicas whose deletion was given out and neither confirmed nor refuted: how many whole reports named them
+  // since. Such a replica may be gone any moment, so it never justifies the deletion of another.
+  std::map<BlockId, int> ordered;
+  boost::unordered_flat_set<BlockId> named;  // of `bad` and `ordered`, by the report under way
+  std::deque<BlockId> to_delete;             // checked again when given out
+
+  [[nodiscard]] bool Ready() const { return up && reported && !reporting; }
+};
+
+struct Copy {
+  NodeId from = 0;
+  Micros started = 0;
+};
+
+struct Expiry {
+  Micros started = 0;
+  BlockId block = 0;
+  NodeId to = 0;
+};
+
+struct BlockManager::Impl {
+  static constexpr std::size_t kLevels = 8;  // blocks with as many good replicas or more share the last
+
+  static constexpr int kMaxTries = 50'000;   // hints looked at in one call: a few milliseconds
+
+  explicit Impl(Random r) : random(r) {}
+
+  Random random;
+  boost::unordered_flat_map<BlockId, BlockState> blocks;  // wanted
+  std::map<BlockId, std::vector<ExpectedReplica>> expected;
+  std::map<NodeId, NodeState> nodes;
+  std::set<NodeId> draining;
+  std::vector<Candidate> candidates;  // nodes that are up and not draining, by node
+  std::size_t nodes_up = 0;
+  std::map<BlockId, std::vector<NodeId>> bad_at;
+  // Entries are hints: whoever takes one looks whether it still holds, and puts it at the end if its time has not come, so
+  // that nobody is starved and a call stays short. [i]: blocks with i + 1 good replicas.
+  std::array<std::deque<BlockId>, kLevels> endangered;
+  std::deque<BlockId> surplus;
+  std::map<std::pair<BlockId, NodeId>, Copy> copies;  // by block and target
+  std::deque<Expiry> expiries;                        // by time
+  BlockHealth health;                                 // the counts that are kept up to date: not corrupt, not pending
+
+  // ---- blocks (block_manager.cc) ----
+  [[nodiscard]] std::uint32_t Live(const BlockState& block) const;
+  void Account(const BlockState& block, bool add);
+  void Enqueue(BlockId id, BlockState* block);
+  void AddHolder(BlockId id, BlockState* block, NodeId node);
+  void RemoveHolder(BlockId id, BlockState* block, NodeId node);
+  void ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication);
+  void UpdateCandidate(NodeId id);
+
+  // ---- what nodes hold (block_reports.cc) ----
+  NodeState* UpNode(NodeId id);  // none if it is not up
+  void Hold(NodeId id, NodeState* node, const Block& reported, bool fresh);
+  void HoldExpected(NodeId id, NodeState* node, const Block& reported, std::vector<ExpectedReplica>* replicas);
+  void MarkBad(NodeId id, NodeState* node, BlockId block, Flaw flaw);
+  void UnmarkBad(NodeId id, NodeState* node, BlockId block);
+  void Lose(NodeId id, BlockId block);  // a replica that was held is no more
+
+  // ---- copies (block_copies.cc) and deletions (block_work.cc) ----
+  class Copier;
+  class Remover;
+  void ExpireCopies(Micros now, Micros timeout);
+  void ChooseCopies(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work);
+  [[nodiscard]] std::uint32_t CopiesOf(BlockId block) const;
+  void FinishCopy(BlockId block, NodeId to);
+  void CancelCopiesOf(BlockId block, const NodeId* from_only);
+  void CancelCopiesAt(NodeId node);
+  void EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::iterator copy);
+};
+
+}  // namespace millrace::dfs

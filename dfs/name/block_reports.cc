@@ -1,0 +1,208 @@
+// The calls of BlockManager by which nodes come, go and say what they hold.
+#include <algorithm>
+
+#include "dfs/name/block_manager_impl.h"
+
+namespace millrace::dfs {
+
+NodeState* BlockManager::Impl::UpNode(NodeId id) {
+  const auto it = nodes.find(id);
+  return it == nodes.end() || !it->second.up ? nullptr : &it->second;
+}
+
+void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported, bool fresh) {
+  const auto it = blocks.find(reported.id);
+  if (it == blocks.end()) {
+    const auto open = expected.find(reported.id);
+    if (open != expected.end()) return HoldExpected(id, node, reported, &open->second);
+    node->to_delete.push_back(reported.id);
+    return;
+  }
+  if (!copies.empty()) FinishCopy(reported.id, id);
+  if (node->reporting && (node->bad.contains(reported.id) || node->ordered.contains(reported.id))) {
+    node->named.insert(reported.id);
+  }
+  BlockState& block = it->second;
+  if (reported.length != block.length) return MarkBad(id, node, reported.id, Flaw::kLength);
+  if (const auto bad = node->bad.find(reported.id); bad != node->bad.end()) {
+    if (bad->second == Flaw::kBytes && !fresh) {
+      node->to_delete.push_back(reported.id);
+      return;
+    }
+    UnmarkBad(id, node, reported.id);
+  }
+  const bool known = node->unconfirmed.erase(reported.id) > 0;
+  if (node->blocks.insert(reported.id).second && !known) AddHolder(reported.id, &block, id);
+}
+
+void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& reported,
+                                      std::vector<ExpectedReplica>* replicas) {
+  node->unconfirmed.erase(reported.id);
+  node->blocks.insert(reported.id);
+  const auto known = std::find_if(replicas->begin(), replicas->end(), [id](const auto& r) { return r.node == id; });
+  if (known != replicas->end()) {
+    known->length = reported.length;
+  } else {
+    replicas->push_back({id, reported.length});
+  }
+}
+
+void BlockManager::Impl::MarkBad(NodeId id, NodeState* node, BlockId block, Flaw flaw) {
+  const bool was_unconfirmed = node->unconfirmed.erase(block) > 0;
+  node->blocks.erase(block);
+  const auto [mark, fresh] = node->bad.try_emplace(block, flaw);
+  if (flaw == Flaw::kBytes) mark->second = flaw;
+  if (fresh) bad_at[block].push_back(id);
+  if (node->reporting && !was_unconfirmed) node->named.insert(block);
+  node->to_delete.push_back(block);
+  RemoveHolder(block, &blocks.at(block), id);
+  CancelCopiesOf(block, &id);
+}
+
+void BlockManager::Impl::UnmarkBad(NodeId id, NodeState* node, BlockId block) {
+  if (node->bad.erase(block) == 0) return;
+  const auto it = bad_at.find(block);
+  std::erase(it->second, id);
+  if (it->second.empty()) bad_at.erase(it);
+}
+
+void BlockManager::Impl::Lose(NodeId id, BlockId block) {
+  if (const auto it = blocks.find(block); it != blocks.end()) return RemoveHolder(block, &it->second, id);
+  if (const auto it = expected.find(block); it != expected.end()) {
+    std::erase_if(it->second, [id](const ExpectedReplica& r) { return r.node == id; });
+  }
+}
+
+void BlockManager::NodeUp(NodeId id, const Location& where) {
+  NodeState& node = impl_->nodes[id];
+  if (!node.up) ++impl_->nodes_up;
+  // A node that was up has begun anew: what it was told to do is lost, what it holds is good until its report says else.
+  impl_->CancelCopiesAt(id);
+  node.up = true;
+  node.where = where;
+  node.reported = node.reporting = false;
+  node.to_delete.clear();
+  impl_->UpdateCandidate(id);
+}
+
+void BlockManager::NodeDown(NodeId id) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr) return;
+  --impl_->nodes_up;
+  node->up = node->reported = node->reporting = false;
+  impl_->UpdateCandidate(id);
+  for (const auto* held : {&node->blocks, &node->unconfirmed}) {
+    for (const BlockId block : *held) impl_->Lose(id, block);
+  }
+  node->blocks = {};
+  node->unconfirmed = {};
+  node->named = {};
+  node->to_delete.clear();
+  impl_->CancelCopiesAt(id);
+}
+
+void BlockManager::NodeSpace(NodeId id, std::uint64_t free_bytes) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr || node->free_bytes == free_bytes) return;
+  node->free_bytes = free_bytes;
+  impl_->UpdateCandidate(id);
+}
+
+void BlockManager::SetDraining(NodeId id, bool draining) {
+  NodeState& node = impl_->nodes[id];
+  if (node.draining == draining) return;
+  const auto for_each_held = [&](auto change) {
+    for (const auto* held : {&node.blocks, &node.unconfirmed}) {
+      for (const BlockId block : *held) {
+        const auto it = impl_->blocks.find(block);
+        if (it != impl_->blocks.end()) change(block, &it->second);
+      }
+    }
+  };
+  for_each_held([&](BlockId, BlockState* block) { impl_->Account(*block, false); });
+  node.draining = draining;
+  if (draining) {
+    impl_->draining.insert(id);
+  } else {
+    impl_->draining.erase(id);
+  }
+  for_each_held([&](BlockId block_id, BlockState* block) {
+    impl_->Account(*block, true);
+    impl_->Enqueue(block_id, block);
+  });
+  impl_->UpdateCandidate(id);
+}
+
+void BlockManager::WritesUnderWay(NodeId id, int change) {
+  const auto it = impl_->nodes.find(id);
+  if (it == impl_->nodes.end()) return;
+  const std::int64_t writes = std::int64_t{it->second.writes} + change;
+  it->second.writes = static_cast<std::uint32_t>(std::max<std::int64_t>(0, writes));
+  impl_->UpdateCandidate(id);
+}
+
+void BlockManager::ReportBegin(NodeId id) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr) return;
+  node->reporting = true;
+  node->named = {};
+  node->to_delete.clear();  // what is still there will be named
+  if (node->unconfirmed.empty()) {
+    node->unconfirmed.swap(node->blocks);
+  } else {
+    node->unconfirmed.insert(node->blocks.begin(), node->blocks.end());
+    node->blocks = {};
+  }
+}
+
+void BlockManager::ReportPart(NodeId id, const std::vector<Block>& blocks) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr || !node->reporting) return;
+  for (const Block& block : blocks) impl_->Hold(id, node, block, false);
+}
+
+void BlockManager::ReportEnd(NodeId id) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr || !node->reporting) return;
+  const auto gone = std::move(node->unconfirmed);
+  node->unconfirmed = {};
+  for (const BlockId block : gone) impl_->Lose(id, block);
+  std::vector<BlockId> cured;
+  for (const auto& [block, flaw] : node->bad) {
+    if (!node->named.contains(block)) cured.push_back(block);
+  }
+  for (const BlockId block : cured) impl_->UnmarkBad(id, node, block);
+  for (auto it = node->ordered.begin(); it != node->ordered.end();) {
+    const bool gone_now = !node->named.contains(it->first);
+    const bool never_arrived = ++it->second >= 2;  // two whole reports named it since
+    it = gone_now || never_arrived ? node->ordered.erase(it) : std::next(it);
+  }
+  node->named = {};
+  node->reporting = false;
+  node->reported = true;
+}
+
+void BlockManager::Received(NodeId id, const Block& block) {
+  NodeState* node = impl_->UpNode(id);
+  if (node != nullptr) impl_->Hold(id, node, block, true);
+}
+
+void BlockManager::Deleted(NodeId id, BlockId block) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr) return;
+  node->blocks.erase(block);
+  node->unconfirmed.erase(block);
+  node->ordered.erase(block);
+  impl_->UnmarkBad(id, node, block);
+  impl_->Lose(id, block);
+}
+
+void BlockManager::Corrupt(NodeId id, BlockId block) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr || (!node->blocks.contains(block) && !node->unconfirmed.contains(block))) return;
+  if (impl_->blocks.contains(block)) return impl_->MarkBad(id, node, block, Flaw::kBytes);
+  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // of no block: Want will find it bad
+  impl_->HoldExpected(id, node, {block, kNoLength}, &impl_->expected.at(block));
+}
+
+}  // namespace millrace::dfs

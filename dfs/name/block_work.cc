@@ -1,0 +1,116 @@
+// BlockManager::NextWork, and which replicas to delete.
+#include <algorithm>
+
+#include "dfs/name/block_manager_impl.h"
+
+namespace millrace::dfs {
+namespace {
+
+constexpr std::size_t kMaxDeletesPerNode = 1000;  // in one call; the rest in later ones
+
+}  // namespace
+
+// One call's choice of deletions.
+class BlockManager::Impl::Remover {
+ public:
+  explicit Remover(Impl* impl) : impl_(*impl) {}
+
+  void Run(std::vector<DeleteWork>* work) {
+    RunSurplus();
+    for (auto& [id, node] : impl_.nodes) {
+      if (node.Ready()) RunNode(id, &node);
+    }
+    for (auto& [id, blocks] : chosen_) {
+      std::sort(blocks.begin(), blocks.end());
+      blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+      work->push_back({id, std::move(blocks)});
+    }
+  }
+
+ private:
+  void RunSurplus() {
+    std::size_t left = std::min<std::size_t>(impl_.surplus.size(), kMaxTries);
+    for (; left > 0; --left) {
+      const BlockId id = impl_.surplus.front();
+      impl_.surplus.pop_front();
+      const auto it = impl_.blocks.find(id);
+      if (it == impl_.blocks.end()) continue;
+      DropSurplus(id, &it->second);
+      it->second.queued_surplus = false;
+      impl_.Enqueue(id, &it->second);
+    }
+  }
+
+  void DropSurplus(BlockId id, BlockState* block) {
+    while (impl_.Live(*block) > block->wanted) {
+      const std::optional<NodeId> loser = Loser(id, *block);
+      if (!loser.has_value() || IsFull(*loser)) return;
+      NodeState& node = impl_.nodes.at(*loser);
+      node.blocks.erase(id);
+      node.ordered[id] = 0;
+      chosen_[*loser].push_back(id);
+      impl_.RemoveHolder(id, block, *loser);
+    }
+  }
+
+  // Who gives its replica up; nobody while a holder's report is under way, or while no replica is sure to stay.
+  std::optional<NodeId> Loser(BlockId id, const BlockState& block) {
+    std::optional<NodeId> ordered_before;
+    std::vector<Candidate> sure;
+    for (const NodeId holder : block.holders) {
+      const NodeState& node = impl_.nodes.at(holder);
+      if (node.draining) continue;
+      if (!node.Ready()) return std::nullopt;
+      if (node.ordered.contains(id)) {
+        if (!ordered_before.has_value()) ordered_before = holder;
+      } else {
+        sure.push_back({.node = holder, .where = node.where, .free_bytes = node.free_bytes, .writes_under_way = 0});
+      }
+    }
+    if (sure.empty()) return std::nullopt;
+    return ordered_before.has_value() ? *ordered_before : ChooseSurplus(sure);
+  }
+
+  void RunNode(NodeId id, NodeState* node) {
+    std::size_t left = std::min<std::size_t>(node->to_delete.size(), kMaxTries);
+    for (; left > 0 && !IsFull(id); --left) {
+      const BlockId block = node->to_delete.front();
+      node->to_delete.pop_front();
+      const auto wanted = impl_.blocks.find(block);
+      if (wanted == impl_.blocks.end()) {
+        if (!impl_.expected.contains(block)) chosen_[id].push_back(block);
+      } else if (node->bad.contains(block)) {
+        if (HasSureReplica(block, wanted->second)) {
+          chosen_[id].push_back(block);
+        } else {
+          node->to_delete.push_back(block);
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] bool HasSureReplica(BlockId id, const BlockState& block) const {
+    return std::any_of(block.holders.begin(), block.holders.end(), [&](NodeId holder) {
+      const NodeState& node = impl_.nodes.at(holder);
+      return node.Ready() && !node.ordered.contains(id);
+    });
+  }
+
+  [[nodiscard]] bool IsFull(NodeId id) const {
+    const auto it = chosen_.find(id);
+    return it != chosen_.end() && it->second.size() >= kMaxDeletesPerNode;
+  }
+
+  Impl& impl_;
+  std::map<NodeId, std::vector<BlockId>> chosen_;
+};
+
+BlockWork BlockManager::NextWork(Micros now, std::uint32_t max_copies_per_node, Micros copy_timeout) {
+  BlockWork work;
+  impl_->ExpireCopies(now, copy_timeout);
+  impl_->ChooseCopies(now, max_copies_per_node, &work.replicate);
+  Impl::Remover(impl_.get()).Run(&work.remove);
+  return work;
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,234 @@
+// A simulated cluster carries out what BlockManager says, late, twice or not at all, while nodes die, come back, lose or
+// spoil replicas and files come and go. No block may be lost by deletion; and when the failures stop, every block
+// reaches its replication and no unwanted replica remains.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+#include "dfs/name/block_manager.h"
+
+namespace millrace::dfs {
+namespace {
+
+constexpr NodeId kNodes = 8;
+constexpr std::uint64_t kLength = 100;
+constexpr Micros kTimeout = 10;
+
+struct Order {
+  NodeId node = 0;
+  BlockId block = 0;
+  std::optional<NodeId> copy_from;  // none: delete
+};
+
+class Cluster {
+ public:
+  explicit Cluster(std::uint64_t seed) : random_(seed), manager_(Random(seed + 1)) {
+    for (NodeId n = 0; n < kNodes; ++n) Start(n);
+  }
+
+  void Disturb() {
+    const auto n = static_cast<NodeId>(random_.Below(kNodes));
+    switch (random_.Below(12)) {
+      case 0: return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
+      case 1: return up_[n] ? Report(n) : Start(n);
+      case 2: return up_[n] ? Restart(n) : Start(n);
+      case 3: return SpoilOne(n);
+      case 4:
+        if (random_.Below(3) == 0) manager_.SetDraining(n, draining_[n] = !draining_[n]);
+        return;
+      case 5: return RemoveFile();
+      case 6: return ChangeReplication();
+      default: return WriteFile();
+    }
+  }
+
+  void Step(bool lossy) {
+    ++now_;
+    const BlockWork work = manager_.NextWork(now_, 2, kTimeout);
+    std::set<std::pair<NodeId, BlockId>> told;
+    for (const ReplicateWork& copy : work.replicate) {
+      EXPECT_TRUE(up_[copy.from]);
+      for (const NodeId to : copy.to) {
+        EXPECT_TRUE(up_[to] && !draining_[to]);
+        EXPECT_TRUE(told.emplace(to, copy.block.id).second);
+        orders_.push_back({to, copy.block.id, copy.from});
+      }
+    }
+    for (const DeleteWork& gone : work.remove) {
+      for (const BlockId id : gone.blocks) orders_.push_back({gone.node, id, std::nullopt});
+    }
+    for (std::size_t n = orders_.size(); n > 0; --n) {
+      const Order order = orders_.front();
+      orders_.pop_front();
+      if (lossy && random_.Below(3) == 0) {
+        if (random_.Below(4) != 0 || !order.copy_from.has_value()) orders_.push_back(order);  // later; copies may get lost
+      } else {
+        CarryOut(order);
+      }
+    }
+  }
+
+  void Settle() {
+    for (NodeId n = 0; n < kNodes; ++n) {
+      if (!up_[n]) Start(n);
+      if (draining_[n]) manager_.SetDraining(n, draining_[n] = false);
+    }
+    for (int i = 0; i < 200; ++i) {
+      Step(false);
+      if (i % 50 == 0) {
+        for (NodeId n = 0; n < kNodes; ++n) Report(n);
+      }
+    }
+  }
+
+  void ExpectAllWell() {
+    for (const auto& [id, replication] : wanted_) {
+      EXPECT_EQ(GoodCopies(id).size(), replication) << "block " << id;
+      EXPECT_EQ(manager_.LiveReplicas(id), replication) << "block " << id;
+    }
+    for (NodeId n = 0; n < kNodes; ++n) {
+      for (const auto& [id, good] : disks_[n]) {
+        EXPECT_TRUE(wanted_.contains(id)) << "unwanted block " << id << " on node " << n;
+        EXPECT_TRUE(good) << "corrupt block " << id << " on node " << n;
+      }
+    }
+    const BlockHealth health = manager_.Health();
+    EXPECT_EQ(health.blocks, wanted_.size());
+    EXPECT_EQ(health.over_replicated, 0u);
+    EXPECT_EQ(health.under_replicated, 0u);
+    EXPECT_EQ(health.missing, 0u);
+    EXPECT_EQ(health.corrupt_replicas, 0u);
+    EXPECT_EQ(health.pending, 0u);
+  }
+
+ private:
+  BlockId Some() { return std::next(wanted_.begin(), static_cast<std::ptrdiff_t>(random_.Below(wanted_.size())))->first; }
+  std::size_t UpCount() const { return static_cast<std::size_t>(std::count(up_, up_ + kNodes, true)); }
+
+  std::set<NodeId> GoodCopies(BlockId id) {
+    std::set<NodeId> nodes;
+    for (NodeId n = 0; n < kNodes; ++n) {
+      if (disks_[n].contains(id) && disks_[n][id]) nodes.insert(n);
+    }
+    return nodes;
+  }
+
+  void Start(NodeId n) {
+    up_[n] = true;
+    manager_.NodeUp(n, {n < kNodes / 2 ? "r0" : "r1", "d"});
+    manager_.NodeSpace(n, 1'000'000 + n);
+    Report(n);
+  }
+  void Stop(NodeId n) {
+    up_[n] = false;
+    manager_.NodeDown(n);
+  }
+  void Restart(NodeId n) {
+    Stop(n);
+    Start(n);
+  }
+  void Report(NodeId n) {
+    manager_.ReportBegin(n);
+    std::vector<Block> part;
+    for (const auto& [id, good] : disks_[n]) {
+      part.push_back({id, kLength});
+      if (part.size() == 3) {
+        manager_.ReportPart(n, part);
+        part.clear();
+      }
+    }
+    manager_.ReportPart(n, part);
+    manager_.ReportEnd(n);
+  }
+
+  void SpoilOne(NodeId n) {
+    if (!up_[n] || disks_[n].empty()) return;
+    auto it = std::next(disks_[n].begin(), static_cast<std::ptrdiff_t>(random_.Below(disks_[n].size())));
+    // What failures alone can lose proves nothing: one good copy must be left that no late order will delete.
+    std::set<NodeId> safe = GoodCopies(it->first);
+    safe.erase(n);
+    for (const Order& order : orders_) {
+      if (order.block == it->first && !order.copy_from.has_value()) safe.erase(order.node);
+    }
+    if (safe.empty()) return;
+    it->second = false;
+    manager_.Corrupt(n, it->first);
+  }
+
+  void WriteFile() {
+    const BlockId id = next_++;
+    manager_.Expect(id);
+    const auto replication = static_cast<std::uint32_t>(1 + random_.Below(3));
+    const std::vector<NodeId> targets = manager_.ChooseTargets({.replicas = replication, .block_size = kLength});
+    for (const NodeId n : targets) {
+      disks_[n][id] = true;
+      if (random_.Below(2) == 0) manager_.Received(n, {id, kLength});
+    }
+    if (targets.empty() || random_.Below(5) == 0) return manager_.Unwant(id);
+    manager_.Want({id, kLength}, replication);
+    for (const NodeId n : targets) manager_.Received(n, {id, kLength});
+    wanted_[id] = replication;
+  }
+
+  void ChangeReplication() {
+    if (wanted_.empty()) return;
+    const BlockId id = Some();
+    wanted_[id] = static_cast<std::uint32_t>(1 + random_.Below(4));
+    manager_.SetReplication(id, wanted_[id]);
+  }
+
+  void RemoveFile() {
+    if (wanted_.empty()) return;
+    const BlockId id = Some();
+    wanted_.erase(id);
+    manager_.Unwant(id);
+  }
+
+  void CarryOut(const Order& order) {
+    if (!up_[order.node]) return;
+    auto& disk = disks_[order.node];
+    if (!order.copy_from.has_value()) {
+      const bool was_last = wanted_.contains(order.block) && GoodCopies(order.block) == std::set<NodeId>{order.node};
+      EXPECT_FALSE(was_last) << "the last copy of block " << order.block << " was deleted";
+      disk.erase(order.block);
+      manager_.Deleted(order.node, order.block);
+      return;
+    }
+    auto& source = disks_[*order.copy_from];
+    if (!up_[*order.copy_from] || !source.contains(order.block)) return;
+    if (!source[order.block]) return manager_.Corrupt(*order.copy_from, order.block);
+    disk[order.block] = true;
+    manager_.Received(order.node, {order.block, kLength});
+  }
+
+  Random random_;
+  BlockManager manager_;
+  Micros now_ = 0;
+  BlockId next_ = 1;
+  bool up_[kNodes] = {};
+  bool draining_[kNodes] = {};
+  std::map<BlockId, bool> disks_[kNodes];  // whether the bytes are good
+  std::map<BlockId, std::uint32_t> wanted_;
+  std::deque<Order> orders_;
+};
+
+TEST(BlockConvergence, EveryBlockReachesItsReplicationAndNoUnwantedReplicaRemains) {
+  const std::uint64_t base = SeedFromSystem();
+  for (std::uint64_t round = 0; round < 100; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(base + round));
+    Cluster cluster(base + round);
+    for (int i = 0; i < 300; ++i) {
+      cluster.Disturb();
+      if (i % 2 == 0) cluster.Step(true);
+    }
+    cluster.Settle();
+    cluster.ExpectAllWell();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace millrace::dfs

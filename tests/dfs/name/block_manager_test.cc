@@ -1,0 +1,468 @@
+// Every rule of dfs/name/block_manager.h, one at a time.
+#include "dfs/name/block_manager.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+namespace millrace::dfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+constexpr Micros kTimeout = 60 * kSecond;
+constexpr std::uint64_t kLength = 100;
+
+class BlockManagerTest : public testing::Test {
+ protected:
+  void Up(NodeId node, const std::vector<Block>& blocks = {}, const std::string& rack = "r") {
+    blocks_.NodeUp(node, {rack, "d"});
+    blocks_.NodeSpace(node, 1'000'000);
+    Report(node, blocks);
+  }
+  void Report(NodeId node, const std::vector<Block>& blocks) {
+    blocks_.ReportBegin(node);
+    blocks_.ReportPart(node, blocks);
+    blocks_.ReportEnd(node);
+  }
+  // Node n, for each n, holds these blocks of the usual length.
+  void UpAll(const std::vector<std::vector<BlockId>>& held) {
+    for (NodeId node = 0; node < held.size(); ++node) {
+      std::vector<Block> blocks;
+      for (const BlockId id : held[node]) blocks.push_back({id, kLength});
+      Up(node, blocks);
+    }
+  }
+  BlockWork Work(std::uint32_t max_copies = 10) { return blocks_.NextWork(now_, max_copies, kTimeout); }
+  std::map<NodeId, std::vector<BlockId>> Deletions() {
+    std::map<NodeId, std::vector<BlockId>> all;
+    for (const DeleteWork& work : Work().remove) EXPECT_TRUE(all.emplace(work.node, work.blocks).second);
+    return all;
+  }
+  void ExpectIdle() {
+    const BlockWork work = Work();
+    EXPECT_THAT(work.replicate, IsEmpty());
+    EXPECT_THAT(work.remove, IsEmpty());
+  }
+
+  BlockManager blocks_{Random(7)};
+  Micros now_ = 0;
+};
+
+using Deleted = std::map<NodeId, std::vector<BlockId>>;
+
+TEST_F(BlockManagerTest, CopiesAnUnderReplicatedBlock) {
+  blocks_.Want({1, kLength}, 3);
+  UpAll({{1}, {}, {}, {}});
+  EXPECT_EQ(blocks_.Health().under_replicated, 1u);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].block, (Block{1, kLength}));
+  EXPECT_EQ(work.replicate[0].from, 0u);
+  ASSERT_THAT(work.replicate[0].to, SizeIs(2));
+  EXPECT_EQ(blocks_.Health().pending, 2u);
+  ExpectIdle();
+  for (const NodeId to : work.replicate[0].to) blocks_.Received(to, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), SizeIs(3));
+  EXPECT_EQ(blocks_.Health().under_replicated, 0u);
+  EXPECT_EQ(blocks_.Health().pending, 0u);
+  ExpectIdle();
+}
+
+TEST_F(BlockManagerTest, PlacesCopiesByRack) {
+  blocks_.Want({1, kLength}, 2);
+  Up(0, {{1, kLength}}, "r0");
+  for (NodeId n = 1; n < 6; ++n) Up(n, {}, n == 5 ? "r1" : "r0");
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(5));
+}
+
+TEST_F(BlockManagerTest, TooFewNodesCopyWhatTheyCan) {
+  blocks_.Want({1, kLength}, 3);
+  UpAll({{1}, {}});
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(1));
+  blocks_.Received(1, {1, kLength});
+  ExpectIdle();
+  EXPECT_EQ(blocks_.Health().under_replicated, 1u);
+  Up(2);
+  EXPECT_THAT(Work().replicate[0].to, ElementsAre(2));
+}
+
+TEST_F(BlockManagerTest, AFullNodeTakesNoCopy) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {}});
+  blocks_.NodeSpace(1, kLength - 1);
+  ExpectIdle();
+  blocks_.NodeSpace(1, kLength);
+  EXPECT_THAT(Work().replicate, SizeIs(1));
+}
+
+TEST_F(BlockManagerTest, ACopyThatIsNotReportedIsGivenOutAgain) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {}});
+  ASSERT_THAT(Work().replicate, SizeIs(1));
+  now_ = kTimeout - 1;
+  ExpectIdle();
+  now_ = kTimeout;
+  EXPECT_THAT(Work().replicate, SizeIs(1));
+  blocks_.Received(1, {1, kLength});
+  now_ = 3 * kTimeout;
+  ExpectIdle();
+}
+
+TEST_F(BlockManagerTest, CopiesFromAndToANodeAreLimited) {
+  std::vector<BlockId> ids;
+  for (BlockId id = 1; id <= 50; ++id) {
+    blocks_.Want({id, kLength}, 2);
+    ids.push_back(id);
+  }
+  UpAll({ids, {}, {}, {}});
+  std::map<NodeId, int> load;
+  for (int call = 0; call < 3; ++call) {
+    for (const ReplicateWork& work : Work(3).replicate) {
+      load[work.from] += static_cast<int>(work.to.size());
+      for (const NodeId to : work.to) ++load[to];
+    }
+  }
+  EXPECT_EQ(load[0], 3);
+  for (const auto& [node, copies] : load) EXPECT_LE(copies, 3) << node;
+  EXPECT_EQ(blocks_.Health().pending, 3u);
+  now_ = kTimeout;
+  EXPECT_THAT(Work(3).replicate, SizeIs(3));
+}
+
+TEST_F(BlockManagerTest, MostEndangeredFirst) {
+  blocks_.Want({1, kLength}, 4);
+  blocks_.Want({2, kLength}, 4);
+  blocks_.Want({3, kLength}, 4);
+  UpAll({{1, 2, 3}, {1, 2}, {1}, {}, {}, {}});
+  const BlockWork work = Work(100);
+  ASSERT_THAT(work.replicate, SizeIs(3));
+  EXPECT_EQ(work.replicate[0].block.id, 3u);
+  EXPECT_EQ(work.replicate[1].block.id, 2u);
+  EXPECT_EQ(work.replicate[2].block.id, 1u);
+}
+
+TEST_F(BlockManagerTest, DeletesSurplusAndLearnsOfIt) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}, {1}});
+  blocks_.NodeSpace(1, 5);
+  EXPECT_EQ(blocks_.Health().over_replicated, 1u);
+  EXPECT_EQ(Deletions(), (Deleted{{1, {1}}}));
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0, 2));
+  EXPECT_EQ(blocks_.Health().over_replicated, 0u);
+  blocks_.Deleted(1, 1);
+  ExpectIdle();
+}
+
+TEST_F(BlockManagerTest, SetReplicationWorksBothWays) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {}, {}});
+  ExpectIdle();
+  blocks_.SetReplication(1, 3);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  for (const NodeId to : work.replicate[0].to) blocks_.Received(to, {1, kLength});
+  blocks_.SetReplication(1, 1);
+  std::size_t deleted = 0;
+  for (const auto& [node, ids] : Deletions()) deleted += ids.size();
+  EXPECT_EQ(deleted, 2u);
+  EXPECT_EQ(blocks_.LiveReplicas(1), 1u);
+}
+
+TEST_F(BlockManagerTest, ANodeThatGoesDownTakesItsReplicasAndBringsThemBack) {
+  blocks_.Want({1, kLength}, 2);
+  blocks_.Want({2, kLength}, 1);
+  UpAll({{1, 2}, {1}, {}});
+  blocks_.NodeDown(0);
+  EXPECT_EQ(blocks_.Health().missing, 1u);
+  EXPECT_EQ(blocks_.Health().under_replicated, 1u);
+  EXPECT_THAT(blocks_.Replicas(2), IsEmpty());
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].from, 1u);
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(2));
+  blocks_.Received(2, {1, kLength});
+  Up(0, {{1, kLength}, {2, kLength}});
+  EXPECT_EQ(blocks_.Health().missing, 0u);
+  EXPECT_EQ(blocks_.Health().over_replicated, 1u);
+  std::size_t deleted = 0;
+  for (const auto& [node, ids] : Deletions()) deleted += ids.size();
+  EXPECT_EQ(deleted, 1u);
+}
+
+TEST_F(BlockManagerTest, CopiesThroughANodeThatGoesDownAreGivenOutAgain) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {}});
+  ASSERT_THAT(Work().replicate, SizeIs(1));
+  blocks_.NodeDown(1);
+  EXPECT_EQ(blocks_.Health().pending, 0u);
+  Up(2);
+  ASSERT_THAT(Work().replicate, SizeIs(1));
+  blocks_.NodeUp(2, {"r", "d"});  // a new session: it lost its orders
+  ExpectIdle();
+  Report(2, {});
+  EXPECT_THAT(Work().replicate, SizeIs(1));
+}
+
+TEST_F(BlockManagerTest, NothingIsToldToANodeWhoseReportIsNotComplete) {
+  blocks_.Want({1, kLength}, 2);
+  blocks_.NodeUp(0, {"r", "d"});
+  blocks_.NodeSpace(0, 1'000'000);
+  blocks_.ReportBegin(0);
+  blocks_.ReportPart(0, {{1, kLength}, {66, 5}});
+  Up(1);
+  ExpectIdle();  // neither copied from 0 nor 66 deleted there
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
+  blocks_.ReportEnd(0);
+  const BlockWork work = Work();
+  EXPECT_THAT(work.replicate, SizeIs(1));
+  ASSERT_THAT(work.remove, SizeIs(1));
+  EXPECT_THAT(work.remove[0].blocks, ElementsAre(66));
+}
+
+TEST_F(BlockManagerTest, SurplusWaitsForTheReportsOfAllHolders) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}});
+  blocks_.ReportBegin(0);
+  ExpectIdle();
+  blocks_.ReportEnd(0);  // it has it no more
+  ExpectIdle();
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1));
+}
+
+TEST_F(BlockManagerTest, AReportRemovesWhatItDoesNotName) {
+  blocks_.Want({1, kLength}, 1);
+  blocks_.Want({2, kLength}, 1);
+  UpAll({{1, 2}});
+  blocks_.ReportBegin(0);
+  EXPECT_EQ(blocks_.LiveReplicas(2), 1u);
+  blocks_.ReportPart(0, {{1, kLength}});
+  blocks_.Received(0, {2, kLength});
+  blocks_.ReportEnd(0);
+  EXPECT_EQ(blocks_.LiveReplicas(2), 1u) << "received while the report was under way";
+  Report(0, {{1, kLength}});
+  EXPECT_EQ(blocks_.LiveReplicas(1), 1u);
+  EXPECT_EQ(blocks_.LiveReplicas(2), 0u);
+  EXPECT_EQ(blocks_.Health().missing, 1u);
+}
+
+TEST_F(BlockManagerTest, UnwantedReplicasAreDeletedWhereverTheyAreOrTurnUp) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}, {}});
+  blocks_.Unwant(1);
+  EXPECT_EQ(blocks_.Health().blocks, 0u);
+  EXPECT_THAT(blocks_.Replicas(1), IsEmpty());
+  EXPECT_EQ(Deletions(), (Deleted{{0, {1}}, {1, {1}}}));
+  blocks_.Received(2, {1, kLength});
+  EXPECT_EQ(Deletions(), (Deleted{{2, {1}}}));
+  Report(2, {{1, kLength}});
+  EXPECT_EQ(Deletions(), (Deleted{{2, {1}}}));
+  Report(2, {});
+  ExpectIdle();
+}
+
+TEST_F(BlockManagerTest, ExpectedReplicasWaitForTheirFate) {
+  blocks_.Expect(1);
+  blocks_.Expect(2);
+  UpAll({{}, {}});
+  Report(0, {{1, 7}, {2, 7}});
+  blocks_.Received(0, {1, kLength});
+  blocks_.Received(1, {1, kLength - 1});
+  ExpectIdle();
+  EXPECT_EQ(blocks_.Health().blocks, 0u);
+  blocks_.Want({1, kLength}, 1);
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
+  blocks_.Unwant(2);
+  EXPECT_EQ(Deletions(), (Deleted{{0, {2}}, {1, {1}}})) << "the short one is corrupt";
+}
+
+TEST_F(BlockManagerTest, ACorruptReplicaIsDeletedOnlyAfterAGoodCopyElsewhere) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}});
+  blocks_.Corrupt(0, 1);
+  blocks_.NodeDown(1);
+  EXPECT_EQ(blocks_.Health().missing, 1u);
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
+  ExpectIdle();
+  Report(0, {{1, kLength}});
+  ExpectIdle();
+  EXPECT_EQ(blocks_.LiveReplicas(1), 0u) << "named again, and still corrupt";
+  Up(1, {{1, kLength}});
+  const BlockWork work = Work();
+  EXPECT_THAT(work.replicate, IsEmpty()) << "no copy goes to where the corrupt one lies";
+  ASSERT_THAT(work.remove, SizeIs(1));
+  EXPECT_EQ(work.remove[0].node, 0u);
+  blocks_.Deleted(0, 1);
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
+  EXPECT_THAT(Work().replicate[0].to, ElementsAre(0));
+  blocks_.Received(0, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0, 1));
+}
+
+TEST_F(BlockManagerTest, ADeletionThatWasLostIsOrderedAgainAfterTheNextReport) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}});
+  blocks_.Corrupt(0, 1);
+  EXPECT_EQ(Deletions(), (Deleted{{0, {1}}}));
+  ExpectIdle();
+  Report(0, {{1, kLength}});
+  EXPECT_EQ(Deletions(), (Deleted{{0, {1}}}));
+  Report(0, {});
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
+}
+
+TEST_F(BlockManagerTest, AWrongLengthIsCorruptUntilTheRightOneIsReported) {
+  blocks_.Want({1, kLength}, 1);
+  Up(0, {{1, kLength - 1}});
+  EXPECT_EQ(blocks_.Health().missing, 1u);
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
+  ExpectIdle();
+  Report(0, {{1, kLength}});
+  EXPECT_EQ(blocks_.Health().missing, 0u);
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
+  ExpectIdle();
+}
+
+TEST_F(BlockManagerTest, ACopyFromACorruptSourceIsTakenFromAnother) {
+  blocks_.Want({1, kLength}, 3);
+  UpAll({{1}, {1}, {}});
+  const BlockWork first = Work();
+  ASSERT_THAT(first.replicate, SizeIs(1));
+  const NodeId source = first.replicate[0].from;
+  blocks_.Corrupt(source, 1);
+  const BlockWork second = Work();
+  ASSERT_THAT(second.replicate, SizeIs(1));
+  EXPECT_EQ(second.replicate[0].from, 1 - source);
+}
+
+// An order to delete that is carried out late must not meet another order for the other replica.
+TEST_F(BlockManagerTest, LateOrdersCannotTakeTheLastCopy) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}});
+  const Deleted first = Deletions();
+  ASSERT_THAT(first, SizeIs(1));
+  const NodeId ordered = first.begin()->first;
+  const NodeId other = 1 - ordered;
+  blocks_.NodeSpace(other, 1);  // would be the choice by space
+  Report(ordered, {{1, kLength}});
+  EXPECT_EQ(Deletions(), first) << "the same one again";
+  blocks_.NodeDown(ordered);
+  Up(ordered, {{1, kLength}});
+  EXPECT_EQ(Deletions(), first) << "the same one again, after a new start";
+  blocks_.Deleted(ordered, 1);
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(other));
+  ExpectIdle();
+}
+
+TEST_F(BlockManagerTest, ReplicasOrderedAwayCountAgainWhenTheyAreNeeded) {
+  blocks_.Want({1, kLength}, 1);
+  UpAll({{1}, {1}, {1}});
+  const Deleted ordered = Deletions();
+  ASSERT_THAT(ordered, SizeIs(2));
+  const NodeId kept = blocks_.Replicas(1)[0];
+  blocks_.NodeDown(kept);
+  EXPECT_EQ(blocks_.Health().missing, 1u);
+  for (const auto& [node, ids] : ordered) Report(node, {{1, kLength}});
+  EXPECT_EQ(blocks_.LiveReplicas(1), 2u);
+  ExpectIdle();  // neither is sure to stay, so neither may go
+  for (const auto& [node, ids] : ordered) Report(node, {{1, kLength}});
+  std::size_t deleted = 0;
+  for (const auto& [node, ids] : Deletions()) deleted += ids.size();
+  EXPECT_EQ(deleted, 1u) << "two whole reports named them: the orders never arrived";
+}
+
+TEST_F(BlockManagerTest, DrainingMovesReplicasAndKeepsThemReadable) {
+  blocks_.Want({1, kLength}, 2);
+  UpAll({{1}, {1}, {}});
+  EXPECT_FALSE(blocks_.Drained(0));
+  blocks_.SetDraining(0, true);
+  EXPECT_FALSE(blocks_.Drained(0));
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1, 0));
+  EXPECT_EQ(blocks_.LiveReplicas(1), 1u);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(2));
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 3, .block_size = 1}), UnorderedElementsAre(1, 2));
+  blocks_.Received(2, {1, kLength});
+  EXPECT_TRUE(blocks_.Drained(0));
+  ExpectIdle();
+  blocks_.SetDraining(0, false);
+  EXPECT_FALSE(blocks_.Drained(0));
+  EXPECT_EQ(blocks_.Health().over_replicated, 1u);
+  EXPECT_THAT(Deletions(), SizeIs(1));
+}
+
+TEST_F(BlockManagerTest, TheLastReplicaOnADrainingNodeIsCopiedFromIt) {
+  blocks_.Want({1, kLength}, 1);
+  blocks_.Expect(2);
+  UpAll({{1, 2}, {}});
+  blocks_.SetDraining(0, true);
+  EXPECT_EQ(blocks_.Health().missing, 0u);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].from, 0u);
+  blocks_.Received(1, {1, kLength});
+  EXPECT_FALSE(blocks_.Drained(0)) << "a block is still being written there";
+  blocks_.Unwant(2);
+  EXPECT_TRUE(blocks_.Drained(0));
+}
+
+TEST_F(BlockManagerTest, DrainedAsksForNoMoreReplicasThanThereAreNodes) {
+  blocks_.Want({1, kLength}, 3);
+  UpAll({{1}, {1}});
+  blocks_.SetDraining(0, true);
+  EXPECT_TRUE(blocks_.Drained(0));
+  blocks_.SetDraining(1, true);
+  EXPECT_FALSE(blocks_.Drained(0)) << "nowhere to go";
+}
+
+TEST_F(BlockManagerTest, TargetsForNewBlocksMindWritesAndRoom) {
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), IsEmpty());
+  blocks_.NodeUp(0, {"r", "d"});
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), IsEmpty()) << "its room is not known";
+  UpAll({{}, {}});
+  blocks_.WritesUnderWay(0, 1);
+  for (int i = 0; i < 20; ++i) EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), ElementsAre(1));
+  blocks_.WritesUnderWay(0, -1);
+  blocks_.WritesUnderWay(0, -1);
+  blocks_.WritesUnderWay(1, 1);
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), ElementsAre(0));
+  blocks_.NodeDown(0);
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 2, .block_size = 1}), ElementsAre(1));
+}
+
+TEST_F(BlockManagerTest, FsckSeesUnhealthyBlocksInOrder) {
+  for (const BlockId id : {5, 3, 9, 1}) blocks_.Want({id, kLength}, 2);
+  UpAll({{9, 5, 1}, {1}});
+  std::vector<std::tuple<BlockId, std::uint32_t, std::uint32_t>> seen;
+  const auto visit = [&](const Block& b, std::uint32_t live, std::uint32_t wanted) {
+    seen.emplace_back(b.id, live, wanted);
+    return seen.size() < 2;
+  };
+  blocks_.ForEachUnhealthy(visit);
+  EXPECT_THAT(seen, ElementsAre(std::tuple(3, 0, 2), std::tuple(5, 1, 2)));
+  EXPECT_EQ(blocks_.Health().blocks, 4u);
+  EXPECT_EQ(blocks_.Health().missing, 1u);
+  EXPECT_EQ(blocks_.Health().under_replicated, 2u);
+}
+
+TEST_F(BlockManagerTest, DeletionsOfANodeComeInBoundedLots) {
+  std::vector<Block> held;
+  for (BlockId id = 1; id <= 2500; ++id) held.push_back({id, 1});
+  Up(0, held);
+  std::vector<std::size_t> lots;
+  for (int i = 0; i < 4; ++i) lots.push_back(Deletions()[0].size());
+  EXPECT_THAT(lots, ElementsAre(1000, 1000, 500, 0));
+}
+
+}  // namespace
+}  // namespace millrace::dfs
