@@ -1,11 +1,10 @@
-// Attempts: launch, retry, speculation, late reports, refused nodes, drained nodes, decisions of a wrong policy.
+// Attempts: launch, retry, speculation, late reports, refused nodes, drained nodes.
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "schedulers/core/engine.h"
 #include "schedulers/core/event_text.h"
-#include "schedulers/core/policy.h"
 #include "schedulers/policies/fifo.h"
 #include "tests/schedulers/script.h"
 
@@ -271,45 +270,6 @@ TEST(AttemptsOptions, ZeroFailuresPerNodeMeansNever) {
     const std::string attempt = "job1.m.0." + std::to_string(i);
     EXPECT_PLAYS(&engine, "2 decide\n-> launch " + attempt + " n1 node\n2 AttemptFailed attempt=" + attempt);
   }
-}
-
-// Decides what it is told, once.
-class Wrong : public Fifo {
- public:
-  explicit Wrong(Decision decision) : decision_(decision) {}
-  [[nodiscard]] std::string_view name() const override { return "wrong"; }
-  std::optional<Decision> Next(const ClusterState&, Time) override { return std::exchange(decision_, std::nullopt); }
-
- private:
-  std::optional<Decision> decision_;
-};
-
-void DecideWrongly(const Decision& decision) {
-  Engine engine({}, std::make_unique<Wrong>(decision));
-  Effects effects;
-  for (const char* line :
-       {"0 NodeJoined node=n1 maps=1 reduces=1", "0 NodeJoined node=n2 maps=1", "0 NodeJoined node=n3 maps=1",
-        "0 NodeDrained node=n2", "0 NodeLost node=n3", "1 JobSubmitted job=job1 maps=1:n1;1:n1;1:n1 reduces=1",
-        "1 AttemptLaunched attempt=job1.m.0.0 node=n1", "1 AttemptSucceeded attempt=job1.m.0.0",
-        "1 JobSubmitted job=job2 maps=1:n1;1:n1 reduces=1", "1 JobSubmitted job=job3"}) {
-    const auto timed = ParseEvent(line);
-    ASSERT_TRUE(timed && engine.Apply(timed->time, timed->event, &effects)) << line;
-  }
-  engine.Decide(2, &effects);
-}
-
-TEST(WrongPolicyDeathTest, AbortsWithTheDecision) {
-  testing::GTEST_FLAG(death_test_style) = "threadsafe";
-  const auto map = [](std::uint32_t job, std::uint32_t index) { return TaskId{JobId{job}, TaskKind::kMap, index}; };
-  const TaskId held{JobId{2}, TaskKind::kReduce, 0};
-  DecideWrongly({map(1, 1), NodeId{1}});                                                                 // right
-  EXPECT_DEATH(DecideWrongly({map(1, 0), NodeId{1}}), "check failed.*Pending.*wrong: job1.m.0 on n1");   // done
-  EXPECT_DEATH(DecideWrongly({map(1, 3), NodeId{1}}), "check failed.*Pending.*wrong: job1.m.3 on n1");   // no such task
-  EXPECT_DEATH(DecideWrongly({map(3, 0), NodeId{1}}), "check failed.*job != nullptr.*wrong: job3.m.0");  // ended
-  EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{2}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n2");  // drained
-  EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{3}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n3");  // lost
-  EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{7}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n7");  // unknown
-  EXPECT_DEATH(DecideWrongly({held, NodeId{1}}), "check failed.*ReducesMayStart.*wrong: job2.r.0 on n1");
 }
 
 }  // namespace

@@ -163,6 +163,20 @@ TEST_F(Jobs, ALaunchAtTimeZeroIsItsStart) {
   EXPECT_EQ(engine_.Progress(JobId{1})->started, 0);
 }
 
+TEST_F(Jobs, AClockThatGoesBackStandsStill) {
+  EXPECT_PLAYS(&engine_, R"(
+    9 NodeJoined node=n1 maps=1
+    3 JobSubmitted job=job1 maps=1:
+    4 decide
+    -> launch job1.m.0.0 n1 off
+    5 AttemptSucceeded attempt=job1.m.0.0
+    -> ended job1 succeeded
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->submitted, 9);
+  EXPECT_EQ(engine_.Progress(JobId{1})->started, 9);
+  EXPECT_EQ(engine_.Progress(JobId{1})->ended, 9);
+}
+
 // What the engine says to a policy.
 class Told : public Fifo {
  public:

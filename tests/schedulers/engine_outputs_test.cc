@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/fifo.h"
 #include "tests/schedulers/script.h"
@@ -165,7 +166,77 @@ TEST_F(Outputs, ThreeReducesMustReportEachCountedOnce) {
     5 FetchFailed reduce=job1.r.1.1 map_attempt=job1.m.0.0
     6 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
     -> gone job1.m.0.0 n1
+    6 decide
+    -> launch job1.m.0.1 n1 node
+    7 AttemptSucceeded attempt=job1.m.0.1
+    -> ready job1.m.0.1 n1
+    # The new output has a clean record.
+    8 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.1
+    8 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.1
+    8 FetchFailed reduce=job1.r.3.0 map_attempt=job1.m.0.1
+    -> gone job1.m.0.1 n1
   )");
+}
+
+TEST_F(Outputs, AReduceReportsOnMapsOfItsOwnJobOnly) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_PLAYS(&engine_, R"(
+    3 JobSubmitted job=job2 maps=1:n1 reduces=1
+    3 decide
+    -> launch job2.m.0.0 n1 node
+    4 AttemptSucceeded attempt=job2.m.0.0
+    -> ready job2.m.0.0 n1
+    5 FetchFailed reduce=job1.r.0.0 map_attempt=job2.m.0.0
+    -> refused
+  )");
+}
+
+TEST_F(Outputs, AnOutputThatMovedIsNotLostWithItsOldNode) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_PLAYS(&engine_, R"(
+    3 NodeDrained node=n1
+    3 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+    3 decide
+    -> launch job1.m.0.1 n2 rack
+    4 AttemptSucceeded attempt=job1.m.0.1
+    -> ready job1.m.0.1 n2
+    5 NodeLost node=n1
+    6 NodeLost node=n2
+    -> gone job1.m.0.1 n2
+    -> gone job1.m.1.0 n2
+  )");
+}
+
+// The list of a node's outputs is pruned as it grows: what is of use stays, what is not does not pile up.
+TEST_F(Outputs, ANodeKeepsAllOutputsOfUseAndFewOthers) {
+  const auto apply = [this](const Event& event) {
+    Effects effects;
+    EXPECT_TRUE(engine_.Apply(1, event, &effects));
+    return effects;
+  };
+  apply(NodeJoined{NodeId{1}, "", "", {300, 1}});
+  apply(NodeJoined{NodeId{2}, "", "", {0, 300}});
+  const auto run_maps = [&](JobId job, std::uint32_t maps) {
+    JobSpec spec;
+    spec.maps.resize(maps);
+    spec.reduces = 1;
+    apply(JobSubmitted{job, spec});
+    Effects launched;
+    engine_.Decide(1, &launched);
+    for (std::uint32_t i = maps; i > 0; --i) apply(AttemptSucceeded{{{job, TaskKind::kMap, i - 1}, 0}});
+  };
+  run_maps(JobId{0}, 300);
+  for (std::uint32_t job = 1; job <= 1000; ++job) {
+    run_maps(JobId{job}, 5);
+    apply(JobKilled{JobId{job}, ""});
+  }
+  EXPECT_LE(engine_.state().FindNode(NodeId{1})->outputs.size(), 600U);
+  const Effects effects = apply(NodeLost{NodeId{1}});
+  ASSERT_EQ(effects.size(), 300U);
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    EXPECT_EQ(FormatEffect(effects[i]), "gone job0.m." + std::to_string(i) + ".0 n1");
+  }
 }
 
 TEST_F(Outputs, FetchFailuresCountAgainstTheNodeButNotTheTask) {
