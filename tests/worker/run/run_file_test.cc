@@ -43,6 +43,10 @@ class RunFileTest : public testing::TestWithParam<bool> {
     const Fd fd = OpenFile(path_, O_RDONLY).value();
     return ReadRunIndex(fd.get(), path_);
   }
+  void Overwrite(std::string_view bytes) {
+    const Fd fd = OpenFile(path_, O_WRONLY | O_TRUNC).value();
+    ASSERT_TRUE(WriteAll(fd.get(), bytes, path_).ok());
+  }
   void ExpectContent(const Partitions& partitions) {
     const std::string bytes = ReadWholeFile(path_).value();
     const std::vector<SegmentInfo> index = Index().value();
@@ -165,12 +169,12 @@ TEST_P(RunFileTest, EveryFlippedBitOfIndexAndFooterIsNoticed) {
     for (int bit = 0; bit < 8; ++bit) {
       std::string bad = good;
       bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
-      ASSERT_TRUE(WriteFileDurably(path_, bad).ok());
+      Overwrite(bad);
       ASSERT_EQ(Index().status().code(), StatusCode::kCorrupt) << "byte " << at << " bit " << bit;
     }
   }
   for (std::size_t size = 0; size < good.size(); ++size) {
-    ASSERT_TRUE(WriteFileDurably(path_, good.substr(0, size)).ok());
+    Overwrite(good.substr(0, size));
     ASSERT_EQ(Index().status().code(), StatusCode::kCorrupt) << "cut to " << size;
   }
 }
