@@ -33,27 +33,59 @@ bool ClusterState::Refused(const JobState& job, NodeId node) const {
   return job.live_bad_nodes > 0 && std::uint64_t{job.live_bad_nodes} * 4 < live_nodes_ && job.bad_nodes.contains(node);
 }
 
+bool ClusterState::Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const {
+  const auto& failed_on = job.failed_on[Index(kind)];
+  if (failed_on.empty() || !failed_on.contains({index, node})) return false;
+  const OrderedBits& open = open_[Index(kind)];
+  std::uint32_t closed = 0;  // open nodes that will not do
+  for (auto at = failed_on.lower_bound({index, NodeId{0}}); at != failed_on.end() && at->first == index; ++at) {
+    if (open.Contains(at->second.value)) ++closed;
+  }
+  for (const NodeId bad : job.bad_nodes) {
+    if (open.Contains(bad.value) && Refused(job, bad) && !failed_on.contains({index, bad})) ++closed;
+  }
+  return closed < open.size();
+}
+
 std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Locality worst) const {
   const JobState* state = FindJob(job);
   SCHED_CHECK(state != nullptr && state->alive(), "job" + std::to_string(job.value));
   if (Refused(*state, node)) return std::nullopt;
-  return state->pending_maps.Best(node, topology_.Of(node), worst);
+  PendingMaps::Skip skip;
+  if (!state->failed_on[Index(TaskKind::kMap)].empty()) {
+    skip = [=, this](std::uint32_t map) { return Avoids(*state, TaskKind::kMap, map, node); };
+  }
+  return state->pending_maps.Best(node, topology_.Of(node), worst, skip);
 }
 
 std::optional<std::uint32_t> ClusterState::NextPendingReduce(JobId job, NodeId node) const {
   const JobState* state = FindJob(job);
   SCHED_CHECK(state != nullptr && state->alive(), "job" + std::to_string(job.value));
   if (state->pending_reduces.empty() || !state->ReducesMayStart() || Refused(*state, node)) return std::nullopt;
-  return state->pending_reduces.First();
+  for (const std::uint32_t reduce : state->pending_reduces) {
+    if (!Avoids(*state, TaskKind::kReduce, reduce, node)) return reduce;
+  }
+  return std::nullopt;
 }
 
 // --- Nodes ---
 
+void ClusterState::RefreshOpen(const NodeState& node) {
+  const bool has_slots[] = {node.slots.maps > 0, node.slots.reduces > 0};
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    if (node.alive && !node.drained && has_slots[Index(kind)]) {
+      open_[Index(kind)].Insert(node.id.value);
+    } else {
+      open_[Index(kind)].Erase(node.id.value);
+    }
+  }
+  RefreshFree(node);
+}
+
 void ClusterState::RefreshFree(const NodeState& node) {
-  const bool open = node.alive && !node.drained;
   const bool has_room[] = {node.used.maps < node.slots.maps, node.used.reduces < node.slots.reduces};
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    if (open && has_room[Index(kind)]) {
+    if (has_room[Index(kind)] && open_[Index(kind)].Contains(node.id.value)) {
       free_[Index(kind)].Insert(node.id.value);
     } else {
       free_[Index(kind)].Erase(node.id.value);
@@ -84,7 +116,7 @@ void ClusterState::JoinNode(const NodeJoined& node) {
   state.location = location;
   state.slots = node.slots;
   ++live_nodes_;
-  RefreshFree(state);
+  RefreshOpen(state);
   for (const QueueKey& key : live_) {
     JobState& job = MutableJob(key.job);
     if (job.bad_nodes.contains(node.node)) ++job.live_bad_nodes;
@@ -96,7 +128,7 @@ void ClusterState::LoseNode(NodeId node) {
   SCHED_CHECK(state.alive && state.running.empty(), "n" + std::to_string(node.value));
   state.alive = false;
   --live_nodes_;
-  RefreshFree(state);
+  RefreshOpen(state);
   for (const QueueKey& key : live_) {
     JobState& job = MutableJob(key.job);
     if (job.bad_nodes.contains(node)) --job.live_bad_nodes;
@@ -105,7 +137,7 @@ void ClusterState::LoseNode(NodeId node) {
 
 void ClusterState::DrainNode(NodeId node, bool drained) {
   Node(node).drained = drained;
-  RefreshFree(Node(node));
+  RefreshOpen(Node(node));
 }
 
 // --- Jobs ---

@@ -53,13 +53,15 @@ class ClusterState {
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
   // Those with a pending map, or with a pending reduce that slow start lets go. In the same order.
   [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[Index(kind)]; }
-  // The pending map of the job that is closest to the node, the lowest index first; none if nothing is as close as
-  // `worst`, or if the node is refused to the job. The job and the node are alive.
+  // The pending map of the job that is closest to the node, the lowest index first, that the node may run; none if
+  // nothing is as close as `worst`. The job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
-  // The pending reduce of the job with the lowest index; none if slow start holds it, or if the node is refused.
+  // The pending reduce of the job with the lowest index that the node may run; none if slow start holds them.
   [[nodiscard]] std::optional<std::uint32_t> NextPendingReduce(JobId job, NodeId node) const;
   // Too many attempts of the job failed on the node (EngineOptions::max_failures_per_node).
   [[nodiscard]] bool Refused(const JobState& job, NodeId node) const;
+  // An attempt of the task failed on the node, and there is another where none did and that takes tasks of the job.
+  [[nodiscard]] bool Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const;
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] std::uint32_t live_nodes() const { return live_nodes_; }
@@ -93,8 +95,8 @@ class ClusterState {
   // The task of a done map runs again; nothing of it runs now.
   void LoseOutput(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
-  // One more failed attempt of the job on the node; the node becomes bad when there are `limit` (0: never).
-  void CountNodeFailure(JobId job, NodeId node, std::uint32_t limit);
+  // An attempt of the task failed on the node, which becomes bad for the job when there are `limit` such (0: never).
+  void CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);
 
   // For counters and records that no index depends on. The job is known.
   [[nodiscard]] JobState& MutableJob(JobId job);
@@ -108,6 +110,7 @@ class ClusterState {
   static constexpr std::size_t Index(TaskKind kind) { return static_cast<std::size_t>(kind); }
   NodeState& Node(NodeId node);
   void RefreshFree(const NodeState& node);
+  void RefreshOpen(const NodeState& node);
   void RefreshRunnable(JobState& job);
   void LeaveQueues(JobState& job);
   void InsertPending(JobState& job, TaskId task);
@@ -120,7 +123,8 @@ class ClusterState {
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
   JobQueue runnable_[2];
-  OrderedBits free_[2];
+  OrderedBits open_[2];  // nodes that have slots of the kind, free or not, and are alive and not drained
+  OrderedBits free_[2];  // those of them with a free one
   std::uint32_t live_nodes_ = 0;
   std::uint64_t submitted_ = 0;
 };

@@ -142,8 +142,9 @@ void ClusterState::MoveReplicas(JobId job_id, std::uint32_t map, std::vector<Nod
   if (pending) job.pending_maps.Insert(map, job.spec.maps[map], topology_);
 }
 
-void ClusterState::CountNodeFailure(JobId job_id, NodeId node, std::uint32_t limit) {
-  JobState& job = MutableJob(job_id);
+void ClusterState::CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit) {
+  JobState& job = MutableJob(task.job);
+  job.failed_on[Index(task.kind)].insert({task.index, node});
   if (++job.node_failures[node] != limit) return;
   job.bad_nodes.insert(node);
   const NodeState* host = FindNode(node);

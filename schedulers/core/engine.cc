@@ -44,6 +44,7 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
   SCHED_CHECK(task.kind == TaskKind::kMap || job->ReducesMayStart(), detail());
   SCHED_CHECK(state.FreeNodes(task.kind).Contains(node.value), detail());
   SCHED_CHECK(!state.Refused(*job, node), detail());
+  SCHED_CHECK(!state.Avoids(*job, task.kind, task.index, node), detail());
 }
 
 std::optional<Time> Engine::NextWake() const { return impl_->policy->NextWake(impl_->state); }

@@ -8,6 +8,8 @@
 // Rules that the events do not spell out:
 // - A task is pending exactly while no attempt of it runs and none has succeeded. Several attempts of one task may run
 //   (speculation); the first success wins and the others get a Kill.
+// - A task does not run again on a node where an attempt of it failed (or where its output could not be fetched) while
+//   another node with slots of its kind would take it.
 // - No Kill is sent to a node that is lost or joins again: what ran there is gone.
 // - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
 // map-only

@@ -25,7 +25,7 @@ bool Engine::Impl::On(const FetchFailed& event, Effects& effects) {
   if (reporters.size() < needed) return true;
   const NodeId node = output->ran_on;
   LoseOutput(map.job, map.index, effects);
-  state.CountNodeFailure(map.job, node, options.max_failures_per_node);
+  state.CountNodeFailure(map, node, options.max_failures_per_node);
   return true;
 }
 

@@ -57,7 +57,7 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   const NodeId node = running->node;
   const TaskId& id = event.attempt.task;
   state.StopAttempt(event.attempt);
-  state.CountNodeFailure(id.job, node, options.max_failures_per_node);
+  state.CountNodeFailure(id, node, options.max_failures_per_node);
   JobState& job = state.MutableJob(id.job);
   ++job.progress.failed_attempts;
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "schedulers/core/events.h"
@@ -55,6 +56,8 @@ struct JobState {
   OrderedBits pending_reduces;
   std::uint32_t running_attempts[2] = {};  // by TaskKind: the slots that the job holds
 
+  std::set<std::pair<std::uint32_t, NodeId>>
+      failed_on[2];                               // by TaskKind: tasks and nodes where attempts of them failed
   std::map<NodeId, std::uint32_t> node_failures;  // failed attempts by node
   std::set<NodeId> bad_nodes;                     // so many of them that the node may be refused
   std::uint32_t live_bad_nodes = 0;

@@ -68,27 +68,30 @@ PendingMaps::Shelf* PendingMaps::FindShelf(PlaceKey place) const {
   return at != shelves_.end() && at->place == place ? &*at : nullptr;
 }
 
-std::uint32_t PendingMaps::FirstAt(PlaceKey place) const {
+std::uint32_t PendingMaps::FirstAt(PlaceKey place, const Skip& skip) const {
   std::uint32_t first = OrderedBits::kNone;
   if (Shelf* shelf = FindShelf(place); shelf != nullptr) {
     while (shelf->next < shelf->end && !shelved_[entries_[shelf->next]]) ++shelf->next;
     if (shelf->next < shelf->end) first = entries_[shelf->next];
   }
   if (returned_.empty()) return first;
-  const auto back = returned_.lower_bound({place, 0});
+  auto back = returned_.lower_bound({place, 0});
+  while (skip && back != returned_.end() && back->first == place && skip(back->second)) ++back;
   return back != returned_.end() && back->first == place ? std::min(first, back->second) : first;
 }
 
-std::optional<MapChoice> PendingMaps::Best(NodeId node, Location location, Locality worst) const {
+std::optional<MapChoice> PendingMaps::Best(NodeId node, Location location, Locality worst, const Skip& skip) const {
   if (all_.empty()) return std::nullopt;
   const std::uint32_t ids[] = {node.value, location.rack, location.datacenter};
   for (const Locality level : {Locality::kNode, Locality::kRack, Locality::kDatacenter}) {
     if (level > worst) return std::nullopt;
-    const std::uint32_t map = FirstAt(Key(level, ids[static_cast<int>(level)]));
+    const std::uint32_t map = FirstAt(Key(level, ids[static_cast<int>(level)]), skip);
     if (map != OrderedBits::kNone) return MapChoice{map, level};
   }
   if (worst < Locality::kOff) return std::nullopt;
-  return MapChoice{all_.First(), Locality::kOff};
+  std::uint32_t any = all_.First();
+  while (skip && any != OrderedBits::kNone && !shelved_[any] && skip(any)) any = all_.NextFrom(any + 1);
+  return any == OrderedBits::kNone ? std::nullopt : std::optional(MapChoice{any, Locality::kOff});
 }
 
 std::vector<std::uint32_t> PendingMaps::At(NodeId node) const {

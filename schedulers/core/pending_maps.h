@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -40,8 +41,11 @@ class PendingMaps {
   void Insert(std::uint32_t map, const MapInput& input, const Topology& topology);
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
-  // The closest map for this node, if it is no farther than `worst`.
-  [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst) const;
+  // The closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked of the maps that
+  // left before, and those for which it is true are passed over.
+  using Skip = std::function<bool(std::uint32_t map)>;
+  [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
+                                              const Skip& skip = {}) const;
   // Those with a replica on the node, in rising order. O(their number).
   [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
 
@@ -56,7 +60,7 @@ class PendingMaps {
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
   static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
   Shelf* FindShelf(PlaceKey place) const;
-  [[nodiscard]] std::uint32_t FirstAt(PlaceKey place) const;  // kNone: none
+  [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;  // kNone: none
 
   OrderedBits all_;
   mutable std::vector<Shelf> shelves_;  // by place

@@ -39,6 +39,11 @@ void DumpJob(std::ostream& out, const JobState& job) {
     for (const auto index : job.Pending(kind)) out << ' ' << index;
     out << '\n';
   }
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    for (const auto& [index, node] : job.failed_on[static_cast<std::size_t>(kind)]) {
+      out << "  " << FormatTask({id, kind, index}) << " failed on n" << node.value << '\n';
+    }
+  }
   for (const auto& [node, failures] : job.node_failures) {
     out << "  n" << node.value << " failures " << failures << (job.bad_nodes.contains(node) ? " bad" : "") << '\n';
   }

@@ -194,6 +194,82 @@ TEST_F(Attempts, MayCommitWhileItRuns) {
   EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job1.m.0.1")));
 }
 
+TEST_F(Attempts, AFailedTaskGoesToAnotherNodeThatWouldTakeIt) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeJoined node=n2
+    1 JobSubmitted job=job1 maps=1:n1;1:n9 reduces=1 slow_start=0
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.r.0.0 n1
+    # n2 has no slots: n1 is the only one.
+    2 AttemptFailed attempt=job1.m.0.0
+    2 AttemptFailed attempt=job1.r.0.0
+    2 decide
+    -> launch job1.m.0.1 n1 node
+    -> launch job1.r.0.1 n1
+    # n3 is busy, but would take them when it is free; n1 runs something else meanwhile.
+    3 NodeJoined node=n3 maps=1 reduces=1
+    3 JobSubmitted job=job2 maps=1: reduces=1 slow_start=0 priority=HIGH
+    3 AttemptLaunched attempt=job2.m.0.0 node=n3
+    3 AttemptLaunched attempt=job2.r.0.0 node=n3
+    4 AttemptFailed attempt=job1.m.0.1
+    4 AttemptFailed attempt=job1.r.0.1
+    4 decide
+    -> launch job1.m.1.0 n1 off
+    5 AttemptSucceeded attempt=job1.m.1.0
+    -> ready job1.m.1.0 n1
+    5 decide
+    6 AttemptLost attempt=job2.r.0.0
+    6 decide
+    -> launch job2.r.0.1 n1
+    -> launch job1.r.0.2 n3
+    # Drained, n3 takes nothing: back to n1.
+    7 NodeDrained node=n3
+    7 decide
+    -> launch job1.m.0.2 n1 node
+  )");
+}
+
+TEST_F(Attempts, ATaskThatFailedEverywhereIsTriedAnywhere) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1:n1 max_attempts=4
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptFailed attempt=job1.m.0.0
+    2 decide
+    -> launch job1.m.0.1 n2 rack
+    3 AttemptFailed attempt=job1.m.0.1
+    3 decide
+    -> launch job1.m.0.2 n1 node
+  )");
+}
+
+// n6 is refused to the job and so no other place for a task that failed on n1.
+TEST_F(Attempts, ARefusedNodeIsNoOtherPlaceToGo) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2
+    0 NodeJoined node=n3
+    0 NodeJoined node=n4
+    0 NodeJoined node=n6 maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n6 max_attempts=9
+    1 AttemptLaunched attempt=job1.m.1.0 node=n6
+    1 AttemptFailed attempt=job1.m.1.0
+    1 AttemptLaunched attempt=job1.m.1.1 node=n6
+    1 AttemptFailed attempt=job1.m.1.1
+    1 AttemptLaunched attempt=job1.m.1.2 node=n6
+    1 AttemptFailed attempt=job1.m.1.2
+    2 decide
+    -> launch job1.m.0.0 n1 node
+    3 AttemptFailed attempt=job1.m.0.0
+    3 decide
+    -> launch job1.m.0.1 n1 node
+  )");
+}
+
 // Five nodes, so that one of them is fewer than a quarter.
 constexpr char kFiveNodes[] = R"(
   0 NodeJoined node=n1 maps=1

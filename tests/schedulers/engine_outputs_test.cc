@@ -121,12 +121,12 @@ TEST_F(Outputs, OneRunningReduceIsEnoughToGiveAnOutputUp) {
     3 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
     -> gone job1.m.0.0 n1
     3 decide
-    -> launch job1.m.0.1 n1 node
+    -> launch job1.m.0.1 n2 rack
     # Reports about an attempt that is no longer the task's output mean nothing.
     4 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
     -> refused
     5 AttemptSucceeded attempt=job1.m.0.1
-    -> ready job1.m.0.1 n1
+    -> ready job1.m.0.1 n2
     5 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
     -> refused
     5 FetchFailed reduce=job1.r.0.1 map_attempt=job1.m.0.1
