@@ -49,12 +49,13 @@ class KeyValueStore {
   [[nodiscard]] virtual Result<std::optional<std::string>> Get(std::string_view key) const = 0;
   // Every key with this prefix from `from` on (which has the prefix, or is empty for all), in order of bytes, as of the
   // call, until `visit` returns false. The views live until visit returns.
-  [[nodiscard]] virtual Status Scan(std::string_view prefix, std::string_view from,
-                                    const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
+  [[nodiscard]] virtual Status Scan(
+      std::string_view prefix, std::string_view from,
+      const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
 };
 
-// An existing or new database in `directory`. kBusy if another process (or object) has it open; kCorrupt if it is damaged:
-// a torn end of its log, which nobody was told of, is cut off, damage anywhere before is an error.
+// An existing or new database in `directory`. kBusy if another process (or object) has it open; kCorrupt if it is
+// damaged: a torn end of its log, which nobody was told of, is cut off, damage anywhere before is an error.
 [[nodiscard]] Result<std::unique_ptr<KeyValueStore>> OpenRocksStore(const std::string& directory);
 [[nodiscard]] std::unique_ptr<KeyValueStore> MakeMemoryStore();
 
