@@ -1,0 +1,101 @@
+"""Bad input: one clear line each, the right exit status, nothing left behind."""
+
+import os
+import subprocess
+import unittest
+
+from cluster import MILLRACE, Cluster
+
+
+class BadInputTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(workers=2)
+        cls.cluster.__enter__()
+        with open(cls.cluster.path("in"), "w") as f:
+            f.write("some words\n" * 1000)
+        cls.cluster.run("fs", "put", cls.cluster.path("in"), "/in")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__(None, None, None)
+
+    def refuse(self, status, mentions, *args):
+        before, _ = self.cluster.run("fs", "ls", "-R", "/")
+        _, error = self.cluster.run(*args, status=status)
+        self.assertEqual(error.count(b"\n"), 1, error.decode(errors="replace"))
+        self.assertTrue(error.startswith(b"millrace: "), error)
+        for mention in mentions:
+            self.assertIn(mention, error)
+        after, _ = self.cluster.run("fs", "ls", "-R", "/")
+        self.assertEqual(before, after)
+
+    def test_missing_input(self):
+        self.refuse(1, [b"/nowhere"], "run", "wordcount", "/nowhere", "-o", "/out")
+
+    def test_existing_output(self):
+        self.cluster.run("fs", "mkdir", "/taken")
+        self.refuse(1, [b"/taken", b"exists"], "run", "wordcount", "/in", "-o", "/taken")
+
+    def test_a_path_that_is_no_executable(self):
+        self.refuse(2, [b"in"], "run", self.cluster.path("in"), "/in", "-o", "/out")
+        self.refuse(2, [b"no-such-job"], "run", "no-such-job", "/in", "-o", "/out")
+
+    def test_an_executable_that_is_no_job(self):
+        self.refuse(2, [b"true"], "run", "/bin/true", "/in", "-o", "/out")
+        self.refuse(2, [b"echo"], "run", "/bin/echo", "/in", "-o", "/out")
+
+    def test_unknown_option_of_an_example(self):
+        self.refuse(2, [b"grep.patern", b"grep.pattern"], "run", "grep", "/in", "-o", "/out", "-D", "grep.patern=x")
+
+    def test_a_bad_pattern(self):
+        self.refuse(2, [b"grep.pattern"], "run", "grep", "/in", "-o", "/out", "-D", "grep.pattern=[")
+        self.refuse(2, [b"grep.pattern"], "run", "grep", "/in", "-o", "/out")
+
+    def test_reducer_counts(self):
+        self.refuse(2, [b"-1"], "run", "wordcount", "/in", "-o", "/out", "--reducers", "-1")
+        self.refuse(2, [b"1001"], "run", "wordcount", "/in", "-o", "/out", "--reducers", "1001")
+
+    def test_wrong_usage(self):
+        for args in ([], ["nonsense"], ["fs", "nonsense"], ["run"], ["run", "wordcount"]):
+            with self.subTest(args=args):
+                self.assertEqual(subprocess.run([MILLRACE, *args], capture_output=True, stdin=subprocess.DEVNULL).returncode, 2)
+
+    def test_an_unreachable_master(self):
+        done = subprocess.run([MILLRACE, "--master", "127.0.0.1:1", "fs", "ls", "/"], capture_output=True, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+        self.assertIn(b"127.0.0.1:1", done.stderr)
+
+    def test_names(self):
+        for name in ("with space", "with\nnewline", "with\ttab", "uml\u00e4ut", "quote'\"", "-dash", "star*"):
+            with self.subTest(name=name):
+                self.cluster.run("fs", "put", self.cluster.path("in"), "/names/" + name)
+                self.assertEqual(len(self.cluster.run("fs", "cat", "/names/" + name)[0]), 11000)
+        self.refuse(1, [b"4000"], "fs", "put", self.cluster.path("in"), "/" + "n" * 4000)
+
+    def test_a_full_disk_fails_the_write_and_leaves_nothing(self):
+        with Cluster(workers=1, settings=["worker.reserved_bytes=900T"]) as full:
+            with open(full.path("data"), "wb") as f:
+                f.write(os.urandom(2_000_000))
+            _, error = full.run("fs", "put", full.path("data"), "/data", status=1)
+            self.assertEqual(error.count(b"\n"), 1, error)
+            self.assertRegex(error, b"room|space")
+            self.assertNotIn(b"data", full.run("fs", "ls", "-R", "/")[0])
+
+    def test_user_code_that_fails(self):
+        self.refuse_job(b"exit status", "crash.how=exit")
+        self.refuse_job(b"signal", "crash.how=signal")
+        self.refuse_job(b"thrown on purpose", "crash.how=throw")
+
+    def refuse_job(self, mention, how):
+        job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        before, _ = self.cluster.run("fs", "ls", "-R", "/in")
+        _, error = self.cluster.run("run", job, "/in", "-o", "/crash", "-D", how, status=1)
+        self.assertIn(mention, error)
+        self.cluster.run("fs", "stat", "/crash", status=1)
+        self.assertEqual(before, self.cluster.run("fs", "ls", "-R", "/in")[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

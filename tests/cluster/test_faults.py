@@ -1,0 +1,73 @@
+"""Any process may die at any moment and nothing is lost."""
+
+import hashlib
+import os
+import unittest
+
+from cluster import Cluster, words
+
+FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=4s", "dfs.lease_grace=3s"]
+
+
+def count(data):
+    counts = {}
+    for word in data.split():
+        counts[word] = counts.get(word, 0) + 1
+    return b"".join(sorted(word + b"\t%d\n" % n for word, n in counts.items()))
+
+
+class FaultsTest(unittest.TestCase):
+    def put_text(self, cluster, size=1_500_000):
+        data = words(5, size)
+        with open(cluster.path("text"), "wb") as f:
+            f.write(data)
+        cluster.run("fs", "put", "--block-size", "1M", "--replication", "2", cluster.path("text"), "/text")
+        return data
+
+    def result(self, cluster, out):
+        return b"".join(sorted(line for part in cluster.output(out).values() for line in part.splitlines(keepends=True)))
+
+    def test_everything_survives_the_death_of_the_master(self):
+        with Cluster(workers=3, settings=FAST) as cluster:
+            data = self.put_text(cluster)
+            cluster.run("fs", "mkdir", "/a/b")
+            before, _ = cluster.run("fs", "ls", "-R", "--json", "/")
+            cluster.kill_master()
+            cluster.start_master()
+            after, _ = cluster.run("fs", "ls", "-R", "--json", "/")
+            self.assertEqual(before, after)
+            cluster.run("fs", "get", "/text", cluster.path("back"))
+            with open(cluster.path("back"), "rb") as f:
+                self.assertEqual(hashlib.sha256(f.read()).digest(), hashlib.sha256(data).digest())
+            cluster.run("run", "wordcount", "/text", "-o", "/out", "--reducers", "2")
+            self.assertEqual(self.result(cluster, "/out"), count(data))
+
+    def test_a_job_goes_on_when_the_master_dies_and_returns(self):
+        with Cluster(workers=2, settings=FAST) as cluster:
+            data = self.put_text(cluster)
+            job = cluster.run("run", "wordcount", "/text", "-o", "/out", "--reducers", "3", "--detach")[0].split()[-1].decode()
+            cluster.kill_master()
+            cluster.start_master()
+            cluster.run("job", "wait", job)
+            self.assertEqual(self.result(cluster, "/out"), count(data))
+
+    def test_a_job_outlives_a_worker(self):
+        with Cluster(workers=3, settings=FAST) as cluster:
+            data = self.put_text(cluster)
+            job = cluster.run("run", "wordcount", "/text", "-o", "/out", "--reducers", "3", "--detach")[0].split()[-1].decode()
+            cluster.kill_worker(1)
+            cluster.run("job", "wait", job)
+            self.assertEqual(self.result(cluster, "/out"), count(data))
+
+    def test_a_worker_that_returns_keeps_its_blocks(self):
+        with Cluster(workers=1, settings=FAST) as cluster:
+            self.put_text(cluster, 300_000)
+            cluster.kill_worker(0)
+            cluster.start_worker(0)
+            cluster.run("fs", "get", "/text", cluster.path("back"))
+            with open(cluster.path("back"), "rb") as a, open(cluster.path("text"), "rb") as b:
+                self.assertEqual(a.read(), b.read())
+
+
+if __name__ == "__main__":
+    unittest.main()

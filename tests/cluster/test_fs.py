@@ -1,0 +1,122 @@
+"""millrace fs as a user of coreutils and Hadoop expects it."""
+
+import filecmp
+import hashlib
+import json
+import os
+import random
+import unittest
+
+from cluster import Cluster
+
+
+class FsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(workers=3, racks=2)
+        cls.cluster.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__(None, None, None)
+
+    def run_fs(self, *args, **more):
+        return self.cluster.run("fs", *args, **more)[0]
+
+    def local(self, name, data):
+        path = self.cluster.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(data)
+        return path
+
+    def entries(self, path, *flags):
+        out = self.run_fs("ls", "--json", *flags, path)
+        return json.loads(out)
+
+    def test_put_get_round_trip_of_many_sizes(self):
+        rng = random.Random(3)
+        for size in (0, 1, 65535, 65536, 65537, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_500_000):
+            with self.subTest(size=size):
+                data = rng.randbytes(size)
+                path = self.local(f"sizes/{size}", data)
+                self.run_fs("put", "--block-size", "1M", path, f"/sizes/{size}")
+                self.assertEqual(self.run_fs("cat", f"/sizes/{size}"), data)
+                self.run_fs("get", f"/sizes/{size}", path + ".back")
+                self.assertTrue(filecmp.cmp(path, path + ".back", shallow=False))
+
+    def test_directories_go_and_come_back(self):
+        for name in ("tree/a", "tree/sub/b c", "tree/sub/deep/d\ne", "tree/empty"):
+            self.local(name, b"" if name.endswith("empty") else name.encode() * 100)
+        self.run_fs("put", self.cluster.path("tree"), "/tree")
+        self.run_fs("get", "/tree", self.cluster.path("tree-back"))
+        comparison = filecmp.dircmp(self.cluster.path("tree"), self.cluster.path("tree-back"))
+        self.assertEqual((comparison.left_only, comparison.right_only, comparison.diff_files), ([], [], []))
+        with open(self.cluster.path("tree-back", "sub", "deep", "d\ne"), "rb") as f:
+            self.assertEqual(f.read(), b"tree/sub/deep/d\ne" * 100)
+
+    def test_standard_input_and_output(self):
+        data = os.urandom(300_000)
+        self.run_fs("put", "-", "/stdin", input=data)
+        self.assertEqual(self.run_fs("cat", "/stdin"), data)
+        self.assertEqual(self.run_fs("get", "/stdin", "-"), data)
+        self.assertEqual(self.run_fs("tail", "-c", "1000", "/stdin"), data[-1000:])
+
+    def test_mkdir_mv_rm_du_stat_setrep(self):
+        path = self.local("one", b"x" * 1000)
+        self.run_fs("mkdir", "/m/n")
+        self.run_fs("put", path, "/m/n/one")
+        self.run_fs("mv", "/m/n/one", "/m/two")
+        self.assertEqual(self.run_fs("cat", "/m/two"), b"x" * 1000)
+        self.cluster.run("fs", "stat", "/m/n/one", status=1)
+        self.run_fs("setrep", "1", "/m/two")
+        self.assertIn(b"1", self.run_fs("stat", "/m/two"))
+        self.assertIn(b"1000", self.run_fs("du", "--json", "/m"))
+        self.cluster.run("fs", "rm", "/m", status=1)
+        self.run_fs("rm", "-r", "/m")
+        self.cluster.run("fs", "stat", "/m", status=1)
+
+    def test_existing_files_are_kept_unless_forced(self):
+        first, second = self.local("first", b"1"), self.local("second", b"2")
+        self.run_fs("put", first, "/kept")
+        _, error = self.cluster.run("fs", "put", second, "/kept", status=1)
+        self.assertEqual(error.count(b"\n"), 1, error)
+        self.assertEqual(self.run_fs("cat", "/kept"), b"1")
+        self.run_fs("put", "-f", second, "/kept")
+        self.assertEqual(self.run_fs("cat", "/kept"), b"2")
+
+    def test_a_second_writer_is_told(self):
+        first = self.cluster.start_writer("/contended")
+        try:
+            _, error = self.cluster.run("fs", "put", self.local("other", b"o"), "/contended", status=1)
+            self.assertIn(b"/contended", error)
+            self.assertIn(b"written", error)
+        finally:
+            first.stdin.write(b"done")
+            first.stdin.close()
+            self.assertEqual(first.wait(60), 0)
+            first.stdout.close()
+            first.stderr.close()
+        self.assertEqual(self.run_fs("cat", "/contended"), b"begindone")
+
+    def test_a_writer_that_dies_leaves_nothing(self):
+        writer = self.cluster.start_writer("/half")
+        writer.kill()
+        writer.wait()
+        for pipe in (writer.stdin, writer.stdout, writer.stderr):
+            pipe.close()
+        self.cluster.run("fs", "stat", "/half", status=1)
+        self.assertNotIn(b"half", self.run_fs("ls", "-R", "/"))
+
+    def test_fsck_is_healthy(self):
+        self.run_fs("put", self.local("healthy", os.urandom(2_000_000)), "/healthy")
+        self.cluster.run("fs", "fsck", status=0)
+
+    def test_checksums_of_what_other_workers_read(self):
+        data = os.urandom(5_000_000)
+        self.run_fs("put", "--block-size", "1M", "--replication", "1", self.local("spread", data), "/spread")
+        self.assertEqual(hashlib.sha256(self.run_fs("cat", "/spread")).digest(), hashlib.sha256(data).digest())
+
+
+if __name__ == "__main__":
+    unittest.main()
