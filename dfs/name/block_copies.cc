@@ -53,9 +53,9 @@ class BlockManager::Impl::Copier {
       if (!node.Ready() || node.copies >= max_copies_) target.free_bytes = 0;
       open_targets_ += target.free_bytes > 0 ? 1 : 0;
     }
-    for (std::size_t level = 0; level < Impl::kLevels; ++level) {
+    for (std::size_t level = 0; level < kLevels; ++level) {
       // With a replica on every node there is no other place; in a small cluster that is every block.
-      if (level + 1 < Impl::kLevels && level + 1 >= impl_.nodes_up) return;
+      if (level + 1 < kLevels && level + 1 >= impl_.nodes_up) return;
       RunLevel(level);
     }
   }
@@ -63,16 +63,21 @@ class BlockManager::Impl::Copier {
  private:
   void RunLevel(std::size_t level) {
     std::deque<BlockId>& queue = impl_.endangered[level];
-    for (std::size_t left = queue.size(); left > 0 && tries_ > 0 && open_targets_ > 0; --left, --tries_) {
+    int attempts = kMaxAttempts;
+    std::size_t left = std::min<std::size_t>(queue.size(), kMaxHints);
+    for (; left > 0 && attempts > 0 && open_targets_ > 0; --left) {
       const BlockId id = queue.front();
       queue.pop_front();
       const auto it = impl_.blocks.find(id);
       if (it == impl_.blocks.end()) continue;
       BlockState& block = it->second;
       block.queued &= static_cast<std::uint8_t>(~(1u << level));
-      if (std::min(block.holders.size(), Impl::kLevels) != level + 1) continue;  // it is in the queue where it belongs
-      if (Lacking(id, block) > 0) CopyBlock(id, block);
-      if (Lacking(id, block) > 0) impl_.Enqueue(id, &block);
+      if (Lacking(id, block) <= 0) continue;
+      if (std::min(block.holders.size(), kLevels) == level + 1) {
+        --attempts;
+        CopyBlock(id, block);
+      }
+      if (Lacking(id, block) > 0) impl_.Enqueue(id, &block);  // where it belongs
     }
   }
 
@@ -137,7 +142,6 @@ class BlockManager::Impl::Copier {
   std::vector<ReplicateWork>& work_;
   std::vector<Candidate> targets_;  // no free bytes: takes no copy now
   std::size_t open_targets_ = 0;
-  int tries_ = kMaxTries;
 };
 
 void BlockManager::Impl::ExpireCopies(Micros now, Micros timeout) {

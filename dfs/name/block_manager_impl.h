@@ -71,7 +71,9 @@ struct Expiry {
 struct BlockManager::Impl {
   static constexpr std::size_t kLevels = 8;  // blocks with as many good replicas or more share the last
 
-  static constexpr int kMaxTries = 50'000;   // hints looked at in one call: a few milliseconds
+  // What one call of NextWork does at most for each queue, to stay within a few milliseconds.
+  static constexpr int kMaxHints = 200'000;   // that no longer hold
+  static constexpr int kMaxAttempts = 5'000;  // at blocks that need work
 
   explicit Impl(Random r) : random(r) {}
 
@@ -84,7 +86,7 @@ struct BlockManager::Impl {
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
   // Entries are hints: whoever takes one looks whether it still holds, and puts it at the end if its time has not come, so
-  // that nobody is starved and a call stays short. [i]: blocks with i + 1 good replicas.
+  // that nobody is starved and a call stays short. [i]: blocks with i + 1 good replicas, or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
   std::map<std::pair<BlockId, NodeId>, Copy> copies;  // by block and target

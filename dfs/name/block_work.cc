@@ -29,7 +29,7 @@ class BlockManager::Impl::Remover {
 
  private:
   void RunSurplus() {
-    std::size_t left = std::min<std::size_t>(impl_.surplus.size(), kMaxTries);
+    std::size_t left = std::min<std::size_t>(impl_.surplus.size(), kMaxAttempts);
     for (; left > 0; --left) {
       const BlockId id = impl_.surplus.front();
       impl_.surplus.pop_front();
@@ -72,7 +72,7 @@ class BlockManager::Impl::Remover {
   }
 
   void RunNode(NodeId id, NodeState* node) {
-    std::size_t left = std::min<std::size_t>(node->to_delete.size(), kMaxTries);
+    std::size_t left = std::min<std::size_t>(node->to_delete.size(), kMaxAttempts);
     for (; left > 0 && !IsFull(id); --left) {
       const BlockId block = node->to_delete.front();
       node->to_delete.pop_front();

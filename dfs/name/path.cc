@@ -9,7 +9,7 @@ namespace millrace::dfs {
 namespace {
 
 Status Refuse(std::string_view path, std::string_view rule) {
-  return Invalid("path " + Quote(path) + ": " + std::string(rule));
+  return Invalid(Quote(path) + ": not a path: " + std::string(rule));
 }
 
 }  // namespace
