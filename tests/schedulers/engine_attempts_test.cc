@@ -247,6 +247,38 @@ TEST_F(Attempts, ATaskThatFailedEverywhereIsTriedAnywhere) {
   )");
 }
 
+// Of the nodes where it failed, one that is gone is not counted, and one that is refused is not counted twice: n3,
+// which is busy, is waited for.
+TEST_F(Attempts, AnotherNodeThatIsBusyIsWaitedFor) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    0 NodeJoined node=n3 maps=1
+    1 JobSubmitted job=job1 maps=1:n1 max_attempts=9
+    1 JobSubmitted job=job2 maps=1: priority=LOW
+    1 AttemptLaunched attempt=job2.m.0.0 node=n3
+    1 AttemptLaunched attempt=job1.m.0.0 node=n2
+    1 AttemptFailed attempt=job1.m.0.0
+    2 NodeLost node=n2
+    2 decide
+    -> launch job1.m.0.1 n1 node
+    3 AttemptFailed attempt=job1.m.0.1
+    3 decide
+    4 NodeJoined node=n2 maps=1
+    4 NodeJoined node=n4
+    4 NodeJoined node=n5
+    4 AttemptLaunched attempt=job1.m.0.2 node=n2
+    4 AttemptFailed attempt=job1.m.0.2
+    4 AttemptLaunched attempt=job1.m.0.3 node=n2
+    4 AttemptFailed attempt=job1.m.0.3
+    5 decide
+    6 AttemptSucceeded attempt=job2.m.0.0
+    -> ended job2 succeeded
+    6 decide
+    -> launch job1.m.0.4 n3 rack
+  )");
+}
+
 // n6 is refused to the job and so no other place for a task that failed on n1.
 TEST_F(Attempts, ARefusedNodeIsNoOtherPlaceToGo) {
   EXPECT_PLAYS(&engine_, R"(

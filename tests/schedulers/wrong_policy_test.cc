@@ -36,7 +36,7 @@ void DecideWrongly(const Decision& decision) {
                            "1 AttemptSucceeded attempt=job1.m.0.0",
                            "1 JobSubmitted job=job2 maps=1:n1;1:n1 reduces=1",
                            "1 JobSubmitted job=job3",
-                           "1 NodeJoined node=n4",
+                           "1 NodeJoined node=n4 maps=1",
                            "1 NodeJoined node=n5",
                            "1 NodeJoined node=n6",
                            "1 JobSubmitted job=job4 maps=1:n1",
@@ -45,7 +45,10 @@ void DecideWrongly(const Decision& decision) {
                            "1 AttemptLaunched attempt=job4.m.0.1 node=n1",
                            "1 AttemptFailed attempt=job4.m.0.1",
                            "1 AttemptLaunched attempt=job4.m.0.2 node=n1",
-                           "1 AttemptFailed attempt=job4.m.0.2"}) {
+                           "1 AttemptFailed attempt=job4.m.0.2",
+                           "1 JobSubmitted job=job5 maps=1:n1",
+                           "1 AttemptLaunched attempt=job5.m.0.0 node=n1",
+                           "1 AttemptFailed attempt=job5.m.0.0"}) {
     const auto timed = ParseEvent(line);
     ASSERT_TRUE(timed && engine.Apply(timed->time, timed->event, &effects)) << line;
   }
@@ -64,6 +67,7 @@ TEST(WrongPolicyDeathTest, AbortsWithTheDecision) {
   EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{3}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n3");  // lost
   EXPECT_DEATH(DecideWrongly({map(1, 1), NodeId{7}}), "check failed.*FreeNodes.*wrong: job1.m.1 on n7");  // unknown
   EXPECT_DEATH(DecideWrongly({map(4, 0), NodeId{1}}), "check failed.*Refused.*wrong: job4.m.0 on n1");
+  EXPECT_DEATH(DecideWrongly({map(5, 0), NodeId{1}}), "check failed.*Avoids.*wrong: job5.m.0 on n1");
   EXPECT_DEATH(DecideWrongly({held, NodeId{1}}), "check failed.*ReducesMayStart.*wrong: job2.r.0 on n1");
 }
 
