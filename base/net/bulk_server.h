@@ -2,11 +2,15 @@
 // and map outputs; each operation is a handler registered by its number. Boost.Asio with C++20 coroutines on threads of its
 // own; disk calls run on a pool beside them, never on an I/O thread.
 //
+// Local connections are taken from root and the daemon's own user only (SO_PEERCRED).
+//
 // Request: u8 operation, u8 version (1), u16 zero, u32 header length (at most 64 KiB), u32 crc32c of the header, header (an
 // Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or the failure's
-// message). What follows a reply belongs to the operation. Requests follow each other on one connection.
+// message). What follows a reply belongs to the operation. Requests follow each other on one connection. A request that
+// makes no sense ends its connection, nothing else.
 // Handlers and this header's users outside base/net, dfs/data and worker/shuffle need no Asio: see bulk_handler.h for them.
-// Thread rule: Register before Start; Start and Stop from one thread.
+// Handlers stay alive until the server is destroyed; what they point to must live until Stop has returned.
+// Thread rule: Register before Start; Start and Stop from one thread, not one of the server's own.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +19,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/net/frame.h"
 #include "base/status.h"
 
 namespace millrace::net {
 
 class BulkHandler;  // bulk_handler.h
-
-enum class Operation : std::uint8_t { kWriteBlock = 1, kReadBlock = 2, kFinishBlockAt = 3, kOpenLocalBlock = 4, kFetchRuns = 5 };
 
 struct BulkServerOptions {
   std::string bind = "0.0.0.0";
@@ -39,7 +42,7 @@ class BulkServer {
   ~BulkServer();  // Stop
 
   void Register(Operation operation, std::shared_ptr<BulkHandler> handler);
-  // Listens. The port it got is port().
+  // Listens. The port it got is port(). kBusy when port or local socket is taken. Once only.
   Status Start();
   void Stop();  // closes connections, waits for handlers
   [[nodiscard]] std::uint16_t port() const;

@@ -1,0 +1,181 @@
+// What handlers of a bulk server and daemons' own fetchers are made of: connections (Wire), threads, and the handler itself.
+// The one header of the bulk plane that includes Asio; only base/net, dfs/data and worker/shuffle include it.
+//
+// Thread rule: each connection has a strand; its coroutine, and the coroutines that it spawns on its own executor, run on
+// that strand one at a time. What blocks on a disk goes through OnDisk. A Wire and a Signal are used on their strand only,
+// except for Wire::Abort.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_executor.hpp>
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/net/bulk_server.h"
+#include "base/status.h"
+
+namespace millrace::net {
+
+namespace asio = boost::asio;
+template <class T>
+using Awaitable = asio::awaitable<T>;
+using Executor = asio::any_io_executor;
+
+class Wire;
+
+// The threads of a bulk plane, and what runs on them.
+struct BulkServer::Threads {
+ public:
+  Threads(const BulkServerOptions& options, Log log);
+  ~Threads();  // Stop
+
+  void Start();
+  // Aborts all connections, waits until all spawned work has ended, ends the threads. No work is taken afterwards.
+  void Stop();
+
+  // A strand of its own on the I/O threads.
+  [[nodiscard]] Executor MakeStrand() { return asio::make_strand(io); }
+  // Starts `work` on `executor`; Stop waits for it. Any thread. False, and nothing happens, after Stop.
+  bool Spawn(const Executor& executor, Awaitable<void> work);
+
+  const Micros idle_timeout;
+  const Log log;
+
+ private:
+  friend class Wire;
+  void Add(const std::shared_ptr<Wire>& wire);
+  void Remove(const Wire* wire);
+  void Ended();
+
+  const unsigned io_count_, disk_count_;
+  std::mutex mutex_;
+  std::condition_variable none_left_;
+  std::unordered_map<const Wire*, std::weak_ptr<Wire>> wires_;
+  std::size_t work_ = 0;
+  bool stopping_ = false;
+
+ public:
+  asio::io_context io;
+  asio::io_context disk;
+
+ private:
+  asio::executor_work_guard<asio::io_context::executor_type> keep_io_, keep_disk_;
+  std::vector<std::thread> running_;
+};
+
+// Runs f() on a disk thread (SIGPIPE is blocked there) and gives its result, back on the caller's strand.
+template <class F>
+Awaitable<std::invoke_result_t<F&>> OnDisk(BulkServer::Threads& threads, F f) {
+  std::optional<std::invoke_result_t<F&>> result;
+  auto start = [&](auto handler) {
+    asio::post(threads.disk, [&result, &f, waiting = std::move(handler)]() mutable {
+      result.emplace(f());
+      const auto back = asio::get_associated_executor(waiting);
+      asio::post(back, std::move(waiting));
+    });
+  };
+  co_await asio::async_initiate<const asio::use_awaitable_t<>, void()>(start, asio::use_awaitable);
+  co_return std::move(*result);
+}
+
+// Wakes coroutines of one strand: `while (!ready) co_await signal.Wait();`.
+class Signal {
+ public:
+  explicit Signal(const Executor& executor) : timer_(executor, asio::steady_timer::time_point::max()) {}
+  Awaitable<void> Wait();  // until the next Notify
+  void Notify() { timer_.cancel(); }
+
+ private:
+  asio::steady_timer timer_;
+};
+
+// One connection, as server or client. A peer that makes no progress for the wire's `silence` while somebody waits for it is
+// dropped: the call gives kTimeout. After a failure or Abort every call fails.
+class Wire : public std::enable_shared_from_this<Wire> {
+ public:
+  using Socket = asio::generic::stream_protocol::socket;
+
+  static std::shared_ptr<Wire> Accepted(BulkServer::Threads& threads, Socket socket, std::string peer, bool local);
+  // On the caller's strand; the wire lives there.
+  static Awaitable<Result<std::shared_ptr<Wire>>> Connect(BulkServer::Threads& threads, std::string host, std::uint16_t port,
+                                                          Micros silence);
+  ~Wire();
+
+  // Exactly `size` bytes; kUnavailable when the peer closed. `silence`: if not 0, another one than the wire's (not shorter).
+  Awaitable<Status> Read(char* out, std::size_t size, Micros silence = 0);
+  // All of `first`, then all of `second`.
+  Awaitable<Status> Write(std::string_view first, std::string_view second = {});
+  // Calls `step` on a disk thread with the (non-blocking) socket until it gives true; false means that the socket takes no
+  // more for now. For sendfile.
+  Awaitable<Status> Pump(std::function<Result<bool>(int socket)> step);
+  // One byte with a descriptor, on a local wire.
+  Awaitable<Status> SendDescriptor(int fd);
+
+  // A request's frame and header, checked. `silence` as of Read.
+  Awaitable<Result<Operation>> ReadRequest(std::string* header);
+  Awaitable<Result<Frame>> ReadReply(std::string* payload);
+  Awaitable<Status> WriteReply(std::string payload);
+  Awaitable<Status> WriteFailure(Status failure);
+
+  void Abort();  // any thread; what waits here fails soon
+
+  [[nodiscard]] bool local() const { return local_; }
+  [[nodiscard]] const std::string& peer() const { return peer_; }
+  [[nodiscard]] Executor executor() { return socket_.get_executor(); }
+  [[nodiscard]] BulkServer::Threads& threads() { return threads_; }
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  class Until;
+  struct Private {};
+
+ public:
+  Wire(Private, BulkServer::Threads& threads, Socket socket, std::string peer, bool local, Micros silence);
+
+ private:
+  Awaitable<Status> Reach(std::string host, std::uint16_t port);
+  void Watch();
+  void AbortHere();
+  [[nodiscard]] Status Why(const boost::system::error_code& error) const;
+
+  BulkServer::Threads& threads_;
+  Socket socket_;
+  asio::steady_timer watchdog_;
+  const std::string peer_;
+  const bool local_;
+  const std::chrono::microseconds silence_;
+  Time read_until_ = Time::max(), write_until_ = Time::max();
+  bool watching_ = false, aborted_ = false, silent_ = false;
+};
+
+class BulkHandler {
+ public:
+  virtual ~BulkHandler() = default;
+  // Serves one request whose header has passed its checksum, on the wire's strand. False: the connection is to be closed.
+  virtual Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) = 0;
+};
+
+}  // namespace millrace::net

@@ -1,0 +1,263 @@
+#include "base/net/bulk_server.h"
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <exception>
+#include <map>
+
+#include "base/net/bulk_handler.h"
+
+namespace millrace::net {
+namespace {
+
+using boost::system::error_code;
+using asio::ip::tcp;
+using Local = asio::local::stream_protocol;
+
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when there are no descriptors left
+
+// sendfile has no MSG_NOSIGNAL.
+void BlockSigpipe() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+Status WhyNoListener(const error_code& error, const std::string& what) {
+  if (error == asio::error::address_in_use) return Busy(what + ": in use; is another daemon running here?");
+  return FromErrno(error.value(), what);
+}
+
+bool FromOurUser(int fd) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  return peer.uid == 0 || peer.uid == ::geteuid();
+}
+
+}  // namespace
+
+BulkServer::Threads::Threads(const BulkServerOptions& options, Log log_to)
+    : idle_timeout(options.idle_timeout),
+      log(std::move(log_to)),
+      io_count_(options.io_threads),
+      disk_count_(options.disk_threads),
+      keep_io_(io.get_executor()),
+      keep_disk_(disk.get_executor()) {
+  MILLRACE_CHECK(io_count_ > 0 && disk_count_ > 0, "a bulk plane needs threads");
+}
+
+BulkServer::Threads::~Threads() { Stop(); }
+
+void BulkServer::Threads::Start() {
+  for (unsigned i = 0; i < io_count_; ++i) running_.emplace_back([this] { io.run(); });
+  for (unsigned i = 0; i < disk_count_; ++i) {
+    running_.emplace_back([this] {
+      BlockSigpipe();
+      disk.run();
+    });
+  }
+}
+
+void BulkServer::Threads::Stop() {
+  std::vector<std::shared_ptr<Wire>> open;  // released without the lock: a wire that ends takes it
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& [key, weak] : wires_) open.push_back(weak.lock());
+  }
+  for (const std::shared_ptr<Wire>& wire : open) {
+    if (wire != nullptr) wire->Abort();
+  }
+  open.clear();
+  std::unique_lock lock(mutex_);
+  if (!running_.empty()) none_left_.wait(lock, [this] { return work_ == 0; });
+  lock.unlock();
+  io.stop();
+  disk.stop();
+  for (std::thread& thread : running_) thread.join();
+  running_.clear();
+}
+
+bool BulkServer::Threads::Spawn(const Executor& executor, Awaitable<void> work) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return false;
+    ++work_;
+  }
+  asio::co_spawn(executor, std::move(work), [this](const std::exception_ptr& failure) {
+    try {
+      if (failure != nullptr) std::rethrow_exception(failure);
+    } catch (const std::exception& e) {
+      log->error("work of the bulk plane ended early: {}", e.what());
+    }
+    Ended();
+  });
+  return true;
+}
+
+void BulkServer::Threads::Ended() {
+  const std::lock_guard lock(mutex_);
+  if (--work_ == 0) none_left_.notify_all();
+}
+
+void BulkServer::Threads::Add(const std::shared_ptr<Wire>& wire) {
+  const std::lock_guard lock(mutex_);
+  wires_[wire.get()] = wire;
+  if (stopping_) wire->Abort();
+}
+
+void BulkServer::Threads::Remove(const Wire* wire) {
+  const std::lock_guard lock(mutex_);
+  wires_.erase(wire);
+}
+
+struct BulkServer::Impl {
+  Impl(BulkServerOptions given, const Log& log_to)
+      : options(std::move(given)), log(log_to), threads(options, log_to), strand(threads.MakeStrand()) {}
+
+  Status ListenTcp();
+  Status ListenLocal();
+  template <class Protocol>
+  Awaitable<void> Accept(asio::basic_socket_acceptor<Protocol>& acceptor, bool local);
+  void Take(Wire::Socket socket, std::string peer, bool local);
+  Awaitable<void> Serve(std::shared_ptr<Wire> wire);
+
+  const BulkServerOptions options;
+  const Log log;
+  std::map<Operation, std::shared_ptr<BulkHandler>> handlers;
+  std::atomic<unsigned> connections{0};
+  std::uint16_t port = 0;
+  bool started = false, stopped = false;
+  Threads threads;
+  const Executor strand;  // of the acceptors
+  std::optional<tcp::acceptor> tcp_acceptor;
+  std::optional<Local::acceptor> local_acceptor;
+};
+
+Status BulkServer::Impl::ListenTcp() {
+  const std::string what = "listen on " + options.bind + ":" + std::to_string(options.port);
+  error_code error;
+  const auto address = asio::ip::make_address(options.bind, error);
+  if (error) return Invalid(what + ": not a numeric address; 0.0.0.0 is all interfaces");
+  const tcp::endpoint endpoint(address, options.port);
+  tcp_acceptor.emplace(strand);
+  tcp_acceptor->open(endpoint.protocol(), error);
+  if (!error) tcp_acceptor->set_option(tcp::acceptor::reuse_address(true), error);
+  if (!error) tcp_acceptor->bind(endpoint, error);
+  if (!error) tcp_acceptor->listen(asio::socket_base::max_listen_connections, error);
+  if (error) return WhyNoListener(error, what);
+  port = tcp_acceptor->local_endpoint(error).port();
+  return error ? WhyNoListener(error, what) : Status::Ok();
+}
+
+Status BulkServer::Impl::ListenLocal() {
+  if (options.local_socket.empty()) return Status::Ok();
+  const std::string what = "listen on local socket @" + options.local_socket;
+  if (options.local_socket.size() > 107) return Invalid(what + ": its name must have 1 to 107 bytes");
+  error_code error;
+  local_acceptor.emplace(strand);
+  local_acceptor->open(Local(), error);
+  if (!error) local_acceptor->bind(Local::endpoint(std::string(1, '\0') + options.local_socket), error);
+  if (!error) local_acceptor->listen(asio::socket_base::max_listen_connections, error);
+  return error ? WhyNoListener(error, what) : Status::Ok();
+}
+
+template <class Protocol>
+Awaitable<void> BulkServer::Impl::Accept(asio::basic_socket_acceptor<Protocol>& acceptor, bool local) {
+  while (acceptor.is_open()) {
+    error_code error;
+    typename Protocol::socket socket(threads.MakeStrand());
+    typename Protocol::endpoint from;
+    co_await acceptor.async_accept(socket, from, asio::redirect_error(asio::use_awaitable, error));
+    if (error == asio::error::operation_aborted) co_return;
+    if (error) {
+      log->warn("cannot take a connection: {}", error.message());
+      asio::steady_timer timer(strand, kAcceptPause);
+      co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
+      continue;
+    }
+    std::string peer = "@" + options.local_socket;
+    if constexpr (std::is_same_v<Protocol, tcp>) {
+      peer = from.address().to_string(error) + ":" + std::to_string(from.port());
+    } else if (!FromOurUser(socket.native_handle())) {
+      log->warn("{}: refused a process of another user", peer);
+      continue;
+    }
+    Take(Wire::Socket(std::move(socket)), std::move(peer), local);
+  }
+}
+
+void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, bool local) {
+  if (connections.load() >= options.max_connections) {
+    log->warn("{}: refused, {} connections are open", peer, options.max_connections);
+    return;
+  }
+  ++connections;
+  const Executor executor = socket.get_executor();
+  if (!threads.Spawn(executor, Serve(Wire::Accepted(threads, std::move(socket), std::move(peer), local)))) --connections;
+}
+
+Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire) {
+  bool more = true;
+  while (more) {
+    std::string header;
+    const Result<Operation> operation = co_await wire->ReadRequest(&header);
+    if (!operation.ok()) {
+      log->debug("end of a connection: {}", operation.status().message());
+      break;
+    }
+    const auto found = handlers.find(*operation);
+    if (found == handlers.end()) {
+      Status unknown = Invalid("operation " + std::to_string(static_cast<int>(*operation)) + " is not served here");
+      more = (co_await wire->WriteFailure(std::move(unknown))).ok();
+    } else {
+      more = co_await found->second->Serve(wire, std::move(header));
+    }
+  }
+  --connections;
+}
+
+BulkServer::BulkServer(BulkServerOptions options, Log log) : impl_(std::make_unique<Impl>(std::move(options), log)) {}
+BulkServer::~BulkServer() { Stop(); }
+
+void BulkServer::Register(Operation operation, std::shared_ptr<BulkHandler> handler) {
+  MILLRACE_CHECK(!impl_->started, "operations are registered before Start");
+  MILLRACE_CHECK(impl_->handlers.emplace(operation, std::move(handler)).second, "registered twice");
+}
+
+Status BulkServer::Start() {
+  MILLRACE_CHECK(!impl_->started, "Start is called once");
+  MILLRACE_TRY(impl_->ListenTcp());
+  MILLRACE_TRY(impl_->ListenLocal());
+  impl_->started = true;
+  impl_->threads.Start();
+  impl_->threads.Spawn(impl_->strand, impl_->Accept(*impl_->tcp_acceptor, false));
+  if (impl_->local_acceptor.has_value()) impl_->threads.Spawn(impl_->strand, impl_->Accept(*impl_->local_acceptor, true));
+  return Status::Ok();
+}
+
+void BulkServer::Stop() {
+  if (std::exchange(impl_->stopped, true)) return;
+  if (impl_->started) {
+    asio::post(impl_->strand, [impl = impl_.get()] {
+      error_code ignored;
+      impl->tcp_acceptor->close(ignored);
+      if (impl->local_acceptor.has_value()) impl->local_acceptor->close(ignored);
+    });
+  }
+  impl_->threads.Stop();
+}
+
+std::uint16_t BulkServer::port() const { return impl_->port; }
+BulkServer::Threads& BulkServer::threads() { return impl_->threads; }
+
+}  // namespace millrace::net

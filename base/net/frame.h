@@ -1,0 +1,49 @@
+// Frames of the bulk plane: how a request and a reply begin (format in bulk_server.h), and the numbers of the operations.
+// Thread rule: free functions, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace millrace::net {
+
+// Numbers travel on the wire: append only.
+enum class Operation : std::uint8_t {
+  kWriteBlock = 1,
+  kReadBlock = 2,
+  kFinishBlockAt = 3,
+  kOpenLocalBlock = 4,
+  kFetchRuns = 5,
+};
+
+inline constexpr std::size_t kFrameBytes = 12;                          // what precedes the payload
+inline constexpr std::uint32_t kMaxRequestBytes = 64u << 10;            // a request's header
+inline constexpr std::uint32_t kMaxReplyBytes = 4u << 20;               // a reply's payload
+
+// The first kFrameBytes of a request or reply, bounds checked; the payload is checked by CheckPayload.
+struct Frame {
+  std::uint8_t kind = 0;  // the operation, or the status code
+  std::uint32_t length = 0;
+  std::uint32_t crc = 0;
+};
+
+// The whole request. `header` must not exceed kMaxRequestBytes.
+[[nodiscard]] std::string EncodeRequest(Operation operation, std::string_view header);
+// The whole reply: `payload` for OK, or what the failed operation gives with `code`; at most kMaxReplyBytes.
+[[nodiscard]] std::string EncodeReply(StatusCode code, std::string_view payload);
+// The reply that carries a failure's message.
+[[nodiscard]] std::string EncodeFailure(const Status& failure);
+
+// Of exactly kFrameBytes. kCorrupt when they make no sense.
+[[nodiscard]] Result<Frame> DecodeRequestFrame(std::string_view bytes);
+[[nodiscard]] Result<Frame> DecodeReplyFrame(std::string_view bytes);
+[[nodiscard]] Status CheckPayload(const Frame& frame, std::string_view payload, std::string_view what);
+
+// What a checked reply says: OK, or the failure with the message in `payload`, with `peer` in front.
+[[nodiscard]] Status ReplyStatus(const Frame& frame, std::string_view payload, std::string_view peer);
+
+}  // namespace millrace::net
