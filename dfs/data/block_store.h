@@ -1,9 +1,12 @@
 // BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (crc32c a chunk
 // of kChunkBytes) lie beside the data and are part of it: what a reader gets has been checked, or is checked by the reader.
 //
-// The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc`, written aside under `<directory>/writing` and renamed
-// when finished: data synced, then checksums synced, then renamed, directory synced. What was being written when the process
-// died is removed at the next start. The in-memory twin serves the simulated cluster. Both pass one contract suite.
+// The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of them),
+// written aside under `<directory>/writing` and renamed when finished: data synced, then checksums synced, then renamed,
+// directory synced. What was being written when the process died is removed at the next start. A block whose checksums' file
+// does not fit its length is not listed; it stays on the disk until it is removed or written anew.
+// Checksums' file: u64 magic, u64 length of the data, u32 crc32c a chunk, u32 crc32c of all that.
+// The in-memory twin serves the simulated cluster. Both pass one contract suite.
 // Thread rule: any thread; one writer object from one thread at a time.
 #pragma once
 
@@ -17,15 +20,14 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "dfs/wire/chunks.h"
 
 namespace millrace::dfs {
-
-inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;   // a checksum each
-inline constexpr std::size_t kPacketBytes = std::size_t{256} << 10;  // a whole number of chunks; unit of transfer
 
 struct StoredBlock {
   std::uint64_t id = 0;
   std::uint64_t length = 0;
+  bool operator==(const StoredBlock&) const = default;
 };
 
 // The right to fill one block. Destroying it unfinished keeps the bytes for FinishAt (a pipeline that broke) until
@@ -54,7 +56,8 @@ class BlockStore {
   // kExists when the block is finished or being written here.
   [[nodiscard]] virtual Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) = 0;
   // Closes a block whose writer lost its pipeline: cut back to `length` (at most what was appended; a whole number of chunks
-  // or exactly all of it), then as Finish. A block that is finished at this length already is fine.
+  // or exactly all of it; else kInvalid), then as Finish. A block that is finished at this length already is fine, at another
+  // one kInvalid. kBusy while its BlockFile exists; kNotFound.
   virtual Status FinishAt(std::uint64_t id, std::uint64_t length) = 0;
   // Forgets an unfinished block. Fine if there is none.
   virtual void Discard(std::uint64_t id) = 0;
@@ -68,7 +71,8 @@ class BlockStore {
   [[nodiscard]] virtual Space space() const = 0;
 };
 
-// Bytes that must stay free on the disk: an append that would go below is kNoSpace.
+// `reserved_bytes` must stay free on the disk: an append that would go below is kNoSpace. The directory is made if need be;
+// who opens it holds it alone (the caller sees to that).
 [[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory, std::uint64_t reserved_bytes);
 // `capacity` in bytes. Open() of the twin gives a memory file (memfd).
 [[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity);

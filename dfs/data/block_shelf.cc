@@ -1,0 +1,94 @@
+#include "dfs/data/block_shelf.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+namespace millrace::dfs {
+namespace {
+
+constexpr int kDirectories = 256;
+
+}  // namespace
+
+Status BlockShelf::Load() {
+  MILLRACE_TRY(RemoveTree(directory_ + "/writing"));
+  MILLRACE_TRY(MakeDirectories(directory_ + "/writing"));
+  for (int i = 0; i < kDirectories; ++i) {
+    const std::string path = Directory(static_cast<std::uint64_t>(i));
+    MILLRACE_TRY(MakeDirectories(path));
+    MILLRACE_TRY(LoadDirectory(path));
+  }
+  MILLRACE_TRY(SyncDirectory(directory_ + "/blocks"));
+  return SyncDirectory(directory_);
+}
+
+Status BlockShelf::LoadDirectory(const std::string& path) {
+  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
+  for (const std::string& name : names) {
+    const std::optional<std::uint64_t> id = ParseBlockFileName(std::string_view(name).substr(0, name.find('.')));
+    if (!id.has_value()) continue;
+    if (name == BlockFileName(*id)) {
+      MILLRACE_TRY(LoadBlock(*id));
+    } else if (path + "/" + name == CrcPath(*id) && ::access(DataPath(*id).c_str(), F_OK) != 0 && errno == ENOENT) {
+      ::unlink(CrcPath(*id).c_str());  // of a block that was not renamed any more
+    }
+  }
+  return Status::Ok();
+}
+
+Status BlockShelf::LoadBlock(std::uint64_t id) {
+  struct stat data, crcs;
+  if (::stat(DataPath(id).c_str(), &data) != 0 || ::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
+  const auto length = static_cast<std::uint64_t>(data.st_size);
+  if (static_cast<std::uint64_t>(crcs.st_size) != ChecksumsFileBytes(length)) return Status::Ok();
+  char head[kChecksumsHeadBytes];
+  MILLRACE_ASSIGN(const Fd fd, OpenFile(CrcPath(id), O_RDONLY));
+  MILLRACE_TRY(ReadExactlyAt(fd.get(), head, sizeof head, 0, CrcPath(id)));
+  if (ChecksumsLength({head, sizeof head}) != length) return Status::Ok();
+  finished[id] = length;
+  used += length;
+  return Status::Ok();
+}
+
+BlockStore::Space BlockShelf::Space() const {
+  BlockStore::Space space;
+  struct statvfs disk;
+  if (::statvfs(directory_.c_str(), &disk) != 0) return space;
+  const std::uint64_t available = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  space.capacity = std::uint64_t{disk.f_blocks} * disk.f_frsize;
+  space.free = available > reserved_ ? available - reserved_ : 0;
+  return space;
+}
+
+Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) const {
+  if (size <= Space().free) return Status::Ok();
+  return NoSpace("write " + BlockName(id) + " in " + directory_ + ": less than " + std::to_string(reserved_) +
+                 " reserved bytes would stay free; remove files or give the node more disk");
+}
+
+// The checksums go first: data without them would be a damaged block, checksums without data are nothing.
+Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
+  const std::string data = WritingPath(id);
+  if (::fdatasync(block.fd.get()) != 0) return FromErrno(errno, "sync " + data);
+  const std::string crcs = data + ".crc";
+  {
+    MILLRACE_ASSIGN(const Fd fd, OpenFile(crcs, O_WRONLY | O_CREAT | O_TRUNC));
+    MILLRACE_TRY(WriteAll(fd.get(), EncodeChecksums(block.length, block.chunk_crcs), crcs));
+    if (::fdatasync(fd.get()) != 0) return FromErrno(errno, "sync " + crcs);
+  }
+  if (::rename(crcs.c_str(), CrcPath(id).c_str()) != 0) return FromErrno(errno, "rename " + crcs);
+  if (::rename(data.c_str(), DataPath(id).c_str()) != 0) return FromErrno(errno, "rename " + data);
+  MILLRACE_TRY(SyncDirectory(Directory(id)));
+  const std::lock_guard lock(mutex);
+  broken.erase(id);
+  finished[id] = block.length;
+  used += block.length;
+  return Status::Ok();
+}
+
+}  // namespace millrace::dfs

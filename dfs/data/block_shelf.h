@@ -1,0 +1,60 @@
+// BlockShelf: the files of one DiskBlockStore and what is known of them (layout in block_store.h).
+// Thread rule: any thread; the public maps under `mutex`, which no file call is made with.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "dfs/data/block_checksums.h"
+#include "dfs/data/block_store.h"
+
+namespace millrace::dfs {
+
+// A block under writing/, with the checksums of what is in it.
+struct Unfinished {
+  Fd fd;
+  std::uint64_t length = 0;
+  std::vector<std::uint32_t> chunk_crcs;
+};
+
+class BlockShelf {
+ public:
+  BlockShelf(std::string directory, std::uint64_t reserved) : directory_(std::move(directory)), reserved_(reserved) {}
+
+  // Makes the directories, removes what a dead process was writing, lists the rest.
+  Status Load();
+  [[nodiscard]] std::string WritingPath(std::uint64_t id) const { return directory_ + "/writing/" + BlockFileName(id); }
+  [[nodiscard]] std::string Directory(std::uint64_t id) const {
+    return directory_ + "/blocks/" + BlockFileName(id & 0xff).substr(14);
+  }
+  [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockFileName(id); }
+  [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
+
+  [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size) const;
+  [[nodiscard]] BlockStore::Space Space() const;
+  // Syncs and renames; the block is listed when this returns OK.
+  Status Publish(std::uint64_t id, Unfinished& block);
+
+  std::mutex mutex;
+  std::map<std::uint64_t, std::uint64_t> finished;  // length by id
+  // Under writing/; null while somebody has hold of the id.
+  std::unordered_map<std::uint64_t, std::unique_ptr<Unfinished>> broken;
+  std::uint64_t used = 0;
+
+ private:
+  Status LoadDirectory(const std::string& path);
+  Status LoadBlock(std::uint64_t id);
+
+  const std::string directory_;
+  const std::uint64_t reserved_;
+};
+
+}  // namespace millrace::dfs

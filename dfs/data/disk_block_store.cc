@@ -1,0 +1,214 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+#include "dfs/data/block_checksums.h"
+#include "dfs/data/block_shelf.h"
+#include "dfs/data/block_store.h"
+
+namespace millrace::dfs {
+namespace {
+
+constexpr std::uint64_t kFlushBytes = std::uint64_t{4} << 20;  // writeback is started in such steps, so that a sync is short
+
+class DiskBlockFile final : public BlockFile {
+ public:
+  DiskBlockFile(BlockShelf& shelf, std::uint64_t id, Fd fd)
+      : shelf_(shelf), id_(id), block_(std::make_unique<Unfinished>()) {
+    block_->fd = std::move(fd);
+  }
+  ~DiskBlockFile() override {
+    if (finished_) return;
+    const std::lock_guard lock(shelf_.mutex);
+    shelf_.broken[id_] = std::move(block_);
+  }
+
+  Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
+    MILLRACE_CHECK(!finished_ && length() % kChunkBytes == 0, BlockName(id_) + " is finished or ends within a chunk");
+    MILLRACE_TRY(CheckChunks(data, chunk_crcs, id_, length() / kChunkBytes));
+    MILLRACE_TRY(shelf_.CheckRoom(id_, data.size()));
+    MILLRACE_TRY(WriteAllAt(block_->fd.get(), data, block_->length, shelf_.WritingPath(id_)));
+    block_->length += data.size();
+    block_->chunk_crcs.insert(block_->chunk_crcs.end(), chunk_crcs.begin(), chunk_crcs.end());
+    if (block_->length - flushed_ >= kFlushBytes) {
+      // Only a hint to start early: what fails here fails again at the sync.
+      ::sync_file_range(block_->fd.get(), static_cast<off_t>(flushed_), static_cast<off_t>(block_->length - flushed_),
+                        SYNC_FILE_RANGE_WRITE);
+      flushed_ = block_->length;
+    }
+    return Status::Ok();
+  }
+
+  Status Finish() override {
+    MILLRACE_CHECK(!finished_, BlockName(id_) + " is finished");
+    // A failed append may have left part of its bytes.
+    if (::ftruncate(block_->fd.get(), static_cast<off_t>(block_->length)) != 0) {
+      return FromErrno(errno, "truncate " + shelf_.WritingPath(id_));
+    }
+    MILLRACE_TRY(shelf_.Publish(id_, *block_));
+    finished_ = true;
+    return Status::Ok();
+  }
+
+  [[nodiscard]] std::uint64_t length() const override { return block_->length; }
+
+ private:
+  BlockShelf& shelf_;
+  const std::uint64_t id_;
+  std::unique_ptr<Unfinished> block_;
+  std::uint64_t flushed_ = 0;
+  bool finished_ = false;
+};
+
+class DiskBlockStore final : public BlockStore {
+ public:
+  DiskBlockStore(std::string directory, std::uint64_t reserved) : shelf_(std::move(directory), reserved) {}
+  Status Load() { return shelf_.Load(); }
+
+  Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override;
+  Status FinishAt(std::uint64_t id, std::uint64_t length) override;
+  void Discard(std::uint64_t id) override;
+  Result<OpenBlock> Open(std::uint64_t id) const override;
+  Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
+  Status Remove(std::uint64_t id) override;
+  std::vector<StoredBlock> List() const override;
+  Space space() const override;
+
+ private:
+  mutable BlockShelf shelf_;
+};
+
+Result<std::unique_ptr<BlockFile>> DiskBlockStore::Create(std::uint64_t id) {
+  {
+    const std::lock_guard lock(shelf_.mutex);
+    if (shelf_.finished.contains(id) || !shelf_.broken.try_emplace(id).second) {
+      return Exists("create " + BlockName(id) + ": it is here already");
+    }
+  }
+  Result<Fd> fd = OpenFile(shelf_.WritingPath(id), O_RDWR | O_CREAT | O_TRUNC);
+  if (!fd.ok()) {
+    const std::lock_guard lock(shelf_.mutex);
+    shelf_.broken.erase(id);
+    return fd.status();
+  }
+  return std::unique_ptr<BlockFile>(std::make_unique<DiskBlockFile>(shelf_, id, std::move(*fd)));
+}
+
+Status DiskBlockStore::FinishAt(std::uint64_t id, std::uint64_t length) {
+  std::unique_ptr<Unfinished> block;
+  {
+    const std::lock_guard lock(shelf_.mutex);
+    if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
+      if (found->second == length) return Status::Ok();
+      return Invalid("finish " + BlockName(id) + " at byte " + std::to_string(length) + ": it was finished at " +
+                     std::to_string(found->second));
+    }
+    const auto found = shelf_.broken.find(id);
+    if (found == shelf_.broken.end()) return NotFound("finish " + BlockName(id) + ": it is not here");
+    if (found->second == nullptr) return Busy("finish " + BlockName(id) + ": it is being written");
+    MILLRACE_TRY(CheckCut(id, found->second->length, length));
+    block = std::move(found->second);
+  }
+  block->length = length;
+  block->chunk_crcs.resize(ChunkCount(length));
+  Status status;
+  if (::ftruncate(block->fd.get(), static_cast<off_t>(length)) != 0) {
+    status = FromErrno(errno, "truncate " + shelf_.WritingPath(id));
+  } else {
+    status = shelf_.Publish(id, *block);
+  }
+  if (status.ok()) return status;
+  const std::lock_guard lock(shelf_.mutex);
+  shelf_.broken[id] = std::move(block);
+  return status;
+}
+
+void DiskBlockStore::Discard(std::uint64_t id) {
+  {
+    const std::lock_guard lock(shelf_.mutex);
+    const auto found = shelf_.broken.find(id);
+    if (found == shelf_.broken.end() || found->second == nullptr) return;
+    found->second.reset();  // ours until the file is gone
+  }
+  ::unlink(shelf_.WritingPath(id).c_str());
+  const std::lock_guard lock(shelf_.mutex);
+  shelf_.broken.erase(id);
+}
+
+Result<OpenBlock> DiskBlockStore::Open(std::uint64_t id) const {
+  OpenBlock open;
+  Result<Fd> data = OpenFile(shelf_.DataPath(id), O_RDONLY);
+  if (!data.ok() && data.status().code() == StatusCode::kNotFound) return NotFound(BlockName(id) + " is not here");
+  if (!data.ok()) return data.status();
+  open.data = std::move(*data);
+  MILLRACE_ASSIGN(open.length, FileSize(open.data.get(), shelf_.DataPath(id)));
+  Result<std::string> crcs = ReadWholeFile(shelf_.CrcPath(id));
+  if (!crcs.ok() && crcs.status().code() == StatusCode::kNotFound) return Corrupt(BlockName(id) + " has no checksums");
+  if (!crcs.ok()) return crcs.status();
+  MILLRACE_ASSIGN(open.chunk_crcs, DecodeChecksums(*crcs, open.length, id));
+  return open;
+}
+
+Result<std::string> DiskBlockStore::Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const {
+  MILLRACE_ASSIGN(const OpenBlock block, Open(id));
+  MILLRACE_TRY(CheckRange(id, block.length, offset, size));
+  if (size == 0) return std::string();
+  const std::uint64_t first = offset / kChunkBytes;
+  const std::uint64_t from = first * kChunkBytes;
+  const std::uint64_t to = std::min(block.length, ChunkCount(offset + size) * kChunkBytes);
+  std::string bytes(to - from, '\0');
+  MILLRACE_TRY(ReadExactlyAt(block.data.get(), bytes.data(), bytes.size(), from, shelf_.DataPath(id)));
+  const std::span crcs(block.chunk_crcs);
+  MILLRACE_TRY(CheckChunks(bytes, crcs.subspan(first, ChunkCount(bytes.size())), id, first));
+  return bytes.substr(offset - from, size);
+}
+
+// The data goes first, for the same reason for which it comes last. Nothing is synced: a block that comes back after a crash
+// is reported and removed again.
+Status DiskBlockStore::Remove(std::uint64_t id) {
+  {
+    const std::lock_guard lock(shelf_.mutex);
+    if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished
+    if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
+      shelf_.used -= found->second;
+      shelf_.finished.erase(found);
+    }
+  }
+  Status status;
+  for (const std::string& path : {shelf_.DataPath(id), shelf_.CrcPath(id)}) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT && status.ok()) status = FromErrno(errno, "remove " + path);
+  }
+  const std::lock_guard lock(shelf_.mutex);
+  shelf_.broken.erase(id);
+  return status;
+}
+
+std::vector<StoredBlock> DiskBlockStore::List() const {
+  const std::lock_guard lock(shelf_.mutex);
+  std::vector<StoredBlock> blocks;
+  blocks.reserve(shelf_.finished.size());
+  for (const auto& [id, length] : shelf_.finished) blocks.push_back({id, length});
+  return blocks;
+}
+
+BlockStore::Space DiskBlockStore::space() const {
+  Space space = shelf_.Space();
+  const std::lock_guard lock(shelf_.mutex);
+  space.used = shelf_.used;
+  space.blocks = shelf_.finished.size();
+  return space;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory, std::uint64_t reserved_bytes) {
+  auto store = std::make_unique<DiskBlockStore>(directory, reserved_bytes);
+  MILLRACE_TRY(store->Load());
+  return std::unique_ptr<BlockStore>(std::move(store));
+}
+
+}  // namespace millrace::dfs

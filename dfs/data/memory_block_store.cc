@@ -1,0 +1,166 @@
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "dfs/data/block_checksums.h"
+#include "dfs/data/block_store.h"
+
+namespace millrace::dfs {
+namespace {
+
+struct Bytes {
+  std::string data;
+  std::vector<std::uint32_t> chunk_crcs;
+};
+
+// What files and the store share: a file may outlive a call, never the store.
+struct State {
+  std::mutex mutex;
+  std::uint64_t capacity = 0, used = 0;                             // used: unfinished ones, too
+  std::map<std::uint64_t, std::shared_ptr<const Bytes>> finished;
+  std::unordered_map<std::uint64_t, std::unique_ptr<Bytes>> broken;  // null while their file exists
+};
+
+class MemoryBlockFile final : public BlockFile {
+ public:
+  MemoryBlockFile(State& state, std::uint64_t id) : state_(state), id_(id), bytes_(std::make_unique<Bytes>()) {}
+  ~MemoryBlockFile() override {
+    if (bytes_ == nullptr) return;
+    const std::lock_guard lock(state_.mutex);
+    state_.broken[id_] = std::move(bytes_);
+  }
+
+  Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
+    MILLRACE_CHECK(bytes_ != nullptr, BlockName(id_) + " is finished");
+    MILLRACE_CHECK(length() % kChunkBytes == 0, BlockName(id_) + " ends within a chunk");
+    MILLRACE_TRY(CheckChunks(data, chunk_crcs, id_, length() / kChunkBytes));
+    const std::lock_guard lock(state_.mutex);
+    if (data.size() > state_.capacity - state_.used) {
+      return NoSpace("write " + BlockName(id_) + ": the memory store of " + std::to_string(state_.capacity) + " bytes is full");
+    }
+    state_.used += data.size();
+    bytes_->data.append(data);
+    bytes_->chunk_crcs.insert(bytes_->chunk_crcs.end(), chunk_crcs.begin(), chunk_crcs.end());
+    return Status::Ok();
+  }
+
+  Status Finish() override {
+    MILLRACE_CHECK(bytes_ != nullptr, BlockName(id_) + " is finished");
+    const std::lock_guard lock(state_.mutex);
+    state_.broken.erase(id_);
+    finished_length_ = bytes_->data.size();
+    state_.finished[id_] = std::move(bytes_);
+    return Status::Ok();
+  }
+
+  [[nodiscard]] std::uint64_t length() const override { return bytes_ != nullptr ? bytes_->data.size() : finished_length_; }
+
+ private:
+  State& state_;
+  const std::uint64_t id_;
+  std::unique_ptr<Bytes> bytes_;
+  std::uint64_t finished_length_ = 0;
+};
+
+class MemoryBlockStore final : public BlockStore {
+ public:
+  explicit MemoryBlockStore(std::uint64_t capacity) { state_.capacity = capacity; }
+
+  Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override {
+    const std::lock_guard lock(state_.mutex);
+    if (state_.finished.contains(id) || !state_.broken.try_emplace(id).second) {
+      return Exists("create " + BlockName(id) + ": it is here already");
+    }
+    return std::unique_ptr<BlockFile>(std::make_unique<MemoryBlockFile>(state_, id));
+  }
+
+  Status FinishAt(std::uint64_t id, std::uint64_t length) override {
+    const std::lock_guard lock(state_.mutex);
+    if (const auto found = state_.finished.find(id); found != state_.finished.end()) {
+      if (found->second->data.size() == length) return Status::Ok();
+      return Invalid("finish " + BlockName(id) + " at byte " + std::to_string(length) + ": it was finished at " +
+                     std::to_string(found->second->data.size()));
+    }
+    const auto found = state_.broken.find(id);
+    if (found == state_.broken.end()) return NotFound("finish " + BlockName(id) + ": it is not here");
+    if (found->second == nullptr) return Busy("finish " + BlockName(id) + ": it is being written");
+    Bytes& bytes = *found->second;
+    MILLRACE_TRY(CheckCut(id, bytes.data.size(), length));
+    state_.used -= bytes.data.size() - length;
+    bytes.data.resize(length);
+    bytes.chunk_crcs.resize(ChunkCount(length));
+    state_.finished[id] = std::move(found->second);
+    state_.broken.erase(found);
+    return Status::Ok();
+  }
+
+  void Discard(std::uint64_t id) override {
+    const std::lock_guard lock(state_.mutex);
+    const auto found = state_.broken.find(id);
+    if (found == state_.broken.end() || found->second == nullptr) return;
+    state_.used -= found->second->data.size();
+    state_.broken.erase(found);
+  }
+
+  Result<OpenBlock> Open(std::uint64_t id) const override {
+    MILLRACE_ASSIGN(const std::shared_ptr<const Bytes> bytes, Find(id));
+    OpenBlock open;
+    open.data = Fd(::memfd_create("block", MFD_CLOEXEC));
+    if (!open.data.valid()) return FromErrno(errno, "make a memory file for " + BlockName(id));
+    MILLRACE_TRY(WriteAllAt(open.data.get(), bytes->data, 0, BlockName(id)));
+    open.length = bytes->data.size();
+    open.chunk_crcs = bytes->chunk_crcs;
+    return open;
+  }
+
+  Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override {
+    MILLRACE_ASSIGN(const std::shared_ptr<const Bytes> bytes, Find(id));
+    MILLRACE_TRY(CheckRange(id, bytes->data.size(), offset, size));
+    return bytes->data.substr(offset, size);
+  }
+
+  Status Remove(std::uint64_t id) override {
+    const std::lock_guard lock(state_.mutex);
+    const auto found = state_.finished.find(id);
+    if (found == state_.finished.end()) return Status::Ok();
+    state_.used -= found->second->data.size();
+    state_.finished.erase(found);
+    return Status::Ok();
+  }
+
+  std::vector<StoredBlock> List() const override {
+    const std::lock_guard lock(state_.mutex);
+    std::vector<StoredBlock> blocks;
+    for (const auto& [id, bytes] : state_.finished) blocks.push_back({id, bytes->data.size()});
+    return blocks;
+  }
+
+  Space space() const override {
+    const std::lock_guard lock(state_.mutex);
+    Space space{state_.capacity, state_.capacity - state_.used, 0, state_.finished.size()};
+    for (const auto& [id, bytes] : state_.finished) space.used += bytes->data.size();
+    return space;
+  }
+
+ private:
+  Result<std::shared_ptr<const Bytes>> Find(std::uint64_t id) const {
+    const std::lock_guard lock(state_.mutex);
+    const auto found = state_.finished.find(id);
+    if (found == state_.finished.end()) return NotFound(BlockName(id) + " is not here");
+    return found->second;
+  }
+
+  mutable State state_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity) {
+  return std::make_unique<MemoryBlockStore>(capacity);
+}
+
+}  // namespace millrace::dfs

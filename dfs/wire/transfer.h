@@ -1,0 +1,90 @@
+// The messages of block transfer, as they stand in the frames of base/net/frame.h; encoded with Encoder, checked on decoding.
+//
+//   kWriteBlock     request WriteRequest, reply empty (the block is open here), then replies that are acknowledgements: the
+//                   first (of 0 bytes) when the rest of the pipeline is connected. Packets flow the other way.
+//   kReadBlock      request ReadRequest, reply ReadReply, then packets from the chunk that holds the first byte asked for to
+//                   the end of the one that holds the last.
+//   kFinishBlockAt  request FinishRequest, reply empty. Length 0 discards the unfinished block.
+//   kOpenLocalBlock request u64 block, reply LocalBlock, then one byte with the data file's descriptor (SCM_RIGHTS).
+// Thread rule: values and free functions.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "dfs/wire/chunks.h"
+#include "dfs/wire/place.h"
+
+namespace millrace::dfs {
+
+inline constexpr std::size_t kChunksPerPacket = kPacketBytes / kChunkBytes;
+inline constexpr std::size_t kPacketHeaderBytes = 20 + 4 * kChunksPerPacket;
+inline constexpr std::size_t kWindowPackets = 16;  // a writer has at most so many unacknowledged
+inline constexpr std::size_t kMaxPipeline = 16;    // nodes
+static_assert(kPacketBytes % kChunkBytes == 0);
+
+// u64 offset in the block, u32 length, u32 flags (bit 0: last), u32 crc32c a chunk (unused ones zero), u32 crc32c of all that;
+// the data follows. Every packet but the last holds a whole number of chunks, and at least one.
+struct Packet {
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+  bool last = false;
+  std::array<std::uint32_t, kChunksPerPacket> crcs{};
+
+  [[nodiscard]] std::size_t chunks() const { return static_cast<std::size_t>(ChunkCount(length)); }
+};
+[[nodiscard]] std::string EncodePacket(const Packet& packet);
+[[nodiscard]] Result<Packet> DecodePacket(std::string_view bytes);
+
+struct WriteRequest {
+  std::uint64_t block = 0;
+  std::uint32_t node = 0;    // of the receiver, to name itself by
+  std::vector<Place> rest;   // of the pipeline: node, host and port only
+};
+[[nodiscard]] std::string Encode(const WriteRequest& request);
+[[nodiscard]] Result<WriteRequest> DecodeWriteRequest(std::string_view bytes);
+
+// On the way back: all nodes from here on have `length` bytes; finished: and have synced the block. A failed one, whose
+// reply has the code of `failure`, names the nodes to leave out (empty: unknown) before the message.
+struct Ack {
+  std::uint64_t length = 0;
+  bool finished = false;
+  Status failure;
+  std::vector<std::uint32_t> failed_nodes;
+};
+[[nodiscard]] std::string EncodeAck(const Ack& ack);  // the payload; the frame's code is that of ack.failure
+[[nodiscard]] Result<Ack> DecodeAck(StatusCode code, std::string_view payload);
+
+struct ReadRequest {
+  std::uint64_t block = 0, offset = 0, size = 0;
+};
+[[nodiscard]] std::string Encode(const ReadRequest& request);
+[[nodiscard]] Result<ReadRequest> DecodeReadRequest(std::string_view bytes);
+
+struct ReadReply {
+  std::uint64_t length = 0;  // of the block
+};
+[[nodiscard]] std::string Encode(const ReadReply& reply);
+[[nodiscard]] Result<ReadReply> DecodeReadReply(std::string_view bytes);
+
+struct FinishRequest {
+  std::uint64_t block = 0, length = 0;
+};
+[[nodiscard]] std::string Encode(const FinishRequest& request);
+[[nodiscard]] Result<FinishRequest> DecodeFinishRequest(std::string_view bytes);
+
+[[nodiscard]] std::string EncodeBlockId(std::uint64_t block);
+[[nodiscard]] Result<std::uint64_t> DecodeBlockId(std::string_view bytes);
+
+struct LocalBlock {
+  std::uint64_t length = 0;
+  std::vector<std::uint32_t> chunk_crcs;  // exactly those of `length` bytes
+};
+[[nodiscard]] std::string Encode(const LocalBlock& block);
+[[nodiscard]] Result<LocalBlock> DecodeLocalBlock(std::string_view bytes);
+
+}  // namespace millrace::dfs

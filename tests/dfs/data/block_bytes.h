@@ -1,0 +1,23 @@
+// Bytes for tests of block storage and transfer.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "base/random.h"
+
+namespace millrace::dfs {
+
+inline std::string RandomBytes(std::size_t size, std::uint64_t seed) {
+  Random random(seed);
+  std::string bytes(size + 8, '\0');
+  for (std::size_t at = 0; at < size; at += 8) {
+    const std::uint64_t word = random.Next();
+    std::memcpy(bytes.data() + at, &word, sizeof word);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,176 @@
+// The contract of BlockStore, for the store on disk and for its twin in memory.
+#include "dfs/data/block_store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/dfs/data/block_bytes.h"
+
+namespace millrace::dfs {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class BlockStoreTest : public testing::TestWithParam<bool> {
+ protected:
+  BlockStoreTest() : directory_(std::move(*TempDir::Make("blocks"))) {
+    store_ = GetParam() ? std::move(*OpenDiskBlockStore(directory_.path(), 0)) : MakeMemoryBlockStore(1 << 30);
+  }
+
+  // Appends all of `data` by packets.
+  std::unique_ptr<BlockFile> Write(std::uint64_t id, std::string_view data) {
+    std::unique_ptr<BlockFile> file = std::move(*store_->Create(id));
+    for (std::size_t at = 0; at < data.size(); at += kPacketBytes) {
+      const std::string_view piece = data.substr(at, kPacketBytes);
+      const Status appended = file->Append(piece, ChunkCrcs(piece));
+      EXPECT_TRUE(appended.ok()) << appended.message();
+    }
+    return file;
+  }
+  void Store(std::uint64_t id, std::string_view data) { ASSERT_TRUE(Write(id, data)->Finish().ok()); }
+
+  TempDir directory_;
+  std::unique_ptr<BlockStore> store_;
+};
+
+TEST_P(BlockStoreTest, GivesBackWhatWasWritten) {
+  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kChunkBytes, kPacketBytes, 3 * kPacketBytes + 17}) {
+    const std::string data = RandomBytes(size, size);
+    Store(size, data);
+    const auto all = store_->Read(size, 0, size);
+    ASSERT_TRUE(all.ok()) << all.status().message();
+    EXPECT_EQ(*all, data);
+  }
+}
+
+TEST_P(BlockStoreTest, ReadsAnyRange) {
+  const std::string data = RandomBytes(2 * kPacketBytes + 12345, 1);
+  Store(1, data);
+  Random random(7);
+  for (int i = 0; i < 200; ++i) {
+    const std::uint64_t offset = random.Below(data.size() + 1);
+    const std::uint64_t size = random.Below(data.size() - offset + 1);
+    ASSERT_EQ(*store_->Read(1, offset, size), data.substr(offset, size)) << offset << " " << size;
+  }
+  EXPECT_EQ(store_->Read(1, 0, data.size() + 1).status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(store_->Read(1, data.size() + 1, 0).status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(store_->Read(1, ~std::uint64_t{0}, 2).status().code(), StatusCode::kInvalid);
+}
+
+TEST_P(BlockStoreTest, OpenGivesTheFileAndItsChecksums) {
+  const std::string data = RandomBytes(kPacketBytes + 99, 2);
+  Store(9, data);
+  const auto open = store_->Open(9);
+  ASSERT_TRUE(open.ok());
+  EXPECT_EQ(open->length, data.size());
+  EXPECT_EQ(open->chunk_crcs, ChunkCrcs(data));
+  std::string bytes(data.size(), '\0');
+  ASSERT_TRUE(ReadExactlyAt(open->data.get(), bytes.data(), bytes.size(), 0, "block").ok());
+  EXPECT_EQ(bytes, data);
+}
+
+TEST_P(BlockStoreTest, ABlockIsNotSeenBeforeItIsFinished) {
+  const auto file = Write(3, RandomBytes(1000, 3));
+  EXPECT_TRUE(store_->List().empty());
+  EXPECT_EQ(store_->Open(3).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->Read(3, 0, 1).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(file->Finish().ok());
+  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{3, 1000}));
+}
+
+TEST_P(BlockStoreTest, RefusesTheSameBlockTwice) {
+  auto file = Write(4, "abc");
+  EXPECT_EQ(store_->Create(4).status().code(), StatusCode::kExists);
+  ASSERT_TRUE(file->Finish().ok());
+  EXPECT_EQ(store_->Create(4).status().code(), StatusCode::kExists);
+}
+
+TEST_P(BlockStoreTest, RefusesBytesThatDoNotFitTheirChecksums) {
+  const auto file = Write(5, RandomBytes(kPacketBytes, 5));
+  std::string data = RandomBytes(2 * kChunkBytes, 6);
+  const auto crcs = ChunkCrcs(data);
+  data[kChunkBytes + 3] ^= 1;
+  const Status bad = file->Append(data, crcs);
+  EXPECT_EQ(bad.code(), StatusCode::kCorrupt);
+  EXPECT_THAT(bad.message(), HasSubstr("block 5"));
+  EXPECT_THAT(bad.message(), HasSubstr("chunk 5"));  // 4 are in the first packet
+  EXPECT_EQ(file->Append(data, {crcs[0]}).code(), StatusCode::kCorrupt);
+  EXPECT_EQ(file->length(), kPacketBytes);
+}
+
+TEST_P(BlockStoreTest, FinishAtCutsABrokenBlock) {
+  const std::string data = RandomBytes(2 * kPacketBytes + 5, 8);
+  auto file = Write(6, data);
+  EXPECT_EQ(store_->FinishAt(6, kPacketBytes).code(), StatusCode::kBusy);
+  file.reset();
+  EXPECT_EQ(store_->Create(6).status().code(), StatusCode::kExists);
+  EXPECT_EQ(store_->FinishAt(6, 100).code(), StatusCode::kInvalid);
+  EXPECT_EQ(store_->FinishAt(6, data.size() + 1).code(), StatusCode::kInvalid);
+  EXPECT_EQ(store_->FinishAt(6, 3 * kPacketBytes).code(), StatusCode::kInvalid);
+  ASSERT_TRUE(store_->FinishAt(6, kPacketBytes).ok());
+  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{6, kPacketBytes}));
+  EXPECT_EQ(*store_->Read(6, 0, kPacketBytes), data.substr(0, kPacketBytes));
+  EXPECT_TRUE(store_->FinishAt(6, kPacketBytes).ok());
+  EXPECT_EQ(store_->FinishAt(6, 2 * kPacketBytes).code(), StatusCode::kInvalid);
+  EXPECT_EQ(store_->FinishAt(777, 0).code(), StatusCode::kNotFound);
+}
+
+TEST_P(BlockStoreTest, FinishAtTakesAllOfAnUnevenBlock) {
+  const std::string data = RandomBytes(kPacketBytes + 5, 9);
+  Write(7, data).reset();
+  ASSERT_TRUE(store_->FinishAt(7, data.size()).ok());
+  EXPECT_EQ(*store_->Read(7, 0, data.size()), data);
+}
+
+TEST_P(BlockStoreTest, DiscardForgetsAnUnfinishedBlockOnly) {
+  Write(8, RandomBytes(kPacketBytes, 1)).reset();
+  store_->Discard(8);
+  store_->Discard(8);
+  EXPECT_EQ(store_->FinishAt(8, 0).code(), StatusCode::kNotFound);
+  Store(8, "new");
+  store_->Discard(8);
+  EXPECT_EQ(*store_->Read(8, 0, 3), "new");
+}
+
+TEST_P(BlockStoreTest, RemovesAndCounts) {
+  Store(30, RandomBytes(1000, 1));
+  Store(10, RandomBytes(500, 1));
+  Store(20, "");
+  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{10, 500}, StoredBlock{20, 0}, StoredBlock{30, 1000}));
+  EXPECT_EQ(store_->space().used, 1500u);
+  EXPECT_EQ(store_->space().blocks, 3u);
+  EXPECT_GE(store_->space().capacity, store_->space().used + store_->space().free);
+  ASSERT_TRUE(store_->Remove(30).ok());
+  ASSERT_TRUE(store_->Remove(30).ok());
+  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{10, 500}, StoredBlock{20, 0}));
+  EXPECT_EQ(store_->space().used, 500u);
+  EXPECT_EQ(store_->Open(30).status().code(), StatusCode::kNotFound);
+  Store(30, "again");
+  EXPECT_EQ(*store_->Read(30, 0, 5), "again");
+}
+
+TEST_P(BlockStoreTest, AnOpenBlockOutlivesItsRemoval) {
+  const std::string data = RandomBytes(1000, 4);
+  Store(1, data);
+  const auto open = store_->Open(1);
+  ASSERT_TRUE(store_->Remove(1).ok());
+  std::string bytes(data.size(), '\0');
+  ASSERT_TRUE(ReadExactlyAt(open->data.get(), bytes.data(), bytes.size(), 0, "block").ok());
+  EXPECT_EQ(bytes, data);
+}
+
+INSTANTIATE_TEST_SUITE_P(Twins, BlockStoreTest, testing::Values(true, false),
+                         [](const auto& twin) { return twin.param ? "Disk" : "Memory"; });
+
+TEST(MemoryBlockStoreTest, IsFullAtItsCapacity) {
+  const auto store = MakeMemoryBlockStore(1000);
+  const auto file = std::move(*store->Create(1));
+  const std::string data = RandomBytes(1001, 1);
+  EXPECT_EQ(file->Append(data, ChunkCrcs(data)).code(), StatusCode::kNoSpace);
+  ASSERT_TRUE(file->Append(data.substr(0, 1000), ChunkCrcs(data.substr(0, 1000))).ok());
+  EXPECT_EQ(store->space().free, 0u);
+}
+
+}  // namespace
+}  // namespace millrace::dfs

@@ -1,0 +1,127 @@
+// What only the store on disk can suffer: damage, crashes, a full disk.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "dfs/data/block_store.h"
+#include "tests/dfs/data/block_bytes.h"
+
+namespace millrace::dfs {
+namespace {
+
+using testing::HasSubstr;
+
+class DiskBlockStoreTest : public testing::Test {
+ protected:
+  DiskBlockStoreTest() : directory_(std::move(*TempDir::Make("blocks"))) { Reopen(); }
+
+  void Reopen(std::uint64_t reserved = 0) {
+    store_.reset();
+    auto store = OpenDiskBlockStore(directory_.path(), reserved);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    store_ = std::move(*store);
+  }
+  void Store(std::uint64_t id, std::string_view data) {
+    const auto file = std::move(*store_->Create(id));
+    ASSERT_TRUE(file->Append(data, ChunkCrcs(data)).ok());
+    ASSERT_TRUE(file->Finish().ok());
+  }
+  // Where block 0xab1 lies, by the layout that the header promises.
+  [[nodiscard]] std::string DataPath() const { return directory_.path() + "/blocks/b1/0000000000000ab1"; }
+  static void Flip(const std::string& path, std::streamoff at) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(at);
+    const char byte = static_cast<char>(file.get() ^ 0x10);
+    file.seekp(at);
+    file.put(byte);
+    ASSERT_TRUE(file.good());
+  }
+
+  TempDir directory_;
+  std::unique_ptr<BlockStore> store_;
+  static constexpr std::uint64_t kId = 0xab1;
+};
+
+TEST_F(DiskBlockStoreTest, KeepsBlocksAcrossARestart) {
+  const std::string data = RandomBytes(kPacketBytes + 1, 1);
+  Store(kId, data);
+  Reopen();
+  ASSERT_EQ(store_->List().size(), 1u);
+  EXPECT_EQ(store_->List()[0].id, kId);
+  EXPECT_EQ(store_->space().used, data.size());
+  EXPECT_EQ(*store_->Read(kId, 0, data.size()), data);
+}
+
+TEST_F(DiskBlockStoreTest, ADamagedByteFailsTheChunkThatHoldsIt) {
+  const std::string data = RandomBytes(3 * kChunkBytes, 2);
+  Store(kId, data);
+  Flip(DataPath(), kChunkBytes + 7);
+  const auto bad = store_->Read(kId, 0, data.size());
+  EXPECT_EQ(bad.status().code(), StatusCode::kCorrupt);
+  EXPECT_THAT(bad.status().message(), HasSubstr("block " + std::to_string(kId)));
+  EXPECT_THAT(bad.status().message(), HasSubstr("chunk 1"));
+  EXPECT_EQ(*store_->Read(kId, 0, kChunkBytes), data.substr(0, kChunkBytes));
+  EXPECT_EQ(*store_->Read(kId, 2 * kChunkBytes, 9), data.substr(2 * kChunkBytes, 9));
+}
+
+TEST_F(DiskBlockStoreTest, ADamagedChecksumIsNoticed) {
+  Store(kId, RandomBytes(3 * kChunkBytes, 2));
+  Flip(DataPath() + ".crc", 21);
+  EXPECT_EQ(store_->Open(kId).status().code(), StatusCode::kCorrupt);
+}
+
+TEST_F(DiskBlockStoreTest, ABlockOfAnotherLengthThanItsChecksumsIsNotListed) {
+  for (const std::uint64_t length : {std::uint64_t{99}, kChunkBytes + 1}) {  // the same count of chunks, and another one
+    Store(kId, RandomBytes(100, 2));
+    std::filesystem::resize_file(DataPath(), length);
+    Reopen();
+    EXPECT_TRUE(store_->List().empty());
+    EXPECT_EQ(store_->Open(kId).status().code(), StatusCode::kCorrupt);
+    ASSERT_TRUE(store_->Remove(kId).ok());
+    EXPECT_EQ(store_->Open(kId).status().code(), StatusCode::kNotFound);
+  }
+}
+
+TEST_F(DiskBlockStoreTest, ADamagedBlockCanBeWrittenAnew) {
+  Store(kId, RandomBytes(100, 2));
+  std::filesystem::remove(DataPath() + ".crc");
+  Reopen();
+  EXPECT_EQ(store_->Open(kId).status().code(), StatusCode::kCorrupt);
+  Store(kId, "healthy");
+  EXPECT_EQ(*store_->Read(kId, 0, 7), "healthy");
+}
+
+TEST_F(DiskBlockStoreTest, WhatWasBeingWrittenIsGoneAfterARestart) {
+  auto file = std::move(*store_->Create(kId));
+  const std::string data = RandomBytes(kPacketBytes, 3);
+  ASSERT_TRUE(file->Append(data, ChunkCrcs(data)).ok());
+  file.reset();
+  EXPECT_FALSE(std::filesystem::is_empty(directory_.path() + "/writing"));
+  Reopen();
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/writing"));
+  EXPECT_EQ(store_->FinishAt(kId, kPacketBytes).code(), StatusCode::kNotFound);
+  Store(kId, "new");
+}
+
+TEST_F(DiskBlockStoreTest, ChecksumsWithoutDataAreRemovedAtStart) {
+  Store(kId, "abc");
+  std::filesystem::remove(DataPath());  // a crash between the two renames
+  Reopen();
+  EXPECT_TRUE(store_->List().empty());
+  EXPECT_FALSE(std::filesystem::exists(DataPath() + ".crc"));
+}
+
+TEST_F(DiskBlockStoreTest, KeepsTheReservedBytesFree) {
+  Reopen(std::uint64_t{1} << 62);
+  EXPECT_EQ(store_->space().free, 0u);
+  const auto file = std::move(*store_->Create(kId));
+  const Status full = file->Append("x", ChunkCrcs("x"));
+  EXPECT_EQ(full.code(), StatusCode::kNoSpace);
+  EXPECT_THAT(full.message(), HasSubstr("block " + std::to_string(kId)));
+}
+
+}  // namespace
+}  // namespace millrace::dfs
