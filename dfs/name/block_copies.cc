@@ -129,8 +129,8 @@ class BlockManager::Impl::Copier {
 
   void Load(NodeId id) {
     if (++impl_.nodes.at(id).copies < max_copies_) return;
-    const auto target = std::lower_bound(targets_.begin(), targets_.end(), id,
-                                         [](const Candidate& c, NodeId n) { return c.node < n; });
+    const auto target =
+        std::lower_bound(targets_.begin(), targets_.end(), id, [](const Candidate& c, NodeId n) { return c.node < n; });
     if (target == targets_.end() || target->node != id || target->free_bytes == 0) return;
     target->free_bytes = 0;
     --open_targets_;

@@ -59,8 +59,8 @@ void BlockManager::Impl::AddHolder(BlockId id, BlockState* block, NodeId node) {
   Account(*block, false);
   block->holders.insert(std::lower_bound(block->holders.begin(), block->holders.end(), node), node);
   Account(*block, true);
-  // A hint at a more endangered level is enough: it is put right when it is taken. At a start, when every block gains its
-  // replicas one by one, this saves most of the hints.
+  // A hint at a more endangered level is enough: it is put right when it is taken. At a start, when every block gains
+  // its replicas one by one, this saves most of the hints.
   if (block->queued == 0 || Live(*block) > block->wanted) Enqueue(id, block);
 }
 

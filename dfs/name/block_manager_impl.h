@@ -1,11 +1,11 @@
-// What the parts of BlockManager share: block_manager.cc keeps what is wanted and answers questions, block_reports.cc what
-// nodes hold, block_copies.cc says what to copy and block_work.cc what to delete.
+// What the parts of BlockManager share: block_manager.cc keeps what is wanted and answers questions, block_reports.cc
+// what nodes hold, block_copies.cc says what to copy and block_work.cc what to delete.
 #pragma once
 
+#include <array>
 #include <boost/container/small_vector.hpp>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <boost/unordered/unordered_flat_set.hpp>
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -25,8 +25,8 @@ enum class Flaw : std::uint8_t {
 struct BlockState {  // of a wanted block; millions of them
   std::uint64_t length = 0;
   std::uint8_t wanted = 0;
-  std::uint8_t queued = 0;       // bit i: an entry in Impl::endangered[i]
-  bool queued_surplus = false;   // an entry in Impl::surplus
+  std::uint8_t queued = 0;                            // bit i: an entry in Impl::endangered[i]
+  bool queued_surplus = false;                        // an entry in Impl::surplus
   boost::container::small_vector<NodeId, 3> holders;  // of good replicas, ascending
 };
 
@@ -42,8 +42,8 @@ struct NodeState {
   std::uint32_t copies = 0;  // from and to it
   bool up = false;
   bool draining = false;
-  bool reported = false;   // all of it, since it came up
-  bool reporting = false;  // a report is under way
+  bool reported = false;                           // all of it, since it came up
+  bool reporting = false;                          // a report is under way
   boost::unordered_flat_set<BlockId> blocks;       // held: good or expected
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
   // These two outlive the node's going down, as the replicas do.
@@ -85,8 +85,8 @@ struct BlockManager::Impl {
   std::vector<Candidate> candidates;  // nodes that are up and not draining, by node
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
-  // Entries are hints: whoever takes one looks whether it still holds, and puts it at the end if its time has not come, so
-  // that nobody is starved and a call stays short. [i]: blocks with i + 1 good replicas, or more by now.
+  // Entries are hints: whoever takes one looks whether it still holds, and puts it at the end if its time has not come,
+  // so that nobody is starved and a call stays short. [i]: blocks with i + 1 good replicas, or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
   std::map<std::pair<BlockId, NodeId>, Copy> copies;  // by block and target

@@ -76,7 +76,8 @@ void BlockManager::Impl::Lose(NodeId id, BlockId block) {
 void BlockManager::NodeUp(NodeId id, const Location& where) {
   NodeState& node = impl_->nodes[id];
   if (!node.up) ++impl_->nodes_up;
-  // A node that was up has begun anew: what it was told to do is lost, what it holds is good until its report says else.
+  // A node that was up has begun anew: what it was told to do is lost, what it holds is good until its report says
+  // else.
   impl_->CancelCopiesAt(id);
   node.up = true;
   node.where = where;

@@ -60,7 +60,8 @@ Result<FileStatus> Namespace::Stat(std::string_view path) const {
   return impl_->tree.StatusOf(*node, std::string(path));
 }
 
-Result<std::vector<FileStatus>> Namespace::List(std::string_view path, std::string_view after, std::size_t limit) const {
+Result<std::vector<FileStatus>> Namespace::List(std::string_view path, std::string_view after,
+                                                std::size_t limit) const {
   MILLRACE_ASSIGN(const Node* node, impl_->Existing(path));
   std::vector<FileStatus> found;
   const std::string base(path);

@@ -79,20 +79,22 @@ Directory* Namespace::Impl::MakeParents(Lookup* at, std::string_view owner, Micr
 Status Namespace::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
   Lookup at = impl_->tree.Find(path);
   if (at.blocker != nullptr) return FileInTheWay(path, *at.blocker);
-  if (at.node != nullptr) return at.node->directory ? Status::Ok() : Exists(Quote(path) + ": a file of this name exists");
+  if (at.node != nullptr)
+    return at.node->directory ? Status::Ok() : Exists(Quote(path) + ": a file of this name exists");
   Directory* parent = impl_->MakeParents(&at, owner, now, batch);
   impl_->MakeDirectory(parent, at.rest, owner, now, batch);
   return Status::Ok();
 }
 
 Status Namespace::Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed) {
-  MILLRACE_ASSIGN(Node* node, impl_->Existing(path));
+  MILLRACE_ASSIGN(Node * node, impl_->Existing(path));
   if (node->parent == nullptr) return Invalid("\"/\" cannot be removed; name what is in it");
   if (node->directory) {
     if (!recursive && !static_cast<const Directory*>(node)->entries.empty()) {
       return Invalid(Quote(path) + ": directory is not empty; remove it recursively");
     }
-    for (const OpenEntry* orphan : impl_->open.Orphan(path)) batch->Put(EncodeOpenKey(orphan->file.id), EncodeOpen(*orphan));
+    for (const OpenEntry* orphan : impl_->open.Orphan(path))
+      batch->Put(EncodeOpenKey(orphan->file.id), EncodeOpen(*orphan));
   }
   impl_->RemoveKeys(*node, batch);
   impl_->tree.Destroy(node, freed);
@@ -100,7 +102,7 @@ Status Namespace::Remove(std::string_view path, bool recursive, WriteBatch* batc
 }
 
 Status Namespace::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch) {
-  MILLRACE_ASSIGN(Node* node, impl_->Existing(from));
+  MILLRACE_ASSIGN(Node * node, impl_->Existing(from));
   if (node->parent == nullptr) return Invalid("\"/\" cannot be renamed");
   std::string target(to);
   Lookup at = impl_->tree.Find(target);
@@ -123,7 +125,7 @@ Status Namespace::Rename(std::string_view from, std::string_view to, Micros now,
 }
 
 Status Namespace::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
-  MILLRACE_ASSIGN(Node* node, impl_->Existing(path));
+  MILLRACE_ASSIGN(Node * node, impl_->Existing(path));
   if (node->directory) return Invalid(Quote(path) + ": is a directory; replication is set on files");
   MILLRACE_TRY(CheckReplication(path, replication));
   const File& file = static_cast<const File&>(*node);

@@ -43,7 +43,8 @@ bool IsValidName(std::string_view name) {
 
 Status CheckShape(std::uint64_t replication, std::uint64_t block_size) {
   if (replication < 1 || replication > kMaxReplication) return Corrupt("replication " + std::to_string(replication));
-  if (block_size < kMinBlockSize || block_size > kMaxBlockSize) return Corrupt("block size " + std::to_string(block_size));
+  if (block_size < kMinBlockSize || block_size > kMaxBlockSize)
+    return Corrupt("block size " + std::to_string(block_size));
   return Status::Ok();
 }
 
@@ -86,7 +87,8 @@ std::string EncodeOpenBlockKey(FileId file, BlockId block) {
 }
 
 Result<EntryKey> DecodeEntryKey(std::string_view key) {
-  if (!key.starts_with(kEntryPrefix) || key.size() < kEntryPrefix.size() + kNumberBytes) return Corrupt("key too short");
+  if (!key.starts_with(kEntryPrefix) || key.size() < kEntryPrefix.size() + kNumberBytes)
+    return Corrupt("key too short");
   key.remove_prefix(kEntryPrefix.size());
   const EntryKey decoded{ReadNumber(key.substr(0, kNumberBytes)), key.substr(kNumberBytes)};
   if (!IsValidName(decoded.name)) return Corrupt("not the name of an entry");
@@ -188,7 +190,8 @@ Result<std::uint64_t> DecodeIdLimit(std::string_view value) {
 std::string DescribeKey(std::string_view key) {
   const std::size_t begin = kEntryPrefix.size();  // both prefixes are as long
   if (key.size() < begin + kNumberBytes) return Quote(key);
-  const std::string head = std::string(key.substr(0, begin)) + std::to_string(ReadNumber(key.substr(begin, kNumberBytes)));
+  const std::string head =
+      std::string(key.substr(0, begin)) + std::to_string(ReadNumber(key.substr(begin, kNumberBytes)));
   key.remove_prefix(begin + kNumberBytes);
   if (key.empty()) return head;
   const bool is_block = head.starts_with(kOpenPrefix) && key.size() == kNumberBytes;

@@ -32,9 +32,11 @@ struct Namespace::Impl {
   [[nodiscard]] Result<const File*> ExistingFile(std::string_view path) const;
   // The directory in which the last component of at.rest belongs, made with all that is missing above it.
   Directory* MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch);
-  Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now, WriteBatch* batch);
+  Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now,
+                           WriteBatch* batch);
   // Whether a file may become visible at `path`; `self`: the open file that wants it, 0 for none yet.
-  [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self, Micros now) const;
+  [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
+                                  Micros now) const;
   void StoreNode(const Node& node, WriteBatch* batch) const;
   void RemoveKeys(const Node& node, WriteBatch* batch) const;  // of the node and all below it
   // An open file leaves the table; its blocks, apart from those `kept` (by index), go to *freed.

@@ -1,5 +1,5 @@
-// Namespace::Load: the tree is put together from entries that come by number of their directory, so a directory may be met
-// after what is in it; until then it is kept aside.
+// Namespace::Load: the tree is put together from entries that come by number of their directory, so a directory may be
+// met after what is in it; until then it is kept aside.
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
 #include <utility>
@@ -92,7 +92,8 @@ class TreeLoader {
   std::map<FileId, std::unique_ptr<Directory>> loose_;  // met as a parent only, so far
 };
 
-Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, std::string_view value, OpenTable* open) {
+Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, std::string_view value,
+               OpenTable* open) {
   const Result<OpenKey> id = DecodeOpenKey(key);
   if (!id.ok()) return Misfit(key, id.status().message());
   if (id->file == 0 || id->file >= id_limit || id->block >= id_limit) return Misfit(key, "its id was never given out");
@@ -108,8 +109,10 @@ Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, s
   OpenEntry entry;
   entry.file.id = id->file;
   entry.file.path = stored->path;
-  entry.file.options = {.replication = stored->replication, .block_size = stored->block_size,
-                        .overwrite = stored->overwrite, .owner = std::string(stored->owner),
+  entry.file.options = {.replication = stored->replication,
+                        .block_size = stored->block_size,
+                        .overwrite = stored->overwrite,
+                        .owner = std::string(stored->owner),
                         .writer = std::string(stored->writer)};
   entry.created = stored->created;
   entry.orphaned = stored->orphaned;

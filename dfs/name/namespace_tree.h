@@ -27,11 +27,11 @@ struct Node {
   Node& operator=(const Node&) = delete;
 
   const bool directory;
-  std::uint32_t replication = 0;           // of a file
-  FileId id = 0;                           // 0 is the root
+  std::uint32_t replication = 0;  // of a file
+  FileId id = 0;                  // 0 is the root
   Micros modified = 0;
-  const std::string* owner = nullptr;      // in the tree's set of owners
-  const std::string* name = nullptr;       // the key in the parent's entries; none for the root and what is detached
+  const std::string* owner = nullptr;  // in the tree's set of owners
+  const std::string* name = nullptr;   // the key in the parent's entries; none for the root and what is detached
   Directory* parent = nullptr;
 };
 
@@ -52,7 +52,7 @@ struct Directory final : Node {
 struct Lookup {
   Node* node = nullptr;         // what is there, if anything
   Directory* parent = nullptr;  // the deepest existing directory above it
-  std::string_view rest;        // the path from that directory on: the base name when only that is missing (or nothing is)
+  std::string_view rest;  // the path from that directory on: the base name when only that is missing (or nothing is)
   const File* blocker = nullptr;  // the file that stands where `rest` needs a directory
 };
 

@@ -41,12 +41,18 @@ Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Bl
 
 std::string EncodeOpen(const OpenEntry& entry) {
   const CreateOptions& options = entry.file.options;
-  return EncodeOpenFile({.path = entry.file.path, .owner = options.owner, .writer = options.writer, .created = entry.created,
-                         .replication = options.replication, .block_size = options.block_size,
-                         .overwrite = options.overwrite, .orphaned = entry.orphaned});
+  return EncodeOpenFile({.path = entry.file.path,
+                         .owner = options.owner,
+                         .writer = options.writer,
+                         .created = entry.created,
+                         .replication = options.replication,
+                         .block_size = options.block_size,
+                         .overwrite = options.overwrite,
+                         .orphaned = entry.orphaned});
 }
 
-Status Namespace::Impl::CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self, Micros now) const {
+Status Namespace::Impl::CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
+                                   Micros now) const {
   if (at.blocker != nullptr) return FileInTheWay(path, *at.blocker);
   if (at.node != nullptr && at.node->directory) return Exists(Quote(path) + ": a directory of this name exists");
   if (at.node != nullptr && !overwrite) {

@@ -31,8 +31,7 @@ Result<std::string> CanonicalPath(std::string_view path) {
     out += name;
   }
   if (out.size() > kMaxPathBytes) return Refuse(path, "longer than " + std::to_string(kMaxPathBytes) + " bytes");
-  if (out.empty()) out = "/";
-  return out;
+  return out.empty() ? std::string("/") : out;
 }
 
 std::vector<std::string_view> SplitPath(std::string_view canonical) {

@@ -47,7 +47,8 @@ class Chooser {
       return writer != nullptr ? writer : Pick(any);
     }
     if (request_.spread_datacenters) {
-      if (const Candidate* elsewhere = Pick([this](const Candidate& c) { return IsNewDatacenter(c); })) return elsewhere;
+      if (const Candidate* elsewhere = Pick([this](const Candidate& c) { return IsNewDatacenter(c); }))
+        return elsewhere;
     }
     const Candidate* by_rack = nullptr;
     const Location& first = held_[0]->where;

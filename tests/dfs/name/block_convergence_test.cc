@@ -1,5 +1,5 @@
-// A simulated cluster carries out what BlockManager says, late, twice or not at all, while nodes die, come back, lose or
-// spoil replicas and files come and go. No block may be lost by deletion; and when the failures stop, every block
+// A simulated cluster carries out what BlockManager says, late, twice or not at all, while nodes die, come back, lose
+// or spoil replicas and files come and go. No block may be lost by deletion; and when the failures stop, every block
 // reaches its replication and no unwanted replica remains.
 #include <gtest/gtest.h>
 
@@ -32,16 +32,23 @@ class Cluster {
   void Disturb() {
     const auto n = static_cast<NodeId>(random_.Below(kNodes));
     switch (random_.Below(12)) {
-      case 0: return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
-      case 1: return up_[n] ? Report(n) : Start(n);
-      case 2: return up_[n] ? Restart(n) : Start(n);
-      case 3: return SpoilOne(n);
+      case 0:
+        return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
+      case 1:
+        return up_[n] ? Report(n) : Start(n);
+      case 2:
+        return up_[n] ? Restart(n) : Start(n);
+      case 3:
+        return SpoilOne(n);
       case 4:
         if (random_.Below(3) == 0) manager_.SetDraining(n, draining_[n] = !draining_[n]);
         return;
-      case 5: return RemoveFile();
-      case 6: return ChangeReplication();
-      default: return WriteFile();
+      case 5:
+        return RemoveFile();
+      case 6:
+        return ChangeReplication();
+      default:
+        return WriteFile();
     }
   }
 
@@ -64,7 +71,8 @@ class Cluster {
       const Order order = orders_.front();
       orders_.pop_front();
       if (lossy && random_.Below(3) == 0) {
-        if (random_.Below(4) != 0 || !order.copy_from.has_value()) orders_.push_back(order);  // later; copies may get lost
+        if (random_.Below(4) != 0 || !order.copy_from.has_value())
+          orders_.push_back(order);  // later; copies may get lost
       } else {
         CarryOut(order);
       }
@@ -105,7 +113,9 @@ class Cluster {
   }
 
  private:
-  BlockId Some() { return std::next(wanted_.begin(), static_cast<std::ptrdiff_t>(random_.Below(wanted_.size())))->first; }
+  BlockId Some() {
+    return std::next(wanted_.begin(), static_cast<std::ptrdiff_t>(random_.Below(wanted_.size())))->first;
+  }
   std::size_t UpCount() const { return static_cast<std::size_t>(std::count(up_, up_ + kNodes, true)); }
 
   std::set<NodeId> GoodCopies(BlockId id) {

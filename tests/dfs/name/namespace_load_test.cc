@@ -27,8 +27,14 @@ std::string FileOf(FileId id, const std::vector<Block>& blocks) {
   return EncodeFile(id, 1, "ann", 3, kMinBlockSize, blocks);
 }
 std::string Open(std::string_view path) {
-  return EncodeOpenFile({.path = path, .owner = "ann", .writer = "w", .created = 1, .replication = 3,
-                         .block_size = kMinBlockSize, .overwrite = false, .orphaned = false});
+  return EncodeOpenFile({.path = path,
+                         .owner = "ann",
+                         .writer = "w",
+                         .created = 1,
+                         .replication = 3,
+                         .block_size = kMinBlockSize,
+                         .overwrite = false,
+                         .orphaned = false});
 }
 
 TEST(NamespaceLoad, DirectoriesMayBeMetAfterWhatIsInThem) {
@@ -100,8 +106,8 @@ TEST(NamespaceLoad, EveryCutOrChangedByteOfAValueIsRefusedOrHarmless) {
   const std::string value = FileOf(5, {{6, 1}, {7, 2}});
   for (std::size_t size = 0; size < value.size(); ++size) {
     Namespace names;
-    const Status cut = names.Load(
-        *StoreOf({{"i", EncodeIdLimit(100)}, {EncodeEntryKey(0, "a"), value.substr(0, size)}}));
+    const Status cut =
+        names.Load(*StoreOf({{"i", EncodeIdLimit(100)}, {EncodeEntryKey(0, "a"), value.substr(0, size)}}));
     EXPECT_EQ(cut.code(), StatusCode::kCorrupt) << "cut at " << size;
   }
   for (std::size_t at = 0; at < value.size() * 8; ++at) {

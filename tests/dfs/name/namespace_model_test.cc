@@ -55,7 +55,8 @@ struct Model {
   }
   [[nodiscard]] StatusCode Place(const std::string& path, bool overwrite, FileId self) const {
     if (FileAbove(path)) return StatusCode::kInvalid;
-    if (const ModelEntry* there = At(path); there != nullptr && (there->directory || !overwrite)) return StatusCode::kExists;
+    if (const ModelEntry* there = At(path); there != nullptr && (there->directory || !overwrite))
+      return StatusCode::kExists;
     for (const auto& [id, file] : open) {
       if (id != self && !file.orphaned && file.path == path) return StatusCode::kBusy;
     }
@@ -110,7 +111,8 @@ void ExpectTotals(const Namespace& names) {
 
 class Driver {
  public:
-  explicit Driver(std::uint64_t seed) : random_(seed), names_(std::make_unique<Namespace>()), store_(MakeMemoryStore()) {}
+  explicit Driver(std::uint64_t seed)
+      : random_(seed), names_(std::make_unique<Namespace>()), store_(MakeMemoryStore()) {}
 
   void Step() {
     ++now_;
@@ -162,29 +164,38 @@ class Driver {
   StatusCode Act(WriteBatch* batch) {
     action_ = random_.Below(16);
     switch (action_) {
-      case 0: return MakeDirectory(batch);
-      case 1: return Remove(batch);
+      case 0:
+        return MakeDirectory(batch);
+      case 1:
+        return Remove(batch);
       case 2:
-      case 3: return Rename(batch);
-      case 4: return SetReplication(batch);
+      case 3:
+        return Rename(batch);
+      case 4:
+        return SetReplication(batch);
       case 5:
       case 6:
-      case 7: return Create(batch);
+      case 7:
+        return Create(batch);
       case 8:
       case 9:
-      case 10: return AddBlock(batch);
-      case 11: return DropBlock(batch);
-      case 12: return Abandon(batch);
-      default: return Complete(batch, action_ == 15);
+      case 10:
+        return AddBlock(batch);
+      case 11:
+        return DropBlock(batch);
+      case 12:
+        return Abandon(batch);
+      default:
+        return Complete(batch, action_ == 15);
     }
   }
 
   StatusCode MakeDirectory(WriteBatch* batch) {
     const std::string path = RandomPath();
     const ModelEntry* there = model_.At(path);
-    expected_ = model_.FileAbove(path)                       ? StatusCode::kInvalid
+    expected_ = model_.FileAbove(path)                  ? StatusCode::kInvalid
                 : there != nullptr && !there->directory ? StatusCode::kExists
-                                                             : StatusCode::kOk;
+                                                        : StatusCode::kOk;
     if (expected_ == StatusCode::kOk && there == nullptr) {
       model_.MakeParents(path, "ann", now_);
       model_.tree[path] = {.directory = true, .modified = now_, .owner = "ann"};
@@ -223,11 +234,11 @@ class Driver {
       target = (to == "/" ? "" : to) + "/" + std::string(BaseName(from));
     }
     const ModelEntry* moved = model_.At(from);
-    expected_ = moved == nullptr                                  ? StatusCode::kNotFound
-                : moved->directory && IsWithin(target, from)      ? StatusCode::kInvalid
-                : model_.FileAbove(target)                        ? StatusCode::kInvalid
-                : model_.At(target) != nullptr                    ? StatusCode::kExists
-                                                                  : StatusCode::kOk;
+    expected_ = moved == nullptr                             ? StatusCode::kNotFound
+                : moved->directory && IsWithin(target, from) ? StatusCode::kInvalid
+                : model_.FileAbove(target)                   ? StatusCode::kInvalid
+                : model_.At(target) != nullptr               ? StatusCode::kExists
+                                                             : StatusCode::kOk;
     if (expected_ == StatusCode::kOk) {
       model_.MakeParents(target, moved->owner, now_);
       std::map<std::string, ModelEntry> rest;
@@ -243,9 +254,9 @@ class Driver {
     const std::string path = RandomPath();
     const auto replication = static_cast<std::uint32_t>(random_.Below(5));
     const ModelEntry* there = model_.At(path);
-    expected_ = there == nullptr                            ? StatusCode::kNotFound
+    expected_ = there == nullptr                       ? StatusCode::kNotFound
                 : there->directory || replication == 0 ? StatusCode::kInvalid
-                                                            : StatusCode::kOk;
+                                                       : StatusCode::kOk;
     if (expected_ == StatusCode::kOk) model_.tree[path].replication = replication;
     return names_->SetReplication(path, replication, batch).code();
   }
@@ -253,7 +264,8 @@ class Driver {
   StatusCode Create(WriteBatch* batch) {
     const std::string path = RandomPath();
     const CreateOptions options{.replication = static_cast<std::uint32_t>(1 + random_.Below(4)),
-                                .overwrite = random_.Below(2) == 0, .owner = random_.Below(2) == 0 ? "ann" : "bob"};
+                                .overwrite = random_.Below(2) == 0,
+                                .owner = random_.Below(2) == 0 ? "ann" : "bob"};
     expected_ = model_.Place(path, options.overwrite, 0);
     const Result<FileId> id = names_->Create(path, options, now_, batch);
     if (!id.ok()) return id.status().code();

@@ -15,8 +15,9 @@ using namespace std::string_literals;
 
 TEST(Path, BecomesCanonical) {
   const std::pair<std::string, std::string> table[] = {
-      {"/", "/"},           {"//", "/"},          {"/.", "/"},           {"/a", "/a"},        {"/a/", "/a"},
-      {"//a///b//", "/a/b"}, {"/a/./b/.", "/a/b"}, {"/a b\n/\xff", "/a b\n/\xff"}, {"/...", "/..."}, {"/.a/b.", "/.a/b."},
+      {"/", "/"},       {"//", "/"},           {"/.", "/"},          {"/a", "/a"},
+      {"/a/", "/a"},    {"//a///b//", "/a/b"}, {"/a/./b/.", "/a/b"}, {"/a b\n/\xff", "/a b\n/\xff"},
+      {"/...", "/..."}, {"/.a/b.", "/.a/b."},
   };
   for (const auto& [in, want] : table) {
     const Result<std::string> got = CanonicalPath(in);
@@ -32,8 +33,8 @@ TEST(Path, IsRefusedByRule) {
   ASSERT_EQ(longest_path.size(), kMaxPathBytes);
   EXPECT_TRUE(CanonicalPath("/" + longest_name).ok());
   EXPECT_TRUE(CanonicalPath(longest_path + "///").ok());
-  for (const std::string& in : {""s, "a"s, "a/b"s, "./a"s, "/.."s, "/a/../b"s, "/a/.."s, "/a\0b"s, "/" + longest_name + "n",
-                                longest_path + "b"}) {
+  for (const std::string& in : {""s, "a"s, "a/b"s, "./a"s, "/.."s, "/a/../b"s, "/a/.."s, "/a\0b"s,
+                                "/" + longest_name + "n", longest_path + "b"}) {
     const Result<std::string> got = CanonicalPath(in);
     ASSERT_FALSE(got.ok()) << in;
     EXPECT_EQ(got.status().code(), StatusCode::kInvalid);

@@ -27,7 +27,8 @@ std::vector<Candidate> TwoRacks() {
   return nodes;
 }
 
-std::vector<NodeId> Choose(const std::vector<Candidate>& nodes, const PlacementRequest& request, std::uint64_t seed = 1) {
+std::vector<NodeId> Choose(const std::vector<Candidate>& nodes, const PlacementRequest& request,
+                           std::uint64_t seed = 1) {
   Random random(seed);
   return ChooseTargets(nodes, request, random);
 }
@@ -155,7 +156,8 @@ TEST(Placement, NeverTwoOnANodeWhateverTheRequest) {
     request.spread_datacenters = random.Below(2) == 0;
     std::set<NodeId> fit;
     for (const Candidate& c : nodes) {
-      if (c.free_bytes >= request.block_size && std::count(request.existing.begin(), request.existing.end(), c.node) == 0 &&
+      if (c.free_bytes >= request.block_size &&
+          std::count(request.existing.begin(), request.existing.end(), c.node) == 0 &&
           std::count(request.excluded.begin(), request.excluded.end(), c.node) == 0) {
         fit.insert(c.node);
       }
