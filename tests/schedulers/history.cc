@@ -1,3 +1,4 @@
+// What happens in a random history.
 #include "tests/schedulers/history.h"
 
 #include <gtest/gtest.h>
@@ -17,8 +18,6 @@ constexpr std::uint32_t kNodes = 9;
 }  // namespace
 
 History::History(unsigned seed) : random_(seed), engine_({}, std::make_unique<Fifo>()) {}
-
-// --- What happens ---
 
 AttemptId History::AnyAttempt() {
   if (!running_.empty() && Below(8) != 0) {
@@ -135,161 +134,6 @@ void History::FinishAll() {
     for (const auto& [attempt, node] : running) Apply(AttemptSucceeded{attempt});
   }
   for (const auto& [id, job] : jobs_) EXPECT_TRUE(job.ended) << "job" << id.value;
-}
-
-// --- What the model makes of it ---
-
-void History::Check(const Event& event, bool accepted) const {
-  const auto running = [this](const AttemptId& attempt) { return running_.contains(attempt); };
-  const auto alive = [this](JobId job) { return jobs_.contains(job) && !jobs_.at(job).ended; };
-  if (const auto* e = std::get_if<AttemptSucceeded>(&event)) {
-    EXPECT_EQ(accepted, running(e->attempt));
-  }
-  if (const auto* e = std::get_if<AttemptFailed>(&event)) {
-    EXPECT_EQ(accepted, running(e->attempt));
-  }
-  if (const auto* e = std::get_if<AttemptLost>(&event)) {
-    EXPECT_EQ(accepted, running(e->attempt));
-  }
-  if (const auto* e = std::get_if<JobSubmitted>(&event)) {
-    EXPECT_EQ(accepted, !jobs_.contains(e->job));
-  }
-  if (const auto* e = std::get_if<JobKilled>(&event)) {
-    EXPECT_EQ(accepted, alive(e->job));
-  }
-  if (const auto* e = std::get_if<JobPrioritySet>(&event)) {
-    EXPECT_EQ(accepted, alive(e->job));
-  }
-  if (const auto* e = std::get_if<NodeLost>(&event)) {
-    EXPECT_EQ(accepted, nodes_.contains(e->node) && nodes_.at(e->node).alive);
-  }
-  if (const auto* e = std::get_if<FetchFailed>(&event)) {
-    EXPECT_EQ(accepted, running(e->reduce) && e->reduce.task.kind == TaskKind::kReduce &&
-                            e->reduce.task.job == e->map_attempt.task.job && outputs_.contains(e->map_attempt));
-  }
-}
-
-void History::Lose(NodeId node) {
-  nodes_[node] = {};
-  std::erase_if(running_, [node](const auto& run) { return run.second == node; });
-}
-
-void History::Model(const Event& event) {
-  if (const auto* e = std::get_if<NodeJoined>(&event)) {
-    Lose(e->node);
-    nodes_[e->node] = {e->slots, true, false};
-  }
-  if (const auto* e = std::get_if<NodeLost>(&event)) Lose(e->node);
-  if (const auto* e = std::get_if<NodeDrained>(&event)) nodes_[e->node].drained = e->drained;
-  if (const auto* e = std::get_if<JobSubmitted>(&event)) {
-    jobs_[e->job] = {static_cast<std::uint32_t>(e->spec.maps.size()), e->spec.reduces, false, {}};
-    next_job_ = std::max(next_job_, e->job.value + 1);
-  }
-  if (const auto* e = std::get_if<AttemptLaunched>(&event)) Started(e->attempt, e->node, true);
-  if (const auto* e = std::get_if<AttemptFailed>(&event)) running_.erase(e->attempt);
-  if (const auto* e = std::get_if<AttemptLost>(&event)) running_.erase(e->attempt);
-  if (const auto* e = std::get_if<AttemptSucceeded>(&event)) {
-    running_.erase(e->attempt);
-    EXPECT_TRUE(jobs_[e->attempt.task.job].done.insert(e->attempt.task).second) << "succeeded twice";
-  }
-}
-
-void History::Started(const AttemptId& attempt, NodeId node, bool may_duplicate) {
-  SCOPED_TRACE(FormatAttempt(attempt));
-  const TaskId& task = attempt.task;
-  const ModelNode& host = nodes_[node];
-  EXPECT_TRUE(host.alive && !host.drained);
-  EXPECT_LT(Used(node, task.kind), task.kind == TaskKind::kMap ? host.slots.maps : host.slots.reduces);
-  ASSERT_TRUE(jobs_.contains(task.job));
-  const ModelJob& job = jobs_[task.job];
-  EXPECT_FALSE(job.ended);
-  EXPECT_FALSE(job.done.contains(task));
-  EXPECT_LT(task.index, task.kind == TaskKind::kMap ? job.maps : job.reduces);
-  const auto first = running_.lower_bound({task, 0});
-  EXPECT_TRUE(may_duplicate || first == running_.end() || first->first.task != task) << "runs twice at once";
-  EXPECT_TRUE(running_.emplace(attempt, node).second);
-}
-
-void History::Observe(const Effect& effect) {
-  SCOPED_TRACE(FormatEffect(effect));
-  if (const auto* kill = std::get_if<Kill>(&effect)) {
-    ASSERT_TRUE(running_.contains(kill->attempt));
-    EXPECT_EQ(running_[kill->attempt], kill->node);
-    running_.erase(kill->attempt);
-  } else if (const auto* ready = std::get_if<MapOutputReady>(&effect)) {
-    const auto first = outputs_.lower_bound({ready->map_attempt.task, 0});
-    EXPECT_TRUE(first == outputs_.end() || first->first.task != ready->map_attempt.task) << "two outputs of one map";
-    EXPECT_TRUE(nodes_[ready->node].alive);
-    outputs_[ready->map_attempt] = ready->node;
-  } else if (const auto* gone = std::get_if<MapOutputGone>(&effect)) {
-    ASSERT_TRUE(outputs_.contains(gone->map_attempt));
-    EXPECT_EQ(outputs_[gone->map_attempt], gone->node);
-    outputs_.erase(gone->map_attempt);
-    jobs_[gone->map_attempt.task.job].done.erase(gone->map_attempt.task);
-  } else if (const auto* ended = std::get_if<JobEnded>(&effect)) {
-    Ended(*ended);
-  } else {
-    ADD_FAILURE() << "Apply does not launch";
-  }
-}
-
-void History::Ended(const JobEnded& ended) {
-  ModelJob& job = jobs_[ended.job];
-  EXPECT_FALSE(std::exchange(job.ended, true)) << "ended twice";
-  for (const auto& [attempt, node] : running_) EXPECT_NE(attempt.task.job, ended.job) << FormatAttempt(attempt);
-  std::erase_if(outputs_, [&](const auto& output) { return output.first.task.job == ended.job; });
-  if (ended.outcome != JobOutcome::kSucceeded) return;
-  const TaskKind last = job.reduces > 0 ? TaskKind::kReduce : TaskKind::kMap;
-  for (std::uint32_t i = 0; i < (job.reduces > 0 ? job.reduces : job.maps); ++i) {
-    EXPECT_TRUE(job.done.contains({ended.job, last, i})) << "task " << i << " is lost";
-  }
-}
-
-// --- What must hold at any time ---
-
-std::uint32_t History::Used(NodeId node, TaskKind kind) const {
-  std::uint32_t used = 0;
-  for (const auto& [attempt, on] : running_) used += on == node && attempt.task.kind == kind ? 1 : 0;
-  return used;
-}
-
-void History::CheckState() const {
-  for (const auto& [node, model] : nodes_) {
-    std::vector<AttemptId> expected;
-    for (const auto& [attempt, on] : running_) {
-      if (on == node) expected.push_back(attempt);
-    }
-    ASSERT_EQ(engine_.RunningOn(node), expected) << "n" << node.value;
-  }
-  for (const auto& [id, job] : jobs_) {
-    std::map<AttemptId, NodeId> expected, ready;
-    for (const auto& [attempt, node] : outputs_) {
-      if (attempt.task.job == id) expected[attempt] = node;
-    }
-    for (const MapOutputReady& output : engine_.ReadyOutputs(id)) ready[output.map_attempt] = output.node;
-    ASSERT_EQ(ready, expected) << "job" << id.value;
-    ASSERT_EQ(engine_.Progress(id)->outcome.has_value(), job.ended) << "job" << id.value;
-  }
-}
-
-void History::CheckNothingIdles() const {
-  for (const auto& [node, model] : nodes_) {
-    if (!model.alive || model.drained) continue;
-    for (const auto& [id, job] : jobs_) {
-      if (job.ended || engine_.state().Refused(*engine_.state().FindJob(id), node)) continue;
-      for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-        if (Used(node, kind) >= (kind == TaskKind::kMap ? model.slots.maps : model.slots.reduces)) continue;
-        if (kind == TaskKind::kReduce && !engine_.state().FindJob(id)->ReducesMayStart()) continue;
-        for (std::uint32_t i = 0; i < (kind == TaskKind::kMap ? job.maps : job.reduces); ++i) {
-          const TaskId task{id, kind, i};
-          if (engine_.state().Avoids(*engine_.state().FindJob(id), kind, i, node)) continue;
-          const auto first = running_.lower_bound({task, 0});
-          const bool runs = first != running_.end() && first->first.task == task;
-          ASSERT_TRUE(runs || job.done.contains(task)) << FormatTask(task) << " waits, n" << node.value << " idles";
-        }
-      }
-    }
-  }
 }
 
 }  // namespace millrace::sched
