@@ -123,6 +123,7 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
   registration.epoch = epochs_[node.number] = next_epoch_++;
   deadlines_[node.number] = Monotonic() + config_.lost_after;
   files_.blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
+  files_.blocks().ReportBegin(node.number);  // the worker lists its blocks once it has our answer
   files_.blocks().SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
   registration.reconciled = jobs_.NodeRegistered(node, running, map_outputs, &step);

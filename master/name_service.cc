@@ -108,6 +108,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     Step step = control_.Begin();
     const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
     context.getResults().setFile(file);
+    context.getResults().setBlockSize(options.block_size);
     context.getResults().setLease(MakeFileLease(control_, file));
     control_.FinishLazily(std::move(step));
     return kj::READY_NOW;

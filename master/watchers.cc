@@ -67,7 +67,7 @@ void Watchers::TellOne(sched::JobId job, std::uint64_t id) {
   auto request = watcher.client.changedRequest();
   Write(*view, request.initStatus());
   watcher.busy = true;
-  const auto idle = [this, job, id]() {
+  auto idle = [this, job, id]() {
     const auto jobs = watchers_.find(job);
     if (jobs == watchers_.end()) return;
     const auto still = jobs->second.find(id);
@@ -76,7 +76,7 @@ void Watchers::TellOne(sched::JobId job, std::uint64_t id) {
     if (std::exchange(still->second.again, false)) TellOne(job, id);
   };
   // A client that is gone drops its subscription; nothing to do about the failure here.
-  tasks_.add(request.send().ignoreResult().catch_([](kj::Exception&&) {}).then(idle));
+  tasks_.add(request.send().ignoreResult().catch_([](kj::Exception&&) {}).then(kj::mv(idle)));
 }
 
 }  // namespace millrace::master

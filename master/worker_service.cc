@@ -1,5 +1,7 @@
 #include "master/worker_service.h"
 
+#include <utility>
+
 #include "master/control.h"
 #include "master/service_support.h"
 #include "master/wire_codec.h"
@@ -30,10 +32,11 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> reportBlocks(ReportBlocksContext context) override {
     Listen();
     const auto params = context.getParams();
-    if (params.getFirst()) control_.files().blocks().ReportBegin(node_);
+    if (params.getFirst() && !std::exchange(reporting_, true)) control_.files().blocks().ReportBegin(node_);
     control_.files().blocks().ReportPart(node_, ReadBlocks(params.getBlocks()));
     if (params.getLast()) {
       control_.files().blocks().ReportEnd(node_);
+      reporting_ = false;
       control_.Reported();
     }
     return kj::READY_NOW;
@@ -122,6 +125,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   Control& control_;
   NodeNumber node_;
   std::uint64_t epoch_;
+  bool reporting_ = true;  // the first report began when the worker registered, before it listed its blocks
 };
 
 }  // namespace

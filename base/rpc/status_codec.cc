@@ -72,6 +72,12 @@ kj::Exception ToException(const Status& failure) {
   return kj::Exception(TypeOf(failure.code()), __FILE__, __LINE__, kj::heapString(text.data(), text.size()));
 }
 
+bool ConnectionBroke(const kj::Exception& exception) {
+  const kj::StringPtr description = exception.getDescription();
+  return exception.getType() == kj::Exception::Type::DISCONNECTED &&
+         !Decode(WithoutHops({description.begin(), description.size()})).has_value();
+}
+
 Status FromException(const kj::Exception& exception) {
   const kj::StringPtr description = exception.getDescription();
   const std::string_view text = WithoutHops({description.begin(), description.size()});

@@ -20,7 +20,7 @@ interface NameService {
   rename @5 (from :Data, to :Data) -> ();
   setReplication @6 (path :Data, replication :UInt32) -> ();
   measure @7 (path :Data) -> (usage :T.Usage);
-  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease);
+  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease, blockSize :UInt64);
   resume @9 (file :UInt64) -> (lease :FileLease);
   # Takes an open file up again after the connection or the master was lost; kNotFound when it was completed or given up.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();

@@ -1,0 +1,206 @@
+#include "dfs/client/dfs_client.h"
+
+#include "base/text.h"
+#include "dfs/client/file_reader.h"
+#include "dfs/client/file_writer.h"
+#include "dfs/client/lease.h"
+#include "dfs/client/master_connection.h"
+#include "dfs/client/wire_convert.h"
+
+namespace millrace::dfs {
+namespace {
+
+using Names = wire::NameService;
+
+class DfsClientImpl final : public DfsClient {
+ public:
+  DfsClientImpl(ClientOptions options, std::shared_ptr<MasterConnection> connection)
+      : options_(std::move(options)), connection_(std::move(connection)) {}
+
+  Result<FileInfo> Stat(std::string_view path) override {
+    FileInfo info;
+    MILLRACE_TRY(Ask("stat " + Quote(path), [&](Names::Client names) {
+      auto request = names.statRequest();
+      request.setPath(ToData(path));
+      return request.send().then([&info](capnp::Response<Names::StatResults>&& response) { info = Read(response.getStatus()); });
+    }));
+    return info;
+  }
+
+  Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) override {
+    std::string after;
+    for (bool more = true; more;) {
+      std::vector<FileInfo> page;
+      MILLRACE_TRY(Ask("list " + Quote(path), [&](Names::Client names) {
+        auto request = names.listRequest();
+        request.setPath(ToData(path));
+        request.setAfter(ToData(after));
+        return request.send().then([&](capnp::Response<Names::ListResults>&& response) {
+          page.clear();
+          for (const auto entry : response.getEntries()) page.push_back(Read(entry));
+          more = response.getMore();
+        });
+      }));
+      for (const FileInfo& entry : page) {
+        if (!visit(entry)) return Status::Ok();
+      }
+      if (page.empty()) return Status::Ok();
+      after = page.back().path.substr(page.back().path.rfind('/') + 1);
+    }
+    return Status::Ok();
+  }
+
+  Status MakeDirectory(std::string_view path) override {
+    return Ask("make directory " + Quote(path), [&](Names::Client names) {
+      auto request = names.makeDirectoryRequest();
+      request.setPath(ToData(path));
+      request.setOwner(options_.owner);
+      return request.send().ignoreResult();
+    });
+  }
+
+  Status Remove(std::string_view path, bool recursive) override {
+    return Ask("remove " + Quote(path), [&](Names::Client names) {
+      auto request = names.removeRequest();
+      request.setPath(ToData(path));
+      request.setRecursive(recursive);
+      return request.send().ignoreResult();
+    });
+  }
+
+  Status Rename(std::string_view from, std::string_view to) override {
+    return Ask("rename " + Quote(from), [&](Names::Client names) {
+      auto request = names.renameRequest();
+      request.setFrom(ToData(from));
+      request.setTo(ToData(to));
+      return request.send().ignoreResult();
+    });
+  }
+
+  Status SetReplication(std::string_view path, std::uint32_t replication) override {
+    return Ask("set the replication of " + Quote(path), [&](Names::Client names) {
+      auto request = names.setReplicationRequest();
+      request.setPath(ToData(path));
+      request.setReplication(replication);
+      return request.send().ignoreResult();
+    });
+  }
+
+  Result<FileUsage> Measure(std::string_view path) override {
+    FileUsage usage;
+    MILLRACE_TRY(Ask("measure " + Quote(path), [&](Names::Client names) {
+      auto request = names.measureRequest();
+      request.setPath(ToData(path));
+      return request.send().then([&usage](capnp::Response<Names::MeasureResults>&& response) {
+        const auto in = response.getUsage();
+        usage = {in.getFiles(), in.getDirectories(), in.getBytes(), in.getBytesWithReplicas(), in.getBlocks()};
+      });
+    }));
+    return usage;
+  }
+
+  Result<Health> GetHealth() override {
+    Health health;
+    MILLRACE_TRY(Ask("ask for the health of blocks", [&](Names::Client names) {
+      return names.healthRequest().send().then([&health](capnp::Response<Names::HealthResults>&& in) {
+        health = {in.getBlocks(), in.getMissing(), in.getUnderReplicated(), in.getOverReplicated(), in.getCorruptReplicas(),
+                  in.getCapacity(), in.getUsed(), in.getFree(), in.getLiveWorkers()};
+      });
+    }));
+    return health;
+  }
+
+  Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) override {
+    std::uint64_t after = 0;
+    for (bool more = true; more;) {
+      std::vector<UnhealthyBlock> page;
+      MILLRACE_TRY(Ask("list unhealthy blocks", [&](Names::Client names) {
+        auto request = names.unhealthyBlocksRequest();
+        request.setAfter(after);
+        request.setLimit(500);
+        return request.send().then([&](capnp::Response<Names::UnhealthyBlocksResults>&& response) {
+          page.clear();
+          for (const auto in : response.getBlocks()) {
+            page.push_back({ToString(in.getPath()), in.getBlock().getId(), in.getBlock().getLength(), in.getLive(), in.getWanted()});
+          }
+          more = response.getMore();
+        });
+      }));
+      for (const UnhealthyBlock& block : page) {
+        if (!visit(block)) return Status::Ok();
+        after = block.block;
+      }
+      if (page.empty()) return Status::Ok();
+    }
+    return Status::Ok();
+  }
+
+  Result<std::unique_ptr<FileReader>> Open(std::string_view path) override {
+    MILLRACE_ASSIGN(BlockPage page, Locate(std::string(path), 0));
+    FileInfo info = page.info;
+    return std::unique_ptr<FileReader>(MakeReader(std::move(info), std::move(page.blocks), !page.more));
+  }
+
+  std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock> blocks) override {
+    return MakeReader(std::move(info), std::move(blocks), false);
+  }
+
+  Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) override {
+    MILLRACE_ASSIGN(std::unique_ptr<Lease> lease, Lease::Create(connection_, options_, std::string(path), options));
+    return std::unique_ptr<FileWriter>(std::make_unique<BlockFileWriter>(std::move(lease), std::string(path), options_.stall_timeout));
+  }
+
+  void ReportBadReplica(std::uint64_t block, std::uint32_t node) override {
+    (void)Ask("report a bad replica", [&](Names::Client names) {
+      auto request = names.reportBadReplicaRequest();
+      request.setBlock(block);
+      request.setNode(node);
+      return request.send().ignoreResult();
+    });
+  }
+
+  Status Call(const std::string& what, const WithMaster& f) override { return connection_->Call(what, f); }
+
+ private:
+  Status Ask(const std::string& what, const std::function<kj::Promise<void>(Names::Client)>& f) {
+    return connection_->Call(what, [&f](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+      return f(bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService());
+    });
+  }
+
+  Result<BlockPage> Locate(const std::string& path, std::uint32_t first) {
+    BlockPage page;
+    MILLRACE_TRY(Ask("open " + Quote(path), [&](Names::Client names) {
+      auto request = names.locateRequest();
+      request.setPath(ToData(path));
+      request.setFirstBlock(first);
+      WriteAsker(options_, request.initAsker());
+      return request.send().then([&page](capnp::Response<Names::LocateResults>&& response) {
+        page.info = Read(response.getStatus());
+        page.blocks.clear();
+        for (const auto block : response.getBlocks()) page.blocks.push_back(Read(block));
+        page.more = response.getMore();
+      });
+    }));
+    return page;
+  }
+
+  std::unique_ptr<FileReader> MakeReader(FileInfo info, std::vector<LocatedBlock> blocks, bool complete) {
+    return std::make_unique<BlockFileReader>(
+        std::move(info), std::move(blocks), complete, [this](const std::string& path, std::uint32_t first) { return Locate(path, first); },
+        [this](std::uint64_t block, std::uint32_t node) { ReportBadReplica(block, node); }, options_.stall_timeout);
+  }
+
+  const ClientOptions options_;
+  const std::shared_ptr<MasterConnection> connection_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<DfsClient>> DfsClient::Connect(ClientOptions options) {
+  MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection,
+                  MasterConnection::Connect(options.master, options.connect_timeout, options.call_timeout));
+  return std::unique_ptr<DfsClient>(std::make_unique<DfsClientImpl>(std::move(options), std::move(connection)));
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,52 @@
+// The FileReader of a DfsClient. Thread rule: one thread at a time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "dfs/client/dfs_client.h"
+
+namespace millrace::dfs {
+
+// Where a reader gets its blocks: those from the `first`-th on (a page), and whether there are more.
+struct BlockPage {
+  FileInfo info;
+  std::vector<LocatedBlock> blocks;
+  bool more = false;
+};
+using LocateBlocks = std::function<Result<BlockPage>(const std::string& path, std::uint32_t first)>;
+
+class BlockFileReader final : public FileReader {
+ public:
+  // `known`: blocks that the caller knows; `complete`: they are all of the file's.
+  BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate, BadReplica bad_replica, Micros stall);
+
+  [[nodiscard]] const FileInfo& info() const override { return info_; }
+  Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
+  Status Stream(std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink) override;
+  [[nodiscard]] Result<std::vector<LocatedBlock>> Blocks() override;
+  [[nodiscard]] std::uint64_t bytes_local() const override { return bytes_local_; }
+  [[nodiscard]] std::uint64_t bytes_remote() const override { return bytes_remote_; }
+
+ private:
+  // All blocks of the file, as the master knows them now.
+  Status LocateAll();
+  Result<const LocatedBlock*> Find(std::uint64_t offset);
+  Status StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink);
+
+  FileInfo info_;
+  std::vector<LocatedBlock> blocks_;
+  bool complete_;
+  LocateBlocks locate_;
+  BadReplica bad_replica_;
+  Micros stall_;
+  std::optional<std::uint64_t> mapped_block_;  // the block that mapped_ holds
+  MappedFile mapped_;
+  std::uint64_t bytes_local_ = 0;
+  std::uint64_t bytes_remote_ = 0;
+};
+
+}  // namespace millrace::dfs

@@ -1,0 +1,48 @@
+// The FileWriter of a DfsClient: blocks through pipelines, one after the other. A pipeline that breaks closes its block short and
+// the file goes on in a new block (docs/decisions/0003-short-blocks.md). Thread rule: one thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dfs/client/block_writer.h"
+#include "dfs/client/dfs_client.h"
+#include "dfs/client/lease.h"
+
+namespace millrace::dfs {
+
+class BlockFileWriter final : public FileWriter {
+ public:
+  BlockFileWriter(std::unique_ptr<Lease> lease, std::string path, Micros stall)
+      : lease_(std::move(lease)), path_(std::move(path)), stall_(stall) {}
+  ~BlockFileWriter() override;
+
+  Status Write(std::string_view data) override;
+  Status Close() override;
+  void Abandon() override;
+  Result<HandedOver> HandOver(const std::string& attempt) override;
+  [[nodiscard]] std::uint64_t bytes() const override { return bytes_; }
+
+ private:
+  Status WriteOnce(std::string_view data);
+  Status OpenBlock();
+  Status FinishBlock();
+  // After a failure of the pipeline: what was acknowledged is kept, the rest is written again.
+  Status Recover(const Status& why);
+  Status FinishAll();
+
+  std::unique_ptr<Lease> lease_;
+  std::string path_;
+  Micros stall_;
+  std::unique_ptr<BlockWriter> block_;     // the one being written, if any
+  std::uint64_t block_id_ = 0;
+  std::uint64_t block_bytes_ = 0;          // given to it
+  std::vector<WrittenBlock> written_;
+  std::vector<std::uint32_t> excluded_;    // nodes that failed us
+  int failures_ = 0;                       // in a row
+  std::uint64_t bytes_ = 0;
+  Status failed_;                          // sticks
+};
+
+}  // namespace millrace::dfs

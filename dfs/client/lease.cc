@@ -1,0 +1,126 @@
+#include "dfs/client/lease.h"
+
+#include <unistd.h>
+
+#include "base/rpc/status_codec.h"
+#include "base/text.h"
+#include "dfs/client/wire_convert.h"
+
+namespace millrace::dfs {
+namespace {
+
+wire::NameService::Client Names(capnp::Capability::Client bootstrap) {
+  return bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService();
+}
+
+std::string WriterName() {
+  char host[256] = {};
+  (void)::gethostname(host, sizeof host - 1);
+  return std::string(host) + ":" + std::to_string(::getpid());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> connection, const ClientOptions& options,
+                                             const std::string& path, const WriteOptions& write) {
+  std::unique_ptr<Lease> lease(new Lease(std::move(connection), options, path));
+  MILLRACE_TRY(lease->connection_->Call("create " + Quote(path), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+    auto request = Names(bootstrap).createRequest();
+    request.setPath(ToData(path));
+    request.setReplication(write.replication);
+    request.setBlockSize(write.block_size);
+    request.setOverwrite(write.overwrite);
+    request.setOwner(options.owner);
+    request.setWriter(WriterName());
+    return request.send().then([&lease](capnp::Response<wire::NameService::CreateResults>&& response) {
+      lease->file_ = response.getFile();
+      lease->block_size_ = response.getBlockSize();
+      lease->held_->lease = response.getLease();
+    });
+  }));
+  return lease;
+}
+
+Lease::~Lease() {
+  connection_->Post([held = std::move(held_)](kj::AsyncIoContext&) { held->lease = nullptr; });
+}
+
+// A broken connection broke the capability with it; the file waits for a while to be taken up again.
+Status Lease::Call(const char* what, const WithLease& f) {
+  return connection_->Call(std::string(what) + " " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) -> kj::Promise<void> {
+    KJ_IF_MAYBE(lease, held_->lease) {
+      return f(*lease).catch_([this](kj::Exception&& failure) -> kj::Promise<void> {
+        if (rpc::ConnectionBroke(failure)) held_->lease = nullptr;
+        return kj::mv(failure);
+      });
+    }
+    auto request = Names(bootstrap).resumeRequest();
+    request.setFile(file_);
+    return request.send().then([this, &f](capnp::Response<wire::NameService::ResumeResults>&& response) {
+      held_->lease = response.getLease();
+      return f(response.getLease());
+    });
+  });
+}
+
+Result<Lease::NewBlock> Lease::AddBlock(const std::vector<std::uint32_t>& excluded) {
+  NewBlock block;
+  MILLRACE_TRY(Call("write", [&](wire::FileLease::Client lease) {
+    auto request = lease.addBlockRequest();
+    WriteAsker(options_, request.initAsker());
+    auto nodes = request.initExcluded(static_cast<unsigned>(excluded.size()));
+    for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, excluded[i]);
+    return request.send().then([&block](capnp::Response<wire::FileLease::AddBlockResults>&& response) {
+      block.id = response.getId();
+      block.targets.clear();
+      for (const auto target : response.getTargets()) block.targets.push_back(Read(target));
+    });
+  }));
+  return block;
+}
+
+Status Lease::DropBlock(std::uint64_t id) {
+  return Call("write", [&](wire::FileLease::Client lease) {
+    auto request = lease.dropBlockRequest();
+    request.setId(id);
+    return request.send().ignoreResult();
+  });
+}
+
+Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
+  const Status completed = Call("complete", [&](wire::FileLease::Client lease) {
+    auto request = lease.completeRequest();
+    auto out = request.initBlocks(static_cast<unsigned>(blocks.size()));
+    for (unsigned i = 0; i < out.size(); ++i) Write(blocks[i], out[i]);
+    return request.send().ignoreResult();
+  });
+  if (completed.code() != StatusCode::kNotFound) return completed;
+  // The answer to an earlier try may have been lost: then the file stands under its path with our id.
+  bool ours = false;
+  MILLRACE_TRY(connection_->Call("stat " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+    auto request = Names(bootstrap).statRequest();
+    request.setPath(ToData(path_));
+    return request.send().then([&](capnp::Response<wire::NameService::StatResults>&& response) { ours = response.getStatus().getId() == file_; });
+  }));
+  return ours ? Status::Ok() : completed;
+}
+
+Status Lease::HandOver(const std::string& attempt) {
+  return Call("hand over", [&](wire::FileLease::Client lease) {
+    auto request = lease.handOverRequest();
+    request.setAttempt(attempt);
+    return request.send().ignoreResult();
+  });
+}
+
+void Lease::Abandon() {
+  connection_->Post([held = held_](kj::AsyncIoContext&) {
+    KJ_IF_MAYBE(lease, held->lease) {
+      // The call goes out before the capability is dropped; its answer does not matter.
+      lease->abandonRequest().send().ignoreResult().detach([](kj::Exception&&) {});
+      held->lease = nullptr;
+    }
+  });
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,54 @@
+// Lease: the right to write one open file, held on the control thread for a writer elsewhere. When the connection or the
+// master is lost it is taken up again by the file's id. Thread rule: one thread at a time, not the control thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "dfs/client/dfs_client.h"
+#include "dfs/client/master_connection.h"
+#include "dfs/name/name.capnp.h"
+
+namespace millrace::dfs {
+
+class Lease {
+ public:
+  // Creates the file.
+  static Result<std::unique_ptr<Lease>> Create(std::shared_ptr<MasterConnection> connection, const ClientOptions& options,
+                                               const std::string& path, const WriteOptions& write);
+  // Drops the right: the file is given up unless it was completed or handed over.
+  ~Lease();
+
+  struct NewBlock {
+    std::uint64_t id = 0;
+    std::vector<Place> targets;
+  };
+  Result<NewBlock> AddBlock(const std::vector<std::uint32_t>& excluded);
+  Status DropBlock(std::uint64_t id);
+  Status Complete(const std::vector<WrittenBlock>& blocks);
+  Status HandOver(const std::string& attempt);
+  void Abandon();  // nobody waits
+  [[nodiscard]] std::uint64_t file() const { return file_; }
+  [[nodiscard]] std::uint64_t block_size() const { return block_size_; }
+
+ private:
+  using WithLease = std::function<kj::Promise<void>(wire::FileLease::Client)>;
+  struct Held {  // on the control thread only
+    kj::Maybe<wire::FileLease::Client> lease;
+  };
+
+  Lease(std::shared_ptr<MasterConnection> connection, const ClientOptions& options, std::string path)
+      : connection_(std::move(connection)), options_(options), path_(std::move(path)), held_(std::make_shared<Held>()) {}
+  Status Call(const char* what, const WithLease& f);
+
+  std::shared_ptr<MasterConnection> connection_;
+  const ClientOptions options_;
+  const std::string path_;
+  std::shared_ptr<Held> held_;
+  std::uint64_t file_ = 0;
+  std::uint64_t block_size_ = 0;
+};
+
+}  // namespace millrace::dfs

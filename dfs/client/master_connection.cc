@@ -1,0 +1,70 @@
+#include "dfs/client/master_connection.h"
+
+#include "base/random.h"
+#include "base/rpc/deadline.h"
+#include "base/rpc/link.h"
+#include "base/rpc/status_codec.h"
+#include "base/rpc/transport.h"
+
+namespace millrace::dfs {
+namespace {
+
+kj::Duration ToDuration(Micros time) { return time * kj::MICROSECONDS; }
+
+}  // namespace
+
+struct MasterConnection::Impl {
+  std::string master;
+  Micros call_timeout = 0;
+  rpc::ControlThread thread;
+  // The loop's own: made and destroyed there.
+  std::unique_ptr<rpc::TcpDialer> dialer;
+  std::unique_ptr<rpc::Link> link;
+
+  kj::Promise<void> Try(kj::AsyncIoContext& io, const WithMaster& f) {
+    return link->Connected()
+        .then([&io, &f](capnp::Capability::Client bootstrap) { return f(bootstrap, io); })
+        .catch_([this, &io, &f](kj::Exception&& failure) -> kj::Promise<void> {
+          if (!rpc::ConnectionBroke(failure)) return kj::mv(failure);
+          return Try(io, f);
+        });
+  }
+};
+
+MasterConnection::MasterConnection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+MasterConnection::~MasterConnection() {
+  (void)impl_->thread.Run([this](kj::AsyncIoContext&) -> kj::Promise<void> {
+    impl_->link.reset();
+    impl_->dialer.reset();
+    return kj::READY_NOW;
+  });
+  impl_->thread.Stop();
+}
+
+Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const std::string& master, Micros connect_timeout, Micros call_timeout) {
+  auto impl = std::make_unique<Impl>();
+  impl->master = master;
+  impl->call_timeout = call_timeout;
+  Impl& parts = *impl;
+  std::shared_ptr<MasterConnection> connection(new MasterConnection(std::move(impl)));
+  const Status connected = parts.thread.Run([&](kj::AsyncIoContext& io) {
+    parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork());
+    parts.link = std::make_unique<rpc::Link>(*parts.dialer, io.provider->getTimer(), master, Random(SeedFromSystem()));
+    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(connect_timeout), "connect to the master at " + master, parts.link->ConnectOnce().ignoreResult());
+  });
+  if (!connected.ok()) {
+    return Unavailable("cannot reach the master at " + master + ": " + connected.message() + "; is it running? (--master or MILLRACE_MASTER names it)");
+  }
+  return connection;
+}
+
+Status MasterConnection::Call(const std::string& what, const WithMaster& f) {
+  return impl_->thread.Run([&](kj::AsyncIoContext& io) {
+    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(impl_->call_timeout), what, impl_->Try(io, f));
+  });
+}
+
+void MasterConnection::Post(std::function<void(kj::AsyncIoContext&)> f) { impl_->thread.Post(std::move(f)); }
+
+}  // namespace millrace::dfs

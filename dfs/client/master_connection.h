@@ -1,0 +1,37 @@
+// MasterConnection: blocking calls to a master from any thread, over one control thread and one connection that comes back.
+#pragma once
+
+#include <capnp/capability.h>
+#include <kj/async-io.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/rpc/control_thread.h"
+#include "base/status.h"
+
+namespace millrace::dfs {
+
+class MasterConnection {
+ public:
+  using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
+
+  // One attempt; kUnavailable names the address when it is not answered within `connect_timeout`.
+  static Result<std::shared_ptr<MasterConnection>> Connect(const std::string& master, Micros connect_timeout, Micros call_timeout);
+  ~MasterConnection();
+
+  // Runs f on the control thread with the connected bootstrap. When the connection breaks in the middle, it is made again
+  // and f is called again, for at most `call_timeout` in all: f must bear to be repeated.
+  Status Call(const std::string& what, const WithMaster& f);
+  // Runs f on the control thread soon, connected or not; nobody waits.
+  void Post(std::function<void(kj::AsyncIoContext&)> f);
+
+ private:
+  struct Impl;
+  explicit MasterConnection(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::dfs

@@ -1,0 +1,43 @@
+#include "dfs/client/wire_convert.h"
+
+#include <unistd.h>
+
+namespace millrace::dfs {
+
+FileInfo Read(wire::FileStatus::Reader in) {
+  FileInfo info;
+  info.path = ToString(in.getPath());
+  info.directory = in.getDirectory();
+  info.length = in.getLength();
+  info.replication = in.getReplication();
+  info.block_size = in.getBlockSize();
+  info.modified = in.getModified();
+  info.owner = in.getOwner();
+  info.id = in.getId();
+  return info;
+}
+
+Place Read(wire::Place::Reader in) {
+  return {in.getNode(), in.getHost(), in.getPort(), in.getLocalSocket(), in.getRack(), in.getDatacenter()};
+}
+
+LocatedBlock Read(wire::LocatedBlock::Reader in) {
+  LocatedBlock block{in.getBlock().getId(), in.getBlock().getLength(), in.getOffset(), {}};
+  for (const auto replica : in.getReplicas()) block.replicas.push_back(Read(replica));
+  return block;
+}
+
+void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out) {
+  out.initBlock().setId(block.id);
+  out.getBlock().setLength(block.length);
+  auto nodes = out.initNodes(static_cast<unsigned>(block.nodes.size()));
+  for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, block.nodes[i]);
+}
+
+void WriteAsker(const ClientOptions& options, wire::Asker::Builder out) {
+  if (options.node) out.setNode(*options.node);
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) == 0) out.setHost(host);
+}
+
+}  // namespace millrace::dfs

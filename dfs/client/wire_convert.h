@@ -1,0 +1,25 @@
+// Between this folder's types and the file system's messages.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "dfs/client/dfs_client.h"
+#include "dfs/name/name.capnp.h"
+#include "dfs/name/types.capnp.h"
+#include "dfs/wire/place.h"
+
+namespace millrace::dfs {
+
+[[nodiscard]] inline std::string ToString(capnp::Data::Reader data) { return {data.asChars().begin(), data.size()}; }
+[[nodiscard]] inline capnp::Data::Reader ToData(std::string_view bytes) {
+  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
+}
+[[nodiscard]] FileInfo Read(wire::FileStatus::Reader in);
+[[nodiscard]] Place Read(wire::Place::Reader in);
+[[nodiscard]] LocatedBlock Read(wire::LocatedBlock::Reader in);
+void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out);
+// Who asks, so that the closest replica comes first.
+void WriteAsker(const ClientOptions& options, wire::Asker::Builder out);
+
+}  // namespace millrace::dfs
