@@ -1,12 +1,14 @@
 // Collectors take what Map emits and leave one sorted run file (worker/run/run_file.h), a segment for each reduce.
-// Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch directory; Finish merges
-// the spills. Keys and values are bytes here (codecs are client/api's); a record may be larger than the whole buffer.
+// Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch directory; Finish
+// merges the spills. Keys and values are bytes here (codecs are client/api's); a record may be larger than the whole
+// buffer.
 //
-// SortCollector: a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by partition and then
-// key bytes; equal keys keep the order of emission.
-// CombineCollector<Value>: for jobs with an associative Combine over a trivially copyable Value: an open-addressing table
-// (hash, key in an arena, accumulator in the entry) folds values as they are emitted; no allocation and no virtual call a
-// record. When it is full, or when combining does not pay, its content is spilled as a sorted run with encoded values.
+// SortCollector: a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by partition
+// and then key bytes; equal keys keep the order of emission.
+// CombineCollector<Value>: for jobs with an associative Combine over a trivially copyable Value: an open-addressing
+// table (hash, key in an arena, accumulator in the entry) folds values as they are emitted; no allocation and no
+// virtual call a record. When it is full, or when combining does not pay, its content is spilled as a sorted run with
+// encoded values (combine_collector.h).
 // Thread rule: one thread.
 #pragma once
 
@@ -37,7 +39,8 @@ struct CollectorFigures {
 class RunCombiner {
  public:
   virtual ~RunCombiner() = default;
-  // Values of one key follow each other by Begin, Add..., and End gives the combined value's bytes (until the next Begin).
+  // Values of one key follow each other by Begin, Add..., and End gives the combined value's bytes (until the next
+  // Begin).
   virtual void Begin(std::string_view first_value) = 0;
   virtual void Add(std::string_view value) = 0;
   virtual std::string_view End() = 0;

@@ -1,12 +1,14 @@
-// CombineCollector: folds values as they are emitted, for jobs with an associative Combine over a trivially copyable Value.
+// CombineCollector: folds values as they are emitted, for jobs with an associative Combine over a trivially copyable
+// Value.
 //
-// An open-addressing table with linear probing. Keys of up to 16 bytes lie in the entry as two words, so that a comparison is
-// two loads; longer ones lie in an arena and their hash in the entry. Emitted pairs wait in a batch while the lines of the
-// table that they will touch are fetched (Balkesen et al., "Main-memory hash joins on multi-core CPUs", ICDE 2013, section 4);
-// a batch holds copies of its keys, so nothing that is emitted need outlive the call. A record costs no allocation and no
-// virtual call. A table that may not grow any more is sorted and spilled as a run with encoded values.
+// An open-addressing table with linear probing. Keys of up to 16 bytes lie in the entry as two words, so that a
+// comparison is two loads; longer ones lie in an arena and their hash in the entry. Emitted pairs wait in a batch while
+// the lines of the table that they will touch are fetched (Balkesen et al., "Main-memory hash joins on multi-core
+// CPUs", ICDE 2013, section 4); a batch holds copies of its keys, so nothing that is emitted need outlive the call. A
+// record costs no allocation and no virtual call. A table that may not grow any more is sorted and spilled as a run
+// with encoded values.
 //
-//   Combine      void operator()(Value& sum, const Value& value): folds `value` into `sum`, in order of emission for one key
+//   Combine      void operator()(Value& sum, const Value& value): folds `value` into `sum`, in order of emission
 //   Codec        value_codec.h
 //   Partitioner  std::uint32_t operator()(std::string_view key, std::uint64_t hash, std::uint32_t partitions)
 // Thread rule: one thread.
@@ -47,15 +49,17 @@ template <class Value, class Combine, class Codec, class Partitioner = HashParti
   requires ValueCodec<Codec, Value> && std::is_trivially_copyable_v<Value> && std::default_initializable<Value>
 class CombineCollector {
  public:
-  // options.memory bounds the table and the arena together; less than about 64 entries is not kept to.
+  // options.memory bounds the table and the arena together; less than 128 entries is not kept to.
   explicit CombineCollector(CollectorOptions options, Combine combine = {}, Partitioner partitioner = {})
       : options_(std::move(options)),
         combine_(combine),
         partitioner_(partitioner),
         arena_(std::clamp<std::size_t>(options_.memory / 16, 256, std::size_t{1} << 20)),
         spills_(options_.scratch, options_.partitions, options_.compress) {
-    MILLRACE_CHECK(options_.partitions >= 1 && options_.partitions <= kMaxPartitions, std::to_string(options_.partitions));
-    const std::uint64_t first = std::clamp<std::uint64_t>(options_.memory / 4 / sizeof(Entry), kMinEntries, kFirstEntries);
+    MILLRACE_CHECK(options_.partitions >= 1 && options_.partitions <= kMaxPartitions,
+                   std::to_string(options_.partitions));
+    const std::uint64_t first =
+        std::clamp<std::uint64_t>(options_.memory / 4 / sizeof(Entry), kMinEntries, kFirstEntries);
     SetTable(PageBuffer(std::bit_floor(first) * sizeof(Entry)));
     if (table_ == nullptr) status_ = NoSpace("combine map output: no memory for a table");
   }
@@ -111,11 +115,15 @@ class CombineCollector {
     std::uint64_t size_plus_one;
     Value value;
   };
+  struct Table {
+    Entry* entries;
+    std::uint64_t mask;
+  };
   static_assert(std::is_trivially_copyable_v<Entry> && sizeof(Entry) >= 2 * sizeof(SortItem));
 
-  static constexpr std::size_t kBatch = 32;
+  static constexpr std::size_t kBatch = 64;
   static constexpr std::size_t kStageBytes = 8192;
-  static constexpr std::uint64_t kMinEntries = 64;       // room for a batch below the highest load
+  static constexpr std::uint64_t kMinEntries = 128;      // room for a batch below the highest load
   static constexpr std::uint64_t kFirstEntries = 65536;
   static constexpr std::size_t kPrefetch = 12;           // entries ahead of the writer
 
@@ -141,19 +149,23 @@ class CombineCollector {
   [[gnu::noinline]] void InsertBatch() {
     if (status_.ok() && (used_ + kBatch > limit_ || arena_.bytes() + pages_.size() > options_.memory)) MakeRoom();
     if (status_.ok()) {
-      for (std::size_t i = 0; i < pending_; ++i) {
+      const Table table{table_, mask_};  // a copy, since for the compiler a fold may change any member
+      const std::size_t count = pending_;
+      std::uint64_t bytes = 0;
+      for (std::size_t i = 0; i < count; ++i) {
         const Pending& pending = batch_[i];
-        figures_.bytes += pending.size_plus_one - 1 + sizeof(Value);
-        pending.size_plus_one - 1 <= run::kKeyWordBytes ? InsertShort(pending) : InsertLong(pending);
+        bytes += pending.size_plus_one - 1 + sizeof(Value);
+        pending.size_plus_one - 1 <= run::kKeyWordBytes ? InsertShort(table, pending) : InsertLong(table, pending);
       }
-      figures_.records += pending_;
+      figures_.records += count;
+      figures_.bytes += bytes;
     }
     pending_ = staged_ = 0;
   }
 
-  void InsertShort(const Pending& pending) {
-    for (std::uint64_t at = pending.hash & mask_;; at = (at + 1) & mask_) {
-      Entry& entry = table_[at];
+  void InsertShort(Table table, const Pending& pending) {
+    for (std::uint64_t at = pending.hash & table.mask;; at = (at + 1) & table.mask) {
+      Entry& entry = table.entries[at];
       const std::uint64_t differs = (entry.words.low ^ pending.words.low) | (entry.words.high ^ pending.words.high) |
                                     (entry.size_plus_one ^ pending.size_plus_one);
       if (differs == 0) [[likely]] return combine_(entry.value, pending.value);
@@ -165,11 +177,11 @@ class CombineCollector {
     }
   }
 
-  void InsertLong(const Pending& pending) {
+  void InsertLong(Table table, const Pending& pending) {
     const auto* const bytes = reinterpret_cast<const char*>(pending.words.low);
     const std::size_t size = pending.size_plus_one - 1;
-    for (std::uint64_t at = pending.hash & mask_;; at = (at + 1) & mask_) {
-      Entry& entry = table_[at];
+    for (std::uint64_t at = pending.hash & table.mask;; at = (at + 1) & table.mask) {
+      Entry& entry = table.entries[at];
       if (entry.size_plus_one == 0) {
         const char* const copy = arena_.Copy({bytes, size});
         entry = {{reinterpret_cast<std::uint64_t>(copy), pending.hash}, pending.size_plus_one, pending.value};

@@ -1,6 +1,6 @@
-// The order of a run: by partition, then key bytes, then order of emission. Items are sorted in place, without a look at the
-// keys as long as 8 bytes of them decide: a most-significant-digit radix sort (American flag: McIlroy, Bostic, McIlroy,
-// "Engineering radix sort", Computing Systems 1993), which loads the next 8 bytes for items that agree.
+// The order of a run: by partition, then key bytes, then order of emission. Items are sorted in place, without a look
+// at the keys as long as 8 bytes of them decide: a most-significant-digit radix sort (American flag: McIlroy, Bostic,
+// McIlroy, "Engineering radix sort", Computing Systems 1993), which loads the next 8 bytes for items that agree.
 #pragma once
 
 #include <algorithm>
@@ -115,8 +115,8 @@ class ItemSorter {
     return order != 0 ? order < 0 : a.place < b.place;
   }
 
-  // Items that agree in prefix and all before it. Keys that end within the prefix come first: they are what is common and
-  // then zeros, and everything longer has those as its beginning.
+  // Items that agree in prefix and all before it. Keys that end within the prefix come first: they are what is common
+  // and then zeros, and everything longer has those as its beginning.
   void ByNext(std::span<SortItem> items, std::size_t depth) {
     if (items.size() <= kSmall) return BySmall(items, depth);
     const std::size_t reach = depth + sizeof(SortItem::prefix);

@@ -7,10 +7,10 @@ std::uint64_t HashLongKey(std::string_view key) {
   std::uint64_t state = 0;
   std::string_view rest = key;
   for (; rest.size() > run::kKeyWordBytes; rest.remove_prefix(run::kKeyWordBytes)) {
-    state = HashBlock(run::CopyKeyWords(rest.data(), run::kKeyWordBytes), state);
+    state = HashBlock(run::LoadBlock(rest.data()), state);
   }
   const std::string_view last = key.substr(key.size() - run::kKeyWordBytes);
-  return FinishHash(HashBlock(run::CopyKeyWords(last.data(), run::kKeyWordBytes), state), key.size());
+  return FinishHash(HashBlock(run::LoadBlock(last.data()), state), key.size());
 }
 
 }  // namespace millrace::map::internal

@@ -1,7 +1,7 @@
 // Which reduce gets a key: the same on every machine and in every version, because a job's output files depend on it.
 //
-// HashKey is the multiply-and-fold construction of wyhash (Wang Yi, github.com/wangyi-fudan/wyhash) over 16 bytes at a time,
-// in a form that needs no branch for keys of up to 16 bytes. It resists no adversary. Frozen: tests hold a second
+// HashKey is the multiply-and-fold construction of wyhash (Wang Yi, github.com/wangyi-fudan/wyhash) over 16 bytes at a
+// time, in a form that needs no branch for keys of up to 16 bytes. It resists no adversary. Frozen: tests hold a second
 // implementation and its values.
 #pragma once
 
@@ -43,7 +43,8 @@ inline constexpr std::uint64_t kHashSecret[3] = {0x243f6a8885a308d3, 0xb7e151628
 
 // 64-bit hash of key bytes. Used for partitions (upper half) and for hash tables (lower half).
 [[nodiscard]] inline std::uint64_t HashKey(std::string_view key) {
-  return key.size() <= run::kKeyWordBytes ? HashShortKey(run::LoadKeyWords(key), key.size()) : internal::HashLongKey(key);
+  return key.size() <= run::kKeyWordBytes ? HashShortKey(run::LoadKeyWords(key), key.size())
+                                          : internal::HashLongKey(key);
 }
 
 // Default partitioner: the upper half of the hash, scaled to [0, partitions).

@@ -51,7 +51,9 @@ struct SortCollector::Impl {
     front = buffer.data();
     first_item = end_of_items();
   }
-  [[nodiscard]] SortItem* end_of_items() const { return reinterpret_cast<SortItem*>(buffer.data() + (buffer.size() & ~std::size_t{15})); }
+  [[nodiscard]] SortItem* end_of_items() const {
+    return reinterpret_cast<SortItem*>(buffer.data() + (buffer.size() & ~std::size_t{15}));
+  }
   [[nodiscard]] std::span<SortItem> items() const { return {first_item, end_of_items()}; }
 
   bool MakeRoom(std::uint32_t partition, std::string_view key, std::string_view value);
@@ -126,7 +128,8 @@ Status SortCollector::Impl::WriteSorted(run::RunWriter& writer, std::uint64_t* r
   return Status::Ok();
 }
 
-Status SortCollector::Impl::WritePartition(std::span<const SortItem> part, run::RunWriter& writer, CombiningWriter& out) {
+Status SortCollector::Impl::WritePartition(std::span<const SortItem> part, run::RunWriter& writer,
+                                           CombiningWriter& out) {
   const char* const base = buffer.data();
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (i + kPrefetch < part.size()) {

@@ -39,7 +39,8 @@ Result<std::vector<SpillSet::Spill>> SpillSet::Open() const {
   return spills;
 }
 
-Result<std::vector<run::SegmentCursor>> SpillSet::Cursors(const std::vector<Spill>& spills, std::uint32_t partition) const {
+Result<std::vector<run::SegmentCursor>> SpillSet::Cursors(const std::vector<Spill>& spills,
+                                                          std::uint32_t partition) const {
   std::vector<run::SegmentCursor> cursors;
   for (std::size_t i = 0; i < spills.size(); ++i) {
     const run::SegmentInfo& segment = spills[i].segments[partition];

@@ -23,13 +23,15 @@ class SpillSet {
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
   // A writer for the next spill.
   [[nodiscard]] Result<run::RunWriter> Begin();
-  // Merges all spills into `run_file` in one pass, combining when `combiner` is given, and counts the output in `figures`.
+  // Merges all spills into `run_file` in one pass, combining when `combiner` is given, and counts the output in
+  // `figures`.
   [[nodiscard]] Status Merge(const std::string& run_file, RunCombiner* combiner, CollectorFigures* figures);
 
  private:
   struct Spill;
   [[nodiscard]] Result<std::vector<Spill>> Open() const;
-  [[nodiscard]] Result<std::vector<run::SegmentCursor>> Cursors(const std::vector<Spill>& spills, std::uint32_t partition) const;
+  [[nodiscard]] Result<std::vector<run::SegmentCursor>> Cursors(const std::vector<Spill>& spills,
+                                                                std::uint32_t partition) const;
 
   const std::string scratch_;
   const std::uint32_t partitions_;

@@ -1,5 +1,5 @@
-// How a combined value becomes bytes of a run file and comes back. client/api supplies codecs for its value types; VarintCodec
-// is that of counts.
+// How a combined value becomes bytes of a run file and comes back. client/api supplies codecs for its value types;
+// VarintCodec is that of counts.
 #pragma once
 
 #include <concepts>
@@ -13,7 +13,8 @@
 
 namespace millrace::map {
 
-// Encode writes at most kMaxBytes to `out` and returns how many; Decode is its inverse, none when the bytes make no sense.
+// Encode writes at most kMaxBytes to `out` and returns how many; Decode is its inverse, none when the bytes make no
+// sense.
 template <class C, class Value>
 concept ValueCodec = requires(const Value& value, char* out, std::string_view bytes) {
   { C::kMaxBytes } -> std::convertible_to<std::size_t>;
@@ -34,7 +35,8 @@ struct VarintCodec {
   }
 };
 
-// Combines encoded values; `Combine` as in combine_collector.h. A value that cannot be decoded is left out and makes ok() false.
+// Combines encoded values; `Combine` as in combine_collector.h. A value that cannot be decoded is left out and makes
+// ok() false.
 template <class Value, class Combine, class Codec>
   requires ValueCodec<Codec, Value>
 class CodecCombiner final : public RunCombiner {

@@ -24,15 +24,16 @@ class MergedRecords {
   [[nodiscard]] std::string_view key() const { return merger_.key(); }
   [[nodiscard]] std::string_view value() const { return merger_.value(); }
   [[nodiscard]] const Status& status() const { return merger_.status(); }
-  // Raw bytes consumed, of the segments' raw lengths in all: the fraction done. It asks every segment, so not for every record.
+  // Raw bytes consumed, of the segments' raw lengths in all: the fraction done. It asks every segment, so not for every
+  // record.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return merger_.raw_bytes_consumed(); }
 
  private:
   run::SegmentMerger merger_;
 };
 
-// The same stream cut into groups of equal keys: NextGroup, then NextValue until false; values that were not asked for are
-// skipped by the next NextGroup. The key lives until the next NextGroup, a value until the next NextValue.
+// The same stream cut into groups of equal keys: NextGroup, then NextValue until false; values that were not asked for
+// are skipped by the next NextGroup. The key lives until the next NextGroup, a value until the next NextValue.
 class Groups {
  public:
   explicit Groups(MergedRecords records) : records_(std::move(records)) {}

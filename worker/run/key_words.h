@@ -1,5 +1,5 @@
-// The first 16 bytes of a key in two registers, without a branch on its length: what hashing, sorting and merging of short
-// keys start from.
+// The first 16 bytes of a key in two registers, without a branch on its length: what hashing, sorting and merging of
+// short keys start from.
 #pragma once
 
 #include <immintrin.h>
@@ -18,23 +18,30 @@ struct KeyWords {
   std::uint64_t low, high;
 };
 
-inline KeyWords CopyKeyWords(const char* key, std::size_t size) {
+// The first 16 bytes of a key that has them.
+inline KeyWords LoadBlock(const char* key) {
+  KeyWords words;
+  std::memcpy(&words, key, sizeof words);
+  return words;
+}
+
+// LoadKeyWords without a look behind the key.
+[[gnu::noinline]] inline KeyWords CopyKeyWords(const char* key, std::size_t size) {
   KeyWords words{0, 0};
   if (size > 0) std::memcpy(&words, key, size < kKeyWordBytes ? size : kKeyWordBytes);
   return words;
 }
 
-// Reads 16 bytes wherever they lie in one page, so never memory that does not exist; what is behind the key is masked away.
-// Sanitizers, which object to that, get the plain copy.
-inline KeyWords LoadKeyWords(std::string_view key) {
+// Reads 16 bytes wherever they lie in one page, so never memory that does not exist; what is behind the key is masked
+// away. Sanitizers, which object to that, get the plain copy.
+[[gnu::always_inline]] inline KeyWords LoadKeyWords(std::string_view key) {
   const char* at = key.data();
   const std::size_t size = key.size();
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   constexpr std::uintptr_t kPage = 4096;
   if ((reinterpret_cast<std::uintptr_t>(at) & (kPage - 1)) <= kPage - kKeyWordBytes && at != nullptr) [[likely]] {
     asm("" : "+r"(at));  // hides from the compiler which object this is
-    KeyWords words;
-    std::memcpy(&words, at, sizeof words);
+    const KeyWords words = LoadBlock(at);
     const std::size_t bytes = size < kKeyWordBytes ? size : kKeyWordBytes;
     const auto low_bits = static_cast<unsigned>(8 * bytes);  // bzhi keeps all from 64 on
     const auto high_bits = static_cast<unsigned>(8 * (bytes > 8 ? bytes - 8 : 0));

@@ -1,12 +1,12 @@
 // A run file: the sorted output of one map attempt (or of one spill), a segment for each reduce.
 //
-// Segment: records in order of key bytes (equal keys together), each `varint key length, varint value length, key, value`.
-// Compressed, a segment is a chain of frames `u32 stored length, u32 raw length, zstd frame`, cut between records at about
-// kFrameBytes raw (a longer record has a frame of its own). A frame that zstd cannot shrink holds the raw bytes: its stored
-// length is its raw length.
-// File: segments one after the other, then the index (an entry a partition: u64 offset, u64 stored length, u64 raw length,
-// u64 records, u32 crc32c of the stored bytes, u32 flags, bit 0 compressed), then the footer: u64 index offset, u32
-// partitions, u32 crc32c of index and the footer up to here, u64 magic.
+// Segment: records in order of key bytes (equal keys together), each `varint key length, varint value length, key,
+// value`. Compressed, a segment is a chain of frames `u32 stored length, u32 raw length, zstd frame`, cut between
+// records at about kFrameBytes raw (a longer record has a frame of its own). A frame that zstd cannot shrink holds the
+// raw bytes: its stored length is its raw length.
+// File: segments one after the other, then the index (an entry a partition: u64 offset, u64 stored length, u64 raw
+// length, u64 records, u32 crc32c of the stored bytes, u32 flags, bit 0 compressed), then the footer: u64 index offset,
+// u32 partitions, u32 crc32c of index and the footer up to here, u64 magic.
 // Thread rule: one object from one thread at a time.
 #pragma once
 
@@ -34,8 +34,8 @@ struct SegmentInfo {
   bool compressed = false;
 };
 
-// Writes partitions in rising order. Nothing is synced: a run that is lost is made again. After a failure every further call
-// returns that failure.
+// Writes partitions in rising order. Nothing is synced: a run that is lost is made again. After a failure every further
+// call returns that failure.
 class RunWriter {
  public:
   // A file that exists is replaced.
@@ -50,7 +50,8 @@ class RunWriter {
   // Records that are encoded and ordered already (whole ones).
   Status AddEncoded(std::string_view records, std::uint64_t count);
   Status EndPartition();
-  // Writes index and footer, with an entry for every partition that was begun. The file is complete when this returns OK.
+  // Writes index and footer, with an entry for every partition that was begun. The file is complete when this returns
+  // OK.
   Status Finish();
   [[nodiscard]] std::uint64_t bytes() const;  // stored so far, without records that still wait in an open frame
 
@@ -60,15 +61,16 @@ class RunWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// The index of a run file, checked against its checksum and the file's length: segments lie one after the other from byte 0.
+// The index of a run file, checked against its checksum and the file's length: segments lie one after the other from
+// byte 0.
 [[nodiscard]] Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path);
 
-// The records of one segment, in order. The bytes (mapped or in memory) outlive it. A compressed segment holds one frame in
-// memory at a time.
+// The records of one segment, in order. The bytes (mapped or in memory) outlive it. A compressed segment holds one
+// frame in memory at a time.
 class SegmentCursor {
  public:
-  // `stored`: the segment's stored bytes; their crc is checked by the caller once (VerifySegment). Bytes that make no sense
-  // in spite of that are reported, never followed out of the segment. `name` is for the message.
+  // `stored`: the segment's stored bytes; their crc is checked by the caller once (VerifySegment). Bytes that make no
+  // sense in spite of that are reported, never followed out of the segment. `name` is for the message.
   SegmentCursor(std::string_view stored, bool compressed, std::string name);
 
   // To the next record; false at the end or on a failure (ask status()). Key and value live until the next call (of an
@@ -89,7 +91,8 @@ class SegmentCursor {
   }
   [[nodiscard]] std::string_view key() const { return key_; }
   [[nodiscard]] std::string_view value() const { return value_; }
-  [[nodiscard]] const Status& status() const { return status_; }  // kCorrupt, naming the segment, when the bytes make no sense
+  // kCorrupt, naming the segment, when the bytes make no sense
+  [[nodiscard]] const Status& status() const { return status_; }
   // Raw bytes of the records given so far.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const {
     return raw_before_ + static_cast<std::uint64_t>(at_ - begin_);

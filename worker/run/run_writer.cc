@@ -79,7 +79,8 @@ Status RunWriter::Impl::CutFrame() {
       ZSTD_compressCCtx(context.get(), compressed.data(), compressed.size(), frame.data(), frame.size(), kZstdLevel);
   const bool shrunk = ZSTD_isError(size) == 0 && size < frame.size();
   const std::string_view stored = shrunk ? std::string_view(compressed).substr(0, size) : std::string_view(frame);
-  const std::uint32_t lengths[2] = {static_cast<std::uint32_t>(stored.size()), static_cast<std::uint32_t>(frame.size())};
+  const std::uint32_t lengths[2] = {static_cast<std::uint32_t>(stored.size()),
+                                    static_cast<std::uint32_t>(frame.size())};
   MILLRACE_TRY(Store({reinterpret_cast<const char*>(lengths), sizeof lengths}));
   MILLRACE_TRY(Store(stored));
   frame.clear();

@@ -1,6 +1,6 @@
-// SegmentMerger: the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3, 5.4.1). Equal
-// keys come in the order of the segments. The tree compares the first 16 bytes of keys, held beside it; only keys that are
-// longer and agree so far are compared where they lie.
+// SegmentMerger: the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3, 5.4.1).
+// Equal keys come in the order of the segments. The tree compares the first 16 bytes of keys, held beside it; only keys
+// that are longer and agree so far are compared where they lie.
 // Thread rule: one thread.
 #pragma once
 
@@ -17,7 +17,8 @@ class SegmentMerger {
  public:
   explicit SegmentMerger(std::vector<SegmentCursor> segments);
 
-  // To the next record; false at the end or at the first segment that fails (ask status()). Views live until the next call.
+  // To the next record; false at the end or at the first segment that fails (ask status()). Views live until the next
+  // call.
   bool Next() {
     if (winner_ == kNone) [[unlikely]] return Start();
     if (segments_[winner_].Next()) [[likely]] {
@@ -37,8 +38,8 @@ class SegmentMerger {
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const;
 
  private:
-  // The first 16 key bytes, big-endian and padded with zeros, then what decides between keys that agree in them: the length
-  // (those above 16 are alike) and the segment.
+  // The first 16 key bytes, big-endian and padded with zeros, then what decides between keys that agree in them: the
+  // length (those above 16 are alike) and the segment.
   struct Key {
     std::uint64_t high, low, rank;
   };

@@ -42,7 +42,8 @@ Partitions Expected(const std::map<std::string, std::uint64_t>& sums, std::uint3
   Partitions expected(partitions);
   for (const auto& [key, sum] : sums) {
     char bytes[VarintCodec::kMaxBytes];
-    expected[PartitionOf(HashKey(key), partitions)].emplace_back(key, std::string(bytes, VarintCodec::Encode(sum, bytes)));
+    expected[PartitionOf(HashKey(key), partitions)].emplace_back(key,
+                                                                 std::string(bytes, VarintCodec::Encode(sum, bytes)));
   }
   return expected;
 }

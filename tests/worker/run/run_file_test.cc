@@ -82,7 +82,8 @@ std::string RandomText(Random& random, std::size_t size) {
 }
 
 TEST_P(RunFileTest, KeepsEmptyAndBinaryRecords) {
-  const Partitions partitions = {{{"", ""}, {"", "v"}, {std::string(1, '\0'), ""}, {std::string("a\0b", 3), std::string(3, '\0')}}};
+  const Partitions partitions = {
+      {{"", ""}, {"", "v"}, {std::string(1, '\0'), ""}, {std::string("a\0b", 3), std::string(3, '\0')}}};
   Write(partitions);
   ExpectContent(partitions);
 }
@@ -96,8 +97,9 @@ TEST_P(RunFileTest, KeepsEmptyPartitionsAndNoPartitions) {
 
 TEST_P(RunFileTest, KeepsRecordsOfTenMegabytes) {
   Random random(7);
-  const Partitions partitions = {{{"a", "small"}, {"b", RandomText(random, 10 << 20)}, {"c", std::string(10 << 20, 'x')}},
-                                 {{std::string(10 << 20, 'k'), "v"}, {"z", ""}}};
+  const Partitions partitions = {
+      {{"a", "small"}, {"b", RandomText(random, 10 << 20)}, {"c", std::string(10 << 20, 'x')}},
+      {{std::string(10 << 20, 'k'), "v"}, {"z", ""}}};
   Write(partitions);
   ExpectContent(partitions);
 }
@@ -196,7 +198,8 @@ TEST_P(RunFileTest, DamagedSegmentsAreNeverReadOutOfRange) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   Random random(seed);
   Partitions partitions(1);
-  for (int i = 0; i < 3000; ++i) partitions[0].emplace_back(RandomText(random, random.Below(9)), std::string(random.Below(200), 'x'));
+  for (int i = 0; i < 3000; ++i)
+    partitions[0].emplace_back(RandomText(random, random.Below(9)), std::string(random.Below(200), 'x'));
   Write(partitions);
   const SegmentInfo info = Index().value()[0];
   const std::string good = ReadWholeFile(path_).value().substr(0, info.length);
@@ -204,7 +207,8 @@ TEST_P(RunFileTest, DamagedSegmentsAreNeverReadOutOfRange) {
   for (int round = 0; round < 400; ++round) {
     std::vector<char> bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(random.Below(good.size() + 1)));
     for (std::uint64_t flips = random.Below(4); flips > 0 && !bytes.empty(); --flips) {
-      bytes[random.Below(round % 2 == 0 ? std::min<std::size_t>(bytes.size(), 40) : bytes.size())] = static_cast<char>(random.Below(256));
+      bytes[random.Below(round % 2 == 0 ? std::min<std::size_t>(bytes.size(), 40) : bytes.size())] =
+          static_cast<char>(random.Below(256));
     }
     bytes.shrink_to_fit();
     SegmentCursor cursor({bytes.data(), bytes.size()}, GetParam(), "s");
@@ -224,10 +228,11 @@ TEST_P(RunFileTest, DamagedSegmentsAreNeverReadOutOfRange) {
 }
 
 TEST(SegmentCursorTest, LengthsBeyondTheSegmentAreCorrupt) {
-  for (const std::string_view bytes : {std::string_view("\x05\x01kv"), std::string_view("\x01"), std::string_view("\x80"),
-                                       std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01kv"),
-                                       std::string_view("\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01kv"),
-                                       std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01kv")}) {
+  for (const std::string_view bytes :
+       {std::string_view("\x05\x01kv"), std::string_view("\x01"), std::string_view("\x80"),
+        std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01kv"),
+        std::string_view("\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01kv"),
+        std::string_view("\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01kv")}) {
     SegmentCursor cursor(bytes, false, "of map 3");
     EXPECT_FALSE(cursor.Next());
     EXPECT_EQ(cursor.status().code(), StatusCode::kCorrupt);

@@ -62,7 +62,10 @@ TEST(SegmentMergerTest, NoneOneAndEmptySegments) {
 
 TEST(SegmentMergerTest, KeysOfHighBytesAreNotTakenForTheEnd) {
   const std::string high16(16, '\xff'), high17(17, '\xff'), high40(40, '\xff');
-  ExpectMerged({{{high16, "1"}, {high17, "2"}, {high40, "3"}}, {}, {{high17, "4"}, {high16, "5"}, {high40, "6"}}, {{high40, "7"}}});
+  ExpectMerged({{{high16, "1"}, {high17, "2"}, {high40, "3"}},
+                {},
+                {{high17, "4"}, {high16, "5"}, {high40, "6"}},
+                {{high40, "7"}}});
 }
 
 TEST(SegmentMergerTest, NulBytesCountInTheOrder) {
@@ -123,7 +126,8 @@ TEST(KeyWordsTest, EveryLengthAtEveryPlaceOfAPage) {
   for (std::size_t at = 4000; at < 8300; ++at) {
     for (std::size_t size = 0; size <= 20; ++size) {
       unsigned char expected[16] = {};
-      for (std::size_t i = 0; i < std::min<std::size_t>(size, 16); ++i) expected[i] = static_cast<unsigned char>(page[at + i]);
+      for (std::size_t i = 0; i < std::min<std::size_t>(size, 16); ++i)
+        expected[i] = static_cast<unsigned char>(page[at + i]);
       const KeyWords words = LoadKeyWords({page.data() + at, size});
       std::uint64_t low = 0, high = 0;
       for (int i = 7; i >= 0; --i) low = low << 8 | expected[i], high = high << 8 | expected[8 + i];

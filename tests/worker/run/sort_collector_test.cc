@@ -142,7 +142,8 @@ TEST(ItemSorterTest, LikeStdSort) {
     }
     std::vector<SortItem> expected = items;
     std::sort(expected.begin(), expected.end(), [&](const SortItem& a, const SortItem& b) {
-      return std::tuple(a.partition(), keys[a.position()], a.position()) < std::tuple(b.partition(), keys[b.position()], b.position());
+      return std::tuple(a.partition(), keys[a.position()], a.position()) <
+             std::tuple(b.partition(), keys[b.position()], b.position());
     });
     ItemSorter sorter([&](std::uint64_t position) { return std::string_view(keys[position]); });
     sorter.Sort(items, static_cast<std::uint32_t>(partitions));
