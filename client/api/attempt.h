@@ -1,0 +1,56 @@
+// The seam between a job's code, which is a template for each job, and the rest of the task process, which is not.
+// Thread rule: the task's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/status.h"
+#include "client/api/byte_source.h"
+#include "client/api/input_formats.h"
+#include "client/api/job_options.h"
+#include "client/api/output_file.h"
+#include "client/api/task_context.h"
+#include "worker/map/collector.h"
+#include "worker/reduce/merge.h"
+
+namespace millrace {
+
+struct MapInput {
+  Split split;
+  std::string name;
+  std::unique_ptr<ByteSource> source;
+};
+
+struct MapAttempt {
+  TaskContext& context;
+  std::vector<MapInput>& inputs;
+  map::CollectorOptions collector;
+  OutputFile* output = nullptr;    // instead of a collector, when the job runs without reduces
+  Random random;
+  map::CollectorFigures figures;   // result
+};
+
+struct ReduceAttempt {
+  TaskContext& context;
+  reduce::Groups& groups;
+  OutputFile& output;
+  Random random;
+};
+
+// A job as the runtime sees it. `map` and `reduce` may throw what user code throws.
+struct JobBinding {
+  SplitBy split_by = SplitBy::kBlock;
+  std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes
+  bool has_reduce = false;         // of its own: without reduces asked for, it gets one
+  bool combines = false;
+  std::function<void(JobOptions&)> declare;
+  std::function<Status(MapAttempt&)> map;
+  std::function<Status(ReduceAttempt&)> reduce;
+};
+
+}  // namespace millrace

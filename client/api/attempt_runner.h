@@ -1,0 +1,36 @@
+// AttemptRunner: runs one attempt of a job that is set up: opens what it reads, gives the job's code its turn, and finishes
+// what it wrote.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/random.h"
+#include "base/status.h"
+#include "client/api/attempt.h"
+#include "client/api/storage.h"
+#include "client/api/task_context.h"
+#include "client/api/task_messages.h"
+
+namespace millrace {
+
+class AttemptRunner {
+ public:
+  // All outlive this.
+  AttemptRunner(const JobBinding& binding, const SetUp& set_up, Storage& storage, Random& random)
+      : binding_(binding), set_up_(set_up), storage_(storage), random_(random) {}
+
+  // Leaves the run file, or for a job without reduces the output. What user code throws comes back as kInvalid.
+  [[nodiscard]] Result<std::optional<TaskOutput>> Map(const MapLaunch& launch, TaskContext& context);
+  // Checks every segment against its checksum before the first record is believed.
+  [[nodiscard]] Result<std::optional<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
+
+ private:
+  const JobBinding& binding_;
+  const SetUp& set_up_;
+  Storage& storage_;
+  Random& random_;
+};
+
+}  // namespace millrace

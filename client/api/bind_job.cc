@@ -1,0 +1,25 @@
+#include "client/api/bind_job.h"
+
+#include <string>
+
+namespace millrace::internal {
+
+Status BadBytes(const char* what, const TaskContext& context) {
+  return Corrupt(std::string("a ") + what + " among the records for reduce " + std::to_string(context.facts().attempt.task) +
+                 " of job " + context.facts().job_name + " does not decode; does its Codec read what it writes?");
+}
+
+void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines) {
+  const auto set = [&](const char* name, std::uint64_t value) {
+    context.counter("millrace", name).Set(static_cast<std::int64_t>(value));
+  };
+  set("map_output_records", figures.records);
+  set("map_output_bytes", figures.bytes);
+  set("map_stored_bytes", figures.output_bytes);
+  set("spilled_records", figures.spilled_records);
+  if (!combines) return;
+  set("combine_input_records", figures.records);
+  set("combine_output_records", figures.output_records);
+}
+
+}  // namespace millrace::internal

@@ -1,0 +1,157 @@
+// BindJob: a job struct as a JobBinding. The loops over records are here, instantiated with the job's types.
+// Thread rule: the task's thread.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "client/api/attempt.h"
+#include "client/api/job_traits.h"
+
+namespace millrace::internal {
+
+[[nodiscard]] Status BadBytes(const char* what, const TaskContext& context);
+void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines);
+
+template <class J>
+std::unique_ptr<J> MakeJob(TaskContext& context) {
+  if constexpr (std::is_constructible_v<J, TaskContext&>) {
+    return std::make_unique<J>(context);
+  } else {
+    return std::make_unique<J>();
+  }
+}
+
+template <class J>
+Status StartJob([[maybe_unused]] J& job, [[maybe_unused]] TaskContext& context) {
+  if constexpr (Starts<J>) return job.Start(context);
+  return Status::Ok();
+}
+
+template <class J, class Emit>
+Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
+  TaskContext& context = attempt.context;
+  Counter& records = context.counter("millrace", "map_input_records");
+  Counter& bytes = context.counter("millrace", "map_input_bytes");
+  const EngineOptions& engine = context.options().engine();
+  for (std::size_t i = 0; i < attempt.inputs.size(); ++i) {
+    MapInput& input = attempt.inputs[i];
+    context.BeginInput(input.name, i, input.split.offset);
+    const ReadOptions options{engine.strip_cr, engine.record_bytes, input.name};
+    const auto on_record = [&](const auto& record, std::uint64_t offset) {
+      context.SetOffset(offset);
+      ++records;
+      job.Map(record, emit);
+    };
+    MILLRACE_TRY(InputOf<J>::Read(*input.source, input.split, options, on_record));
+    bytes.Add(static_cast<std::int64_t>(input.split.length));
+    context.EndInput(input.split.length);
+    input.source.reset();
+  }
+  return Status::Ok();
+}
+
+// To the job's output, by way of an emitter over its writer.
+template <class J, class Emit>
+Status MapToOutput(J& job, MapAttempt& attempt) {
+  typename OutputOf<J>::Writer writer(*attempt.output, attempt.random);
+  Emit emit(writer);
+  MILLRACE_TRY(MapRecords(job, emit, attempt));
+  writer.Finish();
+  return attempt.output->status();
+}
+
+template <class J>
+Status RunMap(MapAttempt& attempt) {
+  const std::unique_ptr<J> job = MakeJob<J>(attempt.context);
+  MILLRACE_TRY(StartJob(*job, attempt.context));
+  if constexpr (!HasIntermediate<J>) {
+    if (attempt.output == nullptr) return Invalid("the job has no Key and Value for reduces; run it with --reducers 0");
+    return MapToOutput<J, MapEmitterOf<J>>(*job, attempt);
+  } else {
+    if (attempt.output == nullptr) {
+      MapEmitterOf<J> emit(attempt.collector);
+      MILLRACE_TRY(MapRecords(*job, emit, attempt));
+      MILLRACE_TRY(emit.Finish());
+      attempt.figures = emit.figures();
+      CountMapOutput(attempt.context, attempt.figures, Combines<J>);
+      return Status::Ok();
+    }
+    using Direct = DirectEmitter<J, OutputOf<J>>;
+    if constexpr (OutputOf<J>::template kTakes<typename J::Key, typename J::Value> && Maps<J, Direct>) {
+      return MapToOutput<J, Direct>(*job, attempt);
+    } else {
+      return Invalid("what the job's Map emits cannot be written to its Output; run it with one reduce at least");
+    }
+  }
+}
+
+// A job without Reduce: its combined value if it has Combine, else all its records.
+template <class J, class Emit>
+void ReduceByDefault(const typename J::Key& key, Values<typename J::Value>& values, Emit& emit) {
+  if constexpr (Combines<J>) {
+    typename J::Value sum{};
+    bool first = true;
+    for (const auto& value : values) {
+      sum = first ? value : J::Combine(sum, value);
+      first = false;
+    }
+    emit(key, sum);
+  } else {
+    for (const auto& value : values) emit(key, value);
+  }
+}
+
+template <HasIntermediate J>
+Status ReduceGroups(J& job, ReduceAttempt& attempt) {
+  typename OutputOf<J>::Writer writer(attempt.output, attempt.random);
+  OutputEmitter<OutputOf<J>> emit(writer);
+  reduce::Groups& groups = attempt.groups;
+  while (attempt.output.status().ok() && groups.NextGroup()) {
+    typename J::Key key{};
+    if (!Codec<typename J::Key>::Decode(groups.key(), &key)) return BadBytes("key", attempt.context);
+    Values<typename J::Value> values(groups);
+    if constexpr (Reduces<J>) {
+      job.Reduce(key, values, emit);
+    } else {
+      ReduceByDefault<J>(key, values, emit);
+    }
+    if (!values.ok()) return BadBytes("value", attempt.context);
+    if (groups.groups() % 256 == 0) attempt.context.SetOffset(groups.raw_bytes_consumed());
+  }
+  MILLRACE_TRY(groups.status());
+  writer.Finish();
+  return attempt.output.status();
+}
+
+template <class J>
+Status RunReduce(ReduceAttempt& attempt) {
+  if constexpr (HasIntermediate<J>) {
+    const std::unique_ptr<J> job = MakeJob<J>(attempt.context);
+    MILLRACE_TRY(StartJob(*job, attempt.context));
+    return ReduceGroups(*job, attempt);
+  } else {
+    return Internal("a reduce of a job that has no Key and Value");
+  }
+}
+
+template <class J>
+JobBinding BindJob() {
+  CheckJob<J>();
+  JobBinding binding;
+  binding.split_by = InputOf<J>::kSplitBy;
+  binding.record_bytes = InputOf<J>::kRecordBytes;
+  binding.has_reduce = Reduces<J> || Combines<J>;
+  binding.combines = Combines<J>;
+  binding.declare = []([[maybe_unused]] JobOptions& options) {
+    if constexpr (DeclaresOptions<J>) J::Options(options);
+  };
+  // A struct that is no job has its static_assert by now; no need for pages of template errors.
+  if constexpr (Job<J>) {
+    binding.map = RunMap<J>;
+    binding.reduce = RunReduce<J>;
+  }
+  return binding;
+}
+
+}  // namespace millrace::internal

@@ -1,0 +1,55 @@
+// Counters of an attempt: user code adds on the task's thread, the reporter reads on its own.
+// Thread rule: one thread adds to a counter; Get and Snapshot from any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace millrace {
+
+class Counter {
+ public:
+  // One adder, so a plain load and store do: no locked instruction.
+  void Add(std::int64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
+  void Set(std::int64_t n) { value_.store(n, std::memory_order_relaxed); }
+  Counter& operator++() {
+    Add(1);
+    return *this;
+  }
+  Counter& operator+=(std::int64_t n) {
+    Add(n);
+    return *this;
+  }
+  [[nodiscard]] std::int64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::int64_t> value_{0};
+};
+
+struct CounterValue {
+  std::string group;
+  std::string name;
+  std::int64_t value = 0;
+};
+
+class CounterSet {
+ public:
+  // The counter of that name, made when it is asked for first; it lives as long as the set.
+  Counter& Get(std::string_view group, std::string_view name);
+  // All, sorted by group and name.
+  [[nodiscard]] std::vector<CounterValue> Snapshot() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<Counter> counters_;  // never move
+  std::map<std::pair<std::string, std::string>, Counter*> by_name_;
+};
+
+}  // namespace millrace

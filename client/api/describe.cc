@@ -1,0 +1,66 @@
+#include "client/api/describe.h"
+
+#include <nlohmann/json.hpp>
+
+#include "client/api/job_options.h"
+
+namespace millrace {
+namespace {
+
+const char* ToText(SplitBy split_by) {
+  switch (split_by) {
+    case SplitBy::kBlock: return "block";
+    case SplitBy::kFile: return "file";
+    case SplitBy::kFixed: return "fixed";
+  }
+  return "block";
+}
+
+const char* ToText(OptionType type) {
+  switch (type) {
+    case OptionType::kText: return "text";
+    case OptionType::kBool: return "bool";
+    case OptionType::kInteger: return "integer";
+    case OptionType::kReal: return "real";
+    case OptionType::kBytes: return "bytes";
+    case OptionType::kDuration: return "duration";
+  }
+  return "text";
+}
+
+Status SetAll(const std::vector<std::string>& arguments, JobOptions* options) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (i == 0 && arguments[i] == "--") continue;
+    MILLRACE_TRY(options->SetPair(arguments[i]));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
+                                const std::vector<std::string>& arguments) {
+  JobOptions options;
+  binding.declare(options);
+  MILLRACE_TRY(SetAll(arguments, &options));
+  std::uint64_t record_bytes = binding.record_bytes;
+  if (binding.split_by == SplitBy::kFixed && record_bytes == 0) record_bytes = options.engine().record_bytes;
+  if (!arguments.empty()) {
+    if (binding.split_by == SplitBy::kFixed && record_bytes == 0) {
+      return Invalid("the job reads records of a fixed length; give -D input.record_bytes=N");
+    }
+    MILLRACE_TRY(options.Validate());
+  }
+  nlohmann::json list = nlohmann::json::array();
+  for (const OptionInfo& option : options.List()) {
+    list.push_back({{"name", option.name}, {"type", ToText(option.type)}, {"default", option.default_text},
+                    {"range", option.range}, {"help", option.one_line}, {"required", options.required(option.name)},
+                    {"engine", options.of_engine(option.name)}});
+  }
+  const nlohmann::json job = {{"millrace_job", 1}, {"name", name}, {"split_by", ToText(binding.split_by)},
+                              {"record_bytes", record_bytes}, {"has_reduce", binding.has_reduce},
+                              {"combines", binding.combines}, {"options", std::move(list)}};
+  return job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace millrace

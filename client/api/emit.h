@@ -1,0 +1,171 @@
+// What Map and Reduce get as `emit`: emit(key, value), or emit(key) when the value is Nothing. Concrete types, so that a record
+// costs no virtual call; a job takes them as `auto& emit`. What is emitted is copied at once.
+// Thread rule: one thread.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "client/api/codec.h"
+#include "client/api/value_bytes.h"
+#include "worker/map/collector.h"
+#include "worker/map/combine_collector.h"
+#include "worker/map/partition.h"
+
+namespace millrace {
+
+namespace internal {
+
+// Text of any kind is a string_view for the formats.
+template <class T>
+decltype(auto) AsField(const T& value) {
+  if constexpr (std::convertible_to<const T&, std::string_view>) {
+    return std::string_view(value);
+  } else {
+    return (value);
+  }
+}
+
+[[nodiscard]] Status PartitionOutOfRange(std::uint32_t got, std::uint32_t partitions);
+
+template <class Job>
+concept HasPartition = requires(const typename Job::Key& key, std::uint32_t n) {
+  { Job::Partition(key, n) } -> std::convertible_to<std::uint32_t>;
+};
+
+}  // namespace internal
+
+// To the job's output, whatever types the format takes.
+template <class Output>
+class OutputEmitter {
+ public:
+  explicit OutputEmitter(typename Output::Writer& writer) : writer_(writer) {}
+
+  template <class K, class V>
+  void operator()(const K& key, const V& value) {
+    using KeyField = std::remove_cvref_t<decltype(internal::AsField(key))>;
+    using ValueField = std::remove_cvref_t<decltype(internal::AsField(value))>;
+    static_assert(Output::template kTakes<KeyField, ValueField>,
+                  "the job's Output cannot write what is emitted here: specialise millrace::Codec for the type (codec.h)");
+    writer_.Write(internal::AsField(key), internal::AsField(value));
+  }
+  template <class K>
+  void operator()(const K& key) {
+    (*this)(key, Nothing{});
+  }
+
+ private:
+  typename Output::Writer& writer_;
+};
+
+// From the maps of a job with intermediate types straight to its output, when it runs without reduces.
+template <class Job, class Output>
+class DirectEmitter {
+ public:
+  explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
+  void operator()(const typename Job::Key& key, const typename Job::Value& value) { writer_.Write(key, value); }
+  void operator()(const typename Job::Key& key)
+    requires std::same_as<typename Job::Value, Nothing>
+  {
+    writer_.Write(key, Nothing{});
+  }
+
+ private:
+  typename Output::Writer& writer_;
+};
+
+// To the reduces, sorted.
+template <class Job>
+class SortEmitter {
+ public:
+  using Key = typename Job::Key;
+  using Value = typename Job::Value;
+
+  explicit SortEmitter(map::CollectorOptions options)
+      : partitions_(options.partitions), collector_(std::move(options), nullptr) {}
+
+  void operator()(const Key& key, const Value& value) {
+    const std::string_view key_bytes = Codec<Key>::Encode(key, &key_scratch_);
+    const std::uint32_t partition = PartitionFor(key, key_bytes);
+    if (partition >= partitions_) [[unlikely]] return;
+    collector_.Emit(partition, key_bytes, internal::ValueBytes<Value>::Encode(value, &value_scratch_));
+  }
+  void operator()(const Key& key)
+    requires std::same_as<Value, Nothing>
+  {
+    (*this)(key, Nothing{});
+  }
+  Status Finish() {
+    MILLRACE_TRY(status_);
+    return collector_.Finish();
+  }
+  [[nodiscard]] map::CollectorFigures figures() const { return collector_.figures(); }
+
+ private:
+  std::uint32_t PartitionFor([[maybe_unused]] const Key& key, [[maybe_unused]] std::string_view key_bytes) {
+    if constexpr (internal::HasPartition<Job>) {
+      const std::uint32_t partition = Job::Partition(key, partitions_);
+      if (partition >= partitions_ && status_.ok()) status_ = internal::PartitionOutOfRange(partition, partitions_);
+      return partition;
+    } else {
+      return partitions_ == 1 ? 0 : map::PartitionOf(map::HashKey(key_bytes), partitions_);
+    }
+  }
+
+  std::uint32_t partitions_;
+  map::SortCollector collector_;
+  std::string key_scratch_, value_scratch_;
+  Status status_;
+};
+
+// To the reduces, folded by the job's Combine as records are emitted.
+template <class Job>
+class CombineEmitter {
+ public:
+  using Key = typename Job::Key;
+  using Value = typename Job::Value;
+
+  explicit CombineEmitter(map::CollectorOptions options)
+      : collector_(std::move(options), Fold{}, Partitioner{&status_}) {}
+  CombineEmitter(const CombineEmitter&) = delete;
+  CombineEmitter& operator=(const CombineEmitter&) = delete;
+
+  void operator()(const Key& key, const Value& value) { collector_.Emit(Codec<Key>::Encode(key, &key_scratch_), value); }
+  Status Finish() {
+    const Status finished = collector_.Finish();
+    MILLRACE_TRY(status_);
+    return finished;
+  }
+  [[nodiscard]] map::CollectorFigures figures() const { return collector_.figures(); }
+
+ private:
+  struct Fold {
+    void operator()(Value& sum, const Value& value) const { sum = Job::Combine(sum, value); }
+  };
+  struct Partitioner {
+    Status* status = nullptr;
+    std::uint32_t operator()([[maybe_unused]] std::string_view key_bytes, [[maybe_unused]] std::uint64_t hash,
+                             std::uint32_t partitions) const {
+      if constexpr (internal::HasPartition<Job>) {
+        Key key{};
+        if (!Codec<Key>::Decode(key_bytes, &key)) return 0;  // it was encoded by the same Codec
+        const std::uint32_t partition = Job::Partition(key, partitions);
+        if (partition < partitions) return partition;
+        if (status->ok()) *status = internal::PartitionOutOfRange(partition, partitions);
+        return 0;
+      } else {
+        return map::PartitionOf(hash, partitions);
+      }
+    }
+  };
+
+  Status status_;  // before the collector, which points to it
+  map::CombineCollector<Value, Fold, internal::CombinedValueCodec<Value>, Partitioner> collector_;
+  std::string key_scratch_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,37 @@
+#include "client/api/input_formats.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/record/record_file.h"
+#include "base/text.h"
+
+namespace millrace::internal {
+
+Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record) {
+  std::string scratch;
+  std::uint64_t at = split.offset;
+  const auto read_at = [&](std::uint64_t offset, std::size_t size, char* out) -> Status {
+    scratch.clear();
+    MILLRACE_TRY(source.ReadAt(offset, size, &scratch));
+    if (scratch.size() != size) {
+      return Corrupt(Quote(split.name) + " ends at byte " + std::to_string(offset + scratch.size()) + " instead of " +
+                     std::to_string(split.file_length));
+    }
+    if (size > 0) std::memcpy(out, scratch.data(), size);
+    at = std::clamp(offset, split.offset, split.end());
+    return Status::Ok();
+  };
+  MILLRACE_ASSIGN(RecordReader reader,
+                  RecordReader::Open(read_at, split.file_length, split.offset, split.end(), split.name));
+  at = split.offset;
+  while (true) {
+    MILLRACE_ASSIGN(const std::optional<Record> record, reader.Next());
+    if (!record) return Status::Ok();
+    on_record(KeyValue{record->key, record->value}, at);
+  }
+}
+
+}  // namespace millrace::internal

@@ -1,0 +1,107 @@
+// Input formats: what a job names as `using Input = ...`. A format is a type with
+//   using Record = ...;                        what Map is given; it lives for the call
+//   static constexpr SplitBy kSplitBy;         how files may be cut between maps
+//   static constexpr std::uint32_t kRecordBytes;
+//   template <class OnRecord> static Status Read(ByteSource&, const Split&, const ReadOptions&, OnRecord&&);
+//     on_record(Record, std::uint64_t offset of its first byte in the file), for the records that the split owns
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "base/status.h"
+#include "client/api/byte_source.h"
+#include "client/api/fixed_reader.h"
+#include "client/api/line_reader.h"
+
+namespace millrace {
+
+// At block boundaries, not at all, or at block boundaries with records of a fixed length.
+enum class SplitBy { kBlock, kFile, kFixed };
+
+struct ReadOptions {
+  bool strip_cr = false;
+  std::uint64_t record_bytes = 0;
+  std::string_view name;  // of the input, as TaskContext::input_name()
+};
+
+// A record is a line (line_reader.h).
+struct TextLines {
+  using Record = std::string_view;
+  static constexpr SplitBy kSplitBy = SplitBy::kBlock;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
+    return ReadLines(source, split, options.strip_cr, on_record);
+  }
+};
+
+struct KeyValue {
+  std::string_view key;
+  std::string_view value;
+};
+
+// A record is a line: the key is what comes before its first TAB, the value what comes after; without a TAB, all is key.
+struct KeyValueText {
+  using Record = KeyValue;
+  static constexpr SplitBy kSplitBy = SplitBy::kBlock;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
+    const auto on_line = [&](std::string_view line, std::uint64_t offset) {
+      const std::size_t tab = line.find('\t');
+      on_record(tab == std::string_view::npos ? KeyValue{line, {}} : KeyValue{line.substr(0, tab), line.substr(tab + 1)},
+                offset);
+    };
+    return ReadLines(source, split, options.strip_cr, on_line);
+  }
+};
+
+// A record is kBytes bytes; FixedRecords<>: as many as -D input.record_bytes says.
+template <std::uint32_t kBytes = 0>
+struct FixedRecords {
+  using Record = std::string_view;
+  static constexpr SplitBy kSplitBy = SplitBy::kFixed;
+  static constexpr std::uint32_t kRecordBytes = kBytes;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
+    return ReadFixedRecords(source, split, kBytes != 0 ? kBytes : options.record_bytes, on_record);
+  }
+};
+
+struct WholeFile {
+  std::string_view name;
+  std::string_view bytes;
+};
+
+// A record is a file. Files are not cut.
+struct WholeFiles {
+  using Record = WholeFile;
+  static constexpr SplitBy kSplitBy = SplitBy::kFile;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
+    return ReadWholeFile(source, split,
+                         [&](std::string_view bytes) { on_record(WholeFile{options.name, bytes}, std::uint64_t{0}); });
+  }
+};
+
+namespace internal {
+using OnKeyValue = std::function<void(KeyValue, std::uint64_t)>;
+[[nodiscard]] Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record);
+}  // namespace internal
+
+// A record is key and value of a record file (base/record/record_file.h). Its offset is about where it lies.
+struct RecordFiles {
+  using Record = KeyValue;
+  static constexpr SplitBy kSplitBy = SplitBy::kBlock;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
+    return internal::ReadRecordFile(source, split, std::ref(on_record));
+  }
+};
+
+}  // namespace millrace

@@ -1,0 +1,42 @@
+// What the author of a job includes. A job is a struct; its executable is the struct and a main of one line:
+//
+//   struct WordCount {
+//     using Key = std::string_view;      // between map and reduce: std::string_view, std::string, integers, double,
+//     using Value = std::uint64_t;       // millrace::Nothing, or a type with a millrace::Codec (codec.h)
+//     void Map(std::string_view line, auto& emit) { ForEachWord(line, [&](std::string_view word) { emit(word, 1); }); }
+//     static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
+//     void Reduce(std::string_view word, auto& counts, auto& emit) {
+//       std::uint64_t sum = 0;
+//       for (const std::uint64_t count : counts) sum += count;
+//       emit(word, sum);
+//     }
+//   };
+//   int main(int argc, char** argv) { return millrace::Run<WordCount>(argc, argv); }
+//
+// Of the struct (one object an attempt, on one thread):
+//   using Input     TextLines (default), KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles (input_formats.h)
+//   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
+//   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
+//   void Map(record, auto& emit)
+//   void Reduce(key, auto& values, auto& emit)   keys come in order of their bytes, the values of a key in order of map tasks;
+//                   left out: the combined value if there is Combine, else every record
+//   static Value Combine(Value, Value)   associative; Value is trivially copyable. Folds values while they are emitted
+//   static std::uint32_t Partition(const Key&, std::uint32_t n)   the reduce of a key, below n; default: a hash of its bytes
+//   static void Options(millrace::JobOptions&)   declares what -D may set (job_options.h)
+//   millrace::Status Start(millrace::TaskContext&)   or a constructor from TaskContext&: the attempt's beginning. Options,
+//                   counters, the name of the record's file: task_context.h
+// What Map and Reduce are given, and views of it, live for the call. An exception fails the attempt, and its text is shown.
+#pragma once
+
+#include "client/api/bind_job.h"
+#include "client/api/run.h"
+
+namespace millrace {
+
+// The exit status for main (run.h).
+template <class J>
+[[nodiscard]] int Run(int argc, char** argv) {
+  return internal::RunJob(internal::BindJob<J>(), argc, argv);
+}
+
+}  // namespace millrace

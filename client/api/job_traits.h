@@ -1,0 +1,159 @@
+// What a job struct says, with the defaults filled in, and whether it is a job at all.
+// Thread rule: types only.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "base/status.h"
+#include "client/api/emit.h"
+#include "client/api/input_formats.h"
+#include "client/api/output_formats.h"
+#include "client/api/task_context.h"
+#include "client/api/values.h"
+
+namespace millrace::internal {
+
+template <class J>
+struct InputOfJob { using Type = TextLines; };
+template <class J>
+  requires requires { typename J::Input; }
+struct InputOfJob<J> { using Type = typename J::Input; };
+template <class J>
+using InputOf = typename InputOfJob<J>::Type;
+
+template <class J>
+struct OutputOfJob { using Type = TextOutput; };
+template <class J>
+  requires requires { typename J::Output; }
+struct OutputOfJob<J> { using Type = typename J::Output; };
+template <class J>
+using OutputOf = typename OutputOfJob<J>::Type;
+
+// Whether J has a member of that name at all, also an overloaded or templated one: then the name is ambiguous below.
+#define MILLRACE_HAS_MEMBER_(Name)                                \
+  struct Other##Name { int Name; };                               \
+  template <class J>                                              \
+  struct With##Name : J, Other##Name {};                          \
+  template <class J>                                              \
+  concept Names##Name = !requires { &With##Name<J>::Name; };
+MILLRACE_HAS_MEMBER_(Map)
+MILLRACE_HAS_MEMBER_(Reduce)
+MILLRACE_HAS_MEMBER_(Combine)
+MILLRACE_HAS_MEMBER_(Partition)
+MILLRACE_HAS_MEMBER_(Options)
+MILLRACE_HAS_MEMBER_(Start)
+#undef MILLRACE_HAS_MEMBER_
+
+template <class J>
+concept HasIntermediate = requires {
+  typename J::Key;
+  typename J::Value;
+};
+
+template <class J>
+concept Combines = HasIntermediate<J> && requires(const typename J::Value& a) {
+  { J::Combine(a, a) } -> std::convertible_to<typename J::Value>;
+};
+
+template <class J>
+struct MapEmitterOfJob { using Type = OutputEmitter<OutputOf<J>>; };
+template <HasIntermediate J>
+struct MapEmitterOfJob<J> { using Type = SortEmitter<J>; };
+template <Combines J>
+struct MapEmitterOfJob<J> { using Type = CombineEmitter<J>; };
+// What Map is given when the job has reduces, or has no intermediate types.
+template <class J>
+using MapEmitterOf = typename MapEmitterOfJob<J>::Type;
+
+template <class J, class Emit = MapEmitterOf<J>>
+concept Maps = requires(J& job, const typename InputOf<J>::Record& record, Emit& emit) { job.Map(record, emit); };
+
+template <class J>
+concept Reduces = HasIntermediate<J> && requires(J& job, const typename J::Key& key, Values<typename J::Value>& values,
+                                                 OutputEmitter<OutputOf<J>>& emit) { job.Reduce(key, values, emit); };
+
+template <class J>
+concept Starts = requires(J& job, TaskContext& context) {
+  { job.Start(context) } -> std::same_as<Status>;
+};
+
+template <class J>
+concept DeclaresOptions = requires(JobOptions& options) { J::Options(options); };
+
+template <class J>
+constexpr bool IntermediateTypesFit() {
+  if constexpr (HasIntermediate<J>) {
+    return Encodable<typename J::Key> && IntermediateValue<typename J::Value>;
+  } else {
+    return true;
+  }
+}
+
+// A view would outlive what it points to.
+template <class J>
+constexpr bool CombineValueFits() {
+  if constexpr (Combines<J>) {
+    return std::is_trivially_copyable_v<typename J::Value> && !std::same_as<typename J::Value, std::string_view> &&
+           MaxValueBytes<typename J::Value>() > 0;
+  } else {
+    return true;
+  }
+}
+
+template <class J>
+constexpr bool IdentityFits() {
+  if constexpr (HasIntermediate<J> && !Reduces<J>) {
+    return OutputOf<J>::template kTakes<typename J::Key, typename J::Value>;
+  } else {
+    return true;
+  }
+}
+
+}  // namespace millrace::internal
+
+namespace millrace {
+
+// A struct that Run takes; CheckJob says what is missing.
+template <class J>
+concept Job = std::is_class_v<J> && !std::is_final_v<J> &&
+              (std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>) && internal::Maps<J> &&
+              internal::IntermediateTypesFit<J>() && internal::CombineValueFits<J>() && internal::IdentityFits<J>();
+
+namespace internal {
+
+template <class J>
+consteval void CheckJob() {
+  static_assert(std::is_class_v<J> && !std::is_final_v<J>, "a job is a struct, not final");
+  static_assert(std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>,
+                "a job has a default constructor or one that takes a millrace::TaskContext&");
+  static_assert(NamesMap<J>, "a job has void Map(record, auto& emit)");
+  static_assert(requires { typename J::Key; } == requires { typename J::Value; },
+                "a job names both of `using Key = ...` and `using Value = ...`, or neither (then it is map-only)");
+  static_assert(IntermediateTypesFit<J>(),
+                "Key or Value is no type that is known between map and reduce: specialise millrace::Codec for it (codec.h)");
+  static_assert(!NamesMap<J> || Maps<J>,
+                "Map does not take (record, auto& emit): the record's type is the Record of the job's Input, std::string_view "
+                "for TextLines; see input_formats.h");
+  static_assert(!NamesReduce<J> || HasIntermediate<J>, "a job with Reduce names its `using Key = ...` and `using Value = ...`");
+  static_assert(!NamesReduce<J> || !HasIntermediate<J> || Reduces<J>,
+                "Reduce does not take (Key key, auto& values, auto& emit), values being a millrace::Values<Value>");
+  static_assert(!NamesCombine<J> || Combines<J>, "Combine is `static Value Combine(Value, Value)`");
+  static_assert(CombineValueFits<J>(),
+                "Combine needs a Value that is trivially copyable and no view; one with a Codec of its own has Codec::kMaxBytes");
+  static_assert(!NamesPartition<J> || HasIntermediate<J>, "a job with Partition names its `using Key = ...` and `using Value = ...`");
+  if constexpr (HasIntermediate<J>) {
+    static_assert(!NamesPartition<J> || HasPartition<J>,
+                  "Partition is `static std::uint32_t Partition(const Key& key, std::uint32_t partitions)`");
+  }
+  static_assert(!NamesOptions<J> || DeclaresOptions<J>, "Options is `static void Options(millrace::JobOptions& options)`");
+  static_assert(!NamesStart<J> || Starts<J>, "Start is `millrace::Status Start(millrace::TaskContext& context)`");
+  static_assert(IdentityFits<J>(), "a job without Reduce writes its Key and Value, which its Output cannot: specialise "
+                                   "millrace::Codec for them, with AppendText for TextOutput");
+}
+
+}  // namespace internal
+}  // namespace millrace

@@ -1,0 +1,57 @@
+// OutputFile: the buffer between records being written and a file of the file system.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+
+namespace millrace {
+
+class OutputFile {
+ public:
+  using Write = std::function<Status(std::string_view)>;
+  explicit OutputFile(Write write) : write_(std::move(write)) { buffer_.reserve(kBufferBytes + kSlackBytes); }
+
+  // Where a record is appended; EndRecord follows.
+  [[nodiscard]] std::string& buffer() { return buffer_; }
+  void EndRecord() {
+    ++records_;
+    if (buffer_.size() >= kBufferBytes) [[unlikely]] Flush();
+  }
+  // The first failure sticks: what is appended after it is dropped, and Finish gives it.
+  void Fail(Status status) {
+    if (status_.ok()) status_ = std::move(status);
+  }
+  [[nodiscard]] const Status& status() const { return status_; }
+  // Hands on what is buffered. The file itself is closed by whoever opened it.
+  Status Finish() {
+    Flush();
+    return status_;
+  }
+  [[nodiscard]] std::uint64_t records() const { return records_; }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+  static constexpr std::size_t kSlackBytes = std::size_t{64} << 10;
+
+  void Flush() {
+    if (status_.ok() && !buffer_.empty()) status_ = write_(buffer_);
+    bytes_ += buffer_.size();
+    buffer_.clear();
+  }
+
+  Write write_;
+  std::string buffer_;
+  std::uint64_t records_ = 0;
+  std::uint64_t bytes_ = 0;
+  Status status_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,46 @@
+// Storage: the file system as a task uses it. The master is spoken to only when something needs it: a map whose block lies on
+// this machine and whose output goes to reduces never does.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "dfs/client/block_reader.h"
+#include "dfs/client/dfs_client.h"
+
+namespace millrace {
+
+// How storage is reached; tests bring their own. Each as its namesake in dfs/client.
+struct StorageAccess {
+  std::function<Result<std::unique_ptr<dfs::DfsClient>>(dfs::ClientOptions)> connect;
+  std::function<Result<MappedFile>(const dfs::LocatedBlock&, const dfs::BadReplica&)> map_local;
+  std::function<Status(const dfs::LocatedBlock&, std::uint64_t offset, std::uint64_t size, Micros stall,
+                       const dfs::BadReplica&, const std::function<bool(std::string_view)>&, dfs::ReadSource*)>
+      read_block;
+};
+[[nodiscard]] StorageAccess RealStorage();
+
+class Storage {
+ public:
+  Storage(const StorageAccess& access, dfs::ClientOptions options) : access_(access), options_(std::move(options)) {}
+
+  // Connected at the first call; a failed connection is tried again by the next call.
+  [[nodiscard]] Result<dfs::DfsClient*> Client();
+  [[nodiscard]] Result<MappedFile> MapLocal(const dfs::LocatedBlock& block);
+  Status ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
+                   const std::function<bool(std::string_view)>& sink, dfs::ReadSource* source);
+
+ private:
+  [[nodiscard]] dfs::BadReplica Reporter();
+
+  const StorageAccess& access_;
+  dfs::ClientOptions options_;
+  std::unique_ptr<dfs::DfsClient> client_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,43 @@
+#include "client/api/task_context.h"
+
+#include <algorithm>
+
+namespace millrace {
+
+std::string ToText(const AttemptName& attempt) {
+  return "job" + std::to_string(attempt.job) + (attempt.reduce ? ".r." : ".m.") + std::to_string(attempt.task) + "." +
+         std::to_string(attempt.number);
+}
+
+void TaskContext::set_status(std::string text) {
+  const std::lock_guard lock(status_mutex_);
+  status_ = std::move(text);
+}
+
+void TaskContext::BeginInput(std::string name, std::uint64_t number, std::uint64_t offset) {
+  input_name_ = std::move(name);
+  input_number_ = number;
+  offset_.store(offset, std::memory_order_relaxed);
+  begin_.store(offset, std::memory_order_relaxed);
+}
+
+void TaskContext::EndInput(std::uint64_t bytes) {
+  offset_.store(begin_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  done_.store(done_.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
+}
+
+double TaskContext::fraction() const {
+  const std::uint64_t total = total_.load(std::memory_order_relaxed);
+  if (total == 0) return 0;
+  const std::uint64_t offset = offset_.load(std::memory_order_relaxed), begin = begin_.load(std::memory_order_relaxed);
+  // Several loads: between two inputs they may not fit together, so the result is bounded.
+  const std::uint64_t done = done_.load(std::memory_order_relaxed) + (offset > begin ? offset - begin : 0);
+  return std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
+}
+
+std::string TaskContext::status() const {
+  const std::lock_guard lock(status_mutex_);
+  return status_;
+}
+
+}  // namespace millrace

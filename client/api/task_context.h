@@ -1,0 +1,74 @@
+// TaskContext: what a job's code knows of the attempt in which it runs, and what it reports.
+// Thread rule: the task's thread, except where it is said.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "client/api/counters.h"
+#include "client/api/job_options.h"
+
+namespace millrace {
+
+struct AttemptName {
+  std::uint32_t job = 0;
+  bool reduce = false;
+  std::uint32_t task = 0;
+  std::uint32_t number = 0;
+};
+// "job3.m.17.0"
+[[nodiscard]] std::string ToText(const AttemptName& attempt);
+
+class TaskContext {
+ public:
+  struct Facts {
+    AttemptName attempt;
+    std::string job_name;
+    std::uint32_t maps = 0;
+    std::uint32_t reduces = 0;
+    std::string scratch;  // an existing directory of the attempt's own, removed after it
+  };
+  // `options` outlives this.
+  TaskContext(Facts facts, const JobOptions& options) : facts_(std::move(facts)), options_(options) {}
+
+  // A counter of the job, summed over its tasks. Look it up once (in Start), then increment: ++counter or counter += n.
+  [[nodiscard]] Counter& counter(std::string_view group, std::string_view name) { return counters_.Get(group, name); }
+  // One line that is shown for this task until the next.
+  void set_status(std::string text);
+  [[nodiscard]] const JobOptions& options() const { return options_; }
+  [[nodiscard]] const Facts& facts() const { return facts_; }
+
+  // Of the record that Map is given: its file, named by its path below the input ("sub/a.txt"; of an input that is a file
+  // itself its base name), how many files came before it in this attempt, and the offset of its first byte in the file.
+  [[nodiscard]] std::string_view input_name() const { return input_name_; }
+  [[nodiscard]] std::uint64_t input_number() const { return input_number_; }
+  [[nodiscard]] std::uint64_t input_offset() const { return offset_.load(std::memory_order_relaxed); }
+
+  // For the runtime.
+  [[nodiscard]] CounterSet& counters() { return counters_; }
+  void BeginInput(std::string name, std::uint64_t number, std::uint64_t offset);
+  void EndInput(std::uint64_t bytes);
+  void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
+  void SetTotal(std::uint64_t bytes) { total_.store(bytes, std::memory_order_relaxed); }
+  [[nodiscard]] double fraction() const;      // any thread; 0 to 1
+  [[nodiscard]] std::string status() const;   // any thread
+
+ private:
+  const Facts facts_;
+  const JobOptions& options_;
+  CounterSet counters_;
+  mutable std::mutex status_mutex_;
+  std::string status_;
+  std::string input_name_;
+  std::uint64_t input_number_ = 0;
+  std::atomic<std::uint64_t> offset_{0};  // in the current input, which began at begin_
+  std::atomic<std::uint64_t> begin_{0};
+  std::atomic<std::uint64_t> done_{0};    // bytes of the inputs before
+  std::atomic<std::uint64_t> total_{0};
+};
+
+}  // namespace millrace

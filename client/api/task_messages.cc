@@ -1,0 +1,187 @@
+#include "client/api/task_messages.h"
+
+#include <kj/exception.h>
+
+#include "worker/task/task.capnp.h"
+
+namespace millrace {
+namespace {
+
+namespace wire = task::wire;
+
+std::string Str(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
+std::string Str(capnp::Data::Reader data) { return {reinterpret_cast<const char*>(data.begin()), data.size()}; }
+
+AttemptName Decode(wire::Attempt::Reader in) { return {in.getJob(), in.getReduce(), in.getTask(), in.getNumber()}; }
+
+void Encode(const AttemptName& attempt, wire::Attempt::Builder out) {
+  out.setJob(attempt.job);
+  out.setReduce(attempt.reduce);
+  out.setTask(attempt.task);
+  out.setNumber(attempt.number);
+}
+
+dfs::LocatedBlock Decode(dfs::wire::LocatedBlock::Reader in) {
+  dfs::LocatedBlock block;
+  block.id = in.getBlock().getId();
+  block.length = in.getBlock().getLength();
+  block.offset = in.getOffset();
+  for (const auto place : in.getReplicas()) {
+    block.replicas.push_back({place.getNode(), Str(place.getHost()), place.getPort(), Str(place.getLocalSocket()),
+                              Str(place.getRack()), Str(place.getDatacenter())});
+  }
+  return block;
+}
+
+InputPiece Decode(wire::InputPiece::Reader in) {
+  InputPiece piece;
+  piece.path = Str(in.getPath());
+  piece.file_length = in.getFileLength();
+  piece.offset = in.getOffset();
+  piece.length = in.getLength();
+  for (const auto block : in.getBlocks()) piece.blocks.push_back(Decode(block));
+  piece.name = Str(in.getName());
+  return piece;
+}
+
+SetUp Decode(wire::SetUp::Reader in) {
+  const auto job = in.getJob();
+  SetUp out;
+  out.job = job.getJob();
+  out.name = Str(job.getName());
+  for (const auto parameter : job.getParameters()) {
+    out.parameters.emplace_back(Str(parameter.getName()), Str(parameter.getValue()));
+  }
+  out.maps = job.getMaps();
+  out.reduces = job.getReduces();
+  out.output_directory = Str(job.getOutputDirectory());
+  out.replication = job.getReplication();
+  out.block_size = job.getBlockSize();
+  out.owner = Str(job.getOwner());
+  out.master = Str(in.getMaster());
+  out.node = in.getNode();
+  out.memory = in.getMemory();
+  return out;
+}
+
+template <class Wire>
+void DecodeLaunch(Wire in, Launch* out) {
+  out->attempt = Decode(in.getAttempt());
+  out->scratch = Str(in.getScratch());
+  out->stdout_path = Str(in.getStdout());
+  out->stderr_path = Str(in.getStderr());
+}
+
+MapLaunch Decode(wire::RunMap::Reader in) {
+  MapLaunch out;
+  DecodeLaunch(in, &out);
+  for (const auto piece : in.getInputs()) out.inputs.push_back(Decode(piece));
+  out.run_file = Str(in.getRunFile());
+  return out;
+}
+
+ReduceLaunch Decode(wire::RunReduce::Reader in) {
+  ReduceLaunch out;
+  DecodeLaunch(in, &out);
+  for (const auto segment : in.getSegments()) {
+    out.segments.push_back({Str(segment.getFile()),
+                            {segment.getOffset(), segment.getLength(), segment.getRawLength(), segment.getRecords(),
+                             segment.getCrc(), segment.getCompressed()}});
+  }
+  return out;
+}
+
+Status CheckPieces(const MapLaunch& launch) {
+  for (const InputPiece& piece : launch.inputs) {
+    if (piece.offset <= piece.file_length && piece.length <= piece.file_length - piece.offset) continue;
+    return Corrupt("task channel: a split of " + piece.path + " lies outside of the file");
+  }
+  return Status::Ok();
+}
+
+template <class List>
+void EncodeCounters(const std::vector<CounterValue>& counters, List out) {
+  for (std::size_t i = 0; i < counters.size(); ++i) {
+    auto counter = out[static_cast<capnp::uint>(i)];
+    counter.setGroup(counters[i].group);
+    counter.setName(counters[i].name);
+    counter.setValue(counters[i].value);
+  }
+}
+
+void Encode(const TaskOutput& output, wire::Output::Builder out) {
+  out.setPresent(true);
+  out.setFile(output.file.file);
+  out.setName(output.name);
+  out.setBytes(output.file.bytes);
+  auto blocks = out.initBlocks(static_cast<capnp::uint>(output.file.blocks.size()));
+  for (capnp::uint i = 0; i < blocks.size(); ++i) {
+    const dfs::WrittenBlock& block = output.file.blocks[i];
+    blocks[i].initBlock().setId(block.id);
+    blocks[i].getBlock().setLength(block.length);
+    auto nodes = blocks[i].initNodes(static_cast<capnp::uint>(block.nodes.size()));
+    for (capnp::uint n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
+  }
+}
+
+std::string OneLine(std::string text) {
+  constexpr std::size_t kMost = 4096;
+  if (text.size() > kMost) text.resize(kMost);
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+
+Result<ToTask> DecodeToTask(const task::Message& message) {
+  try {
+    const auto root = message.Root<wire::ToTask>();
+    switch (root.which()) {
+      case wire::ToTask::SET_UP:
+        return ToTask(Decode(root.getSetUp()));
+      case wire::ToTask::MAP: {
+        MapLaunch launch = Decode(root.getMap());
+        MILLRACE_TRY(CheckPieces(launch));
+        return ToTask(std::move(launch));
+      }
+      case wire::ToTask::REDUCE:
+        return ToTask(Decode(root.getReduce()));
+      case wire::ToTask::EXIT:
+        return ToTask(Exit{});
+    }
+  } catch (const kj::Exception& e) {
+    return Corrupt(std::string("task channel: malformed message: ") + e.getDescription().cStr());
+  }
+  return Corrupt("task channel: a message of a kind that this program does not know; was it built for another version?");
+}
+
+void EncodeReady(const std::string& error, capnp::MessageBuilder* message) {
+  message->initRoot<wire::FromTask>().initReady().setError(OneLine(error));
+}
+
+void EncodeProgress(const AttemptName& attempt, double fraction, const std::string& status,
+                    const std::vector<CounterValue>& counters, capnp::MessageBuilder* message) {
+  auto progress = message->initRoot<wire::FromTask>().initProgress();
+  Encode(attempt, progress.initAttempt());
+  progress.setFraction(static_cast<float>(fraction));
+  progress.setStatus(OneLine(status));
+  EncodeCounters(counters, progress.initCounters(static_cast<capnp::uint>(counters.size())));
+}
+
+void EncodeDone(const AttemptName& attempt, const std::vector<CounterValue>& counters, const std::optional<TaskOutput>& output,
+                capnp::MessageBuilder* message) {
+  auto done = message->initRoot<wire::FromTask>().initDone();
+  Encode(attempt, done.initAttempt());
+  EncodeCounters(counters, done.initCounters(static_cast<capnp::uint>(counters.size())));
+  if (output) Encode(*output, done.initOutput());
+}
+
+void EncodeFailed(const AttemptName& attempt, const std::string& error, capnp::MessageBuilder* message) {
+  auto failed = message->initRoot<wire::FromTask>().initFailed();
+  Encode(attempt, failed.initAttempt());
+  failed.setError(OneLine(error));
+}
+
+}  // namespace millrace

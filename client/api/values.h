@@ -1,0 +1,58 @@
+// Values<V>: the values of one key, as Reduce sees them: for (V value : values) ...
+// One pass only; Reduce may stop early. A std::string_view among them lives until the next one is taken.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+
+#include "client/api/value_bytes.h"
+#include "worker/reduce/merge.h"
+
+namespace millrace {
+
+template <class V>
+class Values {
+ public:
+  explicit Values(reduce::Groups& groups) : groups_(groups) {}
+
+  class Iterator {
+   public:
+    using value_type = V;
+    using difference_type = std::ptrdiff_t;
+    explicit Iterator(Values& values) : values_(&values) {}
+    const V& operator*() const { return values_->value_; }
+    Iterator& operator++() {
+      values_->Take();
+      return *this;
+    }
+    void operator++(int) { values_->Take(); }
+    bool operator==(std::default_sentinel_t) const { return !values_->more_; }
+
+   private:
+    Values* values_;
+  };
+
+  Iterator begin() {
+    Take();
+    return Iterator(*this);
+  }
+  [[nodiscard]] std::default_sentinel_t end() const { return {}; }
+  // False after bytes that are no V; they end the values.
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  void Take() {
+    std::string_view bytes;
+    more_ = ok_ && groups_.NextValue(&bytes);
+    if (more_ && !internal::ValueBytes<V>::Decode(bytes, &value_)) more_ = ok_ = false;
+  }
+
+  reduce::Groups& groups_;
+  V value_{};
+  bool more_ = false;
+  bool ok_ = true;
+};
+
+}  // namespace millrace

@@ -1,0 +1,286 @@
+#include "client/api/task_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+
+#include "client/api/progress_reporter.h"
+#include "examples/grep/grep.h"
+#include "examples/invertedindex/invertedindex.h"
+#include "examples/wordcount/wordcount.h"
+#include "task_driver.h"
+
+namespace millrace {
+namespace {
+
+using Piece = TaskDriver::Piece;
+
+// A file of one block, local.
+Piece AddLocal(FakeFiles& files, std::uint64_t block, const std::string& name, const std::string& bytes) {
+  files.local[block] = bytes;
+  files.files["/in/" + name] = bytes;
+  return {"/in/" + name, name, bytes.size(), 0, bytes.size(), block};
+}
+
+TEST(TaskLoopTest, MapsAndReducesWords) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(2), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "to be or\tnot\n\n  to be  \n")}, driver.Path("m0"));
+  TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.map_input_records"], 3);
+  EXPECT_EQ(end.counters["millrace.map_output_records"], 6);
+  EXPECT_EQ(end.counters["millrace.combine_output_records"], 4);
+  EXPECT_EQ(end.counters["millrace.bytes_read_local"], 24);
+  EXPECT_FALSE(end.output);
+  driver.LaunchMap(1, {AddLocal(files, 2, "b", "be\n"), AddLocal(files, 3, "c", "or be")}, driver.Path("m1"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.connections, 0) << "a map with local blocks and reduces asked the master";
+
+  std::string all;
+  for (std::uint32_t reduce = 0; reduce < 2; ++reduce) {
+    driver.LaunchReduce(reduce, {driver.Path("m0"), driver.Path("m1")});
+    end = driver.WaitForEnd();
+    ASSERT_EQ(end.error, "");
+    EXPECT_TRUE(end.output);
+    EXPECT_EQ(end.output_name, "part-r-0000" + std::to_string(reduce));
+    const std::string path = "/out/_temporary/job3.r." + std::to_string(reduce) + ".0/" + end.output_name;
+    EXPECT_EQ(files.attempts[path], "job3.r." + std::to_string(reduce) + ".0");
+    EXPECT_EQ(files.written[path].size(), end.output_bytes);
+    all += files.written[path];
+  }
+  EXPECT_EQ(files.connections, 1);
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1) lines.push_back(all.substr(at, all.find('\n', at) - at));
+  std::ranges::sort(lines);
+  EXPECT_EQ(lines, (std::vector<std::string>{"be\t4", "not\t1", "or\t2", "to\t2"}));
+  EXPECT_EQ(driver.Close(), 0);
+}
+
+TEST(TaskLoopTest, ASplitIsCompletedFromRemoteBlocks) {
+  FakeFiles files;
+  const std::string file = "one two\nthree four\nfive\n";
+  files.files["/in/f"] = file;
+  files.remote[2] = file.substr(5, 8);  // "wo\nthree"
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {{"/in/f", "f", file.size(), 5, 8, 2}}, driver.Path("m0"));
+  TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.map_input_records"], 1);
+  EXPECT_GE(end.counters["millrace.bytes_read_remote"], 8 + 1 + 5);
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "four\t1\nthree\t1\n");
+}
+
+TEST(TaskLoopTest, AReplicaThatIsGoneIsLookedUpAgain) {
+  FakeFiles files;
+  files.files["/in/f"] = "a b\n";
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {{"/in/f", "f", 4, 0, 4, 9}}, driver.Path("m0"));
+  TaskDriver::End end = driver.WaitForEnd();
+  EXPECT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.map_output_records"], 2);
+}
+
+TEST(TaskLoopTest, WithoutRecordsThereIsAnOutputFile) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "")}, driver.Path("m0"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  EXPECT_TRUE(driver.WaitForEnd().output);
+  EXPECT_EQ(files.written.count("/out/_temporary/job3.r.0.0/part-r-00000"), 1u);
+}
+
+TEST(TaskLoopTest, WithoutReducesMapsWriteTheOutput) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(4, {AddLocal(files, 1, "a", "x y\nx\n")}, "");
+  const TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.output_name, "part-m-00004");
+  EXPECT_EQ(files.written["/out/_temporary/job3.m.4.0/part-m-00004"], "x\t1\ny\t1\nx\t1\n");
+}
+
+TEST(TaskLoopTest, ASegmentThatDoesNotMatchItsChecksumFailsTheReduce) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "x")}, driver.Path("m0"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")}, 1);
+  EXPECT_NE(driver.WaitForEnd().error.find(driver.Path("m0")), std::string::npos);
+  EXPECT_TRUE(files.written.empty());
+}
+
+struct Thrower {
+  using Key = std::int32_t;
+  using Value = Nothing;
+  void Map(std::string_view line, auto& emit) {
+    if (line == "throw") throw std::runtime_error("no\nsense");
+    if (line == "odd") throw 7;
+    emit(std::int32_t{-1});
+  }
+};
+
+TEST(TaskLoopTest, AnExceptionFailsTheAttemptAndTheProcessGoesOn) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<Thrower>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "throw\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "the job's map threw an exception: no sense");
+  driver.LaunchMap(0, {AddLocal(files, 2, "b", "odd\n")}, driver.Path("m0"));
+  EXPECT_NE(driver.WaitForEnd().error, "");
+  driver.LaunchMap(0, {AddLocal(files, 3, "c", "fine\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "-1\n");  // identity, value Nothing
+}
+
+TEST(TaskLoopTest, SetUpThatIsRefused) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::Grep>(), files);
+  EXPECT_NE(driver.SetUpJob(1).find("grep.pattern"), std::string::npos);
+  EXPECT_NE(driver.SetUpJob(1, {{"grep.pattern", "("}}).find("grep.pattern"), std::string::npos);
+  EXPECT_NE(driver.SetUpJob(1, {{"grep.patern", "x"}}).find("grep.pattern"), std::string::npos);
+  driver.LaunchMap(0, {}, driver.Path("m0"));
+  EXPECT_NE(driver.WaitForEnd().error.find("not set up"), std::string::npos);
+  EXPECT_EQ(driver.SetUpJob(1, {{"grep.pattern", "x"}, {"task.memory", "16MiB"}}), "");
+}
+
+std::string RunGrep(const std::string& pattern, const std::string& lines, const std::string& text) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::Grep>(), files);
+  EXPECT_EQ(driver.SetUpJob(1, {{"grep.pattern", pattern}, {"grep.lines", lines}}), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", text)}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  return files.written["/out/_temporary/job3.r.0.0/part-r-00000"];
+}
+
+TEST(GrepTest, MatchesAreCounted) {
+  EXPECT_EQ(RunGrep("a+", "false", "baa a\nxaaxaa\nnone\n"), "a\t1\naa\t3\n");
+  EXPECT_EQ(RunGrep("a*", "false", "baab\n"), "aa\t1\n") << "empty matches do not count";
+  EXPECT_EQ(RunGrep("^a|\\bb", "false", "aa bb\n"), "a\t1\nb\t1\n") << "anchors see the whole line";
+  EXPECT_EQ(RunGrep("\\xff.", "false", "x\xff\xfe\n"), "\xff\xfe\t1\n") << "patterns are matched on bytes";
+}
+
+TEST(GrepTest, LinesComeAsOftenAsTheyOccur) {
+  EXPECT_EQ(RunGrep("b", "true", "b 2\nabc\nno\nb 2\n"), "abc\nb 2\nb 2\n");
+}
+
+TEST(InvertedIndexTest, FilesAreSortedAndWithoutRepeats) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::InvertedIndex>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  const std::string longest(100, 'w');
+  driver.LaunchMap(0, {AddLocal(files, 1, "z", "x y x " + longest + " " + longest), AddLocal(files, 2, "sub/b", "x\nx")},
+                   driver.Path("m0"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchMap(1, {AddLocal(files, 3, "a", "y x"), AddLocal(files, 4, "z", "x")}, driver.Path("m1"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0"), driver.Path("m1")});
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], longest + "\tz\nx\ta sub/b z\ny\ta z\n");
+}
+
+// Waits in Map until the test saw a report.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false;
+};
+struct Waiting {
+  inline static Gate* gate = nullptr;
+  explicit Waiting(TaskContext& context) : context_(context), seen_(context.counter("test", "lines")) {}
+  void Map(std::string_view line, auto& emit) {
+    ++seen_;
+    context_.set_status("at " + std::string(line));
+    if (line == "wait") {
+      std::unique_lock lock(gate->mutex);
+      gate->changed.wait(lock, [] { return gate->open; });
+    }
+    emit(line);
+  }
+  TaskContext& context_;
+  Counter& seen_;
+};
+
+void Open(Gate& gate) {
+  const std::lock_guard lock(gate.mutex);
+  gate.open = true;
+  gate.changed.notify_all();
+}
+
+TEST(TaskLoopTest, ProgressIsReportedWhileAnAttemptRuns) {
+  FakeFiles files;
+  Gate gate;
+  Waiting::gate = &gate;
+  TaskDriver driver(internal::BindJob<Waiting>(), files, std::chrono::milliseconds(1));
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "12345\nwait\n6789\n")}, "");
+  while (true) {
+    const task::Message message = driver.Receive();
+    const auto progress = message.Root<wire::FromTask>().getProgress();
+    if (std::string(progress.getStatus().cStr()) != "at wait") continue;
+    EXPECT_FLOAT_EQ(progress.getFraction(), 6.0f / 16.0f);
+    bool counted = false;
+    for (const auto counter : progress.getCounters()) counted |= counter.getGroup() == "test" && counter.getValue() == 2;
+    EXPECT_TRUE(counted);
+    break;
+  }
+  Open(gate);
+  EXPECT_EQ(driver.WaitForEnd().counters["test.lines"], 3);
+}
+
+TEST(TaskLoopTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
+  FakeFiles files;
+  Gate gate;
+  Waiting::gate = &gate;
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  const TempDir directory = *TempDir::Make("task");
+  TaskContext::Facts facts;
+  const JobOptions options;
+  TaskContext context(facts, options);
+  task::Channel channel{Fd(fds[0])};
+  const std::function<void()> gone = [&] { Open(gate); };
+  const ProgressReporter reporter(channel, context, std::chrono::hours(1), gone);
+  Fd(fds[1]).Close();
+  std::unique_lock lock(gate.mutex);
+  gate.changed.wait(lock, [&] { return gate.open; });
+}
+
+struct Printer {
+  void Map(std::string_view line, auto&) { std::printf("%.*s|", static_cast<int>(line.size()), line.data()); }
+};
+
+TEST(TaskLoopTest, StandardOutputGoesToTheAttemptsFile) {
+  FakeFiles files;
+  const int saved = ::dup(STDOUT_FILENO);
+  std::string log;
+  {
+    TaskDriver driver(internal::BindJob<Printer>(), files);
+    ASSERT_EQ(driver.SetUpJob(0), "");
+    driver.LaunchMap(0, {AddLocal(files, 1, "a", "said\nthat\n")}, "", driver.Path("stdout"));
+    EXPECT_EQ(driver.WaitForEnd().error, "");
+    driver.Close();
+    log = *ReadWholeFile(driver.Path("stdout"));
+  }
+  ::dup2(saved, STDOUT_FILENO);
+  ::close(saved);
+  EXPECT_EQ(log, "said|that|");
+}
+
+}  // namespace
+}  // namespace millrace
