@@ -1,0 +1,55 @@
+// Words of a line: what lies between ASCII white space (space, \t, \n, \v, \f, \r), 32 bytes a step.
+// Thread rule: any thread.
+#pragma once
+
+#include <immintrin.h>
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace millrace::examples {
+
+// Bit i: byte i of the 32 at `at` is white space.
+inline std::uint32_t WhiteSpaceMask(const char* at) {
+  const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+  const __m256i space = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' '));
+  // \t to \r are 9 to 13: after the subtraction, unsigned, at most 4.
+  const __m256i from_tab = _mm256_sub_epi8(bytes, _mm256_set1_epi8('\t'));
+  const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(from_tab, _mm256_set1_epi8(4)), from_tab);
+  return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(space, control)));
+}
+
+// Gives the words of `text` in order to on_word(std::string_view), as views of it.
+template <class OnWord>
+void ForEachWord(std::string_view text, OnWord&& on_word) {
+  constexpr std::size_t kStep = 32;
+  const char* const begin = text.data();
+  const char* word = nullptr;  // the one that is open
+  for (std::size_t at = 0; at < text.size(); at += kStep) {
+    std::uint32_t space;
+    if (text.size() - at >= kStep) {
+      space = WhiteSpaceMask(begin + at);
+    } else {
+      char last[kStep];
+      std::memset(last, ' ', kStep);
+      std::memcpy(last, begin + at, text.size() - at);
+      space = WhiteSpaceMask(last);
+    }
+    // Where a word begins or ends: the byte differs from the one before it.
+    std::uint32_t edges = space ^ ((space << 1) | (word == nullptr ? 1u : 0u));
+    for (; edges != 0; edges &= edges - 1) {
+      const char* const edge = begin + at + std::countr_zero(edges);
+      if (word == nullptr) {
+        word = edge;
+      } else {
+        on_word(std::string_view(word, static_cast<std::size_t>(edge - word)));
+        word = nullptr;
+      }
+    }
+  }
+  if (word != nullptr) on_word(std::string_view(word, static_cast<std::size_t>(begin + text.size() - word)));
+}
+
+}  // namespace millrace::examples
