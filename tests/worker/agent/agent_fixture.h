@@ -1,0 +1,312 @@
+// A WorkerAgent against a master that records what it hears, over a pipe, under driven time.
+#pragma once
+
+#include <capnp/rpc-twoparty.h>
+#include <gtest/gtest.h>
+#include <kj/timer.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/rpc/status_codec.h"
+#include "base/rpc/transport.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/synthetic.h"
+
+namespace millrace::worker {
+
+// What the master heard, as text, in order; and how it answers.
+struct MasterRecord {
+  struct Registration {
+    std::string storage, host;
+    std::uint32_t map_slots = 0, reduce_slots = 0;
+    std::uint64_t incarnation = 0;
+    std::vector<AttemptId> running, map_outputs;
+  };
+  struct Heartbeat {
+    std::uint64_t capacity = 0, used = 0, blocks = 0;
+    std::vector<std::pair<AttemptId, float>> progress;
+  };
+  struct Part {
+    std::size_t blocks;
+    bool first, last;
+  };
+
+  std::vector<Registration> registrations;
+  std::vector<Heartbeat> heartbeats;
+  std::function<void()> on_part;  // called with each part of a block report
+  std::vector<Part> parts;
+  std::vector<std::string> log;  // "done m-00001.0", "received 7", ...
+  kj::Maybe<wire::WorkerControl::Client> control;
+
+  bool answer_done = true;  // else attemptDone is never answered
+  bool answer_heartbeats = true;
+  Status refuse_done;  // if it is a failure
+  std::vector<AttemptId> killed;
+  std::vector<std::uint32_t> forgotten;
+
+  [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
+};
+
+class FakeSession final : public master::wire::WorkerSession::Server {
+ public:
+  explicit FakeSession(MasterRecord& record) : record_(record) {}
+
+ protected:
+  kj::Promise<void> heartbeat(HeartbeatContext context) override {
+    const auto params = context.getParams();
+    MasterRecord::Heartbeat beat;
+    beat.capacity = params.getStats().getCapacity();
+    beat.used = params.getStats().getUsed();
+    beat.blocks = params.getStats().getBlocks();
+    for (const auto progress : params.getProgress()) {
+      beat.progress.push_back({FromWire(progress.getAttempt()), progress.getFraction()});
+    }
+    record_.heartbeats.push_back(std::move(beat));
+    return record_.answer_heartbeats ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
+  }
+  kj::Promise<void> reportBlocks(ReportBlocksContext context) override {
+    const auto params = context.getParams();
+    record_.parts.push_back({params.getBlocks().size(), params.getFirst(), params.getLast()});
+    if (record_.on_part) record_.on_part();
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> endReport(EndReportContext) override { return Heard("end of report"); }
+  kj::Promise<void> blocksReceived(BlocksReceivedContext context) override {
+    std::string line = "received";
+    for (const auto block : context.getParams().getBlocks()) line += " " + std::to_string(block.getId());
+    return Heard(line);
+  }
+  kj::Promise<void> blocksDeleted(BlocksDeletedContext context) override {
+    std::string line = "deleted";
+    for (const auto id : context.getParams().getBlocks()) line += " " + std::to_string(id);
+    return Heard(line);
+  }
+  kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
+    return Heard("corrupt " + std::to_string(context.getParams().getBlock()));
+  }
+  kj::Promise<void> attemptDone(AttemptDoneContext context) override {
+    const auto params = context.getParams();
+    (void)Heard("done " + FileStem(FromWire(params.getDone().getAttempt())) + " read " +
+                std::to_string(params.getBytesRead()) + " shuffled " + std::to_string(params.getBytesShuffled()));
+    if (!record_.refuse_done.ok()) return rpc::ToException(record_.refuse_done);
+    return record_.answer_done ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
+  }
+  kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
+    const auto params = context.getParams();
+    return Heard(std::string(params.getLost() ? "lost " : "failed ") + FileStem(FromWire(params.getAttempt())) + ": " +
+                 params.getError().cStr());
+  }
+  kj::Promise<void> fetchFailed(FetchFailedContext context) override {
+    const auto params = context.getParams();
+    return Heard("fetch failed " + FileStem(FromWire(params.getReduce())) + " from " +
+                 FileStem(FromWire(params.getMap())) + ": " + params.getReason().cStr());
+  }
+  kj::Promise<void> reducePhase(ReducePhaseContext context) override {
+    return Heard("computes " + FileStem(FromWire(context.getParams().getAttempt())));
+  }
+
+ private:
+  kj::Promise<void> Heard(std::string line) {
+    record_.log.push_back(std::move(line));
+    return kj::READY_NOW;
+  }
+  MasterRecord& record_;
+};
+
+class FakeMaster final : public master::wire::Master::Server {
+ public:
+  explicit FakeMaster(MasterRecord& record) : record_(record) {}
+
+ protected:
+  kj::Promise<void> register_(RegisterContext context) override {
+    const auto worker = context.getParams().getWorker();
+    MasterRecord::Registration registration{worker.getStorage(),
+                                            worker.getHost(),
+                                            worker.getMapSlots(),
+                                            worker.getReduceSlots(),
+                                            worker.getIncarnation(),
+                                            {},
+                                            {}};
+    for (const auto attempt : worker.getRunning()) registration.running.push_back(FromWire(attempt));
+    for (const auto attempt : worker.getMapOutputs()) registration.map_outputs.push_back(FromWire(attempt));
+    record_.registrations.push_back(std::move(registration));
+    record_.control = context.getParams().getControl();
+    auto results = context.getResults();
+    results.setNode(kNode);
+    results.setSession(kj::heap<FakeSession>(record_));
+    auto settings = results.initSettings();
+    settings.setHeartbeatMillis(1000);
+    settings.setLostAfterMillis(10'000);
+    auto killed = settings.initKilled(static_cast<unsigned>(record_.killed.size()));
+    for (unsigned i = 0; i < killed.size(); ++i) ToWire(record_.killed[i], killed[i]);
+    auto forgotten = settings.initForgotten(static_cast<unsigned>(record_.forgotten.size()));
+    for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, record_.forgotten[i]);
+    return kj::READY_NOW;
+  }
+
+ public:
+  static constexpr std::uint32_t kNode = 5;
+
+ private:
+  MasterRecord& record_;
+};
+
+// Executes nothing: a test says how attempts go.
+struct ManualRunner final : TaskRunner {
+  void Observe(TaskObserver* who) override { observer = who; }
+  void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) override {
+    set_ups.push_back(std::to_string(job) + " " + executable + " node " + std::to_string(set_up.reader().getNode()));
+  }
+  void RunMap(OwnMessage<task::wire::RunMap> launch) override {
+    running.push_back(FromWire(launch.reader().getAttempt()));
+    run_files.push_back(launch.reader().getRunFile());
+  }
+  void RunReduce(OwnMessage<task::wire::RunReduce> launch) override {
+    running.push_back(FromWire(launch.reader().getAttempt()));
+    segments = launch.reader().getSegments().size();
+  }
+  kj::Promise<void> Kill(const AttemptId& attempt) override {
+    killed.push_back(attempt);
+    return kj::READY_NOW;
+  }
+  kj::Promise<void> ForgetJob(std::uint32_t job) override {
+    forgotten.push_back(job);
+    return kj::READY_NOW;
+  }
+  void Finish(const AttemptId& attempt) {
+    OwnMessage<task::wire::Done> done;
+    ToWire(attempt, done.builder().initAttempt());
+    auto counter = done.builder().initCounters(1)[0];
+    counter.setGroup("millrace");
+    counter.setName("bytes_read");
+    counter.setValue(1234);
+    observer->TaskDone(attempt, std::move(done));
+  }
+  void Progress(const AttemptId& attempt, float fraction, const std::string& status = "") {
+    OwnMessage<task::wire::Progress> progress;
+    ToWire(attempt, progress.builder().initAttempt());
+    progress.builder().setFraction(fraction);
+    progress.builder().setStatus(status);
+    observer->TaskProgress(attempt, std::move(progress));
+  }
+
+  TaskObserver* observer = nullptr;
+  std::vector<std::string> set_ups, run_files;
+  std::vector<AttemptId> running, killed;
+  std::vector<std::uint32_t> forgotten;
+  std::size_t segments = 0;
+};
+
+class AgentTest : public testing::Test {
+ protected:
+  static constexpr std::uint32_t kJob = 3;
+
+  AgentTest() {
+    config_.master = "master:1";
+    config_.host = "worker-a";
+    config_.map_slots = 2;
+    config_.reduce_slots = 1;
+    config_.reserved_bytes = 0;
+    network_.Serve("master:1", server_);
+  }
+  ~AgentTest() noexcept override = default;
+
+  void StartAgent() {
+    files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), 0));
+    agent_ = kj::heap<WorkerAgent>(
+        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_}, config_,
+        WorkerIdentity{"0b", 4711, "socket"}, Random(1), MakeSilentLog());
+    agent_->Start();
+    Settle();
+  }
+  void AddBlock(std::uint64_t id) {
+    auto block = blocks_->Create(id);
+    ASSERT_TRUE(block.ok() && (*block)->Finish().ok());
+  }
+  void Settle() { scope_.poll(); }
+  void Advance(kj::Duration by) {
+    const kj::TimePoint end = timer_.now() + by;
+    while (timer_.now() < end) {
+      timer_.advanceTo(std::min(timer_.now() + 50 * kj::MILLISECONDS, end));
+      Settle();
+    }
+  }
+  wire::WorkerControl::Client Control() {
+    KJ_IF_MAYBE (control, record_.control) {
+      return *control;
+    }
+    ADD_FAILURE() << "the worker has not registered";
+    return nullptr;
+  }
+  void SetUpJob(std::uint32_t reduces = 2) {
+    auto request = Control().setUpJobRequest();
+    request.initSetup().setJob(kJob);
+    request.getSetup().setReduces(reduces);
+    const std::string path = "/system/wordcount";
+    request.setExecutable({reinterpret_cast<const kj::byte*>(path.data()), path.size()});
+    Send(std::move(request));
+  }
+  AttemptId LaunchMap(std::uint32_t task) {
+    const AttemptId id{kJob, false, task, 0};
+    auto request = Control().launchMapRequest();
+    ToWire(id, request.initAttempt());
+    request.initInputs(1);
+    Send(std::move(request));
+    return id;
+  }
+  AttemptId LaunchReduce(std::uint32_t task, std::uint32_t maps) {
+    const AttemptId id{kJob, true, task, 0};
+    auto request = Control().launchReduceRequest();
+    ToWire(id, request.initAttempt());
+    request.setMaps(maps);
+    Send(std::move(request));
+    return id;
+  }
+  void Announce(std::vector<std::uint32_t> maps) {
+    auto request = Control().mapOutputsRequest();
+    request.setJob(kJob);
+    auto ready = request.initReady(static_cast<unsigned>(maps.size()));
+    for (unsigned i = 0; i < ready.size(); ++i) {
+      ToWire({kJob, false, maps[i], 0}, ready[i].initAttempt());
+      ready[i].setHost("other");
+      ready[i].setPort(1);
+    }
+    Send(std::move(request));
+  }
+  void Kill(const AttemptId& id) {
+    auto request = Control().killRequest();
+    ToWire(id, request.initAttempt());
+    request.setReason("a test wants it");
+    Send(std::move(request));
+  }
+  template <class Request>
+  void Send(Request request) {
+    request.send().ignoreResult().wait(scope_);
+    Settle();
+  }
+
+  TempDir directory_ = std::move(*TempDir::Make("agent"));
+  kj::EventLoop loop_;
+  kj::WaitScope scope_{loop_};
+  kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
+  MasterRecord record_;
+  rpc::Server server_{kj::heap<FakeMaster>(record_), {}};
+  rpc::PipeNetwork network_;
+  WorkerConfig config_;
+  OptionSet options_ = DeclareWorkerOptions(&config_);
+  InlineBackground background_;
+  ManualRunner runner_;
+  SyntheticPlane plane_;
+  SyntheticExecutables executables_{background_};
+  std::unique_ptr<dfs::BlockStore> blocks_ = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 30);
+  std::unique_ptr<AttemptFiles> files_;
+  kj::Own<WorkerAgent> agent_;
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,246 @@
+// The way of map and reduce attempts through the agent.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+
+#include "tests/worker/agent/agent_fixture.h"
+
+namespace millrace::worker {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+using AttemptsTest = AgentTest;
+
+bool Exists(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0;
+}
+
+void Write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST_F(AttemptsTest, TheJobIsSetUpBeforeItsFirstAttemptRuns) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  EXPECT_THAT(runner_.set_ups, ElementsAre("3 /system/wordcount node 5"));
+  EXPECT_THAT(runner_.running, ElementsAre(map));
+}
+
+TEST_F(AttemptsTest, AMapThatIsDoneIsServedAndReported) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  EXPECT_EQ(runner_.run_files.at(0), directory_.path() + "/jobs/3/map/m-00000.0.run");
+  EXPECT_TRUE(Exists(files_->Paths(map).scratch));
+  runner_.Finish(map);
+  Settle();
+  EXPECT_THAT(plane_.served(), ElementsAre(map));
+  EXPECT_THAT(record_.log, Contains("done m-00000.0 read 1234 shuffled 0"));
+  EXPECT_FALSE(Exists(files_->Paths(map).scratch));
+  EXPECT_EQ(agent_->running(), 0U);
+}
+
+TEST_F(AttemptsTest, AMapOfAJobWithoutReducesLeavesNothing) {
+  StartAgent();
+  SetUpJob(0);
+  const AttemptId map = LaunchMap(0);
+  EXPECT_EQ(runner_.run_files.at(0), "");
+  runner_.Finish(map);
+  Settle();
+  EXPECT_THAT(plane_.served(), IsEmpty());
+  EXPECT_THAT(record_.log, Contains("done m-00000.0 read 1234 shuffled 0"));
+}
+
+TEST_F(AttemptsTest, AFailureIsReportedWithItsReasonInOneLine) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  runner_.observer->TaskFailed(map, {"exit status\n3", "last words"});
+  Settle();
+  EXPECT_THAT(record_.log, Contains("failed m-00000.0: exit status 3"));
+  EXPECT_FALSE(Exists(files_->Paths(map).scratch));
+}
+
+TEST_F(AttemptsTest, AnAttemptBeyondTheSlotsIsLost) {
+  StartAgent();
+  SetUpJob();
+  LaunchMap(0);
+  LaunchMap(1);
+  LaunchMap(2);
+  EXPECT_THAT(record_.log, Contains("lost m-00002.0: all 2 map slots of the worker are taken"));
+  EXPECT_EQ(runner_.running.size(), 2U);
+}
+
+TEST_F(AttemptsTest, AnAttemptOfAnUnknownJobIsLost) {
+  StartAgent();
+  LaunchMap(0);
+  EXPECT_THAT(record_.log, Contains("lost m-00000.0: the worker was not told of job 3 before"));
+}
+
+TEST_F(AttemptsTest, ARepeatedLaunchIsHarmless) {
+  StartAgent();
+  SetUpJob();
+  LaunchMap(0);
+  LaunchMap(0);
+  EXPECT_EQ(runner_.running.size(), 1U);
+  EXPECT_EQ(agent_->running(), 1U);
+}
+
+TEST_F(AttemptsTest, AReduceCopiesFirstAndComputesThen) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId reduce = LaunchReduce(0, 3);
+  Announce({0, 2});
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(runner_.running, IsEmpty());
+  EXPECT_THAT(record_.log, Not(Contains("computes r-00000.0")));
+  ASSERT_EQ(record_.heartbeats.back().progress.size(), 1U);
+  EXPECT_NEAR(record_.heartbeats.back().progress[0].second, 2.0 / 3 / 3, 1e-6);  // two of three, copying is a third
+  Announce({1});
+  EXPECT_THAT(runner_.running, ElementsAre(reduce));
+  EXPECT_EQ(runner_.segments, 3U);
+  EXPECT_THAT(record_.log, Contains("computes r-00000.0"));
+  runner_.Progress(reduce, 0.5F);
+  Advance(1 * kj::SECONDS);
+  EXPECT_NEAR(record_.heartbeats.back().progress.at(0).second, 1.0 / 3 + 0.5 * 2 / 3, 1e-6);
+  runner_.Finish(reduce);
+  Settle();
+  EXPECT_EQ(record_.log.back(), "done r-00000.0 read 1234 shuffled 0");
+}
+
+TEST_F(AttemptsTest, AReduceHearsWhatWasAnnouncedBeforeItCame) {
+  config_.reduce_slots = 2;
+  StartAgent();
+  SetUpJob();
+  LaunchReduce(0, 2);
+  Announce({0});
+  const AttemptId second = LaunchReduce(1, 1);
+  EXPECT_THAT(runner_.running, ElementsAre(second));
+}
+
+TEST_F(AttemptsTest, AKilledAttemptIsNotReportedAndItsSlotIsFree) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  LaunchMap(1);
+  Kill(map);
+  EXPECT_THAT(runner_.killed, ElementsAre(map));
+  EXPECT_FALSE(Exists(files_->Paths(map).scratch));
+  LaunchMap(2);
+  EXPECT_EQ(runner_.running.size(), 3U);
+  EXPECT_THAT(record_.log, ElementsAre("end of report"));
+}
+
+TEST_F(AttemptsTest, AKilledReduceMakesRoomForTheNext) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId first = LaunchReduce(0, 1);
+  Kill(first);
+  const AttemptId second = LaunchReduce(1, 1);
+  Announce({0});
+  EXPECT_THAT(runner_.running, ElementsAre(second));
+}
+
+TEST_F(AttemptsTest, KillOfAServedMapOutputDropsIt) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  Write(files_->Paths(map).run_file, "records");
+  runner_.Finish(map);
+  Settle();
+  Kill(map);
+  EXPECT_THAT(plane_.served(), IsEmpty());
+  EXPECT_FALSE(Exists(files_->Paths(map).run_file));
+}
+
+TEST_F(AttemptsTest, ForgetJobDropsEverythingButTheLogs) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  runner_.Finish(map);
+  Settle();
+  LaunchMap(1);
+  LaunchReduce(0, 2);
+  Write(files_->Paths(map).stdout_file, "hello");
+  auto request = Control().forgetJobRequest();
+  request.setJob(kJob);
+  Send(std::move(request));
+  EXPECT_THAT(runner_.forgotten, ElementsAre(kJob));
+  EXPECT_THAT(plane_.served(), IsEmpty());
+  EXPECT_EQ(agent_->running(), 0U);
+  EXPECT_FALSE(Exists(directory_.path() + "/jobs/3"));
+  EXPECT_TRUE(Exists(files_->Paths(map).stdout_file));
+}
+
+TEST_F(AttemptsTest, LogsAreReadInPieces) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  Write(files_->Paths(map).stderr_file, "0123456789");
+  auto request = Control().readLogRequest();
+  ToWire(map, request.initAttempt());
+  request.setStream(wire::LogStream::STDERR);
+  request.setOffset(4);
+  request.setLimit(3);
+  const auto piece = request.send().wait(scope_);
+  EXPECT_EQ(std::string(piece.getData().asChars().begin(), piece.getData().size()), "456");
+  EXPECT_EQ(piece.getSize(), 10U);
+}
+
+TEST_F(AttemptsTest, ALogPieceIsBounded) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  Write(files_->Paths(map).stdout_file, std::string(1 << 20, 'x'));
+  auto request = Control().readLogRequest();
+  ToWire(map, request.initAttempt());
+  request.setLimit(1 << 30);
+  EXPECT_EQ(request.send().wait(scope_).getData().size(), std::size_t{256} << 10);
+}
+
+TEST_F(AttemptsTest, ALogThatIsNotThereIsSaidSo) {
+  StartAgent();
+  auto request = Control().readLogRequest();
+  ToWire({9, false, 1, 0}, request.initAttempt());
+  Status status;
+  request.send().ignoreResult().catch_([&](kj::Exception&& e) { status = rpc::FromException(e); }).wait(scope_);
+  EXPECT_EQ(status.code(), StatusCode::kNotFound);
+  EXPECT_THAT(status.message(), HasSubstr("job 9 m-00001.0"));
+}
+
+TEST_F(AttemptsTest, ReplicationsAreHandedOn) {
+  StartAgent();
+  auto request = Control().replicateRequest();
+  request.initBlock().setId(7);
+  auto target = request.initTargets(1)[0];
+  target.setNode(2);
+  target.setHost("other");
+  target.setPort(99);
+  Send(std::move(request));
+  ASSERT_EQ(plane_.replications().size(), 1U);
+  EXPECT_EQ(plane_.replications()[0].block.id, 7U);
+  EXPECT_EQ(plane_.replications()[0].targets.at(0).host, "other");
+}
+
+TEST(ComputeGateTest, AdmitsInOrderAndNoMoreThanAllowed) {
+  ComputeGate gate(1);
+  std::vector<int> entered;
+  const AttemptId a{1, true, 0, 0}, b{1, true, 1, 0}, c{1, true, 2, 0};
+  gate.Enter(a, [&] { entered.push_back(0); });
+  gate.Enter(b, [&] { entered.push_back(1); });
+  gate.Enter(c, [&] { entered.push_back(2); });
+  EXPECT_THAT(entered, ElementsAre(0));
+  gate.Leave(b);  // gave up
+  gate.Leave(a);
+  EXPECT_THAT(entered, ElementsAre(0, 2));
+  EXPECT_EQ(gate.inside(), 1U);
+}
+
+}  // namespace
+}  // namespace millrace::worker

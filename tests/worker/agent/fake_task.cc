@@ -1,0 +1,125 @@
+// A task process that does what the path of a map's first input tells it to, well or badly, for tests of
+// process_runner.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "worker/task/channel.h"
+#include "worker/task/task.capnp.h"
+
+namespace {
+
+using namespace millrace;  // NOLINT: a small program
+
+void Say(task::Channel& channel, capnp::MessageBuilder& message) {
+  if (!channel.Write(message).ok()) _exit(9);
+}
+
+void SayReady(task::Channel& channel, const std::string& error) {
+  capnp::MallocMessageBuilder message;
+  message.initRoot<task::wire::FromTask>().initReady().setError(error);
+  Say(channel, message);
+}
+
+void SayProgress(task::Channel& channel, task::wire::Attempt::Reader attempt, const std::string& status) {
+  capnp::MallocMessageBuilder message;
+  auto progress = message.initRoot<task::wire::FromTask>().initProgress();
+  progress.setAttempt(attempt);
+  progress.setFraction(0.5);
+  progress.setStatus(status);
+  Say(channel, message);
+}
+
+void SayDone(task::Channel& channel, task::wire::Attempt::Reader attempt) {
+  capnp::MallocMessageBuilder message;
+  auto done = message.initRoot<task::wire::FromTask>().initDone();
+  done.setAttempt(attempt);
+  auto counter = done.initCounters(1)[0];
+  counter.setGroup("fake");
+  counter.setName("pid");
+  counter.setValue(getpid());
+  Say(channel, message);
+}
+
+void SayFailed(task::Channel& channel, task::wire::Attempt::Reader attempt) {
+  capnp::MallocMessageBuilder message;
+  auto failed = message.initRoot<task::wire::FromTask>().initFailed();
+  failed.setAttempt(attempt);
+  failed.setError("user code threw");
+  Say(channel, message);
+}
+
+[[noreturn]] void Hang() {
+  for (;;) pause();
+}
+
+void WriteTo(const std::string& path, const std::string& text) {
+  FILE* file = fopen(path.c_str(), "a");
+  if (file == nullptr) _exit(8);
+  fputs(text.c_str(), file);
+  fclose(file);
+}
+
+// The write end stays open in this process and in its child until both are dead.
+[[noreturn]] void HangWithChild(task::Channel& channel, task::wire::RunMap::Reader map) {
+  const std::string fifo = std::string(map.getScratch().cStr()) + "/alive";
+  if (open(fifo.c_str(), O_WRONLY) < 0) _exit(7);
+  if (fork() == 0) Hang();
+  SayProgress(channel, map.getAttempt(), "hanging with a child");
+  Hang();
+}
+
+void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
+  const auto path = map.getInputs()[0].getPath().asChars();
+  const std::string order(path.begin(), path.size());
+  if (order == "exit 3") {
+    WriteTo(map.getStderr(), "first line\nlast words\n");
+    _exit(3);
+  }
+  if (order == "early words") {
+    fputs("said before there was a log\n", stderr);
+    _exit(4);
+  }
+  if (order == "crash") {
+    signal(SIGSEGV, SIG_DFL);
+    kill(getpid(), SIGSEGV);
+  }
+  if (order == "family") HangWithChild(channel, map);
+  if (order == "close") {
+    close(channel.fd());
+    Hang();
+  }
+  if (order == "garbage") {
+    if (write(channel.fd(), "this is no message at all", 25) < 0) _exit(6);
+    Hang();
+  }
+  if (order == "fail") return SayFailed(channel, map.getAttempt());
+  if (order == "progress") SayProgress(channel, map.getAttempt(), "half way");
+  SayDone(channel, map.getAttempt());
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2 || std::string(arguments[1]) != "--millrace-task") return 2;
+  if (fcntl(4, F_GETFD) >= 0 || fcntl(0, F_GETFD) < 0) return 5;  // nothing of the daemon is held but 0 to 3
+  task::Channel channel{Fd(3)};
+  for (;;) {
+    auto received = channel.Read();
+    if (!received.ok() || !*received) return 0;
+    const auto message = (*received)->Root<task::wire::ToTask>();
+    if (message.isSetUp()) {
+      const std::string name = message.getSetUp().getJob().getName();
+      if (name == "silent") Hang();
+      SayReady(channel, name == "refused" ? "unknown option wordcount.x" : "");
+    }
+    if (message.isMap()) RunMap(channel, message.getMap());
+    if (message.isReduce()) SayDone(channel, message.getReduce().getAttempt());
+    if (message.isExit()) return 0;
+  }
+}

@@ -1,0 +1,262 @@
+#include "worker/agent/process_runner.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+namespace millrace::worker {
+namespace {
+
+using testing::HasSubstr;
+
+struct Recorder final : TaskObserver {
+  ~Recorder() noexcept override = default;
+  void TaskProgress(const AttemptId&, OwnMessage<task::wire::Progress> progress) override {
+    statuses.push_back(progress.reader().getStatus());
+    Tell();
+  }
+  void TaskDone(const AttemptId& attempt, OwnMessage<task::wire::Done> done) override {
+    done_attempts.push_back(attempt);
+    pids.push_back(static_cast<pid_t>(done.reader().getCounters()[0].getValue()));
+    Tell();
+  }
+  void TaskFailed(const AttemptId&, TaskFailure failure) override {
+    failures.push_back(std::move(failure));
+    Tell();
+  }
+  void Tell() {
+    ++events;
+    KJ_IF_MAYBE (waiting, next) {
+      (*waiting)->fulfill();
+    }
+  }
+  void WaitForEvent(kj::WaitScope& scope) {
+    while (events == seen) {
+      auto pair = kj::newPromiseAndFulfiller<void>();
+      next = kj::mv(pair.fulfiller);
+      pair.promise.wait(scope);
+    }
+    ++seen;
+  }
+
+  std::vector<std::string> statuses;
+  std::vector<AttemptId> done_attempts;
+  std::vector<pid_t> pids;
+  std::vector<TaskFailure> failures;
+  int events = 0, seen = 0;
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> next;
+};
+
+constexpr std::uint32_t kJob = 7;
+
+class ProcessRunnerTest : public testing::Test {
+ protected:
+  ~ProcessRunnerTest() noexcept override = default;
+  void MakeRunner(ProcessLimits limits = {}, const std::string& job_name = "plain", kj::Timer* timer = nullptr) {
+    limits.logs_directory = directory_.path() + "/logs";
+    kj::Timer& used = timer == nullptr ? io_.provider->getTimer() : *timer;
+    runner_ =
+        kj::heap<ProcessRunner>(ProcessLoop{io_.unixEventPort, *io_.lowLevelProvider, used}, limits, MakeSilentLog());
+    runner_->Observe(&seen_);
+    SetUp(kJob, job_name, MILLRACE_FAKE_TASK);
+  }
+  void SetUp(std::uint32_t job, const std::string& name, const std::string& executable) {
+    OwnMessage<task::wire::SetUp> set_up;
+    set_up.builder().initJob().setName(name);
+    set_up.builder().getJob().setJob(job);
+    runner_->SetUpJob(job, executable, std::move(set_up));
+  }
+  AttemptId StartMap(std::uint32_t task, const std::string& order, std::uint32_t job = kJob) {
+    const AttemptId id{job, false, task, 0};
+    OwnMessage<task::wire::RunMap> launch;
+    auto map = launch.builder();
+    ToWire(id, map.initAttempt());
+    map.initInputs(1)[0].setPath({reinterpret_cast<const kj::byte*>(order.data()), order.size()});
+    map.setScratch(directory_.path());
+    map.setStderr(directory_.path() + "/" + FileStem(id) + ".err");
+    runner_->RunMap(std::move(launch));
+    return id;
+  }
+  void Next() { seen_.WaitForEvent(io_.waitScope); }
+  TaskFailure FailureOf(const std::string& order) {
+    StartMap(0, order);
+    Next();
+    EXPECT_EQ(seen_.failures.size(), 1U);
+    return seen_.failures.empty() ? TaskFailure() : seen_.failures.back();
+  }
+  void WaitForEnd(kj::AutoCloseFd pidfd) {
+    kj::UnixEventPort::FdObserver observer(io_.unixEventPort, pidfd, kj::UnixEventPort::FdObserver::OBSERVE_READ);
+    observer.whenBecomesReadable().wait(io_.waitScope);
+  }
+
+  TempDir directory_ = std::move(*TempDir::Make("process_runner"));
+  kj::AsyncIoContext io_ = kj::setupAsyncIo();
+  Recorder seen_;
+  kj::Own<ProcessRunner> runner_;
+};
+
+TEST_F(ProcessRunnerTest, OneProcessServesTheAttemptsOfAJobOneAfterTheOther) {
+  MakeRunner();
+  StartMap(0, "done");
+  Next();
+  StartMap(1, "done");
+  Next();
+  OwnMessage<task::wire::RunReduce> launch;
+  ToWire({kJob, true, 0, 0}, launch.builder().initAttempt());
+  runner_->RunReduce(std::move(launch));
+  Next();
+  ASSERT_EQ(seen_.pids.size(), 3U);
+  EXPECT_EQ(seen_.pids[0], seen_.pids[1]);
+  EXPECT_EQ(seen_.pids[1], seen_.pids[2]);
+  EXPECT_EQ(seen_.done_attempts[2], (AttemptId{kJob, true, 0, 0}));
+  EXPECT_EQ(runner_->processes(), 1U);
+}
+
+TEST_F(ProcessRunnerTest, AttemptsAtOnceAndOtherJobsHaveProcessesOfTheirOwn) {
+  MakeRunner();
+  SetUp(kJob + 1, "plain", MILLRACE_FAKE_TASK);
+  StartMap(0, "done");
+  StartMap(1, "done");
+  Next();
+  Next();
+  StartMap(0, "done", kJob + 1);
+  Next();
+  EXPECT_NE(seen_.pids[0], seen_.pids[1]);
+  EXPECT_NE(seen_.pids[2], seen_.pids[0]);
+  EXPECT_NE(seen_.pids[2], seen_.pids[1]);
+}
+
+TEST_F(ProcessRunnerTest, ProgressIsPassedOn) {
+  MakeRunner();
+  StartMap(0, "progress");
+  Next();
+  Next();
+  EXPECT_THAT(seen_.statuses, testing::ElementsAre("half way"));
+  EXPECT_EQ(seen_.done_attempts.size(), 1U);
+}
+
+TEST_F(ProcessRunnerTest, AnExitInTheMiddleFailsTheAttemptWithItsLastWords) {
+  MakeRunner();
+  const TaskFailure failure = FailureOf("exit 3");
+  EXPECT_EQ(failure.error, "exit status 3");
+  EXPECT_EQ(failure.stderr_tail, "first line\nlast words\n");
+}
+
+TEST_F(ProcessRunnerTest, WithoutALogTheWordsOfTheProcessItselfAreTold) {
+  MakeRunner();
+  EXPECT_THAT(FailureOf("early words").stderr_tail, HasSubstr("said before there was a log"));
+}
+
+TEST_F(ProcessRunnerTest, ACrashNamesItsSignal) {
+  MakeRunner();
+  EXPECT_EQ(FailureOf("crash").error, "killed by signal 11 (SIGSEGV)");
+}
+
+TEST_F(ProcessRunnerTest, AClosedChannelFailsTheAttempt) {
+  MakeRunner();
+  EXPECT_THAT(FailureOf("close").error, HasSubstr("closed its channel"));
+}
+
+TEST_F(ProcessRunnerTest, BytesThatAreNoMessageFailTheAttempt) {
+  MakeRunner();
+  EXPECT_THAT(FailureOf("garbage").error, HasSubstr("make no sense"));
+}
+
+TEST_F(ProcessRunnerTest, AFailureThatTheTaskReportsIsPassedOnAndItsProcessNotUsedAgain) {
+  MakeRunner();
+  StartMap(0, "done");
+  Next();
+  EXPECT_EQ(FailureOf("fail").error, "user code threw");
+  StartMap(2, "done");
+  Next();
+  ASSERT_EQ(seen_.pids.size(), 2U);
+  EXPECT_NE(seen_.pids[0], seen_.pids[1]);
+}
+
+TEST_F(ProcessRunnerTest, AJobThatRefusesItsSetUpFailsItsAttempts) {
+  MakeRunner({}, "refused");
+  EXPECT_THAT(FailureOf("done").error, HasSubstr("unknown option wordcount.x"));
+}
+
+TEST_F(ProcessRunnerTest, AnExecutableThatCannotBeStartedFailsTheAttempt) {
+  MakeRunner();
+  SetUp(kJob, "plain", directory_.path() + "/absent");
+  EXPECT_THAT(FailureOf("done").error, HasSubstr("/absent"));
+}
+
+TEST_F(ProcessRunnerTest, KillEndsTheProcessAndItsDescendantsAndNobodyHearsOfIt) {
+  MakeRunner();
+  const std::string fifo = directory_.path() + "/alive";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const Fd alive(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const AttemptId id = StartMap(0, "family");
+  Next();
+  ASSERT_THAT(seen_.statuses, testing::ElementsAre("hanging with a child"));
+  runner_->Kill(id).wait(io_.waitScope);
+  EXPECT_EQ(runner_->processes(), 0U);
+  ASSERT_EQ(fcntl(alive.get(), F_SETFL, 0), 0);
+  char byte = 0;
+  EXPECT_EQ(read(alive.get(), &byte, 1), 0);  // returns when the last of the family is dead
+  EXPECT_TRUE(seen_.failures.empty());
+}
+
+TEST_F(ProcessRunnerTest, ForgetJobEndsIdleAndBusyProcesses) {
+  MakeRunner();
+  StartMap(0, "done");
+  Next();
+  const std::string fifo = directory_.path() + "/alive";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  const Fd alive(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  StartMap(1, "family");
+  StartMap(2, "done");
+  Next();
+  Next();
+  EXPECT_EQ(runner_->processes(), 2U);
+  runner_->ForgetJob(kJob).wait(io_.waitScope);
+  EXPECT_EQ(runner_->processes(), 0U);
+  EXPECT_TRUE(seen_.failures.empty());
+}
+
+TEST_F(ProcessRunnerTest, AProcessThatDoesNotBecomeReadyInTimeFailsItsAttempt) {
+  kj::TimerImpl timer(kj::origin<kj::TimePoint>());
+  ProcessLimits limits;
+  limits.start_timeout = 30 * kj::SECONDS;
+  MakeRunner(limits, "silent", &timer);
+  StartMap(0, "done");
+  timer.advanceTo(timer.now() + 31 * kj::SECONDS);
+  Next();
+  EXPECT_THAT(seen_.failures.at(0).error, HasSubstr("task.start_timeout"));
+  runner_ = nullptr;
+}
+
+TEST_F(ProcessRunnerTest, AnIdleProcessIsAskedToEndAfterItsTime) {
+  kj::TimerImpl timer(kj::origin<kj::TimePoint>());
+  MakeRunner({}, "plain", &timer);
+  StartMap(0, "done");
+  Next();
+  kj::AutoCloseFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, seen_.pids.at(0), 0)));
+  timer.advanceTo(timer.now() + 61 * kj::SECONDS);
+  WaitForEnd(kj::mv(pidfd));
+  runner_ = nullptr;
+}
+
+TEST_F(ProcessRunnerTest, NoMoreIdleProcessesAreKeptThanAllowed) {
+  ProcessLimits limits;
+  limits.warm_processes = 1;
+  MakeRunner(limits);
+  StartMap(0, "done");
+  StartMap(1, "done");
+  Next();
+  kj::AutoCloseFd first(static_cast<int>(syscall(SYS_pidfd_open, seen_.pids.at(0), 0)));
+  Next();
+  WaitForEnd(kj::mv(first));
+}
+
+}  // namespace
+}  // namespace millrace::worker

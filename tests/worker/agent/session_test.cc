@@ -1,0 +1,237 @@
+// Registration, heartbeats, reports and their repetition.
+#include <gmock/gmock.h>
+
+#include "tests/worker/agent/agent_fixture.h"
+
+namespace millrace::worker {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+using SessionTest = AgentTest;
+
+TEST_F(SessionTest, RegistersWithWhatItIs) {
+  StartAgent();
+  ASSERT_EQ(record_.registrations.size(), 1U);
+  const auto& registration = record_.registrations[0];
+  EXPECT_EQ(registration.storage, "0b");
+  EXPECT_EQ(registration.host, "worker-a");
+  EXPECT_EQ(registration.map_slots, 2U);
+  EXPECT_EQ(registration.reduce_slots, 1U);
+  EXPECT_THAT(registration.running, IsEmpty());
+}
+
+TEST_F(SessionTest, HeartbeatsComeAtThePeriodThatTheMasterSet) {
+  StartAgent();
+  EXPECT_EQ(record_.heartbeats.size(), 1U);
+  Advance(10 * kj::SECONDS);
+  EXPECT_EQ(record_.heartbeats.size(), 11U);
+}
+
+TEST_F(SessionTest, AHeartbeatCarriesSpaceAndEachProgressOnce) {
+  AddBlock(7);
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(4);
+  runner_.Progress(map, 0.25F);
+  Advance(1 * kj::SECONDS);
+  const auto& beat = record_.heartbeats.back();
+  EXPECT_EQ(beat.capacity, std::uint64_t{1} << 30);
+  EXPECT_EQ(beat.blocks, 1U);
+  EXPECT_THAT(beat.progress, ElementsAre(testing::Pair(map, 0.25F)));
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(record_.heartbeats.back().progress, IsEmpty());
+}
+
+TEST_F(SessionTest, AnOverlongStatusDoesNotBreakTheConnection) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  runner_.Progress(map, 0.5F, std::string(3 << 20, 'x'));
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(record_.heartbeats.back().progress, ElementsAre(testing::Pair(map, 0.5F)));
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
+TEST_F(SessionTest, AllBlocksAreReportedInPartsOfBoundedSize) {
+  for (std::uint64_t id = 1; id <= 45'000; ++id) AddBlock(id);
+  StartAgent();
+  ASSERT_EQ(record_.parts.size(), 3U);
+  EXPECT_EQ(record_.parts[0].blocks, 20'000U);
+  EXPECT_TRUE(record_.parts[0].first && !record_.parts[0].last);
+  EXPECT_TRUE(!record_.parts[1].first && !record_.parts[1].last);
+  EXPECT_EQ(record_.parts[2].blocks, 5'000U);
+  EXPECT_TRUE(!record_.parts[2].first && record_.parts[2].last);
+  EXPECT_THAT(record_.log, ElementsAre("end of report"));
+}
+
+TEST_F(SessionTest, AnEmptyStoreIsReportedAsSuch) {
+  StartAgent();
+  ASSERT_EQ(record_.parts.size(), 1U);
+  EXPECT_TRUE(record_.parts[0].first && record_.parts[0].last);
+  EXPECT_EQ(record_.parts[0].blocks, 0U);
+}
+
+TEST_F(SessionTest, BlocksOfOneTurnAreOneCall) {
+  StartAgent();
+  record_.log.clear();
+  plane_.events().received({1, 10});
+  plane_.events().received({2, 20});
+  plane_.events().received({3, 30});
+  plane_.events().corrupt(9);
+  Settle();
+  EXPECT_THAT(record_.log, ElementsAre("received 1 2 3", "corrupt 9"));
+}
+
+TEST_F(SessionTest, BlocksThatComeDuringTheReportAreToldAfterIt) {
+  for (std::uint64_t id = 1; id <= 45'000; ++id) AddBlock(id);
+  record_.on_part = [this] {
+    if (record_.parts.size() == 2) plane_.events().received({50'000, 1});
+  };
+  StartAgent();
+  EXPECT_THAT(record_.log, ElementsAre("end of report", "received 50000"));
+}
+
+TEST_F(SessionTest, DeletedBlocksAreGoneAndTold) {
+  AddBlock(7);
+  StartAgent();
+  auto request = Control().deleteBlocksRequest();
+  auto ids = request.initBlocks(2);
+  ids.set(0, 7);
+  ids.set(1, 8);
+  Send(std::move(request));
+  EXPECT_THAT(blocks_->List(), IsEmpty());
+  EXPECT_THAT(record_.log, Contains("deleted 7 8"));
+}
+
+TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId held = LaunchMap(0);
+  runner_.Finish(held);
+  Settle();
+  const AttemptId running = LaunchMap(1);
+  network_.Cut("master:1");
+  Advance(20 * kj::SECONDS);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+  network_.Mend("master:1");
+  Advance(3 * kj::SECONDS);
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  EXPECT_EQ(record_.registrations[0].incarnation, record_.registrations[1].incarnation);
+  EXPECT_THAT(record_.registrations[1].running, ElementsAre(running));
+  EXPECT_THAT(record_.registrations[1].map_outputs, ElementsAre(held));
+  EXPECT_EQ(record_.Count("end of report"), 2);
+  EXPECT_THAT(runner_.killed, IsEmpty());
+}
+
+TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttemptCountsAsRunning) {
+  StartAgent();
+  SetUpJob();
+  record_.answer_done = false;
+  const AttemptId map = LaunchMap(0);
+  runner_.Finish(map);
+  Settle();
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+  network_.Cut("master:1");
+  Settle();
+  record_.answer_done = true;
+  network_.Mend("master:1");
+  Advance(3 * kj::SECONDS);
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  EXPECT_THAT(record_.registrations[1].running, ElementsAre(map));
+  EXPECT_THAT(record_.registrations[1].map_outputs, IsEmpty());
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
+  network_.Cut("master:1");
+  Settle();
+  network_.Mend("master:1");
+  Advance(3 * kj::SECONDS);
+  ASSERT_EQ(record_.registrations.size(), 3U);
+  EXPECT_THAT(record_.registrations[2].running, IsEmpty());
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
+}
+
+TEST_F(SessionTest, AReportMadeWhileThereIsNoConnectionComesLater) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  network_.Cut("master:1");
+  Settle();
+  runner_.Finish(map);
+  Settle();
+  network_.Mend("master:1");
+  Advance(3 * kj::SECONDS);
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+}
+
+TEST_F(SessionTest, AReportThatTheMasterRefusesIsNotRepeated) {
+  StartAgent();
+  SetUpJob();
+  record_.refuse_done = NotFound("no such job");
+  const AttemptId map = LaunchMap(0);
+  runner_.Finish(map);
+  Advance(20 * kj::SECONDS);
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
+TEST_F(SessionTest, AReportForWhichTheMasterIsTooBusyIsTriedAgain) {
+  StartAgent();
+  SetUpJob();
+  record_.refuse_done = Busy("too many calls");
+  const AttemptId map = LaunchMap(0);
+  runner_.Finish(map);
+  Settle();
+  record_.refuse_done = Status::Ok();
+  Advance(1 * kj::SECONDS);
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
+TEST_F(SessionTest, AMasterThatAnswersNothingIsLeftAndCalledAgain) {
+  StartAgent();
+  record_.answer_heartbeats = false;
+  Advance(15 * kj::SECONDS);
+  EXPECT_GE(record_.registrations.size(), 2U);
+}
+
+TEST_F(SessionTest, WhatTheMasterDoesNotWantAnyMoreIsKilledAtRegistration) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId unwanted = LaunchMap(0);
+  const AttemptId wanted = LaunchMap(1);
+  record_.killed = {unwanted};
+  network_.Cut("master:1");
+  Settle();
+  network_.Mend("master:1");
+  Advance(3 * kj::SECONDS);
+  EXPECT_THAT(runner_.killed, ElementsAre(unwanted));
+  EXPECT_EQ(agent_->running(), 1U);
+  runner_.Finish(wanted);
+  Settle();
+  EXPECT_EQ(record_.Count("done m-00001.0 read 1234 shuffled 0"), 1);
+}
+
+TEST_F(SessionTest, JobsThatTheMasterForgotAreForgottenAtRegistration) {
+  StartAgent();
+  SetUpJob();
+  LaunchMap(0);
+  record_.forgotten = {kJob};
+  network_.Cut("master:1");
+  Settle();
+  network_.Mend("master:1");
+  Advance(3 * kj::SECONDS);
+  EXPECT_THAT(runner_.forgotten, ElementsAre(kJob));
+  EXPECT_EQ(agent_->running(), 0U);
+}
+
+TEST_F(SessionTest, TheControlCapabilityOutlivesTheAgentHarmlessly) {
+  StartAgent();
+  auto control = Control();
+  agent_ = nullptr;
+  EXPECT_ANY_THROW(control.forgetJobRequest().send().ignoreResult().wait(scope_));
+}
+
+}  // namespace
+}  // namespace millrace::worker

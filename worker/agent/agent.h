@@ -1,0 +1,162 @@
+// WorkerAgent: what a worker does for its master: takes attempts, has them executed, tells how they went, serves and
+// copies map outputs, keeps and drops blocks. The master decides; the agent checks that what it is told is possible and
+// otherwise says so. It owns no socket, thread or file: those are the seams in AgentParts.
+//
+// A map attempt: directories, executable, process; then its run file is served, then the master is told.
+// A reduce attempt: directories, copy phase (no process yet), then past the compute gate, process; then the master is
+// told. Reports are repeated until answered (report_queue.h). Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "dfs/data/block_store.h"
+#include "worker/agent/attempt_files.h"
+#include "worker/agent/background.h"
+#include "worker/agent/compute_gate.h"
+#include "worker/agent/data_plane.h"
+#include "worker/agent/executables.h"
+#include "worker/agent/master_session.h"
+#include "worker/agent/task_group.h"
+#include "worker/agent/task_runner.h"
+#include "worker/agent/worker_config.h"
+#include "worker/worker.capnp.h"
+
+namespace millrace::worker {
+
+// All of it outlives the agent.
+struct AgentParts {
+  kj::Timer& timer;
+  rpc::Dialer& dialer;
+  TaskRunner& runner;
+  dfs::BlockStore& blocks;
+  DataPlane& plane;
+  AttemptFiles& files;
+  Executables& executables;
+  Background& background;
+};
+
+// What the configuration does not know.
+struct WorkerIdentity {
+  std::string storage;     // storage_lock.h
+  std::uint16_t port = 0;  // the bulk server's
+  std::string local_socket;
+};
+
+// Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
+inline constexpr float kCopyShare = 1.0F / 3;
+
+// Where a map's output can be had.
+struct AnnouncedOutput {
+  AttemptId map;
+  std::string host;
+  std::uint16_t port = 0;
+  std::uint32_t node = 0;
+};
+
+class WorkerAgent final : private TaskObserver, private SessionOwner {
+ public:
+  WorkerAgent(AgentParts parts, WorkerConfig config, WorkerIdentity identity, Random random, Log log);
+  ~WorkerAgent() noexcept override;
+
+  // Registers with config.master, now and whenever the connection was lost.
+  void Start();
+  // Called whenever the master has taken the worker in.
+  void OnRegistered(std::function<void(std::uint32_t node)> then) { on_registered_ = std::move(then); }
+
+  // What the master asks for (worker.capnp says what each is), by way of ControlServer.
+  void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
+  void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs);
+  void LaunchReduce(const AttemptId& attempt, std::uint32_t maps);
+  void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone);
+  void Kill(const AttemptId& attempt, const std::string& reason);
+  void ForgetJob(std::uint32_t job);
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
+  void DeleteBlocks(std::vector<std::uint64_t> ids);
+  [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
+                                              std::uint32_t limit);
+
+  [[nodiscard]] std::size_t running() const { return attempts_.size(); }
+
+ private:
+  struct Job {
+    std::uint32_t number = 0;
+    OwnMessage<task::wire::JobSetup> setup;
+    ExecutableId executable;
+    enum class State { kFetching, kReady, kFailed } state = State::kFetching;
+    Status failure;
+    std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
+    std::set<AttemptId> held;                            // map outputs that we serve
+  };
+  struct Attempt {
+    AttemptId id;
+    std::shared_ptr<Job> job;
+    bool prepared = false;   // its directories are there
+    bool started = false;    // handed to the runner
+    bool computing = false;  // a reduce past the gate
+    std::optional<OwnMessage<task::wire::RunMap>> map;
+    std::optional<OwnMessage<task::wire::RunReduce>> reduce;
+    std::uint32_t maps = 0;  // that a reduce copies
+    std::unique_ptr<ReduceCopier> copier;
+    std::uint64_t shuffled = 0;
+    std::optional<OwnMessage<task::wire::Progress>> progress;  // the last, if no heartbeat has carried it
+  };
+  using AttemptPtr = std::shared_ptr<Attempt>;
+
+  // agent.cc: jobs, blocks, the master
+  void FetchExecutable(const std::shared_ptr<Job>& job);
+  void ExecutableFetched(const std::shared_ptr<Job>& job, const Result<std::string>& path);
+  void DescribeWorker(master::wire::WorkerInfo::Builder info) override;
+  wire::WorkerControl::Client Control() override;
+  void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) override;
+  void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
+  std::vector<dfs::StoredBlock> Blocks() override { return parts_.blocks.List(); }
+  [[nodiscard]] std::vector<OwnMessage<task::wire::Progress>> TakeProgress();
+
+  // attempts.cc: the way of an attempt; attempt_ends.cc: how it ends
+  AttemptPtr Admit(const AttemptId& id);  // null: refused, or here already
+  void Prepare(const AttemptPtr& attempt);
+  void Proceed(Attempt& attempt);
+  void StartCopy(const AttemptPtr& attempt);
+  void Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments, std::uint64_t bytes_fetched);
+  void Compute(Attempt& attempt);
+  void TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) override;
+  void TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> done) override;
+  void TaskFailed(const AttemptId& id, TaskFailure failure) override;
+  void ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done);
+  void ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done);
+  void ReportFailed(const AttemptId& id, std::string error, bool lost, std::string stderr_tail);
+  void ReportFetchFailed(const AttemptId& reduce, const shuffle::MapAttempt& map, const Status& why);
+  void Fail(Attempt& attempt, std::string error, std::string stderr_tail = {});
+  void Remove(Attempt& attempt);
+  void RemoveFiles(const AttemptId& id, bool run_too);
+  void DropMapOutput(const AttemptId& id);
+  [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
+
+  AgentParts parts_;
+  WorkerConfig config_;
+  WorkerIdentity identity_;
+  std::uint64_t incarnation_;
+  Log log_;
+  std::uint32_t node_ = 0;
+  std::function<void(std::uint32_t)> on_registered_;
+  ComputeGate gate_;
+  std::map<std::uint32_t, std::shared_ptr<Job>> jobs_;
+  std::map<AttemptId, AttemptPtr> attempts_;
+  std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive us find it gone
+  TaskGroup tasks_;
+  MasterSession session_;  // last: it calls us
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,179 @@
+// The way of an attempt through WorkerAgent.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "worker/agent/agent.h"
+
+namespace millrace::worker {
+namespace {
+
+shuffle::MapAttempt ToMapAttempt(const AttemptId& id) { return {id.job, id.task, id.number}; }
+
+void FillSegments(capnp::List<task::wire::Segment>::Builder wire, const std::vector<shuffle::CopiedSegment>& segments) {
+  for (unsigned i = 0; i < wire.size(); ++i) {
+    const shuffle::CopiedSegment& segment = segments[i];
+    wire[i].setFile(segment.file);
+    wire[i].setOffset(segment.segment.offset);
+    wire[i].setLength(segment.segment.length);
+    wire[i].setRawLength(segment.segment.raw_length);
+    wire[i].setRecords(segment.segment.records);
+    wire[i].setCrc(segment.segment.crc);
+    wire[i].setCompressed(segment.segment.compressed);
+  }
+}
+
+}  // namespace
+
+WorkerAgent::AttemptPtr WorkerAgent::Find(const AttemptId& id) const {
+  const auto found = attempts_.find(id);
+  return found == attempts_.end() ? nullptr : found->second;
+}
+
+WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
+  if (Find(id) != nullptr) return nullptr;
+  const auto job = jobs_.find(id.job);
+  if (job == jobs_.end()) {
+    ReportFailed(id, fmt::format("the worker was not told of job {} before", id.job), true, {});
+    return nullptr;
+  }
+  const std::int64_t slots = id.reduce ? config_.reduce_slots : config_.map_slots;
+  const auto taken = std::count_if(attempts_.begin(), attempts_.end(),
+                                   [&](const auto& entry) { return entry.first.reduce == id.reduce; });
+  if (taken >= slots) {
+    ReportFailed(id, fmt::format("all {} {} slots of the worker are taken", slots, id.reduce ? "reduce" : "map"), true,
+                 {});
+    return nullptr;
+  }
+  if (job->second->state == Job::State::kFailed) FetchExecutable(job->second);  // it may be there now
+  auto attempt = std::make_shared<Attempt>();
+  attempt->id = id;
+  attempt->job = job->second;
+  attempts_[id] = attempt;
+  return attempt;
+}
+
+void WorkerAgent::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPiece>::Reader inputs) {
+  const AttemptPtr attempt = Admit(id);
+  if (attempt == nullptr) return;
+  const AttemptPaths paths = parts_.files.Paths(id);
+  auto launch = attempt->map.emplace().builder();
+  ToWire(id, launch.initAttempt());
+  launch.setInputs(inputs);
+  if (attempt->job->setup.reader().getReduces() > 0) launch.setRunFile(paths.run_file);
+  launch.setScratch(paths.scratch);
+  launch.setStdout(paths.stdout_file);
+  launch.setStderr(paths.stderr_file);
+  Prepare(attempt);
+}
+
+void WorkerAgent::LaunchReduce(const AttemptId& id, std::uint32_t maps) {
+  const AttemptPtr attempt = Admit(id);
+  if (attempt == nullptr) return;
+  attempt->maps = maps;
+  Prepare(attempt);
+}
+
+void WorkerAgent::Prepare(const AttemptPtr& attempt) {
+  const auto status = std::make_shared<Status>();
+  parts_.background.Run([status, id = attempt->id, &files = parts_.files] { *status = files.Prepare(id); },
+                        [status, self = self_, known = std::weak_ptr(attempt)] {
+                          const AttemptPtr still = known.lock();
+                          if (*self == nullptr || still == nullptr) return;
+                          if (!status->ok()) return (*self)->Fail(*still, status->message());
+                          still->prepared = true;
+                          if (still->id.reduce) (*self)->StartCopy(still);
+                          (*self)->Proceed(*still);
+                        });
+}
+
+void WorkerAgent::Proceed(Attempt& attempt) {
+  if (!attempt.prepared || attempt.started) return;
+  if (attempt.job->state == Job::State::kFailed) return Fail(attempt, attempt.job->failure.message());
+  if (attempt.job->state == Job::State::kFetching || (attempt.id.reduce && !attempt.computing)) return;
+  attempt.started = true;
+  if (attempt.map) return parts_.runner.RunMap(std::move(*attempt.map));
+  parts_.runner.RunReduce(std::move(*attempt.reduce));
+}
+
+void WorkerAgent::StartCopy(const AttemptPtr& attempt) {
+  const std::weak_ptr<Attempt> known = attempt;
+  const auto with = [self = self_, known](const auto& then) {
+    const AttemptPtr still = known.lock();
+    if (*self != nullptr && still != nullptr) then(**self, *still);
+  };
+  shuffle::CopyCallbacks callbacks;
+  callbacks.complete = [with](const std::vector<shuffle::CopiedSegment>& segments, std::uint64_t bytes) {
+    with([&](WorkerAgent& agent, Attempt& still) { agent.Copied(still, segments, bytes); });
+  };
+  callbacks.failed = [with](const shuffle::MapAttempt& map, const Status& why) {
+    with([&](WorkerAgent& agent, Attempt& still) { agent.ReportFetchFailed(still.id, map, why); });
+  };
+  callbacks.broken = [with](const Status& why) {
+    with([&](WorkerAgent& agent, Attempt& still) { agent.Fail(still, "the copy phase failed: " + why.message()); });
+  };
+  const std::string file = parts_.files.Paths(attempt->id).copy_file;
+  attempt->copier = parts_.plane.StartCopy(attempt->id, attempt->maps, file, std::move(callbacks));
+  std::vector<shuffle::Source> sources;
+  for (const auto& [map, source] : attempt->job->announced) sources.push_back(source);
+  if (!sources.empty()) attempt->copier->Ready(sources);
+}
+
+void WorkerAgent::MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready,
+                             const std::vector<AttemptId>& gone) {
+  const auto known = jobs_.find(job);
+  if (known == jobs_.end()) return;
+  auto& announced = known->second->announced;
+  std::vector<shuffle::MapAttempt> lost;
+  for (const AttemptId& id : gone) {
+    lost.push_back(ToMapAttempt(id));
+    const auto place = announced.find(id.task);
+    if (place != announced.end() && place->second.map == lost.back()) announced.erase(place);
+  }
+  std::vector<shuffle::Source> sources;
+  for (const AnnouncedOutput& output : ready) {
+    const shuffle::Source source{ToMapAttempt(output.map), output.host, output.port, output.node == node_};
+    sources.push_back(source);
+    announced[output.map.task] = source;
+  }
+  bool reduces = false;
+  for (const auto& [id, attempt] : attempts_) {
+    if (id.job != job || !id.reduce) continue;
+    reduces = true;
+    if (attempt->copier == nullptr) continue;
+    if (!lost.empty()) attempt->copier->Gone(lost);
+    if (!sources.empty()) attempt->copier->Ready(sources);
+  }
+  if (!reduces) announced.clear();
+}
+
+void WorkerAgent::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments,
+                         std::uint64_t bytes_fetched) {
+  attempt.shuffled = bytes_fetched;
+  const AttemptPaths paths = parts_.files.Paths(attempt.id);
+  auto launch = attempt.reduce.emplace().builder();
+  ToWire(attempt.id, launch.initAttempt());
+  FillSegments(launch.initSegments(static_cast<unsigned>(segments.size())), segments);
+  launch.setScratch(paths.scratch);
+  launch.setStdout(paths.stdout_file);
+  launch.setStderr(paths.stderr_file);
+  gate_.Enter(attempt.id, [this, id = attempt.id] {
+    if (const AttemptPtr admitted = Find(id)) Compute(*admitted);
+  });
+}
+
+void WorkerAgent::Compute(Attempt& attempt) {
+  attempt.computing = true;
+  attempt.progress.reset();
+  session_.reports().Keep({ToText(attempt.id) + " computes", attempt.id, false,
+                           [id = attempt.id](master::wire::WorkerSession::Client& session) {
+                             auto request = session.reducePhaseRequest();
+                             ToWire(id, request.initAttempt());
+                             request.setComputing(true);
+                             return request.send().ignoreResult();
+                           }});
+  Proceed(attempt);
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,114 @@
+#include "worker/agent/block_news.h"
+
+#include <kj/debug.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/rpc/deadline.h"
+
+namespace millrace::worker {
+namespace {
+
+void Fill(capnp::List<dfs::wire::Block>::Builder wire, const dfs::StoredBlock* blocks) {
+  for (unsigned i = 0; i < wire.size(); ++i) {
+    wire[i].setId(blocks[i].id);
+    wire[i].setLength(blocks[i].length);
+  }
+}
+
+}  // namespace
+
+BlockNews::BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken)
+    : timer_(timer), broken_(std::move(broken)) {}
+
+void BlockNews::Received(const dfs::StoredBlock& block) { Happened({Kind::kReceived, block}); }
+void BlockNews::Deleted(std::uint64_t id) { Happened({Kind::kDeleted, {id, 0}}); }
+void BlockNews::Corrupt(std::uint64_t id) { Happened({Kind::kCorrupt, {id, 0}}); }
+
+void BlockNews::Happened(Event event) {
+  if (session_ == nullptr && event.kind != Kind::kCorrupt) return;  // the next session's list tells it
+  events_.push_back(event);
+  Schedule();
+}
+
+void BlockNews::Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
+                     kj::Duration limit) {
+  Close();
+  session_ = kj::mv(session);
+  limit_ = limit;
+  report_ = std::move(all);
+  // Whatever the reason, the master may have missed something: a new session tells everything again.
+  calls_ = std::make_unique<TaskGroup>(broken_);
+  sending_ = true;
+  calls_->Add(SendReport(0).then([this] { return SendNext(); }));
+}
+
+void BlockNews::Close() {
+  calls_ = nullptr;
+  session_ = nullptr;
+  sending_ = false;
+  report_.clear();
+  std::erase_if(events_, [](const Event& event) { return event.kind != Kind::kCorrupt; });
+}
+
+kj::Promise<void> BlockNews::SendReport(std::size_t from) {
+  auto& session = KJ_ASSERT_NONNULL(session_);
+  const std::size_t size = std::min(report_.size() - from, kMostInOneCall);
+  const std::size_t end = from + size;
+  auto part = session.reportBlocksRequest();
+  Fill(part.initBlocks(static_cast<unsigned>(size)), report_.data() + from);
+  part.setFirst(from == 0);
+  part.setLast(end == report_.size());
+  auto sent = rpc::WithDeadline(timer_, limit_, "report blocks to the master", part.send());
+  return sent.then([this, end]() -> kj::Promise<void> {
+    if (end < report_.size()) return SendReport(end);
+    report_ = {};
+    auto call = KJ_ASSERT_NONNULL(session_).endReportRequest().send().ignoreResult();
+    return rpc::WithDeadline(timer_, limit_, "end the block report", kj::mv(call));
+  });
+}
+
+// In a later turn of the loop, so that what one turn brings is one call.
+void BlockNews::Schedule() {
+  if (session_ == nullptr || std::exchange(sending_, true)) return;
+  calls_->Add(kj::evalLater([this] { return SendNext(); }));
+}
+
+kj::Promise<void> BlockNews::SendNext() {
+  if (events_.empty()) {
+    sending_ = false;
+    return kj::READY_NOW;
+  }
+  const Kind kind = events_.front().kind;
+  const std::size_t most = kind == Kind::kCorrupt ? 1 : kMostInOneCall;
+  std::vector<dfs::StoredBlock> blocks;
+  while (!events_.empty() && events_.front().kind == kind && blocks.size() < most) {
+    blocks.push_back(events_.front().block);
+    events_.pop_front();
+  }
+  return rpc::WithDeadline(timer_, limit_, "tell the master of blocks", SendBatch(kind, blocks)).then([this] {
+    return SendNext();
+  });
+}
+
+kj::Promise<void> BlockNews::SendBatch(Kind kind, const std::vector<dfs::StoredBlock>& blocks) {
+  auto& session = KJ_ASSERT_NONNULL(session_);
+  const auto size = static_cast<unsigned>(blocks.size());
+  if (kind == Kind::kReceived) {
+    auto request = session.blocksReceivedRequest();
+    Fill(request.initBlocks(size), blocks.data());
+    return request.send().ignoreResult();
+  }
+  if (kind == Kind::kDeleted) {
+    auto request = session.blocksDeletedRequest();
+    auto ids = request.initBlocks(size);
+    for (unsigned i = 0; i < size; ++i) ids.set(i, blocks[i].id);
+    return request.send().ignoreResult();
+  }
+  auto request = session.blockCorruptRequest();
+  request.setBlock(blocks.front().id);
+  return request.send().ignoreResult();
+}
+
+}  // namespace millrace::worker

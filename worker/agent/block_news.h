@@ -1,0 +1,59 @@
+// BlockNews: tells the master what became of blocks on this node: the whole list when a session begins, then each
+// change, gathered while the call before is under way. What a broken session did not hear is in the next one's list.
+// Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/status.h"
+#include "dfs/data/block_store.h"
+#include "master/master.capnp.h"
+#include "worker/agent/task_group.h"
+
+namespace millrace::worker {
+
+class BlockNews {
+ public:
+  static constexpr std::size_t kMostInOneCall = 20'000;
+
+  // `broken` is called when a call shows that the session is of no use any more.
+  BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken);
+
+  void Received(const dfs::StoredBlock& block);
+  void Deleted(std::uint64_t id);
+  void Corrupt(std::uint64_t id);
+
+  // Sends `all` in parts to the session, then what happens from now on. Each call has `limit` to be answered.
+  void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all, kj::Duration limit);
+  void Close();
+
+ private:
+  enum class Kind { kReceived, kDeleted, kCorrupt };
+  struct Event {
+    Kind kind;
+    dfs::StoredBlock block;
+  };
+  void Happened(Event event);
+  kj::Promise<void> SendReport(std::size_t from);
+  kj::Promise<void> SendNext();
+  kj::Promise<void> SendBatch(Kind kind, const std::vector<dfs::StoredBlock>& blocks);
+  void Schedule();
+
+  kj::Timer& timer_;
+  std::function<void(const Status&)> broken_;
+  kj::Duration limit_ = 10 * kj::SECONDS;
+  std::vector<dfs::StoredBlock> report_;
+  std::deque<Event> events_;
+  bool sending_ = false;
+  kj::Maybe<master::wire::WorkerSession::Client> session_;
+  std::unique_ptr<TaskGroup> calls_;
+};
+
+}  // namespace millrace::worker

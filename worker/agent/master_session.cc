@@ -1,0 +1,89 @@
+#include "worker/agent/master_session.h"
+
+#include <kj/debug.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/rpc/deadline.h"
+#include "base/rpc/status_codec.h"
+
+namespace millrace::worker {
+
+MasterSession::MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random,
+                             SessionOwner& owner, Log log)
+    : timer_(timer),
+      owner_(owner),
+      log_(std::move(log)),
+      link_(dialer, timer, std::move(master), random),
+      reports_(
+          timer, kMostReportsInFlight, [this](const Status& why) { Break(why); }, log_),
+      blocks_(timer, [this](const Status& why) { Break(why); }) {}
+
+void MasterSession::Start() {
+  cycle_ = Cycle().eagerlyEvaluate(
+      [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
+}
+
+void MasterSession::Break(const Status& why) {
+  KJ_IF_MAYBE (fulfiller, break_) {
+    (*fulfiller)->reject(rpc::ToException(why));
+  }
+}
+
+kj::Promise<void> MasterSession::Cycle() {
+  return link_.Connected()
+      .then([this](capnp::Capability::Client bootstrap) { return Register(bootstrap.castAs<master::wire::Master>()); })
+      .then([]() -> kj::Promise<void> { return rpc::ToException(Unavailable("the connection broke")); })
+      .catch_([this](kj::Exception&& exception) {
+        const Status why = rpc::FromException(exception);
+        if (!std::exchange(told_, true)) log_->warn("no session with the master at {}: {}", master(), why.message());
+        reports_.Close();
+        blocks_.Close();
+        session_ = nullptr;
+        break_ = nullptr;
+        link_.Reset();  // it waits before it dials again, so this is no busy loop
+      })
+      .then([this] { return Cycle(); });
+}
+
+kj::Promise<void> MasterSession::Register(master::wire::Master::Client master) {
+  auto request = master.registerRequest();
+  owner_.DescribeWorker(request.initWorker());
+  request.setControl(owner_.Control());
+  using Answer = capnp::Response<master::wire::Master::RegisterResults>;
+  kj::Promise<Answer> call = request.send();
+  return rpc::WithDeadline(timer_, limit_, "register with the master", kj::mv(call)).then([this](Answer answer) {
+    return Serve(kj::mv(answer));
+  });
+}
+
+kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::RegisterResults> answer) {
+  const auto settings = answer.getSettings();
+  period_ = std::max<std::uint32_t>(settings.getHeartbeatMillis(), 1) * kj::MILLISECONDS;
+  limit_ = std::clamp<std::uint32_t>(settings.getLostAfterMillis(), 1000, 30'000) * kj::MILLISECONDS;
+  told_ = false;
+  log_->info("registered with the master at {} as node {}", master(), answer.getNode());
+  owner_.Registered(answer.getNode(), settings);
+
+  auto session = answer.getSession();
+  session_ = session;
+  auto broken = kj::newPromiseAndFulfiller<void>();
+  break_ = kj::mv(broken.fulfiller);
+  reports_.Open(session, limit_);
+  blocks_.Open(session, owner_.Blocks(), limit_);
+  return broken.promise.exclusiveJoin(Beat(timer_.now())).exclusiveJoin(link_.Broken());
+}
+
+kj::Promise<void> MasterSession::Beat(kj::TimePoint due) {
+  auto request = KJ_ASSERT_NONNULL(session_).heartbeatRequest();
+  owner_.DescribeHeartbeat(request);
+  auto call = rpc::WithDeadline(timer_, limit_, "send a heartbeat to the master", request.send().ignoreResult());
+  return call.then([this, due] {
+    reports_.Pump();
+    const kj::TimePoint next = std::max(due + period_, timer_.now());
+    return timer_.atTime(next).then([this, next] { return Beat(next); });
+  });
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,69 @@
+// MasterSession: the worker's side of its link to the master: registers, reports its blocks, sends heartbeats, and
+// begins again by itself whenever the connection breaks, is silent for too long, or the master does not know us any
+// more. Attempts go on running meanwhile. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/rpc/link.h"
+#include "base/rpc/transport.h"
+#include "dfs/data/block_store.h"
+#include "master/master.capnp.h"
+#include "worker/agent/block_news.h"
+#include "worker/agent/report_queue.h"
+#include "worker/worker.capnp.h"
+
+namespace millrace::worker {
+
+// What the session asks of its owner, and tells it.
+class SessionOwner {
+ public:
+  virtual ~SessionOwner() = default;
+  virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
+  virtual wire::WorkerControl::Client Control() = 0;
+  virtual void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) = 0;
+  virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
+  virtual std::vector<dfs::StoredBlock> Blocks() = 0;
+};
+
+class MasterSession {
+ public:
+  // All arguments outlive this.
+  MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random, SessionOwner& owner, Log log);
+  void Start();  // once
+
+  [[nodiscard]] ReportQueue& reports() { return reports_; }
+  [[nodiscard]] BlockNews& blocks() { return blocks_; }
+  [[nodiscard]] const std::string& master() const { return link_.address(); }
+
+ private:
+  static constexpr std::size_t kMostReportsInFlight = 32;
+
+  kj::Promise<void> Cycle();
+  kj::Promise<void> Register(master::wire::Master::Client master);
+  kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
+  kj::Promise<void> Beat(kj::TimePoint due);
+  void Break(const Status& why);  // the session that stands is of no use
+
+  kj::Timer& timer_;
+  SessionOwner& owner_;
+  Log log_;
+  rpc::Link link_;
+  ReportQueue reports_;
+  BlockNews blocks_;
+  bool told_ = false;  // that there is no session; once is enough
+  kj::Duration period_ = 1 * kj::SECONDS;
+  kj::Duration limit_ = 10 * kj::SECONDS;  // for the answer to one call
+  kj::Maybe<master::wire::WorkerSession::Client> session_;
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> break_;
+  kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,34 @@
+// OwnMessage: a Cap'n Proto struct that owns its bytes, for messages that are kept (launches that wait, reports that
+// repeat). Thread rule: as a value.
+#pragma once
+
+#include <capnp/message.h>
+#include <kj/memory.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace millrace::worker {
+
+template <class T>
+class OwnMessage {
+ public:
+  OwnMessage() : message_(kj::heap<capnp::MallocMessageBuilder>()), root_(message_->template initRoot<T>()) {}
+  explicit OwnMessage(typename T::Reader original) : message_(kj::heap<capnp::MallocMessageBuilder>()), root_(nullptr) {
+    message_->setRoot(original);
+    root_ = message_->template getRoot<T>();
+  }
+  OwnMessage(OwnMessage&&) noexcept = default;
+  OwnMessage& operator=(OwnMessage&&) noexcept = default;
+
+  [[nodiscard]] typename T::Builder builder() { return root_; }
+  [[nodiscard]] typename T::Reader reader() const { return root_.asReader(); }
+  [[nodiscard]] capnp::MessageBuilder& message() { return *message_; }
+  [[nodiscard]] std::size_t bytes() const { return root_.totalSize().wordCount * sizeof(capnp::word); }
+
+ private:
+  kj::Own<capnp::MallocMessageBuilder> message_;
+  typename T::Builder root_;
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,113 @@
+#include "worker/agent/synthetic.h"
+
+#include <utility>
+
+namespace millrace::worker {
+
+SyntheticRunner::SyntheticRunner(kj::Timer& timer, Random random, SyntheticTimes times)
+    : timer_(timer), random_(random), times_(times) {}
+
+void SyntheticRunner::SetUpJob(std::uint32_t, std::string, OwnMessage<task::wire::SetUp>) {}
+
+void SyntheticRunner::RunMap(OwnMessage<task::wire::RunMap> launch) {
+  Run(FromWire(launch.reader().getAttempt()), times_.map_least, times_.map_most);
+}
+
+void SyntheticRunner::RunReduce(OwnMessage<task::wire::RunReduce> launch) {
+  Run(FromWire(launch.reader().getAttempt()), times_.reduce_least, times_.reduce_most);
+}
+
+void SyntheticRunner::Run(const AttemptId& attempt, kj::Duration least, kj::Duration most) {
+  const std::uint64_t run = runs_++;
+  running_[attempt] = run;
+  const auto spread = static_cast<std::uint64_t>((most - least) / kj::MICROSECONDS);
+  const auto extra = static_cast<std::int64_t>(random_.Below(spread + 1));
+  tasks_.Add(timer_.afterDelay(least + extra * kj::MICROSECONDS).then([this, attempt, run] {
+    const auto found = running_.find(attempt);
+    if (found != running_.end() && found->second == run) End(attempt);
+  }));
+}
+
+void SyntheticRunner::End(const AttemptId& attempt) {
+  running_.erase(attempt);
+  const bool fails = random_.Unit() < times_.failure;
+  if (observer_ == nullptr) return;
+  if (fails) return observer_->TaskFailed(attempt, {"drawn to fail", ""});
+  OwnMessage<task::wire::Done> done;
+  ToWire(attempt, done.builder().initAttempt());
+  if (fill_) fill_(attempt, done.builder());
+  observer_->TaskDone(attempt, std::move(done));
+}
+
+kj::Promise<void> SyntheticRunner::Kill(const AttemptId& attempt) {
+  running_.erase(attempt);
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> SyntheticRunner::ForgetJob(std::uint32_t job) {
+  std::erase_if(running_, [&](const auto& entry) { return entry.first.job == job; });
+  return kj::READY_NOW;
+}
+
+namespace {
+
+// Has a map's output when it is announced, and is complete a turn of the loop after the last.
+class SyntheticCopier final : public ReduceCopier {
+ public:
+  SyntheticCopier(std::uint32_t maps, shuffle::CopyCallbacks callbacks, TaskGroup& tasks)
+      : maps_(maps), callbacks_(std::make_shared<shuffle::CopyCallbacks>(std::move(callbacks))), tasks_(tasks) {
+    CompleteIfAll();
+  }
+  void Ready(const std::vector<shuffle::Source>& sources) override {
+    for (const auto& source : sources) copied_.insert(source.map.map);
+    CompleteIfAll();
+  }
+  void Gone(const std::vector<shuffle::MapAttempt>&) override {}
+  [[nodiscard]] std::uint32_t copied() const override { return static_cast<std::uint32_t>(copied_.size()); }
+  [[nodiscard]] std::uint64_t bytes_fetched() const override { return 0; }
+
+ private:
+  void CompleteIfAll() {
+    if (complete_ || copied_.size() < maps_) return;
+    complete_ = true;
+    std::vector<shuffle::CopiedSegment> segments(maps_);
+    for (std::uint32_t map = 0; map < maps_; ++map) segments[map].map = map;
+    tasks_.Add(kj::evalLater([callbacks = std::weak_ptr(callbacks_), segments = std::move(segments)]() mutable {
+      if (const auto alive = callbacks.lock()) alive->complete(std::move(segments), 0);
+    }));
+  }
+
+  std::uint32_t maps_;
+  std::shared_ptr<shuffle::CopyCallbacks> callbacks_;  // gone when we are
+  TaskGroup& tasks_;
+  std::set<std::uint32_t> copied_;
+  bool complete_ = false;
+};
+
+}  // namespace
+
+void SyntheticPlane::AddMapOutput(const AttemptId& map, const std::string&, std::function<void(Status)> then) {
+  served_.insert(map);
+  tasks_.Add(kj::evalLater([then = std::move(then)] { then(Status::Ok()); }));
+}
+
+void SyntheticPlane::RemoveMapOutputs(std::uint32_t job) {
+  std::erase_if(served_, [&](const AttemptId& map) { return map.job == job; });
+}
+
+std::unique_ptr<ReduceCopier> SyntheticPlane::StartCopy(const AttemptId&, std::uint32_t maps, std::string,
+                                                        shuffle::CopyCallbacks callbacks) {
+  return std::make_unique<SyntheticCopier>(maps, std::move(callbacks), tasks_);
+}
+
+void SyntheticPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+  replications_.push_back({block, std::move(targets)});
+}
+
+AttemptPaths SyntheticFiles::Paths(const AttemptId& attempt) const {
+  const std::string stem = FileStem(attempt);
+  return {attempt.reduce ? "" : stem + ".run", attempt.reduce ? stem + ".copy" : "", stem, stem + ".out",
+          stem + ".err"};
+}
+
+}  // namespace millrace::worker

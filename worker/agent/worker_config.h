@@ -1,0 +1,44 @@
+// The options of a worker daemon. Thread rule: filled once, then read only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/clock.h"
+#include "base/options.h"
+
+namespace millrace::worker {
+
+struct WorkerConfig {
+  std::string master;  // host:port
+  std::string directory;
+  std::string host;  // as others reach this worker
+  std::string bind;
+  std::string name;
+  std::string rack;
+  std::string datacenter;
+  std::int64_t port = 0;
+  std::int64_t map_slots = 0;
+  std::int64_t reduce_slots = 0;
+  std::string ready_file;
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t executable_cache = 0;
+  Micros log_retention = 0;
+  std::uint64_t log_bytes = 0;
+  std::string log_level;
+  std::int64_t warm_processes = 0;
+  Micros warm_idle = 0;
+  std::int64_t copy_connections = 0;
+  Micros copy_stall = 0;
+  std::uint64_t task_memory = 0;
+  std::uint64_t task_memory_limit = 0;
+  Micros task_start_timeout = 0;
+};
+
+// Every option of the worker, bound to `config`, which has its defaults then.
+[[nodiscard]] OptionSet DeclareWorkerOptions(WorkerConfig* config);
+
+// What a single option's range cannot say. kInvalid names the option.
+Status CheckWorkerConfig(const WorkerConfig& config);
+
+}  // namespace millrace::worker

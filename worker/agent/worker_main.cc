@@ -1,0 +1,152 @@
+#include "worker/agent/worker_main.h"
+
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "base/clock.h"
+#include "base/rpc/status_codec.h"
+#include "base/rpc/transport.h"
+#include "dfs/client/dfs_client.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/bulk_plane.h"
+#include "worker/agent/process_runner.h"
+#include "worker/agent/storage_lock.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
+
+int Fail(const Status& why, int status) {
+  std::cerr << "millrace: worker: " << why.message() << "\n";
+  return status;
+}
+
+// Options of the file first, then those of the command line.
+Status Configure(const std::string& file, const std::vector<std::string>& settings, const WorkerConfig& config,
+                 OptionSet& options) {
+  if (!file.empty()) MILLRACE_TRY(options.LoadToml(file));
+  for (const std::string& setting : settings) MILLRACE_TRY(options.SetPair(setting));
+  return CheckWorkerConfig(config);
+}
+
+// A connection a fetch: executables are fetched once in a while.
+FetchFile FetchFrom(const std::string& master) {
+  return [master](const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
+    dfs::ClientOptions options;
+    options.master = master;
+    MILLRACE_ASSIGN(const auto client, dfs::DfsClient::Connect(options));
+    MILLRACE_ASSIGN(const auto file, client->Open(path));
+    return file->Stream(0, file->info().length, sink);
+  };
+}
+
+ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& logs) {
+  ProcessLimits limits;
+  limits.logs_directory = logs;
+  limits.warm_processes = static_cast<std::size_t>(config.warm_processes);
+  limits.warm_idle = config.warm_idle * kj::MICROSECONDS;
+  limits.start_timeout = config.task_start_timeout * kj::MICROSECONDS;
+  limits.memory_limit = config.task_memory_limit;
+  return limits;
+}
+
+net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage) {
+  net::BulkServerOptions options;
+  options.bind = config.bind;
+  options.port = static_cast<std::uint16_t>(config.port);
+  options.local_socket = "millrace-" + storage;
+  return options;
+}
+
+// Until the promise is dropped.
+kj::Promise<void> SweepLogs(kj::Timer& timer, Background& background, DiskAttemptFiles& files, const Clock& clock,
+                            const WorkerConfig& config) {
+  background.Run([&files, &clock, &config] { files.SweepLogs(clock.Now() - config.log_retention, config.log_bytes); },
+                 [] {});
+  return timer.afterDelay(kLogSweep).then(
+      [&timer, &background, &files, &clock, &config] { return SweepLogs(timer, background, files, clock, config); });
+}
+
+kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
+  return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
+}
+
+// Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
+Status Serve(const WorkerConfig& config, const Log& log) {
+  Random random(SeedFromSystem());
+  MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
+  MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
+  MILLRACE_ASSIGN(const auto blocks, dfs::OpenDiskBlockStore(config.directory, config.reserved_bytes));
+  // Before any thread is started: they inherit the mask, so that the signals come to this one.
+  kj::UnixEventPort::captureSignal(SIGTERM);
+  kj::UnixEventPort::captureSignal(SIGINT);
+  auto io = kj::setupAsyncIo();
+  kj::Timer& timer = io.provider->getTimer();
+  const SystemClock clock;
+  rpc::Mailbox mailbox;
+  ThreadBackground disk(mailbox), fetches(mailbox);
+  net::BulkServer server(ServerOptions(config, storage.id()), log);
+  const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
+                                  .stall = config.copy_stall};
+  BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
+  MILLRACE_TRY(server.Start());
+  MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
+                                                                FetchFrom(config.master), fetches, log));
+  ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer}, LimitsOf(config, files->logs_directory()), log);
+  rpc::TcpDialer dialer(io.provider->getNetwork());
+  auto agent = std::make_unique<WorkerAgent>(
+      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk}, config,
+      WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id()}, Random(random.Next()), log);
+  agent->OnRegistered([&config, &log](std::uint32_t node) {
+    if (config.ready_file.empty()) return;
+    const Status written = WriteFileDurably(config.ready_file, std::to_string(node) + "\n");
+    if (!written.ok()) log->error("{}", written.message());
+  });
+  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, config.host, server.port());
+  agent->Start();
+  UntilStopped(io.unixEventPort).exclusiveJoin(SweepLogs(timer, disk, *files, clock, config)).wait(io.waitScope);
+  log->info("the worker stops");
+  agent.reset();  // copies stop before the threads they run on
+  server.Stop();
+  return Status::Ok();
+}
+
+}  // namespace
+
+int RunWorker(const std::vector<std::string>& args) {
+  WorkerConfig config;
+  OptionSet options = DeclareWorkerOptions(&config);
+  CLI::App app("A worker: block server and task slots of one machine.", "millrace worker");
+  std::string file;
+  std::vector<std::string> settings;
+  app.add_option("--config", file, "TOML file with options");
+  app.add_option("--set", settings, "one option, KEY=VALUE; more than one allowed")->allow_extra_args(false);
+  std::string footer = "Options:\n";
+  for (const OptionInfo& option : options.List()) {
+    footer += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) +
+              ")  " + option.one_line + "\n";
+  }
+  app.footer(footer);
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    return Fail(Invalid(e.what()), 2);
+  }
+  if (const Status configured = Configure(file, settings, config, options); !configured.ok())
+    return Fail(configured, 2);
+  const Log log = MakeLog(config.name.empty() ? "worker " + config.host : "worker " + config.name, config.log_level);
+  try {
+    const Status served = Serve(config, log);
+    return served.ok() ? 0 : Fail(served, 1);
+  } catch (const kj::Exception& e) {
+    return Fail(rpc::FromException(e), 1);
+  }
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,14 @@
+// The worker daemon: `millrace worker --config FILE [--set key=value ...]`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace millrace::worker {
+
+// Serves until SIGTERM or SIGINT; gives the exit status (0 stopped on request, 1 failed, 2 wrong usage). `args` are
+// those after the verb. Wires the real clock, disk, network, processes and randomness. Must run on the process's main
+// thread.
+[[nodiscard]] int RunWorker(const std::vector<std::string>& args);
+
+}  // namespace millrace::worker
