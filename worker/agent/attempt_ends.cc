@@ -16,7 +16,8 @@ constexpr std::size_t kMostErrorBytes = std::size_t{4} << 10;
 std::uint64_t BytesRead(task::wire::Done::Reader done) {
   std::uint64_t bytes = 0;
   for (const auto counter : done.getCounters()) {
-    if (counter.getGroup() == "millrace" && counter.getName() == "bytes_read" && counter.getValue() > 0) {
+    const bool read = counter.getName() == "bytes_read_local" || counter.getName() == "bytes_read_remote";
+    if (read && counter.getGroup() == "millrace" && counter.getValue() > 0) {
       bytes += static_cast<std::uint64_t>(counter.getValue());
     }
   }

@@ -3,6 +3,7 @@
 
 #include <capnp/rpc-twoparty.h>
 #include <gtest/gtest.h>
+#include <kj/debug.h>
 #include <kj/timer.h>
 
 #include <algorithm>
@@ -182,11 +183,16 @@ struct ManualRunner final : TaskRunner {
   void Finish(const AttemptId& attempt) {
     OwnMessage<task::wire::Done> done;
     ToWire(attempt, done.builder().initAttempt());
-    auto counter = done.builder().initCounters(1)[0];
-    counter.setGroup("millrace");
-    counter.setName("bytes_read");
-    counter.setValue(1234);
+    auto counters = done.builder().initCounters(3);
+    Set(counters[0], "millrace", "bytes_read_local", 1000);
+    Set(counters[1], "millrace", "bytes_read_remote", 234);
+    Set(counters[2], "user", "bytes_read_local", 5);
     observer->TaskDone(attempt, std::move(done));
+  }
+  static void Set(task::wire::Counter::Builder counter, const char* group, const char* name, std::int64_t value) {
+    counter.setGroup(group);
+    counter.setName(name);
+    counter.setValue(value);
   }
   void Progress(const AttemptId& attempt, float fraction, const std::string& status = "") {
     OwnMessage<task::wire::Progress> progress;
