@@ -30,9 +30,9 @@ struct MapAttempt {
   TaskContext& context;
   std::vector<MapInput>& inputs;
   map::CollectorOptions collector;
-  OutputFile* output = nullptr;    // instead of a collector, when the job runs without reduces
+  OutputFile* output = nullptr;  // instead of a collector, when the job runs without reduces
   Random random;
-  map::CollectorFigures figures;   // result
+  map::CollectorFigures figures;  // result
 };
 
 struct ReduceAttempt {

@@ -34,7 +34,8 @@ class PartFile {
     name_ = name;
     path_ = set_up.output_directory + "/_temporary/" + attempt_ + "/" + name_;
     const EngineOptions& engine = options.engine();
-    options_.replication = set_up.replication != 0 ? set_up.replication : static_cast<std::uint32_t>(engine.output_replication);
+    options_.replication =
+        set_up.replication != 0 ? set_up.replication : static_cast<std::uint32_t>(engine.output_replication);
     options_.block_size = set_up.block_size != 0 ? set_up.block_size : engine.output_block_size;
   }
 
@@ -51,7 +52,7 @@ class PartFile {
  private:
   Status Create() {
     if (writer_ != nullptr) return Status::Ok();
-    MILLRACE_ASSIGN(dfs::DfsClient* client, storage_.Client());
+    MILLRACE_ASSIGN(dfs::DfsClient * client, storage_.Client());
     MILLRACE_ASSIGN(writer_, client->Create(path_, options_));
     return Status::Ok();
   }
@@ -76,8 +77,9 @@ std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, Task
   std::vector<MapInput> inputs;
   std::uint64_t total = 0;
   for (const InputPiece& piece : launch.inputs) {
-    inputs.push_back({Split{piece.path, piece.offset, piece.length, piece.file_length}, piece.name,
-                      std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote)});
+    inputs.push_back(
+        {Split{piece.path, piece.offset, piece.length, piece.file_length}, piece.name,
+         std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote)});
     total += piece.length;
   }
   context.SetTotal(total);

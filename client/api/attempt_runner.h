@@ -1,5 +1,5 @@
-// AttemptRunner: runs one attempt of a job that is set up: opens what it reads, gives the job's code its turn, and finishes
-// what it wrote.
+// AttemptRunner: runs one attempt of a job that is set up: opens what it reads, gives the job's code its turn, and
+// finishes what it wrote.
 // Thread rule: one thread.
 #pragma once
 

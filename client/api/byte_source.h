@@ -1,4 +1,5 @@
-// The seam between record readers and where bytes come from: the readers decide which records a split owns, over any source.
+// The seam between record readers and where bytes come from: the readers decide which records a split owns, over any
+// source.
 // Thread rule: one thread.
 #pragma once
 
@@ -28,8 +29,8 @@ class ByteSource {
   using Sink = std::function<bool(std::string_view)>;
 
   virtual ~ByteSource() = default;
-  // Bytes [offset, offset + size) of the file in order, in pieces that are as large as they come; a piece lives for the call
-  // of `sink` only. False from `sink` ends the stream, which is no failure. kCorrupt when the file ends before.
+  // Bytes [offset, offset + size) of the file in order, in pieces that are as large as they come; a piece lives for the
+  // call of `sink` only. False from `sink` ends the stream, which is no failure. kCorrupt when the file ends before.
   virtual Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) = 0;
   // At most `size` bytes from `offset`, appended to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;

@@ -1,5 +1,6 @@
-// Codec<T>: how a key or value becomes bytes between map and reduce, and text in an output. Keys are sorted by their bytes,
-// so the codecs here keep the order of numbers: integers are big-endian with the sign bit turned, doubles likewise.
+// Codec<T>: how a key or value becomes bytes between map and reduce, and text in an output. Keys are sorted by their
+// bytes, so the codecs here keep the order of numbers: integers are big-endian with the sign bit turned, doubles
+// likewise.
 //
 // For a type of your own, specialise it:
 //   template <> struct millrace::Codec<Point> {
@@ -36,7 +37,9 @@ concept Encodable = requires(const T& value, T* out, std::string* scratch, std::
 };
 
 template <class T>
-concept Printable = requires(const T& value, std::string* out) { Codec<T>::AppendText(value, out); };
+concept Printable = requires(const T& value, std::string* out) {
+  Codec<T>::AppendText(value, out);
+};
 
 template <>
 struct Codec<std::string_view> {
@@ -101,8 +104,7 @@ void AppendNumber(N value, std::string* out) {
 }  // namespace internal
 
 template <std::integral T>
-  requires(!std::same_as<T, bool> && sizeof(T) <= 8)
-struct Codec<T> {
+requires(!std::same_as<T, bool> && sizeof(T) <= 8) struct Codec<T> {
   using U = std::make_unsigned_t<T>;
   static constexpr U kTurn = std::is_signed_v<T> ? static_cast<U>(U{1} << (8 * sizeof(T) - 1)) : U{0};
 

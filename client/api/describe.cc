@@ -9,21 +9,30 @@ namespace {
 
 const char* ToText(SplitBy split_by) {
   switch (split_by) {
-    case SplitBy::kBlock: return "block";
-    case SplitBy::kFile: return "file";
-    case SplitBy::kFixed: return "fixed";
+    case SplitBy::kBlock:
+      return "block";
+    case SplitBy::kFile:
+      return "file";
+    case SplitBy::kFixed:
+      return "fixed";
   }
   return "block";
 }
 
 const char* ToText(OptionType type) {
   switch (type) {
-    case OptionType::kText: return "text";
-    case OptionType::kBool: return "bool";
-    case OptionType::kInteger: return "integer";
-    case OptionType::kReal: return "real";
-    case OptionType::kBytes: return "bytes";
-    case OptionType::kDuration: return "duration";
+    case OptionType::kText:
+      return "text";
+    case OptionType::kBool:
+      return "bool";
+    case OptionType::kInteger:
+      return "integer";
+    case OptionType::kReal:
+      return "real";
+    case OptionType::kBytes:
+      return "bytes";
+    case OptionType::kDuration:
+      return "duration";
   }
   return "text";
 }
@@ -53,13 +62,21 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
   }
   nlohmann::json list = nlohmann::json::array();
   for (const OptionInfo& option : options.List()) {
-    list.push_back({{"name", option.name}, {"type", ToText(option.type)}, {"default", option.default_text},
-                    {"range", option.range}, {"help", option.one_line}, {"required", options.required(option.name)},
+    list.push_back({{"name", option.name},
+                    {"type", ToText(option.type)},
+                    {"default", option.default_text},
+                    {"range", option.range},
+                    {"help", option.one_line},
+                    {"required", options.required(option.name)},
                     {"engine", options.of_engine(option.name)}});
   }
-  const nlohmann::json job = {{"millrace_job", 1}, {"name", name}, {"split_by", ToText(binding.split_by)},
-                              {"record_bytes", record_bytes}, {"has_reduce", binding.has_reduce},
-                              {"combines", binding.combines}, {"options", std::move(list)}};
+  const nlohmann::json job = {{"millrace_job", 1},
+                              {"name", name},
+                              {"split_by", ToText(binding.split_by)},
+                              {"record_bytes", record_bytes},
+                              {"has_reduce", binding.has_reduce},
+                              {"combines", binding.combines},
+                              {"options", std::move(list)}};
   return job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

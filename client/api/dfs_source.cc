@@ -8,10 +8,14 @@
 
 namespace millrace {
 
-DfsSource::DfsSource(Storage& storage, std::string path, std::uint64_t file_length, std::vector<dfs::LocatedBlock> blocks,
-                     Counter& bytes_local, Counter& bytes_remote)
-    : storage_(storage), path_(std::move(path)), file_length_(file_length), blocks_(std::move(blocks)),
-      bytes_local_(bytes_local), bytes_remote_(bytes_remote) {}
+DfsSource::DfsSource(Storage& storage, std::string path, std::uint64_t file_length,
+                     std::vector<dfs::LocatedBlock> blocks, Counter& bytes_local, Counter& bytes_remote)
+    : storage_(storage),
+      path_(std::move(path)),
+      file_length_(file_length),
+      blocks_(std::move(blocks)),
+      bytes_local_(bytes_local),
+      bytes_remote_(bytes_remote) {}
 
 Status DfsSource::Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) {
   // User code runs inside of `sink`. What it throws must not cross the code that receives bytes.
@@ -57,10 +61,13 @@ Status DfsSource::StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at,
   }
   const std::uint64_t begin = *at;
   dfs::ReadSource source = dfs::ReadSource::kRemote;
-  const Status read = storage_.ReadBlock(block, begin - block.offset, end - begin, [&](std::string_view piece) {
-    *at += piece.size();
-    return sink(piece);
-  }, &source);
+  const Status read = storage_.ReadBlock(
+      block, begin - block.offset, end - begin,
+      [&](std::string_view piece) {
+        *at += piece.size();
+        return sink(piece);
+      },
+      &source);
   (source == dfs::ReadSource::kLocal ? bytes_local_ : bytes_remote_).Add(static_cast<std::int64_t>(*at - begin));
   if (read.ok() || read.code() == StatusCode::kCancelled) return read;
   // The replicas may have moved since the split was made: the master knows where to.
@@ -69,7 +76,7 @@ Status DfsSource::StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at,
 }
 
 Status DfsSource::StreamLookedUp(std::uint64_t* at, std::uint64_t end, const Sink& sink) {
-  MILLRACE_ASSIGN(dfs::FileReader* reader, Reader());
+  MILLRACE_ASSIGN(dfs::FileReader * reader, Reader());
   const std::uint64_t local = reader->bytes_local(), remote = reader->bytes_remote();
   const Status status = reader->Stream(*at, end - *at, [&](std::string_view piece) {
     *at += piece.size();
@@ -91,7 +98,7 @@ Status DfsSource::ReadAt(std::uint64_t offset, std::uint64_t size, std::string* 
     }
   }
   if (offset == end) return Status::Ok();
-  MILLRACE_ASSIGN(dfs::FileReader* reader, Reader());
+  MILLRACE_ASSIGN(dfs::FileReader * reader, Reader());
   const std::uint64_t local = reader->bytes_local(), remote = reader->bytes_remote();
   MILLRACE_TRY(reader->ReadAt(offset, end - offset, out));
   CountReader(local, remote);
@@ -130,7 +137,7 @@ const std::string_view* DfsSource::Mapped(const dfs::LocatedBlock& block) {
 
 Result<dfs::FileReader*> DfsSource::Reader() {
   if (reader_ == nullptr) {
-    MILLRACE_ASSIGN(dfs::DfsClient* client, storage_.Client());
+    MILLRACE_ASSIGN(dfs::DfsClient * client, storage_.Client());
     dfs::FileInfo info;
     info.path = path_;
     info.length = file_length_;

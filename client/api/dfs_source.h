@@ -1,6 +1,6 @@
-// DfsSource: a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a replica is on
-// this machine, else streamed from the closest; bytes outside of them, and blocks of which no replica answers any more, are
-// looked up at the master.
+// DfsSource: a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a replica
+// is on this machine, else streamed from the closest; bytes outside of them, and blocks of which no replica answers any
+// more, are looked up at the master.
 // Thread rule: one thread.
 #pragma once
 

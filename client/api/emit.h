@@ -1,5 +1,5 @@
-// What Map and Reduce get as `emit`: emit(key, value), or emit(key) when the value is Nothing. Concrete types, so that a record
-// costs no virtual call; a job takes them as `auto& emit`. What is emitted is copied at once.
+// What Map and Reduce get as `emit`: emit(key, value), or emit(key) when the value is Nothing. Concrete types, so that
+// a record costs no virtual call; a job takes them as `auto& emit`. What is emitted is copied at once.
 // Thread rule: one thread.
 #pragma once
 
@@ -49,8 +49,9 @@ class OutputEmitter {
   void operator()(const K& key, const V& value) {
     using KeyField = std::remove_cvref_t<decltype(internal::AsField(key))>;
     using ValueField = std::remove_cvref_t<decltype(internal::AsField(value))>;
-    static_assert(Output::template kTakes<KeyField, ValueField>,
-                  "the job's Output cannot write what is emitted here: specialise millrace::Codec for the type (codec.h)");
+    static_assert(
+        Output::template kTakes<KeyField, ValueField>,
+        "the job's Output cannot write what is emitted here: specialise millrace::Codec for the type (codec.h)");
     writer_.Write(internal::AsField(key), internal::AsField(value));
   }
   template <class K>
@@ -68,9 +69,7 @@ class DirectEmitter {
  public:
   explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
   void operator()(const typename Job::Key& key, const typename Job::Value& value) { writer_.Write(key, value); }
-  void operator()(const typename Job::Key& key)
-    requires std::same_as<typename Job::Value, Nothing>
-  {
+  void operator()(const typename Job::Key& key) requires std::same_as<typename Job::Value, Nothing> {
     writer_.Write(key, Nothing{});
   }
 
@@ -91,14 +90,11 @@ class SortEmitter {
   void operator()(const Key& key, const Value& value) {
     const std::string_view key_bytes = Codec<Key>::Encode(key, &key_scratch_);
     const std::uint32_t partition = PartitionFor(key, key_bytes);
-    if (partition >= partitions_) [[unlikely]] return;
+    if (partition >= partitions_) [[unlikely]]
+      return;
     collector_.Emit(partition, key_bytes, internal::ValueBytes<Value>::Encode(value, &value_scratch_));
   }
-  void operator()(const Key& key)
-    requires std::same_as<Value, Nothing>
-  {
-    (*this)(key, Nothing{});
-  }
+  void operator()(const Key& key) requires std::same_as<Value, Nothing> { (*this)(key, Nothing{}); }
   Status Finish() {
     MILLRACE_TRY(status_);
     return collector_.Finish();
@@ -134,7 +130,9 @@ class CombineEmitter {
   CombineEmitter(const CombineEmitter&) = delete;
   CombineEmitter& operator=(const CombineEmitter&) = delete;
 
-  void operator()(const Key& key, const Value& value) { collector_.Emit(Codec<Key>::Encode(key, &key_scratch_), value); }
+  void operator()(const Key& key, const Value& value) {
+    collector_.Emit(Codec<Key>::Encode(key, &key_scratch_), value);
+  }
   Status Finish() {
     const Status finished = collector_.Finish();
     MILLRACE_TRY(status_);

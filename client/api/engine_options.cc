@@ -5,14 +5,19 @@ namespace millrace {
 void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-  set->Bytes("task.memory", &options->task_memory, 256 * kMiB, 4 * kMiB, 1024 * kGiB, "memory of a task for its buffers");
-  set->Choice("map.compress", &options->map_compress, "none", {"none", "zstd"}, "compression of map output on disk and network");
+  set->Bytes("task.memory", &options->task_memory, 256 * kMiB, 4 * kMiB, 1024 * kGiB,
+             "memory of a task for its buffers");
+  set->Choice("map.compress", &options->map_compress, "none", {"none", "zstd"},
+              "compression of map output on disk and network");
   set->Bool("input.text.strip_cr", &options->strip_cr, false, "drop a carriage return before the end of a line");
   set->Bytes("input.record_bytes", &options->record_bytes, 0, 0, kGiB,
              "length of fixed-length records, for a job that leaves it open");
-  set->Integer("output.replication", &options->output_replication, 0, 0, 64, "copies of output files; 0: as the cluster has it");
-  set->Bytes("output.block_size", &options->output_block_size, 0, 0, kGiB, "block size of output files; 0: as the cluster has it");
-  set->Real("job.slow_start", &options->slow_start, 0.05, 0, 1, "part of the maps that is done before reduces begin to copy");
+  set->Integer("output.replication", &options->output_replication, 0, 0, 64,
+               "copies of output files; 0: as the cluster has it");
+  set->Bytes("output.block_size", &options->output_block_size, 0, 0, kGiB,
+             "block size of output files; 0: as the cluster has it");
+  set->Real("job.slow_start", &options->slow_start, 0.05, 0, 1,
+            "part of the maps that is done before reduces begin to copy");
   set->Integer("job.max_attempts", &options->max_attempts, 4, 1, 100, "attempts of a task before the job fails");
 }
 

@@ -1,5 +1,5 @@
-// Options that every job has besides its own: set with -D like those. Declared here once, for tasks, the job client, --help
-// and docs/options.md.
+// Options that every job has besides its own: set with -D like those. Declared here once, for tasks, the job client,
+// --help and docs/options.md.
 // Thread rule: as values.
 #pragma once
 
@@ -11,12 +11,12 @@
 namespace millrace {
 
 struct EngineOptions {
-  std::uint64_t task_memory = 0;         // bytes
-  std::string map_compress;              // "none" or "zstd"
+  std::uint64_t task_memory = 0;  // bytes
+  std::string map_compress;       // "none" or "zstd"
   bool strip_cr = false;
-  std::uint64_t record_bytes = 0;        // of fixed-length records, when the job leaves the length open
-  std::int64_t output_replication = 0;   // 0: the cluster's default
-  std::uint64_t output_block_size = 0;   // bytes; 0: the cluster's default
+  std::uint64_t record_bytes = 0;       // of fixed-length records, when the job leaves the length open
+  std::int64_t output_replication = 0;  // 0: the cluster's default
+  std::uint64_t output_block_size = 0;  // bytes; 0: the cluster's default
   double slow_start = 0;
   std::int64_t max_attempts = 0;
 };

@@ -14,7 +14,8 @@ Status CheckFixedLength(const Split& split, std::uint64_t record_bytes) {
 Status CompleteFixed(ByteSource& source, const Split& split, std::uint64_t record_bytes, std::string* record) {
   MILLRACE_TRY(source.ReadAt(split.end(), record_bytes - record->size(), record));
   if (record->size() == record_bytes) return Status::Ok();
-  return Corrupt(Quote(split.name) + " ends inside a record, before its length of " + std::to_string(split.file_length));
+  return Corrupt(Quote(split.name) + " ends inside a record, before its length of " +
+                 std::to_string(split.file_length));
 }
 
 Status CheckWholeFile(const Split& split, std::uint64_t got) {
@@ -26,7 +27,8 @@ Status CheckWholeFile(const Split& split, std::uint64_t got) {
                    " bytes; a whole file is one record, and a record has 2 GiB at most");
   }
   if (got == split.length) return Status::Ok();
-  return Corrupt(Quote(split.name) + " ends at byte " + std::to_string(got) + " instead of " + std::to_string(split.length));
+  return Corrupt(Quote(split.name) + " ends at byte " + std::to_string(got) + " instead of " +
+                 std::to_string(split.length));
 }
 
 }  // namespace millrace::internal

@@ -43,7 +43,8 @@ struct KeyValue {
   std::string_view value;
 };
 
-// A record is a line: the key is what comes before its first TAB, the value what comes after; without a TAB, all is key.
+// A record is a line: the key is what comes before its first TAB, the value what comes after; without a TAB, all is
+// key.
 struct KeyValueText {
   using Record = KeyValue;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
@@ -52,8 +53,9 @@ struct KeyValueText {
   static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
     const auto on_line = [&](std::string_view line, std::uint64_t offset) {
       const std::size_t tab = line.find('\t');
-      on_record(tab == std::string_view::npos ? KeyValue{line, {}} : KeyValue{line.substr(0, tab), line.substr(tab + 1)},
-                offset);
+      on_record(
+          tab == std::string_view::npos ? KeyValue{line, {}} : KeyValue{line.substr(0, tab), line.substr(tab + 1)},
+          offset);
     };
     return ReadLines(source, split, options.strip_cr, on_line);
   }
@@ -83,8 +85,9 @@ struct WholeFiles {
   static constexpr std::uint32_t kRecordBytes = 0;
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
-    return ReadWholeFile(source, split,
-                         [&](std::string_view bytes) { on_record(WholeFile{options.name, bytes}, std::uint64_t{0}); });
+    return ReadWholeFile(source, split, [&](std::string_view bytes) {
+      on_record(WholeFile{options.name, bytes}, std::uint64_t{0});
+    });
   }
 };
 

@@ -1,5 +1,5 @@
-// JobOptions: what -D name=value sets for a job: the options that the job declares, and those of the engine. A name that
-// nobody declared is refused, with the nearest one.
+// JobOptions: what -D name=value sets for a job: the options that the job declares, and those of the engine. A name
+// that nobody declared is refused, with the nearest one.
 //   static void Options(millrace::JobOptions& options) {
 //     options.Text("grep.pattern", "", "regular expression (RE2) that is looked for");
 //     options.Require("grep.pattern");
@@ -45,7 +45,9 @@ class JobOptions {
   void Check(std::function<Status(const JobOptions&)> check) { checks_.push_back(std::move(check)); }
 
   // Values. A name that was not declared with the type is a bug and aborts.
-  [[nodiscard]] const std::string& text(std::string_view name) const { return Get<std::string>(name); }  // of a choice too
+  [[nodiscard]] const std::string& text(std::string_view name) const {
+    return Get<std::string>(name);
+  }  // of a choice too
   [[nodiscard]] bool boolean(std::string_view name) const { return Get<bool>(name); }
   [[nodiscard]] std::int64_t integer(std::string_view name) const { return Get<std::int64_t>(name); }
   [[nodiscard]] double real(std::string_view name) const { return Get<double>(name); }
@@ -64,7 +66,9 @@ class JobOptions {
   [[nodiscard]] bool of_engine(const std::string& name) const { return Find(name) == nullptr; }
 
  private:
-  struct DurationValue { Micros value = 0; };  // Micros is an integer; the variant tells them apart
+  struct DurationValue {
+    Micros value = 0;
+  };  // Micros is an integer; the variant tells them apart
   struct Field {
     std::string name;
     std::variant<std::string, bool, std::int64_t, double, std::uint64_t, DurationValue> value;

@@ -18,28 +18,40 @@
 namespace millrace::internal {
 
 template <class J>
-struct InputOfJob { using Type = TextLines; };
+struct InputOfJob {
+  using Type = TextLines;
+};
 template <class J>
-  requires requires { typename J::Input; }
-struct InputOfJob<J> { using Type = typename J::Input; };
+requires requires { typename J::Input; }
+struct InputOfJob<J> {
+  using Type = typename J::Input;
+};
 template <class J>
 using InputOf = typename InputOfJob<J>::Type;
 
 template <class J>
-struct OutputOfJob { using Type = TextOutput; };
+struct OutputOfJob {
+  using Type = TextOutput;
+};
 template <class J>
-  requires requires { typename J::Output; }
-struct OutputOfJob<J> { using Type = typename J::Output; };
+requires requires { typename J::Output; }
+struct OutputOfJob<J> {
+  using Type = typename J::Output;
+};
 template <class J>
 using OutputOf = typename OutputOfJob<J>::Type;
 
 // Whether J has a member of that name at all, also an overloaded or templated one: then the name is ambiguous below.
-#define MILLRACE_HAS_MEMBER_(Name)                                \
-  struct Other##Name { int Name; };                               \
-  template <class J>                                              \
-  struct With##Name : J, Other##Name {};                          \
-  template <class J>                                              \
-  concept Names##Name = !requires { &With##Name<J>::Name; };
+#define MILLRACE_HAS_MEMBER_(Name)       \
+  struct Other##Name {                   \
+    int Name;                            \
+  };                                     \
+  template <class J>                     \
+  struct With##Name : J, Other##Name {}; \
+  template <class J>                     \
+  concept Names##Name = !requires {      \
+    &With##Name<J>::Name;                \
+  };
 MILLRACE_HAS_MEMBER_(Map)
 MILLRACE_HAS_MEMBER_(Reduce)
 MILLRACE_HAS_MEMBER_(Combine)
@@ -60,21 +72,31 @@ concept Combines = HasIntermediate<J> && requires(const typename J::Value& a) {
 };
 
 template <class J>
-struct MapEmitterOfJob { using Type = OutputEmitter<OutputOf<J>>; };
+struct MapEmitterOfJob {
+  using Type = OutputEmitter<OutputOf<J>>;
+};
 template <HasIntermediate J>
-struct MapEmitterOfJob<J> { using Type = SortEmitter<J>; };
+struct MapEmitterOfJob<J> {
+  using Type = SortEmitter<J>;
+};
 template <Combines J>
-struct MapEmitterOfJob<J> { using Type = CombineEmitter<J>; };
+struct MapEmitterOfJob<J> {
+  using Type = CombineEmitter<J>;
+};
 // What Map is given when the job has reduces, or has no intermediate types.
 template <class J>
 using MapEmitterOf = typename MapEmitterOfJob<J>::Type;
 
 template <class J, class Emit = MapEmitterOf<J>>
-concept Maps = requires(J& job, const typename InputOf<J>::Record& record, Emit& emit) { job.Map(record, emit); };
+concept Maps = requires(J& job, const typename InputOf<J>::Record& record, Emit& emit) {
+  job.Map(record, emit);
+};
 
 template <class J>
-concept Reduces = HasIntermediate<J> && requires(J& job, const typename J::Key& key, Values<typename J::Value>& values,
-                                                 OutputEmitter<OutputOf<J>>& emit) { job.Reduce(key, values, emit); };
+concept Reduces = HasIntermediate<J> &&
+    requires(J& job, const typename J::Key& key, Values<typename J::Value>& values, OutputEmitter<OutputOf<J>>& emit) {
+  job.Reduce(key, values, emit);
+};
 
 template <class J>
 concept Starts = requires(J& job, TaskContext& context) {
@@ -82,7 +104,9 @@ concept Starts = requires(J& job, TaskContext& context) {
 };
 
 template <class J>
-concept DeclaresOptions = requires(JobOptions& options) { J::Options(options); };
+concept DeclaresOptions = requires(JobOptions& options) {
+  J::Options(options);
+};
 
 template <class J>
 constexpr bool IntermediateTypesFit() {
@@ -120,7 +144,7 @@ namespace millrace {
 // A struct that Run takes; CheckJob says what is missing.
 template <class J>
 concept Job = std::is_class_v<J> && !std::is_final_v<J> &&
-              (std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>) && internal::Maps<J> &&
+              (std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>)&&internal::Maps<J> &&
               internal::IntermediateTypesFit<J>() && internal::CombineValueFits<J>() && internal::IdentityFits<J>();
 
 namespace internal {
@@ -131,28 +155,36 @@ consteval void CheckJob() {
   static_assert(std::is_default_constructible_v<J> || std::is_constructible_v<J, TaskContext&>,
                 "a job has a default constructor or one that takes a millrace::TaskContext&");
   static_assert(NamesMap<J>, "a job has void Map(record, auto& emit)");
-  static_assert(requires { typename J::Key; } == requires { typename J::Value; },
-                "a job names both of `using Key = ...` and `using Value = ...`, or neither (then it is map-only)");
-  static_assert(IntermediateTypesFit<J>(),
-                "Key or Value is no type that is known between map and reduce: specialise millrace::Codec for it (codec.h)");
-  static_assert(!NamesMap<J> || Maps<J>,
-                "Map does not take (record, auto& emit): the record's type is the Record of the job's Input, std::string_view "
-                "for TextLines; see input_formats.h");
-  static_assert(!NamesReduce<J> || HasIntermediate<J>, "a job with Reduce names its `using Key = ...` and `using Value = ...`");
+  static_assert(
+      requires { typename J::Key; } == requires { typename J::Value; },
+      "a job names both of `using Key = ...` and `using Value = ...`, or neither (then it is map-only)");
+  static_assert(
+      IntermediateTypesFit<J>(),
+      "Key or Value is no type that is known between map and reduce: specialise millrace::Codec for it (codec.h)");
+  static_assert(
+      !NamesMap<J> || Maps<J>,
+      "Map does not take (record, auto& emit): the record's type is the Record of the job's Input, std::string_view "
+      "for TextLines; see input_formats.h");
+  static_assert(!NamesReduce<J> || HasIntermediate<J>,
+                "a job with Reduce names its `using Key = ...` and `using Value = ...`");
   static_assert(!NamesReduce<J> || !HasIntermediate<J> || Reduces<J>,
                 "Reduce does not take (Key key, auto& values, auto& emit), values being a millrace::Values<Value>");
   static_assert(!NamesCombine<J> || Combines<J>, "Combine is `static Value Combine(Value, Value)`");
-  static_assert(CombineValueFits<J>(),
-                "Combine needs a Value that is trivially copyable and no view; one with a Codec of its own has Codec::kMaxBytes");
-  static_assert(!NamesPartition<J> || HasIntermediate<J>, "a job with Partition names its `using Key = ...` and `using Value = ...`");
+  static_assert(
+      CombineValueFits<J>(),
+      "Combine needs a Value that is trivially copyable and no view; one with a Codec of its own has Codec::kMaxBytes");
+  static_assert(!NamesPartition<J> || HasIntermediate<J>,
+                "a job with Partition names its `using Key = ...` and `using Value = ...`");
   if constexpr (HasIntermediate<J>) {
     static_assert(!NamesPartition<J> || HasPartition<J>,
                   "Partition is `static std::uint32_t Partition(const Key& key, std::uint32_t partitions)`");
   }
-  static_assert(!NamesOptions<J> || DeclaresOptions<J>, "Options is `static void Options(millrace::JobOptions& options)`");
+  static_assert(!NamesOptions<J> || DeclaresOptions<J>,
+                "Options is `static void Options(millrace::JobOptions& options)`");
   static_assert(!NamesStart<J> || Starts<J>, "Start is `millrace::Status Start(millrace::TaskContext& context)`");
-  static_assert(IdentityFits<J>(), "a job without Reduce writes its Key and Value, which its Output cannot: specialise "
-                                   "millrace::Codec for them, with AppendText for TextOutput");
+  static_assert(IdentityFits<J>(),
+                "a job without Reduce writes its Key and Value, which its Output cannot: specialise "
+                "millrace::Codec for them, with AppendText for TextOutput");
 }
 
 }  // namespace internal

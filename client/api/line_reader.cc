@@ -37,8 +37,8 @@ Status CompleteLine(ByteSource& source, const Split& split, std::string* line, b
     const std::uint64_t size = std::min(step, split.file_length - at);
     MILLRACE_TRY(source.ReadAt(at, size, line));
     if (line->size() != before + size) {
-      return Corrupt(Quote(split.name) + " ends at byte " + std::to_string(at + line->size() - before) + " instead of " +
-                     std::to_string(split.file_length));
+      return Corrupt(Quote(split.name) + " ends at byte " + std::to_string(at + line->size() - before) +
+                     " instead of " + std::to_string(split.file_length));
     }
     const std::size_t end = line->find('\n', before);
     *newline = end != std::string::npos;

@@ -1,6 +1,6 @@
-// Lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is no part of it, or at
-// the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept unless strip_cr is set.
-// The last line of a split is completed from the bytes behind it, however far it reaches.
+// Lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is no part of it, or
+// at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept unless strip_cr
+// is set. The last line of a split is completed from the bytes behind it, however far it reaches.
 // Thread rule: one thread.
 #pragma once
 
@@ -18,7 +18,8 @@ namespace internal {
 
 // Whether the split's first byte is inside a line that began before it: the byte before decides.
 [[nodiscard]] Result<bool> StartsInsideLine(ByteSource& source, const Split& split);
-// Reads on behind the split until \n or the end of the file and appends what comes before it to *line. *newline: it was found.
+// Reads on behind the split until \n or the end of the file and appends what comes before it to *line. *newline: it was
+// found.
 [[nodiscard]] Status CompleteLine(ByteSource& source, const Split& split, std::string* line, bool* newline);
 [[nodiscard]] Status RecordTooLong(const Split& split, std::uint64_t offset);
 
@@ -85,16 +86,16 @@ class LineCutter {
 
 }  // namespace internal
 
-// Gives the split's lines in order to on_line(std::string_view line, std::uint64_t offset of its first byte in the file); a
-// line lives for the call. kInvalid for a line longer than kMaxRecordBytes; else what the source says.
+// Gives the split's lines in order to on_line(std::string_view line, std::uint64_t offset of its first byte in the
+// file); a line lives for the call. kInvalid for a line longer than kMaxRecordBytes; else what the source says.
 template <class OnLine>
 Status ReadLines(ByteSource& source, const Split& split, bool strip_cr, OnLine&& on_line) {
   if (split.length == 0) return Status::Ok();
   MILLRACE_ASSIGN(const bool inside, internal::StartsInsideLine(source, split));
   internal::LineCutter<OnLine> cutter(split.offset, inside, strip_cr, on_line);
   bool fits = true;
-  MILLRACE_TRY(source.Stream(split.offset, split.length,
-                             [&](std::string_view piece) { return fits = cutter.Feed(piece); }));
+  MILLRACE_TRY(
+      source.Stream(split.offset, split.length, [&](std::string_view piece) { return fits = cutter.Feed(piece); }));
   if (!fits) return internal::RecordTooLong(split, cutter.offset());
   if (!cutter.open()) return Status::Ok();
   bool newline = false;

@@ -22,7 +22,8 @@ class OutputFile {
   [[nodiscard]] std::string& buffer() { return buffer_; }
   void EndRecord() {
     ++records_;
-    if (buffer_.size() >= kBufferBytes) [[unlikely]] Flush();
+    if (buffer_.size() >= kBufferBytes) [[unlikely]]
+      Flush();
   }
   // The first failure sticks: what is appended after it is dropped, and Finish gives it.
   void Fail(Status status) {

@@ -5,8 +5,8 @@
 // Thread rule: one thread.
 #pragma once
 
-#include <cstddef>
 #include <concepts>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -20,7 +20,7 @@ namespace millrace {
 // A line a record: key TAB value, or the key alone when the value is Nothing.
 struct TextOutput {
   template <class K, class V>
-  static constexpr bool kTakes = Printable<K> && Printable<V>;
+  static constexpr bool kTakes = Printable<K>&& Printable<V>;
 
   class Writer {
    public:
@@ -47,13 +47,13 @@ namespace internal {
 void FailFixedLength(OutputFile& file, std::size_t got, std::size_t wanted);
 }
 
-// Records of kBytes each, nothing between them: the key's bytes as its Codec writes them, then the value's. A record of another
-// length fails the task.
+// Records of kBytes each, nothing between them: the key's bytes as its Codec writes them, then the value's. A record of
+// another length fails the task.
 template <std::size_t kBytes>
 struct FixedOutput {
   static_assert(kBytes > 0, "FixedOutput<N>: a record has at least one byte");
   template <class K, class V>
-  static constexpr bool kTakes = Encodable<K> && Encodable<V>;
+  static constexpr bool kTakes = Encodable<K>&& Encodable<V>;
 
   class Writer {
    public:
@@ -80,7 +80,7 @@ struct FixedOutput {
 // A record file (base/record/record_file.h): key and value as their Codecs write them.
 struct RecordOutput {
   template <class K, class V>
-  static constexpr bool kTakes = Encodable<K> && Encodable<V>;
+  static constexpr bool kTakes = Encodable<K>&& Encodable<V>;
 
   class Writer {
    public:

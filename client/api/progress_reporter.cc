@@ -17,7 +17,11 @@ namespace millrace {
 
 ProgressReporter::ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
                                    const std::function<void()>& daemon_gone)
-    : channel_(channel), context_(context), interval_(interval), daemon_gone_(daemon_gone), stop_(::eventfd(0, EFD_CLOEXEC)) {
+    : channel_(channel),
+      context_(context),
+      interval_(interval),
+      daemon_gone_(daemon_gone),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
   MILLRACE_CHECK(stop_.valid(), std::string("eventfd: ") + std::strerror(errno));
   thread_ = std::thread([this] { Work(); });
 }
@@ -39,7 +43,8 @@ void ProgressReporter::Work() {
       return;
     }
     capnp::MallocMessageBuilder message;
-    EncodeProgress(context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(), &message);
+    EncodeProgress(context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
+                   &message);
     // A peer that is gone is seen by the next poll; a message that is too large is left out, as is nothing else.
     (void)channel_.Write(message);
   }

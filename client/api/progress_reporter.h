@@ -1,5 +1,5 @@
-// ProgressReporter: a thread that tells the daemon how an attempt gets on while the task's thread works, and that notices when
-// the daemon is gone.
+// ProgressReporter: a thread that tells the daemon how an attempt gets on while the task's thread works, and that
+// notices when the daemon is gone.
 // Thread rule: made and destroyed on the task's thread.
 #pragma once
 

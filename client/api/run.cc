@@ -28,7 +28,8 @@ std::string BaseName(std::string_view path) { return std::string(path.substr(pat
 std::string OwnPath(const char* argv0) {
   char path[4096];
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
-  return size > 0 && static_cast<std::size_t>(size) < sizeof path ? std::string(path, static_cast<std::size_t>(size)) : argv0;
+  return size > 0 && static_cast<std::size_t>(size) < sizeof path ? std::string(path, static_cast<std::size_t>(size))
+                                                                  : argv0;
 }
 
 int Describe(const JobBinding& binding, int argc, char** argv) {

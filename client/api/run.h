@@ -1,9 +1,11 @@
 // What the main function of a job executable does.
-//   JOB --millrace-describe [--] [NAME=VALUE...]   describes the job and checks options (client/api/describe.h); exit status 2
-//                                                  and one line on standard error when an option is refused
-//   JOB --millrace-task                            serves as task process on descriptor 3 (client/api/task_loop.h)
-//   JOB ARGUMENTS...                               becomes `millrace run JOB ARGUMENTS...`, with the millrace program that
-//                                                  lies beside it, else the one on the PATH
+//   JOB --millrace-describe [--] [NAME=VALUE...]
+//       describes the job and checks options (client/api/describe.h); exit status 2 and one line on standard error when
+//       an option is refused
+//   JOB --millrace-task
+//       serves as task process on descriptor 3 (client/api/task_loop.h)
+//   JOB ARGUMENTS...
+//       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the PATH
 // Thread rule: main's.
 #pragma once
 

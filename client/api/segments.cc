@@ -13,7 +13,8 @@ Result<MappedSegments> MappedSegments::Open(const std::vector<ReduceSegment>& se
   std::map<std::string, Range> ranges;
   for (const ReduceSegment& segment : segments) {
     const std::uint64_t begin = segment.info.offset, end = begin + segment.info.length;
-    if (end < begin) return Corrupt("segment at " + std::to_string(begin) + " of " + Quote(segment.file) + " has no end");
+    if (end < begin)
+      return Corrupt("segment at " + std::to_string(begin) + " of " + Quote(segment.file) + " has no end");
     const auto [range, first] = ranges.try_emplace(segment.file, Range{begin, end});
     range->second.begin = std::min(range->second.begin, begin);
     range->second.end = std::max(range->second.end, end);

@@ -1,4 +1,5 @@
-// The segments of a reduce: ranges of files on this machine, mapped by file (a file may hold many), checked, ready to merge.
+// The segments of a reduce: ranges of files on this machine, mapped by file (a file may hold many), checked, ready to
+// merge.
 // Thread rule: one thread.
 #pragma once
 
@@ -24,7 +25,9 @@ class MappedSegments {
   [[nodiscard]] std::uint64_t raw_bytes() const { return raw_bytes_; }
 
  private:
-  struct Range { std::uint64_t begin = 0, end = 0; };
+  struct Range {
+    std::uint64_t begin = 0, end = 0;
+  };
   struct Piece {
     std::string_view stored;
     bool compressed = false;

@@ -1,5 +1,5 @@
-// Storage: the file system as a task uses it. The master is spoken to only when something needs it: a map whose block lies on
-// this machine and whose output goes to reduces never does.
+// Storage: the file system as a task uses it. The master is spoken to only when something needs it: a map whose block
+// lies on this machine and whose output goes to reduces never does.
 // Thread rule: one thread.
 #pragma once
 

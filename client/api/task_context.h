@@ -42,8 +42,9 @@ class TaskContext {
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
 
-  // Of the record that Map is given: its file, named by its path below the input ("sub/a.txt"; of an input that is a file
-  // itself its base name), how many files came before it in this attempt, and the offset of its first byte in the file.
+  // Of the record that Map is given: its file, named by its path below the input ("sub/a.txt"; of an input that is a
+  // file itself its base name), how many files came before it in this attempt, and the offset of its first byte in the
+  // file.
   [[nodiscard]] std::string_view input_name() const { return input_name_; }
   [[nodiscard]] std::uint64_t input_number() const { return input_number_; }
   [[nodiscard]] std::uint64_t input_offset() const { return offset_.load(std::memory_order_relaxed); }
@@ -54,8 +55,8 @@ class TaskContext {
   void EndInput(std::uint64_t bytes);
   void SetOffset(std::uint64_t offset) { offset_.store(offset, std::memory_order_relaxed); }
   void SetTotal(std::uint64_t bytes) { total_.store(bytes, std::memory_order_relaxed); }
-  [[nodiscard]] double fraction() const;      // any thread; 0 to 1
-  [[nodiscard]] std::string status() const;   // any thread
+  [[nodiscard]] double fraction() const;     // any thread; 0 to 1
+  [[nodiscard]] std::string status() const;  // any thread
 
  private:
   const Facts facts_;
@@ -67,7 +68,7 @@ class TaskContext {
   std::uint64_t input_number_ = 0;
   std::atomic<std::uint64_t> offset_{0};  // in the current input, which began at begin_
   std::atomic<std::uint64_t> begin_{0};
-  std::atomic<std::uint64_t> done_{0};    // bytes of the inputs before
+  std::atomic<std::uint64_t> done_{0};  // bytes of the inputs before
   std::atomic<std::uint64_t> total_{0};
 };
 

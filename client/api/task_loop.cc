@@ -81,7 +81,8 @@ class TaskLoop {
   }
 
   template <class LaunchOf>
-  Status Run(const LaunchOf& launch, Result<std::optional<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
+  Status Run(const LaunchOf& launch,
+             Result<std::optional<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
     capnp::MallocMessageBuilder answer;
     if (prepared_ == nullptr) {
       EncodeFailed(launch.attempt, "the task process was not set up for a job", &answer);

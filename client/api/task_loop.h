@@ -1,6 +1,7 @@
-// The life of a task process: it is set up for one job, then runs attempts of it, one at a time, until it is told to exit or
-// the daemon is gone (worker/task/task.capnp).
-// Thread rule: one thread, which is the thread of the job's code; a second one reports progress while an attempt runs.
+// The life of a task process: it is set up for one job, then runs attempts of it, one at a time, until it is told to
+// exit or the daemon is gone (worker/task/task.capnp).
+// Thread rule: one thread, which is the thread of the job's code;
+// a second one reports progress while an attempt runs.
 #pragma once
 
 #include <chrono>

@@ -154,7 +154,8 @@ Result<ToTask> DecodeToTask(const task::Message& message) {
   } catch (const kj::Exception& e) {
     return Corrupt(std::string("task channel: malformed message: ") + e.getDescription().cStr());
   }
-  return Corrupt("task channel: a message of a kind that this program does not know; was it built for another version?");
+  return Corrupt(
+      "task channel: a message of a kind that this program does not know; was it built for another version?");
 }
 
 void EncodeReady(const std::string& error, capnp::MessageBuilder* message) {
@@ -170,8 +171,8 @@ void EncodeProgress(const AttemptName& attempt, double fraction, const std::stri
   EncodeCounters(counters, progress.initCounters(static_cast<capnp::uint>(counters.size())));
 }
 
-void EncodeDone(const AttemptName& attempt, const std::vector<CounterValue>& counters, const std::optional<TaskOutput>& output,
-                capnp::MessageBuilder* message) {
+void EncodeDone(const AttemptName& attempt, const std::vector<CounterValue>& counters,
+                const std::optional<TaskOutput>& output, capnp::MessageBuilder* message) {
   auto done = message->initRoot<wire::FromTask>().initDone();
   Encode(attempt, done.initAttempt());
   EncodeCounters(counters, done.initCounters(static_cast<capnp::uint>(counters.size())));

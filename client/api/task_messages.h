@@ -79,8 +79,8 @@ struct TaskOutput {
 void EncodeReady(const std::string& error, capnp::MessageBuilder* message);
 void EncodeProgress(const AttemptName& attempt, double fraction, const std::string& status,
                     const std::vector<CounterValue>& counters, capnp::MessageBuilder* message);
-void EncodeDone(const AttemptName& attempt, const std::vector<CounterValue>& counters, const std::optional<TaskOutput>& output,
-                capnp::MessageBuilder* message);
+void EncodeDone(const AttemptName& attempt, const std::vector<CounterValue>& counters,
+                const std::optional<TaskOutput>& output, capnp::MessageBuilder* message);
 // `error` is made one line, of 4 KiB at most.
 void EncodeFailed(const AttemptName& attempt, const std::string& error, capnp::MessageBuilder* message);
 

@@ -1,5 +1,5 @@
-// How an intermediate value becomes bytes: integers are varints (zigzag when signed), since values are not sorted; other types
-// have their Codec; a trivially copyable type without one is copied as it lies in memory.
+// How an intermediate value becomes bytes: integers are varints (zigzag when signed), since values are not sorted;
+// other types have their Codec; a trivially copyable type without one is copied as it lies in memory.
 // Thread rule: as values.
 #pragma once
 
@@ -19,7 +19,8 @@
 namespace millrace::internal {
 
 template <class T>
-concept PlainBytes = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !std::is_pointer_v<T> && !Encodable<T>;
+concept PlainBytes =
+    std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !std::is_pointer_v<T> && !Encodable<T>;
 
 template <class T>
 concept IntermediateValue = Encodable<T> || PlainBytes<T>;
@@ -51,7 +52,8 @@ struct ValueBytes {
   static std::string_view Encode(const T& value, std::string* scratch) {
     if constexpr (kVarint) {
       scratch->resize(run::kMaxVarintBytes);
-      return {scratch->data(), static_cast<std::size_t>(run::PutVarint(scratch->data(), Fold(value)) - scratch->data())};
+      return {scratch->data(),
+              static_cast<std::size_t>(run::PutVarint(scratch->data(), Fold(value)) - scratch->data())};
     } else if constexpr (Encodable<T>) {
       return Codec<T>::Encode(value, scratch);
     } else {
@@ -93,8 +95,7 @@ constexpr std::size_t MaxValueBytes() {
 
 // The same for worker/map's collector of combined values. A type with a Codec of its own says Codec<T>::kMaxBytes.
 template <class T>
-  requires(MaxValueBytes<T>() > 0)
-struct CombinedValueCodec {
+requires(MaxValueBytes<T>() > 0) struct CombinedValueCodec {
   static constexpr std::size_t kMaxBytes = MaxValueBytes<T>();
 
   static std::size_t Encode(const T& value, char* out) {

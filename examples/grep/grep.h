@@ -1,5 +1,6 @@
-// Looks for a regular expression (RE2 on bytes): a line "match TAB count" for each text that it matches, of all its matches
-// that do not overlap and are not empty. With grep.lines, the lines that it matches instead, each as often as it occurs.
+// Looks for a regular expression (RE2 on bytes): a line "match TAB count" for each text that it matches, of all its
+// matches that do not overlap and are not empty. With grep.lines, the lines that it matches instead, each as often as
+// it occurs.
 #pragma once
 
 #include <re2/re2.h>

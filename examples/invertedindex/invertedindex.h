@@ -1,4 +1,5 @@
-// Finds the files in which each word occurs: a line "word TAB file file ...", the names in order of their bytes and each once.
+// Finds the files in which each word occurs: a line "word TAB file file ...", the names in order of their bytes and
+// each once.
 #pragma once
 
 #include <algorithm>

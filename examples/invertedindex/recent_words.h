@@ -1,5 +1,5 @@
-// RecentWords: remembers words of one file, in bounded memory, so that a word that is frequent there is emitted once or a few
-// times instead of each time. It may forget a word, never take one for another.
+// RecentWords: remembers words of one file, in bounded memory, so that a word that is frequent there is emitted once or
+// a few times instead of each time. It may forget a word, never take one for another.
 // Thread rule: one thread.
 #pragma once
 
@@ -26,7 +26,8 @@ class RecentWords {
   bool Seen(std::string_view word) {
     if (word.size() > kLongest) return false;
     Slot& slot = slots_[map::HashKey(word) % kSlots];
-    if (slot.generation == generation_ && slot.size == word.size() && std::memcmp(slot.bytes, word.data(), word.size()) == 0) {
+    if (slot.generation == generation_ && slot.size == word.size() &&
+        std::memcmp(slot.bytes, word.data(), word.size()) == 0) {
       return true;
     }
     slot.generation = generation_;

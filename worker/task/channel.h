@@ -1,5 +1,6 @@
-// The channel between a worker daemon and a task process: framed Cap'n Proto messages (worker/task/task.capnp) over a socket
-// pair. Frame: u32 magic, u32 length in bytes, u32 crc32c of the message, then the message in its flat form (whole words).
+// The channel between a worker daemon and a task process: framed Cap'n Proto messages (worker/task/task.capnp) over a
+// socket pair. Frame: u32 magic, u32 length in bytes, u32 crc32c of the message, then the message in its flat form
+// (whole words).
 //
 // The task blocks (Channel); the daemon is event driven and feeds what it received to a FrameParser. A peer is another
 // process and may be broken: nothing is believed before magic, length and checksum fit.
@@ -26,8 +27,8 @@ namespace millrace::task {
 inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kFrameHeaderBytes = 12;
 
-// A received message. Reading it goes over each word a few times at most, and throws kj::Exception (a border of ours) when
-// the message is malformed in spite of its checksum.
+// A received message. Reading it goes over each word a few times at most, and throws kj::Exception (a border of ours)
+// when the message is malformed in spite of its checksum.
 class Message {
  public:
   explicit Message(std::vector<capnp::word> words);
@@ -65,7 +66,8 @@ class Channel {
  public:
   explicit Channel(Fd fd) : fd_(std::move(fd)) {}
 
-  // Waits for a message; none when the peer closed its end. kCorrupt for bytes that are no frame or an end inside of one.
+  // Waits for a message; none when the peer closed its end. kCorrupt for bytes that are no frame or an end inside of
+  // one.
   [[nodiscard]] Result<std::optional<Message>> Read();
   // Sends the message whole. A peer that went away is kUnavailable and raises no signal.
   [[nodiscard]] Status Write(capnp::MessageBuilder& message);

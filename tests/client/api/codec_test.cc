@@ -42,8 +42,8 @@ TEST(CodecTest, NumbersKeepTheirOrderAsBytes) {
   ExpectOrdered<std::int64_t>({std::numeric_limits<std::int64_t>::min(), -(1LL << 32), -1, 0, 1, 1LL << 40,
                                std::numeric_limits<std::int64_t>::max()});
   ExpectOrdered<std::uint64_t>({0, 1, 255, 256, 65535, 65536, 1ULL << 63, ~0ULL});
-  ExpectOrdered<double>({-std::numeric_limits<double>::infinity(), -1e300, -1.5, -1e-300, 0.0, 1e-300, 0.1, 1.0, 2.5, 1e300,
-                         std::numeric_limits<double>::infinity()});
+  ExpectOrdered<double>({-std::numeric_limits<double>::infinity(), -1e300, -1.5, -1e-300, 0.0, 1e-300, 0.1, 1.0, 2.5,
+                         1e300, std::numeric_limits<double>::infinity()});
 }
 
 TEST(CodecTest, KeysAreBigEndian) {

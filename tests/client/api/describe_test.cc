@@ -69,8 +69,10 @@ TEST(DescribeTest, ListsOptions) {
   const auto grep = Describe(internal::BindJob<examples::Grep>(), {});
   bool pattern = false, memory = false;
   for (const auto& option : grep["options"]) {
-    if (option["name"] == "grep.pattern") pattern = option["required"] == true && option["engine"] == false && option["type"] == "text";
-    if (option["name"] == "task.memory") memory = option["required"] == false && option["engine"] == true && option["type"] == "bytes";
+    if (option["name"] == "grep.pattern")
+      pattern = option["required"] == true && option["engine"] == false && option["type"] == "text";
+    if (option["name"] == "task.memory")
+      memory = option["required"] == false && option["engine"] == true && option["type"] == "bytes";
   }
   EXPECT_TRUE(pattern && memory);
 }
@@ -84,7 +86,9 @@ TEST(DescribeTest, TheLengthOfRecordsComesFromAnOption) {
 
 TEST(DescribeTest, RefusesWrongOptions) {
   const JobBinding grep = internal::BindJob<examples::Grep>();
-  const auto error = [&](const std::vector<std::string>& arguments) { return DescribeJob(grep, "grep", arguments).status().message(); };
+  const auto error = [&](const std::vector<std::string>& arguments) {
+    return DescribeJob(grep, "grep", arguments).status().message();
+  };
   EXPECT_NE(error({"grep.patern=x"}).find("grep.pattern"), std::string::npos);
   EXPECT_NE(error({"grep.pattern=(x"}).find("missing )"), std::string::npos);
   EXPECT_NE(error({"--"}).find("-D grep.pattern="), std::string::npos);

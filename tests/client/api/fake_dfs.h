@@ -1,4 +1,5 @@
-// A file system in memory behind the DfsClient seam, as much of it as tasks use, and a channel to a task loop on a thread.
+// A file system in memory behind the DfsClient seam, as much of it as tasks use, and a channel to a task loop on a
+// thread.
 #pragma once
 
 #include <capnp/message.h>
@@ -18,11 +19,11 @@ namespace millrace {
 
 struct FakeFiles {
   std::mutex mutex;
-  std::map<std::string, std::string> files;         // what OpenKnown reads
-  std::map<std::uint64_t, std::string> local;       // blocks on this machine
-  std::map<std::uint64_t, std::string> remote;      // blocks that ReadBlock gives
-  std::map<std::string, std::string> written;       // handed over, by path
-  std::map<std::string, std::string> attempts;      // path to attempt
+  std::map<std::string, std::string> files;     // what OpenKnown reads
+  std::map<std::uint64_t, std::string> local;   // blocks on this machine
+  std::map<std::uint64_t, std::string> remote;  // blocks that ReadBlock gives
+  std::map<std::string, std::string> written;   // handed over, by path
+  std::map<std::string, std::string> attempts;  // path to attempt
   int connections = 0;
 };
 
@@ -121,7 +122,8 @@ inline StorageAccess FakeStorage(FakeFiles& files, const std::string& directory)
     if (found == files.remote.end()) return Unavailable("no replica answers");
     *source = dfs::ReadSource::kRemote;
     for (std::uint64_t at = offset; at < offset + size;) {  // small pieces, as a network may give them
-      const std::string_view piece = std::string_view(found->second).substr(at, std::min<std::uint64_t>(5, offset + size - at));
+      const std::string_view piece =
+          std::string_view(found->second).substr(at, std::min<std::uint64_t>(5, offset + size - at));
       if (!sink(piece)) return Cancelled("sink");
       at += piece.size();
     }

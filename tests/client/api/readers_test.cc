@@ -36,20 +36,35 @@ std::vector<Line> LinesOf(std::string_view file) {
   return lines;
 }
 
-std::vector<Line> ReadSplit(std::string_view file, std::uint64_t offset, std::uint64_t length, std::size_t piece, bool strip) {
+std::vector<Line> ReadSplit(std::string_view file, std::uint64_t offset, std::uint64_t length, std::size_t piece,
+                            bool strip) {
   MemorySource source(file, piece);
   std::vector<Line> lines;
-  const Status status = ReadLines(source, Split{"f", offset, length, file.size()}, strip,
-                                  [&](std::string_view line, std::uint64_t at) { lines.push_back({std::string(line), at}); });
+  const Status status =
+      ReadLines(source, Split{"f", offset, length, file.size()}, strip, [&](std::string_view line, std::uint64_t at) {
+        lines.push_back({std::string(line), at});
+      });
   EXPECT_TRUE(status.ok()) << status.message();
   return lines;
 }
 
 std::vector<std::string> NastyFiles() {
   using namespace std::string_literals;
-  std::vector<std::string> files = {"",       "\n",          "\n\n\n",        "a",         "a\n",          "\na",
-                                    "ab\ncd", "ab\n\n\ncd\n", "a\r\nb\r\n\r\n", "\r", "\r\n\r", "x\0y\n\0\n\0"s,
-                                    std::string(40, 'l'), std::string(40, 'l') + "\n", "s\n" + std::string(37, 'l') + "\ns"};
+  std::vector<std::string> files = {"",
+                                    "\n",
+                                    "\n\n\n",
+                                    "a",
+                                    "a\n",
+                                    "\na",
+                                    "ab\ncd",
+                                    "ab\n\n\ncd\n",
+                                    "a\r\nb\r\n\r\n",
+                                    "\r",
+                                    "\r\n\r",
+                                    "x\0y\n\0\n\0"s,
+                                    std::string(40, 'l'),
+                                    std::string(40, 'l') + "\n",
+                                    "s\n" + std::string(37, 'l') + "\ns"};
   Random random(20240611);
   for (int i = 0; i < 40; ++i) {
     std::string file;
@@ -84,7 +99,8 @@ TEST(LineReaderTest, StripCrDropsOneBeforeTheNewlineOnly) {
   for (std::size_t length = 1; length <= file.size(); ++length) {
     std::vector<std::string> got;
     for (std::size_t offset = 0; offset < file.size(); offset += length) {
-      for (const Line& line : ReadSplit(file, offset, std::min(length, file.size() - offset), 2, true)) got.push_back(line.text);
+      for (const Line& line : ReadSplit(file, offset, std::min(length, file.size() - offset), 2, true))
+        got.push_back(line.text);
     }
     EXPECT_EQ(got, want) << length;
   }
@@ -96,9 +112,9 @@ TEST(LineReaderTest, ALineOverManyBlocksIsReadInFewSteps) {
   std::size_t longest = 0;
   int lines = 0;
   ASSERT_TRUE(ReadLines(source, Split{"f", 0, 100, file.size()}, false, [&](std::string_view line, std::uint64_t) {
-    longest = std::max(longest, line.size());
-    ++lines;
-  }).ok());
+                longest = std::max(longest, line.size());
+                ++lines;
+              }).ok());
   EXPECT_EQ(longest, 50'000'000u);
   EXPECT_EQ(lines, 2);
   EXPECT_LT(source.reads, 20);
@@ -123,8 +139,8 @@ TEST(KeyValueTextTest, TheFirstTabParts) {
   MemorySource source("k\tv\tw\nalone\n\t\n", 4);
   std::vector<std::pair<std::string, std::string>> got;
   ASSERT_TRUE(KeyValueText::Read(source, Split{"f", 0, 14, 14}, {}, [&](KeyValue record, std::uint64_t) {
-    got.emplace_back(record.key, record.value);
-  }).ok());
+                got.emplace_back(record.key, record.value);
+              }).ok());
   EXPECT_EQ(got, (std::vector<std::pair<std::string, std::string>>{{"k", "v\tw"}, {"alone", ""}, {"", ""}}));
 }
 
@@ -141,11 +157,12 @@ TEST(FixedReaderTest, EveryRecordOnceInTheSplitWhereItBegins) {
             MemorySource source(file, piece);
             ASSERT_TRUE(ReadFixedRecords(source, Split{"f", offset, size, file.size()}, record,
                                          [&](std::string_view bytes, std::uint64_t at) {
-              EXPECT_EQ(at, next * record);
-              EXPECT_EQ(bytes, file.substr(next * record, record));
-              EXPECT_TRUE(at >= offset && at < offset + size);
-              ++next;
-            }).ok());
+                                           EXPECT_EQ(at, next * record);
+                                           EXPECT_EQ(bytes, file.substr(next * record, record));
+                                           EXPECT_TRUE(at >= offset && at < offset + size);
+                                           ++next;
+                                         })
+                            .ok());
           }
           ASSERT_EQ(next, count) << record << " " << length << " " << piece;
         }
@@ -156,7 +173,8 @@ TEST(FixedReaderTest, EveryRecordOnceInTheSplitWhereItBegins) {
 
 TEST(FixedReaderTest, ALengthThatDoesNotFitNamesTheFile) {
   MemorySource source("abcdefg", 10);
-  const Status status = ReadFixedRecords(source, Split{"/in/x.bin", 0, 7, 7}, 3, [](std::string_view, std::uint64_t) {});
+  const Status status =
+      ReadFixedRecords(source, Split{"/in/x.bin", 0, 7, 7}, 3, [](std::string_view, std::uint64_t) {});
   EXPECT_EQ(status.code(), StatusCode::kInvalid);
   EXPECT_NE(status.message().find("/in/x.bin"), std::string::npos) << status.message();
 }
@@ -167,11 +185,12 @@ TEST(WholeFilesTest, OneRecordWithItsName) {
       MemorySource source(file, piece);
       int records = 0;
       const ReadOptions options{false, 0, "sub/name"};
-      ASSERT_TRUE(WholeFiles::Read(source, Split{"f", 0, file.size(), file.size()}, options, [&](WholeFile got, std::uint64_t) {
-        EXPECT_EQ(got.name, "sub/name");
-        EXPECT_EQ(got.bytes, file);
-        ++records;
-      }).ok());
+      ASSERT_TRUE(
+          WholeFiles::Read(source, Split{"f", 0, file.size(), file.size()}, options, [&](WholeFile got, std::uint64_t) {
+            EXPECT_EQ(got.name, "sub/name");
+            EXPECT_EQ(got.bytes, file);
+            ++records;
+          }).ok());
       EXPECT_EQ(records, 1);
     }
   }
@@ -187,10 +206,12 @@ TEST(WholeFilesTest, MoreThan2GiBAndAPartOfAFileAreRefused) {
 
 TEST(RecordFilesTest, EveryRecordOnceWhateverTheSplits) {
   std::string file;
-  RecordWriter writer([&](std::string_view bytes) {
-    file.append(bytes);
-    return Status::Ok();
-  }, Random(5));
+  RecordWriter writer(
+      [&](std::string_view bytes) {
+        file.append(bytes);
+        return Status::Ok();
+      },
+      Random(5));
   Random random(6);
   std::vector<std::string> want;
   for (int i = 0; i < 3000; ++i) {

@@ -54,7 +54,8 @@ TEST(TaskLoopTest, MapsAndReducesWords) {
   }
   EXPECT_EQ(files.connections, 1);
   std::vector<std::string> lines;
-  for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1) lines.push_back(all.substr(at, all.find('\n', at) - at));
+  for (std::size_t at = 0; at < all.size(); at = all.find('\n', at) + 1)
+    lines.push_back(all.substr(at, all.find('\n', at) - at));
   std::ranges::sort(lines);
   EXPECT_EQ(lines, (std::vector<std::string>{"be\t4", "not\t1", "or\t2", "to\t2"}));
   EXPECT_EQ(driver.Close(), 0);
@@ -184,7 +185,8 @@ TEST(InvertedIndexTest, FilesAreSortedAndWithoutRepeats) {
   TaskDriver driver(internal::BindJob<examples::InvertedIndex>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   const std::string longest(100, 'w');
-  driver.LaunchMap(0, {AddLocal(files, 1, "z", "x y x " + longest + " " + longest), AddLocal(files, 2, "sub/b", "x\nx")},
+  driver.LaunchMap(0,
+                   {AddLocal(files, 1, "z", "x y x " + longest + " " + longest), AddLocal(files, 2, "sub/b", "x\nx")},
                    driver.Path("m0"));
   ASSERT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchMap(1, {AddLocal(files, 3, "a", "y x"), AddLocal(files, 4, "z", "x")}, driver.Path("m1"));
@@ -235,7 +237,8 @@ TEST(TaskLoopTest, ProgressIsReportedWhileAnAttemptRuns) {
     if (std::string(progress.getStatus().cStr()) != "at wait") continue;
     EXPECT_FLOAT_EQ(progress.getFraction(), 6.0f / 16.0f);
     bool counted = false;
-    for (const auto counter : progress.getCounters()) counted |= counter.getGroup() == "test" && counter.getValue() == 2;
+    for (const auto counter : progress.getCounters())
+      counted |= counter.getGroup() == "test" && counter.getValue() == 2;
     EXPECT_TRUE(counted);
     break;
   }
