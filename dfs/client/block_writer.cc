@@ -49,6 +49,7 @@ class PipelineWriter final : public BlockWriter {
   Status Fail(Status why, std::vector<std::uint32_t> nodes);
   void AddFailed(std::uint32_t node);
   [[nodiscard]] WrittenBlock CloseAt(std::uint64_t length);
+  void DiscardExceptOn(const std::vector<std::uint32_t>& nodes) const;
   void TakeFrom(std::uint64_t length, std::string* out) const;
 
   const std::uint64_t block_;
@@ -67,8 +68,13 @@ class PipelineWriter final : public BlockWriter {
 PipelineWriter::~PipelineWriter() {
   if (closed_) return;
   stream_.reset();
+  DiscardExceptOn({});
+}
+
+// A node that does not answer discards it at its next start.
+void PipelineWriter::DiscardExceptOn(const std::vector<std::uint32_t>& nodes) const {
   for (const Place& place : pipeline_) {
-    // A node that does not answer discards it at its next start.
+    if (std::find(nodes.begin(), nodes.end(), place.node) != nodes.end()) continue;
     static_cast<void>(FinishBlockAt(place, block_, 0, std::min(stall_, kDiscardStall)).ok());
   }
 }
@@ -136,8 +142,8 @@ Status PipelineWriter::SendPending(bool last) {
 }
 
 Status PipelineWriter::Write(std::string_view data) {
-  MILLRACE_CHECK(!sent_last_ && !closed_, "written to after its end");
   if (!failure_.ok()) return failure_;
+  MILLRACE_CHECK(!sent_last_ && !closed_, "written to after its end");
   while (!data.empty()) {
     const std::string_view piece = data.substr(0, kPacketBytes - pending_.size());
     pending_.append(piece);
@@ -189,6 +195,7 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
   WrittenBlock written;
   if (sent_last_) written = CloseAt(sent_bytes_);
   const bool all = !written.nodes.empty();
+  if (all) DiscardExceptOn(written.nodes);
   if (!all) written = CloseAt(acked_bytes_);
   if (!all && acked_bytes_ == 0) written = {block_, 0, {}};  // it was discarded
   *failed_nodes = failed_nodes_;

@@ -5,7 +5,10 @@
 // node and hands them to a disk thread at once; acknowledgements come back when the packet is written here and acknowledged
 // by the rest; the last one when the block is finished (synced) on every node of the pipeline. A node that fails is named in
 // the acknowledgement, so that the writer knows whom to leave out.
-// Thread rule: started and stopped from one thread; observers are called on the server's threads.
+// A writer may pause between packets (for sixty idle timeouts); a write that ends without a byte leaves nothing.
+// Checksums are checked on every hop of a write and by whoever reads; this side notices damage when it replicates or when a
+// checksums' file does not fit.
+// Thread rule: made and destroyed on one thread; observers are called on the server's threads, and must not wait.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +34,11 @@ class BlockServer {
  public:
   // Registers its operations with `server`, which must not have been started. All arguments outlive this.
   BlockServer(net::BulkServer& server, BlockStore& store, BlockObserver observer, Log log);
+  // No observer is called any more when this returns. Waits for copies, which give up at the next packet.
   ~BlockServer();
 
-  // Copies one of our blocks to `targets` as a pipeline, on the server's threads; `done` is called there.
+  // Copies one of our blocks to `targets` as a pipeline, on threads of its own, two blocks at once; `done` is called there,
+  // once. A target that has the block already is kExists. kCorrupt: our replica is damaged (and `corrupt` was called).
   void Replicate(const StoredBlock& block, std::vector<Place> targets, std::function<void(const Status&)> done);
 
  private:

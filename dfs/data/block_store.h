@@ -65,7 +65,8 @@ class BlockStore {
   [[nodiscard]] virtual Result<OpenBlock> Open(std::uint64_t id) const = 0;
   // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and chunk.
   [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
-  virtual Status Remove(std::uint64_t id) = 0;  // fine if there is none
+  // Removes the block, also what is left of an unfinished one that nobody is writing. Fine if there is none.
+  virtual Status Remove(std::uint64_t id) = 0;
   [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;  // finished ones, by rising id
   struct Space { std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0; };
   [[nodiscard]] virtual Space space() const = 0;

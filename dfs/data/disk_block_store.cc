@@ -170,6 +170,7 @@ Result<std::string> DiskBlockStore::Read(std::uint64_t id, std::uint64_t offset,
 // The data goes first, for the same reason for which it comes last. Nothing is synced: a block that comes back after a crash
 // is reported and removed again.
 Status DiskBlockStore::Remove(std::uint64_t id) {
+  Discard(id);
   {
     const std::lock_guard lock(shelf_.mutex);
     if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished

@@ -124,6 +124,7 @@ class MemoryBlockStore final : public BlockStore {
   }
 
   Status Remove(std::uint64_t id) override {
+    Discard(id);
     const std::lock_guard lock(state_.mutex);
     const auto found = state_.finished.find(id);
     if (found == state_.finished.end()) return Status::Ok();

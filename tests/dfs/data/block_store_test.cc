@@ -133,6 +133,16 @@ TEST_P(BlockStoreTest, DiscardForgetsAnUnfinishedBlockOnly) {
   EXPECT_EQ(*store_->Read(8, 0, 3), "new");
 }
 
+TEST_P(BlockStoreTest, RemoveTakesWhatIsLeftOfABrokenWrite) {
+  Write(8, RandomBytes(kPacketBytes, 1)).reset();
+  ASSERT_TRUE(store_->Remove(8).ok());
+  EXPECT_EQ(store_->FinishAt(8, kPacketBytes).code(), StatusCode::kNotFound);
+  const auto file = Write(8, "new");
+  ASSERT_TRUE(store_->Remove(8).ok());  // being written: left alone
+  ASSERT_TRUE(file->Finish().ok());
+  EXPECT_EQ(*store_->Read(8, 0, 3), "new");
+}
+
 TEST_P(BlockStoreTest, RemovesAndCounts) {
   Store(30, RandomBytes(1000, 1));
   Store(10, RandomBytes(500, 1));

@@ -1,0 +1,194 @@
+#include "dfs/data/block_server.h"
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/thread_pool.hpp>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "base/net/bulk_handler.h"
+#include "dfs/client/block_writer.h"
+#include "dfs/data/block_checksums.h"
+#include "dfs/data/packet_pump.h"
+#include "dfs/data/write_session.h"
+
+namespace millrace::dfs {
+
+namespace asio = boost::asio;
+using net::Awaitable;
+using net::OnDisk;
+using net::Wire;
+
+namespace {
+
+constexpr unsigned kReplicators = 2;  // copies at once: enough to keep a disk busy, and no more than it can bear
+constexpr Micros kReplicationStall = 20 * kSecond;
+
+// What handlers, which the bulk server owns, share with the block server.
+struct Shared {
+  Shared(BlockStore& blocks, BlockObserver told, Log to) : store(blocks), log(std::move(to)), observer(std::move(told)) {}
+
+  void Received(const StoredBlock& block) {
+    const std::lock_guard lock(mutex);
+    if (observer.received) observer.received(block);
+  }
+  void Corrupt(std::uint64_t id, const Status& why) {
+    log->error("{}", why.message());
+    const std::lock_guard lock(mutex);
+    if (observer.corrupt) observer.corrupt(id);
+  }
+  // Opens, and reports a block whose checksums do not fit.
+  Result<OpenBlock> Open(std::uint64_t id) {
+    Result<OpenBlock> open = store.Open(id);
+    if (!open.ok() && open.status().code() == StatusCode::kCorrupt) Corrupt(id, open.status());
+    return open;
+  }
+
+  BlockStore& store;
+  const Log log;
+  ActiveWrites active;
+  std::mutex mutex;
+  BlockObserver observer;  // empty when the block server is gone
+};
+
+class Handler : public net::BulkHandler {
+ public:
+  explicit Handler(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+
+ protected:
+  const std::shared_ptr<Shared> shared_;
+};
+
+class WriteHandler final : public Handler {
+ public:
+  using Handler::Handler;
+  Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
+    Result<WriteRequest> request = DecodeWriteRequest(header);
+    if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+    auto finished = [shared = shared_](const StoredBlock& block) { shared->Received(block); };
+    const auto session =
+        std::make_shared<WriteSession>(shared_->store, shared_->active, std::move(*request), wire, finished);
+    co_return co_await session->Run();
+  }
+};
+
+class ReadHandler final : public Handler {
+ public:
+  using Handler::Handler;
+  Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
+    const Result<ReadRequest> request = DecodeReadRequest(header);
+    if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+    auto open = [this, &request] { return shared_->Open(request->block); };
+    Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
+    Status status = block.status();
+    if (block.ok()) status = CheckRange(request->block, block->length, request->offset, request->size);
+    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
+    const Status told = co_await wire->WriteReply(Encode(ReadReply{block->length}));
+    if (!told.ok() || request->size == 0) co_return told.ok();
+    const auto pump = std::make_shared<PacketPump>(std::move(*block), request->block, request->offset, request->size);
+    auto step = [pump](int socket) { return pump->Step(socket); };
+    status = co_await wire->Pump(step);
+    if (status.code() == StatusCode::kCorrupt) shared_->Corrupt(request->block, status);
+    co_return status.ok();
+  }
+};
+
+class FinishAtHandler final : public Handler {
+ public:
+  using Handler::Handler;
+  Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
+    const Result<FinishRequest> request = DecodeFinishRequest(header);
+    if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+    co_await shared_->active.End(request->block);
+    auto finish = [this, &request] {
+      if (request->length > 0) return shared_->store.FinishAt(request->block, request->length);
+      shared_->store.Discard(request->block);
+      return Status::Ok();
+    };
+    const Status status = co_await OnDisk(wire->threads(), finish);
+    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
+    if (request->length > 0) shared_->Received({request->block, request->length});
+    co_return (co_await wire->WriteReply({})).ok();
+  }
+};
+
+class OpenLocalHandler final : public Handler {
+ public:
+  using Handler::Handler;
+  Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
+    const Result<std::uint64_t> id = DecodeBlockId(header);
+    Status status = id.status();
+    if (id.ok() && !wire->local()) status = Invalid("descriptors are passed on the local socket only");
+    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
+    auto open = [this, &id] { return shared_->Open(*id); };
+    const Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
+    status = block.status();
+    std::string reply;
+    if (block.ok()) reply = Encode(LocalBlock{block->length, block->chunk_crcs});
+    if (reply.size() > net::kMaxReplyBytes) status = Invalid(BlockName(*id) + " is too large to be passed");
+    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
+    status = co_await wire->WriteReply(std::move(reply));
+    if (status.ok()) status = co_await wire->SendDescriptor(block->data.get());
+    co_return status.ok();
+  }
+};
+
+}  // namespace
+
+struct BlockServer::Impl {
+  Impl(BlockStore& store, BlockObserver observer, Log log)
+      : shared(std::make_shared<Shared>(store, std::move(observer), std::move(log))), replicators(kReplicators) {}
+
+  Status Copy(const StoredBlock& block, const std::vector<Place>& targets);
+
+  std::shared_ptr<Shared> shared;
+  std::atomic<bool> stopping{false};
+  asio::thread_pool replicators;
+};
+
+Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Place>& targets) {
+  const std::string what = "replicate " + BlockName(block.id);
+  if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": to 1 to 16 targets only");
+  MILLRACE_ASSIGN(const OpenBlock open, shared->Open(block.id));
+  if (open.length != block.length) return Invalid(what + ": it has " + std::to_string(open.length) + " bytes here");
+  std::vector<std::uint32_t> failed;
+  MILLRACE_ASSIGN(const auto writer, BlockWriter::Open(block.id, targets, kReplicationStall, &failed));
+  std::string bytes;
+  for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
+    if (stopping) return Cancelled(what + ": this node is stopping");
+    bytes.resize(std::min<std::uint64_t>(kPacketBytes, open.length - at));
+    MILLRACE_TRY(ReadExactlyAt(open.data.get(), bytes.data(), bytes.size(), at, BlockName(block.id)));
+    const std::uint64_t first = at / kChunkBytes;
+    const auto crcs = std::span(open.chunk_crcs).subspan(first, ChunkCount(bytes.size()));
+    if (Status sound = CheckChunks(bytes, crcs, block.id, first); !sound.ok()) {
+      shared->Corrupt(block.id, sound);
+      return sound;
+    }
+    MILLRACE_TRY(writer->Write(bytes));
+  }
+  return writer->Finish().status();
+}
+
+BlockServer::BlockServer(net::BulkServer& server, BlockStore& store, BlockObserver observer, Log log)
+    : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log))) {
+  server.Register(net::Operation::kWriteBlock, std::make_shared<WriteHandler>(impl_->shared));
+  server.Register(net::Operation::kReadBlock, std::make_shared<ReadHandler>(impl_->shared));
+  server.Register(net::Operation::kFinishBlockAt, std::make_shared<FinishAtHandler>(impl_->shared));
+  server.Register(net::Operation::kOpenLocalBlock, std::make_shared<OpenLocalHandler>(impl_->shared));
+}
+
+BlockServer::~BlockServer() {
+  impl_->stopping = true;
+  impl_->replicators.join();
+  const std::lock_guard lock(impl_->shared->mutex);
+  impl_->shared->observer = {};
+}
+
+void BlockServer::Replicate(const StoredBlock& block, std::vector<Place> targets, std::function<void(const Status&)> done) {
+  asio::post(impl_->replicators, [impl = impl_.get(), block, to = std::move(targets), told = std::move(done)] {
+    told(impl->stopping ? Cancelled("replicate " + BlockName(block.id) + ": this node is stopping") : impl->Copy(block, to));
+  });
+}
+
+}  // namespace millrace::dfs

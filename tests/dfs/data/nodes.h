@@ -1,0 +1,142 @@
+// Data nodes with real sockets in one process, for tests of block transfer.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/net/bulk_server.h"
+#include "base/random.h"
+#include "dfs/client/block_reader.h"
+#include "dfs/client/block_writer.h"
+#include "dfs/data/block_server.h"
+#include "tests/dfs/data/block_bytes.h"
+
+namespace millrace::dfs {
+
+inline constexpr Micros kStall = 20 * kSecond;
+
+// What a node's observer was told.
+class Told {
+ public:
+  BlockObserver Observer() {
+    return {[this](const StoredBlock& block) { Add(received_, block); }, [this](std::uint64_t id) { Add(corrupt_, id); }};
+  }
+  // Waits for the first.
+  StoredBlock Received() { return First(received_); }
+  std::uint64_t Corrupt() { return First(corrupt_); }
+
+ private:
+  template <class T>
+  void Add(std::vector<T>& to, const T& what) {
+    const std::lock_guard lock(mutex_);
+    to.push_back(what);
+    changed_.notify_all();
+  }
+  template <class T>
+  T First(std::vector<T>& from) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return !from.empty(); });
+    return from.front();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<StoredBlock> received_;
+  std::vector<std::uint64_t> corrupt_;
+};
+
+struct Node {
+  Node(std::uint32_t number, std::unique_ptr<BlockStore> blocks, Micros idle) : store(std::move(blocks)) {
+    net::BulkServerOptions options;
+    options.bind = "127.0.0.1";
+    options.idle_timeout = idle;
+    options.local_socket = "millrace-block-test-" + std::to_string(SeedFromSystem());
+    server = std::make_unique<net::BulkServer>(options, MakeSilentLog());
+    block_server = std::make_unique<BlockServer>(*server, *store, told.Observer(), MakeSilentLog());
+    const Status started = server->Start();
+    EXPECT_TRUE(started.ok()) << started.message();
+    place.node = number;
+    place.host = "127.0.0.1";
+    place.port = server->port();
+    local_socket = options.local_socket;
+  }
+  ~Node() { server->Stop(); }
+
+  // The place as seen from this machine; without it reads go over TCP.
+  [[nodiscard]] Place Local() const {
+    Place local = place;
+    local.local_socket = local_socket;
+    return local;
+  }
+
+  std::unique_ptr<BlockStore> store;
+  Told told;
+  std::unique_ptr<net::BulkServer> server;
+  std::unique_ptr<BlockServer> block_server;
+  Place place;
+  std::string local_socket;
+};
+
+class NodesTest : public testing::Test {
+ protected:
+  // Numbered from 1.
+  Node& AddNode(std::uint64_t capacity = std::uint64_t{1} << 30, Micros idle = 60 * kSecond) {
+    const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
+    nodes_.push_back(std::make_unique<Node>(number, MakeMemoryBlockStore(capacity), idle));
+    return *nodes_.back();
+  }
+  Node& AddDiskNode() {
+    directories_.push_back(std::move(*TempDir::Make("node")));
+    const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
+    auto store = OpenDiskBlockStore(directories_.back().path(), 0);
+    EXPECT_TRUE(store.ok()) << store.status().message();
+    nodes_.push_back(std::make_unique<Node>(number, std::move(*store), 60 * kSecond));
+    return *nodes_.back();
+  }
+  [[nodiscard]] std::vector<Place> Pipeline() const {
+    std::vector<Place> places;
+    for (const auto& node : nodes_) places.push_back(node->place);
+    return places;
+  }
+  std::unique_ptr<BlockWriter> OpenWriter(std::uint64_t block, const std::vector<Place>& pipeline) {
+    std::vector<std::uint32_t> failed;
+    auto writer = BlockWriter::Open(block, pipeline, kStall, &failed);
+    EXPECT_TRUE(writer.ok()) << writer.status().message();
+    return std::move(*writer);
+  }
+  void WriteBlock(std::uint64_t block, const std::vector<Place>& pipeline, std::string_view data) {
+    const auto writer = OpenWriter(block, pipeline);
+    ASSERT_TRUE(writer->Write(data).ok());
+    const auto written = writer->Finish();
+    ASSERT_TRUE(written.ok()) << written.status().message();
+  }
+
+  std::vector<TempDir> directories_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+// ReadBlock into a string.
+struct ReadResult {
+  Status status;
+  std::string bytes;
+  ReadSource source = ReadSource::kLocal;
+  std::vector<std::uint32_t> bad;
+};
+inline ReadResult ReadAll(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size) {
+  ReadResult result;
+  result.status = ReadBlock(
+      block, offset, size, kStall, [&](std::uint64_t, std::uint32_t node) { result.bad.push_back(node); },
+      [&](std::string_view piece) {
+        result.bytes.append(piece);
+        return true;
+      },
+      &result.source);
+  return result;
+}
+
+}  // namespace millrace::dfs
