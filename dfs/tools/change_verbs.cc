@@ -1,0 +1,75 @@
+// mkdir, rm, mv and setrep.
+#include <charconv>
+
+#include "base/text.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/remote_path.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+
+int RunMkdir(const Args& args, const FsContext& context) {
+  bool parents = true;
+  console::Arguments arguments("fs mkdir", "PATH...", "Makes directories and their parents; existing ones are fine.");
+  arguments.Flag("-p,--parents", &parents, "as always: parents are made");
+  if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
+  return ForEachPath(context, "mkdir", arguments.operands(),
+                     [](DfsClient& client, const std::string& path) { return client.MakeDirectory(path); });
+}
+
+int RunRm(const Args& args, const FsContext& context) {
+  bool recursive = false, force = false;
+  console::Arguments arguments("fs rm", "PATH...", "Removes files and directories.");
+  arguments.Flag("-r,-R,--recursive", &recursive, "directories with all that is in them");
+  arguments.Flag("-f,--force", &force, "a path that does not exist is fine");
+  if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
+  return ForEachPath(context, "rm", arguments.operands(), [&](DfsClient& client, const std::string& path) {
+    Status removed = client.Remove(path, recursive);
+    return force && removed.code() == StatusCode::kNotFound ? Status::Ok() : removed;
+  });
+}
+
+int RunMv(const Args& args, const FsContext& context) {
+  console::Arguments arguments("fs mv", "SOURCE... TARGET", "Renames, or moves into TARGET if that is a directory.");
+  if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
+  Args sources = arguments.operands();
+  const std::string target = sources.back();
+  sources.pop_back();
+  return WithClient(context, "mv", [&](DfsClient& client) -> Status {
+    MILLRACE_ASSIGN(const std::string to, CheckPath(target));
+    if (sources.size() > 1) {
+      const Result<FileInfo> found = client.Stat(to);
+      if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
+      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is no directory; make it first");
+    }
+    for (const std::string& source : sources) {
+      MILLRACE_ASSIGN(const std::string from, CheckPath(source));
+      MILLRACE_TRY(client.Rename(from, to));
+    }
+    return Status::Ok();
+  });
+}
+
+int RunSetrep(const Args& args, const FsContext& context) {
+  bool recursive = true;
+  console::Arguments arguments("fs setrep", "REPLICAS PATH...",
+                               "Sets how many replicas a file, or each file below a directory, shall have.");
+  arguments.Flag("-R,--recursive", &recursive, "as always: files below directories too");
+  if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
+  Args paths = arguments.operands();
+  const std::string text = paths.front();
+  paths.erase(paths.begin());
+  std::uint32_t replicas = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), replicas);
+  if (error != std::errc() || end != text.data() + text.size() || replicas < 1 || replicas > 64) {
+    console::SayError(context.console, "fs setrep", Invalid(Quote(text) + " is no number of replicas; 1 to 64"));
+    return console::kWrongUsage;
+  }
+  return ForEachPath(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {
+    return Walk(client, path, [&](const FileInfo& entry) {
+      return entry.directory ? Status::Ok() : client.SetReplication(entry.path, replicas);
+    });
+  });
+}
+
+}  // namespace millrace::dfs

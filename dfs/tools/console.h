@@ -1,0 +1,50 @@
+// Console: the descriptors that a command reads from and writes to, and the forms of what it says. Handed in, so that tests
+// see what users see. Thread rule: values; a Printer belongs to one thread at a time.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace millrace::console {
+
+inline constexpr int kDone = 0, kFailed = 1, kWrongUsage = 2, kUnreachable = 3;  // exit statuses of every command
+
+struct Console {
+  int in = 0, out = 1, err = 2;
+  bool in_is_terminal = false, out_is_terminal = false, err_is_terminal = false;
+};
+[[nodiscard]] Console SystemConsole();
+
+// "millrace: WHAT: MESSAGE" and a newline on the error descriptor; whatever would end the line early is made a space.
+void SayError(const Console& console, std::string_view what, const Status& failure);
+// One line on the error descriptor.
+void SayLine(const Console& console, std::string_view line);
+
+// Text to a descriptor, gathered to 64 KiB. What is left is written by Flush, or on destruction as well as it goes.
+class Printer {
+ public:
+  explicit Printer(int fd) : fd_(fd) {}
+  Printer(const Printer&) = delete;
+  Printer& operator=(const Printer&) = delete;
+  ~Printer();
+  // The first failure sticks and is what Flush gives; after it everything is dropped.
+  Printer& operator<<(std::string_view text);
+  [[nodiscard]] bool failed() const { return !failure_.ok(); }
+  Status Flush();
+
+ private:
+  int fd_;
+  std::string buffer_;
+  Status failure_;
+};
+
+// `text` with spaces up to `width` bytes behind it (Left) or before it (Right).
+[[nodiscard]] std::string Left(std::string_view text, std::size_t width);
+[[nodiscard]] std::string Right(std::string_view text, std::size_t width);
+// "2026-01-31 12:00:05" in UTC; "-" for 0.
+[[nodiscard]] std::string FormatTime(Micros time);
+
+}  // namespace millrace::console

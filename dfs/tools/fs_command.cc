@@ -1,0 +1,75 @@
+#include "dfs/tools/fs_command.h"
+
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/remote_path.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+
+using console::Printer;
+using console::SayError;
+
+const std::vector<FsVerb>& FsVerbs() {
+  static const std::vector<FsVerb> kVerbs = {
+      {"ls", "list files and directories", RunLs},
+      {"put", "store local files and directories, or standard input", RunPut},
+      {"get", "fetch files and directories", RunGet},
+      {"cat", "write files to standard output", RunCat},
+      {"tail", "write the end of a file to standard output", RunTail},
+      {"mkdir", "make directories, parents included", RunMkdir},
+      {"rm", "remove files and, with -r, directories", RunRm},
+      {"mv", "rename, or move into a directory", RunMv},
+      {"du", "bytes below a directory", RunDu},
+      {"stat", "what is known of a path", RunStat},
+      {"setrep", "set how many replicas a file has", RunSetrep},
+      {"fsck", "the health of all blocks", RunFsck},
+  };
+  return kVerbs;
+}
+
+int RunFsCommand(const std::vector<std::string>& args, const FsContext& context) {
+  std::vector<std::string> names;
+  for (const FsVerb& verb : FsVerbs()) names.push_back(verb.name);
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
+    Printer out(args.empty() ? context.console.err : context.console.out);
+    out << "Usage: millrace fs COMMAND [OPTIONS] ...\n\n";
+    for (const FsVerb& verb : FsVerbs()) out << "  " + console::Left(verb.name, 10) + verb.one_line + "\n";
+    return args.empty() ? console::kWrongUsage : console::kDone;
+  }
+  for (const FsVerb& verb : FsVerbs()) {
+    if (verb.name == args[0]) return verb.run({args.begin() + 1, args.end()}, context);
+  }
+  SayError(context.console, "fs", console::UnknownVerb(args[0], names));
+  return console::kWrongUsage;
+}
+
+int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f) {
+  const Result<std::unique_ptr<DfsClient>> client = context.connect();
+  if (!client.ok()) {
+    SayError(context.console, "fs " + verb, client.status());
+    return console::kUnreachable;
+  }
+  if (const Status done = f(**client); !done.ok()) {
+    SayError(context.console, "fs " + verb, done);
+    return console::kFailed;
+  }
+  return console::kDone;
+}
+
+int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
+                const std::function<Status(DfsClient&, const std::string&)>& f) {
+  bool failed = false;
+  const int status = WithClient(context, verb, [&](DfsClient& client) {
+    for (const std::string& path : paths) {
+      const Result<std::string> checked = CheckPath(path);
+      const Status done = checked.ok() ? f(client, *checked) : checked.status();
+      if (done.ok()) continue;
+      SayError(context.console, "fs " + verb, done);
+      failed = true;
+    }
+    return Status::Ok();
+  });
+  return status == console::kDone && failed ? console::kFailed : status;
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,90 @@
+#include "base/options.h"
+#include "base/text.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/json_output.h"
+#include "dfs/tools/remote_path.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using console::Printer;
+
+Json ToJson(const Health& health) {
+  return {{"healthy", health.missing == 0 && health.corrupt_replicas == 0},
+          {"blocks", health.blocks},
+          {"missing", health.missing},
+          {"under_replicated", health.under_replicated},
+          {"over_replicated", health.over_replicated},
+          {"corrupt_replicas", health.corrupt_replicas},
+          {"live_workers", health.live_workers},
+          {"capacity", health.capacity},
+          {"used", health.used},
+          {"free", health.free}};
+}
+
+void Show(const UnhealthyBlock& block, Printer& out) {
+  const char* state = block.live == 0 ? "missing   " : block.live < block.wanted ? "under     " : "over      ";
+  out << state << "block " << std::to_string(block.block) << ", " << FormatBytes(block.length) << ", "
+      << std::to_string(block.live) << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path) << "\n";
+}
+
+void Show(const Health& health, Printer& out) {
+  const auto line = [&out](const char* name, std::uint64_t count) {
+    out << console::Left(name, 18) << std::to_string(count) << "\n";
+  };
+  line("blocks", health.blocks);
+  line("missing", health.missing);
+  line("under-replicated", health.under_replicated);
+  line("over-replicated", health.over_replicated);
+  line("corrupt replicas", health.corrupt_replicas);
+  line("live workers", health.live_workers);
+  out << "space             " << FormatBytes(health.used) << " used, " << FormatBytes(health.free) << " free of "
+      << FormatBytes(health.capacity) << "\n";
+}
+
+Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out) {
+  const std::string prefix = below == "/" ? below : below + "/";
+  MILLRACE_ASSIGN(const Health health, client.GetHealth());
+  Json json = ToJson(health);
+  json["unhealthy"] = Json::array();
+  MILLRACE_TRY(client.ListUnhealthy([&](const UnhealthyBlock& block) {
+    if (block.path != below && !block.path.starts_with(prefix)) return true;
+    if (!as_json) {
+      Show(block, out);
+      return !out.failed();
+    }
+    Json entry = {{"block", block.block}, {"length", block.length}, {"live", block.live}, {"wanted", block.wanted}};
+    console::SetBytes(entry, "path", block.path);
+    json["unhealthy"].push_back(entry);
+    return true;
+  }));
+  if (as_json) {
+    out << console::Dump(json) << "\n";
+  } else {
+    Show(health, out);
+  }
+  MILLRACE_TRY(out.Flush());
+  if (health.missing == 0 && health.corrupt_replicas == 0) return Status::Ok();
+  return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " +
+                 std::to_string(health.corrupt_replicas) + " replicas are corrupt; bring back the workers that hold them");
+}
+
+}  // namespace
+
+int RunFsck(const Args& args, const FsContext& context) {
+  bool json = false;
+  console::Arguments arguments("fs fsck", "[PATH]",
+                               "The health of all blocks; lists those that are not healthy (below PATH). Exit status 1 if "
+                               "blocks are missing or replicas corrupt.");
+  arguments.Flag("--json", &json, "as JSON");
+  if (const auto status = arguments.Parse(args, context.console, 0, 1)) return *status;
+  return WithClient(context, "fsck", [&](DfsClient& client) -> Status {
+    MILLRACE_ASSIGN(const std::string below, CheckPath(arguments.operands().empty() ? "/" : arguments.operands()[0]));
+    Printer out(context.console.out);
+    return Check(client, below, json, out);
+  });
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,111 @@
+#include "dfs/tools/get.h"
+
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "dfs/tools/aside.h"
+#include "dfs/tools/parallel.h"
+#include "dfs/tools/remote_path.h"
+
+namespace millrace::dfs {
+namespace {
+
+enum class Local { kNothing, kFile, kDirectory };
+
+Local LookLocal(const std::string& path) {
+  struct stat found {};
+  if (::stat(path.c_str(), &found) != 0) return ::lstat(path.c_str(), &found) == 0 ? Local::kFile : Local::kNothing;
+  return S_ISDIR(found.st_mode) ? Local::kDirectory : Local::kFile;
+}
+
+Status GetFile(DfsClient& client, const FileInfo& file, const std::string& local, const GetOptions& options,
+               console::Progress& progress) {
+  MILLRACE_ASSIGN(AsideFile aside, AsideFile::Make(local));
+  progress.Begin("reading", file.path);
+  MILLRACE_TRY(CopyOut(client, file, 0, aside.fd(), local, options.interrupt, &progress));
+  MILLRACE_TRY(aside.Commit(options.overwrite));
+  progress.Done("read", file.path, file.length);
+  return Status::Ok();
+}
+
+Status GetTree(DfsClient& client, const GetPlan& plan, const GetOptions& options, console::Progress& progress) {
+  MILLRACE_ASSIGN(AsideDirectory aside, AsideDirectory::Make(plan.local));
+  const std::size_t root = plan.source.path == "/" ? 0 : plan.source.path.size();
+  std::vector<const FileInfo*> files;
+  for (const FileInfo& entry : plan.below) {
+    if (!entry.directory) {
+      files.push_back(&entry);
+      continue;
+    }
+    MILLRACE_TRY(MakeDirectories(aside.path() + entry.path.substr(root)));
+  }
+  MILLRACE_TRY(RunParallel(files.size(), options.threads, [&](std::size_t i) {
+    return GetFile(client, *files[i], aside.path() + files[i]->path.substr(root), options, progress);
+  }));
+  return aside.Commit();
+}
+
+}  // namespace
+
+std::uint64_t GetPlan::files() const {
+  if (!source.directory) return 1;
+  std::uint64_t count = 0;
+  for (const FileInfo& entry : below) count += entry.directory ? 0 : 1;
+  return count;
+}
+
+std::uint64_t GetPlan::bytes() const {
+  std::uint64_t bytes = source.length;
+  for (const FileInfo& entry : below) bytes += entry.length;
+  return bytes;
+}
+
+Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources, const std::string& target,
+                                     bool overwrite) {
+  const bool into = LookLocal(target) == Local::kDirectory;
+  if (!into && (sources.size() > 1 || target.ends_with('/'))) return Invalid(Quote(target) + " is no local directory");
+  std::vector<GetPlan> plans;
+  for (const std::string& source : sources) {
+    GetPlan plan;
+    MILLRACE_ASSIGN(const std::string path, CheckPath(source));
+    MILLRACE_ASSIGN(plan.source, client.Stat(path));
+    const std::string name = LastName(path);
+    if (into && name.empty()) return Invalid("\"/\" has no name of its own; name a local directory that does not exist");
+    plan.local = into ? JoinPath(target, name) : target;
+    const Local taken = LookLocal(plan.local);
+    if (taken != Local::kNothing && (plan.source.directory || taken == Local::kDirectory || !overwrite)) {
+      const bool forced = !plan.source.directory && taken == Local::kFile;
+      return Exists(Quote(plan.local) + ": exists already; " + (forced ? "-f replaces it" : "name another place"));
+    }
+    if (plan.source.directory) {
+      MILLRACE_TRY(Walk(client, path, [&](const FileInfo& entry) {
+        plan.below.push_back(entry);
+        return Status::Ok();
+      }));
+    }
+    plans.push_back(std::move(plan));
+  }
+  return plans;
+}
+
+Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options, console::Progress& progress) {
+  if (plan.source.directory) return GetTree(client, plan, options, progress);
+  return GetFile(client, plan.source, plan.local, options, progress);
+}
+
+Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, int fd, const std::string& name,
+               const console::Interrupt* interrupt, console::Progress* progress) {
+  MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(file.path));
+  const std::uint64_t length = reader->info().length;
+  if (offset >= length) return Status::Ok();
+  Status failure;
+  const Status read = reader->Stream(offset, length - offset, [&](std::string_view piece) {
+    failure = interrupt != nullptr && interrupt->Seen() ? Cancelled("interrupted") : WriteAll(fd, piece, name);
+    if (progress != nullptr) progress->Add(piece.size());
+    return failure.ok();
+  });
+  return failure.ok() ? read : failure;
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,63 @@
+#include "base/text.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/get.h"
+#include "dfs/tools/remote_path.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+namespace {
+
+Status GetToOutput(DfsClient& client, const Args& sources, int out, const console::Interrupt& interrupt) {
+  for (const std::string& source : sources) {
+    MILLRACE_ASSIGN(const std::string path, CheckPath(source));
+    MILLRACE_ASSIGN(const FileInfo file, client.Stat(path));
+    if (file.directory) return Invalid(Quote(path) + ": is a directory; only files go to standard output");
+    MILLRACE_TRY(CopyOut(client, file, 0, out, "standard output", &interrupt, nullptr));
+  }
+  return Status::Ok();
+}
+
+Status GetAll(DfsClient& client, const Args& sources, const std::string& target, const GetOptions& options,
+              const console::Console& console, console::ProgressStyle style) {
+  MILLRACE_ASSIGN(const std::vector<GetPlan> plans, PlanGet(client, sources, target, options.overwrite));
+  std::uint64_t files = 0, bytes = 0;
+  for (const GetPlan& plan : plans) {
+    files += plan.files();
+    bytes += plan.bytes();
+  }
+  console::Progress progress(console, style, "get", files, bytes);
+  for (const GetPlan& plan : plans) MILLRACE_TRY(Get(client, plan, options, progress));
+  progress.Finish(true);
+  return Status::Ok();
+}
+
+}  // namespace
+
+int RunGet(const Args& args, const FsContext& context) {
+  GetOptions options;
+  std::string progress = "auto";
+  console::Arguments arguments("fs get", "SOURCE... [TARGET]",
+                               "Fetches files and directories; TARGET is a local name, a directory (default .) or -.");
+  arguments.Flag("-f,--force", &options.overwrite, "replace a local file that exists");
+  arguments.Text("--progress", &progress, "auto, bar, plain or none");
+  if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
+  const Result<console::ProgressStyle> style = console::ParseProgressStyle(progress, context.console);
+  if (!style.ok()) {
+    console::SayError(context.console, "fs get", style.status());
+    return console::kWrongUsage;
+  }
+  const console::Interrupt interrupt;
+  options.interrupt = &interrupt;
+  Args sources = arguments.operands();
+  std::string target = ".";
+  if (sources.size() > 1) {
+    target = sources.back();
+    sources.pop_back();
+  }
+  return WithClient(context, "get", [&](DfsClient& client) {
+    if (target == "-") return GetToOutput(client, sources, context.console.out, interrupt);
+    return GetAll(client, sources, target, options, context.console, *style);
+  });
+}
+
+}  // namespace millrace::dfs

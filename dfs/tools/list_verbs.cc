@@ -1,0 +1,217 @@
+// ls, du and stat.
+#include "base/options.h"
+#include "base/text.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/json_output.h"
+#include "dfs/tools/remote_path.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using console::JsonList;
+using console::Printer;
+
+Json ToJson(const FileInfo& info) {
+  Json out;
+  console::SetBytes(out, "path", info.path);
+  out["type"] = info.directory ? "directory" : "file";
+  out["length"] = info.length;
+  out["replication"] = info.replication;
+  out["block_size"] = info.block_size;
+  out["modified"] = info.modified;
+  out["owner"] = info.owner;
+  out["id"] = info.id;
+  return out;
+}
+
+// A terminal gets what it can show; a pipe the bytes as they are.
+std::string Name(const std::string& path, const console::Console& console) {
+  if (!console.out_is_terminal) return path;
+  const std::string quoted = Quote(path);
+  const bool plain = quoted.size() == path.size() + 2 && path.find(' ') == std::string::npos;
+  return plain ? path : quoted;
+}
+
+class Lister {
+ public:
+  Lister(DfsClient& client, const console::Console& console, Printer& out, JsonList* json, bool recursive)
+      : client_(client), console_(console), out_(out), json_(json), recursive_(recursive) {}
+
+  Status List(const std::string& path) {
+    MILLRACE_ASSIGN(const FileInfo root, client_.Stat(path));
+    if (!root.directory) {
+      Show(root);
+      return Status::Ok();
+    }
+    if (recursive_) {
+      return Walk(client_, path, [this](const FileInfo& entry) {
+        Show(entry);
+        return out_.failed() ? out_.Flush() : Status::Ok();
+      });
+    }
+    MILLRACE_TRY(client_.List(path, [this](const FileInfo& entry) {
+      Show(entry);
+      return !out_.failed();
+    }));
+    return Status::Ok();
+  }
+
+ private:
+  void Show(const FileInfo& info) {
+    if (json_ != nullptr) {
+      json_->Add(ToJson(info));
+      return;
+    }
+    const std::string replicas = info.directory ? "-" : std::to_string(info.replication);
+    out_ << (info.directory ? "d " : "- ") << console::Right(replicas, 2) << "  " << console::Left(info.owner, 8) << " "
+         << console::Right(std::to_string(info.length), 13) << "  " << console::FormatTime(info.modified) << "  "
+         << Name(info.path, console_) << "\n";
+  }
+
+  DfsClient& client_;
+  const console::Console& console_;
+  Printer& out_;
+  JsonList* json_;
+  bool recursive_;
+};
+
+Status ShowUsage(DfsClient& client, const FileInfo& entry, const console::Console& console, Printer& out, JsonList* json) {
+  MILLRACE_ASSIGN(const FileUsage usage, client.Measure(entry.path));
+  if (json != nullptr) {
+    Json line;
+    console::SetBytes(line, "path", entry.path);
+    line["files"] = usage.files;
+    line["directories"] = usage.directories;
+    line["bytes"] = usage.bytes;
+    line["bytes_with_replicas"] = usage.bytes_with_replicas;
+    line["blocks"] = usage.blocks;
+    json->Add(line);
+    return Status::Ok();
+  }
+  out << console::Right(std::to_string(usage.bytes), 13) << " " << console::Right(std::to_string(usage.bytes_with_replicas), 13)
+      << " " << console::Right(std::to_string(usage.files), 9) << "  " << Name(entry.path, console) << "\n";
+  return Status::Ok();
+}
+
+Status Du(DfsClient& client, const std::string& path, bool summary, const console::Console& console, Printer& out,
+          JsonList* json) {
+  MILLRACE_ASSIGN(const FileInfo root, client.Stat(path));
+  std::vector<FileInfo> entries;
+  if (root.directory && !summary) {
+    MILLRACE_TRY(client.List(path, [&](const FileInfo& entry) {
+      entries.push_back(entry);
+      return true;
+    }));
+  } else {
+    entries.push_back(root);
+  }
+  for (const FileInfo& entry : entries) MILLRACE_TRY(ShowUsage(client, entry, console, out, json));
+  return Status::Ok();
+}
+
+std::string Nodes(const LocatedBlock& block) {
+  std::string nodes;
+  for (const Place& place : block.replicas) {
+    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + place.host + ", " + place.rack + ")";
+  }
+  return nodes.empty() ? "no live replica" : nodes;
+}
+
+Json ToJson(const std::vector<LocatedBlock>& blocks) {
+  Json list = Json::array();
+  for (const LocatedBlock& block : blocks) {
+    Json nodes = Json::array();
+    for (const Place& place : block.replicas) nodes.push_back(place.node);
+    list.push_back({{"block", block.id}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
+  }
+  return list;
+}
+
+Status Stat(DfsClient& client, const std::string& path, const console::Console& console, Printer& out, JsonList* json) {
+  MILLRACE_ASSIGN(const FileInfo info, client.Stat(path));
+  std::vector<LocatedBlock> blocks;
+  if (!info.directory) {
+    MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(path));
+    MILLRACE_ASSIGN(blocks, reader->Blocks());
+  }
+  if (json != nullptr) {
+    Json entry = ToJson(info);
+    entry["blocks"] = ToJson(blocks);
+    json->Add(entry);
+    return Status::Ok();
+  }
+  out << "path         " << Name(info.path, console) << "\n";
+  out << "type         " << (info.directory ? "directory" : "file") << "\n";
+  out << "owner        " << info.owner << "\n";
+  out << "modified     " << console::FormatTime(info.modified) << " UTC\n";
+  if (info.directory) return Status::Ok();
+  out << "id           " << std::to_string(info.id) << "\n";
+  out << "length       " << std::to_string(info.length) << " (" << FormatBytes(info.length) << ")\n";
+  out << "replication  " << std::to_string(info.replication) << "\n";
+  out << "block size   " << FormatBytes(info.block_size) << "\n";
+  out << "blocks       " << std::to_string(blocks.size()) << "\n";
+  for (const LocatedBlock& block : blocks) {
+    out << "  " << std::to_string(block.id) << " at " << std::to_string(block.offset) << ", " << FormatBytes(block.length)
+        << ", on nodes " << Nodes(block) << "\n";
+  }
+  return Status::Ok();
+}
+
+// Runs a listing over paths; the closing bracket stands only under a listing that is whole.
+int Listing(const FsContext& context, const std::string& verb, const Args& paths, bool as_json,
+            const std::function<Status(DfsClient&, const std::string&, Printer&, JsonList*)>& list) {
+  Printer out(context.console.out);
+  JsonList json(out);
+  const int status = ForEachPath(context, verb, paths, [&](DfsClient& client, const std::string& path) {
+    return list(client, path, out, as_json ? &json : nullptr);
+  });
+  if (as_json && status == console::kDone) json.Close();
+  if (const Status written = out.Flush(); !written.ok()) {
+    console::SayError(context.console, "fs " + verb, written);
+    return console::kFailed;
+  }
+  return status;
+}
+
+}  // namespace
+
+int RunLs(const Args& args, const FsContext& context) {
+  bool recursive = false, json = false;
+  console::Arguments arguments("fs ls", "[PATH...]",
+                               "Lists files and what is in directories: kind, replicas, owner, bytes, time (UTC), path.");
+  arguments.Flag("-R,--recursive", &recursive, "everything below");
+  arguments.Flag("--json", &json, "as JSON");
+  if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
+  const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
+  return Listing(context, "ls", paths, json, [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
+    return Lister(client, context.console, out, list, recursive).List(path);
+  });
+}
+
+int RunDu(const Args& args, const FsContext& context) {
+  bool summary = false, json = false;
+  console::Arguments arguments("fs du", "[PATH...]",
+                               "Bytes, bytes with all replicas and files of each entry of a directory.");
+  arguments.Flag("-s,--summary", &summary, "one line for each path");
+  arguments.Flag("--json", &json, "as JSON");
+  if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
+  const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
+  return Listing(context, "du", paths, json, [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
+    return Du(client, path, summary, context.console, out, list);
+  });
+}
+
+int RunStat(const Args& args, const FsContext& context) {
+  bool json = false;
+  console::Arguments arguments("fs stat", "PATH...", "What is known of a path, and where its blocks are.");
+  arguments.Flag("--json", &json, "as JSON");
+  if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
+  return Listing(context, "stat", arguments.operands(), json,
+                 [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
+                   return Stat(client, path, context.console, out, list);
+                 });
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,32 @@
+#include "dfs/tools/parallel.h"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace millrace::dfs {
+
+Status RunParallel(std::size_t count, std::size_t threads, const std::function<Status(std::size_t)>& work) {
+  std::mutex mutex;
+  std::size_t next = 0;
+  Status failure;
+  const auto take = [&]() -> std::size_t {
+    const std::lock_guard lock(mutex);
+    return failure.ok() && next < count ? next++ : count;
+  };
+  const auto run = [&] {
+    for (std::size_t i = take(); i < count; i = take()) {
+      Status done = work(i);
+      const std::lock_guard lock(mutex);
+      if (!done.ok() && failure.ok()) failure = std::move(done);
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(run);
+  run();
+  for (std::thread& other : others) other.join();
+  return failure;
+}
+
+}  // namespace millrace::dfs

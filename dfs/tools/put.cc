@@ -1,0 +1,171 @@
+#include "dfs/tools/put.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "dfs/tools/parallel.h"
+#include "dfs/tools/remote_path.h"
+
+namespace millrace::dfs {
+namespace {
+
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;
+
+Result<struct stat> Look(const std::string& local) {
+  struct stat found {};
+  if (::stat(local.c_str(), &found) != 0) return FromErrno(errno, Quote(local));
+  return found;
+}
+
+Status PlanDirectory(const std::string& local, const std::string& remote, std::vector<PutItem>* items) {
+  items->push_back({"", remote, 0});
+  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(local));
+  for (const std::string& name : names) {
+    const std::string from = JoinPath(local, name), to = JoinPath(remote, name);
+    MILLRACE_TRY(CheckPath(to).ok() ? Status::Ok() : CheckPath(to).status());
+    struct stat itself {};
+    if (::lstat(from.c_str(), &itself) != 0) return FromErrno(errno, Quote(from));
+    MILLRACE_ASSIGN(const struct stat found, Look(from));
+    if (S_ISREG(found.st_mode)) {
+      items->push_back({from, to, static_cast<std::uint64_t>(found.st_size)});
+    } else if (S_ISDIR(found.st_mode) && !S_ISLNK(itself.st_mode)) {
+      MILLRACE_TRY(PlanDirectory(from, to, items));
+    } else {
+      return Invalid(Quote(from) + ": neither a file nor a directory; leave it out, or put what a link leads to by itself");
+    }
+  }
+  return Status::Ok();
+}
+
+Status PlanSource(const std::string& source, const std::string& remote, std::vector<PutItem>* items) {
+  MILLRACE_ASSIGN(const std::string to, CheckPath(remote));
+  if (source == "-") {
+    items->push_back({"-", to, 0});
+    return Status::Ok();
+  }
+  MILLRACE_ASSIGN(const struct stat found, Look(source));
+  if (S_ISDIR(found.st_mode)) return PlanDirectory(source, to, items);
+  items->push_back({source, to, S_ISREG(found.st_mode) ? static_cast<std::uint64_t>(found.st_size) : 0});
+  return Status::Ok();
+}
+
+// The name that a source has in a directory.
+Result<std::string> NameOf(const std::string& source) {
+  std::string name = LastName(source);
+  if (name.empty() || name == "." || name == "..") {
+    std::unique_ptr<char, decltype(&::free)> real(::realpath(source.c_str(), nullptr), &::free);
+    if (real == nullptr) return FromErrno(errno, Quote(source));
+    name = LastName(real.get());
+  }
+  if (name.empty()) return Invalid(Quote(source) + " has no name of its own; name the target in full");
+  return name;
+}
+
+class Copier {
+ public:
+  Copier(DfsClient& client, const PutOptions& options, console::Progress& progress)
+      : client_(client), options_(options), progress_(progress) {}
+
+  Status Copy(const PutItem& item) {
+    MILLRACE_TRY(Stopped());
+    Fd opened;
+    int from = options_.standard_input;
+    if (item.local != "-") {
+      MILLRACE_ASSIGN(opened, OpenFile(item.local, O_RDONLY));
+      from = opened.get();
+    }
+    MILLRACE_ASSIGN(const std::unique_ptr<FileWriter> writer, client_.Create(item.remote, options_.write));
+    progress_.Begin("writing", item.remote);
+    if (Status copied = CopyBytes(from, item.local, *writer); !copied.ok()) {
+      writer->Abandon();
+      return copied;
+    }
+    MILLRACE_TRY(writer->Close());
+    progress_.Done("wrote", item.remote, writer->bytes());
+    return Status::Ok();
+  }
+
+  Status Stopped() const {
+    const bool seen = options_.interrupt != nullptr && options_.interrupt->Seen();
+    return seen ? Cancelled("interrupted; what was not whole is not stored") : Status::Ok();
+  }
+
+ private:
+  Status CopyBytes(int from, const std::string& name, FileWriter& writer) {
+    const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
+    while (true) {
+      MILLRACE_TRY(AwaitInput(from));
+      const ssize_t got = ::read(from, buffer.get(), kReadBytes);
+      if (got == 0) return Status::Ok();
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return FromErrno(errno, "read " + (name == "-" ? std::string("standard input") : Quote(name)));
+      MILLRACE_TRY(writer.Write({buffer.get(), static_cast<std::size_t>(got)}));
+      progress_.Add(static_cast<std::uint64_t>(got));
+    }
+  }
+
+  // A terminal or a pipe may be silent for ever: an interruption must be seen meanwhile.
+  Status AwaitInput(int from) const {
+    if (options_.interrupt != nullptr) {
+      pollfd waited[] = {{from, POLLIN, 0}, {options_.interrupt->fd(), POLLIN, 0}};
+      while (::poll(waited, 2, -1) < 0 && errno == EINTR) continue;
+    }
+    return Stopped();
+  }
+
+  DfsClient& client_;
+  const PutOptions& options_;
+  console::Progress& progress_;
+};
+
+}  // namespace
+
+Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources, const std::string& target) {
+  MILLRACE_ASSIGN(const std::string to, CheckPath(target));
+  const Result<FileInfo> found = client.Stat(to);
+  if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
+  const bool directory = found.ok() && found->directory;
+  if (!directory && (sources.size() > 1 || (target.ends_with('/') && to != "/"))) {
+    return Invalid(Quote(to) + " is no directory; make it first (millrace fs mkdir)");
+  }
+  std::vector<PutItem> items;
+  for (const std::string& source : sources) {
+    std::string remote = to;
+    if (directory) {
+      if (source == "-") return Invalid(Quote(to) + " is a directory; name the file that standard input shall become");
+      MILLRACE_ASSIGN(const std::string name, NameOf(source));
+      remote = JoinPath(to, name);
+    }
+    MILLRACE_TRY(PlanSource(source, remote, &items));
+  }
+  return items;
+}
+
+std::uint64_t TotalBytes(const std::vector<PutItem>& items) {
+  std::uint64_t bytes = 0;
+  for (const PutItem& item : items) bytes += item.bytes;
+  return bytes;
+}
+
+Status Put(DfsClient& client, const std::vector<PutItem>& items, const PutOptions& options, console::Progress& progress) {
+  Copier copier(client, options, progress);
+  std::vector<const PutItem*> files;
+  for (const PutItem& item : items) {
+    if (!item.local.empty()) {
+      files.push_back(&item);
+      continue;
+    }
+    MILLRACE_TRY(copier.Stopped());
+    MILLRACE_TRY(client.MakeDirectory(item.remote));
+  }
+  return RunParallel(files.size(), options.threads, [&](std::size_t i) { return copier.Copy(*files[i]); });
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,65 @@
+#include <algorithm>
+
+#include "base/options.h"
+#include "base/text.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/put.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+namespace {
+
+struct PutFlags {
+  bool force = false;
+  std::string block_size, progress = "auto";
+  std::int64_t replication = 0, jobs = 8;
+};
+
+Result<PutOptions> ToOptions(const PutFlags& flags, const console::Console& console) {
+  PutOptions options;
+  if (!flags.block_size.empty()) {
+    const Result<std::uint64_t> bytes = ParseBytes(flags.block_size);
+    if (!bytes.ok()) return bytes.status().Within("--block-size");
+    options.write.block_size = *bytes;
+  }
+  options.write.replication = static_cast<std::uint32_t>(flags.replication);
+  options.write.overwrite = flags.force;
+  options.threads = static_cast<std::size_t>(flags.jobs);
+  options.standard_input = console.in;
+  return options;
+}
+
+}  // namespace
+
+int RunPut(const Args& args, const FsContext& context) {
+  PutFlags flags;
+  console::Arguments arguments("fs put", "SOURCE... TARGET",
+                               "Stores local files and directories; SOURCE - is standard input.");
+  arguments.Flag("-f,--force", &flags.force, "replace files that exist");
+  arguments.Text("--block-size", &flags.block_size, "bytes of a block, as 64M; 1M to 1G");
+  arguments.Integer("--replication", &flags.replication, 1, 64, "replicas of each block");
+  arguments.Integer("--jobs", &flags.jobs, 1, 64, "files in flight at once");
+  arguments.Text("--progress", &flags.progress, "auto, bar, plain or none");
+  if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
+  Result<PutOptions> options = ToOptions(flags, context.console);
+  const Result<console::ProgressStyle> style = console::ParseProgressStyle(flags.progress, context.console);
+  if (!options.ok() || !style.ok()) {
+    console::SayError(context.console, "fs put", options.ok() ? style.status() : options.status());
+    return console::kWrongUsage;
+  }
+  const console::Interrupt interrupt;
+  options->interrupt = &interrupt;
+  Args sources = arguments.operands();
+  const std::string target = sources.back();
+  sources.pop_back();
+  return WithClient(context, "put", [&](DfsClient& client) -> Status {
+    MILLRACE_ASSIGN(const std::vector<PutItem> items, PlanPut(client, sources, target));
+    const auto files = std::count_if(items.begin(), items.end(), [](const PutItem& item) { return !item.local.empty(); });
+    console::Progress progress(context.console, *style, "put", static_cast<std::uint64_t>(files), TotalBytes(items));
+    const Status done = Put(client, items, *options, progress);
+    progress.Finish(done.ok());
+    return done;
+  });
+}
+
+}  // namespace millrace::dfs

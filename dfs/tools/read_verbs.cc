@@ -1,0 +1,43 @@
+// cat and tail.
+#include "base/options.h"
+#include "base/text.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/get.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+namespace {
+
+Status Print(DfsClient& client, const std::string& path, std::uint64_t last, const FsContext& context) {
+  MILLRACE_ASSIGN(const FileInfo file, client.Stat(path));
+  if (file.directory) return Invalid(Quote(path) + ": is a directory");
+  const std::uint64_t from = file.length > last ? file.length - last : 0;
+  return CopyOut(client, file, from, context.console.out, "standard output", nullptr, nullptr);
+}
+
+}  // namespace
+
+int RunCat(const Args& args, const FsContext& context) {
+  console::Arguments arguments("fs cat", "PATH...", "Writes files to standard output, one after the other.");
+  if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
+  return ForEachPath(context, "cat", arguments.operands(), [&](DfsClient& client, const std::string& path) {
+    return Print(client, path, ~std::uint64_t{0}, context);
+  });
+}
+
+int RunTail(const Args& args, const FsContext& context) {
+  std::string bytes = "1K";
+  console::Arguments arguments("fs tail", "PATH", "Writes the end of a file to standard output.");
+  arguments.Text("-c,--bytes", &bytes, "how much of it, as 1000 or 4K (1K)");
+  if (const auto status = arguments.Parse(args, context.console, 1, 1)) return *status;
+  const Result<std::uint64_t> last = ParseBytes(bytes);
+  if (!last.ok()) {
+    console::SayError(context.console, "fs tail", last.status().Within("--bytes"));
+    return console::kWrongUsage;
+  }
+  return ForEachPath(context, "tail", arguments.operands(), [&](DfsClient& client, const std::string& path) {
+    return Print(client, path, *last, context);
+  });
+}
+
+}  // namespace millrace::dfs

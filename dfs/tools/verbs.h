@@ -1,0 +1,33 @@
+// The verbs of `millrace fs`, each in the form of FsVerb::run, and what they share.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "dfs/tools/fs_command.h"
+
+namespace millrace::dfs {
+
+using Args = std::vector<std::string>;
+
+int RunLs(const Args& args, const FsContext& context);
+int RunDu(const Args& args, const FsContext& context);
+int RunStat(const Args& args, const FsContext& context);
+int RunPut(const Args& args, const FsContext& context);
+int RunGet(const Args& args, const FsContext& context);
+int RunCat(const Args& args, const FsContext& context);
+int RunTail(const Args& args, const FsContext& context);
+int RunMkdir(const Args& args, const FsContext& context);
+int RunRm(const Args& args, const FsContext& context);
+int RunMv(const Args& args, const FsContext& context);
+int RunSetrep(const Args& args, const FsContext& context);
+int RunFsck(const Args& args, const FsContext& context);
+
+// Connects and calls f; says what failed ("fs VERB: ...") and gives the exit status.
+int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);
+// The same with f for each path, canonical; a failure does not keep the others from their turn.
+int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
+                const std::function<Status(DfsClient&, const std::string&)>& f);
+
+}  // namespace millrace::dfs
