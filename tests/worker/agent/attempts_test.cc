@@ -137,14 +137,17 @@ TEST_F(AttemptsTest, AKilledAttemptIsNotReportedAndItsSlotIsFree) {
   EXPECT_THAT(record_.log, ElementsAre("end of report"));
 }
 
-TEST_F(AttemptsTest, AKilledReduceMakesRoomForTheNext) {
+TEST_F(AttemptsTest, AReduceThatEndsMakesRoomForTheNext) {
   StartAgent();
   SetUpJob();
   const AttemptId first = LaunchReduce(0, 1);
+  Announce({0});
+  ASSERT_THAT(runner_.running, ElementsAre(first));
   Kill(first);
   const AttemptId second = LaunchReduce(1, 1);
+  EXPECT_THAT(runner_.running, ElementsAre(first));  // what was announced was for the reduces of then
   Announce({0});
-  EXPECT_THAT(runner_.running, ElementsAre(second));
+  EXPECT_THAT(runner_.running, ElementsAre(first, second));
 }
 
 TEST_F(AttemptsTest, KillOfAServedMapOutputDropsIt) {
