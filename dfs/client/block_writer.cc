@@ -49,7 +49,9 @@ class PipelineWriter final : public BlockWriter {
   Status Fail(Status why, std::vector<std::uint32_t> nodes);
   void AddFailed(std::uint32_t node);
   [[nodiscard]] WrittenBlock CloseAt(std::uint64_t length);
-  void DiscardExceptOn(const std::vector<std::uint32_t>& nodes) const;
+  void DiscardEverywhere();
+  void NoteAnswer(const Place& place, const Status& status);
+  [[nodiscard]] std::uint64_t SalvageableLength();
   void TakeFrom(std::uint64_t length, std::string* out) const;
 
   const std::uint64_t block_;
@@ -68,15 +70,18 @@ class PipelineWriter final : public BlockWriter {
 PipelineWriter::~PipelineWriter() {
   if (closed_) return;
   stream_.reset();
-  DiscardExceptOn({});
+  DiscardEverywhere();
 }
 
 // A node that does not answer discards it at its next start.
-void PipelineWriter::DiscardExceptOn(const std::vector<std::uint32_t>& nodes) const {
+void PipelineWriter::DiscardEverywhere() {
   for (const Place& place : pipeline_) {
-    if (std::find(nodes.begin(), nodes.end(), place.node) != nodes.end()) continue;
-    static_cast<void>(FinishBlockAt(place, block_, 0, std::min(stall_, kDiscardStall)).ok());
+    NoteAnswer(place, FinishBlockAt(place, block_, 0, std::min(stall_, kDiscardStall)));
   }
+}
+
+void PipelineWriter::NoteAnswer(const Place& place, const Status& status) {
+  if (status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kTimeout) AddFailed(place.node);
 }
 
 Status PipelineWriter::Begin() {
@@ -167,15 +172,24 @@ Result<WrittenBlock> PipelineWriter::Finish() {
   return written;
 }
 
+// Nodes forward before they store, and finish from the last to the first: a node that has all bytes has only such before it,
+// and if the last one that answers lacks some, none is finished.
+std::uint64_t PipelineWriter::SalvageableLength() {
+  if (!sent_last_) return acked_bytes_;
+  for (auto place = pipeline_.rbegin(); place != pipeline_.rend(); ++place) {
+    const Status whole = FinishBlockAt(*place, block_, sent_bytes_, stall_);
+    if (whole.ok()) return sent_bytes_;
+    if (whole.code() == StatusCode::kInvalid) break;
+  }
+  return acked_bytes_;
+}
+
 WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
   WrittenBlock written{block_, length, {}};
   for (const Place& place : pipeline_) {
     const Status closed = FinishBlockAt(place, block_, length, stall_);
-    if (closed.ok()) {
-      written.nodes.push_back(place.node);
-    } else if (closed.code() == StatusCode::kUnavailable || closed.code() == StatusCode::kTimeout) {
-      AddFailed(place.node);
-    }
+    if (closed.ok()) written.nodes.push_back(place.node);
+    NoteAnswer(place, closed);
   }
   return written;
 }
@@ -192,15 +206,16 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
   MILLRACE_CHECK(!failure_.ok() && !closed_, "nothing to salvage");
   stream_.reset();
   closed_ = true;
-  WrittenBlock written;
-  if (sent_last_) written = CloseAt(sent_bytes_);
-  const bool all = !written.nodes.empty();
-  if (all) DiscardExceptOn(written.nodes);
-  if (!all) written = CloseAt(acked_bytes_);
-  if (!all && acked_bytes_ == 0) written = {block_, 0, {}};  // it was discarded
+  WrittenBlock written{block_, 0, {}};
+  const std::uint64_t length = SalvageableLength();
+  if (length > 0) {
+    written = CloseAt(length);
+  } else {
+    DiscardEverywhere();
+  }
   *failed_nodes = failed_nodes_;
-  if (acked_bytes_ > 0 && written.nodes.empty()) {
-    return Unavailable("close block " + std::to_string(block_) + " at byte " + std::to_string(acked_bytes_) +
+  if (length > 0 && written.nodes.empty()) {
+    return Unavailable("close block " + std::to_string(block_) + " at byte " + std::to_string(length) +
                        ": none of its nodes answers any more; last failure: " + failure_.message());
   }
   unacknowledged->clear();

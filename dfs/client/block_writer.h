@@ -29,7 +29,7 @@ class BlockWriter {
   virtual Result<WrittenBlock> Finish() = 0;
 
   // After a failed Write or Finish: closes the block at the last byte that all nodes had acknowledged, on the nodes that
-  // still answer. (When all bytes had been sent, the nodes that have all of them, if any, keep them all.) What it gives is the short block (length 0 and no nodes: nothing could be saved); *unacknowledged takes the
+  // still answer. (When all bytes had been sent and the nodes that answer have them all, they keep them all.) What it gives is the short block (length 0 and no nodes: nothing could be saved); *unacknowledged takes the
   // bytes that were given to Write and are not in it, to be written to a new block; *failed_nodes those to leave out.
   // kUnavailable when acknowledged bytes are lost because no node of the pipeline answers any more.
   virtual Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) = 0;

@@ -3,7 +3,8 @@
 //
 // Pipeline: the first node receives packets (kPacketBytes with their chunk checksums), checks them, forwards them to the next
 // node and hands them to a disk thread at once; acknowledgements come back when the packet is written here and acknowledged
-// by the rest; the last one when the block is finished (synced) on every node of the pipeline. A node that fails is named in
+// by the rest; the last one when the block is finished (synced) on every node of the pipeline, which the last node does first
+// and the first node last. A node that fails is named in
 // the acknowledgement, so that the writer knows whom to leave out.
 // A writer may pause between packets (for sixty idle timeouts); a write that ends without a byte leaves nothing.
 // Checksums are checked on every hop of a write and by whoever reads; this side notices damage when it replicates or when a

@@ -38,6 +38,8 @@ class BlockFile {
   // Appends; `chunk_crcs` are those of `data` cut at kChunkBytes. Every append but the last is a whole number of chunks.
   // kCorrupt when they do not match (every hop checks), kNoSpace when the disk is full.
   virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
+  // Brings what was appended to the disk, so that Finish takes little time.
+  virtual Status Sync() = 0;
   // On disk and visible when this returns.
   virtual Status Finish() = 0;
   [[nodiscard]] virtual std::uint64_t length() const = 0;

@@ -43,6 +43,11 @@ class DiskBlockFile final : public BlockFile {
     return Status::Ok();
   }
 
+  Status Sync() override {
+    if (::fdatasync(block_->fd.get()) != 0) return FromErrno(errno, "sync " + shelf_.WritingPath(id_));
+    return Status::Ok();
+  }
+
   Status Finish() override {
     MILLRACE_CHECK(!finished_, BlockName(id_) + " is finished");
     // A failed append may have left part of its bytes.

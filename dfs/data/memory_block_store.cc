@@ -48,6 +48,8 @@ class MemoryBlockFile final : public BlockFile {
     return Status::Ok();
   }
 
+  Status Sync() override { return Status::Ok(); }
+
   Status Finish() override {
     MILLRACE_CHECK(bytes_ != nullptr, BlockName(id_) + " is finished");
     const std::lock_guard lock(state_.mutex);

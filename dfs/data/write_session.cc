@@ -56,7 +56,7 @@ Awaitable<bool> WriteSession::Run() {
 Awaitable<void> WriteSession::Close() {
   if (next_ != nullptr && (over() || !next_finished_)) next_->Abort();
   auto release = [this] {
-    const bool empty = file_->length() == 0 && !stored_last_;
+    const bool empty = file_->length() == 0 && !finished_;
     file_.reset();
     active_.Remove(request_.block);
     if (empty) store_.Discard(request_.block);
@@ -136,8 +136,14 @@ void WriteSession::Fail(Status why, std::vector<std::uint32_t> nodes) {
   failed_ = true;
   failure_.failure = std::move(why);
   failure_.failed_nodes = std::move(nodes);
+  // The connection to the next node was given up here: this node is stopping, and the next one is innocent.
+  if (failure_.failure.code() == StatusCode::kCancelled) failure_.failed_nodes = {request_.node};
   if (next_ != nullptr) next_->Abort();
   changed_.Notify();
+}
+
+void WriteSession::FailHere(const Status& why) {
+  Fail(why.Within("node " + std::to_string(request_.node)), {request_.node});
 }
 
 void WriteSession::Abort() {
@@ -203,7 +209,7 @@ Status WriteSession::StoreBatch(const std::vector<Incoming>& batch) {
     const auto& crcs = incoming.packet.crcs;
     const std::vector<std::uint32_t> of_data(crcs.begin(), crcs.begin() + static_cast<std::ptrdiff_t>(incoming.packet.chunks()));
     MILLRACE_TRY(file_->Append(incoming.bytes(), of_data));
-    if (incoming.packet.last) MILLRACE_TRY(file_->Finish());
+    if (incoming.packet.last) MILLRACE_TRY(file_->Sync());
   }
   return Status::Ok();
 }
@@ -220,7 +226,7 @@ Awaitable<void> WriteSession::Store() {
     auto store = [this, &batch] { return StoreBatch(batch); };
     const Status status = co_await OnDisk(upstream_->threads(), store);
     if (!status.ok()) {
-      Fail(status.Within("node " + std::to_string(request_.node)), {request_.node});
+      FailHere(status);
       co_return;
     }
     for (Incoming& incoming : batch) {
@@ -228,9 +234,25 @@ Awaitable<void> WriteSession::Store() {
       stored_last_ = incoming.packet.last;
       spare_.push_back(std::move(incoming.data));
     }
-    if (stored_last_) finished_here_({request_.block, stored_});
     changed_.Notify();
   }
+  co_await FinishHere();
+}
+
+// From the last node to the first, so that nodes with a finished block never stand before one that lacks bytes: BlockWriter
+// relies on it when it salvages.
+Awaitable<void> WriteSession::FinishHere() {
+  while (next_ != nullptr && !next_finished_ && !over()) co_await changed_.Wait();
+  if (over()) co_return;
+  auto finish = [this] { return file_->Finish(); };
+  const Status status = co_await OnDisk(upstream_->threads(), finish);
+  if (!status.ok()) {
+    FailHere(status);
+    co_return;
+  }
+  finished_ = true;
+  finished_here_({request_.block, stored_});
+  changed_.Notify();
 }
 
 Awaitable<void> WriteSession::ReadAcks() {
@@ -265,7 +287,7 @@ Awaitable<void> WriteSession::SendAcks() {
   while (!sent.finished) {
     Ack ack;
     ack.length = next_ == nullptr ? stored_ : std::min(stored_, next_acked_);
-    ack.finished = stored_last_ && (next_ == nullptr || next_finished_);
+    ack.finished = finished_;
     if (upstream_gone_) co_return;
     if (failed_) {
       co_await SendAck(failure_);

@@ -41,12 +41,14 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   net::Awaitable<void> Receive();
   net::Awaitable<Status> ReceivePacket(Incoming* incoming, std::string* header);
   net::Awaitable<void> Store();
+  net::Awaitable<void> FinishHere();
   net::Awaitable<void> ReadAcks();
   net::Awaitable<void> SendAcks();
   net::Awaitable<void> Close();
   net::Awaitable<Status> SendAck(Ack ack);
   Status StoreBatch(const std::vector<Incoming>& batch);
   void Fail(Status why, std::vector<std::uint32_t> nodes);
+  void FailHere(const Status& why);
   void Start(net::Awaitable<void> child);
   [[nodiscard]] bool over() const { return failed_ || upstream_gone_; }
 
@@ -62,7 +64,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   std::deque<Incoming> queue_;  // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;
   std::uint64_t received_ = 0, stored_ = 0, next_acked_ = 0;
-  bool received_last_ = false, stored_last_ = false, next_finished_ = false;
+  bool received_last_ = false, stored_last_ = false, next_finished_ = false, finished_ = false;
   bool begun_ = false;  // the pipeline stands, and upstream was told so
   bool upstream_gone_ = false, aborted_ = false, failed_ = false;
   Ack failure_;
