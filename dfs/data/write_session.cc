@@ -70,7 +70,7 @@ Awaitable<void> WriteSession::ConnectNext() {
   net::BulkServer::Threads& threads = upstream_->threads();
   Result<std::shared_ptr<Wire>> next = co_await Wire::Connect(threads, place.host, place.port, threads.idle_timeout);
   if (!next.ok()) {
-    Fail(next.status(), {place.node});
+    FailNext(next.status());
     co_return;
   }
   next_ = std::move(*next);
@@ -85,16 +85,16 @@ Awaitable<void> WriteSession::ConnectNext() {
     status = reply.ok() ? ReplyStatus(*reply, payload, next_->peer()) : reply.status();
   }
   if (!status.ok()) {
-    Fail(status, {place.node});
+    FailNext(status);
     co_return;
   }
   const Result<net::Frame> frame = co_await next_->ReadReply(&payload);
   if (!frame.ok()) {
-    Fail(frame.status(), {place.node});
+    FailNext(frame.status());
     co_return;
   }
   const Result<Ack> ack = DecodeAck(static_cast<StatusCode>(frame->kind), payload);
-  if (!ack.ok()) Fail(ack.status(), {place.node});
+  if (!ack.ok()) FailNext(ack.status());
   if (ack.ok() && !ack->failure.ok()) Fail(ack->failure, ack->failed_nodes);
 }
 
@@ -136,10 +136,14 @@ void WriteSession::Fail(Status why, std::vector<std::uint32_t> nodes) {
   failed_ = true;
   failure_.failure = std::move(why);
   failure_.failed_nodes = std::move(nodes);
-  // The connection to the next node was given up here: this node is stopping, and the next one is innocent.
-  if (failure_.failure.code() == StatusCode::kCancelled) failure_.failed_nodes = {request_.node};
   if (next_ != nullptr) next_->Abort();
   changed_.Notify();
+}
+
+// A connection that was given up here means that this node is stopping; the next one is innocent.
+void WriteSession::FailNext(const Status& why) {
+  if (why.code() == StatusCode::kCancelled) return FailHere(why);
+  Fail(why, {request_.rest.front().node});
 }
 
 void WriteSession::FailHere(const Status& why) {
@@ -178,7 +182,7 @@ Awaitable<void> WriteSession::Receive() {
     const std::string_view bytes = incoming.bytes();
     if (next_ != nullptr) {
       status = co_await next_->Write(header, bytes);
-      if (!status.ok()) Fail(status, {request_.rest.front().node});
+      if (!status.ok()) FailNext(status);
     }
     queue_.push_back(std::move(incoming));
     changed_.Notify();
@@ -262,18 +266,17 @@ Awaitable<void> WriteSession::ReadAcks() {
     if (over()) co_return;
     std::string payload;
     const Result<net::Frame> frame = co_await next_->ReadReply(&payload);
-    const std::uint32_t node = request_.rest.front().node;
     if (!frame.ok()) {
-      Fail(frame.status(), {node});
+      FailNext(frame.status());
       co_return;
     }
     const Result<Ack> ack = DecodeAck(static_cast<StatusCode>(frame->kind), payload);
     if (!ack.ok()) {
-      Fail(ack.status(), {node});
+      FailNext(ack.status());
     } else if (!ack->failure.ok()) {
       Fail(ack->failure, ack->failed_nodes);
     } else if (ack->length < next_acked_ || ack->length > received_ || (ack->finished && !received_last_)) {
-      Fail(Corrupt(next_->peer() + ": acknowledges what it was not sent"), {node});
+      FailNext(Corrupt(next_->peer() + ": acknowledges what it was not sent"));
     } else {
       next_acked_ = ack->length;
       next_finished_ = ack->finished;

@@ -49,6 +49,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   Status StoreBatch(const std::vector<Incoming>& batch);
   void Fail(Status why, std::vector<std::uint32_t> nodes);
   void FailHere(const Status& why);
+  void FailNext(const Status& why);
   void Start(net::Awaitable<void> child);
   [[nodiscard]] bool over() const { return failed_ || upstream_gone_; }
 
