@@ -1,0 +1,19 @@
+// The command line of the program `millrace`. Exit status: 0 done, 1 the job or operation failed, 2 wrong usage, 3 the
+// cluster cannot be reached; an error is one line on standard error. Thread rule: the main thread, before others start.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "client/cli/verbs.h"
+
+namespace millrace::cli {
+
+// `words`: the command line without the program's name. `defaults`: invocation.master is used unless --master says
+// otherwise. `more`: verbs that others bring (the daemons and `local`).
+[[nodiscard]] int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& more);
+
+// All verbs, in the order of --help.
+[[nodiscard]] std::vector<Verb> AllVerbs(const std::vector<Verb>& more);
+
+}  // namespace millrace::cli

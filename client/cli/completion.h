@@ -1,0 +1,14 @@
+// `millrace completion bash`: a script for bash-completion; `source <(millrace completion bash)` uses it. Thread rule:
+// any thread.
+#pragma once
+
+#include "client/cli/verbs.h"
+
+namespace millrace::cli {
+
+[[nodiscard]] int CompletionCommand(const Invocation& invocation, const Words& args, const std::vector<Verb>& verbs);
+
+// Words for the first two places of the command line, local files after that, and after `run` the bundled jobs.
+[[nodiscard]] std::string BashCompletion(const std::vector<Verb>& verbs);
+
+}  // namespace millrace::cli

@@ -1,0 +1,38 @@
+// Invocation: what every command is given by main, and the connection that most of them need. Thread rule: as a value.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "dfs/client/dfs_client.h"
+#include "dfs/tools/console.h"
+
+namespace millrace::cli {
+
+using console::Console;
+using console::kDone;
+using console::kFailed;
+using console::kUnreachable;
+using console::kWrongUsage;
+using Words = std::vector<std::string>;
+
+struct Invocation {
+  Console console;
+  std::string self;    // path of this program
+  std::string master;  // host:port
+  std::string user;
+
+  [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
+  // The cluster; kUnavailable when it cannot be reached.
+  [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect() const;
+  // Says the one line of an error and gives `status`, to be returned.
+  int Fail(std::string_view what, const Status& failure, int status = kFailed) const;
+};
+
+// "nobody" if the system knows no name and $USER is not set.
+[[nodiscard]] std::string UserName();
+
+}  // namespace millrace::cli

@@ -1,0 +1,195 @@
+#include "client/cli/job_command.h"
+
+#include <limits>
+#include <optional>
+
+#include "base/options.h"
+#include "base/text.h"
+#include "client/cli/job_logs.h"
+#include "client/cli/report.h"
+#include "client/cli/wait_job.h"
+#include "client/job_client/job_client.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/json_output.h"
+
+namespace millrace::cli {
+namespace {
+
+using console::Arguments;
+using console::Printer;
+using Json = nlohmann::ordered_json;
+
+std::string Percent(double fraction) { return std::to_string(static_cast<int>(fraction * 100)) + "%"; }
+
+// One job named on the command line, and a connection: what every verb but list begins with.
+struct OneJob {
+  std::unique_ptr<dfs::DfsClient> files;
+  std::uint32_t job = 0;
+  [[nodiscard]] job::JobClient client() const { return job::JobClient(*files); }
+};
+
+std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, const Words& args, std::size_t operands,
+                         OneJob* one) {
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, operands, operands)) return status;
+  const Result<std::uint32_t> job = job::ParseJob(arguments.operands()[0]);
+  if (!job.ok()) return invocation.Fail(arguments.verb(), job.status(), kWrongUsage);
+  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
+  *one = {std::move(files).value(), *job};
+  return std::nullopt;
+}
+
+int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& jobs, bool json) {
+  Printer out(invocation.console.out);
+  if (json) {
+    console::JsonList list(out);
+    for (const job::JobStatus& status : jobs) list.Add(ToJson(status));
+    list.Close();
+  } else {
+    std::vector<Words> rows{{"JOB", "STATE", "PRIORITY", "OWNER", "SUBMITTED", "MAPS", "REDUCES", "NAME"}};
+    for (const job::JobStatus& status : jobs) {
+      rows.push_back({std::to_string(status.job), std::string(ToString(status.state)),
+                      job::PriorityName(status.priority), status.owner, console::FormatTime(status.submitted),
+                      Percent(status.maps.fraction) + " of " + std::to_string(status.maps.total),
+                      Percent(status.reduces.fraction) + " of " + std::to_string(status.reduces.total), status.name});
+    }
+    out << FormatTable(rows);
+  }
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail("job list", written);
+}
+
+int List(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job list", "", "Lists the jobs that the master remembers, in order of submission.");
+  bool json = false, live = false;
+  arguments.Flag("--json", &json, "one JSON array");
+  arguments.Flag("--live", &live, "only those that have not ended");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("job list", files.status(), kUnreachable);
+  const Result<std::vector<job::JobStatus>> jobs = job::JobClient(**files).List(live);
+  return jobs.ok() ? PrintList(invocation, *jobs, json) : invocation.Fail("job list", jobs.status());
+}
+
+std::string Details(const job::JobStatus& status) {
+  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + status.owner + ": " +
+                     std::string(ToString(status.state)) + (status.reason.empty() ? "" : ", " + status.reason) + "\n";
+  text += "  priority " + job::PriorityName(status.priority) +
+          (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) + ", output " + Quote(status.output) + "\n";
+  text += "  submitted " + console::FormatTime(status.submitted) + ", first launch " +
+          console::FormatTime(status.first_launch) + ", ended " + console::FormatTime(status.ended) + " (UTC)\n";
+  text += "  maps " + std::to_string(status.maps.done) + " of " + std::to_string(status.maps.total) + " done, " +
+          std::to_string(status.maps.running) + " running; reduces " + std::to_string(status.reduces.done) + " of " +
+          std::to_string(status.reduces.total) + " done, " + std::to_string(status.reduces.running) +
+          " running, copied " + Percent(status.copy_fraction) + "\n";
+  return text;
+}
+
+int ShowStatus(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job status", "JOB", "Shows how far a job is.");
+  bool json = false;
+  arguments.Flag("--json", &json, "one JSON object");
+  OneJob one;
+  if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
+  const Result<job::JobStatus> status = one.client().GetStatus(one.job);
+  if (!status.ok()) return invocation.Fail("job status", status.status());
+  Printer out(invocation.console.out);
+  out << (json ? console::Dump(ToJson(*status)) + "\n"
+               : Details(*status) + (job::Ended(status->state) ? Summary(*status) : ""));
+  return kDone;
+}
+
+int Wait(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job wait", "JOB", "Waits until a job has ended; exit status 1 if it did not succeed.");
+  bool json = false;
+  arguments.Flag("--json", &json, "print its final state as JSON");
+  SigintHold sigint;
+  sigint.BeginThreads();
+  OneJob one;
+  const std::optional<int> begun = Begin(invocation, arguments, args, 1, &one);
+  sigint.EndThreads();
+  if (begun) return *begun;
+  return WaitAndReport(invocation, *one.files, one.job, sigint, json, "job wait");
+}
+
+int Kill(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job kill", "JOB", "Ends a job; its output is removed.");
+  std::string reason;
+  arguments.Text("--reason", &reason, "why, for its status");
+  OneJob one;
+  if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
+  const Status killed = one.client().Kill(one.job, reason);
+  return killed.ok() ? kDone : invocation.Fail("job kill", killed);
+}
+
+int SetPriority(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job priority", "JOB PRIORITY",
+                      "Sets a job's priority: VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW.");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 2, 2)) return *status;
+  const Result<std::uint8_t> priority = job::ParsePriority(arguments.operands()[1]);
+  if (!priority.ok()) return invocation.Fail("job priority", priority.status(), kWrongUsage);
+  Arguments again("job priority", "JOB PRIORITY", "");
+  OneJob one;
+  if (const std::optional<int> status = Begin(invocation, again, args, 2, &one)) return *status;
+  const Status set = one.client().SetPriority(one.job, *priority);
+  return set.ok() ? kDone : invocation.Fail("job priority", set);
+}
+
+int ShowCounters(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job counters", "JOB", "Shows a job's counters: its own, and those of the engine.");
+  bool json = false;
+  arguments.Flag("--json", &json, "one JSON array");
+  OneJob one;
+  if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
+  const Result<std::vector<job::Counter>> counters = one.client().Counters(one.job);
+  if (!counters.ok()) return invocation.Fail("job counters", counters.status());
+  Printer out(invocation.console.out);
+  if (json) {
+    console::JsonList list(out);
+    for (const job::Counter& counter : *counters)
+      list.Add(Json{{"group", counter.group}, {"name", counter.name}, {"value", counter.value}});
+    list.Close();
+    return kDone;
+  }
+  std::vector<Words> rows{{"GROUP", "NAME", "VALUE"}};
+  for (const job::Counter& counter : *counters)
+    rows.push_back({counter.group, counter.name, std::to_string(counter.value)});
+  out << FormatTable(rows);
+  return kDone;
+}
+
+int ShowHistory(const Invocation& invocation, const Words& args) {
+  Arguments arguments("job history", "JOB", "Prints what happened to a job, one event a line, as the journal has it.");
+  bool json = false;
+  arguments.Flag("--json", &json, "one JSON array of lines");
+  OneJob one;
+  if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
+  Printer out(invocation.console.out);
+  console::JsonList list(out);
+  const Status told = one.client().History(one.job, [&](const std::string& line) {
+    if (json) {
+      list.Add(line);
+    } else {
+      out << line << "\n";
+    }
+  });
+  if (json && told.ok()) list.Close();
+  return told.ok() ? kDone : invocation.Fail("job history", told);
+}
+
+}  // namespace
+
+std::vector<Verb> JobVerbs() {
+  return {
+      {"list", "the jobs that the master remembers", List, {}},
+      {"status", "how far a job is", ShowStatus, {}},
+      {"wait", "wait until a job has ended", Wait, {}},
+      {"kill", "end a job", Kill, {}},
+      {"counters", "a job's counters", ShowCounters, {}},
+      {"logs", "what a job's attempts printed", LogsCommand, {}},
+      {"history", "what happened to a job, event by event", ShowHistory, {}},
+      {"priority", "set a job's priority", SetPriority, {}},
+  };
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,79 @@
+#include "client/cli/job_logs.h"
+
+#include <optional>
+
+#include "base/text.h"
+#include "client/job_client/job_client.h"
+#include "dfs/tools/arguments.h"
+
+namespace millrace::cli {
+namespace {
+
+using console::Printer;
+
+// "3" or "job3", "m.17.0" or "job3.m.17.0".
+Result<job::Attempt> AttemptOf(std::uint32_t job, const std::string& word) {
+  const std::string full = word.starts_with("job") ? word : "job" + std::to_string(job) + "." + word;
+  MILLRACE_ASSIGN(const job::Attempt attempt, job::ParseAttempt(full));
+  if (attempt.job != job) return Invalid("attempt " + Quote(word) + " is not one of job " + std::to_string(job));
+  return attempt;
+}
+
+struct Wanted {
+  bool out = false, err = false;
+};
+
+Status PrintLogs(job::JobClient& client, const job::Attempt& attempt, Wanted wanted, Printer& out) {
+  const auto print = [&out](std::string_view piece) { out << piece; };
+  if (wanted.out) MILLRACE_TRY(client.ReadLog(attempt, job::LogStream::kStdout, print));
+  if (wanted.err) MILLRACE_TRY(client.ReadLog(attempt, job::LogStream::kStderr, print));
+  return out.Flush();
+}
+
+// A log that cannot be had (its worker is gone) does not hide the others.
+int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t job, Wanted wanted) {
+  const Result<std::vector<job::AttemptStatus>> attempts = client.Attempts(job);
+  if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());
+  Printer out(invocation.console.out);
+  int status = kDone;
+  for (const job::AttemptStatus& attempt : *attempts) {
+    out << "==== " << FormatAttempt(attempt.attempt) << " on node " << std::to_string(attempt.node) << " ("
+        << attempt.host << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ") << attempt.reason
+        << "\n";
+    const Status printed = PrintLogs(client, attempt.attempt, wanted, out);
+    if (out.failed()) return invocation.Fail("job logs", out.Flush());
+    if (!printed.ok()) status = invocation.Fail("job logs", printed);
+  }
+  return status;
+}
+
+}  // namespace
+
+int LogsCommand(const Invocation& invocation, const Words& args) {
+  console::Arguments arguments(
+      "job logs", "JOB [ATTEMPT]",
+      "Prints what a job's attempts printed; all of them, each under a line that names it, or one.");
+  bool only_out = false, only_err = false;
+  arguments.Flag("--stdout", &only_out, "standard output only");
+  arguments.Flag("--stderr", &only_err, "standard error only");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 2)) return *status;
+  const Words& operands = arguments.operands();
+  const Result<std::uint32_t> job = job::ParseJob(operands[0]);
+  if (!job.ok()) return invocation.Fail("job logs", job.status(), kWrongUsage);
+  std::optional<job::Attempt> one;
+  if (operands.size() == 2) {
+    const Result<job::Attempt> attempt = AttemptOf(*job, operands[1]);
+    if (!attempt.ok()) return invocation.Fail("job logs", attempt.status(), kWrongUsage);
+    one = *attempt;
+  }
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("job logs", files.status(), kUnreachable);
+  job::JobClient client(**files);
+  const Wanted wanted{only_out || !only_err, only_err || !only_out};
+  if (!one) return PrintAll(invocation, client, *job, wanted);
+  Printer out(invocation.console.out);
+  const Status printed = PrintLogs(client, *one, wanted, out);
+  return printed.ok() ? kDone : invocation.Fail("job logs", printed);
+}
+
+}  // namespace millrace::cli

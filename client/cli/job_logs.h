@@ -1,0 +1,10 @@
+// `millrace job logs`: what attempts printed, from the workers that ran them. Thread rule: the main thread.
+#pragma once
+
+#include "client/cli/invocation.h"
+
+namespace millrace::cli {
+
+[[nodiscard]] int LogsCommand(const Invocation& invocation, const Words& args);
+
+}  // namespace millrace::cli

@@ -1,0 +1,170 @@
+#include "client/cli/node_command.h"
+
+#include <optional>
+
+#include "base/options.h"
+#include "base/text.h"
+#include "client/job_client/job_client.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/json_output.h"
+
+namespace millrace::cli {
+namespace {
+
+using console::Arguments;
+using console::Printer;
+using Json = nlohmann::ordered_json;
+
+std::string State(const job::Node& node) {
+  if (!node.alive) return "lost";
+  if (node.drained) return "decommissioned";
+  return node.draining ? "decommissioning" : "alive";
+}
+
+Json ToJson(const job::Node& node) {
+  return {{"node", node.node},
+          {"host", node.host},
+          {"port", node.port},
+          {"state", State(node)},
+          {"rack", node.rack},
+          {"datacenter", node.datacenter},
+          {"map_slots", node.map_slots},
+          {"reduce_slots", node.reduce_slots},
+          {"maps_running", node.maps_running},
+          {"reduces_running", node.reduces_running},
+          {"blocks", node.blocks},
+          {"used", node.used},
+          {"free", node.free},
+          {"capacity", node.capacity},
+          {"since_heartbeat_ms", node.since_heartbeat / kMillisecond}};
+}
+
+void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
+  if (json) {
+    console::JsonList list(out);
+    for (const job::Node& node : nodes) list.Add(ToJson(node));
+    return list.Close();
+  }
+  std::vector<Words> rows{
+      {"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED", "FREE", "HEARD"}};
+  for (const job::Node& node : nodes) {
+    rows.push_back(
+        {std::to_string(node.node), State(node), node.host + ":" + std::to_string(node.port), node.datacenter,
+         node.rack, std::to_string(node.maps_running) + " of " + std::to_string(node.map_slots),
+         std::to_string(node.reduces_running) + " of " + std::to_string(node.reduce_slots), std::to_string(node.blocks),
+         FormatBytes(node.used), FormatBytes(node.free), FormatDuration(node.since_heartbeat) + " ago"});
+  }
+  out << FormatTable(rows);
+}
+
+int ListNodes(const Invocation& invocation, const Words& args) {
+  Arguments arguments("node list", "", "Lists the workers that the master knows.");
+  bool json = false;
+  arguments.Flag("--json", &json, "one JSON array");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("node list", files.status(), kUnreachable);
+  const Result<std::vector<job::Node>> nodes = job::JobClient(**files).Nodes();
+  if (!nodes.ok()) return invocation.Fail("node list", nodes.status());
+  Printer out(invocation.console.out);
+  PrintNodes(*nodes, json, out);
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail("node list", written);
+}
+
+// NODE is a number, or HOST:PORT as the list shows it.
+Result<std::uint32_t> FindNode(job::JobClient& client, const std::string& word) {
+  MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client.Nodes());
+  for (const job::Node& node : nodes) {
+    if (word == std::to_string(node.node) || word == node.host + ":" + std::to_string(node.port)) return node.node;
+  }
+  return NotFound("there is no node " + Quote(word) + "; `millrace node list` shows them");
+}
+
+int Drain(const Invocation& invocation, const Words& args, const std::string& verb, bool drained,
+          const std::string& one_line) {
+  Arguments arguments(verb, "NODE...", one_line);
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 10000)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
+  job::JobClient client(**files);
+  int exit_status = kDone;
+  for (const std::string& word : arguments.operands()) {
+    const Result<std::uint32_t> node = FindNode(client, word);
+    const Status done = node.ok() ? client.DrainNode(*node, drained) : node.status();
+    if (!done.ok()) exit_status = invocation.Fail(verb, done);
+  }
+  return exit_status;
+}
+
+int Decommission(const Invocation& invocation, const Words& args) {
+  return Drain(invocation, args, "node decommission", true,
+               "Gives a node no new tasks and copies its blocks elsewhere; `node list` tells when it is done.");
+}
+
+int Recommission(const Invocation& invocation, const Words& args) {
+  return Drain(invocation, args, "node recommission", false, "Takes a node into use again.");
+}
+
+// The active one alone, or all.
+int ShowSchedulers(const Invocation& invocation, const Words& args, const std::string& verb, bool all,
+                   const std::string& one_line) {
+  Arguments arguments(verb, "", one_line);
+  bool json = false;
+  arguments.Flag("--json", &json, all ? "one JSON array" : "one JSON object");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
+  const Result<job::Schedulers> schedulers = job::JobClient(**files).ListSchedulers();
+  if (!schedulers.ok()) return invocation.Fail(verb, schedulers.status());
+  Printer out(invocation.console.out);
+  console::JsonList list(out);
+  std::vector<Words> rows{{"SCHEDULER", "ACTIVE", "WHAT IT DOES"}};
+  for (const auto& [name, what] : schedulers->available) {
+    const bool active = name == schedulers->active;
+    const Json json_entry{{"name", name}, {"active", active}, {"one_line", what}};
+    if (all && json) list.Add(json_entry);
+    if (!all && active) out << (json ? console::Dump(json_entry) : name) << "\n";
+    rows.push_back({name, active ? "yes" : "", what});
+  }
+  if (all && json) list.Close();
+  if (all && !json) out << FormatTable(rows);
+  return kDone;
+}
+
+int ListSchedulers(const Invocation& invocation, const Words& args) {
+  return ShowSchedulers(invocation, args, "scheduler list", true, "Lists the schedulers that the master can use.");
+}
+
+int ShowScheduler(const Invocation& invocation, const Words& args) {
+  return ShowSchedulers(invocation, args, "scheduler show", false, "Prints the name of the scheduler in use.");
+}
+
+int SetScheduler(const Invocation& invocation, const Words& args) {
+  Arguments arguments("scheduler set", "NAME", "Changes the scheduler while jobs run.");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);
+  const Status set = job::JobClient(**files).SetScheduler(arguments.operands()[0]);
+  return set.ok() ? kDone : invocation.Fail("scheduler set", set);
+}
+
+}  // namespace
+
+std::vector<Verb> NodeVerbs() {
+  return {
+      {"list", "the workers that the master knows", ListNodes, {}},
+      {"decommission", "empty a node before it is taken away", Decommission, {}},
+      {"recommission", "take a node into use again", Recommission, {}},
+  };
+}
+
+std::vector<Verb> SchedulerVerbs() {
+  return {
+      {"list", "the schedulers that the master can use", ListSchedulers, {}},
+      {"show", "the one in use", ShowScheduler, {}},
+      {"set", "change it", SetScheduler, {}},
+  };
+}
+
+}  // namespace millrace::cli

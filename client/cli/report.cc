@@ -1,0 +1,114 @@
+#include "client/cli/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/options.h"
+#include "base/text.h"
+#include "dfs/tools/json_output.h"
+#include "dfs/tools/progress.h"
+
+namespace millrace::cli {
+namespace {
+
+// Rounded down: 100 means that it is done.
+int Percent(double fraction) { return static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100 + 1e-6); }
+
+std::string PercentText(double fraction) { return std::to_string(Percent(fraction)) + "%"; }
+
+// Of input, in 10^6 bytes as disks and networks are sold.
+std::string Megabytes(std::uint64_t bytes, Micros time) {
+  if (time <= 0) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f MB/s", static_cast<double>(bytes) / static_cast<double>(time));
+  return text;
+}
+
+nlohmann::ordered_json ToJson(const job::Phase& phase) {
+  return {{"total", phase.total}, {"running", phase.running}, {"done", phase.done}, {"fraction", phase.fraction}};
+}
+
+nlohmann::ordered_json TimeOrNull(Micros time) {
+  return time == 0 ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(time);
+}
+
+}  // namespace
+
+double OverallFraction(const job::JobStatus& status) {
+  if (status.reduces.total == 0) return status.maps.fraction;
+  return (status.maps.fraction + status.copy_fraction + status.reduces.fraction) / 3;
+}
+
+std::string BarLine(const job::JobStatus& status, Micros elapsed) {
+  const double overall = OverallFraction(status);
+  std::string line = "map " + console::Bar(status.maps.fraction, 24) + " " + PercentText(status.maps.fraction);
+  if (status.reduces.total > 0) {
+    line += "  copy " + PercentText(status.copy_fraction) + "  reduce " + PercentText(status.reduces.fraction);
+  }
+  line += "  " + console::FormatRate(status.bytes_read, elapsed);
+  if (overall > 0.01 && overall < 1) {
+    line +=
+        "  " + FormatDuration(static_cast<Micros>(static_cast<double>(elapsed) * (1 - overall) / overall)) + " left";
+  }
+  return line;
+}
+
+std::string PlainProgress::Update(const job::JobStatus& status) {
+  const int map = Percent(status.maps.fraction), copy = Percent(status.copy_fraction),
+            reduce = Percent(status.reduces.fraction);
+  const auto moved = [](int now, int said) { return std::abs(now - said) >= 10; };
+  if (!moved(map, map_) && !moved(copy, copy_) && !moved(reduce, reduce_)) return {};
+  map_ = map;
+  copy_ = copy;
+  reduce_ = reduce;
+  std::string line = "job " + std::to_string(status.job) + ": map " + std::to_string(map) + "%";
+  if (status.reduces.total > 0) line += ", copy " + std::to_string(copy) + "%, reduce " + std::to_string(reduce) + "%";
+  return line;
+}
+
+std::string Summary(const job::JobStatus& status) {
+  const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
+  std::string text = "job " + std::to_string(status.job) + " " + std::string(ToString(status.state)) + " in " +
+                     FormatDuration(time) + ": " + Quote(status.output) + "\n";
+  text += "  maps " + std::to_string(status.maps.total) + " (launched " + std::to_string(status.maps_at[0]) +
+          " at their data, " + std::to_string(status.maps_at[1]) + " in its rack, " +
+          std::to_string(status.maps_at[2]) + " in its datacenter, " + std::to_string(status.maps_at[3]) +
+          " elsewhere), reduces " + std::to_string(status.reduces.total) + "\n";
+  if (status.failed_attempts + status.killed_attempts > 0) {
+    text += "  attempts failed " + std::to_string(status.failed_attempts) + ", killed " +
+            std::to_string(status.killed_attempts) + "\n";
+  }
+  text += "  read " + FormatBytes(status.bytes_read) + ", shuffled " + FormatBytes(status.bytes_shuffled) +
+          ", written " + FormatBytes(status.bytes_written) + "\n";
+  text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
+  return text;
+}
+
+nlohmann::ordered_json ToJson(const job::JobStatus& status) {
+  nlohmann::ordered_json json{{"job", status.job},       {"name", status.name},
+                              {"owner", status.owner},   {"state", ToString(status.state)},
+                              {"reason", status.reason}, {"priority", job::PriorityName(status.priority)},
+                              {"pool", status.pool}};
+  console::SetBytes(json, "output", status.output);
+  json["submitted"] = TimeOrNull(status.submitted);
+  json["first_launch"] = TimeOrNull(status.first_launch);
+  json["ended"] = TimeOrNull(status.ended);
+  json["maps"] = ToJson(status.maps);
+  json["reduces"] = ToJson(status.reduces);
+  json["copy_fraction"] = status.copy_fraction;
+  json["maps_launched"] = {{"node", status.maps_at[0]},
+                           {"rack", status.maps_at[1]},
+                           {"datacenter", status.maps_at[2]},
+                           {"off", status.maps_at[3]}};
+  json["failed_attempts"] = status.failed_attempts;
+  json["killed_attempts"] = status.killed_attempts;
+  json["input_bytes"] = status.input_bytes;
+  json["bytes_read"] = status.bytes_read;
+  json["bytes_shuffled"] = status.bytes_shuffled;
+  json["bytes_written"] = status.bytes_written;
+  return json;
+}
+
+}  // namespace millrace::cli

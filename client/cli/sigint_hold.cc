@@ -1,0 +1,40 @@
+#include "client/cli/sigint_hold.h"
+
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace millrace::cli {
+namespace {
+
+sigset_t Interrupt() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  return set;
+}
+
+void Mask(int how) {
+  const sigset_t set = Interrupt();
+  MILLRACE_CHECK(::pthread_sigmask(how, &set, nullptr) == 0, "SIGINT can be blocked");
+}
+
+}  // namespace
+
+SigintHold::SigintHold() {
+  const sigset_t set = Interrupt();
+  fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  MILLRACE_CHECK(fd_.valid(), "no descriptor is left");
+}
+
+SigintHold::~SigintHold() { Mask(SIG_UNBLOCK); }
+void SigintHold::BeginThreads() { Mask(SIG_BLOCK); }
+void SigintHold::EndThreads() { Mask(SIG_UNBLOCK); }
+void SigintHold::Take() { Mask(SIG_BLOCK); }
+
+void SigintHold::Consume() {
+  signalfd_siginfo info{};
+  (void)!::read(fd_.get(), &info, sizeof info);
+}
+
+}  // namespace millrace::cli

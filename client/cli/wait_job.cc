@@ -1,0 +1,133 @@
+#include "client/cli/wait_job.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include "client/cli/report.h"
+#include "client/job_client/job_client.h"
+#include "client/job_client/job_watch.h"
+#include "dfs/tools/json_output.h"
+#include "dfs/tools/progress.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr Micros kPatience = 120 * kSecond;  // for a master that is started again
+
+struct Waited {
+  std::optional<job::JobStatus> ended;  // absent: Ctrl-C left it (running, or killed if that was wished)
+  int exit_status = 0;                  // when absent
+};
+
+class Waiter {
+ public:
+  Waiter(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint)
+      : invocation_(invocation),
+        console_(invocation.console),
+        client_(files),
+        job_(job),
+        sigint_(sigint),
+        line_(invocation.console) {}
+
+  Result<Waited> Run(job::JobWatch& watch) {
+    while (true) {
+      std::array<pollfd, 2> waited{pollfd{watch.fd(), POLLIN, 0}, pollfd{sigint_.fd(), POLLIN, 0}};
+      if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR) return FromErrno(errno, "wait for the job");
+      if (waited[1].revents != 0) {
+        sigint_.Consume();
+        if (const std::optional<Waited> left = Interrupted()) return *left;
+      }
+      if (std::optional<Result<job::JobStatus>> news = watch.Take()) {
+        if (!news->ok() || job::Ended((*news)->state)) line_.Clear();
+        MILLRACE_TRY(news->status());
+        if (job::Ended((*news)->state)) return Waited{std::move(*news).value(), 0};
+        Show(**news);
+      }
+    }
+  }
+
+ private:
+  void Show(const job::JobStatus& status) {
+    if (status.first_launch != 0 && !running_since_) running_since_ = std::chrono::steady_clock::now();
+    if (console_.err_is_terminal) {
+      line_.Show(running_since_ ? BarLine(status, Elapsed()) : "job " + std::to_string(job_) + " waits for a slot");
+    } else if (const std::string line = plain_.Update(status); !line.empty()) {
+      console::SayLine(console_, line);
+    }
+  }
+
+  [[nodiscard]] Micros Elapsed() const {
+    return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - *running_since_)
+        .count();
+  }
+
+  std::optional<Waited> Interrupted() {
+    const bool asked = console_.in_is_terminal && console_.err_is_terminal;
+    line_.Clear();
+    if (asked && !Asked()) {
+      console::SayLine(console_, "job " + std::to_string(job_) + " goes on; follow it with: millrace job wait " +
+                                     std::to_string(job_));
+      return Waited{std::nullopt, kFailed};
+    }
+    const Status killed = client_.Kill(job_, "interrupted by its user");
+    if (!killed.ok()) return Waited{std::nullopt, invocation_.Fail("kill job " + std::to_string(job_), killed)};
+    if (asked) return std::nullopt;  // the end comes as news
+    console::SayLine(console_, "millrace: job " + std::to_string(job_) + ": killed, because it was interrupted");
+    return Waited{std::nullopt, 128 + SIGINT};
+  }
+
+  // Another Ctrl-C means no.
+  bool Asked() {
+    (void)WriteAll(console_.err, "\nkill job " + std::to_string(job_) + "? [y/N] ", "standard error");
+    std::array<pollfd, 2> waited{pollfd{console_.in, POLLIN, 0}, pollfd{sigint_.fd(), POLLIN, 0}};
+    while (::poll(waited.data(), waited.size(), -1) < 0 && errno == EINTR) {
+    }
+    if (waited[1].revents != 0) return false;
+    char answer = 'n';
+    return ::read(console_.in, &answer, 1) == 1 && (answer == 'y' || answer == 'Y');
+  }
+
+  const Invocation& invocation_;
+  const Console console_;
+  job::JobClient client_;
+  const std::uint32_t job_;
+  SigintHold& sigint_;
+  console::StatusLine line_;
+  PlainProgress plain_;
+  std::optional<std::chrono::steady_clock::time_point> running_since_;
+};
+
+int Report(const Invocation& invocation, const job::JobStatus& status, bool json) {
+  if (json) console::Printer(invocation.console.out) << console::Dump(ToJson(status)) << "\n";
+  if (status.state != job::State::kSucceeded) {
+    const std::string reason = status.reason.empty() ? "no reason was given" : status.reason;
+    return invocation.Fail("job " + std::to_string(status.job),
+                           Invalid(std::string(ToString(status.state)) + ": " + reason));
+  }
+  if (!json) console::Printer(invocation.console.out) << Summary(status);
+  return kDone;
+}
+
+Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint) {
+  sigint.Take();
+  MILLRACE_ASSIGN(const std::unique_ptr<job::JobWatch> watch, job::JobWatch::Start(files, job, kPatience));
+  return Waiter(invocation, files, job, sigint).Run(*watch);
+}
+
+}  // namespace
+
+int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint, bool json,
+                  const std::string& what) {
+  const Result<Waited> waited = WaitForJob(invocation, files, job, sigint);
+  if (!waited.ok()) return invocation.Fail(what, waited.status());
+  return waited->ended ? Report(invocation, *waited->ended, json) : waited->exit_status;
+}
+
+}  // namespace millrace::cli

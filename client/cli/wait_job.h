@@ -1,0 +1,18 @@
+// Waiting for a job with its progress on standard error, and what Ctrl-C does meanwhile. Thread rule: the main thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "client/cli/invocation.h"
+#include "client/cli/sigint_hold.h"
+
+namespace millrace::cli {
+
+// Until the job ended; then prints its summary (or JSON) on standard output if it succeeded, else why not on standard
+// error, and gives the exit status. Ctrl-C on a terminal asks whether to kill the job; elsewhere it kills it (exit
+// status 130). `what`: how an error's line begins.
+[[nodiscard]] int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job,
+                                SigintHold& sigint, bool json, const std::string& what);
+
+}  // namespace millrace::cli

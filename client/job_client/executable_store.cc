@@ -1,0 +1,65 @@
+#include "client/job_client/executable_store.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <memory>
+
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace millrace::job {
+namespace {
+
+constexpr std::string_view kDirectory = "/.millrace/executables/";
+
+Result<std::string> Sha256Hex(std::string_view bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
+    return Internal("OpenSSL gives no SHA-256");
+  }
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string hex;
+  for (unsigned i = 0; i < size; ++i) {
+    hex += kHex[digest[i] >> 4];
+    hex += kHex[digest[i] & 15];
+  }
+  return hex;
+}
+
+Status Upload(dfs::DfsClient& files, const std::string& path, std::string_view bytes) {
+  MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileWriter> writer, files.Create(path, {}));
+  MILLRACE_TRY(writer->Write(bytes));
+  return writer->Close();
+}
+
+Status UploadBeside(dfs::DfsClient& files, const std::string& path, const std::string& token, std::string_view bytes) {
+  const std::string own = path + "." + token;
+  MILLRACE_TRY(Upload(files, own, bytes));
+  const Status renamed = files.Rename(own, path);
+  if (!renamed.ok()) (void)files.Remove(own, false);  // the other client was first; what it left is the same
+  return renamed;
+}
+
+}  // namespace
+
+Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::string& executable,
+                                         const std::string& token) {
+  MILLRACE_ASSIGN(const Fd fd, OpenFile(executable, O_RDONLY));
+  MILLRACE_ASSIGN(const std::uint64_t size, FileSize(fd.get(), executable));
+  MILLRACE_ASSIGN(const MappedFile mapped, MappedFile::Map(fd.get(), 0, size, executable));
+  MILLRACE_ASSIGN(const std::string name, Sha256Hex(mapped.bytes()));
+  StoredExecutable stored{std::string(kDirectory) + name, size, Crc32c(mapped.bytes())};
+  const Result<dfs::FileInfo> present = files.Stat(stored.path);
+  if (present.ok() && !present->directory && present->length == size) return stored;
+  if (!present.ok() && present.status().code() != StatusCode::kNotFound) return present.status();
+  Status uploaded = Upload(files, stored.path, mapped.bytes());
+  if (uploaded.code() == StatusCode::kBusy) uploaded = UploadBeside(files, stored.path, token, mapped.bytes());
+  if (uploaded.ok() || uploaded.code() == StatusCode::kExists) return stored;
+  return uploaded.Within("store the executable " + Quote(executable));
+}
+
+}  // namespace millrace::job

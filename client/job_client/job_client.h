@@ -1,0 +1,51 @@
+// JobClient: what the master tells about jobs, nodes and schedulers, and what can be asked of it. Blocking calls over
+// the connection of a DfsClient, which outlives it; failures are those of DfsClient::Call or the master's own words.
+// Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "client/job_client/job_types.h"
+#include "dfs/client/dfs_client.h"
+#include "master/master.capnp.h"
+
+namespace millrace::job {
+
+class JobClient {
+ public:
+  explicit JobClient(dfs::DfsClient& connection) : connection_(connection) {}
+
+  // The job's number once the master has it on disk. The request carries a token: repeated, it is the same job.
+  Result<std::uint32_t> Submit(const JobRequest& request);
+  Result<JobStatus> GetStatus(std::uint32_t job);
+  Result<std::vector<JobStatus>> List(bool live_only);
+  Status Kill(std::uint32_t job, const std::string& reason);
+  Status SetPriority(std::uint32_t job, std::uint8_t priority);
+  Result<std::vector<Counter>> Counters(std::uint32_t job);
+  Result<std::vector<AttemptStatus>> Attempts(std::uint32_t job);
+  // The attempt's log from its beginning, piece by piece.
+  Status ReadLog(const Attempt& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
+  // The journal's lines of the job, in order.
+  Status History(std::uint32_t job, const std::function<void(const std::string&)>& sink);
+
+  Result<std::vector<Node>> Nodes();
+  // drained: no new tasks, and its blocks are copied elsewhere; false takes it back.
+  Status DrainNode(std::uint32_t node, bool drained);
+
+  Result<Schedulers> ListSchedulers();
+  Status SetScheduler(const std::string& name);
+
+ private:
+  using AskMaster = std::function<kj::Promise<void>(master::wire::Master::Client)>;
+  using AskJobs = std::function<kj::Promise<void>(master::wire::JobService::Client)>;
+  Status Ask(const std::string& what, const AskMaster& f);
+  Status AskAboutJobs(const std::string& what, const AskJobs& f);
+
+  dfs::DfsClient& connection_;
+};
+
+}  // namespace millrace::job

@@ -1,0 +1,64 @@
+#include "client/job_client/job_description.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+
+namespace millrace::job {
+namespace {
+
+constexpr int kWrongUsage = 2;
+
+Status NoJob(const std::string& executable, const std::string& why) {
+  return Invalid(Quote(executable) + " is not a Millrace job: " + why + "; a job's main calls millrace::Run");
+}
+
+Result<JobDescription> Parse(const std::string& executable, std::string_view line) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  if (!json.is_object()) return NoJob(executable, "it does not describe itself");
+  const auto version = json.find("millrace_job");
+  if (version == json.end() || !version->is_number_integer()) return NoJob(executable, "it does not describe itself");
+  if (*version != 1) return NoJob(executable, "it was built for another version of Millrace");
+  const auto name = json.find("name"), split_by = json.find("split_by"), record_bytes = json.find("record_bytes");
+  if (name == json.end() || !name->is_string() || split_by == json.end() || !split_by->is_string() ||
+      record_bytes == json.end() || !record_bytes->is_number_unsigned() ||
+      *record_bytes > std::numeric_limits<std::uint32_t>::max()) {
+    return NoJob(executable, "its description lacks a field");
+  }
+  JobDescription job{.name = *name, .record_bytes = *record_bytes};
+  if (*split_by == "file") {
+    job.split_by = SplitBy::kFile;
+  } else if (*split_by == "fixed") {
+    job.split_by = SplitBy::kFixedRecords;
+  } else if (*split_by != "block") {
+    return NoJob(executable, "it splits its input in an unknown way");
+  }
+  return job;
+}
+
+}  // namespace
+
+Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    return Invalid("option -D " + Quote(text) + " is not NAME=VALUE");
+  return std::pair<std::string, std::string>(text.substr(0, equals), text.substr(equals + 1));
+}
+
+Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
+                                   const CaptureLimits& limits) {
+  std::vector<std::string> argv{executable, "--millrace-describe", "--"};
+  for (const auto& [name, value] : parameters) argv.push_back(name + "=" + value);
+  Result<Captured> captured = RunCaptured(argv, limits);
+  if (!captured.ok()) return NoJob(executable, captured.status().message());
+  const std::string_view error(captured->error);
+  if (captured->exit_status == kWrongUsage && !error.empty())
+    return Invalid(std::string(error.substr(0, error.find('\n'))));
+  if (captured->exit_status != 0)
+    return NoJob(executable,
+                 "asked for its description it ended with exit status " + std::to_string(captured->exit_status));
+  return Parse(executable, captured->output);
+}
+
+}  // namespace millrace::job

@@ -1,0 +1,33 @@
+// What a job's executable says of itself before it is submitted (client/api/describe.h prints it). Thread rule: any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "client/job_client/subprocess.h"
+
+namespace millrace::job {
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+enum class SplitBy { kBlock, kFile, kFixedRecords };
+
+struct JobDescription {
+  std::string name;
+  SplitBy split_by = SplitBy::kBlock;
+  std::uint32_t record_bytes = 0;  // of fixed records
+};
+
+// "name=value" to a pair; kInvalid without a name or an equals sign.
+[[nodiscard]] Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text);
+
+// Runs `executable --millrace-describe -- name=value...` and reads its one line of JSON. kInvalid when it is no job, or
+// when it refuses a parameter: then the message is the line that it printed.
+[[nodiscard]] Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
+                                                 const CaptureLimits& limits);
+
+}  // namespace millrace::job

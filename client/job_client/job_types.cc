@@ -1,0 +1,94 @@
+#include "client/job_client/job_types.h"
+
+#include <charconv>
+
+#include "base/text.h"
+
+namespace millrace::job {
+namespace {
+
+constexpr std::array<std::string_view, 5> kPriorities{"VERY_HIGH", "HIGH", "NORMAL", "LOW", "VERY_LOW"};
+
+std::optional<std::uint32_t> ParseNumber(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// Up to the next '.', which is taken too.
+std::string_view TakeField(std::string_view& text) {
+  const std::size_t dot = text.find('.');
+  const std::string_view field = text.substr(0, dot);
+  text.remove_prefix(dot == std::string_view::npos ? text.size() : dot + 1);
+  return field;
+}
+
+}  // namespace
+
+std::string_view ToString(State state) {
+  switch (state) {
+    case State::kWaiting:
+      return "waiting";
+    case State::kRunning:
+      return "running";
+    case State::kSucceeded:
+      return "succeeded";
+    case State::kFailed:
+      return "failed";
+    case State::kKilled:
+      return "killed";
+  }
+  return "unknown";
+}
+
+std::string_view ToString(AttemptState state) {
+  switch (state) {
+    case AttemptState::kRunning:
+      return "running";
+    case AttemptState::kSucceeded:
+      return "succeeded";
+    case AttemptState::kFailed:
+      return "failed";
+    case AttemptState::kKilled:
+      return "killed";
+    case AttemptState::kLost:
+      return "lost";
+  }
+  return "unknown";
+}
+
+std::string PriorityName(std::uint8_t priority) {
+  return priority < kPriorities.size() ? std::string(kPriorities[priority]) : std::to_string(priority);
+}
+
+Result<std::uint8_t> ParsePriority(std::string_view name) {
+  for (std::size_t i = 0; i < kPriorities.size(); ++i) {
+    if (kPriorities[i] == name) return static_cast<std::uint8_t>(i);
+  }
+  return Invalid("priority " + Quote(name) + " is none of VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW");
+}
+
+Result<std::uint32_t> ParseJob(std::string_view text) {
+  const std::optional<std::uint32_t> job = ParseNumber(text.starts_with("job") ? text.substr(3) : text);
+  if (!job) return Invalid(Quote(text) + " is not the number of a job; `millrace job list` shows them");
+  return *job;
+}
+
+std::string FormatAttempt(const Attempt& attempt) {
+  return "job" + std::to_string(attempt.job) + (attempt.reduce ? ".r." : ".m.") + std::to_string(attempt.task) + "." +
+         std::to_string(attempt.number);
+}
+
+Result<Attempt> ParseAttempt(std::string_view text) {
+  std::string_view rest = text;
+  const std::string_view job_text = TakeField(rest), kind = TakeField(rest), task_text = TakeField(rest);
+  const std::optional<std::uint32_t> job = job_text.starts_with("job") ? ParseNumber(job_text.substr(3)) : std::nullopt;
+  const std::optional<std::uint32_t> task = ParseNumber(task_text), number = ParseNumber(rest);
+  if (!job || (kind != "m" && kind != "r") || !task || !number) {
+    return Invalid(Quote(text) + " is not an attempt; one is written like job3.m.17.0");
+  }
+  return Attempt{*job, kind == "r", *task, *number};
+}
+
+}  // namespace millrace::job

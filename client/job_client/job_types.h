@@ -1,0 +1,111 @@
+// What the job client speaks of: requests and answers of the master as plain values. Thread rule: as values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "client/job_client/executable_store.h"
+#include "client/job_client/job_description.h"
+
+namespace millrace::job {
+
+enum class State { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
+[[nodiscard]] std::string_view ToString(State state);
+[[nodiscard]] inline bool Ended(State state) { return state >= State::kSucceeded; }
+
+// 0 VERY_HIGH, HIGH, NORMAL, LOW, 4 VERY_LOW.
+[[nodiscard]] std::string PriorityName(std::uint8_t priority);
+[[nodiscard]] Result<std::uint8_t> ParsePriority(std::string_view name);
+// "3" or "job3".
+[[nodiscard]] Result<std::uint32_t> ParseJob(std::string_view text);
+
+struct Phase {
+  std::uint32_t total = 0, running = 0, done = 0;
+  double fraction = 0;  // of the whole phase, running attempts included
+};
+
+struct JobStatus {
+  std::uint32_t job = 0;
+  std::string name, owner;
+  State state = State::kWaiting;
+  std::string reason;  // why it failed or was killed
+  std::uint8_t priority = 0;
+  std::string pool, output;
+  Micros submitted = 0, first_launch = 0, ended = 0;  // 0: not yet
+  Phase maps, reduces;
+  double copy_fraction = 0;                // of the reduces, mean
+  std::array<std::uint32_t, 4> maps_at{};  // launches at node, rack, datacenter, off
+  std::uint32_t failed_attempts = 0, killed_attempts = 0;
+  std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+};
+
+struct JobRequest {
+  std::string name, owner;
+  std::vector<std::string> inputs;
+  std::string output;
+  std::uint32_t reduces = 1;
+  Parameters parameters;
+  std::uint8_t priority = 2;
+  StoredExecutable executable;
+  JobDescription description;
+  std::string pool;
+  Micros deadline = 0;  // from submission; 0: none
+  std::string token;    // the same request sent twice is one job
+  double slow_start = 0.05;
+  std::uint32_t max_attempts = 4;
+};
+
+struct Attempt {
+  std::uint32_t job = 0;
+  bool reduce = false;
+  std::uint32_t task = 0, number = 0;
+  bool operator==(const Attempt&) const = default;
+};
+[[nodiscard]] std::string FormatAttempt(const Attempt& attempt);  // "job3.m.17.0"
+[[nodiscard]] Result<Attempt> ParseAttempt(std::string_view text);
+
+enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost };
+[[nodiscard]] std::string_view ToString(AttemptState state);
+
+struct AttemptStatus {
+  Attempt attempt;
+  std::uint32_t node = 0;
+  std::string host;
+  AttemptState state = AttemptState::kRunning;
+  Micros launched = 0, ended = 0;
+  std::string reason;
+};
+
+enum class LogStream { kStdout, kStderr };
+
+struct Counter {
+  std::string group, name;
+  std::int64_t value = 0;
+};
+
+struct Node {
+  std::uint32_t node = 0;
+  std::string host;
+  std::uint16_t port = 0;
+  std::string rack, datacenter;
+  std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
+  bool alive = false, draining = false, drained = false;
+  std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0;
+  Micros since_heartbeat = 0;
+};
+
+struct Schedulers {
+  struct Entry {
+    std::string name, one_line;
+  };
+  std::string active;
+  std::vector<Entry> available;
+};
+
+}  // namespace millrace::job

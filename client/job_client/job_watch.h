@@ -1,0 +1,37 @@
+// JobWatch: a job's status as it changes, pushed by the master; watches again by itself after the connection or the
+// master was lost, until the job has ended. Thread rule: one thread at a time; the connection's control thread and one
+// of the watch's own bring the news.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "client/job_client/job_types.h"
+#include "dfs/client/dfs_client.h"
+
+namespace millrace::job {
+
+class JobWatch {
+ public:
+  // `patience`: for so long the master may be out of reach before the watch gives up. `connection` outlives the watch.
+  static Result<std::unique_ptr<JobWatch>> Start(dfs::DfsClient& connection, std::uint32_t job, Micros patience);
+  ~JobWatch();
+  JobWatch(const JobWatch&) = delete;
+  JobWatch& operator=(const JobWatch&) = delete;
+
+  // Readable (poll) while Take has something to give.
+  [[nodiscard]] int fd() const;
+  // The newest status that was not taken yet, or why there will be none any more (kUnavailable or kTimeout: the master
+  // stayed out of reach); nothing if there is no news. Never blocks.
+  std::optional<Result<JobStatus>> Take();
+
+ private:
+  struct Impl;
+  explicit JobWatch(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::job

@@ -1,0 +1,29 @@
+// A short-lived program whose output is wanted whole: the description of a job. Thread rule: any thread.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace millrace::job {
+
+struct CaptureLimits {
+  Micros timeout = 5 * kSecond;
+  std::size_t bytes = std::size_t{1} << 20;  // of standard output and standard error, each
+};
+
+struct Captured {
+  int exit_status = 0;  // as a shell has it: 128 + signal when a signal ended it
+  std::string output;
+  std::string error;
+};
+
+// Runs argv[0] (a path; PATH is not searched) with an empty standard input. It leads a process group of its own, which
+// is killed when a limit is passed: kTimeout, or kInvalid for too much output. kNotFound, kIo or kInvalid when it
+// cannot be started.
+[[nodiscard]] Result<Captured> RunCaptured(const std::vector<std::string>& argv, const CaptureLimits& limits);
+
+}  // namespace millrace::job

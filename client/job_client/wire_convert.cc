@@ -1,0 +1,118 @@
+#include "client/job_client/wire_convert.h"
+
+#include <algorithm>
+
+namespace millrace::job {
+namespace {
+
+std::string ToText(capnp::Data::Reader data) { return {data.asChars().begin(), data.size()}; }
+
+capnp::Data::Reader ToData(std::string_view bytes) {
+  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
+}
+
+Phase Read(master::wire::Phase::Reader in) { return {in.getTotal(), in.getRunning(), in.getDone(), in.getFraction()}; }
+
+// A newer master may know more states; they count as ones that have not ended.
+template <class Enum>
+Enum Known(unsigned value, Enum last, Enum otherwise) {
+  return value <= static_cast<unsigned>(last) ? static_cast<Enum>(value) : otherwise;
+}
+
+}  // namespace
+
+JobStatus Read(master::wire::JobStatus::Reader in) {
+  JobStatus out;
+  out.job = in.getJob();
+  out.name = in.getName();
+  out.owner = in.getOwner();
+  out.state = Known(static_cast<unsigned>(in.getState()), State::kKilled, State::kRunning);
+  out.reason = in.getReason();
+  out.priority = in.getPriority();
+  out.pool = in.getPool();
+  out.output = ToText(in.getOutput());
+  out.submitted = in.getSubmitted();
+  out.first_launch = in.getFirstLaunch();
+  out.ended = in.getEnded();
+  out.maps = Read(in.getMaps());
+  out.reduces = Read(in.getReduces());
+  out.copy_fraction = in.getCopyFraction();
+  const auto local = in.getMapsLocal();
+  for (unsigned i = 0; i < std::min<std::size_t>(local.size(), out.maps_at.size()); ++i) out.maps_at[i] = local[i];
+  out.failed_attempts = in.getFailedAttempts();
+  out.killed_attempts = in.getKilledAttempts();
+  out.input_bytes = in.getInputBytes();
+  out.bytes_read = in.getBytesRead();
+  out.bytes_shuffled = in.getBytesShuffled();
+  out.bytes_written = in.getBytesWritten();
+  return out;
+}
+
+AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
+  const auto attempt = in.getAttempt();
+  return {{attempt.getJob(), attempt.getReduce(), attempt.getTask(), attempt.getNumber()},
+          in.getNode(),
+          in.getHost(),
+          Known(static_cast<unsigned>(in.getState()), AttemptState::kLost, AttemptState::kRunning),
+          in.getLaunched(),
+          in.getEnded(),
+          in.getReason()};
+}
+
+Node Read(master::wire::NodeStatus::Reader in) {
+  const auto info = in.getInfo();
+  const auto stats = in.getStats();
+  Node out;
+  out.node = in.getNode();
+  out.host = info.getHost();
+  out.port = info.getPort();
+  out.rack = info.getRack();
+  out.datacenter = info.getDatacenter();
+  out.map_slots = info.getMapSlots();
+  out.reduce_slots = info.getReduceSlots();
+  out.maps_running = in.getMapsRunning();
+  out.reduces_running = in.getReducesRunning();
+  out.alive = in.getAlive();
+  out.draining = in.getDraining();
+  out.drained = in.getDrained();
+  out.capacity = stats.getCapacity();
+  out.free = stats.getFree();
+  out.used = stats.getUsed();
+  out.blocks = stats.getBlocks();
+  out.since_heartbeat = static_cast<Micros>(in.getLastHeartbeatMillisAgo()) * kMillisecond;
+  return out;
+}
+
+void Write(const Attempt& attempt, task::wire::Attempt::Builder out) {
+  out.setJob(attempt.job);
+  out.setReduce(attempt.reduce);
+  out.setTask(attempt.task);
+  out.setNumber(attempt.number);
+}
+
+void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
+  out.setName(request.name);
+  out.setOwner(request.owner);
+  auto inputs = out.initInputs(static_cast<unsigned>(request.inputs.size()));
+  for (unsigned i = 0; i < inputs.size(); ++i) inputs.set(i, ToData(request.inputs[i]));
+  out.setOutput(ToData(request.output));
+  out.setReduces(request.reduces);
+  auto parameters = out.initParameters(static_cast<unsigned>(request.parameters.size()));
+  for (unsigned i = 0; i < parameters.size(); ++i) {
+    parameters[i].setName(request.parameters[i].first);
+    parameters[i].setValue(request.parameters[i].second);
+  }
+  out.setPriority(request.priority);
+  out.setExecutable(ToData(request.executable.path));
+  out.setExecutableBytes(request.executable.bytes);
+  out.setExecutableCrc(request.executable.crc);
+  out.setSplitBy(static_cast<master::wire::SplitBy>(request.description.split_by));
+  out.setRecordBytes(request.description.record_bytes);
+  out.setPool(request.pool);
+  out.setDeadlineMillis(static_cast<std::uint64_t>(request.deadline / kMillisecond));
+  out.setToken(request.token);
+  out.setSlowStart(request.slow_start);
+  out.setMaxAttempts(request.max_attempts);
+}
+
+}  // namespace millrace::job

@@ -1,0 +1,18 @@
+// Between the job client's values and the master's messages. Thread rule: free functions, any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "client/job_client/job_types.h"
+#include "master/master.capnp.h"
+
+namespace millrace::job {
+
+[[nodiscard]] JobStatus Read(master::wire::JobStatus::Reader in);
+[[nodiscard]] AttemptStatus Read(master::wire::AttemptStatus::Reader in);
+[[nodiscard]] Node Read(master::wire::NodeStatus::Reader in);
+void Write(const Attempt& attempt, task::wire::Attempt::Builder out);
+void Write(const JobRequest& request, master::wire::JobRequest::Builder out);
+
+}  // namespace millrace::job
