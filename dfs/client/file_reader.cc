@@ -33,7 +33,9 @@ Status BlockFileReader::Stream(std::uint64_t offset, std::uint64_t size, const s
 
 Status BlockFileReader::StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
                                     const std::function<bool(std::string_view)>& sink) {
-  if (mapped_block_ != block.id) {
+  // Mapping checks the whole block: for a few bytes of it, only the chunks that they touch are read and checked.
+  constexpr std::uint64_t kWorthMapping = std::uint64_t{1} << 20;
+  if (mapped_block_ != block.id && size >= std::min(kWorthMapping, block.length)) {
     if (Result<MappedFile> mapped = MapLocalBlock(block, bad_replica_); mapped.ok()) {
       mapped_ = *std::move(mapped);
       mapped_block_ = block.id;

@@ -1,26 +1,29 @@
 #include "schedulers/policies/fifo.h"
 
+#include "schedulers/core/ordered_bits.h"
+
 namespace millrace::sched {
 namespace {
 
-// The loops end at the first pair but where a node is refused to a job.
-std::optional<Decision> NextMap(const ClusterState& state) {
-  if (state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
-  for (const std::uint32_t id : state.FreeNodes(TaskKind::kMap)) {
-    for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
-      const auto choice = state.BestPendingMap(key.job, NodeId{id});
-      if (choice) return Decision{{key.job, TaskKind::kMap, choice->map}, NodeId{id}};
-    }
-  }
-  return std::nullopt;
+// Of one job for one node.
+std::optional<std::uint32_t> BestTask(const ClusterState& state, TaskKind kind, JobId job, NodeId node) {
+  if (kind == TaskKind::kReduce) return state.NextPendingReduce(job, node);
+  const auto choice = state.BestPendingMap(job, node);
+  return choice ? std::optional<std::uint32_t>(choice->map) : std::nullopt;
 }
 
-std::optional<Decision> NextReduce(const ClusterState& state) {
-  if (state.RunnableJobs(TaskKind::kReduce).empty()) return std::nullopt;
-  for (const std::uint32_t id : state.FreeNodes(TaskKind::kReduce)) {
-    for (const QueueKey& key : state.RunnableJobs(TaskKind::kReduce)) {
-      const auto reduce = state.NextPendingReduce(key.job, NodeId{id});
-      if (reduce) return Decision{{key.job, TaskKind::kReduce, *reduce}, NodeId{id}};
+// The loops end at the first pair but where a node is refused to a job.
+std::optional<Decision> NextFor(const ClusterState& state, TaskKind kind, std::uint32_t* next_node) {
+  const OrderedBits& free = state.FreeNodes(kind);
+  if (free.empty() || state.RunnableJobs(kind).empty()) return std::nullopt;
+  std::uint32_t id = free.NextFrom(*next_node);
+  for (std::uint32_t seen = 0; seen < free.size(); ++seen, id = free.NextFrom(id + 1)) {
+    if (id == OrderedBits::kNone) id = free.First();
+    for (const QueueKey& key : state.RunnableJobs(kind)) {
+      const auto task = BestTask(state, kind, key.job, NodeId{id});
+      if (!task) continue;
+      *next_node = id + 1;
+      return Decision{{key.job, kind, *task}, NodeId{id}};
     }
   }
   return std::nullopt;
@@ -29,8 +32,8 @@ std::optional<Decision> NextReduce(const ClusterState& state) {
 }  // namespace
 
 std::optional<Decision> Fifo::Next(const ClusterState& state, Time) {
-  if (auto map = NextMap(state)) return map;
-  return NextReduce(state);
+  if (auto map = NextFor(state, TaskKind::kMap, &next_map_node_)) return map;
+  return NextFor(state, TaskKind::kReduce, &next_reduce_node_);
 }
 
 }  // namespace millrace::sched

@@ -3,11 +3,12 @@
 // Jobs stand in one queue, by priority (VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW), then submit order. A free map slot
 // goes to the first job with a pending map; within the job the map closest to the node is taken (node, rack,
 // datacenter, off), the lowest index first. A free reduce slot goes to the first job with a pending reduce whose
-// slow-start fraction of maps is done. A job to which the node is refused is passed over. Free nodes are served by id,
-// a node's map slots all at once, maps before reduces. Unlike Hadoop, which fills trackers evenly as their heartbeats
-// come.
+// slow-start fraction of maps is done. A job to which the node is refused is passed over. Maps go before
+// reduces. Free nodes are served in turn by id, one slot each, going on where the last decision left off: so the tasks of
+// an idle cluster are spread evenly, as Hadoop spreads them by its trackers' heartbeats.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -23,6 +24,10 @@ class Fifo : public Policy {
   void OnJobPrioritySet(const ClusterState&, JobId) override {}
   void OnJobEnded(const ClusterState&, JobId) override {}
   std::optional<Decision> Next(const ClusterState& state, Time now) override;
+
+ private:
+  std::uint32_t next_map_node_ = 0;  // where the turn goes on
+  std::uint32_t next_reduce_node_ = 0;
 };
 
 }  // namespace millrace::sched

@@ -42,10 +42,11 @@ TEST_F(BadNodes, AFailedTaskGoesToAnotherNodeThatWouldTakeIt) {
     5 AttemptSucceeded attempt=job1.m.1.0
     -> ready job1.m.1.0 n1
     5 decide
+    6 JobPrioritySet job=job2 priority=LOW
     6 AttemptLost attempt=job2.r.0.0
     6 decide
-    -> launch job2.r.0.1 n1
     -> launch job1.r.0.2 n3
+    -> launch job2.r.0.1 n1
     # Drained, n3 takes nothing: back to n1.
     7 NodeDrained node=n3
     7 decide

@@ -142,18 +142,26 @@ TEST_F(FifoTest, AJobIsPassedOverOnANodeThatIsRefusedToIt) {
   )");
 }
 
-TEST_F(FifoTest, FreeNodesAreServedById) {
+TEST_F(FifoTest, FreeNodesAreServedInTurnById) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n300 maps=1
-    0 NodeJoined node=n2 maps=2
-    0 NodeJoined node=n70 maps=1
-    1 JobSubmitted job=job1 maps=1:;1:;1:;1:;1:
+    0 NodeJoined node=n2 maps=2 reduces=2
+    0 NodeJoined node=n70 maps=1 reduces=2
+    1 JobSubmitted job=job1 maps=1:;1:;1:;1:;1: reduces=3 slow_start=0
     1 decide
     -> launch job1.m.0.0 n2 off
-    -> launch job1.m.1.0 n2 off
-    -> launch job1.m.2.0 n70 off
-    -> launch job1.m.3.0 n300 off
+    -> launch job1.m.1.0 n70 off
+    -> launch job1.m.2.0 n300 off
+    -> launch job1.m.3.0 n2 off
+    -> launch job1.r.0.0 n2
+    -> launch job1.r.1.0 n70
+    -> launch job1.r.2.0 n2
     1 decide
+    2 AttemptLost attempt=job1.r.0.0
+    2 AttemptLost attempt=job1.r.1.0
+    2 decide
+    -> launch job1.r.0.1 n70
+    -> launch job1.r.1.1 n2
   )");
 }
 

@@ -1,0 +1,75 @@
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "schedulers/core/event_text.h"
+#include "simulated_cluster.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::Each;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+constexpr int kJobs = 200;
+
+// 200 jobs of 1 to 40 maps and 0 to 5 reduces, one every second or so; `faults`: attempts fail, workers are cut off and come
+// back, the master dies twice.
+std::vector<std::string> RunBatch(std::uint64_t seed, bool faults) {
+  SimulatedOptions options;
+  options.seed = seed;
+  options.times.failure = faults ? 0.03 : 0;
+  SimulatedCluster cluster(options);
+  Random random(seed + 1);
+  for (int i = 0; i < 20; ++i) cluster.AddFile("/in/" + std::to_string(i), 1 + static_cast<std::uint32_t>(random.Below(40)));
+  for (int i = 0; i < kJobs; ++i) {
+    cluster.Submit("/in/" + std::to_string(random.Below(20)), "/out/" + std::to_string(i), static_cast<std::uint32_t>(random.Below(6)));
+    cluster.Advance(2 * random.Unit());
+    if (!faults) continue;
+    if (i % 20 == 7) cluster.Cut(static_cast<std::uint32_t>(random.Below(50)));
+    if (i % 20 == 15) {
+      for (std::uint32_t w = 0; w < 50; ++w) cluster.Mend(w);
+    }
+    if (i == 60 || i == 140) cluster.RestartMaster();
+  }
+  EXPECT_TRUE(cluster.RunUntilIdle(3600)) << "jobs still live after an hour";
+  const auto outputs = cluster.Outputs();
+  EXPECT_THAT(outputs, SizeIs(kJobs));
+  EXPECT_THAT(outputs, Each(Pair(::testing::_, master::JobState::kSucceeded)));
+  for (const auto& [output, state] : outputs) EXPECT_TRUE(cluster.control().files().names().Stat(output + "/_SUCCESS").ok()) << output;
+  return cluster.Journal();
+}
+
+TEST(SimulatedClusterTest, TwoHundredJobsOnFiftyWorkersTwiceTheSame) {
+  const std::vector<std::string> first = RunBatch(1, false);
+  EXPECT_GT(first.size(), 5000u);
+  EXPECT_EQ(first, RunBatch(1, false));
+}
+
+TEST(SimulatedClusterTest, FaultsChangeNoOutcomeAndRepeatToo) {
+  const std::vector<std::string> first = RunBatch(2, true);
+  EXPECT_EQ(first, RunBatch(2, true));
+}
+
+TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, false), RunBatch(4, false)); }
+
+// Every success follows a launch of that attempt, and no task succeeds twice unless its output was lost in between.
+TEST(SimulatedClusterTest, TheJournalTellsAStoryThatHolds) {
+  std::set<sched::AttemptId> running, succeeded;
+  for (const std::string& line : RunBatch(5, false)) {
+    const auto event = sched::ParseEvent(line);
+    ASSERT_TRUE(event.has_value()) << line;
+    if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event->event)) {
+      EXPECT_TRUE(running.insert(launched->attempt).second) << line;
+    } else if (const auto* done = std::get_if<sched::AttemptSucceeded>(&event->event)) {
+      EXPECT_EQ(running.erase(done->attempt), 1u) << line;
+      EXPECT_TRUE(succeeded.insert(done->attempt).second) << line;
+      EXPECT_EQ(done->attempt.number, 0u) << "without faults the first attempt succeeds: " << line;
+    }
+  }
+  EXPECT_TRUE(running.empty());
+}
+
+}  // namespace
+}  // namespace millrace

@@ -1,0 +1,192 @@
+#include "simulated_cluster.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/rpc/status_codec.h"
+#include "dfs/data/block_store.h"
+#include "master/journal_keys.h"
+#include "master/master_service.h"
+#include "master/wire_codec.h"
+
+namespace millrace {
+namespace {
+
+constexpr const char* kMaster = "master:1";
+
+}  // namespace
+
+// A worker's way to the network, which can be cut.
+class SimulatedCluster::Dialer final : public rpc::Dialer {
+ public:
+  explicit Dialer(rpc::PipeNetwork& network) : network_(network) {}
+  kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override {
+    if (cut_) return rpc::ToException(Unavailable("connect to " + std::string(address.cStr()) + ": cut"));
+    return network_.Dial(address).then([this](kj::Own<kj::AsyncIoStream> stream) {
+      kj::AsyncIoStream& ends = *stream;
+      streams_.push_back(&ends);
+      return stream.attach(kj::defer([this, &ends] { std::erase(streams_, &ends); }));
+    });
+  }
+  void Cut() {
+    cut_ = true;
+    for (kj::AsyncIoStream* stream : std::vector(streams_)) {
+      stream->shutdownWrite();
+      stream->abortRead();
+    }
+  }
+  void Mend() { cut_ = false; }
+
+ private:
+  rpc::PipeNetwork& network_;
+  std::vector<kj::AsyncIoStream*> streams_;
+  bool cut_ = false;
+};
+
+struct SimulatedCluster::Worker {
+  Worker(SimulatedCluster& cluster, std::uint32_t number)
+      : dialer(cluster.network_), runner(cluster.timer_, Random(cluster.random_.Next()), cluster.options_.times), executables(background) {
+    worker::WorkerConfig config;
+    const OptionSet options = worker::DeclareWorkerOptions(&config);
+    config.master = kMaster;
+    config.host = "host" + std::to_string(number);
+    config.rack = "/rack" + std::to_string(number % cluster.options_.racks);
+    config.map_slots = cluster.options_.map_slots;
+    config.reduce_slots = cluster.options_.reduce_slots;
+    agent = std::make_unique<worker::WorkerAgent>(
+        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background}, config,
+        worker::WorkerIdentity{"storage" + std::to_string(number), 1, ""}, Random(cluster.random_.Next()), MakeSilentLog());
+    agent->Start();
+  }
+
+  Dialer dialer;
+  worker::InlineBackground background;
+  worker::SyntheticRunner runner;
+  std::unique_ptr<dfs::BlockStore> blocks = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 40);
+  worker::SyntheticPlane plane;
+  worker::SyntheticFiles files;
+  worker::SyntheticExecutables executables;
+  std::unique_ptr<worker::WorkerAgent> agent;
+};
+
+SimulatedCluster::SimulatedCluster(const SimulatedOptions& options) : options_(options), random_(options.seed) {
+  OptionSet declared = master::DeclareMasterOptions(&config_);
+  commit_log_ = rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); });
+  StartMaster();
+  client_ = std::make_unique<rpc::Link>(network_, timer_, kMaster, Random(random_.Next()));
+  for (std::uint32_t n = 0; n < options.workers; ++n) workers_.push_back(std::make_unique<Worker>(*this, n));
+  Advance(1);
+}
+
+SimulatedCluster::~SimulatedCluster() noexcept {
+  workers_.clear();
+  client_.reset();
+  StopMaster();
+}
+
+void SimulatedCluster::StartMaster() {
+  auto control = master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()), MakeSilentLog()});
+  ASSERT_TRUE(control.ok()) << control.status().message();
+  control_ = *std::move(control);
+  server_ = std::make_unique<rpc::Server>(master::MakeMasterService(*control_), rpc::ConnectionLimits{});
+  network_.Serve(kMaster, *server_);
+}
+
+void SimulatedCluster::StopMaster() {
+  network_.Remove(kMaster);
+  server_.reset();
+  scope_.poll();  // capabilities that the connections held go before what they refer to
+  control_.reset();
+}
+
+void SimulatedCluster::RestartMaster() {
+  StopMaster();
+  StartMaster();
+}
+
+void SimulatedCluster::Advance(double seconds) {
+  const kj::TimePoint end = timer_.now() + static_cast<std::int64_t>(seconds * 1e6) * kj::MICROSECONDS;
+  scope_.poll();
+  while (true) {
+    kj::TimePoint next = end;
+    KJ_IF_MAYBE(event, timer_.nextEvent()) { next = kj::min(*event, end); }
+    clock_.Set(kSecond + (next - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS);
+    timer_.advanceTo(next);
+    scope_.poll();
+    if (next >= end) return;
+  }
+}
+
+bool SimulatedCluster::RunUntilIdle(double seconds) {
+  for (const double end = this->seconds() + seconds; this->seconds() < end;) {
+    if (control_->jobs().JobsAfter(sched::JobId{0}, 1, true).empty()) return true;
+    Advance(1);
+  }
+  return false;
+}
+
+double SimulatedCluster::seconds() const { return static_cast<double>((timer_.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS) / 1e6; }
+
+void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
+  constexpr std::uint64_t kBlock = std::uint64_t{64} << 20;
+  master::Step step = control_->Begin();
+  dfs::CreateOptions create;
+  create.replication = 2;
+  const Result<dfs::FileId> file = control_->files().Create(path, create, step.now, &step.batch);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  std::vector<dfs::WrittenBlock> written;
+  for (std::uint32_t i = 0; i < blocks; ++i) {
+    const auto block = control_->files().AddBlock(*file, std::nullopt, {}, &step.batch);
+    ASSERT_TRUE(block.ok()) << block.status().message();
+    written.push_back({block->id, kBlock, {block->targets.begin(), block->targets.end()}});
+  }
+  ASSERT_TRUE(control_->files().Complete(*file, {}, written, step.now, &step.batch).ok());
+  control_->FinishLazily(std::move(step));
+}
+
+void SimulatedCluster::Submit(const std::string& input, const std::string& output, std::uint32_t reduces) {
+  const std::string token = "token of " + output;  // so that a repeated request is the same job
+  for (bool accepted = false; !accepted;) {
+    auto submitted = client_->Connected()
+                         .then([&](capnp::Capability::Client bootstrap) {
+                           auto request = bootstrap.castAs<master::wire::Master>().jobsRequest().send().getService().submitRequest();
+                           auto job = request.initRequest();
+                           job.setName("synthetic");
+                           job.initInputs(1).set(0, master::ToData(input));
+                           job.setOutput(master::ToData(output));
+                           job.setReduces(reduces);
+                           job.setExecutable(master::ToData("/job"));
+                           job.setToken(token);
+                           return request.send().ignoreResult();
+                         })
+                         .then([&] { accepted = true; }, [](kj::Exception&& failure) { ASSERT_TRUE(rpc::ConnectionBroke(failure)); })
+                         .eagerlyEvaluate(nullptr);
+    while (!submitted.poll(scope_)) Advance(0.01);
+  }
+}
+
+std::map<std::string, master::JobState> SimulatedCluster::Outputs() {
+  std::map<std::string, master::JobState> outputs;
+  for (const sched::JobId job : control_->jobs().JobsAfter(sched::JobId{0}, 1'000'000, false)) {
+    const auto view = control_->jobs().View(job);
+    outputs[view->record->request.output] = view->state;
+  }
+  return outputs;
+}
+
+void SimulatedCluster::Cut(std::uint32_t worker) { workers_.at(worker)->dialer.Cut(); }
+void SimulatedCluster::Mend(std::uint32_t worker) { workers_.at(worker)->dialer.Mend(); }
+
+std::vector<std::string> SimulatedCluster::Journal() const {
+  std::map<std::uint64_t, std::string> lines;
+  EXPECT_TRUE(store_->Scan("e/", {}, [&](std::string_view key, std::string_view line) {
+    lines.emplace(master::JournalSequence(key).value_or(0), line);
+    return true;
+  }).ok());
+  std::vector<std::string> journal;
+  for (auto& [sequence, line] : lines) journal.push_back(std::move(line));
+  return journal;
+}
+
+}  // namespace millrace

@@ -1,0 +1,85 @@
+// A whole cluster in one thread: the master's control strand and worker agents over the in-memory network, under driven time.
+// The real RPC stack, journal, engine and agents; only what would touch processes, disks and sockets is synthetic. A seed
+// decides everything that chance decides.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/kv/key_value_store.h"
+#include "base/random.h"
+#include "base/rpc/commit_log.h"
+#include "base/rpc/link.h"
+#include "base/rpc/transport.h"
+#include "master/control.h"
+#include "master/master.capnp.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/synthetic.h"
+
+namespace millrace {
+
+struct SimulatedOptions {
+  std::uint64_t seed = 1;
+  std::uint32_t workers = 50;
+  std::int64_t map_slots = 2, reduce_slots = 1;
+  std::uint32_t racks = 5;
+  worker::SyntheticTimes times;
+};
+
+class SimulatedCluster {
+ public:
+  explicit SimulatedCluster(const SimulatedOptions& options);
+  ~SimulatedCluster() noexcept;
+
+  // Lets everything happen that happens within `seconds`.
+  void Advance(double seconds);
+  // Until nothing lives any more, at most `seconds`; false if jobs still live then.
+  bool RunUntilIdle(double seconds);
+
+  // A file of `blocks` blocks of 64 MiB, two replicas each.
+  void AddFile(const std::string& path, std::uint32_t blocks);
+  // Submits through the RPC interface.
+  void Submit(const std::string& input, const std::string& output, std::uint32_t reduces);
+  [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job by its output
+
+  // The worker's connections break and none comes through until Mend.
+  void Cut(std::uint32_t worker);
+  void Mend(std::uint32_t worker);
+  // The master process dies, with all that it holds in memory, and starts again.
+  void RestartMaster();
+
+  // Every journal line, in order.
+  [[nodiscard]] std::vector<std::string> Journal() const;
+  [[nodiscard]] master::Control& control() { return *control_; }
+  [[nodiscard]] double seconds() const;
+
+ private:
+  struct Worker;
+  class Dialer;
+  void StartMaster();
+  void StopMaster();
+
+  SimulatedOptions options_;
+  Random random_;
+  kj::EventLoop loop_;
+  kj::WaitScope scope_{loop_};
+  kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
+  DrivenClock clock_{kSecond};
+  rpc::PipeNetwork network_;
+  std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
+  std::unique_ptr<rpc::CommitLog> commit_log_;
+  master::MasterConfig config_;
+  std::unique_ptr<master::Control> control_;
+  std::unique_ptr<rpc::Server> server_;
+  std::unique_ptr<rpc::Link> client_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace millrace
