@@ -5,15 +5,6 @@
 #include "base/text.h"
 
 namespace millrace::console {
-namespace {
-
-// Only what stands before "--" can be an option.
-std::size_t BehindTheMark(const std::vector<std::string>& args, std::size_t operands) {
-  const auto mark = std::find(args.begin(), args.end(), "--");
-  return mark == args.end() ? 0 : std::min<std::size_t>(static_cast<std::size_t>(args.end() - mark) - 1, operands);
-}
-
-}  // namespace
 
 Arguments::Arguments(std::string verb, const std::string& operands, const std::string& one_line)
     : verb_(std::move(verb)),
@@ -53,13 +44,15 @@ std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const 
 }
 
 Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, std::size_t most) {
-  std::vector<std::string> reversed(args.rbegin(), args.rend());
+  // Only what stands before "--" can be an option.
+  const auto mark = std::find(args.begin(), args.end(), "--");
+  std::vector<std::string> reversed(std::make_reverse_iterator(mark), args.rend());
   app_.parse(reversed);
   operands_ = app_.remaining();
-  const std::size_t free = operands_.size() - BehindTheMark(args, operands_.size());
-  for (std::size_t i = 0; i < free; ++i) {
-    if (operands_[i].size() > 1 && operands_[i][0] == '-') return UnknownOption(operands_[i]);
+  for (const std::string& operand : operands_) {
+    if (operand.size() > 1 && operand[0] == '-') return UnknownOption(operand);
   }
+  if (mark != args.end()) operands_.insert(operands_.end(), mark + 1, args.end());
   const std::string usage = "; usage: millrace " + verb_ + " [OPTIONS] " + operands_text_;
   if (operands_.size() < least) {
     return Invalid((operands_.empty() ? "nothing is named" : "too few arguments") + usage);

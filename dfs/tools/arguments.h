@@ -1,5 +1,6 @@
-// Arguments: the command line of one verb. Options are declared on a CLI::App; everything else is an operand, taken as the
-// bytes it is (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the options, "-" is an operand.
+// Arguments: the command line of one verb. Options are declared on a CLI::App; everything else is an operand, taken as
+// the bytes it is (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the options, "-" is an
+// operand.
 // Thread rule: one thread.
 #pragma once
 
@@ -20,7 +21,9 @@ class Arguments {
   Arguments(std::string verb, const std::string& operands, const std::string& one_line);
 
   [[nodiscard]] CLI::App& options() { return app_; }
-  void Flag(const std::string& names, bool* field, const std::string& one_line) { app_.add_flag(names, *field, one_line); }
+  void Flag(const std::string& names, bool* field, const std::string& one_line) {
+    app_.add_flag(names, *field, one_line);
+  }
   void Text(const std::string& names, std::string* field, const std::string& one_line);
   // May be given more than once.
   void List(const std::string& names, std::vector<std::string>* field, const std::string& one_line);
@@ -29,8 +32,8 @@ class Arguments {
 
   // Reads `args` (those after the verb). An exit status when that was all: 0 after --help, 2 after one line on what is
   // wrong with them, fewer operands than `least` or more than `most` included.
-  [[nodiscard]] std::optional<int> Parse(const std::vector<std::string>& args, const Console& console, std::size_t least,
-                                         std::size_t most);
+  [[nodiscard]] std::optional<int> Parse(const std::vector<std::string>& args, const Console& console,
+                                         std::size_t least, std::size_t most);
   [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
   [[nodiscard]] const std::string& verb() const { return verb_; }
 

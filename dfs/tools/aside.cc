@@ -2,34 +2,34 @@
 
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "base/random.h"
 #include "base/text.h"
 
 namespace millrace::dfs {
 namespace {
 
-constexpr char kName[] = ".millrace-XXXXXX";  // short: the final name may be as long as names can be
+constexpr int kTries = 100;
 
-std::string Beside(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  const std::size_t slash = path.rfind('/');
-  return (slash == std::string::npos ? std::string() : path.substr(0, slash + 1)) + kName;
+// A name in the directory of `path` that nobody has thought of; short: the final name may be as long as names can be.
+std::string Beside(const std::string& path) {
+  char name[40];
+  std::snprintf(name, sizeof name, ".millrace-%016llx", static_cast<unsigned long long>(SeedFromSystem()));
+  return path.substr(0, path.rfind('/') + 1) + name;  // without a slash: in the current directory
 }
 
-// What creation would have given; asking changes it for a moment, so it is asked before threads need it.
-mode_t Mask() {
-  const mode_t mask = ::umask(022);
-  ::umask(mask);
-  return mask;
+std::string WithoutSlashes(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
 }
 
 Status Rename(const std::string& from, const std::string& to, bool overwrite) {
-  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), overwrite ? 0 : RENAME_NOREPLACE) == 0) return Status::Ok();
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), overwrite ? 0 : RENAME_NOREPLACE) == 0)
+    return Status::Ok();
   if (errno == EINVAL && !overwrite) {  // a file system without RENAME_NOREPLACE
     struct stat found {};
     if (::lstat(to.c_str(), &found) == 0) return FromErrno(EEXIST, Quote(to));
@@ -41,14 +41,18 @@ Status Rename(const std::string& from, const std::string& to, bool overwrite) {
 }  // namespace
 
 Result<AsideFile> AsideFile::Make(const std::string& path) {
-  AsideFile file;
-  std::string name = Beside(path);
-  file.fd_ = Fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (!file.fd_.valid()) return FromErrno(errno, "write " + Quote(path));
-  file.aside_ = std::move(name);
-  file.path_ = path;
-  if (::fchmod(file.fd_.get(), 0666 & ~Mask()) != 0) return FromErrno(errno, "write " + Quote(path));
-  return file;
+  for (int i = 0; i < kTries; ++i) {
+    std::string name = Beside(path);
+    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST) continue;
+    if (fd < 0) break;
+    AsideFile file;
+    file.fd_ = Fd(fd);
+    file.aside_ = std::move(name);
+    file.path_ = path;
+    return file;
+  }
+  return FromErrno(errno, "write " + Quote(path));
 }
 
 AsideFile::~AsideFile() {
@@ -64,14 +68,18 @@ Status AsideFile::Commit(bool overwrite) {
 }
 
 Result<AsideDirectory> AsideDirectory::Make(const std::string& path) {
-  AsideDirectory directory;
-  std::string name = Beside(path);
-  if (::mkdtemp(name.data()) == nullptr) return FromErrno(errno, "make " + Quote(path));
-  directory.aside_ = std::move(name);
-  directory.path_ = path;
-  while (directory.path_.size() > 1 && directory.path_.ends_with('/')) directory.path_.pop_back();
-  if (::chmod(directory.aside_.c_str(), 0777 & ~Mask()) != 0) return FromErrno(errno, "make " + Quote(path));
-  return directory;
+  const std::string place = WithoutSlashes(path);
+  for (int i = 0; i < kTries; ++i) {
+    std::string name = Beside(place);
+    const int made = ::mkdir(name.c_str(), 0777);
+    if (made != 0 && errno == EEXIST) continue;
+    if (made != 0) break;
+    AsideDirectory directory;
+    directory.aside_ = std::move(name);
+    directory.path_ = place;
+    return directory;
+  }
+  return FromErrno(errno, "make " + Quote(path));
 }
 
 AsideDirectory::~AsideDirectory() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
 #include "base/file.h"
 #include "base/status.h"
@@ -13,7 +14,8 @@ class AsideFile {
  public:
   // An empty file in the directory of `path`, with the mode that a new file gets.
   static Result<AsideFile> Make(const std::string& path);
-  AsideFile(AsideFile&& other) noexcept = default;
+  AsideFile(AsideFile&& other) noexcept
+      : fd_(std::move(other.fd_)), aside_(std::exchange(other.aside_, {})), path_(std::move(other.path_)) {}
   ~AsideFile();
   [[nodiscard]] int fd() const { return fd_.get(); }
   // kExists, naming it, when something has the name already and not `overwrite`.
@@ -28,7 +30,8 @@ class AsideFile {
 class AsideDirectory {
  public:
   static Result<AsideDirectory> Make(const std::string& path);
-  AsideDirectory(AsideDirectory&& other) noexcept = default;
+  AsideDirectory(AsideDirectory&& other) noexcept
+      : aside_(std::exchange(other.aside_, {})), path_(std::move(other.path_)) {}
   ~AsideDirectory();
   [[nodiscard]] const std::string& path() const { return aside_; }
   Status Commit();  // kExists

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kGathered = std::size_t{64} << 10;
 
 void WriteLine(int fd, std::string line) {
-  std::replace_if(line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
   line += '\n';
   (void)WriteAll(fd, line, "standard error");  // there is nobody left to tell
 }

@@ -1,5 +1,5 @@
-// Console: the descriptors that a command reads from and writes to, and the forms of what it says. Handed in, so that tests
-// see what users see. Thread rule: values; a Printer belongs to one thread at a time.
+// Console: the descriptors that a command reads from and writes to, and the forms of what it says. Handed in, so that
+// tests see what users see. Thread rule: values; a Printer belongs to one thread at a time.
 #pragma once
 
 #include <string>

@@ -27,7 +27,8 @@ Json ToJson(const Health& health) {
 void Show(const UnhealthyBlock& block, Printer& out) {
   const char* state = block.live == 0 ? "missing   " : block.live < block.wanted ? "under     " : "over      ";
   out << state << "block " << std::to_string(block.block) << ", " << FormatBytes(block.length) << ", "
-      << std::to_string(block.live) << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path) << "\n";
+      << std::to_string(block.live) << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path)
+      << "\n";
 }
 
 void Show(const Health& health, Printer& out) {
@@ -68,16 +69,18 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
   MILLRACE_TRY(out.Flush());
   if (health.missing == 0 && health.corrupt_replicas == 0) return Status::Ok();
   return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " +
-                 std::to_string(health.corrupt_replicas) + " replicas are corrupt; bring back the workers that hold them");
+                 std::to_string(health.corrupt_replicas) +
+                 " replicas are corrupt; bring back the workers that hold them");
 }
 
 }  // namespace
 
 int RunFsck(const Args& args, const FsContext& context) {
   bool json = false;
-  console::Arguments arguments("fs fsck", "[PATH]",
-                               "The health of all blocks; lists those that are not healthy (below PATH). Exit status 1 if "
-                               "blocks are missing or replicas corrupt.");
+  console::Arguments arguments(
+      "fs fsck", "[PATH]",
+      "The health of all blocks; lists those that are not healthy (below PATH). Exit status 1 if "
+      "blocks are missing or replicas corrupt.");
   arguments.Flag("--json", &json, "as JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 1)) return *status;
   return WithClient(context, "fsck", [&](DfsClient& client) -> Status {

@@ -61,8 +61,8 @@ std::uint64_t GetPlan::bytes() const {
   return bytes;
 }
 
-Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources, const std::string& target,
-                                     bool overwrite) {
+Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
+                                     const std::string& target, bool overwrite) {
   const bool into = LookLocal(target) == Local::kDirectory;
   if (!into && (sources.size() > 1 || target.ends_with('/'))) return Invalid(Quote(target) + " is no local directory");
   std::vector<GetPlan> plans;
@@ -71,7 +71,8 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
     MILLRACE_ASSIGN(const std::string path, CheckPath(source));
     MILLRACE_ASSIGN(plan.source, client.Stat(path));
     const std::string name = LastName(path);
-    if (into && name.empty()) return Invalid("\"/\" has no name of its own; name a local directory that does not exist");
+    if (into && name.empty())
+      return Invalid("\"/\" has no name of its own; name a local directory that does not exist");
     plan.local = into ? JoinPath(target, name) : target;
     const Local taken = LookLocal(plan.local);
     if (taken != Local::kNothing && (plan.source.directory || taken == Local::kDirectory || !overwrite)) {

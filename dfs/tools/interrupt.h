@@ -1,5 +1,5 @@
-// Interrupt: SIGINT and SIGTERM as something that a command can see between two steps, so that it cleans up. The first one
-// is noticed; after it both have their usual effect again, so that a second one ends a command that hangs.
+// Interrupt: SIGINT and SIGTERM as something that a command can see between two steps, so that it cleans up. The first
+// one is noticed; after it both have their usual effect again, so that a second one ends a command that hangs.
 // Thread rule: make it on the main thread before others start (they inherit what is blocked); Seen and fd from any.
 #pragma once
 

@@ -18,8 +18,8 @@ std::string PercentEncode(std::string_view bytes) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
   for (const char c : bytes) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '.' ||
-                       c == '_' || c == '-';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+                       c == '.' || c == '_' || c == '-';
     if (plain) {
       out += c;
     } else {

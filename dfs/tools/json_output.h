@@ -9,8 +9,8 @@
 
 namespace millrace::console {
 
-// Sets object[key] to `bytes` if they are UTF-8; else to them with every byte but letters, digits and "/._-" as %XX, and
-// object[key + "_encoding"] to "percent".
+// Sets object[key] to `bytes` if they are UTF-8; else to them with every byte but letters, digits and "/._-" as %XX,
+// and object[key + "_encoding"] to "percent".
 void SetBytes(nlohmann::ordered_json& object, const std::string& key, std::string_view bytes);
 
 // One line; bytes that are not UTF-8 and were not put in by SetBytes become the replacement character.

@@ -77,7 +77,8 @@ class Lister {
   bool recursive_;
 };
 
-Status ShowUsage(DfsClient& client, const FileInfo& entry, const console::Console& console, Printer& out, JsonList* json) {
+Status ShowUsage(DfsClient& client, const FileInfo& entry, const console::Console& console, Printer& out,
+                 JsonList* json) {
   MILLRACE_ASSIGN(const FileUsage usage, client.Measure(entry.path));
   if (json != nullptr) {
     Json line;
@@ -90,8 +91,9 @@ Status ShowUsage(DfsClient& client, const FileInfo& entry, const console::Consol
     json->Add(line);
     return Status::Ok();
   }
-  out << console::Right(std::to_string(usage.bytes), 13) << " " << console::Right(std::to_string(usage.bytes_with_replicas), 13)
-      << " " << console::Right(std::to_string(usage.files), 9) << "  " << Name(entry.path, console) << "\n";
+  out << console::Right(std::to_string(usage.bytes), 13) << " "
+      << console::Right(std::to_string(usage.bytes_with_replicas), 13) << " "
+      << console::Right(std::to_string(usage.files), 9) << "  " << Name(entry.path, console) << "\n";
   return Status::Ok();
 }
 
@@ -153,8 +155,8 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
   out << "block size   " << FormatBytes(info.block_size) << "\n";
   out << "blocks       " << std::to_string(blocks.size()) << "\n";
   for (const LocatedBlock& block : blocks) {
-    out << "  " << std::to_string(block.id) << " at " << std::to_string(block.offset) << ", " << FormatBytes(block.length)
-        << ", on nodes " << Nodes(block) << "\n";
+    out << "  " << std::to_string(block.id) << " at " << std::to_string(block.offset) << ", "
+        << FormatBytes(block.length) << ", on nodes " << Nodes(block) << "\n";
   }
   return Status::Ok();
 }
@@ -179,15 +181,16 @@ int Listing(const FsContext& context, const std::string& verb, const Args& paths
 
 int RunLs(const Args& args, const FsContext& context) {
   bool recursive = false, json = false;
-  console::Arguments arguments("fs ls", "[PATH...]",
-                               "Lists files and what is in directories: kind, replicas, owner, bytes, time (UTC), path.");
+  console::Arguments arguments(
+      "fs ls", "[PATH...]", "Lists files and what is in directories: kind, replicas, owner, bytes, time (UTC), path.");
   arguments.Flag("-R,--recursive", &recursive, "everything below");
   arguments.Flag("--json", &json, "as JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
   const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
-  return Listing(context, "ls", paths, json, [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
-    return Lister(client, context.console, out, list, recursive).List(path);
-  });
+  return Listing(context, "ls", paths, json,
+                 [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
+                   return Lister(client, context.console, out, list, recursive).List(path);
+                 });
 }
 
 int RunDu(const Args& args, const FsContext& context) {
@@ -198,9 +201,10 @@ int RunDu(const Args& args, const FsContext& context) {
   arguments.Flag("--json", &json, "as JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
   const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
-  return Listing(context, "du", paths, json, [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
-    return Du(client, path, summary, context.console, out, list);
-  });
+  return Listing(context, "du", paths, json,
+                 [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {
+                   return Du(client, path, summary, context.console, out, list);
+                 });
 }
 
 int RunStat(const Args& args, const FsContext& context) {

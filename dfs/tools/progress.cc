@@ -40,7 +40,8 @@ std::string Bar(double fraction, std::size_t width) {
 
 std::string FormatRate(std::uint64_t bytes, Micros time) {
   if (time <= 0) return "-";
-  return FormatBytes(static_cast<std::uint64_t>(static_cast<double>(bytes) * kSecond / static_cast<double>(time))) + "/s";
+  return FormatBytes(static_cast<std::uint64_t>(static_cast<double>(bytes) * kSecond / static_cast<double>(time))) +
+         "/s";
 }
 
 void StatusLine::Show(const std::string& text) {
@@ -53,7 +54,8 @@ void StatusLine::Clear() {
   shown_ = false;
 }
 
-Progress::Progress(const Console& console, ProgressStyle style, std::string what, std::uint64_t files, std::uint64_t bytes)
+Progress::Progress(const Console& console, ProgressStyle style, std::string what, std::uint64_t files,
+                   std::uint64_t bytes)
     : console_(console),
       style_(style),
       what_(std::move(what)),
@@ -81,7 +83,8 @@ std::string Progress::Line() const {
   if (files_total_ > 1) line += ", " + std::to_string(files) + " of " + std::to_string(files_total_) + " files";
   line += ", " + FormatRate(bytes, elapsed);
   if (bytes > 0 && bytes_total_ > bytes) {
-    const double left = static_cast<double>(elapsed) * static_cast<double>(bytes_total_ - bytes) / static_cast<double>(bytes);
+    const double left =
+        static_cast<double>(elapsed) * static_cast<double>(bytes_total_ - bytes) / static_cast<double>(bytes);
     line += ", " + FormatDuration(static_cast<Micros>(left)) + " left";
   }
   return line;

@@ -29,7 +29,7 @@ Status PlanDirectory(const std::string& local, const std::string& remote, std::v
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(local));
   for (const std::string& name : names) {
     const std::string from = JoinPath(local, name), to = JoinPath(remote, name);
-    MILLRACE_TRY(CheckPath(to).ok() ? Status::Ok() : CheckPath(to).status());
+    if (const Result<std::string> checked = CheckPath(to); !checked.ok()) return checked.status();
     struct stat itself {};
     if (::lstat(from.c_str(), &itself) != 0) return FromErrno(errno, Quote(from));
     MILLRACE_ASSIGN(const struct stat found, Look(from));
@@ -38,7 +38,8 @@ Status PlanDirectory(const std::string& local, const std::string& remote, std::v
     } else if (S_ISDIR(found.st_mode) && !S_ISLNK(itself.st_mode)) {
       MILLRACE_TRY(PlanDirectory(from, to, items));
     } else {
-      return Invalid(Quote(from) + ": neither a file nor a directory; leave it out, or put what a link leads to by itself");
+      return Invalid(Quote(from) +
+                     ": neither a file nor a directory; leave it out, or put what a link leads to by itself");
     }
   }
   return Status::Ok();
@@ -127,7 +128,8 @@ class Copier {
 
 }  // namespace
 
-Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources, const std::string& target) {
+Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
+                                     const std::string& target) {
   MILLRACE_ASSIGN(const std::string to, CheckPath(target));
   const Result<FileInfo> found = client.Stat(to);
   if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
@@ -154,7 +156,8 @@ std::uint64_t TotalBytes(const std::vector<PutItem>& items) {
   return bytes;
 }
 
-Status Put(DfsClient& client, const std::vector<PutItem>& items, const PutOptions& options, console::Progress& progress) {
+Status Put(DfsClient& client, const std::vector<PutItem>& items, const PutOptions& options,
+           console::Progress& progress) {
   Copier copier(client, options, progress);
   std::vector<const PutItem*> files;
   for (const PutItem& item : items) {

@@ -20,9 +20,10 @@ struct PutItem {
   std::uint64_t bytes = 0;  // 0 when unknown (a pipe)
 };
 
-// Everything that putting `sources` (files, directories with all below, or "-") to `target` makes, parents first. As cp -r:
-// into the target if that is a directory, else under its name, which must be one source. Follows symbolic links to files;
-// kInvalid: what cannot be stored (a device, a link to a directory below a source), several sources without a directory.
+// Everything that putting `sources` (files, directories with all below, or "-") to `target` makes, parents first. As cp
+// -r: into the target if that is a directory, else under its name, which must be one source. Follows symbolic links to
+// files; kInvalid: what cannot be stored (a device, a link to a directory below a source), several sources without a
+// directory.
 [[nodiscard]] Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target);
 

@@ -54,7 +54,8 @@ int RunPut(const Args& args, const FsContext& context) {
   sources.pop_back();
   return WithClient(context, "put", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::vector<PutItem> items, PlanPut(client, sources, target));
-    const auto files = std::count_if(items.begin(), items.end(), [](const PutItem& item) { return !item.local.empty(); });
+    const auto files =
+        std::count_if(items.begin(), items.end(), [](const PutItem& item) { return !item.local.empty(); });
     console::Progress progress(context.console, *style, "put", static_cast<std::uint64_t>(files), TotalBytes(items));
     const Status done = Put(client, items, *options, progress);
     progress.Finish(done.ok());

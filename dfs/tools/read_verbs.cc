@@ -35,9 +35,8 @@ int RunTail(const Args& args, const FsContext& context) {
     console::SayError(context.console, "fs tail", last.status().Within("--bytes"));
     return console::kWrongUsage;
   }
-  return ForEachPath(context, "tail", arguments.operands(), [&](DfsClient& client, const std::string& path) {
-    return Print(client, path, *last, context);
-  });
+  return ForEachPath(context, "tail", arguments.operands(),
+                     [&](DfsClient& client, const std::string& path) { return Print(client, path, *last, context); });
 }
 
 }  // namespace millrace::dfs

@@ -33,7 +33,8 @@ Result<std::string> CheckPath(std::string_view path) {
     begin = end + 1;
     if (name.empty() || name == ".") continue;
     if (name == "..") return Invalid(Quote(path) + ": \"..\" has no meaning here; write the path without it");
-    if (name.size() > kLongestName) return Invalid("name " + Quote(name) + " is too long; a name has at most 255 bytes");
+    if (name.size() > kLongestName)
+      return Invalid("name " + Quote(name) + " is too long; a name has at most 255 bytes");
     out += '/';
     out += name;
   }

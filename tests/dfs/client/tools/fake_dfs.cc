@@ -1,0 +1,226 @@
+#include "tests/dfs/client/tools/fake_dfs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/text.h"
+
+namespace millrace::dfs::testing {
+namespace {
+
+constexpr std::size_t kPiece = 1000;
+
+std::string Parent(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+FileInfo ToInfo(const std::string& path, const FakeTree::Entry& entry) {
+  FileInfo info;
+  info.path = path;
+  info.directory = entry.directory;
+  info.length = entry.data.size();
+  info.replication = entry.options.replication == 0 ? 3 : entry.options.replication;
+  info.block_size = entry.options.block_size == 0 ? 64 << 20 : entry.options.block_size;
+  info.modified = 1'700'000'000 * kSecond;
+  info.owner = "somebody";
+  info.id = entry.id;
+  return info;
+}
+
+class FakeReader final : public FileReader {
+ public:
+  FakeReader(std::shared_ptr<FakeTree> tree, FileInfo info, std::string data)
+      : tree_(std::move(tree)), info_(std::move(info)), data_(std::move(data)) {}
+  [[nodiscard]] const FileInfo& info() const override { return info_; }
+  Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override {
+    return Stream(offset, size, [out](std::string_view piece) {
+      out->append(piece);
+      return true;
+    });
+  }
+  Status Stream(std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink) override {
+    const std::uint64_t end =
+        std::min<std::uint64_t>(data_.size(), offset + std::min<std::uint64_t>(size, data_.size()));
+    for (; offset < end; offset += kPiece) {
+      MILLRACE_TRY(tree_->on_read(info_.path));
+      const std::uint64_t count = std::min<std::uint64_t>(kPiece, end - offset);
+      if (!sink(std::string_view(data_).substr(offset, count))) return Cancelled("stopped");
+    }
+    return Status::Ok();
+  }
+  [[nodiscard]] Result<std::vector<LocatedBlock>> Blocks() override {
+    return std::vector<LocatedBlock>{{.id = 7, .length = data_.size(), .offset = 0, .replicas = {}}};
+  }
+  [[nodiscard]] std::uint64_t bytes_local() const override { return 0; }
+  [[nodiscard]] std::uint64_t bytes_remote() const override { return data_.size(); }
+
+ private:
+  std::shared_ptr<FakeTree> tree_;
+  FileInfo info_;
+  std::string data_;
+};
+
+class FakeWriter final : public FileWriter {
+ public:
+  FakeWriter(std::shared_ptr<FakeTree> tree, std::string path, const WriteOptions& options)
+      : tree_(std::move(tree)), path_(std::move(path)), options_(options) {}
+  ~FakeWriter() override { Abandon(); }
+  Status Write(std::string_view data) override {
+    MILLRACE_TRY(tree_->on_write(path_));
+    data_ += data;
+    return Status::Ok();
+  }
+  Status Close() override {
+    const std::lock_guard lock(tree_->mutex);
+    tree_->MakeParents(path_);
+    tree_->entries[path_] = {.directory = false, .data = data_, .options = options_, .id = tree_->next_id++};
+    tree_->writing.erase(path_);
+    open_ = false;
+    return Status::Ok();
+  }
+  void Abandon() override {
+    const std::lock_guard lock(tree_->mutex);
+    if (std::exchange(open_, false)) tree_->writing.erase(path_);
+  }
+  Result<HandedOver> HandOver(const std::string&) override { return Internal("not of the fake"); }
+  [[nodiscard]] std::uint64_t bytes() const override { return data_.size(); }
+
+ private:
+  std::shared_ptr<FakeTree> tree_;
+  std::string path_, data_;
+  WriteOptions options_;
+  bool open_ = true;
+};
+
+class FakeClient final : public DfsClient {
+ public:
+  explicit FakeClient(std::shared_ptr<FakeTree> tree) : tree_(std::move(tree)) {}
+
+  Result<FileInfo> Stat(std::string_view path) override {
+    const std::lock_guard lock(tree_->mutex);
+    const auto found = tree_->entries.find(std::string(path));
+    if (found == tree_->entries.end()) return NotFound(Quote(path) + ": no such file or directory");
+    return ToInfo(found->first, found->second);
+  }
+  Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) override {
+    std::vector<FileInfo> found;
+    {
+      const std::lock_guard lock(tree_->mutex);
+      for (const auto& [name, entry] : tree_->entries) {
+        if (name != "/" && Parent(name) == path) found.push_back(ToInfo(name, entry));
+      }
+    }
+    for (const FileInfo& info : found) {
+      if (!visit(info)) break;
+    }
+    return Status::Ok();
+  }
+  Status MakeDirectory(std::string_view path) override {
+    const std::lock_guard lock(tree_->mutex);
+    tree_->MakeParents(std::string(path));
+    tree_->entries.try_emplace(std::string(path), FakeTree::Entry{.directory = true});
+    return Status::Ok();
+  }
+  Status Remove(std::string_view path, bool recursive) override {
+    const std::lock_guard lock(tree_->mutex);
+    const std::string below = std::string(path) + "/";
+    if (!tree_->entries.contains(std::string(path))) return NotFound(Quote(path) + ": no such file or directory");
+    const auto first = tree_->entries.lower_bound(below);
+    const bool full = first != tree_->entries.end() && first->first.starts_with(below);
+    if (full && !recursive) return Invalid(Quote(path) + ": the directory is not empty");
+    std::erase_if(tree_->entries, [&](const auto& e) { return e.first == path || e.first.starts_with(below); });
+    return Status::Ok();
+  }
+  Status Rename(std::string_view from, std::string_view to) override {
+    const std::lock_guard lock(tree_->mutex);
+    auto node = tree_->entries.extract(std::string(from));
+    if (node.empty()) return NotFound(Quote(from) + ": no such file or directory");
+    const auto target = tree_->entries.find(std::string(to));
+    const bool into = target != tree_->entries.end() && target->second.directory;
+    node.key() = into ? std::string(to) + "/" + std::string(from.substr(from.rfind('/') + 1)) : std::string(to);
+    tree_->entries.insert(std::move(node));
+    return Status::Ok();
+  }
+  Status SetReplication(std::string_view path, std::uint32_t replication) override {
+    const std::lock_guard lock(tree_->mutex);
+    tree_->entries.at(std::string(path)).options.replication = replication;
+    return Status::Ok();
+  }
+  Result<FileUsage> Measure(std::string_view path) override {
+    const std::lock_guard lock(tree_->mutex);
+    FileUsage usage;
+    for (const auto& [name, entry] : tree_->entries) {
+      if (name != path && !name.starts_with(std::string(path) + "/")) continue;
+      (entry.directory ? usage.directories : usage.files) += 1;
+      usage.bytes += entry.data.size();
+    }
+    usage.bytes_with_replicas = usage.bytes * 3;
+    return usage;
+  }
+  Result<Health> GetHealth() override { return tree_->health; }
+  Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) override {
+    for (const UnhealthyBlock& block : tree_->unhealthy) {
+      if (!visit(block)) break;
+    }
+    return Status::Ok();
+  }
+  Result<std::unique_ptr<FileReader>> Open(std::string_view path) override {
+    MILLRACE_ASSIGN(FileInfo info, Stat(path));
+    const std::lock_guard lock(tree_->mutex);
+    return std::unique_ptr<FileReader>(new FakeReader(tree_, info, tree_->entries.at(info.path).data));
+  }
+  std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock>) override {
+    return std::move(Open(info.path)).value();
+  }
+  Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) override {
+    const std::string name(path);
+    {
+      const std::lock_guard lock(tree_->mutex);
+      const bool there = tree_->entries.contains(name);
+      if (there && !options.overwrite) return Exists("create " + Quote(path) + ": exists already");
+      if (!tree_->writing.insert(name).second) return Busy("create " + Quote(path) + ": being written by another");
+    }
+    tree_->on_create(name);
+    return std::unique_ptr<FileWriter>(new FakeWriter(tree_, name, options));
+  }
+  void ReportBadReplica(std::uint64_t, std::uint32_t) override {}
+  Status Call(const std::string&, const WithMaster&) override { return Internal("not of the fake"); }
+
+ private:
+  std::shared_ptr<FakeTree> tree_;
+};
+
+}  // namespace
+
+void FakeTree::MakeFile(const std::string& path, const std::string& data) {
+  const std::lock_guard lock(mutex);
+  MakeParents(path);
+  entries[path] = {.directory = false, .data = data, .options = {}, .id = next_id++};
+}
+
+void FakeTree::MakeParents(const std::string& path) {
+  for (std::string parent = Parent(path); parent != "/"; parent = Parent(parent)) {
+    entries.try_emplace(parent, Entry{.directory = true});
+  }
+}
+
+std::map<std::string, std::string> FakeTree::Files() {
+  const std::lock_guard lock(mutex);
+  std::map<std::string, std::string> files;
+  for (const auto& [name, entry] : entries) {
+    if (!entry.directory) files.emplace(name, entry.data);
+  }
+  return files;
+}
+
+bool FakeTree::Has(const std::string& path) {
+  const std::lock_guard lock(mutex);
+  return entries.contains(path);
+}
+
+std::unique_ptr<DfsClient> MakeFakeClient(std::shared_ptr<FakeTree> tree) {
+  return std::make_unique<FakeClient>(std::move(tree));
+}
+
+}  // namespace millrace::dfs::testing

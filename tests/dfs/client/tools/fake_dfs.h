@@ -1,0 +1,43 @@
+// A file system in memory behind the contract of DfsClient, for tests of what is built on it. Thread rule: any thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "dfs/client/dfs_client.h"
+
+namespace millrace::dfs::testing {
+
+// What outlives the clients.
+struct FakeTree {
+  struct Entry {
+    bool directory = false;
+    std::string data = {};
+    WriteOptions options = {};
+    std::uint64_t id = 0;
+  };
+  std::mutex mutex;
+  std::map<std::string, Entry> entries{{"/", {.directory = true}}};
+  std::set<std::string> writing;
+  std::uint64_t next_id = 1;
+  Health health;
+  std::vector<UnhealthyBlock> unhealthy;
+  // Called without the lock, before a write of `path` takes bytes, and before each piece of a read; a failure is given
+  // on.
+  std::function<Status(const std::string& path)> on_write = [](const std::string&) { return Status::Ok(); };
+  std::function<Status(const std::string& path)> on_read = [](const std::string&) { return Status::Ok(); };
+  std::function<void(const std::string& path)> on_create = [](const std::string&) {};
+
+  void MakeFile(const std::string& path, const std::string& data);
+  void MakeParents(const std::string& path);  // with the lock
+  [[nodiscard]] std::map<std::string, std::string> Files();
+  [[nodiscard]] bool Has(const std::string& path);
+};
+
+[[nodiscard]] std::unique_ptr<DfsClient> MakeFakeClient(std::shared_ptr<FakeTree> tree);
+
+}  // namespace millrace::dfs::testing

@@ -1,0 +1,41 @@
+// Runs `millrace fs ...` over a file system in memory and catches what it says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "dfs/tools/fs_command.h"
+#include "tests/dfs/client/tools/fake_dfs.h"
+
+namespace millrace::dfs::testing {
+
+struct Ran {
+  int status = 0;
+  std::string out, err;
+};
+
+class FsTest : public ::testing::Test {
+ protected:
+  FsTest();
+  // `in`: standard input.
+  Ran Run(const std::vector<std::string>& args, const std::string& in = {});
+  Ran RunFrom(const std::vector<std::string>& args, int in);
+  // One line on standard error, which holds every one of `mentions`, and the status.
+  void Refuses(int status, const std::vector<std::string>& args, const std::vector<std::string>& mentions);
+
+  [[nodiscard]] std::string Local(const std::string& name) const { return dir_.path() + "/" + name; }
+  std::string MakeLocal(const std::string& name, const std::string& data);
+  [[nodiscard]] std::vector<std::string> LocalNames(const std::string& directory = {}) const;
+
+  TempDir dir_;
+  std::shared_ptr<FakeTree> tree_ = std::make_shared<FakeTree>();
+  bool out_is_terminal_ = false;
+  bool reachable_ = true;
+  int connects_ = 0;
+};
+
+}  // namespace millrace::dfs::testing

@@ -1,0 +1,116 @@
+#include <sys/stat.h>
+
+#include <atomic>
+
+#include "tests/dfs/client/tools/fs_fixture.h"
+
+namespace millrace::dfs::testing {
+namespace {
+
+class GetTest : public FsTest {
+ protected:
+  [[nodiscard]] std::string Read(const std::string& name) const { return ReadWholeFile(Local(name)).value(); }
+};
+
+TEST_F(GetTest, AFileUnderANameAndIntoADirectory) {
+  tree_->MakeFile("/a", std::string(3500, 'a'));
+  EXPECT_EQ(Run({"get", "/a", Local("b")}).status, 0);
+  EXPECT_EQ(Read("b"), std::string(3500, 'a'));
+  EXPECT_EQ(Run({"get", "/a", dir_.path()}).status, 0);
+  EXPECT_EQ(Read("a"), std::string(3500, 'a'));
+  EXPECT_EQ(LocalNames(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(GetTest, ItHasTheModeOfANewFile) {
+  tree_->MakeFile("/a", "x");
+  const mode_t before = ::umask(027);
+  EXPECT_EQ(Run({"get", "/a", Local("a")}).status, 0);
+  ::umask(before);
+  struct stat found {};
+  ASSERT_EQ(::stat(Local("a").c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0640u);
+}
+
+TEST_F(GetTest, ATreeWithEmptyDirectoriesAndNastyNames) {
+  tree_->MakeFile("/t/a b", "1");
+  tree_->MakeFile("/t/s/d\ne", "2");
+  tree_->entries["/t/empty"] = {.directory = true};
+  EXPECT_EQ(Run({"get", "/t", Local("back")}).status, 0);
+  EXPECT_EQ(LocalNames("back"), (std::vector<std::string>{"a b", "empty", "s"}));
+  EXPECT_EQ(Read("back/a b"), "1");
+  EXPECT_EQ(Read("back/s/d\ne"), "2");
+  EXPECT_EQ(LocalNames(), std::vector<std::string>{"back"});
+}
+
+TEST_F(GetTest, TheRootUnderAName) {
+  tree_->MakeFile("/x/y", "z");
+  EXPECT_EQ(Run({"get", "/", Local("all")}).status, 0);
+  EXPECT_EQ(Read("all/x/y"), "z");
+}
+
+TEST_F(GetTest, SeveralNeedADirectory) {
+  tree_->MakeFile("/a", "1");
+  tree_->MakeFile("/b", "2");
+  Refuses(1, {"get", "/a", "/b", Local("nowhere")}, {"no local directory"});
+  EXPECT_EQ(Run({"get", "/a", "/b", dir_.path()}).status, 0);
+  EXPECT_EQ(LocalNames(), (std::vector<std::string>{"a", "b"}));
+}
+
+TEST_F(GetTest, StandardOutput) {
+  tree_->MakeFile("/a", "one");
+  tree_->MakeFile("/b", "two");
+  const Ran ran = Run({"get", "/a", "/b", "-"});
+  EXPECT_EQ(ran.status, 0);
+  EXPECT_EQ(ran.out, "onetwo");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(GetTest, WhatExistsIsKeptUnlessForced) {
+  tree_->MakeFile("/a", "new");
+  tree_->MakeFile("/t/f", "1");
+  MakeLocal("a", "old");
+  MakeLocal("d/t/other", "mine");
+  Refuses(1, {"get", "/a", Local("a")}, {"exists", "-f"});
+  EXPECT_EQ(Read("a"), "old");
+  Refuses(1, {"get", "-f", "/t", Local("d")}, {"d/t", "exists"});  // a directory is never replaced
+  EXPECT_EQ(LocalNames("d/t"), std::vector<std::string>{"other"});
+  EXPECT_EQ(Run({"get", "-f", "/a", Local("a")}).status, 0);
+  EXPECT_EQ(Read("a"), "new");
+}
+
+TEST_F(GetTest, AFailureLeavesNothingOfAFile) {
+  tree_->MakeFile("/a", std::string(3500, 'a'));
+  int pieces = 0;
+  tree_->on_read = [&](const std::string&) { return ++pieces == 3 ? Corrupt("block 7: all replicas") : Status::Ok(); };
+  Refuses(1, {"get", "/a", Local("a")}, {"block 7"});
+  EXPECT_EQ(LocalNames(), std::vector<std::string>{});
+}
+
+TEST_F(GetTest, AFailureLeavesNothingOfATree) {
+  for (int i = 0; i < 20; ++i) tree_->MakeFile("/t/" + std::to_string(i), "data");
+  tree_->on_read = [](const std::string& path) { return path == "/t/7" ? Corrupt("block 7") : Status::Ok(); };
+  Refuses(1, {"get", "/t", Local("t")}, {"block 7"});
+  EXPECT_EQ(LocalNames(), std::vector<std::string>{});
+}
+
+TEST_F(GetTest, CatGoesOnBehindAMissingFile) {
+  tree_->MakeFile("/a", "one");
+  tree_->MakeFile("/b", "two");
+  const Ran ran = Run({"cat", "/a", "/missing", "/b"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.out, "onetwo");
+  EXPECT_NE(ran.err.find("/missing"), std::string::npos);
+}
+
+TEST_F(GetTest, TailGivesTheEnd) {
+  std::string data;
+  for (int i = 0; i < 1000; ++i) data += std::to_string(i) + "\n";
+  tree_->MakeFile("/a", data);
+  EXPECT_EQ(Run({"tail", "-c", "10", "/a"}).out, data.substr(data.size() - 10));
+  EXPECT_EQ(Run({"tail", "/a"}).out, data.substr(data.size() - 1024));
+  EXPECT_EQ(Run({"tail", "-c", "1M", "/a"}).out, data);
+  EXPECT_EQ(Run({"tail", "-c", "0", "/a"}).out, "");
+}
+
+}  // namespace
+}  // namespace millrace::dfs::testing

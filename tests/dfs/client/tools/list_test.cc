@@ -1,0 +1,99 @@
+#include <nlohmann/json.hpp>
+
+#include "tests/dfs/client/tools/fs_fixture.h"
+
+namespace millrace::dfs::testing {
+namespace {
+
+using Json = nlohmann::json;
+
+class ListTest : public FsTest {
+ protected:
+  Json RunJson(const std::vector<std::string>& args) {
+    const Ran ran = Run(args);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    return Json::parse(ran.out);
+  }
+  static std::vector<std::string> Paths(const Json& list) {
+    std::vector<std::string> paths;
+    for (const Json& entry : list) paths.push_back(entry.at("path"));
+    return paths;
+  }
+};
+
+TEST_F(ListTest, OneLevelOrAll) {
+  tree_->MakeFile("/a/x", "12345");
+  tree_->MakeFile("/a/s/y", "1");
+  EXPECT_EQ(Paths(RunJson({"ls", "--json", "/a"})), (std::vector<std::string>{"/a/s", "/a/x"}));
+  EXPECT_EQ(Paths(RunJson({"ls", "--json", "-R"})), (std::vector<std::string>{"/a", "/a/s", "/a/x", "/a/s/y"}));
+  EXPECT_EQ(Paths(RunJson({"ls", "--json", "/a/x"})), std::vector<std::string>{"/a/x"});
+  const Json file = RunJson({"ls", "--json", "/a/x"})[0];
+  EXPECT_EQ(file.at("type"), "file");
+  EXPECT_EQ(file.at("length"), 5);
+  EXPECT_EQ(file.at("replication"), 3);
+}
+
+TEST_F(ListTest, AnEmptyListingIsAnEmptyList) { EXPECT_EQ(RunJson({"ls", "--json", "/"}), Json::array()); }
+
+TEST_F(ListTest, AFailedListingIsNoJson) {
+  const Ran ran = Run({"ls", "--json", "/missing"});
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST_F(ListTest, NamesOfAnyBytes) {
+  tree_->MakeFile("/d/a\nb \"c\"", "");
+  tree_->MakeFile("/d/\xff%", "");
+  const Json list = RunJson({"ls", "--json", "/d"});
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].at("path"), "/d/a\nb \"c\"");
+  EXPECT_FALSE(list[0].contains("path_encoding"));
+  EXPECT_EQ(list[1].at("path"), "/d/%FF%25");
+  EXPECT_EQ(list[1].at("path_encoding"), "percent");
+}
+
+TEST_F(ListTest, APipeGetsTheBytesATerminalAQuotedName) {
+  tree_->MakeFile("/d/a\nb", "");
+  EXPECT_NE(Run({"ls", "/d"}).out.find("/d/a\nb\n"), std::string::npos);
+  out_is_terminal_ = true;
+  EXPECT_NE(Run({"ls", "/d"}).out.find("\"/d/a\\nb\"\n"), std::string::npos);
+}
+
+TEST_F(ListTest, StatSaysWhatIsKnown) {
+  tree_->MakeFile("/a", "12345");
+  const Ran ran = Run({"stat", "/a"});
+  EXPECT_NE(ran.out.find("length       5 (5 B)"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("replication  3"), std::string::npos);
+  EXPECT_NE(ran.out.find("modified     2023-11-14 22:13:20 UTC"), std::string::npos) << ran.out;
+  EXPECT_EQ(RunJson({"stat", "--json", "/a"})[0].at("blocks").size(), 1u);
+  Refuses(1, {"stat", "/missing"}, {"/missing"});
+}
+
+TEST_F(ListTest, DuCountsWhatIsBelowEachEntry) {
+  tree_->MakeFile("/a/s/x", std::string(600, 'x'));
+  tree_->MakeFile("/a/s/y", std::string(400, 'x'));
+  tree_->MakeFile("/a/z", "1");
+  const Json list = RunJson({"du", "--json", "/a"});
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0].at("path"), "/a/s");
+  EXPECT_EQ(list[0].at("bytes"), 1000);
+  EXPECT_EQ(list[0].at("bytes_with_replicas"), 3000);
+  EXPECT_EQ(RunJson({"du", "-s", "--json", "/a"})[0].at("bytes"), 1001);
+}
+
+TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
+  tree_->health = {.blocks = 10, .under_replicated = 1, .live_workers = 2};
+  tree_->unhealthy = {{.path = "/d/thin", .block = 3, .length = 9, .live = 1, .wanted = 3}};
+  EXPECT_EQ(Run({"fsck"}).status, 0);
+  EXPECT_NE(Run({"fsck"}).out.find("/d/thin"), std::string::npos);
+  tree_->health.missing = 1;
+  tree_->unhealthy.push_back({.path = "/dd/gone", .block = 4, .length = 9, .live = 0, .wanted = 3});
+  Refuses(1, {"fsck"}, {"1 blocks have no live replica"});
+  const Json json = Json::parse(Run({"fsck", "--json", "/d"}).out);
+  EXPECT_EQ(json.at("healthy"), false);
+  ASSERT_EQ(json.at("unhealthy").size(), 1u);  // "/dd" is not below "/d"
+  EXPECT_EQ(json.at("unhealthy")[0].at("path"), "/d/thin");
+}
+
+}  // namespace
+}  // namespace millrace::dfs::testing
