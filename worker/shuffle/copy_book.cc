@@ -1,0 +1,142 @@
+#include "worker/shuffle/copy_book.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+namespace millrace::shuffle {
+namespace {
+
+constexpr unsigned kMostDoublings = 20;
+
+bool SameSource(const Source& a, const Source& b) {
+  return a.map == b.map && a.host == b.host && a.port == b.port && a.local == b.local;
+}
+
+}  // namespace
+
+CopyBook::CopyBook(std::uint32_t partition, std::uint32_t maps, unsigned retries, Micros first_back_off)
+    : partition_(partition), retries_(std::max(retries, 1u)), first_back_off_(first_back_off), outputs_(maps) {}
+
+bool CopyBook::Announce(const Source& source) {
+  if (source.map.map >= outputs_.size()) return false;
+  Output& output = outputs_[source.map.map];
+  if (output.state == State::kCopied) return false;
+  if (output.state != State::kUnknown && SameSource(output.source, source)) return false;
+  output.source = source;
+  output.failures = 0;
+  output.state = State::kUnknown;
+  if (!source.local) Wait(output);
+  return true;
+}
+
+void CopyBook::Withdraw(const MapAttempt& attempt) {
+  if (attempt.map >= outputs_.size()) return;
+  Output& output = outputs_[attempt.map];
+  if (output.state != State::kCopied && output.source.map == attempt) output.state = State::kUnknown;
+}
+
+void CopyBook::Wait(Output& output) {
+  output.state = State::kWaiting;
+  queues_[{output.source.host, output.source.port}].maps.push_back(output.source.map.map);
+}
+
+void CopyBook::Wake(Time now) {
+  while (!resting_.empty() && resting_.begin()->first <= now) {
+    const auto first = resting_.begin();
+    Output& output = outputs_[first->second];
+    if (output.state == State::kResting && output.rest_until == first->first) Wait(output);
+    resting_.erase(first);
+  }
+}
+
+std::optional<CopyBook::Time> CopyBook::next_wake() const {
+  if (resting_.empty()) return std::nullopt;
+  return resting_.begin()->first;
+}
+
+bool CopyBook::Waits(std::uint32_t map, const Place& place) const {
+  const Output& output = outputs_[map];
+  return output.state == State::kWaiting && output.source.host == place.host && output.source.port == place.port;
+}
+
+void CopyBook::Drop(const Place& place, Queue& queue) {
+  while (!queue.maps.empty() && !Waits(queue.maps.front(), place)) queue.maps.pop_front();
+}
+
+std::optional<Place> CopyBook::Visit() {
+  if (queues_.empty()) return std::nullopt;
+  auto at = last_.has_value() ? queues_.upper_bound(*last_)
+                              : std::next(queues_.begin(), static_cast<std::ptrdiff_t>(partition_ % queues_.size()));
+  for (std::size_t left = queues_.size(); left > 0; --left, ++at) {
+    if (at == queues_.end()) at = queues_.begin();
+    auto& [place, queue] = *at;
+    Drop(place, queue);
+    if (queue.visited || queue.maps.empty()) continue;
+    queue.visited = true;
+    last_ = place;
+    return place;
+  }
+  return std::nullopt;
+}
+
+void CopyBook::Leave(const Place& place) { queues_[place].visited = false; }
+
+std::vector<Ticket> CopyBook::NextBatch(const Place& place, std::size_t most) {
+  Queue& queue = queues_[place];
+  std::vector<Ticket> batch;
+  while (batch.size() < most) {
+    Drop(place, queue);
+    if (queue.maps.empty()) break;
+    Output& output = outputs_[queue.maps.front()];
+    if (!batch.empty() && output.source.map.job != batch.front().map.job) break;
+    queue.maps.pop_front();
+    output.state = State::kFetching;
+    output.ticket = ++tickets_;
+    batch.push_back({output.source.map, output.ticket});
+  }
+  return batch;
+}
+
+CopyBook::Output* CopyBook::Find(const Ticket& ticket) {
+  Output& output = outputs_[ticket.map.map];
+  return output.state == State::kFetching && output.ticket == ticket.number ? &output : nullptr;
+}
+
+void CopyBook::PutBack(const Ticket& ticket) {
+  if (Output* output = Find(ticket)) Wait(*output);
+}
+
+bool CopyBook::Fail(const Ticket& ticket, bool for_good, Time now) {
+  Output* output = Find(ticket);
+  if (output == nullptr) return false;
+  ++output->failures;
+  if (for_good || output->failures >= retries_) {
+    output->state = State::kUnknown;
+    return true;
+  }
+  const Micros doubled = first_back_off_ << std::min(output->failures - 1, kMostDoublings);
+  output->state = State::kResting;
+  output->rest_until = now + std::chrono::microseconds(std::min(doubled, kLongestBackOff));
+  resting_.emplace(output->rest_until, ticket.map.map);
+  return false;
+}
+
+bool CopyBook::Keep(CopiedSegment segment) {
+  Output& output = outputs_[segment.map];
+  if (output.state == State::kCopied) return false;
+  output.state = State::kCopied;
+  output.segment = std::move(segment);
+  output.source = {};
+  ++copied_;
+  return true;
+}
+
+std::vector<CopiedSegment> CopyBook::TakeSegments() {
+  std::vector<CopiedSegment> segments;
+  segments.reserve(outputs_.size());
+  for (Output& output : outputs_) segments.push_back(std::move(output.segment));
+  return segments;
+}
+
+}  // namespace millrace::shuffle

@@ -1,0 +1,98 @@
+// CopyBook: what a copy phase knows: for each map where its output is, whether it waits, is being fetched, rests after a
+// failure or is here; and which worker is to be asked next for which maps. No I/O and no clock of its own.
+// Workers take turns; reduces begin at different ones. After its n-th failure an output rests first_back_off * 2^(n-1),
+// kLongestBackOff at most. Thread rule: one thread (or strand) at a time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "worker/shuffle/reduce_copy.h"
+
+namespace millrace::shuffle {
+
+inline constexpr Micros kLongestBackOff = 30 * kSecond;
+
+// Where a worker's bulk server listens.
+struct Place {
+  std::string host;
+  std::uint16_t port = 0;
+  auto operator<=>(const Place&) const = default;
+};
+
+// One try to fetch one output. Stale when the map was announced anew or withdrawn meanwhile.
+struct Ticket {
+  MapAttempt map;
+  std::uint64_t number = 0;
+};
+
+class CopyBook {
+ public:
+  using Time = std::chrono::steady_clock::time_point;
+
+  CopyBook(std::uint32_t partition, std::uint32_t maps, unsigned retries, Micros first_back_off);
+
+  // False: nothing to do, since the map is copied, or waiting or under way with this very source, or out of range. A
+  // wanted local source is the caller's to look up, others wait for NextBatch.
+  bool Announce(const Source& source);
+  void Withdraw(const MapAttempt& attempt);  // not to be asked for any more
+
+  // Ends the rest of outputs whose time has come.
+  void Wake(Time now);
+  [[nodiscard]] std::optional<Time> next_wake() const;
+
+  // A place that has wanted outputs and no connection; from now on it has one, until Leave.
+  [[nodiscard]] std::optional<Place> Visit();
+  void Leave(const Place& place);
+  // Up to `most` outputs to be fetched from `place`, all of one job.
+  [[nodiscard]] std::vector<Ticket> NextBatch(const Place& place, std::size_t most);
+
+  // How a try ended. A stale ticket changes nothing.
+  void PutBack(const Ticket& ticket);                            // not tried
+  bool Fail(const Ticket& ticket, bool for_good, Time now);      // true: given up, until it is announced again
+  // False if the map was copied already. Tickets of the map become stale.
+  bool Keep(CopiedSegment segment);
+
+  [[nodiscard]] std::uint32_t copied() const { return copied_; }
+  [[nodiscard]] bool complete() const { return copied_ == outputs_.size(); }
+  [[nodiscard]] std::vector<CopiedSegment> TakeSegments();  // of a complete book, by map
+
+ private:
+  enum class State { kUnknown, kWaiting, kFetching, kResting, kCopied };
+  struct Output {
+    State state = State::kUnknown;
+    Source source;
+    unsigned failures = 0;
+    std::uint64_t ticket = 0;
+    Time rest_until;
+    CopiedSegment segment;
+  };
+  struct Queue {
+    std::deque<std::uint32_t> maps;  // some may not wait any more: see Drop
+    bool visited = false;
+  };
+
+  Output* Find(const Ticket& ticket);  // nullptr if stale
+  void Wait(Output& output);
+  [[nodiscard]] bool Waits(std::uint32_t map, const Place& place) const;
+  void Drop(const Place& place, Queue& queue);  // what waits no more from the queue's front
+
+  const std::uint32_t partition_;
+  const unsigned retries_;
+  const Micros first_back_off_;
+  std::vector<Output> outputs_;
+  std::map<Place, Queue> queues_;
+  std::optional<Place> last_;  // visited
+  std::multimap<Time, std::uint32_t> resting_;
+  std::uint64_t tickets_ = 0;
+  std::uint32_t copied_ = 0;
+};
+
+}  // namespace millrace::shuffle

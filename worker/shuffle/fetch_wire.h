@@ -1,0 +1,50 @@
+// What a fetch of map outputs says on the wire, beyond the frames of base/net.
+//
+// Request header: u32 job, u32 partition, varint count (1 to kMaxFetch), then for each map attempt varint map, varint
+// number. Reply: an empty OK, then in the order of the request for each attempt a segment header and the stored bytes.
+// Segment header: u32 map, u32 number, u8 status code, u8 flags (bit 0 compressed), u16 zero, u32 crc32c of the stored
+// bytes, u64 stored length, u64 raw length, u64 records, u32 crc32c of the header up to here. With a status other than OK
+// the rest is zero and no bytes follow.
+// Thread rule: free functions, any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "worker/run/run_file.h"
+#include "worker/shuffle/map_output_server.h"
+
+namespace millrace::shuffle {
+
+inline constexpr std::size_t kMaxFetch = 2000;
+inline constexpr std::size_t kSegmentHeaderBytes = 44;
+inline constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{1} << 40;
+
+struct FetchRequest {
+  std::uint32_t partition = 0;
+  std::vector<MapAttempt> attempts;  // of one job
+};
+
+struct SegmentHeader {
+  MapAttempt attempt;  // without its job
+  StatusCode status = StatusCode::kOk;
+  run::SegmentInfo segment;  // without its offset
+};
+
+// "map 7 attempt 0 of job 3", for messages.
+[[nodiscard]] std::string Name(const MapAttempt& attempt);
+
+// 1 to kMaxFetch attempts of one job.
+[[nodiscard]] std::string EncodeFetch(const FetchRequest& request);
+[[nodiscard]] Result<FetchRequest> DecodeFetch(std::string_view header);
+
+[[nodiscard]] std::string EncodeSegmentHeader(const SegmentHeader& header);
+// Of exactly kSegmentHeaderBytes. kCorrupt when the checksum is wrong or the numbers cannot be true.
+[[nodiscard]] Result<SegmentHeader> DecodeSegmentHeader(std::string_view bytes);
+
+}  // namespace millrace::shuffle
