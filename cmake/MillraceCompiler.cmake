@@ -15,10 +15,7 @@ add_compile_options(-march=x86-64-v3)
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Werror)
 
 # False alarms of g++ 12: "literal" + std::string under -O3, and members of std::optional.
-add_compile_options(-Wno-restrict)
-if(MILLRACE_SANITIZE)
-  add_compile_options(-Wno-maybe-uninitialized)
-endif()
+add_compile_options(-Wno-restrict -Wno-maybe-uninitialized)
 
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)

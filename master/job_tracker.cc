@@ -101,7 +101,11 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
     if (!reported.contains(attempt)) AttemptFailed(node.number, attempt, true, "the worker does not know of it any more", step);
   }
   for (const AttemptId& attempt : reported) {
-    if (NodeOf(attempt) != node.number) answer.killed.push_back(attempt);
+    if (NodeOf(attempt) != node.number) {
+      answer.killed.push_back(attempt);
+    } else if (attempt.task.kind == sched::TaskKind::kReduce) {
+      AnnounceOutputs(attempt.task.job, node.number, step);  // what was announced meanwhile did not reach it
+    }
   }
   std::set<JobId> jobs;
   for (const AttemptId& attempt : map_outputs) jobs.insert(attempt.task.job);

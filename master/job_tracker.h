@@ -152,6 +152,7 @@ class JobTracker {
   void Record(const sched::Event& event, sched::JobId job, Step* step);
   void Carry(const sched::Effects& effects, Step* step);
   void CarryLaunch(const sched::Launch& launch, Step* step);
+  void AnnounceOutputs(sched::JobId job, NodeNumber node, Step* step);
   void CarryOutput(const sched::AttemptId& map, NodeNumber node, bool ready, Step* step);
   void CarryEnd(const sched::JobEnded& end, Step* step);
   void CloseJob(Job& job, Step* step);

@@ -41,13 +41,16 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
   }
   step->launches.push_back({node, launch.attempt});
   step->changed.insert(launch.attempt.task.job);
-  if (launch.attempt.task.kind != sched::TaskKind::kReduce) return;
-  OutputsOrder& order = step->outputs[{node, launch.attempt.task.job}];
+  if (launch.attempt.task.kind == sched::TaskKind::kReduce) AnnounceOutputs(launch.attempt.task.job, node, step);
+}
+
+// All of them: to a worker that begins to reduce for the job, or may have missed some.
+void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
+  OutputsOrder& order = step->outputs[{node, job}];
   order.node = node;
-  order.job = launch.attempt.task.job;
-  for (const sched::MapOutputReady& output : engine_.ReadyOutputs(launch.attempt.task.job)) {
-    order.ready.emplace_back(output.map_attempt, output.node.value);
-  }
+  order.job = job;
+  order.ready.clear();
+  for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job)) order.ready.emplace_back(output.map_attempt, output.node.value);
 }
 
 void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {

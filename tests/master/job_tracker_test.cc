@@ -175,6 +175,28 @@ TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
   EXPECT_THAT(*jobs->Attempts(job), SizeIs(4)) << "from the journal";
 }
 
+// While a worker was away, outputs may have become ready that its reduces wait for.
+TEST_F(JobTrackerTest, AReturningWorkerIsToldAllMapOutputsAgain) {
+  const NodeNumber node = AddWorker("a", 1, 0);
+  const NodeNumber reducing = AddWorker("b", 0, 1);
+  AddFile("/in/text", 2, {node});
+  JobRequest request = Request("/out", 1);
+  request.slow_start = 0;
+  const sched::JobId job = Submit(request);
+  ASSERT_THAT(launches, SizeIs(2));
+  const LaunchOrder map = launches[0], reduce = launches[1];
+  ASSERT_EQ(reduce.node, reducing);
+  Done(map);
+  outputs.clear();
+  Step step = At();
+  jobs->NodeRegistered(*nodes->Find(reducing), {reduce.attempt}, {}, &step);
+  Finish(std::move(step));
+  const auto told = outputs.find({reducing, job});
+  ASSERT_NE(told, outputs.end());
+  ASSERT_THAT(told->second.ready, SizeIs(1));
+  EXPECT_EQ(told->second.ready[0].first, map.attempt);
+}
+
 TEST_F(JobTrackerTest, AttemptsThatAReturningWorkerDoesNotKnowRunAgain) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});

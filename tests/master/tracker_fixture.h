@@ -43,6 +43,7 @@ class TrackerFixture : public ::testing::Test {
   std::unique_ptr<JobTracker> jobs;
   std::vector<LaunchOrder> launches;  // since the test emptied it
   std::vector<KillOrder> kills;
+  std::map<std::pair<NodeNumber, sched::JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;
   std::set<sched::JobId> ended;
 };

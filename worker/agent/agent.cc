@@ -142,6 +142,30 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
       });
 }
 
+namespace {
+
+// The whole block against its checksums, in pieces.
+Status CheckBlock(const dfs::BlockStore& blocks, std::uint64_t id) {
+  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+  MILLRACE_ASSIGN(const dfs::OpenBlock open, blocks.Open(id));
+  for (std::uint64_t offset = 0; offset < open.length; offset += kPiece) {
+    MILLRACE_ASSIGN(const std::string piece, blocks.Read(id, offset, std::min(kPiece, open.length - offset)));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+void WorkerAgent::VerifyBlock(std::uint64_t id) {
+  const auto checked = std::make_shared<Status>();
+  parts_.background.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
+                        [checked, id, self = self_] {
+                          if (*self == nullptr) return;
+                          if (checked->code() == StatusCode::kCorrupt) (*self)->session_.blocks().Corrupt(id);
+                          if (checked->code() == StatusCode::kNotFound) (*self)->session_.blocks().Deleted(id);
+                        });
+}
+
 kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                            std::uint32_t limit) {
   auto pair = kj::newPromiseAndFulfiller<LogPiece>();

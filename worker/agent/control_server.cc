@@ -75,6 +75,11 @@ kj::Promise<void> ControlServer::deleteBlocks(DeleteBlocksContext context) {
   return kj::READY_NOW;
 }
 
+kj::Promise<void> ControlServer::verifyBlock(VerifyBlockContext context) {
+  agent().VerifyBlock(context.getParams().getBlock());
+  return kj::READY_NOW;
+}
+
 kj::Promise<void> ControlServer::readLog(ReadLogContext context) {
   context.allowCancellation();
   const auto params = context.getParams();

@@ -23,6 +23,7 @@ class ControlServer final : public wire::WorkerControl::Server {
   kj::Promise<void> forgetJob(ForgetJobContext context) override;
   kj::Promise<void> replicate(ReplicateContext context) override;
   kj::Promise<void> deleteBlocks(DeleteBlocksContext context) override;
+  kj::Promise<void> verifyBlock(VerifyBlockContext context) override;
   kj::Promise<void> readLog(ReadLogContext context) override;
 
  private:

@@ -106,6 +106,18 @@ TEST_F(SessionTest, DeletedBlocksAreGoneAndTold) {
   EXPECT_THAT(record_.log, Contains("deleted 7 8"));
 }
 
+TEST_F(SessionTest, ABlockThatAReaderDoubtsIsReadAgain) {
+  AddBlock(7);
+  StartAgent();
+  for (const std::uint64_t id : {7, 8}) {
+    auto request = Control().verifyBlockRequest();
+    request.setBlock(id);
+    Send(std::move(request));
+  }
+  EXPECT_THAT(record_.log, Contains("deleted 8")) << "the master must not go on believing in it";
+  EXPECT_THAT(record_.log, Not(Contains("deleted 7")));
+}
+
 TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {
   StartAgent();
   SetUpJob();

@@ -1,0 +1,36 @@
+// A job whose maps fail in the way that -D crash.how names: exit, signal or throw.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "client/api/job.h"
+
+namespace {
+
+struct Crash {
+  using Key = std::string_view;
+  using Value = std::uint64_t;
+
+  static void Options(millrace::JobOptions& options) {
+    options.Choice("crash.how", "throw", {"exit", "signal", "throw"}, "how the map ends");
+  }
+  explicit Crash(millrace::TaskContext& context) : how_(context.options().text("crash.how")) {}
+
+  void Map(std::string_view, auto& emit) {
+    std::fprintf(stderr, "about to end by %s\n", how_.c_str());
+    if (how_ == "exit") std::_Exit(3);
+    if (how_ == "signal") std::raise(SIGSEGV);
+    if (how_ == "throw") throw std::runtime_error("thrown on purpose");
+    emit(std::string_view("never"), 1);
+  }
+  void Reduce(std::string_view key, auto&, auto& emit) { emit(key, std::uint64_t{1}); }
+
+  std::string how_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) { return millrace::Run<Crash>(argc, argv); }
