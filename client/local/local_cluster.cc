@@ -1,0 +1,198 @@
+#include "client/local/local_cluster.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+
+#include "base/text.h"
+
+namespace millrace::local {
+namespace {
+
+constexpr std::chrono::seconds kStopPatience{5};
+constexpr int kWrongUsage = 2;
+
+std::vector<std::string> MasterSettings(const ClusterOptions& options, const std::string& directory) {
+  std::vector<std::string> settings{"master.bind=127.0.0.1:0", "master.directory=" + directory + "/master",
+                                    "master.address_file=" + directory + "/address"};
+  if (!options.scheduler.empty()) settings.push_back("master.scheduler=" + options.scheduler);
+  settings.insert(settings.end(), options.master_settings.begin(), options.master_settings.end());
+  return settings;
+}
+
+sigset_t Handled() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+Status SortSetting(const std::string& setting, ClusterOptions* options) {
+  const std::string key = setting.substr(0, setting.find_first_of(".="));
+  if (setting.find('=') == std::string::npos) return Invalid("--set " + Quote(setting) + " is not KEY=VALUE");
+  if (key == "master" || key == "dfs") {
+    options->master_settings.push_back(setting);
+  } else if (key == "worker" || key == "task") {
+    options->worker_settings.push_back(setting);
+  } else {
+    return Invalid("--set " + Quote(setting) + ": keys begin with master, dfs, worker or task");
+  }
+  return Status::Ok();
+}
+
+std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int64_t n, const std::string& directory,
+                                        const std::string& master) {
+  const std::string name = "worker" + std::to_string(n);
+  const std::int64_t rack = n % std::max(options.racks, options.datacenters);
+  std::vector<std::string> settings{"worker.master=" + master,
+                                    "worker.directory=" + directory + "/" + name,
+                                    "worker.name=" + name,
+                                    "worker.rack=rack" + std::to_string(rack),
+                                    "worker.datacenter=datacenter" + std::to_string(rack % options.datacenters),
+                                    "worker.ready_file=" + directory + "/" + name + ".ready"};
+  settings.insert(settings.end(), options.worker_settings.begin(), options.worker_settings.end());
+  return settings;
+}
+
+Signals::Signals() {
+  const sigset_t set = Handled();
+  MILLRACE_CHECK(::sigprocmask(SIG_BLOCK, &set, nullptr) == 0, "signals can be blocked");
+  fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  MILLRACE_CHECK(fd_.valid(), "no descriptor is left");
+}
+
+Signals::~Signals() {
+  while (Take() != 0) {
+  }
+  const sigset_t set = Handled();
+  ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+int Signals::Take() {
+  signalfd_siginfo info{};
+  return ::read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+Status LocalCluster::MakeDirectory(const ClusterOptions& options) {
+  if (options.keep.empty()) {
+    MILLRACE_ASSIGN(TempDir made, TempDir::Make("millrace-local-"));
+    temporary_.emplace(std::move(made));
+    directory_ = temporary_->path();
+    return Status::Ok();
+  }
+  MILLRACE_TRY(MakeDirectories(options.keep));
+  MILLRACE_ASSIGN(const std::vector<std::string> inside, ListDirectory(options.keep));
+  if (!inside.empty()) return Exists("--keep " + Quote(options.keep) + ": the directory is not empty; choose another");
+  char path[PATH_MAX];
+  if (::realpath(options.keep.c_str(), path) == nullptr) return FromErrno(errno, "directory " + Quote(options.keep));
+  directory_ = path;
+  return Status::Ok();
+}
+
+Status LocalCluster::StartDaemon(const std::string& program, const std::string& name,
+                                 const std::vector<std::string>& settings) {
+  ProcessSpec spec{
+      .argv = {program, name == "master" ? "master" : "worker"}, .environment = {}, .log = In(name + ".log")};
+  for (const std::string& setting : settings) {
+    spec.argv.push_back("--set");
+    spec.argv.push_back(setting);
+  }
+  MILLRACE_ASSIGN(Process process, Process::Start(spec, guardian_->registry()));
+  daemons_.push_back({name, std::move(process)});
+  return Status::Ok();
+}
+
+Status LocalCluster::Ended(Daemon& daemon) const {
+  const int status = daemon.process.Reap();
+  std::string log = ReadWholeFile(In(daemon.name + ".log")).ok() ? ReadWholeFile(In(daemon.name + ".log")).value() : "";
+  while (!log.empty() && log.back() == '\n') log.pop_back();
+  std::string last = log.substr(log.rfind('\n') + 1);
+  const std::string said = last.starts_with("millrace: ") ? last.substr(10) : last;
+  const std::string message =
+      "the " + daemon.name + " ended with exit status " + std::to_string(status) + (said.empty() ? "" : ": " + said);
+  return status == kWrongUsage ? Invalid(message) : Unavailable(message);
+}
+
+Status LocalCluster::AwaitFile(const std::string& name, Signals& signals) {
+  while (::access(In(name).c_str(), F_OK) != 0) {
+    std::vector<pollfd> waited{{changes_.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+    for (const Daemon& daemon : daemons_) waited.push_back({daemon.process.fd(), POLLIN, 0});
+    if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR)
+      return FromErrno(errno, "wait for " + Quote(In(name)));
+    for (std::size_t i = 0; i < daemons_.size(); ++i) {
+      if (waited[i + 2].revents != 0) return Ended(daemons_[i]);
+    }
+    for (int signal; (signal = signals.Take()) != 0;) {
+      if (signal != SIGCHLD) return Cancelled("interrupted while the cluster was starting");
+    }
+    alignas(inotify_event) char events[4096];
+    if (waited[0].revents != 0) (void)!::read(changes_.get(), events, sizeof events);
+  }
+  return Status::Ok();
+}
+
+Result<LocalCluster> LocalCluster::Start(const std::string& program, const ClusterOptions& options, Signals& signals) {
+  LocalCluster cluster;
+  MILLRACE_TRY(cluster.MakeDirectory(options));
+  MILLRACE_ASSIGN(Guardian guardian, Guardian::Start(options.keep.empty() ? cluster.directory_ : ""));
+  cluster.guardian_.emplace(std::move(guardian));
+  cluster.changes_ = Fd(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  if (!cluster.changes_.valid() ||
+      ::inotify_add_watch(cluster.changes_.get(), cluster.directory_.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE) < 0) {
+    return FromErrno(errno, "watch " + Quote(cluster.directory_));
+  }
+  MILLRACE_TRY(cluster.StartDaemon(program, "master", MasterSettings(options, cluster.directory_)));
+  MILLRACE_TRY(cluster.AwaitFile("address", signals));
+  MILLRACE_ASSIGN(cluster.address_, ReadWholeFile(cluster.In("address")));
+  cluster.address_.erase(cluster.address_.find_last_not_of('\n') + 1);
+  for (std::int64_t n = 0; n < options.workers; ++n) {
+    MILLRACE_TRY(cluster.StartDaemon(program, "worker" + std::to_string(n),
+                                     WorkerSettings(options, n, cluster.directory_, cluster.address_)));
+  }
+  for (std::size_t i = 1; i < cluster.daemons_.size(); ++i) {
+    MILLRACE_TRY(cluster.AwaitFile(cluster.daemons_[i].name + ".ready", signals));
+  }
+  return cluster;
+}
+
+void LocalCluster::Stop() {
+  using std::chrono::steady_clock;
+  for (const Daemon& daemon : daemons_) daemon.process.SignalGroup(SIGTERM);
+  const auto end = steady_clock::now() + kStopPatience;
+  for (Daemon& daemon : daemons_) {
+    if (!daemon.process.running()) continue;
+    pollfd ended{daemon.process.fd(), POLLIN, 0};
+    while (true) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count();
+      if (::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) >= 0 || errno != EINTR) break;
+    }
+    daemon.process.SignalGroup(SIGKILL);  // what is left of the group, too
+    daemon.process.Reap();
+  }
+  daemons_.clear();
+}
+
+LocalCluster::~LocalCluster() {
+  Stop();
+  if (!guardian_) return;
+  const bool temporary = temporary_.has_value();
+  temporary_.reset();
+  // A task process whose worker had to be killed may have written something meanwhile.
+  if (temporary && ::access(directory_.c_str(), F_OK) == 0) {
+    guardian_->CleanUp();
+  } else {
+    guardian_->Dismiss();
+  }
+}
+
+}  // namespace millrace::local

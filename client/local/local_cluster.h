@@ -1,0 +1,80 @@
+// LocalCluster: a master and workers on this machine, in one directory, for as long as one process. Thread rule: as
+// Process.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "client/local/guardian.h"
+#include "client/local/process.h"
+
+namespace millrace::local {
+
+struct ClusterOptions {
+  std::int64_t workers = 3;
+  std::int64_t racks = 1;                                     // in all; worker n stands in rack n modulo `racks`
+  std::int64_t datacenters = 1;                               // rack r stands in datacenter r modulo `datacenters`
+  std::string scheduler;                                      // empty: the master's default
+  std::vector<std::string> master_settings, worker_settings;  // key=value
+  std::string keep;                                           // the directory, which then stays; empty: a temporary one
+};
+
+// Puts "key=value" where it belongs by the key's first part. kInvalid for one that is neither a master's nor a
+// worker's.
+[[nodiscard]] Status SortSetting(const std::string& setting, ClusterOptions* options);
+
+// What to tell worker n; pure.
+[[nodiscard]] std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int64_t n,
+                                                      const std::string& directory, const std::string& master);
+
+// SIGINT, SIGTERM, SIGHUP and SIGCHLD as a descriptor, blocked in this process while it exists.
+class Signals {
+ public:
+  Signals();
+  ~Signals();
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  [[nodiscard]] int fd() const { return fd_.get(); }
+  [[nodiscard]] int Take();  // one that came; 0: none
+
+ private:
+  Fd fd_;
+};
+
+class LocalCluster {
+ public:
+  // `program`: of the daemons. Returns when all workers have joined. A daemon that ended: kInvalid if it was told
+  // something wrong (exit status 2), else kUnavailable, with the last line of its log; a signal: kCancelled.
+  static Result<LocalCluster> Start(const std::string& program, const ClusterOptions& options, Signals& signals);
+  LocalCluster(LocalCluster&&) = default;
+  LocalCluster& operator=(LocalCluster&&) = delete;
+  ~LocalCluster();  // stops the daemons, removes the directory
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] int registry() const { return guardian_->registry(); }
+
+ private:
+  struct Daemon {
+    std::string name;
+    Process process;
+  };
+  LocalCluster() = default;
+  Status MakeDirectory(const ClusterOptions& options);
+  Status StartDaemon(const std::string& program, const std::string& name, const std::vector<std::string>& settings);
+  Status AwaitFile(const std::string& name, Signals& signals);
+  [[nodiscard]] Status Ended(Daemon& daemon) const;
+  [[nodiscard]] std::string In(const std::string& name) const { return directory_ + "/" + name; }
+  void Stop();
+
+  std::string directory_, address_;
+  std::optional<TempDir> temporary_;
+  std::optional<Guardian> guardian_;
+  Fd changes_;  // inotify of the directory
+  std::vector<Daemon> daemons_;
+};
+
+}  // namespace millrace::local

@@ -1,0 +1,176 @@
+#include "client/local/local_command.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <optional>
+
+#include "base/text.h"
+#include "client/cli/run_command.h"
+#include "client/local/foreground.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/remote_path.h"
+
+namespace millrace::local {
+namespace {
+
+using cli::Invocation;
+using cli::Words;
+using console::kFailed;
+using console::kWrongUsage;
+
+constexpr int kNotStarted = 127;  // as shells and env(1) have it
+constexpr const char* kOutput = "/output";
+
+// Every option of ours takes a value: where they end is where a word does not begin with "--", or is "--" itself.
+std::size_t EndOfOptions(const Words& args) {
+  std::size_t i = 0;
+  while (i < args.size() && args[i] != "--" && args[i].starts_with("-")) {
+    const bool alone = args[i].find('=') != std::string::npos || args[i] == "--help" || args[i] == "-h";
+    i += alone ? 1 : 2;
+  }
+  return std::min(i, args.size());
+}
+
+bool Present(const std::string& path) {
+  struct stat entry {};
+  return ::lstat(path.c_str(), &entry) == 0;
+}
+
+// What a job over local files needs to be known before a cluster is started.
+std::optional<int> CheckRun(const Invocation& invocation, const Words& words, cli::RunOptions* run) {
+  if (const std::optional<int> status = cli::ParseRunOptions(invocation, words, "local run", run)) return status;
+  if (run->detach)
+    return invocation.Fail("local run", Invalid("--detach: the cluster ends with the command; leave it out"),
+                           kWrongUsage);
+  const Result<cli::Prepared> prepared = cli::PrepareRun(invocation, *run);
+  if (!prepared.ok()) return invocation.Fail("local run " + run->job, prepared.status(), kWrongUsage);
+  for (const std::string& input : run->inputs) {
+    if (!Present(input)) return invocation.Fail("local run", NotFound("there is no local file " + Quote(input)));
+  }
+  if (Present(run->output)) {
+    return invocation.Fail("local run",
+                           Exists("the output " + Quote(run->output) + " exists already; remove it or choose another"));
+  }
+  return std::nullopt;
+}
+
+class Session {
+ public:
+  Session(const Invocation& invocation, Signals& signals, LocalCluster& cluster)
+      : invocation_(invocation), signals_(signals), cluster_(cluster) {}
+
+  int Run(const Words& argv, bool without_input) {
+    const char* path = std::getenv("PATH");
+    const ProcessSpec spec{
+        .argv = argv,
+        .environment = {{"MILLRACE_MASTER", cluster_.address()},
+                        {"PATH", invocation_.directory() + (path != nullptr ? std::string(":") + path : "")}},
+        .log = {},
+        .without_input = without_input};
+    Result<Process> command = Process::Start(spec, cluster_.registry());
+    if (!command.ok()) return invocation_.Fail("local", command.status(), kNotStarted);
+    return WaitInForeground(*command, signals_);
+  }
+
+  // The same program once for each step: what a step says is what its command says.
+  int RunJob(const cli::RunOptions& run) {
+    Words job{invocation_.self, "run"};
+    const Words options = OptionsOf(run);
+    job.insert(job.end(), options.begin(), options.end());
+    job.insert(job.end(), {"--", run.job});
+    for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+      const std::string name = dfs::LastName(run.inputs[i]);
+      const std::string stored = "/input/" + std::to_string(i) + (name.empty() ? "" : "/" + name);
+      if (const int status =
+              Run({invocation_.self, "fs", "put", "--progress", Style(), "--", run.inputs[i], stored}, false);
+          status != 0)
+        return status;
+      job.push_back(stored);
+    }
+    // Without input it does not ask what Ctrl-C means: the cluster goes with it.
+    if (const int status = Run(job, true); status != 0) return status;
+    return Run({invocation_.self, "fs", "get", "--progress", Style(), "--", kOutput, run.output}, false);
+  }
+
+ private:
+  [[nodiscard]] std::string Style() const { return invocation_.console.err_is_terminal ? "bar" : "none"; }
+
+  static Words OptionsOf(const cli::RunOptions& run) {
+    Words words{"-o", kOutput, "--reducers", std::to_string(run.reducers), "--priority", run.priority};
+    for (const std::string& parameter : run.parameters) words.insert(words.end(), {"-D", parameter});
+    const auto add = [&words](const char* option, const std::string& value) {
+      if (!value.empty()) words.push_back(std::string(option) + "=" + value);
+    };
+    add("--pool", run.pool);
+    add("--deadline", run.deadline);
+    add("--name", run.name);
+    if (run.json) words.push_back("--json");
+    return words;
+  }
+
+  const Invocation& invocation_;
+  Signals& signals_;
+  LocalCluster& cluster_;
+};
+
+}  // namespace
+
+std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& args, LocalOptions* options) {
+  const std::size_t end = EndOfOptions(args);
+  ClusterOptions& cluster = options->cluster;
+  Words settings;
+  console::Arguments arguments(
+      "local", "(-- COMMAND... | run JOB LOCAL_INPUT... -o LOCAL_DIR)",
+      "Starts a cluster on this machine, runs a command in it, and removes it. The command finds the cluster by "
+      "MILLRACE_MASTER, and millrace on its PATH; its exit status is ours.");
+  arguments.Integer("--workers", &cluster.workers, 1, 1000, "how many workers (default 3)");
+  arguments.Integer("--racks", &cluster.racks, 1, 1000, "racks, over which the workers are spread (default 1)");
+  arguments.Integer("--datacenters", &cluster.datacenters, 1, 1000,
+                    "datacenters, over which the racks are spread (default 1)");
+  arguments.Text("--scheduler", &cluster.scheduler, "the scheduling policy");
+  arguments.List("--set", &settings,
+                 "an option of the daemons, KEY=VALUE: master.* and dfs.*, worker.* and task.*; may be repeated");
+  arguments.Text("--keep", &cluster.keep, "a directory, empty or new, for logs and data, which stays");
+  if (const std::optional<int> status =
+          arguments.Parse({args.begin(), args.begin() + static_cast<std::ptrdiff_t>(end)}, invocation.console, 0, 0)) {
+    return status;
+  }
+  for (const std::string& setting : settings) {
+    if (const Status sorted = SortSetting(setting, &cluster); !sorted.ok())
+      return invocation.Fail("local", sorted, kWrongUsage);
+  }
+  const bool command = end < args.size() && args[end] == "--";
+  options->run = end < args.size() && args[end] == "run";
+  if (end < args.size()) options->command.assign(args.begin() + static_cast<std::ptrdiff_t>(end) + 1, args.end());
+  if ((!command && !options->run) || (command && options->command.empty())) {
+    const std::string what =
+        end < args.size() && !command ? "unexpected word " + Quote(args[end]) : "there is no command to run";
+    return invocation.Fail("local", Invalid(what + "; give -- COMMAND... or run JOB LOCAL_INPUT... -o LOCAL_DIR"),
+                           kWrongUsage);
+  }
+  return std::nullopt;
+}
+
+int LocalCommand(const Invocation& invocation, const Words& args) {
+  LocalOptions options;
+  if (const std::optional<int> status = ParseLocalOptions(invocation, args, &options)) return *status;
+  cli::RunOptions run;
+  if (options.run) {
+    if (const std::optional<int> status = CheckRun(invocation, options.command, &run)) return *status;
+  }
+  Signals signals;
+  Result<LocalCluster> cluster = LocalCluster::Start(invocation.self, options.cluster, signals);
+  if (!cluster.ok()) {
+    const bool usage =
+        cluster.status().code() == StatusCode::kInvalid || cluster.status().code() == StatusCode::kExists;
+    const bool interrupted = cluster.status().code() == StatusCode::kCancelled;
+    return invocation.Fail("local", cluster.status(), usage ? kWrongUsage : interrupted ? 128 + SIGINT : kFailed);
+  }
+  Session session(invocation, signals, *cluster);
+  return options.run ? session.RunJob(run) : session.Run(options.command, false);
+}
+
+}  // namespace millrace::local

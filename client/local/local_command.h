@@ -1,0 +1,21 @@
+// `millrace local`: a whole cluster for the length of one command. Thread rule: the main thread, before others start.
+#pragma once
+
+#include "client/cli/invocation.h"
+#include "client/local/local_cluster.h"
+
+namespace millrace::local {
+
+struct LocalOptions {
+  ClusterOptions cluster;
+  bool run = false;                  // "run JOB LOCAL_INPUT... -o LOCAL_DIR" follows, else a command
+  std::vector<std::string> command;  // the words after "run" or "--"
+};
+
+// An exit status if that was all.
+[[nodiscard]] std::optional<int> ParseLocalOptions(const cli::Invocation& invocation, const cli::Words& args,
+                                                   LocalOptions* options);
+
+[[nodiscard]] int LocalCommand(const cli::Invocation& invocation, const cli::Words& args);
+
+}  // namespace millrace::local

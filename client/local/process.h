@@ -1,0 +1,42 @@
+// Child processes of a local cluster: daemons with a log file each, and the command that is run in it. Each leads a
+// process group of its own. Thread rule: one thread, and no other in the process (children are forked).
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+
+namespace millrace::local {
+
+struct ProcessSpec {
+  std::vector<std::string> argv;  // argv[0] is looked for on the PATH unless it holds a slash
+  std::vector<std::pair<std::string, std::string>> environment;  // set besides what we have
+  std::string log;             // takes standard output and error; then standard input is empty. Empty: ours are its
+  bool without_input = false;  // standard input is empty all the same
+};
+
+class Process {
+ public:
+  Process() = default;
+  // The child writes its number and a newline to `registry` (-1: nobody) before it becomes the program. A failure says
+  // why it could not be started.
+  static Result<Process> Start(const ProcessSpec& spec, int registry);
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] int fd() const { return handle_.get(); }  // readable once it has ended
+  [[nodiscard]] bool running() const { return pid_ > 0; }
+  void SignalGroup(int signal) const;  // while running
+  // Waits for its end: the exit status, 128 + signal if one ended it. Then it is not running any more.
+  int Reap();
+
+ private:
+  pid_t pid_ = -1;
+  Fd handle_;
+};
+
+}  // namespace millrace::local
