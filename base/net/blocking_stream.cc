@@ -96,7 +96,8 @@ Status BlockingStream::Wait(short events) const { return WaitFor(fd_.get(), even
 
 Status BlockingStream::Send(std::string_view first, std::string_view second) {
   while (!first.empty() || !second.empty()) {
-    iovec parts[2] = {{const_cast<char*>(first.data()), first.size()}, {const_cast<char*>(second.data()), second.size()}};
+    iovec parts[2] = {{const_cast<char*>(first.data()), first.size()},
+                      {const_cast<char*>(second.data()), second.size()}};
     msghdr message{};
     message.msg_iov = parts;
     message.msg_iovlen = 2;

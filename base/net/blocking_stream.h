@@ -1,6 +1,6 @@
-// BlockingStream: a client's connection to a bulk server for blocking callers: no threads, and no call that waits longer than
-// the peer may be silent. What job executables use; daemons use Wire (bulk_handler.h).
-// Thread rule: one thread at a time.
+// BlockingStream: a client's connection to a bulk server for blocking callers: no threads, and no call that waits
+// longer than the peer may be silent. What job executables use; daemons use Wire (bulk_handler.h). Thread rule: one
+// thread at a time.
 #pragma once
 
 #include <cstdint>

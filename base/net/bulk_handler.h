@@ -1,9 +1,9 @@
-// What handlers of a bulk server and daemons' own fetchers are made of: connections (Wire), threads, and the handler itself.
-// The one header of the bulk plane that includes Asio; only base/net, dfs/data and worker/shuffle include it.
+// What handlers of a bulk server and daemons' own fetchers are made of: connections (Wire), threads, and the handler
+// itself. The one header of the bulk plane that includes Asio; only base/net, dfs/data and worker/shuffle include it.
 //
-// Thread rule: each connection has a strand; its coroutine, and the coroutines that it spawns on its own executor, run on
-// that strand one at a time. What blocks on a disk goes through OnDisk. A Wire and a Signal are used on their strand only,
-// except for Wire::Abort.
+// Thread rule: each connection has a strand; its coroutine, and the coroutines that it spawns on its own executor, run
+// on that strand one at a time. What blocks on a disk goes through OnDisk. A Wire and a Signal are used on their strand
+// only, except for Wire::Abort.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -112,24 +112,25 @@ class Signal {
   asio::steady_timer timer_;
 };
 
-// One connection, as server or client. A peer that makes no progress for the wire's `silence` while somebody waits for it is
-// dropped: the call gives kTimeout. After a failure or Abort every call fails.
+// One connection, as server or client. A peer that makes no progress for the wire's `silence` while somebody waits for
+// it is dropped: the call gives kTimeout. After a failure or Abort every call fails.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
   using Socket = asio::generic::stream_protocol::socket;
 
   static std::shared_ptr<Wire> Accepted(BulkServer::Threads& threads, Socket socket, std::string peer, bool local);
   // On the caller's strand; the wire lives there.
-  static Awaitable<Result<std::shared_ptr<Wire>>> Connect(BulkServer::Threads& threads, std::string host, std::uint16_t port,
-                                                          Micros silence);
+  static Awaitable<Result<std::shared_ptr<Wire>>> Connect(BulkServer::Threads& threads, std::string host,
+                                                          std::uint16_t port, Micros silence);
   ~Wire();
 
-  // Exactly `size` bytes; kUnavailable when the peer closed. `silence`: if not 0, another one than the wire's (not shorter).
+  // Exactly `size` bytes; kUnavailable when the peer closed. `silence`: if not 0, another one than the wire's (not
+  // shorter).
   Awaitable<Status> Read(char* out, std::size_t size, Micros silence = 0);
   // All of `first`, then all of `second`.
   Awaitable<Status> Write(std::string_view first, std::string_view second = {});
-  // Calls `step` on a disk thread with the (non-blocking) socket until it gives true; false means that the socket takes no
-  // more for now. For sendfile.
+  // Calls `step` on a disk thread with the (non-blocking) socket until it gives true; false means that the socket takes
+  // no more for now. For sendfile.
   Awaitable<Status> Pump(std::function<Result<bool>(int socket)> step);
   // One byte with a descriptor, on a local wire.
   Awaitable<Status> SendDescriptor(int fd);
@@ -174,7 +175,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
 class BulkHandler {
  public:
   virtual ~BulkHandler() = default;
-  // Serves one request whose header has passed its checksum, on the wire's strand. False: the connection is to be closed.
+  // Serves one request whose header has passed its checksum, on the wire's strand. False: the connection is to be
+  // closed.
   virtual Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) = 0;
 };
 

@@ -17,8 +17,8 @@
 namespace millrace::net {
 namespace {
 
-using boost::system::error_code;
 using asio::ip::tcp;
+using boost::system::error_code;
 using Local = asio::local::stream_protocol;
 
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when there are no descriptors left
@@ -203,7 +203,8 @@ void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, bool local) {
   }
   ++connections;
   const Executor executor = socket.get_executor();
-  if (!threads.Spawn(executor, Serve(Wire::Accepted(threads, std::move(socket), std::move(peer), local)))) --connections;
+  if (!threads.Spawn(executor, Serve(Wire::Accepted(threads, std::move(socket), std::move(peer), local))))
+    --connections;
 }
 
 Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire) {
@@ -241,7 +242,8 @@ Status BulkServer::Start() {
   impl_->started = true;
   impl_->threads.Start();
   impl_->threads.Spawn(impl_->strand, impl_->Accept(*impl_->tcp_acceptor, false));
-  if (impl_->local_acceptor.has_value()) impl_->threads.Spawn(impl_->strand, impl_->Accept(*impl_->local_acceptor, true));
+  if (impl_->local_acceptor.has_value())
+    impl_->threads.Spawn(impl_->strand, impl_->Accept(*impl_->local_acceptor, true));
   return Status::Ok();
 }
 

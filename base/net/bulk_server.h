@@ -1,16 +1,16 @@
-// BulkServer: the bulk plane of a daemon. One TCP port (and one abstract unix socket) on which peers send requests for blocks
-// and map outputs; each operation is a handler registered by its number. Boost.Asio with C++20 coroutines on threads of its
-// own; disk calls run on a pool beside them, never on an I/O thread.
+// BulkServer: the bulk plane of a daemon. One TCP port (and one abstract unix socket) on which peers send requests for
+// blocks and map outputs; each operation is a handler registered by its number. Boost.Asio with C++20 coroutines on
+// threads of its own; disk calls run on a pool beside them, never on an I/O thread.
 //
 // Local connections are taken from root and the daemon's own user only (SO_PEERCRED).
 //
-// Request: u8 operation, u8 version (1), u16 zero, u32 header length (at most 64 KiB), u32 crc32c of the header, header (an
-// Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or the failure's
-// message). What follows a reply belongs to the operation. Requests follow each other on one connection. A request that
-// makes no sense ends its connection, nothing else.
-// Handlers and this header's users outside base/net, dfs/data and worker/shuffle need no Asio: see bulk_handler.h for them.
-// Handlers stay alive until the server is destroyed; what they point to must live until Stop has returned.
-// Thread rule: Register before Start; Start and Stop from one thread, not one of the server's own.
+// Request: u8 operation, u8 version (1), u16 zero, u32 header length (at most 64 KiB), u32 crc32c of the header, header
+// (an Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or
+// the failure's message). What follows a reply belongs to the operation. Requests follow each other on one connection.
+// A request that makes no sense ends its connection, nothing else. Handlers and this header's users outside base/net,
+// dfs/data and worker/shuffle need no Asio: see bulk_handler.h for them. Handlers stay alive until the server is
+// destroyed; what they point to must live until Stop has returned. Thread rule: Register before Start; Start and Stop
+// from one thread, not one of the server's own.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class BulkHandler;  // bulk_handler.h
 
 struct BulkServerOptions {
   std::string bind = "0.0.0.0";
-  std::uint16_t port = 0;          // 0: any free one
-  std::string local_socket;        // abstract name; empty: none
+  std::uint16_t port = 0;    // 0: any free one
+  std::string local_socket;  // abstract name; empty: none
   unsigned io_threads = 2;
   unsigned disk_threads = 4;
   Micros idle_timeout = 60 * kSecond;  // a peer that says nothing, in or between requests, is dropped

@@ -1,5 +1,5 @@
-// Frames of the bulk plane: how a request and a reply begin (format in bulk_server.h), and the numbers of the operations.
-// Thread rule: free functions, any thread.
+// Frames of the bulk plane: how a request and a reply begin (format in bulk_server.h), and the numbers of the
+// operations. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ enum class Operation : std::uint8_t {
   kFetchRuns = 5,
 };
 
-inline constexpr std::size_t kFrameBytes = 12;                          // what precedes the payload
-inline constexpr std::uint32_t kMaxRequestBytes = 64u << 10;            // a request's header
-inline constexpr std::uint32_t kMaxReplyBytes = 4u << 20;               // a reply's payload
+inline constexpr std::size_t kFrameBytes = 12;                // what precedes the payload
+inline constexpr std::uint32_t kMaxRequestBytes = 64u << 10;  // a request's header
+inline constexpr std::uint32_t kMaxReplyBytes = 4u << 20;     // a reply's payload
 
 // The first kFrameBytes of a request or reply, bounds checked; the payload is checked by CheckPayload.
 struct Frame {

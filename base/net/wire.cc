@@ -17,8 +17,8 @@
 namespace millrace::net {
 namespace {
 
-using boost::system::error_code;
 using asio::ip::tcp;
+using boost::system::error_code;
 
 // Small packets go out at once, and a host that vanished is noticed even where we wait with patience.
 void TuneTcp(int fd) {
@@ -38,7 +38,8 @@ struct Resolved {
 Resolved Resolve(asio::io_context& context, const std::string& host, std::uint16_t port) {
   Resolved found;
   tcp::resolver resolver(context);
-  for (const auto& entry : resolver.resolve(host, std::to_string(port), found.error)) found.endpoints.push_back(entry.endpoint());
+  for (const auto& entry : resolver.resolve(host, std::to_string(port), found.error))
+    found.endpoints.push_back(entry.endpoint());
   return found;
 }
 
@@ -78,13 +79,14 @@ std::shared_ptr<Wire> Wire::Accepted(BulkServer::Threads& threads, Socket socket
   if (!local) TuneTcp(socket.native_handle());
   error_code ignored;
   socket.native_non_blocking(true, ignored);
-  auto wire = std::make_shared<Wire>(Private(), threads, std::move(socket), std::move(peer), local, threads.idle_timeout);
+  auto wire =
+      std::make_shared<Wire>(Private(), threads, std::move(socket), std::move(peer), local, threads.idle_timeout);
   threads.Add(wire);
   return wire;
 }
 
-Awaitable<Result<std::shared_ptr<Wire>>> Wire::Connect(BulkServer::Threads& threads, std::string host, std::uint16_t port,
-                                                       Micros silence) {
+Awaitable<Result<std::shared_ptr<Wire>>> Wire::Connect(BulkServer::Threads& threads, std::string host,
+                                                       std::uint16_t port, Micros silence) {
   const Executor executor = co_await asio::this_coro::executor;
   std::string peer = host + ":" + std::to_string(port);
   auto wire = std::make_shared<Wire>(Private(), threads, Socket(executor), std::move(peer), false, silence);
@@ -236,8 +238,8 @@ void Wire::AbortHere() {
   watchdog_.cancel();
 }
 
-// Wakes at the next deadline, but after one silence at the latest: no deadline that is set meanwhile can pass unseen, since
-// none is shorter.
+// Wakes at the next deadline, but after one silence at the latest: no deadline that is set meanwhile can pass unseen,
+// since none is shorter.
 void Wire::Watch() {
   watching_ = true;
   const Time now = std::chrono::steady_clock::now();

@@ -39,8 +39,8 @@ Result<LocalReplica> OpenLocal(const LocatedBlock& block, const Place& place, Mi
 // One call of ReadBlock: what has been handed over, and what was learnt of the replicas.
 class Reading {
  public:
-  Reading(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall, const BadReplica& bad_replica,
-          const std::function<bool(std::string_view)>& sink)
+  Reading(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
+          const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink)
       : block_(block), at_(offset), end_(offset + size), stall_(stall), bad_replica_(bad_replica), sink_(sink) {}
 
   Status Run(ReadSource* source);
@@ -73,7 +73,8 @@ Status Reading::HandOver(std::uint64_t offset, std::string_view bytes) {
   const std::uint64_t from = std::max(at_, offset);
   const std::uint64_t to = std::min(end_, offset + bytes.size());
   if (from >= to) return Status::Ok();
-  if (!sink_(bytes.substr(from - offset, to - from))) return Cancelled("read " + BlockName(block_) + ": the reader stopped");
+  if (!sink_(bytes.substr(from - offset, to - from)))
+    return Cancelled("read " + BlockName(block_) + ": the reader stopped");
   at_ = to;
   return Status::Ok();
 }
@@ -108,8 +109,8 @@ Status Reading::ReadRemote(const Place& place) {
   MILLRACE_ASSIGN(const std::string payload, stream.Call(Operation::kReadBlock, Encode(request)));
   MILLRACE_ASSIGN(const ReadReply reply, DecodeReadReply(payload));
   if (reply.length != block_.length) {
-    return Corrupt(stream.peer() + ": " + BlockName(block_) + " has " + std::to_string(reply.length) + " bytes instead of " +
-                   std::to_string(block_.length));
+    return Corrupt(stream.peer() + ": " + BlockName(block_) + " has " + std::to_string(reply.length) +
+                   " bytes instead of " + std::to_string(block_.length));
   }
   return Receive(stream).Within(stream.peer());
 }
@@ -174,8 +175,8 @@ Result<MappedFile> MapLocalBlock(const LocatedBlock& block, const BadReplica& ba
 Status ReadBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
                  const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink, ReadSource* source) {
   if (offset > block.length || size > block.length - offset) {
-    return Invalid("read " + BlockName(block) + ": " + std::to_string(size) + " bytes from byte " + std::to_string(offset) +
-                   ", but it has " + std::to_string(block.length));
+    return Invalid("read " + BlockName(block) + ": " + std::to_string(size) + " bytes from byte " +
+                   std::to_string(offset) + ", but it has " + std::to_string(block.length));
   }
   if (size == 0) {
     if (source != nullptr) *source = ReadSource::kLocal;

@@ -1,5 +1,5 @@
-// Reading one block: from this machine by descriptor, else from the closest replica that answers, with every chunk checked.
-// Thread rule: any thread; blocking.
+// Reading one block: from this machine by descriptor, else from the closest replica that answers, with every chunk
+// checked. Thread rule: any thread; blocking.
 #pragma once
 
 #include <cstdint>
@@ -24,9 +24,10 @@ enum class ReadSource { kLocal, kRemote };
 // The whole block mapped from a local replica, checked once; kNotFound when no replica is on this machine.
 [[nodiscard]] Result<MappedFile> MapLocalBlock(const LocatedBlock& block, const BadReplica& bad_replica);
 
-// Bytes [offset, offset + size) of the block, handed to `sink` in order as they arrive, checked. Falls over from one replica
-// to the next in the middle of a read; a false sink stops with kCancelled. Fails only when every replica failed: kCorrupt if
-// one of them was corrupt, else kUnavailable naming them and why. `stall`: how long a replica may be silent.
+// Bytes [offset, offset + size) of the block, handed to `sink` in order as they arrive, checked. Falls over from one
+// replica to the next in the middle of a read; a false sink stops with kCancelled. Fails only when every replica
+// failed: kCorrupt if one of them was corrupt, else kUnavailable naming them and why. `stall`: how long a replica may
+// be silent.
 [[nodiscard]] Status ReadBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
                                const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink,
                                ReadSource* source = nullptr);

@@ -58,9 +58,9 @@ class PipelineWriter final : public BlockWriter {
   const std::vector<Place> pipeline_;
   const Micros stall_;
   std::optional<BlockingStream> stream_;
-  std::string pending_;           // not yet a whole packet
-  std::deque<Sent> sent_;         // not yet acknowledged
-  std::string spare_;             // a buffer to use again
+  std::string pending_;    // not yet a whole packet
+  std::deque<Sent> sent_;  // not yet acknowledged
+  std::string spare_;      // a buffer to use again
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;
@@ -110,7 +110,8 @@ Status PipelineWriter::ReceiveAck() {
   const Result<Ack> ack = DecodeAck(static_cast<StatusCode>(frame->kind), payload);
   if (!ack.ok()) return Fail(ack.status(), {pipeline_[0].node});
   if (!ack->failure.ok()) return Fail(ack->failure, ack->failed_nodes);
-  if (ack->length < acked_bytes_ || ack->length > sent_bytes_ || (ack->finished && (!sent_last_ || ack->length != sent_bytes_))) {
+  if (ack->length < acked_bytes_ || ack->length > sent_bytes_ ||
+      (ack->finished && (!sent_last_ || ack->length != sent_bytes_))) {
     return Fail(Corrupt("an acknowledgement of bytes that were not sent"), {pipeline_[0].node});
   }
   acked_bytes_ = ack->length;
@@ -172,8 +173,8 @@ Result<WrittenBlock> PipelineWriter::Finish() {
   return written;
 }
 
-// Nodes forward before they store, and finish from the last to the first: a node that has all bytes has only such before it,
-// and if the last one that answers lacks some, none is finished.
+// Nodes forward before they store, and finish from the last to the first: a node that has all bytes has only such
+// before it, and if the last one that answers lacks some, none is finished.
 std::uint64_t PipelineWriter::SalvageableLength() {
   if (!sent_last_) return acked_bytes_;
   for (auto place = pipeline_.rbegin(); place != pipeline_.rend(); ++place) {
@@ -196,7 +197,8 @@ WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
 
 void PipelineWriter::TakeFrom(std::uint64_t length, std::string* out) const {
   for (const Sent& sent : sent_) {
-    const std::uint64_t skip = std::clamp<std::uint64_t>(length, sent.offset, sent.offset + sent.data.size()) - sent.offset;
+    const std::uint64_t skip =
+        std::clamp<std::uint64_t>(length, sent.offset, sent.offset + sent.data.size()) - sent.offset;
     out->append(sent.data, skip);
   }
   out->append(pending_);
@@ -225,8 +227,8 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
 
 }  // namespace
 
-Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, const std::vector<Place>& pipeline, Micros stall,
-                                                       std::vector<std::uint32_t>* failed_nodes) {
+Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, const std::vector<Place>& pipeline,
+                                                       Micros stall, std::vector<std::uint32_t>* failed_nodes) {
   MILLRACE_CHECK(!pipeline.empty() && pipeline.size() <= kMaxPipeline, std::to_string(pipeline.size()));
   failed_nodes->clear();
   Result<BlockingStream> stream = BlockingStream::ConnectTcp(pipeline[0].host, pipeline[0].port, stall);
@@ -237,8 +239,8 @@ Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, cons
   auto writer = std::make_unique<PipelineWriter>(block, pipeline, stall, std::move(*stream));
   if (const Status begun = writer->Begin(); !begun.ok()) {
     *failed_nodes = writer->failed_nodes();
-    // A node that refused it may hold a finished block of this number, which is not ours to touch; the others drop a block
-    // without bytes by themselves.
+    // A node that refused it may hold a finished block of this number, which is not ours to touch; the others drop a
+    // block without bytes by themselves.
     writer->KeepNothing();
     return begun;
   }

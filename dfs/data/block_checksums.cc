@@ -66,8 +66,8 @@ Status CheckCut(std::uint64_t block, std::uint64_t appended, std::uint64_t lengt
 
 Status CheckRange(std::uint64_t block, std::uint64_t length, std::uint64_t offset, std::uint64_t size) {
   if (offset <= length && size <= length - offset) return Status::Ok();
-  return Invalid("read " + BlockName(block) + ": " + std::to_string(size) + " bytes from byte " + std::to_string(offset) +
-                 ", but it has " + std::to_string(length));
+  return Invalid("read " + BlockName(block) + ": " + std::to_string(size) + " bytes from byte " +
+                 std::to_string(offset) + ", but it has " + std::to_string(length));
 }
 
 }  // namespace millrace::dfs

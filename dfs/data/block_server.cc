@@ -27,7 +27,8 @@ constexpr Micros kReplicationStall = 20 * kSecond;
 
 // What handlers, which the bulk server owns, share with the block server.
 struct Shared {
-  Shared(BlockStore& blocks, BlockObserver told, Log to) : store(blocks), log(std::move(to)), observer(std::move(told)) {}
+  Shared(BlockStore& blocks, BlockObserver told, Log to)
+      : store(blocks), log(std::move(to)), observer(std::move(told)) {}
 
   void Received(const StoredBlock& block) {
     const std::lock_guard lock(mutex);
@@ -185,9 +186,11 @@ BlockServer::~BlockServer() {
   impl_->shared->observer = {};
 }
 
-void BlockServer::Replicate(const StoredBlock& block, std::vector<Place> targets, std::function<void(const Status&)> done) {
+void BlockServer::Replicate(const StoredBlock& block, std::vector<Place> targets,
+                            std::function<void(const Status&)> done) {
   asio::post(impl_->replicators, [impl = impl_.get(), block, to = std::move(targets), told = std::move(done)] {
-    told(impl->stopping ? Cancelled("replicate " + BlockName(block.id) + ": this node is stopping") : impl->Copy(block, to));
+    told(impl->stopping ? Cancelled("replicate " + BlockName(block.id) + ": this node is stopping")
+                        : impl->Copy(block, to));
   });
 }
 

@@ -1,15 +1,14 @@
-// BlockServer: a node's blocks over the bulk plane: write pipelines, reads, closing of broken writes, and node-local reads by
-// descriptor over an abstract unix socket (SCM_RIGHTS; peers of another user are refused).
+// BlockServer: a node's blocks over the bulk plane: write pipelines, reads, closing of broken writes, and node-local
+// reads by descriptor over an abstract unix socket (SCM_RIGHTS; peers of another user are refused).
 //
-// Pipeline: the first node receives packets (kPacketBytes with their chunk checksums), checks them, forwards them to the next
-// node and hands them to a disk thread at once; acknowledgements come back when the packet is written here and acknowledged
-// by the rest; the last one when the block is finished (synced) on every node of the pipeline, which the last node does first
-// and the first node last. A node that fails is named in
-// the acknowledgement, so that the writer knows whom to leave out.
-// A writer may pause between packets (for sixty idle timeouts); a write that ends without a byte leaves nothing.
-// Checksums are checked on every hop of a write and by whoever reads; this side notices damage when it replicates or when a
-// checksums' file does not fit.
-// Thread rule: made and destroyed on one thread; observers are called on the server's threads, and must not wait.
+// Pipeline: the first node receives packets (kPacketBytes with their chunk checksums), checks them, forwards them to
+// the next node and hands them to a disk thread at once; acknowledgements come back when the packet is written here and
+// acknowledged by the rest; the last one when the block is finished (synced) on every node of the pipeline, which the
+// last node does first and the first node last. A node that fails is named in the acknowledgement, so that the writer
+// knows whom to leave out. A writer may pause between packets (for sixty idle timeouts); a write that ends without a
+// byte leaves nothing. Checksums are checked on every hop of a write and by whoever reads; this side notices damage
+// when it replicates or when a checksums' file does not fit. Thread rule: made and destroyed on one thread; observers
+// are called on the server's threads, and must not wait.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +26,8 @@
 namespace millrace::dfs {
 
 struct BlockObserver {
-  std::function<void(const StoredBlock&)> received;   // finished here
-  std::function<void(std::uint64_t id)> corrupt;      // a read failed its checksum here
+  std::function<void(const StoredBlock&)> received;  // finished here
+  std::function<void(std::uint64_t id)> corrupt;     // a read failed its checksum here
 };
 
 class BlockServer {
@@ -38,8 +37,9 @@ class BlockServer {
   // No observer is called any more when this returns. Waits for copies, which give up at the next packet.
   ~BlockServer();
 
-  // Copies one of our blocks to `targets` as a pipeline, on threads of its own, two blocks at once; `done` is called there,
-  // once. A target that has the block already is kExists. kCorrupt: our replica is damaged (and `corrupt` was called).
+  // Copies one of our blocks to `targets` as a pipeline, on threads of its own, two blocks at once; `done` is called
+  // there, once. A target that has the block already is kExists. kCorrupt: our replica is damaged (and `corrupt` was
+  // called).
   void Replicate(const StoredBlock& block, std::vector<Place> targets, std::function<void(const Status&)> done);
 
  private:

@@ -1,10 +1,11 @@
-// BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (crc32c a chunk
-// of kChunkBytes) lie beside the data and are part of it: what a reader gets has been checked, or is checked by the reader.
+// BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (crc32c a
+// chunk of kChunkBytes) lie beside the data and are part of it: what a reader gets has been checked, or is checked by
+// the reader.
 //
-// The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of them),
-// written aside under `<directory>/writing` and renamed when finished: data synced, then checksums synced, then renamed,
-// directory synced. What was being written when the process died is removed at the next start. A block whose checksums' file
-// does not fit its length is not listed; it stays on the disk until it is removed or written anew.
+// The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of
+// them), written aside under `<directory>/writing` and renamed when finished: data synced, then checksums synced, then
+// renamed, directory synced. What was being written when the process died is removed at the next start. A block whose
+// checksums' file does not fit its length is not listed; it stays on the disk until it is removed or written anew.
 // Checksums' file: u64 magic, u64 length of the data, u32 crc32c a chunk, u32 crc32c of all that.
 // The in-memory twin serves the simulated cluster. Both pass one contract suite.
 // Thread rule: any thread; one writer object from one thread at a time.
@@ -35,8 +36,8 @@ struct StoredBlock {
 class BlockFile {
  public:
   virtual ~BlockFile() = default;
-  // Appends; `chunk_crcs` are those of `data` cut at kChunkBytes. Every append but the last is a whole number of chunks.
-  // kCorrupt when they do not match (every hop checks), kNoSpace when the disk is full.
+  // Appends; `chunk_crcs` are those of `data` cut at kChunkBytes. Every append but the last is a whole number of
+  // chunks. kCorrupt when they do not match (every hop checks), kNoSpace when the disk is full.
   virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
   // Brings what was appended to the disk, so that Finish takes little time.
   virtual Status Sync() = 0;
@@ -57,26 +58,30 @@ class BlockStore {
   virtual ~BlockStore() = default;
   // kExists when the block is finished or being written here.
   [[nodiscard]] virtual Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) = 0;
-  // Closes a block whose writer lost its pipeline: cut back to `length` (at most what was appended; a whole number of chunks
-  // or exactly all of it; else kInvalid), then as Finish. A block that is finished at this length already is fine, at another
-  // one kInvalid. kBusy while its BlockFile exists; kNotFound.
+  // Closes a block whose writer lost its pipeline: cut back to `length` (at most what was appended; a whole number of
+  // chunks or exactly all of it; else kInvalid), then as Finish. A block that is finished at this length already is
+  // fine, at another one kInvalid. kBusy while its BlockFile exists; kNotFound.
   virtual Status FinishAt(std::uint64_t id, std::uint64_t length) = 0;
   // Forgets an unfinished block. Fine if there is none.
   virtual void Discard(std::uint64_t id) = 0;
   // kNotFound; kCorrupt if the checksums' file does not fit the data's length.
   [[nodiscard]] virtual Result<OpenBlock> Open(std::uint64_t id) const = 0;
-  // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and chunk.
+  // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and
+  // chunk.
   [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
   // Removes the block, also what is left of an unfinished one that nobody is writing. Fine if there is none.
   virtual Status Remove(std::uint64_t id) = 0;
   [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;  // finished ones, by rising id
-  struct Space { std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0; };
+  struct Space {
+    std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0;
+  };
   [[nodiscard]] virtual Space space() const = 0;
 };
 
-// `reserved_bytes` must stay free on the disk: an append that would go below is kNoSpace. The directory is made if need be;
-// who opens it holds it alone (the caller sees to that).
-[[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory, std::uint64_t reserved_bytes);
+// `reserved_bytes` must stay free on the disk: an append that would go below is kNoSpace. The directory is made if need
+// be; who opens it holds it alone (the caller sees to that).
+[[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory,
+                                                                     std::uint64_t reserved_bytes);
 // `capacity` in bytes. Open() of the twin gives a memory file (memfd).
 [[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity);
 

@@ -13,7 +13,8 @@
 namespace millrace::dfs {
 namespace {
 
-constexpr std::uint64_t kFlushBytes = std::uint64_t{4} << 20;  // writeback is started in such steps, so that a sync is short
+constexpr std::uint64_t kFlushBytes = std::uint64_t{4}
+                                      << 20;  // writeback is started in such steps, so that a sync is short
 
 class DiskBlockFile final : public BlockFile {
  public:
@@ -172,8 +173,8 @@ Result<std::string> DiskBlockStore::Read(std::uint64_t id, std::uint64_t offset,
   return bytes.substr(offset - from, size);
 }
 
-// The data goes first, for the same reason for which it comes last. Nothing is synced: a block that comes back after a crash
-// is reported and removed again.
+// The data goes first, for the same reason for which it comes last. Nothing is synced: a block that comes back after a
+// crash is reported and removed again.
 Status DiskBlockStore::Remove(std::uint64_t id) {
   Discard(id);
   {

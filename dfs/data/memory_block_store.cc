@@ -20,7 +20,7 @@ struct Bytes {
 // What files and the store share: a file may outlive a call, never the store.
 struct State {
   std::mutex mutex;
-  std::uint64_t capacity = 0, used = 0;                             // used: unfinished ones, too
+  std::uint64_t capacity = 0, used = 0;  // used: unfinished ones, too
   std::map<std::uint64_t, std::shared_ptr<const Bytes>> finished;
   std::unordered_map<std::uint64_t, std::unique_ptr<Bytes>> broken;  // null while their file exists
 };
@@ -40,7 +40,8 @@ class MemoryBlockFile final : public BlockFile {
     MILLRACE_TRY(CheckChunks(data, chunk_crcs, id_, length() / kChunkBytes));
     const std::lock_guard lock(state_.mutex);
     if (data.size() > state_.capacity - state_.used) {
-      return NoSpace("write " + BlockName(id_) + ": the memory store of " + std::to_string(state_.capacity) + " bytes is full");
+      return NoSpace("write " + BlockName(id_) + ": the memory store of " + std::to_string(state_.capacity) +
+                     " bytes is full");
     }
     state_.used += data.size();
     bytes_->data.append(data);
@@ -59,7 +60,9 @@ class MemoryBlockFile final : public BlockFile {
     return Status::Ok();
   }
 
-  [[nodiscard]] std::uint64_t length() const override { return bytes_ != nullptr ? bytes_->data.size() : finished_length_; }
+  [[nodiscard]] std::uint64_t length() const override {
+    return bytes_ != nullptr ? bytes_->data.size() : finished_length_;
+  }
 
  private:
   State& state_;

@@ -19,7 +19,8 @@ PacketPump::PacketPump(OpenBlock block, std::uint64_t id, std::uint64_t offset, 
       next_(offset / kChunkBytes * kChunkBytes),
       end_(std::min(block_.length, ChunkCount(offset + size) * kChunkBytes)) {
   // Advice only; a failure costs speed.
-  ::posix_fadvise(block_.data.get(), static_cast<off_t>(next_), static_cast<off_t>(end_ - next_), POSIX_FADV_SEQUENTIAL);
+  ::posix_fadvise(block_.data.get(), static_cast<off_t>(next_), static_cast<off_t>(end_ - next_),
+                  POSIX_FADV_SEQUENTIAL);
   NextPacket();
 }
 
@@ -38,7 +39,8 @@ void PacketPump::NextPacket() {
 
 Result<bool> PacketPump::SendHeader(int socket) {
   while (header_sent_ < header_.size()) {
-    const ssize_t n = ::send(socket, header_.data() + header_sent_, header_.size() - header_sent_, MSG_MORE | MSG_NOSIGNAL);
+    const ssize_t n =
+        ::send(socket, header_.data() + header_sent_, header_.size() - header_sent_, MSG_MORE | MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && errno == EAGAIN) return false;
     if (n < 0) return FromErrno(errno, "send " + BlockName(id_));

@@ -17,15 +17,15 @@ using net::Wire;
 
 namespace {
 
-// A writer may think between two packets for so many times the idle timeout (an hour, normally): a task that computes for
-// long is no dead peer, and one that died is noticed by keepalive.
+// A writer may think between two packets for so many times the idle timeout (an hour, normally): a task that computes
+// for long is no dead peer, and one that died is noticed by keepalive.
 constexpr int kPatience = 60;
 constexpr std::size_t kBatchPackets = 4;  // to the disk at once
 
 }  // namespace
 
-WriteSession::WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest request, std::shared_ptr<Wire> upstream,
-                           std::function<void(const StoredBlock&)> finished)
+WriteSession::WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest request,
+                           std::shared_ptr<Wire> upstream, std::function<void(const StoredBlock&)> finished)
     : store_(store),
       active_(active),
       request_(std::move(request)),
@@ -51,8 +51,8 @@ Awaitable<bool> WriteSession::Run() {
   co_return !over() && received_last_;
 }
 
-// What is left of a write that never had a byte is of use to nobody, and the writer may come again with the same block: so it
-// goes before the writer hears of the failure.
+// What is left of a write that never had a byte is of use to nobody, and the writer may come again with the same block:
+// so it goes before the writer hears of the failure.
 Awaitable<void> WriteSession::Close() {
   if (next_ != nullptr && (over() || !next_finished_)) next_->Abort();
   auto release = [this] {
@@ -158,8 +158,8 @@ void WriteSession::Abort() {
   });
 }
 
-// After a failure packets are still taken, and dropped: closing on a writer that sends would reset the connection before it
-// has read why.
+// After a failure packets are still taken, and dropped: closing on a writer that sends would reset the connection
+// before it has read why.
 Awaitable<void> WriteSession::Receive() {
   while (!received_last_) {
     Incoming incoming;
@@ -173,7 +173,8 @@ Awaitable<void> WriteSession::Receive() {
     received_last_ = incoming.packet.last;
     if (failed_) continue;
     const std::span crcs(incoming.packet.crcs);
-    status = CheckChunks(incoming.bytes(), crcs.first(incoming.packet.chunks()), request_.block, received_ / kChunkBytes);
+    status =
+        CheckChunks(incoming.bytes(), crcs.first(incoming.packet.chunks()), request_.block, received_ / kChunkBytes);
     if (!status.ok()) {
       Fail(status.Within("from " + upstream_->peer()), {request_.node});
       continue;
@@ -211,7 +212,8 @@ Awaitable<Status> WriteSession::ReceivePacket(Incoming* incoming, std::string* h
 Status WriteSession::StoreBatch(const std::vector<Incoming>& batch) {
   for (const Incoming& incoming : batch) {
     const auto& crcs = incoming.packet.crcs;
-    const std::vector<std::uint32_t> of_data(crcs.begin(), crcs.begin() + static_cast<std::ptrdiff_t>(incoming.packet.chunks()));
+    const std::vector<std::uint32_t> of_data(crcs.begin(),
+                                             crcs.begin() + static_cast<std::ptrdiff_t>(incoming.packet.chunks()));
     MILLRACE_TRY(file_->Append(incoming.bytes(), of_data));
     if (incoming.packet.last) MILLRACE_TRY(file_->Sync());
   }
@@ -243,8 +245,8 @@ Awaitable<void> WriteSession::Store() {
   co_await FinishHere();
 }
 
-// From the last node to the first, so that nodes with a finished block never stand before one that lacks bytes: BlockWriter
-// relies on it when it salvages.
+// From the last node to the first, so that nodes with a finished block never stand before one that lacks bytes:
+// BlockWriter relies on it when it salvages.
 Awaitable<void> WriteSession::FinishHere() {
   while (next_ != nullptr && !next_finished_ && !over()) co_await changed_.Wait();
   if (over()) co_return;

@@ -61,7 +61,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   std::shared_ptr<net::Wire> next_;  // null at the last node
   std::unique_ptr<BlockFile> file_;
 
-  net::Signal changed_;  // of anything below
+  net::Signal changed_;         // of anything below
   std::deque<Incoming> queue_;  // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;
   std::uint64_t received_ = 0, stored_ = 0, next_acked_ = 0;

@@ -17,7 +17,8 @@ Status CheckChunks(std::string_view data, std::span<const std::uint32_t> crcs, s
                    std::uint64_t first_chunk) {
   const std::string name = "block " + std::to_string(block);
   if (crcs.size() != ChunkCount(data.size())) {
-    return Corrupt(name + ": " + std::to_string(crcs.size()) + " checksums for " + std::to_string(data.size()) + " bytes");
+    return Corrupt(name + ": " + std::to_string(crcs.size()) + " checksums for " + std::to_string(data.size()) +
+                   " bytes");
   }
   for (std::size_t i = 0; i < crcs.size(); ++i) {
     if (Crc32c(data.substr(i * kChunkBytes, kChunkBytes)) != crcs[i]) {

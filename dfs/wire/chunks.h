@@ -15,7 +15,9 @@ namespace millrace::dfs {
 inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;    // a checksum (crc32c) each
 inline constexpr std::size_t kPacketBytes = std::size_t{256} << 10;  // a whole number of chunks; unit of transfer
 
-[[nodiscard]] constexpr std::uint64_t ChunkCount(std::uint64_t bytes) { return (bytes + kChunkBytes - 1) / kChunkBytes; }
+[[nodiscard]] constexpr std::uint64_t ChunkCount(std::uint64_t bytes) {
+  return (bytes + kChunkBytes - 1) / kChunkBytes;
+}
 
 // The checksums of `data` cut at kChunkBytes.
 [[nodiscard]] std::vector<std::uint32_t> ChunkCrcs(std::string_view data);

@@ -32,7 +32,8 @@ Result<Packet> DecodePacket(std::string_view bytes) {
   for (std::uint32_t& crc : packet.crcs) crc = in.U32();
   packet.last = flags == kFlagLast;
   if (in.U32() != Crc32c(bytes.substr(0, kPacketHeaderBytes - 4))) return Corrupt("a packet's header: wrong checksum");
-  if (flags > kFlagLast || packet.length > kPacketBytes) return Corrupt("a packet's header: flags or length out of range");
+  if (flags > kFlagLast || packet.length > kPacketBytes)
+    return Corrupt("a packet's header: flags or length out of range");
   if (!packet.last && (packet.length == 0 || packet.length % kChunkBytes != 0)) {
     return Corrupt("a packet's header: " + std::to_string(packet.length) + " bytes are no whole number of chunks");
   }
@@ -64,7 +65,8 @@ Result<WriteRequest> DecodeWriteRequest(std::string_view bytes) {
     place.node = in.U32();
     place.host = std::string(in.Text());
     const std::uint32_t port = in.U32();
-    if (place.host.size() > kMaxHostBytes || port > 0xffff) return Corrupt("a request to write: host or port out of range");
+    if (place.host.size() > kMaxHostBytes || port > 0xffff)
+      return Corrupt("a request to write: host or port out of range");
     place.port = static_cast<std::uint16_t>(port);
     request.rest.push_back(std::move(place));
   }

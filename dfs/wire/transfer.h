@@ -1,8 +1,11 @@
-// The messages of block transfer, as they stand in the frames of base/net/frame.h; encoded with Encoder, checked on decoding.
+// The messages of block transfer, as they stand in the frames of base/net/frame.h; encoded with Encoder, checked on
+// decoding.
 //
-//   kWriteBlock     request WriteRequest, reply empty (the block is open here), then replies that are acknowledgements: the
+//   kWriteBlock     request WriteRequest, reply empty (the block is open here), then replies that are acknowledgements:
+//   the
 //                   first (of 0 bytes) when the rest of the pipeline is connected. Packets flow the other way.
-//   kReadBlock      request ReadRequest, reply ReadReply, then packets from the chunk that holds the first byte asked for to
+//   kReadBlock      request ReadRequest, reply ReadReply, then packets from the chunk that holds the first byte asked
+//   for to
 //                   the end of the one that holds the last.
 //   kFinishBlockAt  request FinishRequest, reply empty. Length 0 discards the unfinished block.
 //   kOpenLocalBlock request u64 block, reply LocalBlock, then one byte with the data file's descriptor (SCM_RIGHTS).
@@ -27,8 +30,8 @@ inline constexpr std::size_t kWindowPackets = 16;  // a writer has at most so ma
 inline constexpr std::size_t kMaxPipeline = 16;    // nodes
 static_assert(kPacketBytes % kChunkBytes == 0);
 
-// u64 offset in the block, u32 length, u32 flags (bit 0: last), u32 crc32c a chunk (unused ones zero), u32 crc32c of all that;
-// the data follows. Every packet but the last holds a whole number of chunks, and at least one.
+// u64 offset in the block, u32 length, u32 flags (bit 0: last), u32 crc32c a chunk (unused ones zero), u32 crc32c of
+// all that; the data follows. Every packet but the last holds a whole number of chunks, and at least one.
 struct Packet {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
@@ -42,8 +45,8 @@ struct Packet {
 
 struct WriteRequest {
   std::uint64_t block = 0;
-  std::uint32_t node = 0;    // of the receiver, to name itself by
-  std::vector<Place> rest;   // of the pipeline: node, host and port only
+  std::uint32_t node = 0;   // of the receiver, to name itself by
+  std::vector<Place> rest;  // of the pipeline: node, host and port only
 };
 [[nodiscard]] std::string Encode(const WriteRequest& request);
 [[nodiscard]] Result<WriteRequest> DecodeWriteRequest(std::string_view bytes);

@@ -115,7 +115,8 @@ TEST_F(BulkServerTest, PassesADescriptorOverTheLocalSocket) {
 }
 
 TEST_F(BulkServerTest, NobodyListensElsewhere) {
-  EXPECT_EQ(BlockingStream::ConnectLocal(options_.local_socket + "x", kStall).status().code(), StatusCode::kUnavailable);
+  EXPECT_EQ(BlockingStream::ConnectLocal(options_.local_socket + "x", kStall).status().code(),
+            StatusCode::kUnavailable);
   const std::uint16_t port = server_->port();
   server_.reset();
   EXPECT_EQ(BlockingStream::ConnectTcp("127.0.0.1", port, kStall).status().code(), StatusCode::kUnavailable);

@@ -175,7 +175,8 @@ TEST_F(BlockReadTest, TheSinkMayStop) {
   WriteBlock(1, Pipeline(), RandomBytes(3 * kPacketBytes, 1));
   int pieces = 0;
   const auto sink = [&](std::string_view) { return ++pieces < 2; };
-  EXPECT_EQ(ReadBlock(Located(1, 3 * kPacketBytes), 0, 3 * kPacketBytes, kStall, {}, sink).code(), StatusCode::kCancelled);
+  EXPECT_EQ(ReadBlock(Located(1, 3 * kPacketBytes), 0, 3 * kPacketBytes, kStall, {}, sink).code(),
+            StatusCode::kCancelled);
   EXPECT_EQ(pieces, 2);
 }
 

@@ -26,7 +26,8 @@ TEST_F(BlockWriteTest, EveryNodeHoldsTheSameBytes) {
       pipeline.resize(nodes);
       const auto writer = OpenWriter(++block, pipeline);
       const std::size_t step = 100'003;
-      for (std::size_t at = 0; at < size; at += step) ASSERT_TRUE(writer->Write(std::string_view(data).substr(at, step)).ok());
+      for (std::size_t at = 0; at < size; at += step)
+        ASSERT_TRUE(writer->Write(std::string_view(data).substr(at, step)).ok());
       const auto written = writer->Finish();
       ASSERT_TRUE(written.ok()) << written.status().message();
       EXPECT_EQ(written->length, size);

@@ -74,7 +74,8 @@ TEST_F(DiskBlockStoreTest, ADamagedChecksumIsNoticed) {
 }
 
 TEST_F(DiskBlockStoreTest, ABlockOfAnotherLengthThanItsChecksumsIsNotListed) {
-  for (const std::uint64_t length : {std::uint64_t{99}, kChunkBytes + 1}) {  // the same count of chunks, and another one
+  for (const std::uint64_t length :
+       {std::uint64_t{99}, kChunkBytes + 1}) {  // the same count of chunks, and another one
     Store(kId, RandomBytes(100, 2));
     std::filesystem::resize_file(DataPath(), length);
     Reopen();

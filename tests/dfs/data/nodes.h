@@ -25,7 +25,8 @@ inline constexpr Micros kStall = 20 * kSecond;
 class Told {
  public:
   BlockObserver Observer() {
-    return {[this](const StoredBlock& block) { Add(received_, block); }, [this](std::uint64_t id) { Add(corrupt_, id); }};
+    return {[this](const StoredBlock& block) { Add(received_, block); },
+            [this](std::uint64_t id) { Add(corrupt_, id); }};
   }
   // Waits for the first.
   StoredBlock Received() { return First(received_); }
