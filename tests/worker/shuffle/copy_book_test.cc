@@ -1,0 +1,114 @@
+#include "worker/shuffle/copy_book.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace millrace::shuffle {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using std::chrono::milliseconds;
+
+constexpr Micros kBackOff = 100 * kMillisecond;
+
+Source At(std::uint32_t map, std::uint32_t number, const std::string& host) { return {{1, map, number}, host, 1, false}; }
+
+class CopyBookTest : public testing::Test {
+ protected:
+  std::vector<MapAttempt> Batch(const std::string& host, std::size_t most = 64) {
+    std::vector<MapAttempt> attempts;
+    for (const Ticket& ticket : book_.NextBatch({host, 1}, most)) attempts.push_back(ticket.map);
+    return attempts;
+  }
+  Ticket One(const std::string& host) { return book_.NextBatch({host, 1}, 1).at(0); }
+
+  CopyBook book_{0, 8, 3, kBackOff};
+  CopyBook::Time now_;
+};
+
+TEST_F(CopyBookTest, VisitsPlacesInTurnsAndOneAtATime) {
+  for (const char* host : {"a", "b", "c"}) EXPECT_TRUE(book_.Announce(At(static_cast<std::uint32_t>(*host - 'a'), 0, host)));
+  EXPECT_EQ(book_.Visit()->host, "a");
+  EXPECT_EQ(book_.Visit()->host, "b");
+  EXPECT_EQ(book_.Visit()->host, "c");
+  EXPECT_FALSE(book_.Visit().has_value());
+  book_.Leave({"a", 1});
+  EXPECT_EQ(book_.Visit()->host, "a");
+}
+
+TEST_F(CopyBookTest, ReducesBeginAtDifferentPlaces) {
+  CopyBook other(1, 8, 3, kBackOff);
+  for (CopyBook* book : {&book_, &other}) {
+    book->Announce(At(0, 0, "a"));
+    book->Announce(At(1, 0, "b"));
+  }
+  EXPECT_EQ(book_.Visit()->host, "a");
+  EXPECT_EQ(other.Visit()->host, "b");
+}
+
+TEST_F(CopyBookTest, BatchesAreBoundedAndHoldEachOutputOnce) {
+  for (std::uint32_t map = 0; map < 5; ++map) book_.Announce(At(map, 0, "a"));
+  EXPECT_FALSE(book_.Announce(At(0, 0, "a")));  // waits
+  EXPECT_FALSE(book_.Announce(At(8, 0, "a")));  // there is no such map
+  EXPECT_THAT(Batch("a", 3), ElementsAre(MapAttempt{1, 0, 0}, MapAttempt{1, 1, 0}, MapAttempt{1, 2, 0}));
+  EXPECT_FALSE(book_.Announce(At(0, 0, "a")));  // is being fetched
+  EXPECT_THAT(Batch("a"), ElementsAre(MapAttempt{1, 3, 0}, MapAttempt{1, 4, 0}));
+  EXPECT_THAT(Batch("a"), IsEmpty());
+}
+
+TEST_F(CopyBookTest, RestsTwiceAsLongAfterEachFailureAndThenGivesUp) {
+  book_.Announce(At(0, 0, "a"));
+  EXPECT_FALSE(book_.Fail(One("a"), false, now_));
+  EXPECT_EQ(*book_.next_wake(), now_ + milliseconds(100));
+  book_.Wake(now_ + milliseconds(99));
+  EXPECT_THAT(Batch("a"), IsEmpty());
+  book_.Wake(now_ + milliseconds(100));
+  EXPECT_FALSE(book_.Fail(One("a"), false, now_));
+  EXPECT_EQ(*book_.next_wake(), now_ + milliseconds(200));
+  book_.Wake(now_ + milliseconds(200));
+  EXPECT_TRUE(book_.Fail(One("a"), false, now_));
+  EXPECT_FALSE(book_.next_wake().has_value());
+  EXPECT_TRUE(book_.Announce(At(0, 0, "a")));  // again: it starts anew
+  EXPECT_FALSE(book_.Fail(One("a"), false, now_));
+}
+
+TEST_F(CopyBookTest, GivesUpAtOnceWhatIsNotThere) {
+  book_.Announce(At(0, 0, "a"));
+  EXPECT_TRUE(book_.Fail(One("a"), true, now_));
+}
+
+TEST_F(CopyBookTest, AnotherAttemptReplacesOneThatIsUnderWay) {
+  book_.Announce(At(0, 0, "a"));
+  const Ticket old = One("a");
+  EXPECT_TRUE(book_.Announce(At(0, 1, "b")));
+  EXPECT_FALSE(book_.Fail(old, true, now_));  // stale
+  book_.PutBack(old);
+  EXPECT_THAT(Batch("a"), IsEmpty());
+  EXPECT_THAT(Batch("b"), ElementsAre(MapAttempt{1, 0, 1}));
+}
+
+TEST_F(CopyBookTest, WhatIsGoneIsNotAskedForAndWhatIsCopiedStays) {
+  book_.Announce(At(0, 0, "a"));
+  book_.Announce(At(1, 0, "a"));
+  book_.Withdraw({1, 0, 0});
+  book_.Withdraw({1, 1, 5});  // another attempt than the one that is known
+  EXPECT_THAT(Batch("a"), ElementsAre(MapAttempt{1, 1, 0}));
+  EXPECT_TRUE(book_.Keep({1, "file", {}}));
+  EXPECT_FALSE(book_.Keep({1, "other", {}}));
+  book_.Withdraw({1, 1, 0});
+  EXPECT_EQ(book_.copied(), 1u);
+  EXPECT_FALSE(book_.Announce(At(1, 1, "b")));
+}
+
+TEST_F(CopyBookTest, GivesSegmentsByMapWhenAllAreThere) {
+  for (const std::uint32_t map : {3u, 0u, 7u, 1u, 2u, 6u, 5u}) book_.Keep({map, "file", {}});
+  EXPECT_FALSE(book_.complete());
+  book_.Keep({4, "file", {}});
+  ASSERT_TRUE(book_.complete());
+  const auto segments = book_.TakeSegments();
+  for (std::uint32_t map = 0; map < 8; ++map) EXPECT_EQ(segments[map].map, map);
+}
+
+}  // namespace
+}  // namespace millrace::shuffle
