@@ -123,6 +123,7 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
   registration.epoch = epochs_[node.number] = next_epoch_++;
   deadlines_[node.number] = Monotonic() + config_.lost_after;
   files_.blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
+  unreported_.insert(node.number);
   files_.blocks().ReportBegin(node.number);  // the worker lists its blocks once it has our answer
   files_.blocks().SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
@@ -158,6 +159,7 @@ void Control::LoseNode(NodeNumber node) {
   seams_.log->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas", node);
   deadlines_.erase(node);
   epochs_.erase(node);
+  unreported_.erase(node);
   dispatcher_.Disconnect(node);
   if (NodeRecord* record = nodes_.Find(node)) record->alive = false;
   files_.blocks().NodeDown(node);
@@ -166,7 +168,12 @@ void Control::LoseNode(NodeNumber node) {
   FinishLazily(std::move(step));
 }
 
-bool Control::Starting() const { return Monotonic() < started_ + config_.startup_grace; }
+bool Control::AwaitingReports() const {
+  if (!InStartupGrace()) return false;
+  const auto& nodes = nodes_.all();
+  const auto absent = [](const auto& entry) { return !entry.second.alive; };
+  return nodes.empty() || !unreported_.empty() || std::any_of(nodes.begin(), nodes.end(), absent);
+}
 
 kj::Promise<void> Control::NextReport() {
   const Micros left = std::max<Micros>(0, started_ + config_.startup_grace - Monotonic());
@@ -175,7 +182,8 @@ kj::Promise<void> Control::NextReport() {
   return paf.promise.exclusiveJoin(seams_.timer.afterDelay(left * kj::MICROSECONDS));
 }
 
-void Control::Reported() {
+void Control::Reported(NodeNumber node) {
+  unreported_.erase(node);
   auto waiters = std::move(report_waiters_);
   report_waiters_.clear();
   for (auto& waiter : waiters) waiter->fulfill();
@@ -236,7 +244,8 @@ void Control::ExpireLeases() {
 }
 
 void Control::CareForBlocks() {
-  if (Starting()) return;
+  dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers()});
+  if (InStartupGrace()) return;
   dispatcher_.Send(files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
 }
 

@@ -80,11 +80,12 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) { return dispatcher_.Find(node); }
 
   // ---- waiting for workers after a start ----
-  // Until the grace is over a missing replica may only be a worker that has not come back yet.
-  [[nodiscard]] bool Starting() const;
+  // True while a missing replica or missing room may only be a worker that has not come back, or not reported, yet: within the
+  // grace after a start, as long as there is such a worker, or none at all.
+  [[nodiscard]] bool AwaitingReports() const;
   // Resolves at the next report of a worker, at the latest when the grace is over.
   [[nodiscard]] kj::Promise<void> NextReport();
-  void Reported();
+  void Reported(NodeNumber node);
 
   // ---- open files ----
   // The right to write `file` is held; the token tells it from earlier holders.
@@ -96,6 +97,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Control(const MasterConfig& config, Seams seams, std::unique_ptr<sched::Policy> policy);
   [[nodiscard]] Status Load();
   [[nodiscard]] Micros Monotonic() const;
+  [[nodiscard]] bool InStartupGrace() const { return Monotonic() < started_ + config_.startup_grace; }
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
   void LoseNode(NodeNumber node);
@@ -118,6 +120,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   mutable Micros last_now_ = 0;                          // scheduler time never goes back
   std::map<NodeNumber, Micros> deadlines_;               // a node not heard by then is lost (monotonic)
   std::map<NodeNumber, std::uint64_t> epochs_;
+  std::set<NodeNumber> unreported_;                       // registered, their list of blocks is still under way
   std::uint64_t next_epoch_ = 1;
   std::map<dfs::FileId, std::uint64_t> leases_;          // current token
   std::map<dfs::FileId, Micros> lease_deadlines_;        // of files whose holder went away

@@ -21,7 +21,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     Step step = control_.Begin();
     const Result<FileSystem::NewBlock> block = control_.files().AddBlock(
         file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number), std::move(excluded), &step.batch);
-    if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.Starting()) {
+    if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.AwaitingReports()) {
       return control_.NextReport().then([this, context]() mutable { return addBlock(context); });
     }
     if (!block.ok()) Require(block.status());

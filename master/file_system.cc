@@ -74,8 +74,7 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
   blocks_.Expect(id);
   EndWrites(file);
   for (const dfs::NodeId node : targets) blocks_.WritesUnderWay(node, 1);
-  pipelines_[file] = targets;
-  return NewBlock{id, std::move(targets)};
+  return pipelines_[file] = NewBlock{id, std::move(targets)};
 }
 
 Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch) {
@@ -108,6 +107,9 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
 Status FileSystem::Abandon(dfs::FileId file, WriteBatch* batch) {
   std::vector<dfs::BlockId> freed;
   MILLRACE_TRY(names_.Abandon(file, batch, &freed));
+  if (const auto it = pipelines_.find(file); it != pipelines_.end()) {
+    for (const dfs::NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
+  }
   EndWrites(file);
   Free(freed);
   return Status::Ok();
@@ -139,7 +141,7 @@ void FileSystem::Free(const std::vector<dfs::BlockId>& freed) {
 void FileSystem::EndWrites(dfs::FileId file) {
   const auto it = pipelines_.find(file);
   if (it == pipelines_.end()) return;
-  for (const dfs::NodeId node : it->second) blocks_.WritesUnderWay(node, -1);
+  for (const dfs::NodeId node : it->second.targets) blocks_.WritesUnderWay(node, -1);
   pipelines_.erase(it);
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -48,6 +49,8 @@ class FileSystem {
   // `path` empty: the one it was created under. The nodes named in `written` count as holders from now on.
   Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now, WriteBatch* batch);
   Status Abandon(dfs::FileId file, WriteBatch* batch);
+  // What writers that were given up may have left unfinished on their nodes, which no report of blocks names.
+  [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }
   // An empty file, visible at once.
   Status Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
 
@@ -66,7 +69,8 @@ class FileSystem {
 
   dfs::Namespace names_;
   dfs::BlockManager blocks_;
-  std::map<dfs::FileId, std::vector<dfs::NodeId>> pipelines_;  // nodes through which an open file is written now
+  std::map<dfs::FileId, NewBlock> pipelines_;  // the block of an open file that is being written, and through which nodes
+  std::vector<dfs::DeleteWork> leftovers_;
 };
 
 }  // namespace millrace::master

@@ -22,7 +22,7 @@ class JobServiceImpl final : public wire::JobService::Server {
   kj::Promise<void> submit(SubmitContext context) override {
     JobRequest request = Require(Read(context.getParams().getRequest()));
     // Right after a start the workers' reports are awaited, for the sake of locality.
-    if (control_.Starting() && control_.files().blocks().Health().missing > 0) {
+    if (control_.AwaitingReports() && control_.files().blocks().Health().missing > 0) {
       return control_.NextReport().then([this, context]() mutable { return submit(context); });
     }
     Step step = control_.Begin();

@@ -48,7 +48,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
     const std::size_t count = std::min(blocks.size(), kMostBlocks);
     const bool incomplete = std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
-    if (incomplete && control_.Starting()) {
+    if (incomplete && control_.AwaitingReports()) {
       return control_.NextReport().then([this, context]() mutable { return locate(context); });
     }
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());

@@ -37,21 +37,20 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     if (params.getLast()) {
       control_.files().blocks().ReportEnd(node_);
       reporting_ = false;
-      control_.Reported();
     }
     return kj::READY_NOW;
   }
 
   kj::Promise<void> endReport(EndReportContext) override {
+    // The calls of the report are a stream: this one is answered when all of them were taken.
     Listen();
-    control_.Reported();
+    control_.Reported(node_);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> blocksReceived(BlocksReceivedContext context) override {
     Listen();
     for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) control_.files().blocks().Received(node_, block);
-    control_.Reported();
     return kj::READY_NOW;
   }
 

@@ -69,9 +69,8 @@ class DirectEmitter {
  public:
   explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
   void operator()(const typename Job::Key& key, const typename Job::Value& value) { writer_.Write(key, value); }
-  void operator()(const typename Job::Key& key) requires std::same_as<typename Job::Value, Nothing> {
-    writer_.Write(key, Nothing{});
-  }
+  // The key alone, whatever the job's Value is.
+  void operator()(const typename Job::Key& key) { writer_.Write(key, Nothing{}); }
 
  private:
   typename Output::Writer& writer_;

@@ -47,7 +47,12 @@ struct Grep {
   void Map(std::string_view line, auto& emit) {
     const re2::StringPiece text(line.data(), line.size());
     if (lines_) {
-      if (pattern_->Match(text, 0, text.size(), RE2::UNANCHORED, nullptr, 0)) emit(line, 1);
+      if (!pattern_->Match(text, 0, text.size(), RE2::UNANCHORED, nullptr, 0)) return;
+      if constexpr (requires { emit(line); }) {
+        emit(line);  // without reduces, straight to the output
+      } else {
+        emit(line, 1);
+      }
       return;
     }
     re2::StringPiece match;

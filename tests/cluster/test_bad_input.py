@@ -79,8 +79,8 @@ class BadInputTest(unittest.TestCase):
             with open(full.path("data"), "wb") as f:
                 f.write(os.urandom(2_000_000))
             _, error = full.run("fs", "put", full.path("data"), "/data", status=1)
-            self.assertEqual(error.count(b"\n"), 1, error)
-            self.assertRegex(error, b"room|space")
+            self.assertEqual(error.count(b"millrace: "), 1, error)
+            self.assertRegex(error.splitlines()[-1], b"room|space")
             self.assertNotIn(b"data", full.run("fs", "ls", "-R", "/")[0])
 
     def test_user_code_that_fails(self):

@@ -111,6 +111,9 @@ TEST_F(JobTrackerTest, AFailedAttemptsFileIsGivenUp) {
   const AttemptOutput output = WriteOutput(reduce.attempt, "part-r-00000");
   Fail(reduce, "killed by signal 9");
   EXPECT_FALSE(files->names().FindOpen(output.file).has_value());
+  const std::vector<dfs::DeleteWork> leftovers = files->TakeLeftovers();
+  ASSERT_THAT(leftovers, SizeIs(1)) << "what it wrote is to be deleted";
+  EXPECT_EQ(leftovers[0].blocks, std::vector<dfs::BlockId>{output.blocks[0].id});
   const LaunchOrder again = Take();
   EXPECT_EQ(again.attempt.number, 1u);
   Done(again, WriteOutput(again.attempt, "part-r-00000"));
