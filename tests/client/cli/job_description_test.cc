@@ -1,0 +1,93 @@
+#include "client/job_client/job_description.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <memory>
+
+#include "base/file.h"
+
+namespace millrace::job {
+namespace {
+
+class DescriptionTest : public testing::Test {
+ protected:
+  DescriptionTest() : directory_(TempDir::Make("description-test-").value()) {}
+
+  std::string Script(const std::string& body) {
+    const std::string path = directory_.path() + "/job";
+    EXPECT_TRUE(WriteFileDurably(path, "#!/bin/sh\n" + body + "\n").ok());
+    EXPECT_EQ(::chmod(path.c_str(), 0755), 0);
+    return path;
+  }
+
+  TempDir directory_;
+};
+
+TEST_F(DescriptionTest, AJobTellsWhatItIs) {
+  const std::string job =
+      Script(R"(echo '{"millrace_job":1,"name":"'"$1 $2 $3"'","split_by":"fixed","record_bytes":100,"options":[]}')");
+  const Result<JobDescription> description = DescribeJob(job, {{"a.b", "c d"}}, {});
+  ASSERT_TRUE(description.ok()) << description.status().message();
+  EXPECT_EQ(description->name, "--millrace-describe -- a.b=c d");
+  EXPECT_EQ(description->split_by, SplitBy::kFixedRecords);
+  EXPECT_EQ(description->record_bytes, 100u);
+}
+
+TEST_F(DescriptionTest, ARefusedParameterIsTheLineThatTheJobPrinted) {
+  const std::string job = Script("echo 'job: option \"x\": no such option' >&2; echo more >&2; exit 2");
+  const Result<JobDescription> description = DescribeJob(job, {{"x", "1"}}, {});
+  EXPECT_EQ(description.status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(description.status().message(), "job: option \"x\": no such option");
+}
+
+TEST_F(DescriptionTest, OtherProgramsAreNoJobs) {
+  for (const std::string body :
+       {"true", "echo hello", "echo '{}'", "echo '[1]'", "echo '{\"millrace_job\":1}'", "exit 1", "kill -9 $$",
+        R"(echo '{"millrace_job":2,"name":"x","split_by":"block","record_bytes":0}')",
+        R"(echo '{"millrace_job":1,"name":7,"split_by":"block","record_bytes":0}')",
+        R"(echo '{"millrace_job":1,"name":"x","split_by":"odd","record_bytes":0}')",
+        R"(echo '{"millrace_job":1,"name":"x","split_by":"fixed","record_bytes":-1}')",
+        R"(echo '{"millrace_job":1,"name":"x","split_by":"fixed","record_bytes":4294967296}')"}) {
+    const Result<JobDescription> description = DescribeJob(Script(body), {}, {});
+    EXPECT_EQ(description.status().code(), StatusCode::kInvalid) << body;
+    EXPECT_NE(description.status().message().find("is not a Millrace job"), std::string::npos)
+        << description.status().message();
+    EXPECT_EQ(description.status().message().find('\n'), std::string::npos);
+  }
+  EXPECT_FALSE(DescribeJob("/bin/true", {}, {}).ok());
+  EXPECT_FALSE(DescribeJob(directory_.path() + "/nowhere", {}, {}).ok());
+}
+
+TEST_F(DescriptionTest, AProgramThatHangsIsKilledWithItsChildren) {
+  // The pipe is held open by the child as well; its end comes only when both are gone.
+  const Result<JobDescription> description =
+      DescribeJob(Script("cat /dev/zero > /dev/null & wait"), {}, {.timeout = 50 * kMillisecond});
+  EXPECT_NE(description.status().message().find("no answer within 50 ms"), std::string::npos)
+      << description.status().message();
+}
+
+TEST_F(DescriptionTest, AProgramThatClosesItsOutputAndHangsIsKilled) {
+  const Result<JobDescription> description =
+      DescribeJob(Script("exec >/dev/null 2>&1; exec cat /dev/zero"), {}, {.timeout = 50 * kMillisecond});
+  EXPECT_NE(description.status().message().find("did not end within"), std::string::npos)
+      << description.status().message();
+}
+
+TEST_F(DescriptionTest, AProgramThatFloodsIsKilled) {
+  const Result<JobDescription> description = DescribeJob(Script("exec cat /dev/zero"), {}, {});
+  EXPECT_NE(description.status().message().find("more than 1 MiB"), std::string::npos)
+      << description.status().message();
+}
+
+TEST(ParseParameterTest, NameAndValue) {
+  using Pair = std::pair<std::string, std::string>;
+  EXPECT_EQ(ParseParameter("a=b").value(), Pair("a", "b"));
+  EXPECT_EQ(ParseParameter("a=b=c").value(), Pair("a", "b=c"));
+  EXPECT_EQ(ParseParameter("a=").value(), Pair("a", ""));
+  for (const char* wrong : {"", "a", "=b"})
+    EXPECT_EQ(ParseParameter(wrong).status().code(), StatusCode::kInvalid) << wrong;
+}
+
+}  // namespace
+}  // namespace millrace::job

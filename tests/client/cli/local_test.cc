@@ -1,0 +1,98 @@
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "client/local/guardian.h"
+#include "client/local/local_command.h"
+#include "console_pipe.h"
+
+namespace millrace::local {
+namespace {
+
+using cli::ConsolePipe;
+using cli::Words;
+
+bool Contains(const std::vector<std::string>& list, const std::string& what) {
+  return std::find(list.begin(), list.end(), what) != list.end();
+}
+
+TEST(LocalOptionsTest, OptionsEndAtTheCommand) {
+  const ConsolePipe console;
+  LocalOptions options;
+  ASSERT_EQ(
+      ParseLocalOptions(console.Make(),
+                        {"--workers", "2", "--set=dfs.replication=1", "--set", "task.memory=1G", "--", "sh", "--racks"},
+                        &options),
+      std::nullopt)
+      << console.err();
+  EXPECT_FALSE(options.run);
+  EXPECT_EQ(options.command, (Words{"sh", "--racks"}));
+  EXPECT_EQ(options.cluster.workers, 2);
+  EXPECT_EQ(options.cluster.master_settings, Words{"dfs.replication=1"});
+  EXPECT_EQ(options.cluster.worker_settings, Words{"task.memory=1G"});
+  LocalOptions run;
+  ASSERT_EQ(ParseLocalOptions(console.Make(), {"run", "wc", "in", "-o", "out"}, &run), std::nullopt);
+  EXPECT_TRUE(run.run);
+  EXPECT_EQ(run.command, (Words{"wc", "in", "-o", "out"}));
+}
+
+TEST(LocalOptionsTest, WrongUsage) {
+  for (const Words& words :
+       {Words{}, Words{"--"}, Words{"sh"}, Words{"--workers", "0", "--", "sh"}, Words{"--workers"},
+        Words{"--set", "x=1", "--", "sh"}, Words{"--set", "dfs.x", "--", "sh"}, Words{"--nonsense", "1", "--", "sh"}}) {
+    const ConsolePipe console;
+    LocalOptions options;
+    EXPECT_EQ(ParseLocalOptions(console.Make(), words, &options), cli::kWrongUsage);
+    EXPECT_TRUE(console.err().starts_with("millrace: local: ")) << console.err();
+  }
+}
+
+TEST(WorkerSettingsTest, WorkersAreSpreadOverRacksAndRacksOverDatacenters) {
+  ClusterOptions options;
+  options.racks = 3;
+  options.datacenters = 2;
+  options.worker_settings = {"worker.rack=mine"};
+  const auto settings = WorkerSettings(options, 5, "/d", "h:1");
+  EXPECT_TRUE(Contains(settings, "worker.rack=rack2"));
+  EXPECT_TRUE(Contains(settings, "worker.datacenter=datacenter0"));
+  EXPECT_TRUE(Contains(settings, "worker.master=h:1"));
+  EXPECT_EQ(settings.back(), "worker.rack=mine");  // the user's come last and win
+  // A rack stands in one datacenter only.
+  options.racks = 1;
+  EXPECT_TRUE(Contains(WorkerSettings(options, 1, "/d", "h:1"), "worker.rack=rack1"));
+}
+
+TEST(ProcessTest, ExitStatusAndEnvironment) {
+  const TempDir directory = TempDir::Make("process-test-").value();
+  const std::string log = directory.path() + "/log";
+  Process process =
+      Process::Start({.argv = {"sh", "-c", "echo $NAME; exit 7"}, .environment = {{"NAME", "value"}}, .log = log}, -1)
+          .value();
+  EXPECT_EQ(process.Reap(), 7);
+  EXPECT_EQ(ReadWholeFile(log).value(), "value\n");
+  Process killed = Process::Start({.argv = {"cat", "/dev/zero"}, .environment = {}, .log = "/dev/null"}, -1).value();
+  killed.SignalGroup(SIGTERM);
+  EXPECT_EQ(killed.Reap(), 128 + SIGTERM);
+  EXPECT_EQ(Process::Start({.argv = {directory.path() + "/nowhere"}, .environment = {}, .log = {}}, -1).status().code(),
+            StatusCode::kNotFound);
+}
+
+TEST(GuardianTest, KillsAndRemovesUnlessDismissed) {
+  for (const bool dismissed : {false, true}) {
+    TempDir directory = TempDir::Make("guardian-test-").value();
+    Result<Guardian> guardian = Guardian::Start(directory.path());
+    ASSERT_TRUE(guardian.ok());
+    Process process =
+        Process::Start({.argv = {"cat", "/dev/zero"}, .environment = {}, .log = "/dev/null"}, guardian->registry())
+            .value();
+    dismissed ? guardian->Dismiss() : guardian->CleanUp();
+    EXPECT_EQ(::access(directory.path().c_str(), F_OK) == 0, dismissed);
+    if (dismissed) process.SignalGroup(SIGTERM);
+    EXPECT_EQ(process.Reap(), 128 + (dismissed ? SIGTERM : SIGKILL));
+  }
+}
+
+}  // namespace
+}  // namespace millrace::local

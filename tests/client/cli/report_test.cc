@@ -1,0 +1,71 @@
+#include "client/cli/report.h"
+
+#include <gtest/gtest.h>
+
+namespace millrace::cli {
+namespace {
+
+job::JobStatus Running(double maps, double copy, double reduces) {
+  job::JobStatus status;
+  status.job = 3;
+  status.state = job::State::kRunning;
+  status.maps = {10, 2, 4, maps};
+  status.reduces = {2, 1, 0, reduces};
+  status.copy_fraction = copy;
+  return status;
+}
+
+TEST(ReportTest, APipeHearsOfTenPointsOnly) {
+  PlainProgress progress;
+  EXPECT_EQ(progress.Update(Running(0, 0, 0)), "");
+  EXPECT_EQ(progress.Update(Running(0.09, 0, 0)), "");
+  EXPECT_EQ(progress.Update(Running(0.10, 0, 0)), "job 3: map 10%, copy 0%, reduce 0%");
+  EXPECT_EQ(progress.Update(Running(0.19, 0.05, 0)), "");
+  EXPECT_EQ(progress.Update(Running(0.19, 0.10, 0)), "job 3: map 19%, copy 10%, reduce 0%");
+  // A lost worker takes its maps back.
+  EXPECT_EQ(progress.Update(Running(0.05, 0.10, 0)), "job 3: map 5%, copy 10%, reduce 0%");
+}
+
+TEST(ReportTest, OneHundredMeansDone) {
+  PlainProgress progress;
+  EXPECT_EQ(progress.Update(Running(0.999, 1, 0.4)), "job 3: map 99%, copy 100%, reduce 40%");
+}
+
+TEST(ReportTest, TimeLeftFollowsTheFraction) {
+  job::JobStatus status = Running(1, 0.5, 0);  // half of the whole
+  status.bytes_read = 20 << 20;
+  const std::string line = BarLine(status, 10 * kSecond);
+  EXPECT_NE(line.find("2 MiB/s"), std::string::npos) << line;
+  EXPECT_NE(line.find("10 s left"), std::string::npos) << line;
+  status.reduces.total = 0;
+  status.maps.fraction = 0.25;
+  EXPECT_NE(BarLine(status, 10 * kSecond).find("30 s left"), std::string::npos) << BarLine(status, 10 * kSecond);
+  EXPECT_EQ(BarLine(status, 10 * kSecond).find("reduce"), std::string::npos);
+}
+
+TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
+  job::JobStatus status = Running(1, 1, 1);
+  status.state = job::State::kSucceeded;
+  status.output = "/out";
+  status.submitted = 1000 * kSecond;
+  status.ended = 1010 * kSecond;
+  status.input_bytes = 1'234'000'000;
+  status.maps_at = {8, 1, 0, 1};
+  const std::string text = Summary(status);
+  EXPECT_NE(text.find("job 3 succeeded in 10 s: \"/out\""), std::string::npos) << text;
+  EXPECT_NE(text.find("123.4 MB/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("8 at their data"), std::string::npos) << text;
+}
+
+TEST(ReportTest, JsonHoldsAnyBytes) {
+  job::JobStatus status = Running(0, 0, 0);
+  status.output = "/\xff";
+  const nlohmann::ordered_json json = ToJson(status);
+  EXPECT_EQ(json["state"], "running");
+  EXPECT_EQ(json["output"], "/%FF");
+  EXPECT_TRUE(json["ended"].is_null());
+  EXPECT_EQ(json["maps"]["total"], 10);
+}
+
+}  // namespace
+}  // namespace millrace::cli

@@ -1,0 +1,144 @@
+#include "client/cli/run_command.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "client/cli/cli.h"
+#include "client/cli/find_job.h"
+#include "console_pipe.h"
+
+namespace millrace::cli {
+namespace {
+
+std::string WriteScript(const std::string& path, const std::string& body, mode_t mode = 0755) {
+  EXPECT_TRUE(WriteFileDurably(path, "#!/bin/sh\n" + body + "\n").ok());
+  EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+  return path;
+}
+
+constexpr const char* kJob = R"(echo '{"millrace_job":1,"name":"wc","split_by":"block","record_bytes":0}')";
+
+TEST(ParseRunOptionsTest, ReadsWhatIsGiven) {
+  const ConsolePipe console;
+  RunOptions options;
+  const Words words{"wc", "/a", "[b,c]", "-o", "/out", "--reducers", "7", "-D", "x=[1,2]", "-D", "y=-1", "--detach"};
+  ASSERT_EQ(ParseRunOptions(console.Make(), words, "run", &options), std::nullopt) << console.err();
+  EXPECT_EQ(options.job, "wc");
+  EXPECT_EQ(options.inputs, (Words{"/a", "[b,c]"}));
+  EXPECT_EQ(options.output, "/out");
+  EXPECT_EQ(options.reducers, 7);
+  EXPECT_EQ(options.parameters, (Words{"x=[1,2]", "y=-1"}));
+  EXPECT_TRUE(options.detach);
+}
+
+TEST(ParseRunOptionsTest, WrongUsageIsOneLine) {
+  for (const Words& words :
+       {Words{}, Words{"wc"}, Words{"wc", "/a"}, Words{"wc", "/a", "-o", "/o", "--reducers", "1001"},
+        Words{"wc", "/a", "-o", "/o", "--reducers", "-1"}, Words{"wc", "/a", "-o", "/o", "--reducers", "x"},
+        Words{"wc", "/a", "-o", "/o", "--nonsense"}, Words{"wc", "/a", "-o"}}) {
+    const ConsolePipe console;
+    RunOptions options;
+    EXPECT_EQ(ParseRunOptions(console.Make(), words, "run", &options), kWrongUsage);
+    const std::string error = console.err();
+    EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
+    EXPECT_TRUE(error.starts_with("millrace: run: ")) << error;
+  }
+}
+
+TEST(PrepareRunTest, FillsTheRequest) {
+  const ConsolePipe console;
+  const std::string job = WriteScript(console.directory() + "/job", kJob);
+  RunOptions options;
+  options.job = job;
+  options.inputs = {"in"};
+  options.output = "out";
+  options.pool = "p";
+  options.priority = "LOW";
+  options.deadline = "10m";
+  options.reducers = 3;
+  options.parameters = {"x=1", "job.slow_start=0.5", "job.max_attempts=2"};
+  const Result<Prepared> prepared = PrepareRun(console.Make(), options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  const job::JobRequest& request = prepared->request;
+  EXPECT_EQ(prepared->executable, job);
+  EXPECT_EQ(request.name, "wc");
+  EXPECT_EQ(request.owner, "tester");
+  EXPECT_EQ(request.inputs, Words{"/in"});
+  EXPECT_EQ(request.output, "/out");
+  EXPECT_EQ(request.reduces, 3u);
+  EXPECT_EQ(request.priority, 3);
+  EXPECT_EQ(request.deadline, 600 * kSecond);
+  EXPECT_EQ(request.slow_start, 0.5);
+  EXPECT_EQ(request.max_attempts, 2u);
+  EXPECT_EQ(request.parameters.size(), 3u);
+  EXPECT_EQ(request.token.size(), 32u);
+  EXPECT_NE(request.token, PrepareRun(console.Make(), options)->request.token);
+}
+
+TEST(PrepareRunTest, RefusesWhatCannotRun) {
+  const ConsolePipe console;
+  const std::string job = WriteScript(console.directory() + "/job", kJob);
+  RunOptions good;
+  good.job = job;
+  ASSERT_TRUE(PrepareRun(console.Make(), good).ok());
+  RunOptions priority = good, deadline = good, parameter = good, program = good;
+  priority.priority = "URGENT";
+  deadline.deadline = "soon";
+  parameter.parameters = {"x"};
+  program.job = "/bin/true";
+  for (const RunOptions& wrong : {priority, deadline, parameter, program})
+    EXPECT_FALSE(PrepareRun(console.Make(), wrong).ok());
+}
+
+TEST(FindJobTest, BundledJobsLieBesideTheProgram) {
+  const ConsolePipe console;
+  const std::string& directory = console.directory();
+  WriteScript(directory + "/wordcount", "");
+  WriteScript(directory + "/data", "", 0644);
+  WriteScript(directory + "/millrace", "");
+  EXPECT_EQ(FindJob("wordcount", directory).value(), directory + "/wordcount");
+  EXPECT_EQ(FindJob(directory + "/wordcount", "/nowhere").value(), directory + "/wordcount");
+  EXPECT_NE(FindJob("wordcuont", directory).status().message().find("did you mean wordcount?"), std::string::npos);
+  for (const std::string wrong : {"data", "millrace", "", ".", "..", "nowhere"})
+    EXPECT_FALSE(FindJob(wrong, directory).ok()) << wrong;
+  EXPECT_FALSE(FindJob(directory, "/nowhere").ok());
+  EXPECT_FALSE(FindJob(directory + "/nowhere", directory).ok());
+  EXPECT_FALSE(FindJob(directory + "/data", directory).ok());
+}
+
+TEST(RunCliTest, TheMasterComesBeforeTheVerb) {
+  std::string seen;
+  const std::vector<Verb> more{{"probe",
+                                "",
+                                [&seen](const Invocation& invocation, const Words& args) {
+                                  seen = invocation.master + " " + (args.empty() ? "" : args[0]);
+                                  return 5;
+                                },
+                                {}}};
+  const ConsolePipe console;
+  EXPECT_EQ(RunCli(console.Make(), {"probe", "x"}, more), 5);
+  EXPECT_EQ(seen, "127.0.0.1:1 x");
+  EXPECT_EQ(RunCli(console.Make(), {"--master", "h:2", "probe", "x"}, more), 5);
+  EXPECT_EQ(seen, "h:2 x");
+  EXPECT_EQ(RunCli(console.Make(), {"--master=h:3", "probe", "x"}, more), 5);
+  EXPECT_EQ(seen, "h:3 x");
+  for (const Words& wrong : {Words{"--master"}, Words{"--master", "h", "probe"}, Words{"--master=h:", "probe"},
+                             Words{"--masterful"}, Words{"prob"}}) {
+    EXPECT_EQ(RunCli(console.Make(), wrong, more), kWrongUsage);
+  }
+}
+
+TEST(RunCliTest, AMasterThatIsNotThereIsExitStatus3) {
+  const ConsolePipe console;
+  for (const Words& words :
+       {Words{"job", "list"}, Words{"job", "wait", "3"}, Words{"node", "list"}, Words{"scheduler", "show"}}) {
+    EXPECT_EQ(RunCli(console.Make(), words, {}), kUnreachable) << words[0];
+  }
+  EXPECT_NE(console.err().find("127.0.0.1:1"), std::string::npos);
+}
+
+TEST(VerbsTest, TablesAreAligned) { EXPECT_EQ(FormatTable({{"A", "BB"}, {"long", "x"}}), "A     BB\nlong  x\n"); }
+
+}  // namespace
+}  // namespace millrace::cli
