@@ -1,6 +1,6 @@
-// CopyBook: what a copy phase knows: for each map where its output is, whether it waits, is being fetched, rests after a
-// failure or is here; and which worker is to be asked next for which maps. No I/O and no clock of its own.
-// Workers take turns; reduces begin at different ones. After its n-th failure an output rests first_back_off * 2^(n-1),
+// CopyBook: what a copy phase knows: for each map where its output is, whether it waits, is being fetched, rests after
+// a failure or is here; and which worker is to be asked next for which maps. No I/O and no clock of its own. Workers
+// take turns; reduces begin at different ones. After its n-th failure an output rests first_back_off * 2^(n-1),
 // kLongestBackOff at most. Thread rule: one thread (or strand) at a time.
 #pragma once
 
@@ -55,8 +55,8 @@ class CopyBook {
   [[nodiscard]] std::vector<Ticket> NextBatch(const Place& place, std::size_t most);
 
   // How a try ended. A stale ticket changes nothing.
-  void PutBack(const Ticket& ticket);                            // not tried
-  bool Fail(const Ticket& ticket, bool for_good, Time now);      // true: given up, until it is announced again
+  void PutBack(const Ticket& ticket);                        // not tried
+  bool Fail(const Ticket& ticket, bool for_good, Time now);  // true: given up, until it is announced again
   // False if the map was copied already. Tickets of the map become stale.
   bool Keep(CopiedSegment segment);
 

@@ -1,5 +1,5 @@
-// CopyFile: the file into which a reduce's segments are copied, many at once, each at a place of its own. Created by the
-// first write. Thread rule: any thread.
+// CopyFile: the file into which a reduce's segments are copied, many at once, each at a place of its own. Created by
+// the first write. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>

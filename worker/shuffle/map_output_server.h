@@ -1,6 +1,8 @@
 // MapOutputServer: serves segments of the run files that map attempts left on this worker, with sendfile.
-// Fetch request: job, partition, and a list of map attempts; the reply is a segment after the other, each with its SegmentInfo
-// (or a status for that one) before its bytes; uncompressed or as stored. Thread rule: Add/Remove from any thread.
+// A fetch names job, partition and a list of map attempts; the reply is a segment after the other as stored, each with
+// its SegmentInfo (or a status for that one) before its bytes: fetch_wire.h. Each run file stays open while it is
+// served; one that is removed is sent to its end to whoever is fetching it. Thread rule: any thread; the bulk server
+// outlives it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +35,10 @@ class MapOutputServer {
   void RemoveJob(std::uint32_t job);
 
   // Where a segment lies on this machine, for a reduce on the same worker: read in place.
-  struct Local { std::string path; run::SegmentInfo segment; };
+  struct Local {
+    std::string path;
+    run::SegmentInfo segment;
+  };
   [[nodiscard]] std::optional<Local> Find(const MapAttempt& attempt, std::uint32_t partition) const;
 
  private:

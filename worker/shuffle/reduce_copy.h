@@ -1,9 +1,13 @@
-// ReduceCopy: the copy phase of one reduce attempt, in the daemon: fetches its partition of every map's output, in parallel
-// over workers and in batches per worker, into one file; segments on this worker are not copied but read in place.
+// ReduceCopy: the copy phase of one reduce attempt, in the daemon: fetches its partition of every map's output, in
+// parallel over workers and in batches per worker, into one file; segments on this worker are not copied but read in
+// place (whoever reads them checks them).
 //
-// Bounded: at most `max_connections` fetches at once, one a host; retries with back-off; after `retries` failures of one map's
-// output `failed` is called for it and it waits for another announcement. Every segment is checked against its crc on arrival.
-// Thread rule: calls from one thread (the control thread); callbacks come on the bulk plane's threads.
+// Bounded: at most `max_connections` fetches at once, one a host; retries with back-off; after `retries` failures of
+// one map's output, or as soon as its worker says that it has none, `failed` is called for it and it waits for another
+// announcement. Every segment is checked against its crc on arrival. A connection that is lost counts against the
+// output that was under way, a worker that cannot be reached against all that was to be fetched there. Thread rule:
+// calls from one thread (the control thread), not from a callback; callbacks come on the bulk plane's threads, one at a
+// time. Server and MapOutputServer outlive it; the server may have been stopped.
 #pragma once
 
 #include <cstdint>
@@ -41,21 +45,26 @@ struct CopyOptions {
 };
 
 struct CopyCallbacks {
-  std::function<void(std::vector<CopiedSegment> by_map, std::uint64_t bytes_fetched)> complete;  // once, at the end
-  std::function<void(const MapAttempt& map, const Status& why)> failed;   // this output cannot be had
-  std::function<void(const Status& why)> broken;                          // cannot go on: own disk full, ...; once, at the end
+  // Once, at the end. Of the files named, each exists.
+  std::function<void(std::vector<CopiedSegment> by_map, std::uint64_t bytes_fetched)> complete;
+  // This output cannot be had.
+  std::function<void(const MapAttempt& map, const Status& why)> failed;
+  // Cannot go on: own disk full, ...; once, at the end.
+  std::function<void(const Status& why)> broken;
 };
 
 class ReduceCopy {
  public:
-  // `file`: created when the first remote segment arrives. `maps`: so many segments are wanted, one for each map task.
-  ReduceCopy(net::BulkServer& server, const MapOutputServer& local, std::uint32_t partition, std::uint32_t maps, std::string file,
-             CopyOptions options, CopyCallbacks callbacks, Log log);
+  // `file`: created when the first remote segment arrives, an existing one replaced. `maps`: so many segments are
+  // wanted, one for each map task; none: complete at once.
+  ReduceCopy(net::BulkServer& server, const MapOutputServer& local, std::uint32_t partition, std::uint32_t maps,
+             std::string file, CopyOptions options, CopyCallbacks callbacks, Log log);
   ~ReduceCopy();  // stops: when it returns no callback runs any more
 
-  void Ready(const std::vector<Source>& sources);          // a map announced again (another attempt) replaces an uncopied one
-  void Gone(const std::vector<MapAttempt>& attempts);      // not to be fetched; what was copied of it stays good
-  [[nodiscard]] std::uint32_t copied() const;              // segments
+  // A map announced again (another attempt) replaces an uncopied one.
+  void Ready(const std::vector<Source>& sources);
+  void Gone(const std::vector<MapAttempt>& attempts);  // not to be fetched; what was copied of it stays good
+  [[nodiscard]] std::uint32_t copied() const;          // segments
   [[nodiscard]] std::uint64_t bytes_fetched() const;
 
  private:

@@ -1,5 +1,5 @@
-// SegmentPump: sends the answer to one fetch: segment headers, and the segments' bytes with sendfile: from the page cache
-// to the socket. Thread rule: one thread at a time; Step is for a disk thread.
+// SegmentPump: sends the answer to one fetch: segment headers, and the segments' bytes with sendfile: from the page
+// cache to the socket. Thread rule: one thread at a time; Step is for a disk thread.
 #pragma once
 
 #include <cstddef>

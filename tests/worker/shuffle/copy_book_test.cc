@@ -6,13 +6,15 @@
 namespace millrace::shuffle {
 namespace {
 
+using std::chrono::milliseconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using std::chrono::milliseconds;
 
 constexpr Micros kBackOff = 100 * kMillisecond;
 
-Source At(std::uint32_t map, std::uint32_t number, const std::string& host) { return {{1, map, number}, host, 1, false}; }
+Source At(std::uint32_t map, std::uint32_t number, const std::string& host) {
+  return {{1, map, number}, host, 1, false};
+}
 
 class CopyBookTest : public testing::Test {
  protected:
@@ -28,7 +30,8 @@ class CopyBookTest : public testing::Test {
 };
 
 TEST_F(CopyBookTest, VisitsPlacesInTurnsAndOneAtATime) {
-  for (const char* host : {"a", "b", "c"}) EXPECT_TRUE(book_.Announce(At(static_cast<std::uint32_t>(*host - 'a'), 0, host)));
+  for (const char* host : {"a", "b", "c"})
+    EXPECT_TRUE(book_.Announce(At(static_cast<std::uint32_t>(*host - 'a'), 0, host)));
   EXPECT_EQ(book_.Visit()->host, "a");
   EXPECT_EQ(book_.Visit()->host, "b");
   EXPECT_EQ(book_.Visit()->host, "c");

@@ -15,7 +15,8 @@ namespace {
 SegmentHeader SomeHeader() {
   SegmentHeader header;
   header.attempt = {0, 7, 2};
-  header.segment = {.offset = 0, .length = 100, .raw_length = 300, .records = 20, .crc = 0x12345678, .compressed = true};
+  header.segment = {
+      .offset = 0, .length = 100, .raw_length = 300, .records = 20, .crc = 0x12345678, .compressed = true};
   return header;
 }
 
@@ -80,7 +81,7 @@ TEST(FetchWireTest, NoticesEveryFlippedBitOfASegmentHeader) {
 }
 
 TEST(FetchWireTest, RefusesNumbersThatCannotBe) {
-  EXPECT_TRUE(DecodeSegmentHeader(Changed(0, 8, 4)).ok());    // another map
+  EXPECT_TRUE(DecodeSegmentHeader(Changed(0, 8, 4)).ok());     // another map
   EXPECT_FALSE(DecodeSegmentHeader(Changed(8, 200, 1)).ok());  // no such status
   EXPECT_FALSE(DecodeSegmentHeader(Changed(8, 2, 1)).ok());    // a failure with bytes
   EXPECT_FALSE(DecodeSegmentHeader(Changed(9, 2, 1)).ok());    // no such flag

@@ -61,7 +61,8 @@ TEST_F(ReduceCopyTest, CopiesFromManyWorkers) {
     }
     for (std::uint32_t partition = 0; partition < kPartitions; ++partition) {
       Told told;
-      ReduceCopy copy(*here_.server, *here_.outputs, partition, kMaps, file_, options_, told.Callbacks(), MakeSilentLog());
+      ReduceCopy copy(*here_.server, *here_.outputs, partition, kMaps, file_, options_, told.Callbacks(),
+                      MakeSilentLog());
       copy.Ready(sources);
       const auto segments = told.WaitComplete();
       ExpectAll(segments, partition, kMaps);
@@ -150,7 +151,8 @@ TEST_F(ReduceCopyTest, GivesUpOnAWorkerThatIsDown) {
 Awaitable<Status> SendHalf(Wire& wire) {
   SegmentHeader header;
   header.attempt = {kJob, 1, 0};
-  header.segment = {.offset = 0, .length = 1 << 20, .raw_length = 1 << 20, .records = 10, .crc = 1, .compressed = false};
+  header.segment = {
+      .offset = 0, .length = 1 << 20, .raw_length = 1 << 20, .records = 10, .crc = 1, .compressed = false};
   Status status = co_await wire.WriteReply({});
   const std::string bytes = EncodeSegmentHeader(header) + std::string(300000, 'x');
   if (status.ok()) status = co_await wire.Write(bytes);

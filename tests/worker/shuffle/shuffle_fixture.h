@@ -25,10 +25,13 @@ using Records = std::vector<std::pair<std::string, std::string>>;
 // What partition `partition` of map `map` holds: none, a few, or more than a megabyte.
 inline Records Content(std::uint32_t map, std::uint32_t partition) {
   Records records;
-  const std::uint32_t count = (map * 7 + partition * 3) % 10 == 0 ? 0 : (map + partition) % 11 == 5 ? 9000 : map % 5 + 1;
+  const std::uint32_t count = (map * 7 + partition * 3) % 10 == 0 ? 0
+                              : (map + partition) % 11 == 5       ? 9000
+                                                                  : map % 5 + 1;
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::string number = std::to_string(1000000 + i);
-    records.emplace_back("key" + number, std::to_string(map) + "/" + std::to_string(partition) + std::string(i % 250, 'v'));
+    records.emplace_back("key" + number,
+                         std::to_string(map) + "/" + std::to_string(partition) + std::string(i % 250, 'v'));
   }
   return records;
 }
@@ -82,7 +85,9 @@ class FakeWorker final {
  private:
   struct Handler final : net::BulkHandler {
     explicit Handler(Answer given) : answer(std::move(given)) {}
-    net::Awaitable<bool> Serve(std::shared_ptr<net::Wire> wire, std::string) override { co_return co_await answer(*wire); }
+    net::Awaitable<bool> Serve(std::shared_ptr<net::Wire> wire, std::string) override {
+      co_return co_await answer(*wire);
+    }
     const Answer answer;
   };
   std::unique_ptr<net::BulkServer> server_;
@@ -96,7 +101,9 @@ class Told {
     callbacks.complete = [this](std::vector<CopiedSegment> segments, std::uint64_t bytes) {
       Note([&] { complete.emplace_back(std::move(segments), bytes); });
     };
-    callbacks.failed = [this](const MapAttempt& map, const Status& why) { Note([&] { failed.emplace_back(map, why); }); };
+    callbacks.failed = [this](const MapAttempt& map, const Status& why) {
+      Note([&] { failed.emplace_back(map, why); });
+    };
     callbacks.broken = [this](const Status& why) { Note([&] { broken.push_back(why); }); };
     return callbacks;
   }
