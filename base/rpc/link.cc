@@ -52,16 +52,18 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
 
   void Establish(Stream stream) {
     connection = kj::heap<Connection>(kj::mv(stream), limits);
+    bootstrap = connection->Bootstrap();
     established = timer.now();
     tasks.add(connection->Broken().catch_([](kj::Exception&&) {}).then([this, mine = ++generation] {
       if (mine == generation) Break();
     }));
-    for (auto& waiter : std::exchange(waiters, {})) waiter->fulfill(connection->Bootstrap());
+    for (auto& waiter : std::exchange(waiters, {})) waiter->fulfill(kj::cp(bootstrap));
   }
 
   // A connection that did not last counts as a failed attempt: a server that hangs up at once is not called in a loop.
   void Break() {
     ++generation;
+    bootstrap = nullptr;
     connection = nullptr;
     if (timer.now() - established >= back_off.limit) {
       step = 0 * kj::NANOSECONDS;
@@ -104,6 +106,8 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
   ConnectionLimits limits;
 
   kj::Own<Connection> connection;  // null when none stands
+  // Asked for once: between the end of a connection and the news of it here, asking again would throw inside Cap'n Proto.
+  capnp::Capability::Client bootstrap = nullptr;
   std::uint64_t generation = 0;    // tells the news of the standing connection from that of older ones
   kj::TimePoint established = kj::origin<kj::TimePoint>();
   kj::Duration step = 0 * kj::NANOSECONDS;  // before the next attempt, at most
@@ -120,7 +124,7 @@ Link::Link(Dialer& dialer, kj::Timer& timer, std::string address, Random random,
 Link::~Link() = default;
 
 kj::Promise<capnp::Capability::Client> Link::Connected() {
-  if (impl_->connection.get() != nullptr) return impl_->connection->Bootstrap();
+  if (impl_->connection.get() != nullptr) return kj::cp(impl_->bootstrap);
   auto pair = kj::newPromiseAndFulfiller<capnp::Capability::Client>();
   impl_->waiters.push_back(kj::mv(pair.fulfiller));
   impl_->StartTrying();
@@ -128,10 +132,10 @@ kj::Promise<capnp::Capability::Client> Link::Connected() {
 }
 
 kj::Promise<capnp::Capability::Client> Link::ConnectOnce() {
-  if (impl_->connection.get() != nullptr) return impl_->connection->Bootstrap();
+  if (impl_->connection.get() != nullptr) return kj::cp(impl_->bootstrap);
   return impl_->attempts.wrap(impl_->Dial().then([impl = impl_.get()]() -> kj::Promise<capnp::Capability::Client> {
     if (impl->connection.get() == nullptr) return impl->Refused(Unavailable("the connection broke at once"));
-    return impl->connection->Bootstrap();
+    return kj::cp(impl->bootstrap);
   }));
 }
 
