@@ -22,7 +22,8 @@ class DfsClientImpl final : public DfsClient {
     MILLRACE_TRY(Ask("stat " + Quote(path), [&](Names::Client names) {
       auto request = names.statRequest();
       request.setPath(ToData(path));
-      return request.send().then([&info](capnp::Response<Names::StatResults>&& response) { info = Read(response.getStatus()); });
+      return request.send().then(
+          [&info](capnp::Response<Names::StatResults>&& response) { info = Read(response.getStatus()); });
     }));
     return info;
   }
@@ -103,8 +104,15 @@ class DfsClientImpl final : public DfsClient {
     Health health;
     MILLRACE_TRY(Ask("ask for the health of blocks", [&](Names::Client names) {
       return names.healthRequest().send().then([&health](capnp::Response<Names::HealthResults>&& in) {
-        health = {in.getBlocks(), in.getMissing(), in.getUnderReplicated(), in.getOverReplicated(), in.getCorruptReplicas(),
-                  in.getCapacity(), in.getUsed(), in.getFree(), in.getLiveWorkers()};
+        health = {in.getBlocks(),
+                  in.getMissing(),
+                  in.getUnderReplicated(),
+                  in.getOverReplicated(),
+                  in.getCorruptReplicas(),
+                  in.getCapacity(),
+                  in.getUsed(),
+                  in.getFree(),
+                  in.getLiveWorkers()};
       });
     }));
     return health;
@@ -121,7 +129,8 @@ class DfsClientImpl final : public DfsClient {
         return request.send().then([&](capnp::Response<Names::UnhealthyBlocksResults>&& response) {
           page.clear();
           for (const auto in : response.getBlocks()) {
-            page.push_back({ToString(in.getPath()), in.getBlock().getId(), in.getBlock().getLength(), in.getLive(), in.getWanted()});
+            page.push_back({ToString(in.getPath()), in.getBlock().getId(), in.getBlock().getLength(), in.getLive(),
+                            in.getWanted()});
           }
           more = response.getMore();
         });
@@ -147,7 +156,8 @@ class DfsClientImpl final : public DfsClient {
 
   Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) override {
     MILLRACE_ASSIGN(std::unique_ptr<Lease> lease, Lease::Create(connection_, options_, std::string(path), options));
-    return std::unique_ptr<FileWriter>(std::make_unique<BlockFileWriter>(std::move(lease), std::string(path), options_.stall_timeout));
+    return std::unique_ptr<FileWriter>(
+        std::make_unique<BlockFileWriter>(std::move(lease), std::string(path), options_.stall_timeout));
   }
 
   void ReportBadReplica(std::uint64_t block, std::uint32_t node) override {
@@ -187,7 +197,8 @@ class DfsClientImpl final : public DfsClient {
 
   std::unique_ptr<FileReader> MakeReader(FileInfo info, std::vector<LocatedBlock> blocks, bool complete) {
     return std::make_unique<BlockFileReader>(
-        std::move(info), std::move(blocks), complete, [this](const std::string& path, std::uint32_t first) { return Locate(path, first); },
+        std::move(info), std::move(blocks), complete,
+        [this](const std::string& path, std::uint32_t first) { return Locate(path, first); },
         [this](std::uint64_t block, std::uint32_t node) { ReportBadReplica(block, node); }, options_.stall_timeout);
   }
 

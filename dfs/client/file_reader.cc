@@ -6,8 +6,14 @@
 
 namespace millrace::dfs {
 
-BlockFileReader::BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate, BadReplica bad_replica, Micros stall)
-    : info_(std::move(info)), blocks_(std::move(known)), complete_(complete), locate_(std::move(locate)), bad_replica_(std::move(bad_replica)), stall_(stall) {}
+BlockFileReader::BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
+                                 BadReplica bad_replica, Micros stall)
+    : info_(std::move(info)),
+      blocks_(std::move(known)),
+      complete_(complete),
+      locate_(std::move(locate)),
+      bad_replica_(std::move(bad_replica)),
+      stall_(stall) {}
 
 Status BlockFileReader::ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) {
   return Stream(offset, size, [out](std::string_view piece) {
@@ -16,7 +22,8 @@ Status BlockFileReader::ReadAt(std::uint64_t offset, std::uint64_t size, std::st
   });
 }
 
-Status BlockFileReader::Stream(std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink) {
+Status BlockFileReader::Stream(std::uint64_t offset, std::uint64_t size,
+                               const std::function<bool(std::string_view)>& sink) {
   if (offset >= info_.length) return Status::Ok();
   size = std::min(size, info_.length - offset);
   while (size > 0) {
@@ -43,7 +50,9 @@ Status BlockFileReader::StreamBlock(const LocatedBlock& block, std::uint64_t off
   }
   if (mapped_block_ == block.id) {
     bytes_local_ += size;
-    return sink(mapped_.bytes().substr(offset, size)) ? Status::Ok() : Cancelled("read " + Quote(info_.path) + ": stopped by the reader");
+    return sink(mapped_.bytes().substr(offset, size))
+               ? Status::Ok()
+               : Cancelled("read " + Quote(info_.path) + ": stopped by the reader");
   }
   std::uint64_t done = 0;
   const auto count = [&](std::string_view piece) {
@@ -56,7 +65,8 @@ Status BlockFileReader::StreamBlock(const LocatedBlock& block, std::uint64_t off
     // Replicas move: the master may know better ones by now. What was delivered is not delivered again.
     MILLRACE_TRY(LocateAll());
     MILLRACE_ASSIGN(const LocatedBlock* again, Find(block.offset));
-    if (again->id != block.id) return Unavailable("read " + Quote(info_.path) + ": the file was replaced while it was read");
+    if (again->id != block.id)
+      return Unavailable("read " + Quote(info_.path) + ": the file was replaced while it was read");
     if (again->replicas.empty()) return read.Within("read " + Quote(info_.path));
     read = ReadBlock(*again, offset + done, size - done, stall_, bad_replica_, count, &source);
   }
@@ -83,7 +93,8 @@ Status BlockFileReader::LocateAll() {
   std::vector<LocatedBlock> all;
   while (true) {
     MILLRACE_ASSIGN(BlockPage page, locate_(info_.path, static_cast<std::uint32_t>(all.size())));
-    if (info_.id != 0 && page.info.id != info_.id) return Unavailable("read " + Quote(info_.path) + ": the file was replaced while it was read");
+    if (info_.id != 0 && page.info.id != info_.id)
+      return Unavailable("read " + Quote(info_.path) + ": the file was replaced while it was read");
     std::move(page.blocks.begin(), page.blocks.end(), std::back_inserter(all));
     if (!page.more) break;
   }

@@ -22,7 +22,8 @@ using LocateBlocks = std::function<Result<BlockPage>(const std::string& path, st
 class BlockFileReader final : public FileReader {
  public:
   // `known`: blocks that the caller knows; `complete`: they are all of the file's.
-  BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate, BadReplica bad_replica, Micros stall);
+  BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
+                  BadReplica bad_replica, Micros stall);
 
   [[nodiscard]] const FileInfo& info() const override { return info_; }
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
@@ -35,7 +36,8 @@ class BlockFileReader final : public FileReader {
   // All blocks of the file, as the master knows them now.
   Status LocateAll();
   Result<const LocatedBlock*> Find(std::uint64_t offset);
-  Status StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink);
+  Status StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
+                     const std::function<bool(std::string_view)>& sink);
 
   FileInfo info_;
   std::vector<LocatedBlock> blocks_;

@@ -24,7 +24,8 @@ Status BlockFileWriter::Write(std::string_view data) {
 Status BlockFileWriter::WriteOnce(std::string_view data) {
   while (!data.empty()) {
     if (block_ == nullptr) MILLRACE_TRY(OpenBlock());
-    const std::string_view piece = data.substr(0, std::min<std::uint64_t>(data.size(), lease_->block_size() - block_bytes_));
+    const std::string_view piece =
+        data.substr(0, std::min<std::uint64_t>(data.size(), lease_->block_size() - block_bytes_));
     block_bytes_ += piece.size();
     data.remove_prefix(piece.size());
     const Status sent = block_->Write(piece);
@@ -39,7 +40,7 @@ Status BlockFileWriter::WriteOnce(std::string_view data) {
 
 Status BlockFileWriter::OpenBlock() {
   while (true) {
-    MILLRACE_ASSIGN(const Lease::NewBlock block, lease_->AddBlock(excluded_));
+    MILLRACE_ASSIGN(const Lease::NewBlock block, AddBlock());
     std::vector<std::uint32_t> failed_nodes;
     Result<std::unique_ptr<BlockWriter>> opened = BlockWriter::Open(block.id, block.targets, stall_, &failed_nodes);
     if (opened.ok()) {
@@ -52,6 +53,14 @@ Status BlockFileWriter::OpenBlock() {
     excluded_.insert(excluded_.end(), failed_nodes.begin(), failed_nodes.end());
     if (++failures_ >= kMostFailures) return opened.status().Within("write " + Quote(path_));
   }
+}
+
+// A node that failed us once is worth another try when no other is left: a worker may just have been started again.
+Result<Lease::NewBlock> BlockFileWriter::AddBlock() {
+  Result<Lease::NewBlock> block = lease_->AddBlock(excluded_);
+  if (block.ok() || excluded_.empty()) return block;
+  excluded_.clear();
+  return lease_->AddBlock(excluded_);
 }
 
 Status BlockFileWriter::FinishBlock() {

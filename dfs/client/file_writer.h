@@ -1,5 +1,5 @@
-// The FileWriter of a DfsClient: blocks through pipelines, one after the other. A pipeline that breaks closes its block short and
-// the file goes on in a new block (docs/decisions/0003-short-blocks.md). Thread rule: one thread at a time.
+// The FileWriter of a DfsClient: blocks through pipelines, one after the other. A pipeline that breaks closes its block
+// short and the file goes on in a new block (docs/decisions/0003-short-blocks.md). Thread rule: one thread at a time.
 #pragma once
 
 #include <memory>
@@ -27,6 +27,7 @@ class BlockFileWriter final : public FileWriter {
  private:
   Status WriteOnce(std::string_view data);
   Status OpenBlock();
+  Result<Lease::NewBlock> AddBlock();
   Status FinishBlock();
   // After a failure of the pipeline: what was acknowledged is kept, the rest is written again.
   Status Recover(const Status& why);
@@ -35,14 +36,14 @@ class BlockFileWriter final : public FileWriter {
   std::unique_ptr<Lease> lease_;
   std::string path_;
   Micros stall_;
-  std::unique_ptr<BlockWriter> block_;     // the one being written, if any
+  std::unique_ptr<BlockWriter> block_;  // the one being written, if any
   std::uint64_t block_id_ = 0;
-  std::uint64_t block_bytes_ = 0;          // given to it
+  std::uint64_t block_bytes_ = 0;  // given to it
   std::vector<WrittenBlock> written_;
-  std::vector<std::uint32_t> excluded_;    // nodes that failed us
-  int failures_ = 0;                       // in a row
+  std::vector<std::uint32_t> excluded_;  // nodes that failed us
+  int failures_ = 0;                     // in a row
   std::uint64_t bytes_ = 0;
-  Status failed_;                          // sticks
+  Status failed_;  // sticks
 };
 
 }  // namespace millrace::dfs

@@ -1,5 +1,6 @@
 #include "dfs/client/lease.h"
 
+#include <kj/debug.h>
 #include <unistd.h>
 
 #include "base/rpc/status_codec.h"
@@ -24,7 +25,8 @@ std::string WriterName() {
 Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> connection, const ClientOptions& options,
                                              const std::string& path, const WriteOptions& write) {
   std::unique_ptr<Lease> lease(new Lease(std::move(connection), options, path));
-  MILLRACE_TRY(lease->connection_->Call("create " + Quote(path), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+  MILLRACE_TRY(lease->connection_->Call("create " + Quote(path), [&](capnp::Capability::Client bootstrap,
+                                                                     kj::AsyncIoContext&) {
     auto request = Names(bootstrap).createRequest();
     request.setPath(ToData(path));
     request.setReplication(write.replication);
@@ -36,31 +38,50 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
       lease->file_ = response.getFile();
       lease->block_size_ = response.getBlockSize();
       lease->held_->lease = response.getLease();
+      lease->held_->keeping = Keep(lease->connection_->link(), *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
     });
   }));
   return lease;
 }
 
+kj::Promise<void> Lease::Keep(rpc::Link& link, Held& held, std::uint64_t file) {
+  return link.Broken()
+      .then([&link] { return link.Connected(); })
+      .then([&held, file](capnp::Capability::Client bootstrap) { return Resume(kj::mv(bootstrap), held, file); })
+      .then([&link, &held, file] { return Keep(link, held, file); },
+            [&link, &held, file](kj::Exception&& failure) -> kj::Promise<void> {
+              if (rpc::ConnectionBroke(failure)) return Keep(link, held, file);
+              return kj::READY_NOW;  // the file is not open any more; the writer will hear of it
+            });
+}
+
+kj::Promise<void> Lease::Resume(capnp::Capability::Client bootstrap, Held& held, std::uint64_t file) {
+  auto request = Names(bootstrap).resumeRequest();
+  request.setFile(file);
+  return request.send().then(
+      [&held](capnp::Response<wire::NameService::ResumeResults>&& response) { held.lease = response.getLease(); });
+}
+
 Lease::~Lease() {
-  connection_->Post([held = std::move(held_)](kj::AsyncIoContext&) { held->lease = nullptr; });
+  connection_->Post([held = std::move(held_)](kj::AsyncIoContext&) {
+    held->keeping = nullptr;
+    held->lease = nullptr;
+  });
 }
 
 // A broken connection broke the capability with it; the file waits for a while to be taken up again.
 Status Lease::Call(const char* what, const WithLease& f) {
-  return connection_->Call(std::string(what) + " " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) -> kj::Promise<void> {
-    KJ_IF_MAYBE(lease, held_->lease) {
-      return f(*lease).catch_([this](kj::Exception&& failure) -> kj::Promise<void> {
-        if (rpc::ConnectionBroke(failure)) held_->lease = nullptr;
-        return kj::mv(failure);
+  return connection_->Call(
+      std::string(what) + " " + Quote(path_),
+      [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) -> kj::Promise<void> {
+        KJ_IF_MAYBE (lease, held_->lease) {
+          return f(*lease).catch_([this](kj::Exception&& failure) -> kj::Promise<void> {
+            if (rpc::ConnectionBroke(failure)) held_->lease = nullptr;
+            return kj::mv(failure);
+          });
+        }
+        return Resume(bootstrap, *held_, file_).then([this, &f] { return f(KJ_ASSERT_NONNULL(held_->lease)); });
       });
-    }
-    auto request = Names(bootstrap).resumeRequest();
-    request.setFile(file_);
-    return request.send().then([this, &f](capnp::Response<wire::NameService::ResumeResults>&& response) {
-      held_->lease = response.getLease();
-      return f(response.getLease());
-    });
-  });
 }
 
 Result<Lease::NewBlock> Lease::AddBlock(const std::vector<std::uint32_t>& excluded) {
@@ -100,13 +121,16 @@ Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
   MILLRACE_TRY(connection_->Call("stat " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
     auto request = Names(bootstrap).statRequest();
     request.setPath(ToData(path_));
-    return request.send().then([&](capnp::Response<wire::NameService::StatResults>&& response) { ours = response.getStatus().getId() == file_; });
+    return request.send().then([&](capnp::Response<wire::NameService::StatResults>&& response) {
+      ours = response.getStatus().getId() == file_;
+    });
   }));
   return ours ? Status::Ok() : completed;
 }
 
 Status Lease::HandOver(const std::string& attempt) {
   return Call("hand over", [&](wire::FileLease::Client lease) {
+    held_->keeping = nullptr;  // from here on it is the job tracker's
     auto request = lease.handOverRequest();
     request.setAttempt(attempt);
     return request.send().ignoreResult();
@@ -115,7 +139,8 @@ Status Lease::HandOver(const std::string& attempt) {
 
 void Lease::Abandon() {
   connection_->Post([held = held_](kj::AsyncIoContext&) {
-    KJ_IF_MAYBE(lease, held->lease) {
+    held->keeping = nullptr;
+    KJ_IF_MAYBE (lease, held->lease) {
       // The call goes out before the capability is dropped; its answer does not matter.
       lease->abandonRequest().send().ignoreResult().detach([](kj::Exception&&) {});
       held->lease = nullptr;

@@ -1,5 +1,7 @@
-// Lease: the right to write one open file, held on the control thread for a writer elsewhere. When the connection or the
-// master is lost it is taken up again by the file's id. Thread rule: one thread at a time, not the control thread.
+// Lease: the right to write one open file, held on the control thread for a writer elsewhere. When the connection or
+// the master is lost it is taken up again by the file's id: at once when there is a connection again, since the master
+// waits for it no longer than its grace and the writer may be idle for longer. Thread rule: one thread at a time, not
+// the control thread.
 #pragma once
 
 #include <functional>
@@ -16,8 +18,9 @@ namespace millrace::dfs {
 class Lease {
  public:
   // Creates the file.
-  static Result<std::unique_ptr<Lease>> Create(std::shared_ptr<MasterConnection> connection, const ClientOptions& options,
-                                               const std::string& path, const WriteOptions& write);
+  static Result<std::unique_ptr<Lease>> Create(std::shared_ptr<MasterConnection> connection,
+                                               const ClientOptions& options, const std::string& path,
+                                               const WriteOptions& write);
   // Drops the right: the file is given up unless it was completed or handed over.
   ~Lease();
 
@@ -37,11 +40,18 @@ class Lease {
   using WithLease = std::function<kj::Promise<void>(wire::FileLease::Client)>;
   struct Held {  // on the control thread only
     kj::Maybe<wire::FileLease::Client> lease;
+    kj::Promise<void> keeping = nullptr;  // takes it up again; last, since it uses the rest
   };
 
   Lease(std::shared_ptr<MasterConnection> connection, const ClientOptions& options, std::string path)
-      : connection_(std::move(connection)), options_(options), path_(std::move(path)), held_(std::make_shared<Held>()) {}
+      : connection_(std::move(connection)),
+        options_(options),
+        path_(std::move(path)),
+        held_(std::make_shared<Held>()) {}
   Status Call(const char* what, const WithLease& f);
+  // On the control thread: for as long as `held` keeps the promise and the file is open.
+  static kj::Promise<void> Keep(rpc::Link& link, Held& held, std::uint64_t file);
+  static kj::Promise<void> Resume(capnp::Capability::Client bootstrap, Held& held, std::uint64_t file);
 
   std::shared_ptr<MasterConnection> connection_;
   const ClientOptions options_;

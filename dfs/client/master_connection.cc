@@ -26,7 +26,8 @@ struct MasterConnection::Impl {
         .then([&io, &f](capnp::Capability::Client bootstrap) { return f(bootstrap, io); })
         .catch_([this, &io, &f](kj::Exception&& failure) -> kj::Promise<void> {
           if (!rpc::ConnectionBroke(failure)) return kj::mv(failure);
-          return Try(io, f);
+          // Later: the link may not have heard of it yet, and must be able to.
+          return kj::evalLater([this, &io, &f] { return Try(io, f); });
         });
   }
 };
@@ -42,7 +43,8 @@ MasterConnection::~MasterConnection() {
   impl_->thread.Stop();
 }
 
-Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const std::string& master, Micros connect_timeout, Micros call_timeout) {
+Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const std::string& master, Micros connect_timeout,
+                                                                    Micros call_timeout) {
   auto impl = std::make_unique<Impl>();
   impl->master = master;
   impl->call_timeout = call_timeout;
@@ -51,10 +53,12 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const std::s
   const Status connected = parts.thread.Run([&](kj::AsyncIoContext& io) {
     parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork());
     parts.link = std::make_unique<rpc::Link>(*parts.dialer, io.provider->getTimer(), master, Random(SeedFromSystem()));
-    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(connect_timeout), "connect to the master at " + master, parts.link->ConnectOnce().ignoreResult());
+    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(connect_timeout), "connect to the master at " + master,
+                             parts.link->ConnectOnce().ignoreResult());
   });
   if (!connected.ok()) {
-    return Unavailable("cannot reach the master at " + master + ": " + connected.message() + "; is it running? (--master or MILLRACE_MASTER names it)");
+    return Unavailable("cannot reach the master at " + master + ": " + connected.message() +
+                       "; is it running? (--master or MILLRACE_MASTER names it)");
   }
   return connection;
 }
@@ -64,6 +68,8 @@ Status MasterConnection::Call(const std::string& what, const WithMaster& f) {
     return rpc::WithDeadline(io.provider->getTimer(), ToDuration(impl_->call_timeout), what, impl_->Try(io, f));
   });
 }
+
+rpc::Link& MasterConnection::link() { return *impl_->link; }
 
 void MasterConnection::Post(std::function<void(kj::AsyncIoContext&)> f) { impl_->thread.Post(std::move(f)); }
 

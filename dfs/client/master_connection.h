@@ -1,4 +1,5 @@
-// MasterConnection: blocking calls to a master from any thread, over one control thread and one connection that comes back.
+// MasterConnection: blocking calls to a master from any thread, over one control thread and one connection that comes
+// back.
 #pragma once
 
 #include <capnp/capability.h>
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/rpc/control_thread.h"
+#include "base/rpc/link.h"
 #include "base/status.h"
 
 namespace millrace::dfs {
@@ -19,14 +21,17 @@ class MasterConnection {
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
 
   // One attempt; kUnavailable names the address when it is not answered within `connect_timeout`.
-  static Result<std::shared_ptr<MasterConnection>> Connect(const std::string& master, Micros connect_timeout, Micros call_timeout);
+  static Result<std::shared_ptr<MasterConnection>> Connect(const std::string& master, Micros connect_timeout,
+                                                           Micros call_timeout);
   ~MasterConnection();
 
-  // Runs f on the control thread with the connected bootstrap. When the connection breaks in the middle, it is made again
-  // and f is called again, for at most `call_timeout` in all: f must bear to be repeated.
+  // Runs f on the control thread with the connected bootstrap. When the connection breaks in the middle, it is made
+  // again and f is called again, for at most `call_timeout` in all: f must bear to be repeated.
   Status Call(const std::string& what, const WithMaster& f);
   // Runs f on the control thread soon, connected or not; nobody waits.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
+  // For functions that run on the control thread, while this exists.
+  [[nodiscard]] rpc::Link& link();
 
  private:
   struct Impl;

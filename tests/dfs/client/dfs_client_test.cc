@@ -1,0 +1,91 @@
+#include "dfs/client/dfs_client.h"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "dfs/name/name.capnp.h"
+#include "tests/dfs/client/client_fixture.h"
+
+namespace millrace::dfs {
+namespace {
+
+using testing::HasSubstr;
+
+class DfsClientTest : public ClientTest {
+ protected:
+  DfsClientTest() : ClientTest(1) {}
+};
+
+TEST(DfsConnectTest, AClosedPortIsUnavailableAtOnce) {
+  std::string address;
+  {
+    FakeMaster gone;
+    address = gone.address();
+  }
+  ClientOptions options;
+  options.master = address;
+  const auto client = DfsClient::Connect(options);
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(client.status().message(), HasSubstr("cannot reach the master at " + address));
+  EXPECT_THAT(client.status().message(), HasSubstr("is it running?"));
+}
+
+TEST_F(DfsClientTest, FailuresOfTheMasterComeThrough) {
+  const auto info = client_->Stat("/nowhere");
+  EXPECT_EQ(info.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(info.status().message(), HasSubstr("/nowhere"));
+  WriteFile("/a", "1");
+  EXPECT_EQ(client_->Create("/a", {}).status().code(), StatusCode::kExists);
+  EXPECT_EQ(client_->Open("/nowhere").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(DfsClientTest, AListOfManyPages) {
+  std::vector<std::string> expected, got;
+  for (const char* name : {"/a", "/b c", "/d\n", "/e\xff", "/f"}) {
+    WriteFile(name, name);
+    expected.emplace_back(name);
+  }
+  Ok(client_->List("/", [&](const FileInfo& info) {
+    got.push_back(info.path);
+    EXPECT_EQ(info.length, info.path.size());
+    return true;
+  }));
+  EXPECT_EQ(got, expected);
+  int seen = 0;
+  Ok(client_->List("/", [&](const FileInfo&) { return ++seen < 3; }));
+  EXPECT_EQ(seen, 3);
+}
+
+TEST_F(DfsClientTest, ACallOutlivesARestartOfTheMaster) {
+  WriteFile("/a", "1");
+  master_.Stop();
+  std::thread caller([this] { EXPECT_EQ(client_->Stat("/a").value().length, 1u); });
+  master_.Start();
+  caller.join();
+}
+
+TEST_F(DfsClientTest, ACallToAMasterThatStaysAwayTimesOut) {
+  ClientOptions options;
+  options.master = master_.address();
+  options.call_timeout = 200 * kMillisecond;
+  const auto client = DfsClient::Connect(options).value();
+  master_.Stop();
+  const Status failed = client->Stat("/a").status();
+  EXPECT_TRUE(failed.code() == StatusCode::kTimeout || failed.code() == StatusCode::kUnavailable) << failed.message();
+  EXPECT_THAT(failed.message(), HasSubstr("/a"));
+}
+
+TEST_F(DfsClientTest, OthersMayUseTheConnection) {
+  Ok(client_->Call("use the bootstrap", [](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+    auto names = bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService();
+    auto request = names.makeDirectoryRequest();
+    request.setOwner("x");
+    return request.send().ignoreResult();
+  }));
+  EXPECT_TRUE(master_.WasCalled("makeDirectory "));
+}
+
+}  // namespace
+}  // namespace millrace::dfs

@@ -1,0 +1,68 @@
+// The file system's part of a master, in memory, behind a real TCP connection that tests can break, with block servers
+// that they name. Answers in short pages. Thread rule: any thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rpc/control_thread.h"
+#include "base/rpc/transport.h"
+#include "dfs/wire/place.h"
+
+namespace millrace::dfs {
+
+inline constexpr std::uint64_t kBlockSize = std::uint64_t{1} << 20;
+
+class FakeMaster {
+ public:
+  FakeMaster();
+  ~FakeMaster() noexcept;
+  [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  // Breaks every connection and refuses new ones; at the same address again.
+  void Stop();
+  void Start();
+
+  // The next call of this name is carried out, and fails as if the connection had broken before it was answered.
+  void LoseAnswerOf(const std::string& call);
+  // What was called, with what: "create /a", "addBlock 5 without 1", "bad 7 on 2".
+  [[nodiscard]] std::vector<std::string> Calls();
+  [[nodiscard]] bool WasCalled(const std::string& call);
+  void AwaitCall(const std::string& call);
+
+  struct File {
+    std::uint64_t id = 0;
+    std::vector<WrittenBlock> blocks;
+  };
+  struct OpenFile {
+    std::string path;
+    std::set<std::uint64_t> blocks;  // given out
+  };
+  std::mutex mutex;
+  std::map<std::string, File> files;
+  std::map<std::uint64_t, OpenFile> open;
+  std::vector<Place> places;       // all are targets and, where a block says so, replicas
+  std::vector<Place> places_once;  // instead, for the next block
+  std::uint64_t next = 1;
+
+  // For the services. With the mutex held.
+  void Log(const std::string& call);
+  [[nodiscard]] bool TakeLoss(const std::string& call);
+
+ private:
+  std::vector<std::string> calls_;
+  std::string lose_;
+  std::condition_variable called_;
+  unsigned port_ = 0;
+  rpc::ControlThread thread_;
+  // The loop's own.
+  std::unique_ptr<rpc::Server> server_;
+  kj::Promise<void> accepting_ = nullptr;
+};
+
+}  // namespace millrace::dfs
