@@ -4,10 +4,9 @@
 #include <kj/async-unix.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 
+#include "base/daemon/arguments.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -21,16 +20,9 @@
 namespace millrace::master {
 namespace {
 
-int Fail(const Status& why, int status) {
+int Fail(const Status& why) {
   std::cerr << "millrace: master: " << why.message() << "\n";
-  return status;
-}
-
-// Options of the file first, then those of the command line.
-Status Configure(const std::string& file, const std::vector<std::string>& settings, OptionSet& options) {
-  if (!file.empty()) MILLRACE_TRY(options.LoadToml(file));
-  for (const std::string& setting : settings) MILLRACE_TRY(options.SetPair(setting));
-  return Status::Ok();
+  return 1;
 }
 
 kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
@@ -70,30 +62,13 @@ Status Serve(const MasterConfig& config, const Log& log) {
 int RunMaster(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  CLI::App app("The master: name node and job tracker of a cluster.", "millrace master");
-  std::string file;
-  std::vector<std::string> settings;
-  app.add_option("--config", file, "TOML file with options");
-  app.add_option("--set", settings, "one option, KEY=VALUE; more than one allowed")->allow_extra_args(false);
-  std::string footer = "Options:\n";
-  for (const OptionInfo& option : options.List()) {
-    footer += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) + ")  " + option.one_line + "\n";
-  }
-  app.footer(footer);
-  try {
-    std::vector<std::string> reversed(args.rbegin(), args.rend());
-    app.parse(reversed);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
-    return Fail(Invalid(e.what()), 2);
-  }
-  if (const Status configured = Configure(file, settings, options); !configured.ok()) return Fail(configured, 2);
+  if (const auto exit = daemon::ParseArguments("millrace master", "The master: name node and job tracker of a cluster.", args, options)) return *exit;
   const Log log = MakeLog("master", config.log_level);
   try {
     const Status served = Serve(config, log);
-    return served.ok() ? 0 : Fail(served, 1);
+    return served.ok() ? 0 : Fail(served);
   } catch (const kj::Exception& e) {
-    return Fail(rpc::FromException(e), 1);
+    return Fail(rpc::FromException(e));
   }
 }
 

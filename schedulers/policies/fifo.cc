@@ -29,9 +29,26 @@ std::optional<Decision> NextFor(const ClusterState& state, TaskKind kind, std::u
   return std::nullopt;
 }
 
+// When several nodes are free, one that holds the data of the first job's first pending map comes before its turn.
+std::optional<Decision> NextAtItsData(const ClusterState& state) {
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  if (free.size() < 2 || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
+  const JobId job = state.RunnableJobs(TaskKind::kMap).begin()->job;
+  const JobState& known = *state.FindJob(job);
+  std::optional<NodeId> first;
+  for (const NodeId node : known.spec.maps[known.pending_maps.all().First()].replicas) {
+    if (free.Contains(node.value) && (!first || node < *first)) first = node;
+  }
+  if (!first) return std::nullopt;
+  const auto choice = state.BestPendingMap(job, *first, Locality::kNode);
+  if (!choice) return std::nullopt;
+  return Decision{{job, TaskKind::kMap, choice->map}, *first};
+}
+
 }  // namespace
 
 std::optional<Decision> Fifo::Next(const ClusterState& state, Time) {
+  if (auto map = NextAtItsData(state)) return map;
   if (auto map = NextFor(state, TaskKind::kMap, &next_map_node_)) return map;
   return NextFor(state, TaskKind::kReduce, &next_reduce_node_);
 }

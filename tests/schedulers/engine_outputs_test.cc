@@ -282,14 +282,14 @@ TEST_F(Outputs, MovedReplicasCountAtOnce) {
     2 ReplicasMoved map=job1.m.0 replicas=n2
     2 ReplicasMoved map=job1.m.2 replicas=n1,n2
     2 decide
-    -> launch job1.m.1.0 n1 node
     -> launch job1.m.0.0 n2 node
+    -> launch job1.m.1.0 n1 node
     3 AttemptLost attempt=job1.m.1.0
     3 AttemptLost attempt=job1.m.0.0
     3 ReplicasMoved map=job1.m.1
     3 decide
-    -> launch job1.m.2.0 n1 node
     -> launch job1.m.0.1 n2 node
+    -> launch job1.m.2.0 n1 node
   )");
 }
 

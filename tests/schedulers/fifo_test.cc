@@ -86,8 +86,20 @@ TEST_F(FifoTest, TheFirstJobTakesTheSlotEvenIfALaterOneIsCloser) {
     1 JobSubmitted job=job1 maps=1:n2;1:n2
     1 JobSubmitted job=job2 maps=1:n1
     1 decide
-    -> launch job1.m.0.0 n1 datacenter
-    -> launch job1.m.1.0 n2 node
+    -> launch job1.m.0.0 n2 node
+    -> launch job1.m.1.0 n1 datacenter
+  )");
+}
+
+TEST_F(FifoTest, OfSeveralFreeNodesOneWithTheDataIsServedFirst) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 rack=a maps=1
+    0 NodeJoined node=n2 rack=a maps=1
+    0 NodeJoined node=n3 rack=a maps=1
+    1 JobSubmitted job=job1 maps=1:n3;1:n9
+    1 decide
+    -> launch job1.m.0.0 n3 node
+    -> launch job1.m.1.0 n1 off
   )");
 }
 

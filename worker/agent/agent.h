@@ -130,7 +130,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void Prepare(const AttemptPtr& attempt);
   void Proceed(Attempt& attempt);
   void StartCopy(const AttemptPtr& attempt);
-  void Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments, std::uint64_t bytes_fetched);
+  void Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments);
   void Compute(Attempt& attempt);
   void TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) override;
   void TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> done) override;

@@ -104,8 +104,8 @@ void WorkerAgent::StartCopy(const AttemptPtr& attempt) {
     if (*self != nullptr && still != nullptr) then(**self, *still);
   };
   shuffle::CopyCallbacks callbacks;
-  callbacks.complete = [with](const std::vector<shuffle::CopiedSegment>& segments, std::uint64_t bytes) {
-    with([&](WorkerAgent& agent, Attempt& still) { agent.Copied(still, segments, bytes); });
+  callbacks.complete = [with](const std::vector<shuffle::CopiedSegment>& segments, std::uint64_t) {
+    with([&](WorkerAgent& agent, Attempt& still) { agent.Copied(still, segments); });
   };
   callbacks.failed = [with](const shuffle::MapAttempt& map, const Status& why) {
     with([&](WorkerAgent& agent, Attempt& still) { agent.ReportFetchFailed(still.id, map, why); });
@@ -148,9 +148,8 @@ void WorkerAgent::MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutpu
   if (!reduces) announced.clear();
 }
 
-void WorkerAgent::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments,
-                         std::uint64_t bytes_fetched) {
-  attempt.shuffled = bytes_fetched;
+void WorkerAgent::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments) {
+  for (const shuffle::CopiedSegment& segment : segments) attempt.shuffled += segment.segment.length;  // read in place too
   const AttemptPaths paths = parts_.files.Paths(attempt.id);
   auto launch = attempt.reduce.emplace().builder();
   ToWire(attempt.id, launch.initAttempt());

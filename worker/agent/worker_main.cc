@@ -4,10 +4,10 @@
 #include <kj/async-unix.h>
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "base/clock.h"
+#include "base/daemon/arguments.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "dfs/client/dfs_client.h"
@@ -24,14 +24,6 @@ constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
 int Fail(const Status& why, int status) {
   std::cerr << "millrace: worker: " << why.message() << "\n";
   return status;
-}
-
-// Options of the file first, then those of the command line.
-Status Configure(const std::string& file, const std::vector<std::string>& settings, const WorkerConfig& config,
-                 OptionSet& options) {
-  if (!file.empty()) MILLRACE_TRY(options.LoadToml(file));
-  for (const std::string& setting : settings) MILLRACE_TRY(options.SetPair(setting));
-  return CheckWorkerConfig(config);
 }
 
 // A connection a fetch: executables are fetched once in a while.
@@ -121,25 +113,9 @@ Status Serve(const WorkerConfig& config, const Log& log) {
 int RunWorker(const std::vector<std::string>& args) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
-  CLI::App app("A worker: block server and task slots of one machine.", "millrace worker");
-  std::string file;
-  std::vector<std::string> settings;
-  app.add_option("--config", file, "TOML file with options");
-  app.add_option("--set", settings, "one option, KEY=VALUE; more than one allowed")->allow_extra_args(false);
-  std::string footer = "Options:\n";
-  for (const OptionInfo& option : options.List()) {
-    footer += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) +
-              ")  " + option.one_line + "\n";
-  }
-  app.footer(footer);
-  try {
-    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);
-    return Fail(Invalid(e.what()), 2);
-  }
-  if (const Status configured = Configure(file, settings, config, options); !configured.ok())
-    return Fail(configured, 2);
+  if (const auto exit = daemon::ParseArguments("millrace worker", "A worker: block server and task slots of one machine.", args, options))
+    return *exit;
+  if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   const Log log = MakeLog(config.name.empty() ? "worker " + config.host : "worker " + config.name, config.log_level);
   try {
     const Status served = Serve(config, log);

@@ -115,7 +115,7 @@ TEST_F(SessionTest, ABlockThatAReaderDoubtsIsReadAgain) {
     Send(std::move(request));
   }
   EXPECT_THAT(record_.log, Contains("deleted 8")) << "the master must not go on believing in it";
-  EXPECT_THAT(record_.log, Not(Contains("deleted 7")));
+  EXPECT_THAT(record_.log, ::testing::Not(Contains("deleted 7")));
 }
 
 TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {

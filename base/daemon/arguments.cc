@@ -1,0 +1,47 @@
+#include "base/daemon/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+namespace millrace::daemon {
+namespace {
+
+std::string Describe(const OptionSet& options) {
+  std::string text = "Options:\n";
+  for (const OptionInfo& option : options.List()) {
+    text += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) + ")  " +
+            option.one_line + "\n";
+  }
+  return text;
+}
+
+Status Apply(const std::string& file, const std::vector<std::string>& settings, OptionSet& options) {
+  if (!file.empty()) MILLRACE_TRY(options.LoadToml(file));
+  for (const std::string& setting : settings) MILLRACE_TRY(options.SetPair(setting));
+  return Status::Ok();
+}
+
+}  // namespace
+
+std::optional<int> ParseArguments(const std::string& program, const std::string& about, const std::vector<std::string>& args,
+                                  OptionSet& options) {
+  CLI::App app(about, program);
+  std::string file;
+  std::vector<std::string> settings;
+  app.add_option("--config", file, "TOML file with options");
+  app.add_option("--set", settings, "one option, NAME=VALUE; may be repeated")->allow_extra_args(false);
+  app.footer(Describe(options));
+  Status applied;
+  try {
+    app.parse(std::vector<std::string>(args.rbegin(), args.rend()));
+    applied = Apply(file, settings, options);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);
+    applied = Invalid(e.what());
+  }
+  if (applied.ok()) return std::nullopt;
+  std::cerr << program << ": " << applied.message() << "\n";
+  return 2;
+}
+
+}  // namespace millrace::daemon
