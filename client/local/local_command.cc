@@ -63,11 +63,12 @@ class Session {
       : invocation_(invocation), signals_(signals), cluster_(cluster) {}
 
   int Run(const Words& argv, bool without_input) {
+    // Last, because bundled jobs bear names of common tools (grep).
     const char* path = std::getenv("PATH");
     const ProcessSpec spec{
         .argv = argv,
         .environment = {{"MILLRACE_MASTER", cluster_.address()},
-                        {"PATH", invocation_.directory() + (path != nullptr ? std::string(":") + path : "")}},
+                        {"PATH", (path != nullptr ? std::string(path) + ":" : "") + invocation_.directory()}},
         .log = {},
         .without_input = without_input};
     Result<Process> command = Process::Start(spec, cluster_.registry());

@@ -143,7 +143,7 @@ class Cluster:
         self.workers[n].wait()
 
     def environment(self):
-        return {**os.environ, "MILLRACE_MASTER": self.address, "LC_ALL": "C", "PATH": BIN + os.pathsep + os.environ["PATH"]}
+        return {**os.environ, "MILLRACE_MASTER": self.address, "LC_ALL": "C", "PATH": os.environ["PATH"] + os.pathsep + BIN}
 
     def run(self, *args, status=0, input=None, cwd=None):
         """Runs millrace; checks its exit status; gives (stdout, stderr) as bytes."""

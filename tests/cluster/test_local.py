@@ -13,7 +13,7 @@ from cluster import BIN, LIMIT_SECONDS, MILLRACE, shell
 class LocalTest(unittest.TestCase):
     def setUp(self):
         self.tmp = tempfile.TemporaryDirectory(prefix="millrace-test-")
-        self.environment = {**os.environ, "TMPDIR": self.tmp.name, "LC_ALL": "C", "PATH": BIN + os.pathsep + os.environ["PATH"]}
+        self.environment = {**os.environ, "TMPDIR": self.tmp.name, "LC_ALL": "C", "PATH": os.environ["PATH"] + os.pathsep + BIN}
         self.environment.pop("MILLRACE_MASTER", None)
 
     def tearDown(self):
@@ -31,6 +31,12 @@ class LocalTest(unittest.TestCase):
         done = self.run_local("--workers", "2", "--racks", "2", "--", "sh", "-c", "millrace node list --json; exit 7", status=7)
         self.assertEqual(done.stdout.count(b"/rack") + done.stdout.count(b'"rack"') > 0, True, done.stdout)
         self.assertEqual(self.left(), [])
+
+    def test_the_tools_of_the_machine_come_before_bundled_jobs(self):
+        done = self.run_local("--workers", "1", "--", "sh", "-c", "command -v grep; command -v wordcount")
+        grep, wordcount = done.stdout.decode().split()
+        self.assertNotEqual(os.path.dirname(grep), BIN)
+        self.assertEqual(os.path.dirname(wordcount), BIN)
 
     def test_a_job_over_local_files(self):
         source = os.path.join(self.tmp.name, "in")
