@@ -1,4 +1,6 @@
-// A job whose maps fail in the way that -D crash.how names: exit, signal or throw.
+// A job whose maps fail in the way that -D crash.how names: exit, signal, throw, or hang until they are killed.
+#include <unistd.h>
+
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -15,7 +17,7 @@ struct Crash {
   using Value = std::uint64_t;
 
   static void Options(millrace::JobOptions& options) {
-    options.Choice("crash.how", "throw", {"exit", "signal", "throw"}, "how the map ends");
+    options.Choice("crash.how", "throw", {"exit", "hang", "signal", "throw"}, "how the map ends");
   }
   explicit Crash(millrace::TaskContext& context) : how_(context.options().text("crash.how")) {}
 
@@ -23,6 +25,7 @@ struct Crash {
     std::fprintf(stderr, "about to end by %s\n", how_.c_str());
     if (how_ == "exit") std::_Exit(3);
     if (how_ == "signal") std::raise(SIGSEGV);
+    while (how_ == "hang") ::pause();
     if (how_ == "throw") throw std::runtime_error("thrown on purpose");
     emit(std::string_view("never"), 1);
   }

@@ -1,0 +1,116 @@
+"""What one can ask of jobs, nodes and schedulers."""
+
+import json
+import os
+import signal
+import time
+import unittest
+
+from cluster import Cluster, words
+
+FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s"]
+
+
+class VerbsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(workers=3, racks=3, settings=FAST)
+        cls.cluster.__enter__()
+        with open(cls.cluster.path("text"), "wb") as f:
+            f.write(words(1, 400_000))
+        cls.cluster.run("fs", "put", "--block-size", "1M", "--replication", "2", cls.cluster.path("text"), "/text")
+        cls.cluster.run("run", "wordcount", "/text", "-o", "/done", "--name", "first")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__(None, None, None)
+
+    def ask(self, *args, status=0):
+        return self.cluster.run(*args, status=status)[0]
+
+    def jobs(self):
+        return {job["job"]: job for job in json.loads(self.ask("job", "list", "--json"))}
+
+    def start_job(self, out, *more):
+        return int(self.ask("run", "wordcount", "/text", "-o", out, "--detach", *more).split()[-1])
+
+    def test_list_status_counters_history(self):
+        first = self.jobs()[1]
+        self.assertEqual((first["name"], first["state"], first["output"]), ("first", "succeeded", "/done"))
+        self.assertEqual(json.loads(self.ask("job", "status", "1", "--json"))["job"], 1)
+        counters = json.loads(self.ask("job", "counters", "1", "--json"))
+        text = json.dumps(counters)
+        with open(self.cluster.path("text"), "rb") as f:
+            data = f.read()
+        self.assertIn(str(len(data.split())), text, "words emitted")
+        self.assertIn(str(data.count(b"\n")), text, "lines read")
+        self.assertIn(str(len(data)), text, "bytes read")
+        history = self.ask("job", "history", "1").decode()
+        self.assertIn("JobSubmitted", history)
+        self.assertEqual(history.count("AttemptSucceeded"), history.count("AttemptLaunched"))
+        self.cluster.run("job", "status", "999", status=1)
+
+    def test_logs_of_attempts_hold_what_user_code_wrote(self):
+        job = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        _, error = self.cluster.run("run", job, "/text", "-o", "/crash", "-D", "crash.how=exit", "--name", "crashing", status=1)
+        self.assertIn(b"about to end by exit", error, "the last lines of standard error are part of the reason")
+        number = max(n for n, j in self.jobs().items() if j["name"] == "crashing")
+        self.assertIn(b"about to end by exit", self.ask("job", "logs", str(number), f"job{number}.m.0.0", "--stderr"))
+        history = self.ask("job", "history", str(number)).decode()
+        self.assertEqual(max(history.count(f"AttemptFailed attempt=job{number}.m.{task}.") for task in range(3)), 4, "four attempts, then the job fails")
+
+    def test_kill_and_priority(self):
+        slow = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        job = int(self.ask("run", slow, "/text", "-o", "/never", "-D", "crash.how=hang", "--detach").split()[-1])
+        self.ask("job", "priority", str(job), "HIGH")
+        self.assertEqual(self.jobs()[job]["priority"], "HIGH")
+        self.ask("job", "kill", str(job))
+        _, error = self.cluster.run("job", "wait", str(job), status=1)
+        self.assertIn(b"killed", error)
+        self.cluster.run("fs", "stat", "/never", status=1)
+        again = self.start_job("/after-kill")
+        self.ask("job", "wait", str(again))  # the slots are free again
+
+    def test_interrupted_client_in_a_pipe_kills_its_job(self):
+        slow = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        client = self.cluster.start("run", slow, "/text", "-o", "/interrupted", "-D", "crash.how=hang", "--name", "interrupted")
+        line = client.stderr.readline()
+        self.assertIn(b"submitted", line)
+        client.send_signal(signal.SIGINT)
+        client.communicate(timeout=60)
+        self.assertEqual(client.returncode, 130)
+        self.assertEqual([j["state"] for j in self.jobs().values() if j["name"] == "interrupted"], ["killed"])
+
+    def test_decommissioned_node_is_drained_and_comes_back(self):
+        nodes = json.loads(self.ask("node", "list", "--json"))
+        number = str(nodes[0]["node"])
+        self.ask("node", "decommission", number)
+        deadline = time.monotonic() + 60
+        while True:  # the drain is the cluster's own work; each look is a call that the master answers
+            node = [n for n in json.loads(self.ask("node", "list", "--json")) if str(n["node"]) == number][0]
+            if "drained" in json.dumps(node) and node.get("drained", node.get("state") == "drained") is True:
+                break
+            self.assertLess(time.monotonic(), deadline, node)
+        self.ask("fs", "fsck")
+        self.ask("run", "wordcount", "/text", "-o", "/while-drained")
+        history = self.ask("job", "history", str(max(self.jobs()))).decode()
+        self.assertNotIn(f"node=n{number}\n", history)
+        self.ask("node", "recommission", number)
+
+    def test_schedulers(self):
+        self.assertIn(b"fifo", self.ask("scheduler", "list"))
+        self.assertIn(b"fifo", self.ask("scheduler", "show"))
+        self.ask("scheduler", "set", "fifo")
+        _, error = self.cluster.run("scheduler", "set", "nonsense", status=1)
+        self.assertIn(b"fifo", error)
+
+    def test_completion_is_bash(self):
+        script = self.ask("completion", "bash")
+        import subprocess
+
+        check = subprocess.run(["bash", "-c", script.decode() + "\nCOMP_WORDS=(millrace fs s); COMP_CWORD=2; f=$(complete -p millrace | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f; echo ${COMPREPLY[@]}"], capture_output=True)
+        self.assertEqual(set(check.stdout.split()), {b"stat", b"setrep"}, check.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
