@@ -1,5 +1,5 @@
-// Encoder and Decoder: the one way in which bytes that we define ourselves (database values, run files, bulk frames) are
-// written and read. Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder believes
+// Encoder and Decoder: the one way in which bytes that we define ourselves (database values, run files, bulk frames)
+// are written and read. Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder believes
 // nothing: every read is bounded by what is left, and the first failure sticks.
 #pragma once
 
@@ -40,7 +40,8 @@ class Encoder {
   std::string out_;
 };
 
-// Reads from bytes that outlive it. After a failed read every further read gives zero or empty; ask Finish() once at the end.
+// Reads from bytes that outlive it. After a failed read every further read gives zero or empty; ask Finish() once at
+// the end.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}

@@ -65,7 +65,9 @@ Status ReadExactlyAt(int fd, char* out, std::size_t size, std::uint64_t offset, 
     const ssize_t n = ::pread(fd, out, size, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return FromErrno(errno, "read " + std::string(path));
-    if (n == 0) return Corrupt("read " + std::string(path) + ": ends at byte " + std::to_string(offset) + ", " + std::to_string(size) + " bytes too early");
+    if (n == 0)
+      return Corrupt("read " + std::string(path) + ": ends at byte " + std::to_string(offset) + ", " +
+                     std::to_string(size) + " bytes too early");
     out += n;
     size -= static_cast<std::size_t>(n);
     offset += static_cast<std::uint64_t>(n);
@@ -142,7 +144,8 @@ Result<MappedFile> MappedFile::Map(int fd, std::uint64_t offset, std::uint64_t s
   MappedFile file;
   MILLRACE_ASSIGN(const std::uint64_t length, FileSize(fd, path));
   if (offset > length || size > length - offset) {
-    return Corrupt("map " + std::string(path) + ": bytes " + std::to_string(offset) + " to " + std::to_string(offset + size) + " of a file of " + std::to_string(length));
+    return Corrupt("map " + std::string(path) + ": bytes " + std::to_string(offset) + " to " +
+                   std::to_string(offset + size) + " of a file of " + std::to_string(length));
   }
   if (size == 0) return file;
   static const std::uint64_t page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
@@ -160,7 +163,8 @@ Result<MappedFile> MappedFile::Map(int fd, std::uint64_t offset, std::uint64_t s
 
 Result<TempDir> TempDir::Make(std::string_view name_prefix) {
   const char* root = std::getenv("TMPDIR");
-  std::string path = std::string(root != nullptr && *root != '\0' ? root : "/tmp") + "/" + std::string(name_prefix) + "XXXXXX";
+  std::string path =
+      std::string(root != nullptr && *root != '\0' ? root : "/tmp") + "/" + std::string(name_prefix) + "XXXXXX";
   if (::mkdtemp(path.data()) == nullptr) return FromErrno(errno, "make temporary directory " + path);
   return TempDir(std::move(path));
 }

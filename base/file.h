@@ -59,7 +59,11 @@ class Fd {
 class MappedFile {
  public:
   MappedFile() = default;
-  MappedFile(MappedFile&& other) noexcept : base_(std::exchange(other.base_, nullptr)), mapped_(other.mapped_), skip_(other.skip_), size_(std::exchange(other.size_, 0)) {}
+  MappedFile(MappedFile&& other) noexcept
+      : base_(std::exchange(other.base_, nullptr)),
+        mapped_(other.mapped_),
+        skip_(other.skip_),
+        size_(std::exchange(other.size_, 0)) {}
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
@@ -68,9 +72,9 @@ class MappedFile {
   [[nodiscard]] std::string_view bytes() const { return {base_ + skip_, size_}; }
 
  private:
-  char* base_ = nullptr;     // page aligned
-  std::size_t mapped_ = 0;   // what was mapped, from base_
-  std::size_t skip_ = 0;     // from base_ to the first byte asked for
+  char* base_ = nullptr;    // page aligned
+  std::size_t mapped_ = 0;  // what was mapped, from base_
+  std::size_t skip_ = 0;    // from base_ to the first byte asked for
   std::size_t size_ = 0;
 };
 

@@ -23,13 +23,14 @@ Control::Control(const MasterConfig& config, Seams seams, std::unique_ptr<sched:
       files_(Random(seams_.random.Next())),
       jobs_(files_, seams_.store, std::move(policy), static_cast<std::size_t>(config.history_jobs), seams_.log),
       watchers_(seams_.timer, jobs_, tasks_),
-      dispatcher_(seams_.timer, files_, nodes_, jobs_, tasks_,
-                  [this](NodeNumber node, const sched::AttemptId& attempt, const std::string& reason) {
-                    Step step = Begin();
-                    jobs_.AttemptFailed(node, attempt, false, reason, &step);
-                    FinishLazily(std::move(step));
-                  },
-                  seams_.log),
+      dispatcher_(
+          seams_.timer, files_, nodes_, jobs_, tasks_,
+          [this](NodeNumber node, const sched::AttemptId& attempt, const std::string& reason) {
+            Step step = Begin();
+            jobs_.AttemptFailed(node, attempt, false, reason, &step);
+            FinishLazily(std::move(step));
+          },
+          seams_.log),
       tasks_(*this) {}
 
 Control::~Control() = default;
@@ -113,7 +114,8 @@ void Control::ArmWake() {
 // ---- workers ----
 
 Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                                const std::vector<sched::AttemptId>& running, const std::vector<sched::AttemptId>& map_outputs) {
+                                                const std::vector<sched::AttemptId>& running,
+                                                const std::vector<sched::AttemptId>& map_outputs) {
   Step step = Begin();
   NodeRecord& node = nodes_.Admit(facts, &step.batch);
   node.alive = true;
@@ -128,8 +130,9 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
   files_.blocks().SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
   registration.reconciled = jobs_.NodeRegistered(node, running, map_outputs, &step);
-  seams_.log->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running", node.number, facts.host, facts.port,
-                   facts.rack, facts.datacenter, facts.map_slots, facts.reduce_slots, running.size());
+  seams_.log->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running",
+                   node.number, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
+                   facts.reduce_slots, running.size());
   FinishLazily(std::move(step));
   return registration;
 }
@@ -143,7 +146,9 @@ bool Control::Heard(NodeNumber node, std::uint64_t epoch) {
 }
 
 std::uint64_t Control::MillisSilent(const NodeRecord& node) const {
-  return node.last_heard == 0 ? 0 : static_cast<std::uint64_t>(std::max<Micros>(0, Monotonic() - node.last_heard) / kMillisecond);
+  return node.last_heard == 0
+             ? 0
+             : static_cast<std::uint64_t>(std::max<Micros>(0, Monotonic() - node.last_heard) / kMillisecond);
 }
 
 void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
@@ -237,7 +242,8 @@ void Control::ExpireLeases() {
       ++it;
       continue;
     }
-    if (files_.Abandon(it->first, &step.batch).ok()) seams_.log->info("open file {} is given up: its writer went away", it->first);
+    if (files_.Abandon(it->first, &step.batch).ok())
+      seams_.log->info("open file {} is given up: its writer went away", it->first);
     it = lease_deadlines_.erase(it);
   }
   if (!step.batch.empty()) FinishLazily(std::move(step));
@@ -246,9 +252,12 @@ void Control::ExpireLeases() {
 void Control::CareForBlocks() {
   dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers()});
   if (InStartupGrace()) return;
-  dispatcher_.Send(files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
+  dispatcher_.Send(
+      files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
 }
 
-void Control::taskFailed(kj::Exception&& exception) { seams_.log->error("control: {}", rpc::FromException(exception).message()); }
+void Control::taskFailed(kj::Exception&& exception) {
+  seams_.log->error("control: {}", rpc::FromException(exception).message());
+}
 
 }  // namespace millrace::master

@@ -1,11 +1,10 @@
-// Control: the master's one control strand. It owns the file system, the nodes and the jobs, commits what calls changed, sends
-// what workers must be told, and runs the clockwork (liveness, leases, re-replication, policy waits). The only place where wall
-// time becomes scheduler time.
+// Control: the master's one control strand. It owns the file system, the nodes and the jobs, commits what calls
+// changed, sends what workers must be told, and runs the clockwork (liveness, leases, re-replication, policy waits).
+// The only place where wall time becomes scheduler time.
 //
-// Rule of durability: a call changes memory and journals in one Step; Finish commits the step. Work goes out to workers at
-// once; what a client is told (a reply, the end of a job) waits until the step is on disk.
-// Thread rule: the control thread. Everything it needs is passed in, so that a whole cluster runs in one thread under driven
-// time.
+// Rule of durability: a call changes memory and journals in one Step; Finish commits the step. Work goes out to workers
+// at once; what a client is told (a reply, the end of a job) waits until the step is on disk. Thread rule: the control
+// thread. Everything it needs is passed in, so that a whole cluster runs in one thread under driven time.
 #pragma once
 
 #include <kj/async.h>
@@ -44,7 +43,8 @@ struct Seams {
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Reads everything back. kInvalid for a scheduler that does not exist, kCorrupt for a database that is not understood.
+  // Reads everything back. kInvalid for a scheduler that does not exist, kCorrupt for a database that is not
+  // understood.
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, Seams seams);
   ~Control();
 
@@ -66,10 +66,15 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void FinishLazily(Step step);
 
   // ---- workers ----
-  struct Registration { NodeNumber node = 0; std::uint64_t epoch = 0; JobTracker::Reconciled reconciled; };
+  struct Registration {
+    NodeNumber node = 0;
+    std::uint64_t epoch = 0;
+    JobTracker::Reconciled reconciled;
+  };
   // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                const std::vector<sched::AttemptId>& running, const std::vector<sched::AttemptId>& map_outputs);
+                                const std::vector<sched::AttemptId>& running,
+                                const std::vector<sched::AttemptId>& map_outputs);
   // False if the session is not the node's current one.
   bool Heard(NodeNumber node, std::uint64_t epoch);
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;  // since it was last heard
@@ -77,11 +82,13 @@ class Control final : private kj::TaskSet::ErrorHandler {
 
   // A reader doubts this replica: its worker is asked to read it again.
   void CheckReplica(NodeNumber node, dfs::BlockId block) { dispatcher_.Verify(node, block); }
-  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) { return dispatcher_.Find(node); }
+  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) {
+    return dispatcher_.Find(node);
+  }
 
   // ---- waiting for workers after a start ----
-  // True while a missing replica or missing room may only be a worker that has not come back, or not reported, yet: within the
-  // grace after a start, as long as there is such a worker, or none at all.
+  // True while a missing replica or missing room may only be a worker that has not come back, or not reported, yet:
+  // within the grace after a start, as long as there is such a worker, or none at all.
   [[nodiscard]] bool AwaitingReports() const;
   // Resolves at the next report of a worker, at the latest when the grace is over.
   [[nodiscard]] kj::Promise<void> NextReport();
@@ -116,17 +123,17 @@ class Control final : private kj::TaskSet::ErrorHandler {
   JobTracker jobs_;
   Watchers watchers_;
   Dispatcher dispatcher_;
-  Micros started_ = 0;                                   // monotonic
-  mutable Micros last_now_ = 0;                          // scheduler time never goes back
-  std::map<NodeNumber, Micros> deadlines_;               // a node not heard by then is lost (monotonic)
+  Micros started_ = 0;                      // monotonic
+  mutable Micros last_now_ = 0;             // scheduler time never goes back
+  std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost (monotonic)
   std::map<NodeNumber, std::uint64_t> epochs_;
-  std::set<NodeNumber> unreported_;                       // registered, their list of blocks is still under way
+  std::set<NodeNumber> unreported_;  // registered, their list of blocks is still under way
   std::uint64_t next_epoch_ = 1;
-  std::map<dfs::FileId, std::uint64_t> leases_;          // current token
-  std::map<dfs::FileId, Micros> lease_deadlines_;        // of files whose holder went away
+  std::map<dfs::FileId, std::uint64_t> leases_;    // current token
+  std::map<dfs::FileId, Micros> lease_deadlines_;  // of files whose holder went away
   std::uint64_t next_token_ = 1;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
-  std::optional<Micros> wake_;                           // scheduler time for which a wake is armed
+  std::optional<Micros> wake_;  // scheduler time for which a wake is armed
   kj::TaskSet tasks_;
 };
 

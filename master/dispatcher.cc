@@ -16,8 +16,15 @@ constexpr std::size_t kDeletesPerMessage = 10'000;
 
 }  // namespace
 
-Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs, kj::TaskSet& tasks, Refused refused, Log log)
-    : timer_(timer), files_(files), nodes_(nodes), jobs_(jobs), tasks_(tasks), refused_(std::move(refused)), log_(std::move(log)) {}
+Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
+                       kj::TaskSet& tasks, Refused refused, Log log)
+    : timer_(timer),
+      files_(files),
+      nodes_(nodes),
+      jobs_(jobs),
+      tasks_(tasks),
+      refused_(std::move(refused)),
+      log_(std::move(log)) {}
 
 void Dispatcher::Connect(NodeNumber node, worker::wire::WorkerControl::Client control) {
   peers_.erase(node);

@@ -1,6 +1,6 @@
 // Dispatcher: orders to workers, as calls of the capability that each handed over when it registered.
-// A call that fails because the connection broke is nobody's failure: registering again settles it. A call that the worker
-// refuses fails its attempt. Thread rule: the control thread.
+// A call that fails because the connection broke is nobody's failure: registering again settles it. A call that the
+// worker refuses fails its attempt. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -23,7 +23,8 @@ namespace millrace::master {
 class Dispatcher {
  public:
   using Refused = std::function<void(NodeNumber node, const sched::AttemptId& attempt, const std::string& reason)>;
-  Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs, kj::TaskSet& tasks, Refused refused, Log log);
+  Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
+             kj::TaskSet& tasks, Refused refused, Log log);
 
   void Connect(NodeNumber node, worker::wire::WorkerControl::Client control);
   void Disconnect(NodeNumber node);

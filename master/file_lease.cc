@@ -19,8 +19,9 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     for (const std::uint32_t node : params.getExcluded()) excluded.push_back(node);
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     Step step = control_.Begin();
-    const Result<FileSystem::NewBlock> block = control_.files().AddBlock(
-        file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number), std::move(excluded), &step.batch);
+    const Result<FileSystem::NewBlock> block =
+        control_.files().AddBlock(file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number),
+                                  std::move(excluded), &step.batch);
     if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.AwaitingReports()) {
       return control_.NextReport().then([this, context]() mutable { return addBlock(context); });
     }
@@ -72,7 +73,9 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
 
 }  // namespace
 
-dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file) { return kj::heap<FileLeaseImpl>(control, file); }
+dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file) {
+  return kj::heap<FileLeaseImpl>(control, file);
+}
 
 const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker) {
   if (const NodeRecord* node = nodes.Find(asker.getNode()); node != nullptr && node->alive) return node;

@@ -52,7 +52,8 @@ Status FileSystem::SetReplication(std::string_view path, std::uint32_t replicati
   return Status::Ok();
 }
 
-Result<dfs::FileId> FileSystem::Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch) {
+Result<dfs::FileId> FileSystem::Create(std::string_view path, const dfs::CreateOptions& options, Micros now,
+                                       WriteBatch* batch) {
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
   return names_.Create(canonical, options, now, batch);
 }
@@ -68,7 +69,8 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
   request.excluded = std::move(excluded);
   std::vector<dfs::NodeId> targets = blocks_.ChooseTargets(request);
   if (targets.empty()) {
-    return Unavailable("write " + open->path + ": no live worker has room for a block of " + std::to_string(open->options.block_size) + " bytes");
+    return Unavailable("write " + open->path + ": no live worker has room for a block of " +
+                       std::to_string(open->options.block_size) + " bytes");
   }
   MILLRACE_ASSIGN(const dfs::BlockId id, names_.AddBlock(file, batch));
   blocks_.Expect(id);
@@ -83,13 +85,14 @@ Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* b
   return Status::Ok();
 }
 
-Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
-                            WriteBatch* batch) {
+Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written,
+                            Micros now, WriteBatch* batch) {
   const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
   if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
   std::vector<dfs::Block> blocks;
   for (const dfs::WrittenBlock& w : written) {
-    if (w.nodes.empty()) return Invalid("complete " + open->path + ": block " + std::to_string(w.id) + " was acknowledged by no worker");
+    if (w.nodes.empty())
+      return Invalid("complete " + open->path + ": block " + std::to_string(w.id) + " was acknowledged by no worker");
     blocks.push_back({w.id, w.length});
   }
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path.empty() ? std::string_view(open->path) : path));
@@ -122,7 +125,8 @@ Status FileSystem::Touch(std::string_view path, std::string_view owner, Micros n
   return Complete(file, {}, {}, now, batch);
 }
 
-Result<std::vector<FileSystem::Located>> FileSystem::Locate(std::string_view path, std::size_t first, std::size_t limit) const {
+Result<std::vector<FileSystem::Located>> FileSystem::Locate(std::string_view path, std::size_t first,
+                                                            std::size_t limit) const {
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
   MILLRACE_ASSIGN(const std::vector<dfs::Block> blocks, names_.Blocks(canonical));
   std::vector<Located> located;

@@ -1,7 +1,6 @@
-// FileSystem: the namespace, the block manager and the rights to write open files, kept in step. Pure as its parts are: calls
-// change memory and say in a WriteBatch what must be stored. Everything that gives or takes a block of a file goes through
-// here, so that the two can not disagree.
-// Thread rule: control thread.
+// FileSystem: the namespace, the block manager and the rights to write open files, kept in step. Pure as its parts are:
+// calls change memory and say in a WriteBatch what must be stored. Everything that gives or takes a block of a file
+// goes through here, so that the two can not disagree. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +43,12 @@ class FileSystem {
     std::vector<dfs::NodeId> targets;
   };
   // kUnavailable when no live worker has room.
-  Result<NewBlock> AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer, std::vector<dfs::NodeId> excluded, WriteBatch* batch);
+  Result<NewBlock> AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer, std::vector<dfs::NodeId> excluded,
+                            WriteBatch* batch);
   Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
   // `path` empty: the one it was created under. The nodes named in `written` count as holders from now on.
-  Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now, WriteBatch* batch);
+  Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
+                  WriteBatch* batch);
   Status Abandon(dfs::FileId file, WriteBatch* batch);
   // What writers that were given up may have left unfinished on their nodes, which no report of blocks names.
   [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }
@@ -69,7 +70,8 @@ class FileSystem {
 
   dfs::Namespace names_;
   dfs::BlockManager blocks_;
-  std::map<dfs::FileId, NewBlock> pipelines_;  // the block of an open file that is being written, and through which nodes
+  std::map<dfs::FileId, NewBlock>
+      pipelines_;  // the block of an open file that is being written, and through which nodes
   std::vector<dfs::DeleteWork> leftovers_;
 };
 

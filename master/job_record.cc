@@ -40,8 +40,9 @@ void Put(Encoder& out, const JobRequest& r) {
   }
   out.U8(r.priority);
   out.U8(static_cast<std::uint8_t>(r.split_by));
-  for (const std::uint64_t n : {std::uint64_t{r.reduces}, r.executable_bytes, std::uint64_t{r.executable_crc}, std::uint64_t{r.record_bytes},
-                                static_cast<std::uint64_t>(r.deadline), std::uint64_t{r.max_attempts}}) {
+  for (const std::uint64_t n :
+       {std::uint64_t{r.reduces}, r.executable_bytes, std::uint64_t{r.executable_crc}, std::uint64_t{r.record_bytes},
+        static_cast<std::uint64_t>(r.deadline), std::uint64_t{r.max_attempts}}) {
     out.Varint(n);
   }
   out.U64(std::bit_cast<std::uint64_t>(r.slow_start));
@@ -68,7 +69,8 @@ JobRequest GetRequest(Decoder& in) {
 }
 
 void Put(Encoder& out, const JobFigures& f) {
-  for (const std::uint32_t n : {f.maps, f.reduces, f.launched_at[0], f.launched_at[1], f.launched_at[2], f.launched_at[3], f.failed_attempts, f.killed_attempts}) {
+  for (const std::uint32_t n : {f.maps, f.reduces, f.launched_at[0], f.launched_at[1], f.launched_at[2],
+                                f.launched_at[3], f.failed_attempts, f.killed_attempts}) {
     out.Varint(n);
   }
   for (const std::uint64_t n : {f.input_bytes, f.bytes_read, f.bytes_shuffled, f.bytes_written}) out.Varint(n);
@@ -76,7 +78,8 @@ void Put(Encoder& out, const JobFigures& f) {
 
 JobFigures GetFigures(Decoder& in) {
   JobFigures f;
-  for (std::uint32_t* n : {&f.maps, &f.reduces, &f.launched_at[0], &f.launched_at[1], &f.launched_at[2], &f.launched_at[3], &f.failed_attempts, &f.killed_attempts}) {
+  for (std::uint32_t* n : {&f.maps, &f.reduces, &f.launched_at[0], &f.launched_at[1], &f.launched_at[2],
+                           &f.launched_at[3], &f.failed_attempts, &f.killed_attempts}) {
     *n = static_cast<std::uint32_t>(in.Varint());
   }
   for (std::uint64_t* n : {&f.input_bytes, &f.bytes_read, &f.bytes_shuffled, &f.bytes_written}) *n = in.Varint();
@@ -84,7 +87,8 @@ JobFigures GetFigures(Decoder& in) {
 }
 
 Status CheckVersion(Decoder& in, std::string_view what) {
-  if (const int version = in.U8(); version != kVersion) return Corrupt(std::string(what) + ": version " + std::to_string(version) + " is not understood");
+  if (const int version = in.U8(); version != kVersion)
+    return Corrupt(std::string(what) + ": version " + std::to_string(version) + " is not understood");
   return Status::Ok();
 }
 
@@ -107,7 +111,8 @@ std::optional<sched::TaskId> ParseTaskKey(std::string_view key) {
   const auto job = ParseKeyNumber(key.substr(2, 8));
   const auto index = ParseKeyNumber(key.substr(11));
   if (!job || !index || (key[10] != 'm' && key[10] != 'r')) return std::nullopt;
-  return sched::TaskId{sched::JobId{static_cast<std::uint32_t>(*job)}, key[10] == 'm' ? sched::TaskKind::kMap : sched::TaskKind::kReduce,
+  return sched::TaskId{sched::JobId{static_cast<std::uint32_t>(*job)},
+                       key[10] == 'm' ? sched::TaskKind::kMap : sched::TaskKind::kReduce,
                        static_cast<std::uint32_t>(*index)};
 }
 
@@ -115,7 +120,8 @@ std::string EncodeJob(const JobRecord& record) {
   Encoder out;
   out.U8(kVersion);
   Put(out, record.request);
-  for (const Micros time : {record.submitted, record.first_launch, record.ended}) out.U64(static_cast<std::uint64_t>(time));
+  for (const Micros time : {record.submitted, record.first_launch, record.ended})
+    out.U64(static_cast<std::uint64_t>(time));
   out.U8(record.outcome ? 1 : 0);
   if (record.outcome) {
     out.U8(static_cast<std::uint8_t>(record.outcome->outcome));
@@ -155,7 +161,9 @@ std::string EncodeSplits(const std::vector<Split>& splits) {
   for (const Split& s : splits) {
     out.Text(s.path);
     out.Text(s.name);
-    for (const std::uint64_t n : {s.file_length, s.offset, s.length, s.first_block_offset, std::uint64_t{s.blocks.size()}}) out.Varint(n);
+    for (const std::uint64_t n :
+         {s.file_length, s.offset, s.length, s.first_block_offset, std::uint64_t{s.blocks.size()}})
+      out.Varint(n);
     for (const dfs::Block& block : s.blocks) {
       out.Varint(block.id);
       out.Varint(block.length);

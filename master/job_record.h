@@ -1,6 +1,6 @@
-// What the master keeps of a job besides the engine's state: the request, the splits, what tasks reported, how it ended.
-// Stored under "j/<job>" (request and outcome), "s/<job>" (splits, while it lives), "t/<job><task>" (a succeeded task's report,
-// while it lives: counters of a map that runs again are replaced, not added). Pure.
+// What the master keeps of a job besides the engine's state: the request, the splits, what tasks reported, how it
+// ended. Stored under "j/<job>" (request and outcome), "s/<job>" (splits, while it lives), "t/<job><task>" (a succeeded
+// task's report, while it lives: counters of a map that runs again are replaced, not added). Pure.
 #pragma once
 
 #include <cstdint>
@@ -80,7 +80,7 @@ struct JobRecord {
   Micros submitted = 0, first_launch = 0, ended = 0;
   std::optional<JobOutcomeRecord> outcome;  // none while it lives
   JobFigures figures;
-  Counters counters;                        // of the whole job, once it ended
+  Counters counters;  // of the whole job, once it ended
 };
 
 [[nodiscard]] std::string JobKey(sched::JobId job);

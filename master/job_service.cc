@@ -40,7 +40,8 @@ class JobServiceImpl final : public wire::JobService::Server {
   kj::Promise<void> list(ListContext context) override {
     const auto params = context.getParams();
     const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostJobs : params.getLimit(), kMostJobs);
-    std::vector<sched::JobId> jobs = control_.jobs().JobsAfter(sched::JobId{params.getAfter()}, limit + 1, params.getLiveOnly());
+    std::vector<sched::JobId> jobs =
+        control_.jobs().JobsAfter(sched::JobId{params.getAfter()}, limit + 1, params.getLiveOnly());
     context.getResults().setMore(jobs.size() > limit);
     jobs.resize(std::min(jobs.size(), limit));
     auto out = context.getResults().initJobs(static_cast<unsigned>(jobs.size()));
@@ -78,9 +79,11 @@ class JobServiceImpl final : public wire::JobService::Server {
     const auto params = context.getParams();
     const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(Job(context)));
     const std::size_t begin = std::min<std::size_t>(params.getAfter(), all.size());
-    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostAttempts : params.getLimit(), kMostAttempts);
+    const std::size_t limit =
+        std::min<std::size_t>(params.getLimit() == 0 ? kMostAttempts : params.getLimit(), kMostAttempts);
     std::size_t end = begin;
-    for (std::size_t bytes = 0; end < all.size() && end - begin < limit && bytes < kAnswerBytes; ++end) bytes += 128 + all[end].reason.size();
+    for (std::size_t bytes = 0; end < all.size() && end - begin < limit && bytes < kAnswerBytes; ++end)
+      bytes += 128 + all[end].reason.size();
     auto out = context.getResults().initAttempts(static_cast<unsigned>(end - begin));
     for (std::size_t i = begin; i < end; ++i) WriteAttempt(all[i], out[static_cast<unsigned>(i - begin)]);
     context.getResults().setMore(end < all.size());
@@ -92,9 +95,10 @@ class JobServiceImpl final : public wire::JobService::Server {
     const sched::AttemptId attempt = Read(params.getAttempt());
     const std::string name = sched::FormatAttempt(attempt);
     const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(attempt.task.job));
-    const auto found = std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
     if (found == all.end()) Require(NotFound("log of " + name + ": no such attempt"));
-    KJ_IF_MAYBE(worker, control_.FindWorker(found->node)) {
+    KJ_IF_MAYBE (worker, control_.FindWorker(found->node)) {
       auto request = worker->readLogRequest();
       request.setAttempt(params.getAttempt());
       request.setStream(params.getStream());
@@ -113,7 +117,8 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   kj::Promise<void> history(HistoryContext context) override {
     const auto params = context.getParams();
-    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
+    const std::size_t limit =
+        std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
     std::vector<std::string> lines;
     const std::uint64_t last = Require(control_.jobs().History(Job(context), params.getAfter(), limit, &lines));
     auto results = context.getResults();

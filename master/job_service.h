@@ -1,5 +1,5 @@
-// JobService: jobs as clients call them (master/master.capnp). Thread rule: the control thread; `control` outlives every
-// connection.
+// JobService: jobs as clients call them (master/master.capnp). Thread rule: the control thread; `control` outlives
+// every connection.
 #pragma once
 
 #include "master/master.capnp.h"

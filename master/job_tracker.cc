@@ -62,7 +62,8 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
 
 Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
   const Job* found = Find(job);
-  if (found == nullptr) return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
+  if (found == nullptr)
+    return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
   if (found->record.outcome) return Invalid("job " + std::to_string(job.value) + ": has ended already");
   Apply(sched::JobKilled{job, reason}, job, step);
   return Status::Ok();
@@ -70,9 +71,11 @@ Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
 
 Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
   Job* found = Find(job);
-  if (found == nullptr) return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
+  if (found == nullptr)
+    return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
   if (found->record.outcome) return Invalid("job " + std::to_string(job.value) + ": has ended already");
-  if (priority > 4) return Invalid("priority " + std::to_string(priority) + ": is not one of 0 (VERY_HIGH) to 4 (VERY_LOW)");
+  if (priority > 4)
+    return Invalid("priority " + std::to_string(priority) + ": is not one of 0 (VERY_HIGH) to 4 (VERY_LOW)");
   found->record.request.priority = priority;
   step->batch.Put(JobKey(job), EncodeJob(found->record));
   Apply(sched::JobPrioritySet{job, static_cast<sched::Priority>(priority)}, job, step);
@@ -85,10 +88,14 @@ void JobTracker::SetPolicy(std::unique_ptr<sched::Policy> policy) { engine_.SetP
 JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const std::vector<AttemptId>& running,
                                                   const std::vector<AttemptId>& map_outputs, Step* step) {
   Reconciled answer;
-  const sched::NodeJoined joined{sched::NodeId{node.number}, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
+  const sched::NodeJoined joined{sched::NodeId{node.number},
+                                 node.facts.rack,
+                                 node.facts.datacenter,
+                                 {node.facts.map_slots, node.facts.reduce_slots}};
   const auto known = joined_.find(node.number);
   const bool same = known != joined_.end() && incarnations_[node.number] == node.facts.incarnation &&
-                    known->second.slots == joined.slots && known->second.rack == joined.rack && known->second.datacenter == joined.datacenter;
+                    known->second.slots == joined.slots && known->second.rack == joined.rack &&
+                    known->second.datacenter == joined.datacenter;
   if (!same) {
     LoseAttemptsOn(node.number, step);
     Apply(joined, JobId{0}, step);
@@ -98,7 +105,8 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
   }
   const std::set<AttemptId> reported(running.begin(), running.end());
   for (const AttemptId& attempt : engine_.RunningOn(sched::NodeId{node.number})) {
-    if (!reported.contains(attempt)) AttemptFailed(node.number, attempt, true, "the worker does not know of it any more", step);
+    if (!reported.contains(attempt))
+      AttemptFailed(node.number, attempt, true, "the worker does not know of it any more", step);
   }
   for (const AttemptId& attempt : reported) {
     if (NodeOf(attempt) != node.number) {
@@ -156,7 +164,8 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   Apply(sched::AttemptSucceeded{attempt}, attempt.task.job, step);
 }
 
-void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step) {
+void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason,
+                               Step* step) {
   Job* job = Find(attempt.task.job);
   if (job == nullptr || NodeOf(attempt) != node) return;
   EndAttempt(*job, attempt, lost ? AttemptState::kLost : AttemptState::kFailed, reason, step);
@@ -182,7 +191,8 @@ void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double frac
 Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
   Job* job = Find(attempt.task.job);
   if (job == nullptr || !NodeOf(attempt)) {
-    return NotFound("hand over file " + std::to_string(file) + ": attempt " + sched::FormatAttempt(attempt) + " does not run");
+    return NotFound("hand over file " + std::to_string(file) + ": attempt " + sched::FormatAttempt(attempt) +
+                    " does not run");
   }
   job->outputs[file] = attempt;
   return Status::Ok();

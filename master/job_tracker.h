@@ -1,9 +1,10 @@
-// JobTracker: jobs from submission to their last byte, around the pure engine. It journals every event before the engine
-// applies it, completes output files in the same batch as the success that makes them visible, and turns the engine's effects
-// into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what must be sent.
+// JobTracker: jobs from submission to their last byte, around the pure engine. It journals every event before the
+// engine applies it, completes output files in the same batch as the success that makes them visible, and turns the
+// engine's effects into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what
+// must be sent.
 //
-// Journal: "e/<job><sequence>" -> a line of schedulers/core/event_text.h; job 0 holds the events of nodes. "r" -> the sequence
-// from which the live jobs are replayed. Thread rule: control thread.
+// Journal: "e/<job><sequence>" -> a line of schedulers/core/event_text.h; job 0 holds the events of nodes. "r" -> the
+// sequence from which the live jobs are replayed. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -30,15 +31,25 @@
 namespace millrace::master {
 
 // What workers have to be told.
-struct LaunchOrder { NodeNumber node = 0; sched::AttemptId attempt; };
-struct KillOrder { NodeNumber node = 0; sched::AttemptId attempt; std::string reason; };
+struct LaunchOrder {
+  NodeNumber node = 0;
+  sched::AttemptId attempt;
+};
+struct KillOrder {
+  NodeNumber node = 0;
+  sched::AttemptId attempt;
+  std::string reason;
+};
 struct OutputsOrder {  // to a worker that runs reduces of the job
   NodeNumber node = 0;
   sched::JobId job;
   std::vector<std::pair<sched::AttemptId, NodeNumber>> ready;  // and where it is
   std::vector<sched::AttemptId> gone;
 };
-struct ForgetOrder { NodeNumber node = 0; sched::JobId job; };
+struct ForgetOrder {
+  NodeNumber node = 0;
+  sched::JobId job;
+};
 
 // The outcome of one call: to be stored, then sent; `ended` and `changed` jobs have watchers to be told.
 struct Step {
@@ -73,7 +84,10 @@ struct AttemptRecord {
 
 enum class JobState : std::uint8_t { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
 
-struct PhaseView { std::uint32_t total = 0, running = 0, done = 0; double fraction = 0; };
+struct PhaseView {
+  std::uint32_t total = 0, running = 0, done = 0;
+  double fraction = 0;
+};
 
 struct JobView {
   const JobRecord* record = nullptr;  // valid until the next call of the tracker
@@ -85,10 +99,12 @@ struct JobView {
 
 class JobTracker {
  public:
-  JobTracker(FileSystem& files, const KeyValueStore& store, std::unique_ptr<sched::Policy> policy, std::size_t history_jobs, Log log);
+  JobTracker(FileSystem& files, const KeyValueStore& store, std::unique_ptr<sched::Policy> policy,
+             std::size_t history_jobs, Log log);
   ~JobTracker();
 
-  // Reads jobs back and replays the journal of those that live; `nodes` (loaded) tells which incarnation each worker had.
+  // Reads jobs back and replays the journal of those that live; `nodes` (loaded) tells which incarnation each worker
+  // had.
   [[nodiscard]] Status Load(const NodeTable& nodes);
 
   // The time of the last event of the replay; 0 without one.
@@ -102,9 +118,13 @@ class JobTracker {
   void SetPolicy(std::unique_ptr<sched::Policy> policy);
 
   // ---- nodes ----
-  // A worker registered. The same incarnation that the engine knows goes on; of its attempts, those that the worker does not
-  // report are lost, and what it reports in vain is returned to be killed. Another incarnation lost everything.
-  struct Reconciled { std::vector<sched::AttemptId> killed; std::vector<sched::JobId> forgotten; };
+  // A worker registered. The same incarnation that the engine knows goes on; of its attempts, those that the worker
+  // does not report are lost, and what it reports in vain is returned to be killed. Another incarnation lost
+  // everything.
+  struct Reconciled {
+    std::vector<sched::AttemptId> killed;
+    std::vector<sched::JobId> forgotten;
+  };
   Reconciled NodeRegistered(const NodeRecord& node, const std::vector<sched::AttemptId>& running,
                             const std::vector<sched::AttemptId>& map_outputs, Step* step);
   void NodeLost(NodeNumber node, Step* step);
@@ -114,8 +134,10 @@ class JobTracker {
 
   // ---- attempts ----
   // Commits if the attempt may, otherwise gives its output up. Late and repeated reports are normal.
-  void AttemptDone(NodeNumber node, const sched::AttemptId& attempt, const TaskReport& report, const std::optional<AttemptOutput>& output, Step* step);
-  void AttemptFailed(NodeNumber node, const sched::AttemptId& attempt, bool lost, const std::string& reason, Step* step);
+  void AttemptDone(NodeNumber node, const sched::AttemptId& attempt, const TaskReport& report,
+                   const std::optional<AttemptOutput>& output, Step* step);
+  void AttemptFailed(NodeNumber node, const sched::AttemptId& attempt, bool lost, const std::string& reason,
+                     Step* step);
   void FetchFailed(NodeNumber node, const sched::AttemptId& reduce, const sched::AttemptId& map, Step* step);
   void Progress(NodeNumber node, const sched::AttemptId& attempt, double fraction, Step* step);
   // An open file is now the output of this attempt and ends with it; kNotFound if the attempt does not run.
@@ -129,22 +151,23 @@ class JobTracker {
   [[nodiscard]] Result<JobView> View(sched::JobId job) const;
   [[nodiscard]] std::vector<sched::JobId> JobsAfter(sched::JobId after, std::size_t limit, bool live_only) const;
   [[nodiscard]] Result<Counters> JobCounters(sched::JobId job) const;
-  [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;  // in order of launch
-  [[nodiscard]] const std::vector<Split>* Splits(sched::JobId job) const;             // null once it ended
+  [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;       // in order of launch
+  [[nodiscard]] const std::vector<Split>* Splits(sched::JobId job) const;                  // null once it ended
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const;  // maps, reduces
   // Lines of the job's journal with sequence > after, and the sequence of the last one.
-  [[nodiscard]] Result<std::uint64_t> History(sched::JobId job, std::uint64_t after, std::size_t limit, std::vector<std::string>* lines) const;
+  [[nodiscard]] Result<std::uint64_t> History(sched::JobId job, std::uint64_t after, std::size_t limit,
+                                              std::vector<std::string>* lines) const;
 
  private:
   struct Job {
     JobRecord record;
-    std::vector<Split> splits;                       // while it lives
-    std::map<sched::TaskId, TaskReport> reports;     // of succeeded tasks, while it lives
-    std::vector<AttemptRecord> attempts;             // in order of launch; empty after a restart if it had ended
-    std::map<sched::AttemptId, std::size_t> running; // index into attempts
-    std::map<dfs::FileId, sched::AttemptId> outputs; // handed over, not committed
-    std::set<NodeNumber> nodes;                      // that were given an attempt
-    TaskReport totals;                               // sums over reports (bytes only)
+    std::vector<Split> splits;                        // while it lives
+    std::map<sched::TaskId, TaskReport> reports;      // of succeeded tasks, while it lives
+    std::vector<AttemptRecord> attempts;              // in order of launch; empty after a restart if it had ended
+    std::map<sched::AttemptId, std::size_t> running;  // index into attempts
+    std::map<dfs::FileId, sched::AttemptId> outputs;  // handed over, not committed
+    std::set<NodeNumber> nodes;                       // that were given an attempt
+    TaskReport totals;                                // sums over reports (bytes only)
   };
 
   // Journals, applies, and carries the effects into the step. False if the engine refused.
@@ -182,8 +205,8 @@ class JobTracker {
   std::set<sched::JobId> live_;
   std::map<std::string, sched::JobId> by_token_;
   Micros last_time_ = 0;
-  std::map<NodeNumber, sched::NodeJoined> joined_;            // as the engine knows them
-  std::map<NodeNumber, std::uint64_t> incarnations_;          // of those
+  std::map<NodeNumber, sched::NodeJoined> joined_;    // as the engine knows them
+  std::map<NodeNumber, std::uint64_t> incarnations_;  // of those
 };
 
 }  // namespace millrace::master

@@ -17,7 +17,8 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
       CarryLaunch(*launch, step);
     } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
       step->kills.push_back({kill->node.value, kill->attempt, kill->reason});
-      if (Job* job = Find(kill->attempt.task.job)) EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, step);
+      if (Job* job = Find(kill->attempt.task.job))
+        EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, step);
     } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
       CarryOutput(ready->map_attempt, ready->node.value, true, step);
     } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
@@ -50,7 +51,8 @@ void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
   order.node = node;
   order.job = job;
   order.ready.clear();
-  for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job)) order.ready.emplace_back(output.map_attempt, output.node.value);
+  for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job))
+    order.ready.emplace_back(output.map_attempt, output.node.value);
 }
 
 void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
@@ -77,14 +79,17 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
   JobRecord& record = job.record;
   record.outcome = JobOutcomeRecord{end.outcome, end.reason};
   if (end.outcome == sched::JobOutcome::kSucceeded) {
-    const Status marked = files_.Touch(record.request.output + "/_SUCCESS", record.request.owner, step->now, &step->batch);
+    const Status marked =
+        files_.Touch(record.request.output + "/_SUCCESS", record.request.owner, step->now, &step->batch);
     if (!marked.ok()) {
-      record.outcome = JobOutcomeRecord{sched::JobOutcome::kFailed, marked.Within("mark the output as complete").message()};
+      record.outcome =
+          JobOutcomeRecord{sched::JobOutcome::kFailed, marked.Within("mark the output as complete").message()};
     }
   }
   if (record.outcome->outcome != sched::JobOutcome::kSucceeded) {
     const Status removed = files_.Remove(record.request.output, true, &step->batch);
-    if (!removed.ok() && removed.code() != StatusCode::kNotFound) log_->warn("job {}: output of a failed job stays: {}", end.job.value, removed.message());
+    if (!removed.ok() && removed.code() != StatusCode::kNotFound)
+      log_->warn("job {}: output of a failed job stays: {}", end.job.value, removed.message());
   }
   CloseJob(job, step);
 }
@@ -94,7 +99,8 @@ void JobTracker::CloseJob(Job& job, Step* step) {
   JobRecord& record = job.record;
   record.ended = step->now;
   if (const auto progress = engine_.Progress(record.id)) {
-    std::copy(std::begin(progress->launched_at), std::end(progress->launched_at), std::begin(record.figures.launched_at));
+    std::copy(std::begin(progress->launched_at), std::end(progress->launched_at),
+              std::begin(record.figures.launched_at));
     record.figures.failed_attempts = progress->failed_attempts;
     record.figures.killed_attempts = progress->killed_attempts;
   }
@@ -140,7 +146,8 @@ void JobTracker::ForgetOldJobs(Step* step) {
   }
 }
 
-void JobTracker::EndAttempt(Job& job, const AttemptId& attempt, AttemptState state, const std::string& reason, Step* step) {
+void JobTracker::EndAttempt(Job& job, const AttemptId& attempt, AttemptState state, const std::string& reason,
+                            Step* step) {
   const auto it = job.running.find(attempt);
   if (it == job.running.end()) return;
   AttemptRecord& record = job.attempts[it->second];

@@ -66,10 +66,11 @@ Status JobTracker::Replay() {
   std::vector<JobId> sources = {JobId{0}};
   sources.insert(sources.end(), live_.begin(), live_.end());
   for (const JobId source : sources) {
-    MILLRACE_TRY(store_.Scan(JournalPrefix(source), JournalKey(source, from), [&](std::string_view key, std::string_view line) {
-      if (const auto sequence = JournalSequence(key)) lines.emplace(*sequence, line);
-      return true;
-    }));
+    MILLRACE_TRY(
+        store_.Scan(JournalPrefix(source), JournalKey(source, from), [&](std::string_view key, std::string_view line) {
+          if (const auto sequence = JournalSequence(key)) lines.emplace(*sequence, line);
+          return true;
+        }));
   }
   for (const auto& [sequence, line] : lines) {
     const std::optional<sched::TimedEvent> event = sched::ParseEvent(line);
@@ -97,7 +98,8 @@ void JobTracker::ReplayEvent(const sched::Event& event, Micros time) {
   for (const sched::Effect& effect : effects) {
     const auto* kill = std::get_if<sched::Kill>(&effect);
     if (kill == nullptr) continue;
-    if (Job* job = Find(kill->attempt.task.job)) EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, &unsent);
+    if (Job* job = Find(kill->attempt.task.job))
+      EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, &unsent);
   }
 }
 

@@ -22,14 +22,19 @@ double PhaseFraction(const PhaseView& phase, double running_sum) {
 JobState StateOf(const JobRecord& record) {
   if (!record.outcome) return record.first_launch == 0 ? JobState::kWaiting : JobState::kRunning;
   switch (record.outcome->outcome) {
-    case sched::JobOutcome::kSucceeded: return JobState::kSucceeded;
-    case sched::JobOutcome::kFailed: return JobState::kFailed;
-    case sched::JobOutcome::kKilled: return JobState::kKilled;
+    case sched::JobOutcome::kSucceeded:
+      return JobState::kSucceeded;
+    case sched::JobOutcome::kFailed:
+      return JobState::kFailed;
+    case sched::JobOutcome::kKilled:
+      return JobState::kKilled;
   }
   return JobState::kFailed;
 }
 
-Status NoSuchJob(JobId job) { return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them"); }
+Status NoSuchJob(JobId job) {
+  return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
+}
 
 }  // namespace
 
@@ -124,7 +129,8 @@ Result<std::vector<AttemptRecord>> JobTracker::Attempts(JobId id) const {
     }
     return true;
   }));
-  for (const auto& [attempt, index] : running) {  // stopped without a line of their own, by the end of the job or of a node
+  for (const auto& [attempt, index] :
+       running) {  // stopped without a line of their own, by the end of the job or of a node
     attempts[index].state = AttemptState::kKilled;
     attempts[index].ended = job->record.ended;
   }
@@ -144,15 +150,17 @@ std::pair<std::uint32_t, std::uint32_t> JobTracker::RunningOn(NodeNumber node) c
   return running;
 }
 
-Result<std::uint64_t> JobTracker::History(JobId job, std::uint64_t after, std::size_t limit, std::vector<std::string>* lines) const {
+Result<std::uint64_t> JobTracker::History(JobId job, std::uint64_t after, std::size_t limit,
+                                          std::vector<std::string>* lines) const {
   if (Find(job) == nullptr) return NoSuchJob(job);
   std::uint64_t last = after;
-  MILLRACE_TRY(store_.Scan(JournalPrefix(job), JournalKey(job, after + 1), [&](std::string_view key, std::string_view line) {
-    if (lines->size() == limit) return false;
-    last = JournalSequence(key).value_or(last);
-    lines->emplace_back(line);
-    return true;
-  }));
+  MILLRACE_TRY(
+      store_.Scan(JournalPrefix(job), JournalKey(job, after + 1), [&](std::string_view key, std::string_view line) {
+        if (lines->size() == limit) return false;
+        last = JournalSequence(key).value_or(last);
+        lines->emplace_back(line);
+        return true;
+      }));
   return last;
 }
 

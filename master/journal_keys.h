@@ -12,7 +12,9 @@ namespace millrace::master {
 inline constexpr std::string_view kReplayFrom = "r";  // -> KeyNumber of the sequence from which live jobs are replayed
 
 [[nodiscard]] inline std::string JournalPrefix(sched::JobId job) { return "e/" + KeyNumber(job.value); }
-[[nodiscard]] inline std::string JournalKey(sched::JobId job, std::uint64_t sequence) { return JournalPrefix(job) + KeyNumber(sequence); }
+[[nodiscard]] inline std::string JournalKey(sched::JobId job, std::uint64_t sequence) {
+  return JournalPrefix(job) + KeyNumber(sequence);
+}
 // The sequence in a key of this form.
 [[nodiscard]] inline std::optional<std::uint64_t> JournalSequence(std::string_view key) {
   return key.size() == 2 + 8 + 8 ? ParseKeyNumber(key.substr(10)) : std::nullopt;

@@ -7,20 +7,33 @@ namespace millrace::master {
 OptionSet DeclareMasterOptions(MasterConfig* config) {
   constexpr Micros kHour = 3600 * kSecond;
   OptionSet set;
-  set.Text("master.bind", &config->bind, "127.0.0.1:7700", "HOST:PORT on which clients and workers connect; port 0 takes any free one");
+  set.Text("master.bind", &config->bind, "127.0.0.1:7700",
+           "HOST:PORT on which clients and workers connect; port 0 takes any free one");
   set.Text("master.directory", &config->directory, "master", "directory of the master's database");
-  set.Text("master.address_file", &config->address_file, "", "file that takes the bound HOST:PORT once the master serves");
-  set.Text("master.scheduler", &config->scheduler, "fifo", "the scheduling policy, by its name in `millrace scheduler list`");
-  set.Choice("master.log_level", &config->log_level, "info", {"trace", "debug", "info", "warn", "error", "off"}, "what is logged to standard error");
-  set.Duration("master.heartbeat", &config->heartbeat, kSecond, 50 * kMillisecond, kHour, "how often a worker tells that it lives");
-  set.Duration("master.lost_after", &config->lost_after, 10 * kSecond, 200 * kMillisecond, kHour, "a worker that was silent for so long is given up and its tasks run elsewhere");
-  set.Duration("master.disconnect_grace", &config->disconnect_grace, 3 * kSecond, 0, kHour, "a worker whose connection broke is given up unless it is back within this time");
-  set.Duration("master.startup_grace", &config->startup_grace, 15 * kSecond, 0, kHour, "after a start, how long to wait for workers before blocks count as missing and are copied");
-  set.Duration("dfs.lease_grace", &config->lease_grace, 10 * kSecond, 0, kHour, "a file whose writer went away is given up after this time");
-  set.Duration("dfs.copy_timeout", &config->copy_timeout, 120 * kSecond, kSecond, kHour, "a copy of a block that was not reported for so long is started again");
-  set.Integer("dfs.copies_per_node", &config->copies_per_node, 2, 1, 64, "block copies under way at once from or to one worker");
-  set.Integer("dfs.replication", &config->default_replication, dfs::kDefaultReplication, 1, dfs::kMaxReplication, "replicas of a file whose writer does not say");
-  set.Bytes("dfs.block_size", &config->default_block_size, dfs::kDefaultBlockSize, dfs::kMinBlockSize, dfs::kMaxBlockSize, "block size of a file whose writer does not say");
+  set.Text("master.address_file", &config->address_file, "",
+           "file that takes the bound HOST:PORT once the master serves");
+  set.Text("master.scheduler", &config->scheduler, "fifo",
+           "the scheduling policy, by its name in `millrace scheduler list`");
+  set.Choice("master.log_level", &config->log_level, "info", {"trace", "debug", "info", "warn", "error", "off"},
+             "what is logged to standard error");
+  set.Duration("master.heartbeat", &config->heartbeat, kSecond, 50 * kMillisecond, kHour,
+               "how often a worker tells that it lives");
+  set.Duration("master.lost_after", &config->lost_after, 10 * kSecond, 200 * kMillisecond, kHour,
+               "a worker that was silent for so long is given up and its tasks run elsewhere");
+  set.Duration("master.disconnect_grace", &config->disconnect_grace, 3 * kSecond, 0, kHour,
+               "a worker whose connection broke is given up unless it is back within this time");
+  set.Duration("master.startup_grace", &config->startup_grace, 15 * kSecond, 0, kHour,
+               "after a start, how long to wait for workers before blocks count as missing and are copied");
+  set.Duration("dfs.lease_grace", &config->lease_grace, 10 * kSecond, 0, kHour,
+               "a file whose writer went away is given up after this time");
+  set.Duration("dfs.copy_timeout", &config->copy_timeout, 120 * kSecond, kSecond, kHour,
+               "a copy of a block that was not reported for so long is started again");
+  set.Integer("dfs.copies_per_node", &config->copies_per_node, 2, 1, 64,
+              "block copies under way at once from or to one worker");
+  set.Integer("dfs.replication", &config->default_replication, dfs::kDefaultReplication, 1, dfs::kMaxReplication,
+              "replicas of a file whose writer does not say");
+  set.Bytes("dfs.block_size", &config->default_block_size, dfs::kDefaultBlockSize, dfs::kMinBlockSize,
+            dfs::kMaxBlockSize, "block size of a file whose writer does not say");
   set.Integer("master.history_jobs", &config->history_jobs, 1000, 0, 1000000, "how many ended jobs are remembered");
   return set;
 }

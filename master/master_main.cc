@@ -42,8 +42,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
     paf.fulfiller->fulfill();
   });
   const SystemClock clock;
-  MILLRACE_ASSIGN(const std::unique_ptr<Control> control,
-                  Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), log}));
+  MILLRACE_ASSIGN(
+      const std::unique_ptr<Control> control,
+      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), log}));
   rpc::Server server(MakeMasterService(*control), {});
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
@@ -62,7 +63,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
 int RunMaster(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  if (const auto exit = daemon::ParseArguments("millrace master", "The master: name node and job tracker of a cluster.", args, options)) return *exit;
+  if (const auto exit = daemon::ParseArguments("millrace master", "The master: name node and job tracker of a cluster.",
+                                               args, options))
+    return *exit;
   const Log log = MakeLog("master", config.log_level);
   try {
     const Status served = Serve(config, log);

@@ -14,7 +14,8 @@ namespace {
 
 class MasterServiceImpl final : public wire::Master::Server {
  public:
-  explicit MasterServiceImpl(Control& control) : control_(control), names_(MakeNameService(control)), jobs_(MakeJobService(control)) {}
+  explicit MasterServiceImpl(Control& control)
+      : control_(control), names_(MakeNameService(control)), jobs_(MakeJobService(control)) {}
 
   kj::Promise<void> names(NamesContext context) override {
     context.getResults().setService(names_);
@@ -29,8 +30,9 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> register_(RegisterContext context) override {
     const auto params = context.getParams();
     const WorkerFacts facts = Require(Read(params.getWorker()));
-    const Control::Registration registration = Require(control_.Register(
-        facts, params.getControl(), ReadAttempts(params.getWorker().getRunning()), ReadAttempts(params.getWorker().getMapOutputs())));
+    const Control::Registration registration =
+        Require(control_.Register(facts, params.getControl(), ReadAttempts(params.getWorker().getRunning()),
+                                  ReadAttempts(params.getWorker().getMapOutputs())));
     auto results = context.getResults();
     results.setNode(registration.node);
     results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));

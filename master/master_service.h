@@ -1,4 +1,5 @@
-// The master's bootstrap capability (master/master.capnp). Thread rule: the control thread; `control` outlives every connection.
+// The master's bootstrap capability (master/master.capnp). Thread rule: the control thread; `control` outlives every
+// connection.
 #pragma once
 
 #include "master/master.capnp.h"

@@ -28,10 +28,12 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> list(ListContext context) override {
     const auto params = context.getParams();
     const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
-    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
+    const std::size_t limit =
+        std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
     std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
     std::size_t count = 0;
-    for (std::size_t bytes = 0; count < std::min(entries.size(), limit) && bytes < kAnswerBytes; ++count) bytes += entries[count].path.size() + 128;
+    for (std::size_t bytes = 0; count < std::min(entries.size(), limit) && bytes < kAnswerBytes; ++count)
+      bytes += entries[count].path.size() + 128;
     auto results = context.getResults();
     auto out = results.initEntries(static_cast<unsigned>(count));
     for (unsigned i = 0; i < count; ++i) Write(entries[i], out[i]);
@@ -45,9 +47,11 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
     const dfs::FileStatus status = Require(names().Stat(path));
     if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
-    const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
+    const std::vector<FileSystem::Located> blocks =
+        Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
     const std::size_t count = std::min(blocks.size(), kMostBlocks);
-    const bool incomplete = std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
+    const bool incomplete =
+        std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
     if (incomplete && control_.AwaitingReports()) {
       return control_.NextReport().then([this, context]() mutable { return locate(context); });
     }
@@ -75,13 +79,15 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> rename(RenameContext context) override {
     Step step = control_.Begin();
-    Require(files().Rename(ToString(context.getParams().getFrom()), ToString(context.getParams().getTo()), step.now, &step.batch));
+    Require(files().Rename(ToString(context.getParams().getFrom()), ToString(context.getParams().getTo()), step.now,
+                           &step.batch));
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
     Step step = control_.Begin();
-    Require(files().SetReplication(ToString(context.getParams().getPath()), context.getParams().getReplication(), &step.batch));
+    Require(files().SetReplication(ToString(context.getParams().getPath()), context.getParams().getReplication(),
+                                   &step.batch));
     return control_.Finish(std::move(step));
   }
 
@@ -100,7 +106,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> create(CreateContext context) override {
     const auto params = context.getParams();
     dfs::CreateOptions options;
-    options.replication = params.getReplication() != 0 ? params.getReplication() : static_cast<std::uint32_t>(control_.config().default_replication);
+    options.replication = params.getReplication() != 0
+                              ? params.getReplication()
+                              : static_cast<std::uint32_t>(control_.config().default_replication);
     options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
     options.overwrite = params.getOverwrite();
     options.owner = ToString(params.getOwner());
@@ -116,7 +124,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> resume(ResumeContext context) override {
     const dfs::FileId file = context.getParams().getFile();
-    if (!names().FindOpen(file)) Require(NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
+    if (!names().FindOpen(file))
+      Require(
+          NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
     context.getResults().setLease(MakeFileLease(control_, file));
     return kj::READY_NOW;
   }
@@ -153,7 +163,10 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
-    struct Found { dfs::Block block; std::uint32_t live, wanted; };
+    struct Found {
+      dfs::Block block;
+      std::uint32_t live, wanted;
+    };
     std::vector<Found> found;
     const std::uint64_t after = context.getParams().getAfter();
     files().blocks().ForEachUnhealthy([&](const dfs::Block& block, std::uint32_t live, std::uint32_t wanted) {

@@ -1,5 +1,5 @@
-// NameService: the file system as clients and tasks call it (dfs/name/name.capnp). Thread rule: the control thread; `control`
-// outlives every connection.
+// NameService: the file system as clients and tasks call it (dfs/name/name.capnp). Thread rule: the control thread;
+// `control` outlives every connection.
 #pragma once
 
 #include "dfs/name/name.capnp.h"

@@ -13,7 +13,8 @@ std::string Encode(const NodeRecord& record) {
   out.U8(kVersion);
   const WorkerFacts& f = record.facts;
   for (const std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) out.Text(*text);
-  for (const std::uint64_t n : {std::uint64_t{f.port}, std::uint64_t{f.map_slots}, std::uint64_t{f.reduce_slots}, f.incarnation, std::uint64_t{record.draining}}) {
+  for (const std::uint64_t n : {std::uint64_t{f.port}, std::uint64_t{f.map_slots}, std::uint64_t{f.reduce_slots},
+                                f.incarnation, std::uint64_t{record.draining}}) {
     out.Varint(n);
   }
   return out.Take();
@@ -69,7 +70,8 @@ NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {
 
 Status NodeTable::SetDraining(NodeNumber number, bool draining, WriteBatch* batch) {
   NodeRecord* record = Find(number);
-  if (record == nullptr) return NotFound("node " + std::to_string(number) + ": no such worker; `millrace node list` shows them");
+  if (record == nullptr)
+    return NotFound("node " + std::to_string(number) + ": no such worker; `millrace node list` shows them");
   record->draining = draining;
   Store(*record, batch);
   return Status::Ok();

@@ -1,6 +1,6 @@
-// NodeTable: the workers that the master knows, by number. A worker's number belongs to its storage (the directory it serves)
-// and outlives restarts of both sides, so replicas and locality keep their meaning. Pure; stored under "w/<number>".
-// Thread rule: control thread.
+// NodeTable: the workers that the master knows, by number. A worker's number belongs to its storage (the directory it
+// serves) and outlives restarts of both sides, so replicas and locality keep their meaning. Pure; stored under
+// "w/<number>". Thread rule: control thread.
 #pragma once
 
 #include <cstdint>

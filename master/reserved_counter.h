@@ -1,5 +1,5 @@
-// ReservedCounter: numbers that never repeat, across crashes too, without a write for each: runs of numbers are reserved in the
-// store ahead of their use, and a new start begins behind the last reservation. Pure.
+// ReservedCounter: numbers that never repeat, across crashes too, without a write for each: runs of numbers are
+// reserved in the store ahead of their use, and a new start begins behind the last reservation. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace millrace::master {
 
 class ReservedCounter {
  public:
-  // Numbers from 1. The next run is reserved when half of the current one is used, so that the reservation is on disk long
-  // before its first number is.
+  // Numbers from 1. The next run is reserved when half of the current one is used, so that the reservation is on disk
+  // long before its first number is.
   ReservedCounter(std::string key, std::uint64_t run) : key_(std::move(key)), run_(run) {}
 
   [[nodiscard]] Status Load(const KeyValueStore& store) {

@@ -66,7 +66,8 @@ void AddSplits(const dfs::FileStatus& file, std::string name, const std::vector<
 }
 
 bool AnyHidden(std::string_view relative) {
-  for (const std::string_view component : dfs::SplitPath("/" + std::string(relative))) {
+  const std::string path = "/" + std::string(relative);
+  for (const std::string_view component : dfs::SplitPath(path)) {
     if (IsHidden(component)) return true;
   }
   return false;
@@ -93,7 +94,8 @@ Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy sp
 
 }  // namespace
 
-Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std::vector<std::string>& inputs, SplitBy split_by) {
+Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std::vector<std::string>& inputs,
+                                         SplitBy split_by) {
   std::vector<Split> splits;
   for (const std::string& input : inputs) {
     MILLRACE_ASSIGN(const std::string canonical, dfs::CanonicalPath(input));
@@ -101,7 +103,8 @@ Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std:
       MILLRACE_TRY(AddInput(names, canonical, split_by, &splits));
       continue;
     }
-    if (!IsGlob(canonical)) return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
+    if (!IsGlob(canonical))
+      return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
     MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, canonical));
     if (matches.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
     for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, split_by, &splits));

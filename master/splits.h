@@ -1,7 +1,7 @@
 // From the inputs a user names to the splits of map tasks. Pure.
 //
-// An input is a file, a directory (every file below it, but not what begins with '_' or '.', as in Hadoop: those are marks and
-// logs), or a glob (* ? [...] within components). A file named twice is read twice.
+// An input is a file, a directory (every file below it, but not what begins with '_' or '.', as in Hadoop: those are
+// marks and logs), or a glob (* ? [...] within components). A file named twice is read twice.
 #pragma once
 
 #include <string>
@@ -15,6 +15,7 @@
 namespace millrace::master {
 
 // kNotFound names the input that is not there or the glob that matches nothing.
-[[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std::vector<std::string>& inputs, SplitBy split_by);
+[[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
+                                                       const std::vector<std::string>& inputs, SplitBy split_by);
 
 }  // namespace millrace::master

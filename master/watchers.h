@@ -1,5 +1,5 @@
-// Watchers: clients that are told when a job changes. Changes are gathered for kPause so that a busy job costs a message per
-// pause and watcher; the end of a job is told at once. Thread rule: the control thread.
+// Watchers: clients that are told when a job changes. Changes are gathered for kPause so that a busy job costs a
+// message per pause and watcher; the end of a job is told at once. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -28,7 +28,7 @@ class Watchers {
   class SubscriptionImpl;
   struct Watcher {
     wire::JobWatcher::Client client;
-    bool busy = false;   // a message is under way: a slow client gets fewer of them, not a queue
+    bool busy = false;  // a message is under way: a slow client gets fewer of them, not a queue
     bool again = false;
   };
   void Tell(sched::JobId job);

@@ -7,7 +7,8 @@
 namespace millrace::master {
 
 sched::AttemptId Read(task::wire::Attempt::Reader in) {
-  return {{sched::JobId{in.getJob()}, in.getReduce() ? sched::TaskKind::kReduce : sched::TaskKind::kMap, in.getTask()}, in.getNumber()};
+  return {{sched::JobId{in.getJob()}, in.getReduce() ? sched::TaskKind::kReduce : sched::TaskKind::kMap, in.getTask()},
+          in.getNumber()};
 }
 
 void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out) {
@@ -43,7 +44,8 @@ void Write(const NodeRecord& node, dfs::wire::Place::Builder out) {
   out.setDatacenter(node.facts.datacenter);
 }
 
-void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, dfs::wire::LocatedBlock::Builder out) {
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
+           dfs::wire::LocatedBlock::Builder out) {
   std::vector<const NodeRecord*> holders;
   for (const dfs::NodeId number : block.holders) {
     const NodeRecord* node = nodes.Find(number);
@@ -51,9 +53,11 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
   }
   if (asker != nullptr) {
     const auto distance = [&](const NodeRecord* node) {
-      return dfs::DistanceBetween(asker->number, {asker->facts.rack, asker->facts.datacenter}, node->number, {node->facts.rack, node->facts.datacenter});
+      return dfs::DistanceBetween(asker->number, {asker->facts.rack, asker->facts.datacenter}, node->number,
+                                  {node->facts.rack, node->facts.datacenter});
     };
-    std::stable_sort(holders.begin(), holders.end(), [&](const NodeRecord* a, const NodeRecord* b) { return distance(a) < distance(b); });
+    std::stable_sort(holders.begin(), holders.end(),
+                     [&](const NodeRecord* a, const NodeRecord* b) { return distance(a) < distance(b); });
   }
   out.initBlock().setId(block.block.id);
   out.getBlock().setLength(block.block.length);
@@ -92,9 +96,11 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   facts.reduce_slots = in.getReduceSlots();
   facts.incarnation = in.getIncarnation();
   if (facts.storage.empty() || facts.host.empty()) return Invalid("register a worker: it names no storage or no host");
-  if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots) return Invalid("register worker " + facts.host + ": more than 4096 slots");
+  if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
+    return Invalid("register worker " + facts.host + ": more than 4096 slots");
   for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter}) {
-    if (text->size() > 255) return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
+    if (text->size() > 255)
+      return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
   }
   return facts;
 }
@@ -120,7 +126,8 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   for (const auto input : in.getInputs()) request.inputs.push_back(ToString(input));
   request.output = ToString(in.getOutput());
   request.reduces = in.getReduces();
-  for (const auto p : in.getParameters()) request.parameters.emplace_back(ToString(p.getName()), ToString(p.getValue()));
+  for (const auto p : in.getParameters())
+    request.parameters.emplace_back(ToString(p.getName()), ToString(p.getValue()));
   request.priority = in.getPriority();
   request.executable = ToString(in.getExecutable());
   request.executable_bytes = in.getExecutableBytes();
@@ -132,16 +139,27 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.slow_start = in.getSlowStart();
   request.max_attempts = in.getMaxAttempts();
   switch (in.getSplitBy()) {
-    case wire::SplitBy::BLOCK: request.split_by = SplitBy::kBlock; break;
-    case wire::SplitBy::FILE: request.split_by = SplitBy::kFile; break;
-    case wire::SplitBy::FIXED_RECORDS: request.split_by = SplitBy::kFixedRecords; break;
-    default: return Invalid("submit a job: its way of splitting input is not known to this master");
+    case wire::SplitBy::BLOCK:
+      request.split_by = SplitBy::kBlock;
+      break;
+    case wire::SplitBy::FILE:
+      request.split_by = SplitBy::kFile;
+      break;
+    case wire::SplitBy::FIXED_RECORDS:
+      request.split_by = SplitBy::kFixedRecords;
+      break;
+    default:
+      return Invalid("submit a job: its way of splitting input is not known to this master");
   }
   if (request.inputs.empty()) return Invalid("submit a job: it names no input");
-  if (request.reduces > kMostReduces) return Invalid("submit a job: " + std::to_string(request.reduces) + " reducers; at most 1000");
-  if (request.priority > 4) return Invalid("submit a job: priority " + std::to_string(request.priority) + " is not one of 0 to 4");
-  if (!(request.slow_start >= 0 && request.slow_start <= 1)) return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
-  if (request.max_attempts < 1 || request.max_attempts > 100) return Invalid("submit a job: job.max_attempts is 1 to 100");
+  if (request.reduces > kMostReduces)
+    return Invalid("submit a job: " + std::to_string(request.reduces) + " reducers; at most 1000");
+  if (request.priority > 4)
+    return Invalid("submit a job: priority " + std::to_string(request.priority) + " is not one of 0 to 4");
+  if (!(request.slow_start >= 0 && request.slow_start <= 1))
+    return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
+  if (request.max_attempts < 1 || request.max_attempts > 100)
+    return Invalid("submit a job: job.max_attempts is 1 to 100");
   return request;
 }
 
@@ -215,7 +233,8 @@ void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out) {
   out.setOwner(request.owner);
 }
 
-void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker, task::wire::InputPiece::Builder out) {
+void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
+                task::wire::InputPiece::Builder out) {
   out.setPath(ToData(split.path));
   out.setName(ToData(split.name));
   out.setFileLength(split.file_length);

@@ -1,5 +1,5 @@
-// Between the master's own types and its Cap'n Proto messages. What comes from outside is checked here or by the call that
-// takes it; a value out of range becomes an error, never an assertion.
+// Between the master's own types and its Cap'n Proto messages. What comes from outside is checked here or by the call
+// that takes it; a value out of range becomes an error, never an assertion.
 #pragma once
 
 #include <capnp/blob.h>
@@ -35,7 +35,8 @@ void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out);
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const NodeRecord& node, dfs::wire::Place::Builder out);
 // Replicas are those of the holders that are alive, closest to `asker` first (null: in order of number).
-void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker, dfs::wire::LocatedBlock::Builder out);
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
+           dfs::wire::LocatedBlock::Builder out);
 [[nodiscard]] std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in);
 [[nodiscard]] std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in);
 
@@ -51,6 +52,7 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 
 // The set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
 void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
-void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker, task::wire::InputPiece::Builder out);
+void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
+                task::wire::InputPiece::Builder out);
 
 }  // namespace millrace::master

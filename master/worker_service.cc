@@ -11,7 +11,8 @@ namespace {
 
 class WorkerSessionImpl final : public wire::WorkerSession::Server {
  public:
-  WorkerSessionImpl(Control& control, NodeNumber node, std::uint64_t epoch) : control_(control), node_(node), epoch_(epoch) {}
+  WorkerSessionImpl(Control& control, NodeNumber node, std::uint64_t epoch)
+      : control_(control), node_(node), epoch_(epoch) {}
   ~WorkerSessionImpl() { control_.SessionDropped(node_, epoch_); }
 
   kj::Promise<void> heartbeat(HeartbeatContext context) override {
@@ -50,7 +51,8 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
 
   kj::Promise<void> blocksReceived(BlocksReceivedContext context) override {
     Listen();
-    for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) control_.files().blocks().Received(node_, block);
+    for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks()))
+      control_.files().blocks().Received(node_, block);
     return kj::READY_NOW;
   }
 
@@ -72,11 +74,14 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     Listen();
     const auto params = context.getParams();
     const auto done = params.getDone();
-    const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(), params.getBytesWritten()};
+    const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(),
+                            params.getBytesWritten()};
     std::optional<AttemptOutput> output;
     if (done.getOutput().getPresent()) {
-      output = AttemptOutput{done.getOutput().getFile(), ToString(done.getOutput().getName()), Read(done.getOutput().getBlocks())};
-      if (output->name.empty() || output->name.find('/') != std::string::npos) Require(Invalid("attempt done: its output has no proper name"));
+      output = AttemptOutput{done.getOutput().getFile(), ToString(done.getOutput().getName()),
+                             Read(done.getOutput().getBlocks())};
+      if (output->name.empty() || output->name.find('/') != std::string::npos)
+        Require(Invalid("attempt done: its output has no proper name"));
     }
     Step step = control_.Begin();
     control_.jobs().AttemptDone(node_, Read(done.getAttempt()), report, output, &step);
@@ -99,7 +104,8 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> fetchFailed(FetchFailedContext context) override {
     Listen();
     const auto params = context.getParams();
-    control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(), ToString(params.getReason()));
+    control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(),
+                         ToString(params.getReason()));
     Step step = control_.Begin();
     control_.jobs().FetchFailed(node_, Read(params.getReduce()), Read(params.getMap()), &step);
     return control_.Finish(std::move(step));
@@ -118,7 +124,8 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
 
  private:
   void Listen() {
-    if (!control_.Heard(node_, epoch_)) Require(Unavailable("worker " + std::to_string(node_) + ": this session has ended; register again"));
+    if (!control_.Heard(node_, epoch_))
+      Require(Unavailable("worker " + std::to_string(node_) + ": this session has ended; register again"));
   }
 
   Control& control_;

@@ -1,5 +1,5 @@
-// WorkerSession: what a registered worker tells the master (master/master.capnp). Dropping the session starts the grace after
-// which the worker is lost. Thread rule: the control thread; `control` outlives every connection.
+// WorkerSession: what a registered worker tells the master (master/master.capnp). Dropping the session starts the grace
+// after which the worker is lost. Thread rule: the control thread; `control` outlives every connection.
 #pragma once
 
 #include <cstdint>

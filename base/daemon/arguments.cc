@@ -9,8 +9,8 @@ namespace {
 std::string Describe(const OptionSet& options) {
   std::string text = "Options:\n";
   for (const OptionInfo& option : options.List()) {
-    text += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) + ")  " +
-            option.one_line + "\n";
+    text += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) +
+            ")  " + option.one_line + "\n";
   }
   return text;
 }
@@ -23,8 +23,8 @@ Status Apply(const std::string& file, const std::vector<std::string>& settings, 
 
 }  // namespace
 
-std::optional<int> ParseArguments(const std::string& program, const std::string& about, const std::vector<std::string>& args,
-                                  OptionSet& options) {
+std::optional<int> ParseArguments(const std::string& program, const std::string& about,
+                                  const std::vector<std::string>& args, OptionSet& options) {
   CLI::App app(about, program);
   std::string file;
   std::vector<std::string> settings;

@@ -1,5 +1,5 @@
-// The command line of a daemon: `--config FILE`, `--set name=value` (more than once, after the file), `--help` with every option.
-// Thread rule: main.
+// The command line of a daemon: `--config FILE`, `--set name=value` (more than once, after the file), `--help` with
+// every option. Thread rule: main.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace millrace::daemon {
 
-// Sets `options` from `args` (those after the verb; `program` is "millrace master"). Nothing: go on. Otherwise the process ends
-// with this status: 0 after help, 2 after wrong usage, of which one line was written to standard error.
+// Sets `options` from `args` (those after the verb; `program` is "millrace master"). Nothing: go on. Otherwise the
+// process ends with this status: 0 after help, 2 after wrong usage, of which one line was written to standard error.
 [[nodiscard]] std::optional<int> ParseArguments(const std::string& program, const std::string& about,
                                                 const std::vector<std::string>& args, OptionSet& options);
 

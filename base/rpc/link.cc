@@ -106,9 +106,10 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
   ConnectionLimits limits;
 
   kj::Own<Connection> connection;  // null when none stands
-  // Asked for once: between the end of a connection and the news of it here, asking again would throw inside Cap'n Proto.
+  // Asked for once: between the end of a connection and the news of it here, asking again would throw inside Cap'n
+  // Proto.
   capnp::Capability::Client bootstrap = nullptr;
-  std::uint64_t generation = 0;    // tells the news of the standing connection from that of older ones
+  std::uint64_t generation = 0;  // tells the news of the standing connection from that of older ones
   kj::TimePoint established = kj::origin<kj::TimePoint>();
   kj::Duration step = 0 * kj::NANOSECONDS;  // before the next attempt, at most
   bool trying = false;

@@ -94,7 +94,8 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
   std::vector<MapInput> inputs = OpenInputs(launch, storage_, context);
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), {}};
   if (set_up_.reduces > 0) {
-    const std::uint64_t memory = set_up_.memory != 0 ? std::min(set_up_.memory, engine.task_memory) : engine.task_memory;
+    const std::uint64_t memory =
+        set_up_.memory != 0 ? std::min(set_up_.memory, engine.task_memory) : engine.task_memory;
     attempt.collector = {set_up_.reduces, memory, launch.run_file, launch.scratch, engine.map_compress == "zstd"};
     MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
     return std::optional<TaskOutput>();

@@ -5,7 +5,8 @@
 //   JOB --millrace-task
 //       serves as task process on descriptor 3 (client/api/task_loop.h)
 //   JOB ARGUMENTS...
-//       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the PATH
+//       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the
+//       PATH
 // Thread rule: main's.
 #pragma once
 

@@ -1,5 +1,5 @@
-// DfsClient: the file system for tools, tasks and the job client. Blocking calls, from any thread; a control thread of its own
-// speaks to the master and reconnects while a call lasts.
+// DfsClient: the file system for tools, tasks and the job client. Blocking calls, from any thread; a control thread of
+// its own speaks to the master and reconnects while a call lasts.
 #pragma once
 
 #include <capnp/capability.h>
@@ -22,12 +22,12 @@
 namespace millrace::dfs {
 
 struct ClientOptions {
-  std::string master;                     // host:port
-  Micros connect_timeout = 3 * kSecond;   // the first connection; then kUnavailable
-  Micros call_timeout = 30 * kSecond;     // a call, reconnections included
-  Micros stall_timeout = 30 * kSecond;    // a silent replica or pipeline
-  std::optional<std::uint32_t> node;      // the worker on whose machine we run, if known
-  std::string owner;                      // user name
+  std::string master;                    // host:port
+  Micros connect_timeout = 3 * kSecond;  // the first connection; then kUnavailable
+  Micros call_timeout = 30 * kSecond;    // a call, reconnections included
+  Micros stall_timeout = 30 * kSecond;   // a silent replica or pipeline
+  std::optional<std::uint32_t> node;     // the worker on whose machine we run, if known
+  std::string owner;                     // user name
 };
 
 struct FileInfo {
@@ -41,7 +41,9 @@ struct FileInfo {
   std::uint64_t id = 0;
 };
 
-struct FileUsage { std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0; };
+struct FileUsage {
+  std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0;
+};
 
 struct WriteOptions {
   std::uint32_t replication = 0;  // 0: the default (3)
@@ -57,9 +59,10 @@ class FileReader {
   // At most `size` bytes from `offset`, appended to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
   // Bytes from `offset` (to the end, or `size` of them) in order, as large pieces as come; false from sink: kCancelled.
-  virtual Status Stream(std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink) = 0;
+  virtual Status Stream(std::uint64_t offset, std::uint64_t size,
+                        const std::function<bool(std::string_view)>& sink) = 0;
   [[nodiscard]] virtual Result<std::vector<LocatedBlock>> Blocks() = 0;
-  [[nodiscard]] virtual std::uint64_t bytes_local() const = 0;   // read by descriptor from this machine
+  [[nodiscard]] virtual std::uint64_t bytes_local() const = 0;  // read by descriptor from this machine
   [[nodiscard]] virtual std::uint64_t bytes_remote() const = 0;
 };
 
@@ -72,7 +75,11 @@ class FileWriter {
   virtual Status Close() = 0;  // visible and durable when this returns OK
   virtual void Abandon() = 0;
   // Finishes the blocks and leaves it to the job tracker to complete the file when `attempt` may commit.
-  struct HandedOver { std::uint64_t file = 0; std::vector<WrittenBlock> blocks; std::uint64_t bytes = 0; };
+  struct HandedOver {
+    std::uint64_t file = 0;
+    std::vector<WrittenBlock> blocks;
+    std::uint64_t bytes = 0;
+  };
   virtual Result<HandedOver> HandOver(const std::string& attempt) = 0;
   [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 };
@@ -82,7 +89,11 @@ struct Health {
   std::uint64_t capacity = 0, used = 0, free = 0;
   std::uint32_t live_workers = 0;
 };
-struct UnhealthyBlock { std::string path; std::uint64_t block = 0, length = 0; std::uint32_t live = 0, wanted = 0; };
+struct UnhealthyBlock {
+  std::string path;
+  std::uint64_t block = 0, length = 0;
+  std::uint32_t live = 0, wanted = 0;
+};
 
 class DfsClient {
  public:
@@ -107,8 +118,8 @@ class DfsClient {
   virtual Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) = 0;
   virtual void ReportBadReplica(std::uint64_t block, std::uint32_t node) = 0;
 
-  // The control thread and the master's bootstrap capability, for the job client that shares the connection: runs f on the
-  // control thread with the connected bootstrap; as ControlThread::Run, with call_timeout and one reconnection.
+  // The control thread and the master's bootstrap capability, for the job client that shares the connection: runs f on
+  // the control thread with the connected bootstrap; as ControlThread::Run, with call_timeout and one reconnection.
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
   virtual Status Call(const std::string& what, const WithMaster& f) = 0;
 };

@@ -2,13 +2,13 @@
 // memory, and says in a WriteBatch what must be stored; the caller commits the batch before it tells anyone.
 //
 // A file that is being written is no part of the tree: it is an open file, known by its id and holding its path, and
-// becomes visible whole by Complete. So a write that fails leaves nothing behind, and a second writer to the same path is
-// told who holds it. All paths in calls are canonical (dfs/name/path.h).
+// becomes visible whole by Complete. So a write that fails leaves nothing behind, and a second writer to the same path
+// is told who holds it. All paths in calls are canonical (dfs/name/path.h).
 //
-// Stored under keys that begin with "f/" (entries of the tree, by the number of their directory and their name, so that a
-// renamed directory is one entry moved, however much is below it), "o/" (open files and the blocks given out to them) and
-// "i" (the id high-water mark: ids are reserved in runs of 4096, so a crash wastes some but repeats none); the formats are
-// in dfs/name/namespace_codec.h. Directories, files and blocks are numbered from one row of ids.
+// Stored under keys that begin with "f/" (entries of the tree, by the number of their directory and their name, so that
+// a renamed directory is one entry moved, however much is below it), "o/" (open files and the blocks given out to them)
+// and "i" (the id high-water mark: ids are reserved in runs of 4096, so a crash wastes some but repeats none); the
+// formats are in dfs/name/namespace_codec.h. Directories, files and blocks are numbered from one row of ids.
 //
 // A call that fails changes nothing and adds nothing to the batch.
 // Thread rule: one thread. No I/O but through the WriteBatch and Load.
@@ -32,7 +32,7 @@ namespace millrace::dfs {
 struct CreateOptions {
   std::uint32_t replication = kDefaultReplication;  // 1 to kMaxReplication
   std::uint64_t block_size = kDefaultBlockSize;     // kMinBlockSize to kMaxBlockSize
-  bool overwrite = false;  // an existing file is replaced at Complete, atomically
+  bool overwrite = false;                           // an existing file is replaced at Complete, atomically
   std::string owner = {};
   std::string writer = {};  // who writes, for the message to a second writer: "host:pid"
 };
@@ -57,48 +57,57 @@ class Namespace {
   [[nodiscard]] Result<FileStatus> Stat(std::string_view path) const;  // kNotFound
   // Entries of a directory in order of name, those after the name `after` (exclusive, empty for the start), at most
   // `limit`; of a file, itself. The owner of each is the caller of Create or MakeDirectory. kNotFound.
-  [[nodiscard]] Result<std::vector<FileStatus>> List(std::string_view path, std::string_view after, std::size_t limit) const;
-  // Every file (no directory) at or below `path`, in order of path, component by component ("/a/z" before "/a-b"); false
-  // from visit stops. visit must not change the Namespace. kNotFound.
+  [[nodiscard]] Result<std::vector<FileStatus>> List(std::string_view path, std::string_view after,
+                                                     std::size_t limit) const;
+  // Every file (no directory) at or below `path`, in order of path, component by component ("/a/z" before "/a-b");
+  // false from visit stops. visit must not change the Namespace. kNotFound.
   [[nodiscard]] Status Walk(std::string_view path, const std::function<bool(const FileStatus&)>& visit) const;
-  [[nodiscard]] Result<std::vector<Block>> Blocks(std::string_view path) const;  // of a file, in order; kInvalid: a directory
+  [[nodiscard]] Result<std::vector<Block>> Blocks(
+      std::string_view path) const;  // of a file, in order; kInvalid: a directory
   // Bytes and counts at or below a path, itself included ("/" counts as a directory). Cost grows with the subtree.
-  struct Usage { std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0; };
+  struct Usage {
+    std::uint64_t files = 0, directories = 0, bytes = 0, bytes_with_replicas = 0, blocks = 0;
+  };
   [[nodiscard]] Result<Usage> Measure(std::string_view path) const;
   [[nodiscard]] Usage Total() const;  // Measure("/") at no cost
 
   // Which file a block belongs to: its path and replication wanted; nothing when no file (visible or open) has it.
-  struct BlockOwner { std::string path; std::uint32_t replication = 0; bool open = false; };
+  struct BlockOwner {
+    std::string path;
+    std::uint32_t replication = 0;
+    bool open = false;
+  };
   [[nodiscard]] std::optional<BlockOwner> OwnerOf(BlockId block) const;
 
   // ---- changing the tree ----
-  // Parents are made. An existing directory is fine, an existing file is kExists, a file among the parents kInvalid. The
-  // modified time of a directory is when it was made.
+  // Parents are made. An existing directory is fine, an existing file is kExists, a file among the parents kInvalid.
+  // The modified time of a directory is when it was made.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
-  // Blocks that no file has any more are appended to *freed. A directory with entries needs `recursive`, else kInvalid, as
-  // is "/". Open files below a removed directory stay open and fail at Complete (kNotFound), even if the directory is made
-  // again; their paths are free for other writers at once.
+  // Blocks that no file has any more are appended to *freed. A directory with entries needs `recursive`, else kInvalid,
+  // as is "/". Open files below a removed directory stay open and fail at Complete (kNotFound), even if the directory
+  // is made again; their paths are free for other writers at once.
   Status Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed);
-  // To a path that does not exist (its parents are made, and belong to the owner of what is renamed), or into a directory
-  // that does (as mv does). kNotFound; kExists: a file or entry of this name is there; kInvalid: "/", into itself, a file
-  // among the parents, or a path at or below `to` would be longer than kMaxPathBytes. Open files keep the path they were
-  // created under.
+  // To a path that does not exist (its parents are made, and belong to the owner of what is renamed), or into a
+  // directory that does (as mv does). kNotFound; kExists: a file or entry of this name is there; kInvalid: "/", into
+  // itself, a file among the parents, or a path at or below `to` would be longer than kMaxPathBytes. Open files keep
+  // the path they were created under.
   Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch);
   // Of a file. kNotFound; kInvalid: a directory, or out of range.
   Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
 
   // ---- writing files ----
-  // kExists: a file is there and not overwrite, or a directory; kBusy: being written by another (named); kInvalid: options
-  // out of range, or a component of the path is a file. Missing parents are made at Complete.
+  // kExists: a file is there and not overwrite, or a directory; kBusy: being written by another (named); kInvalid:
+  // options out of range, or a component of the path is a file. Missing parents are made at Complete.
   Result<FileId> Create(std::string_view path, const CreateOptions& options, Micros now, WriteBatch* batch);
   Result<BlockId> AddBlock(FileId file, WriteBatch* batch);  // kNotFound when the file is not open
   // A block given out to this file that will not be used: its id is forgotten. kNotFound.
   Status DropBlock(FileId file, BlockId block, WriteBatch* batch);
   // The file becomes visible with exactly these blocks (each given out to it, in the order of the file's bytes). Blocks
-  // given out and not named, and those of an overwritten file, go to *freed. Checks the path again as Create does. kInvalid:
-  // a block that was not given out to it, twice the same, or longer than the block size.
-  // A second Complete of the same id with the same blocks is kNotFound (the caller asks Stat whose id it is).
-  Status Complete(FileId file, const std::vector<Block>& blocks, Micros now, WriteBatch* batch, std::vector<BlockId>* freed);
+  // given out and not named, and those of an overwritten file, go to *freed. Checks the path again as Create does.
+  // kInvalid: a block that was not given out to it, twice the same, or longer than the block size. A second Complete of
+  // the same id with the same blocks is kNotFound (the caller asks Stat whose id it is).
+  Status Complete(FileId file, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
+                  std::vector<BlockId>* freed);
   // As Complete, but under another path: how the output of the one attempt that may commit gets its final name.
   Status CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
                     std::vector<BlockId>* freed);

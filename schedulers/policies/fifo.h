@@ -4,9 +4,9 @@
 // goes to the first job with a pending map; within the job the map closest to the node is taken (node, rack,
 // datacenter, off), the lowest index first. A free reduce slot goes to the first job with a pending reduce whose
 // slow-start fraction of maps is done. A job to which the node is refused is passed over. Maps go before
-// reduces. Which of several free nodes is served: one that holds the data of the first job's first pending map, else the
-// next in turn by id, one slot each, going on where the last decision left off. So the tasks of an idle cluster are spread
-// evenly, as Hadoop spreads them by its trackers' heartbeats, and a small job runs at its data.
+// reduces. Which of several free nodes is served: one that holds the data of the first job's first pending map, else
+// the next in turn by id, one slot each, going on where the last decision left off. So the tasks of an idle cluster are
+// spread evenly, as Hadoop spreads them by its trackers' heartbeats, and a small job runs at its data.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@ namespace {
 void PrintSection(const std::string& title, const std::string& text, const millrace::OptionSet& options) {
   std::cout << "\n## " << title << "\n" << text << "\n\n| option | default | range | |\n|---|---|---|---|\n";
   for (const millrace::OptionInfo& option : options.List()) {
-    std::cout << "| `" << option.name << "` | " << (option.default_text.empty() ? "" : "`" + option.default_text + "`") << " | " << option.range << " | "
-              << option.one_line << " |\n";
+    std::cout << "| `" << option.name << "` | " << (option.default_text.empty() ? "" : "`" + option.default_text + "`")
+              << " | " << option.range << " | " << option.one_line << " |\n";
   }
 }
 
@@ -24,9 +24,12 @@ int main() {
   millrace::EngineOptions engine;
   millrace::OptionSet job;
   millrace::DeclareEngineOptions(&job, &engine);
-  std::cout << "# Options\n\nPrinted from their declarations; `tests/docs/check_options` holds this page against them.\n";
-  PrintSection("millrace master", "In a TOML file (`--config FILE`) or as `--set name=value`. A table is a prefix: `[master]` and `bind = ...`.",
-               millrace::master::DeclareMasterOptions(&master));
+  std::cout
+      << "# Options\n\nPrinted from their declarations; `tests/docs/check_options` holds this page against them.\n";
+  PrintSection(
+      "millrace master",
+      "In a TOML file (`--config FILE`) or as `--set name=value`. A table is a prefix: `[master]` and `bind = ...`.",
+      millrace::master::DeclareMasterOptions(&master));
   PrintSection("millrace worker", "Likewise.", millrace::worker::DeclareWorkerOptions(&worker));
   PrintSection("Every job", "As `-D name=value`, besides the options that the job declares itself.", job);
 }

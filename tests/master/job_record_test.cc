@@ -46,7 +46,8 @@ TEST(JobRecordTest, RoundTrip) {
 
 TEST(JobRecordTest, NoPrefixOfARecordDecodes) {
   const std::string bytes = EncodeJob(Sample());
-  for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(DecodeJob(JobKey(sched::JobId{1}), bytes.substr(0, n)).ok()) << n;
+  for (std::size_t n = 0; n < bytes.size(); ++n)
+    EXPECT_FALSE(DecodeJob(JobKey(sched::JobId{1}), bytes.substr(0, n)).ok()) << n;
 }
 
 TEST(JobRecordTest, DamagedBytesNeverCrash) {

@@ -159,7 +159,8 @@ TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
   EXPECT_EQ(jobs->View(job)->maps.done, 1u);
   // The same incarnation registers again and still runs what it ran.
   Step step = At();
-  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {second.attempt, reduce.attempt}, {first.attempt}, &step);
+  const auto reconciled =
+      jobs->NodeRegistered(*nodes->Find(node), {second.attempt, reduce.attempt}, {first.attempt}, &step);
   EXPECT_THAT(reconciled.killed, IsEmpty());
   EXPECT_THAT(reconciled.forgotten, IsEmpty());
   Finish(std::move(step));

@@ -16,7 +16,8 @@ class SplitsTest : public TrackerFixture {
     const Result<std::vector<Split>> splits = ComputeSplits(files->names(), inputs, by);
     if (!splits.ok()) return {"! " + splits.status().message()};
     std::vector<std::string> names;
-    for (const Split& split : *splits) names.push_back(split.name + "@" + std::to_string(split.offset >> 20) + "+" + std::to_string(split.length >> 20));
+    for (const Split& split : *splits)
+      names.push_back(split.name + "@" + std::to_string(split.offset >> 20) + "+" + std::to_string(split.length >> 20));
     return names;
   }
 };

@@ -50,7 +50,8 @@ void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const 
 
 AttemptOutput TrackerFixture::WriteOutput(const sched::AttemptId& attempt, const std::string& name) {
   Step step = At();
-  const Result<dfs::FileId> file = files->Create("/out/_temporary/" + sched::FormatAttempt(attempt) + "/" + name, {}, step.now, &step.batch);
+  const Result<dfs::FileId> file =
+      files->Create("/out/_temporary/" + sched::FormatAttempt(attempt) + "/" + name, {}, step.now, &step.batch);
   EXPECT_TRUE(file.ok());
   const Result<FileSystem::NewBlock> block = files->AddBlock(*file, std::nullopt, {}, &step.batch);
   EXPECT_TRUE(block.ok());

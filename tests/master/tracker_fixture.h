@@ -1,4 +1,5 @@
-// A job tracker over in-memory parts, with the store that its steps go to, so that a test can lose the process and go on.
+// A job tracker over in-memory parts, with the store that its steps go to, so that a test can lose the process and go
+// on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ class TrackerFixture : public ::testing::Test {
   Step At() { return Step(now += 1000); }
   JobRequest Request(const std::string& output, std::uint32_t reduces) const;
   sched::JobId Submit(JobRequest request);
-  void Done(const LaunchOrder& launch, const std::optional<AttemptOutput>& output = std::nullopt, std::int64_t records = 1);
+  void Done(const LaunchOrder& launch, const std::optional<AttemptOutput>& output = std::nullopt,
+            std::int64_t records = 1);
   void Fail(const LaunchOrder& launch, const std::string& reason);
   bool Exists(const std::string& path) const { return files->names().Stat(path).ok(); }
 

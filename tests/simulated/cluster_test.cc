@@ -14,17 +14,19 @@ using ::testing::SizeIs;
 
 constexpr int kJobs = 200;
 
-// 200 jobs of 1 to 40 maps and 0 to 5 reduces, one every second or so; `faults`: attempts fail, workers are cut off and come
-// back, the master dies twice.
+// 200 jobs of 1 to 40 maps and 0 to 5 reduces, one every second or so; `faults`: attempts fail, workers are cut off and
+// come back, the master dies twice.
 std::vector<std::string> RunBatch(std::uint64_t seed, bool faults) {
   SimulatedOptions options;
   options.seed = seed;
   options.times.failure = faults ? 0.03 : 0;
   SimulatedCluster cluster(options);
   Random random(seed + 1);
-  for (int i = 0; i < 20; ++i) cluster.AddFile("/in/" + std::to_string(i), 1 + static_cast<std::uint32_t>(random.Below(40)));
+  for (int i = 0; i < 20; ++i)
+    cluster.AddFile("/in/" + std::to_string(i), 1 + static_cast<std::uint32_t>(random.Below(40)));
   for (int i = 0; i < kJobs; ++i) {
-    cluster.Submit("/in/" + std::to_string(random.Below(20)), "/out/" + std::to_string(i), static_cast<std::uint32_t>(random.Below(6)));
+    cluster.Submit("/in/" + std::to_string(random.Below(20)), "/out/" + std::to_string(i),
+                   static_cast<std::uint32_t>(random.Below(6)));
     cluster.Advance(2 * random.Unit());
     if (!faults) continue;
     if (i % 20 == 7) cluster.Cut(static_cast<std::uint32_t>(random.Below(50)));
@@ -37,7 +39,8 @@ std::vector<std::string> RunBatch(std::uint64_t seed, bool faults) {
   const auto outputs = cluster.Outputs();
   EXPECT_THAT(outputs, SizeIs(kJobs));
   EXPECT_THAT(outputs, Each(Pair(::testing::_, master::JobState::kSucceeded)));
-  for (const auto& [output, state] : outputs) EXPECT_TRUE(cluster.control().files().names().Stat(output + "/_SUCCESS").ok()) << output;
+  for (const auto& [output, state] : outputs)
+    EXPECT_TRUE(cluster.control().files().names().Stat(output + "/_SUCCESS").ok()) << output;
   return cluster.Journal();
 }
 

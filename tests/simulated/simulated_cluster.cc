@@ -46,7 +46,9 @@ class SimulatedCluster::Dialer final : public rpc::Dialer {
 
 struct SimulatedCluster::Worker {
   Worker(SimulatedCluster& cluster, std::uint32_t number)
-      : dialer(cluster.network_), runner(cluster.timer_, Random(cluster.random_.Next()), cluster.options_.times), executables(background) {
+      : dialer(cluster.network_),
+        runner(cluster.timer_, Random(cluster.random_.Next()), cluster.options_.times),
+        executables(background) {
     worker::WorkerConfig config;
     const OptionSet options = worker::DeclareWorkerOptions(&config);
     config.master = kMaster;
@@ -56,7 +58,8 @@ struct SimulatedCluster::Worker {
     config.reduce_slots = cluster.options_.reduce_slots;
     agent = std::make_unique<worker::WorkerAgent>(
         worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background}, config,
-        worker::WorkerIdentity{"storage" + std::to_string(number), 1, ""}, Random(cluster.random_.Next()), MakeSilentLog());
+        worker::WorkerIdentity{"storage" + std::to_string(number), 1, ""}, Random(cluster.random_.Next()),
+        MakeSilentLog());
     agent->Start();
   }
 
@@ -86,7 +89,8 @@ SimulatedCluster::~SimulatedCluster() noexcept {
 }
 
 void SimulatedCluster::StartMaster() {
-  auto control = master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()), MakeSilentLog()});
+  auto control = master::Control::Make(
+      config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()), MakeSilentLog()});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(master::MakeMasterService(*control_), rpc::ConnectionLimits{});
@@ -110,7 +114,9 @@ void SimulatedCluster::Advance(double seconds) {
   scope_.poll();
   while (true) {
     kj::TimePoint next = end;
-    KJ_IF_MAYBE(event, timer_.nextEvent()) { next = kj::min(*event, end); }
+    KJ_IF_MAYBE (event, timer_.nextEvent()) {
+      next = kj::min(*event, end);
+    }
     clock_.Set(kSecond + (next - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS);
     timer_.advanceTo(next);
     scope_.poll();
@@ -126,7 +132,9 @@ bool SimulatedCluster::RunUntilIdle(double seconds) {
   return false;
 }
 
-double SimulatedCluster::seconds() const { return static_cast<double>((timer_.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS) / 1e6; }
+double SimulatedCluster::seconds() const {
+  return static_cast<double>((timer_.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS) / 1e6;
+}
 
 void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
   constexpr std::uint64_t kBlock = std::uint64_t{64} << 20;
@@ -148,20 +156,21 @@ void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
 void SimulatedCluster::Submit(const std::string& input, const std::string& output, std::uint32_t reduces) {
   const std::string token = "token of " + output;  // so that a repeated request is the same job
   for (bool accepted = false; !accepted;) {
-    auto submitted = client_->Connected()
-                         .then([&](capnp::Capability::Client bootstrap) {
-                           auto request = bootstrap.castAs<master::wire::Master>().jobsRequest().send().getService().submitRequest();
-                           auto job = request.initRequest();
-                           job.setName("synthetic");
-                           job.initInputs(1).set(0, master::ToData(input));
-                           job.setOutput(master::ToData(output));
-                           job.setReduces(reduces);
-                           job.setExecutable(master::ToData("/job"));
-                           job.setToken(token);
-                           return request.send().ignoreResult();
-                         })
-                         .then([&] { accepted = true; }, [](kj::Exception&& failure) { ASSERT_TRUE(rpc::ConnectionBroke(failure)); })
-                         .eagerlyEvaluate(nullptr);
+    auto submitted =
+        client_->Connected()
+            .then([&](capnp::Capability::Client bootstrap) {
+              auto request = bootstrap.castAs<master::wire::Master>().jobsRequest().send().getService().submitRequest();
+              auto job = request.initRequest();
+              job.setName("synthetic");
+              job.initInputs(1).set(0, master::ToData(input));
+              job.setOutput(master::ToData(output));
+              job.setReduces(reduces);
+              job.setExecutable(master::ToData("/job"));
+              job.setToken(token);
+              return request.send().ignoreResult();
+            })
+            .then([&] { accepted = true; }, [](kj::Exception&& failure) { ASSERT_TRUE(rpc::ConnectionBroke(failure)); })
+            .eagerlyEvaluate(nullptr);
     while (!submitted.poll(scope_)) Advance(0.01);
   }
 }
@@ -180,10 +189,13 @@ void SimulatedCluster::Mend(std::uint32_t worker) { workers_.at(worker)->dialer.
 
 std::vector<std::string> SimulatedCluster::Journal() const {
   std::map<std::uint64_t, std::string> lines;
-  EXPECT_TRUE(store_->Scan("e/", {}, [&](std::string_view key, std::string_view line) {
-    lines.emplace(master::JournalSequence(key).value_or(0), line);
-    return true;
-  }).ok());
+  EXPECT_TRUE(store_
+                  ->Scan("e/", {},
+                         [&](std::string_view key, std::string_view line) {
+                           lines.emplace(master::JournalSequence(key).value_or(0), line);
+                           return true;
+                         })
+                  .ok());
   std::vector<std::string> journal;
   for (auto& [sequence, line] : lines) journal.push_back(std::move(line));
   return journal;

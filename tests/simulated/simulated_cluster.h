@@ -1,6 +1,6 @@
-// A whole cluster in one thread: the master's control strand and worker agents over the in-memory network, under driven time.
-// The real RPC stack, journal, engine and agents; only what would touch processes, disks and sockets is synthetic. A seed
-// decides everything that chance decides.
+// A whole cluster in one thread: the master's control strand and worker agents over the in-memory network, under driven
+// time. The real RPC stack, journal, engine and agents; only what would touch processes, disks and sockets is
+// synthetic. A seed decides everything that chance decides.
 #pragma once
 
 #include <kj/async.h>

@@ -149,7 +149,8 @@ void WorkerAgent::MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutpu
 }
 
 void WorkerAgent::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments) {
-  for (const shuffle::CopiedSegment& segment : segments) attempt.shuffled += segment.segment.length;  // read in place too
+  for (const shuffle::CopiedSegment& segment : segments)
+    attempt.shuffled += segment.segment.length;  // read in place too
   const AttemptPaths paths = parts_.files.Paths(attempt.id);
   auto launch = attempt.reduce.emplace().builder();
   ToWire(attempt.id, launch.initAttempt());

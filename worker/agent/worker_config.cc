@@ -46,7 +46,8 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
 }
 
 void DeclareTask(OptionSet& options, WorkerConfig* config) {
-  options.Bytes("task.memory", &config->task_memory, 256 * kMiB, 16 * kMiB, kMost, "bytes that the buffers of one task may take at most, whatever its job asks for");
+  options.Bytes("task.memory", &config->task_memory, 256 * kMiB, 16 * kMiB, kMost,
+                "bytes that the buffers of one task may take at most, whatever its job asks for");
   options.Bytes("task.memory_limit", &config->task_memory_limit, 0, 0, kMost,
                 "private memory that a task process may take at most (RLIMIT_DATA); 0: no limit");
   options.Duration("task.start_timeout", &config->task_start_timeout, 60 * kSecond, kSecond, kHour,

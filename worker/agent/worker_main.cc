@@ -113,7 +113,8 @@ Status Serve(const WorkerConfig& config, const Log& log) {
 int RunWorker(const std::vector<std::string>& args) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
-  if (const auto exit = daemon::ParseArguments("millrace worker", "A worker: block server and task slots of one machine.", args, options))
+  if (const auto exit = daemon::ParseArguments("millrace worker",
+                                               "A worker: block server and task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   const Log log = MakeLog(config.name.empty() ? "worker " + config.host : "worker " + config.name, config.log_level);
