@@ -1,5 +1,6 @@
 """The bundled jobs over real daemons, compared with what coreutils and mawk make of the same files."""
 
+import json
 import os
 import unittest
 
@@ -64,6 +65,35 @@ class JobsTest(unittest.TestCase):
                     expected.setdefault(word, []).append(name.encode())
         lines = b"".join(sorted(word + b"\t" + b" ".join(files) + b"\n" for word, files in expected.items()))
         self.assertEqual(sorted_lines(self.cluster.output("/index")), lines)
+
+    def test_little_memory_gives_the_same(self):
+        with open(self.cluster.path("big"), "wb") as f:
+            f.write(words(7, 1_500_000))  # one block, one map, more than its memory
+        self.cluster.run("fs", "put", self.cluster.path("big"), "/big")
+        every_line = ("-D", "grep.pattern=", "-D", "grep.lines=true")
+        self.cluster.run("run", "grep", "/big", "-o", "/roomy", *every_line)
+        self.cluster.run("run", "grep", "/big", "-o", "/tight", *every_line, "-D", "task.memory=4MiB")
+        self.assertEqual(self.cluster.output("/tight"), self.cluster.output("/roomy"))
+        counters = self.cluster.run("job", "counters", str(max(self.jobs())))[0].decode()
+        spilled = [int(line.split()[-1]) for line in counters.splitlines() if "spilled_records" in line]
+        self.assertGreater(spilled[0], 0, "the maps did not fit into memory")
+
+    def test_compressed_map_output_gives_the_same(self):
+        self.cluster.run("run", "invertedindex", "/text", "-o", "/plain", "--reducers", "2")
+        self.cluster.run("run", "invertedindex", "/text", "-o", "/zstd", "--reducers", "2", "-D", "map.compress=zstd")
+        self.assertEqual(self.cluster.output("/zstd"), self.cluster.output("/plain"))
+        plain, packed = (self.jobs()[n]["bytes_shuffled"] for n in sorted(self.jobs())[-2:])
+        self.assertLess(packed, plain)
+
+    def jobs(self):
+        return {job["job"]: job for job in json.loads(self.cluster.run("job", "list", "--json")[0])}
+
+    def test_the_most_reducers_that_are_allowed(self):
+        self.cluster.run("run", "wordcount", "/text/words 1.txt", "-o", "/thousand", "--reducers", "1000")
+        expected = shell(WORDCOUNT.format(files="'words 1.txt'"), cwd=self.text)
+        parts = self.cluster.output("/thousand")
+        self.assertEqual(len(parts), 1000)
+        self.assertEqual(sorted_lines(parts), b"".join(sorted(expected.splitlines(keepends=True))))
 
     def test_nasty_inputs(self):
         rng_words = words(9, 200_000)
