@@ -184,6 +184,7 @@ class JobTracker {
   void LoseAttemptsOn(NodeNumber node, Step* step);
   void NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report);
   void SnapshotNodes(Step* step);
+  void ViewProgress(const Job& job, JobView* out) const;  // of a live job
   [[nodiscard]] std::optional<NodeNumber> NodeOf(const sched::AttemptId& attempt) const;
   [[nodiscard]] Job* Find(sched::JobId job);
   [[nodiscard]] const Job* Find(sched::JobId job) const;

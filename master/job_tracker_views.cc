@@ -54,7 +54,16 @@ Result<JobView> JobTracker::View(JobId id) const {
     view.maps.fraction = view.reduces.fraction = view.copy_fraction = succeeded ? 1 : 0;
     return view;
   }
-  if (const auto progress = engine_.Progress(id)) {
+  ViewProgress(*job, &view);
+  view.figures.bytes_read = job->totals.bytes_read;
+  view.figures.bytes_shuffled = job->totals.bytes_shuffled;
+  view.figures.bytes_written = job->totals.bytes_written;
+  return view;
+}
+
+void JobTracker::ViewProgress(const Job& job, JobView* out) const {
+  JobView& view = *out;
+  if (const auto progress = engine_.Progress(job.record.id)) {
     view.maps.running = progress->maps_running;
     view.maps.done = progress->maps_done;
     view.reduces.running = progress->reduces_running;
@@ -64,8 +73,8 @@ Result<JobView> JobTracker::View(JobId id) const {
     view.figures.killed_attempts = progress->killed_attempts;
   }
   double maps = 0, reduces = 0, copies = view.reduces.done;
-  for (const auto& [attempt, index] : job->running) {
-    const double fraction = job->attempts[index].fraction;
+  for (const auto& [attempt, index] : job.running) {
+    const double fraction = job.attempts[index].fraction;
     if (attempt.task.kind == sched::TaskKind::kMap) {
       maps += fraction;
     } else {
@@ -76,10 +85,6 @@ Result<JobView> JobTracker::View(JobId id) const {
   view.maps.fraction = PhaseFraction(view.maps, maps);
   view.reduces.fraction = PhaseFraction(view.reduces, reduces);
   view.copy_fraction = view.reduces.total == 0 ? 1 : std::min(1.0, copies / view.reduces.total);
-  view.figures.bytes_read = job->totals.bytes_read;
-  view.figures.bytes_shuffled = job->totals.bytes_shuffled;
-  view.figures.bytes_written = job->totals.bytes_written;
-  return view;
 }
 
 std::vector<JobId> JobTracker::JobsAfter(JobId after, std::size_t limit, bool live_only) const {

@@ -118,8 +118,41 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
   out.setIncarnation(facts.incarnation);
 }
 
-Result<JobRequest> Read(wire::JobRequest::Reader in) {
+namespace {
+
+constexpr std::uint64_t kLatestDeadline = std::uint64_t{10} * 365 * 24 * 3600 * 1000;  // milliseconds; ten years
+
+Result<SplitBy> Read(wire::SplitBy split_by) {
+  switch (split_by) {
+    case wire::SplitBy::BLOCK:
+      return SplitBy::kBlock;
+    case wire::SplitBy::FILE:
+      return SplitBy::kFile;
+    case wire::SplitBy::FIXED_RECORDS:
+      return SplitBy::kFixedRecords;
+  }
+  return Invalid("submit a job: its way of splitting input is not known to this master");
+}
+
+Status Check(wire::JobRequest::Reader in) {
   constexpr std::uint32_t kMostReduces = 1000;
+  if (in.getInputs().size() == 0) return Invalid("submit a job: it names no input");
+  if (in.getReduces() > kMostReduces)
+    return Invalid("submit a job: " + std::to_string(in.getReduces()) + " reducers; at most 1000");
+  if (in.getPriority() > 4)
+    return Invalid("submit a job: priority " + std::to_string(in.getPriority()) + " is not one of 0 to 4");
+  if (!(in.getSlowStart() >= 0 && in.getSlowStart() <= 1))
+    return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
+  if (in.getMaxAttempts() < 1 || in.getMaxAttempts() > 100)
+    return Invalid("submit a job: job.max_attempts is 1 to 100");
+  if (in.getDeadlineMillis() > kLatestDeadline) return Invalid("submit a job: its deadline is more than ten years away");
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<JobRequest> Read(wire::JobRequest::Reader in) {
+  MILLRACE_TRY(Check(in));
   JobRequest request;
   request.name = ToString(in.getName());
   request.owner = ToString(in.getOwner());
@@ -138,28 +171,7 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.token = ToString(in.getToken());
   request.slow_start = in.getSlowStart();
   request.max_attempts = in.getMaxAttempts();
-  switch (in.getSplitBy()) {
-    case wire::SplitBy::BLOCK:
-      request.split_by = SplitBy::kBlock;
-      break;
-    case wire::SplitBy::FILE:
-      request.split_by = SplitBy::kFile;
-      break;
-    case wire::SplitBy::FIXED_RECORDS:
-      request.split_by = SplitBy::kFixedRecords;
-      break;
-    default:
-      return Invalid("submit a job: its way of splitting input is not known to this master");
-  }
-  if (request.inputs.empty()) return Invalid("submit a job: it names no input");
-  if (request.reduces > kMostReduces)
-    return Invalid("submit a job: " + std::to_string(request.reduces) + " reducers; at most 1000");
-  if (request.priority > 4)
-    return Invalid("submit a job: priority " + std::to_string(request.priority) + " is not one of 0 to 4");
-  if (!(request.slow_start >= 0 && request.slow_start <= 1))
-    return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
-  if (request.max_attempts < 1 || request.max_attempts > 100)
-    return Invalid("submit a job: job.max_attempts is 1 to 100");
+  MILLRACE_ASSIGN(request.split_by, Read(in.getSplitBy()));
   return request;
 }
 
