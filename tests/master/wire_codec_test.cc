@@ -1,0 +1,78 @@
+#include "master/wire_codec.h"
+
+#include <capnp/message.h>
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <limits>
+
+namespace millrace::master {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What Read says of a proper request that was changed by `change`.
+Status StatusOf(const std::function<void(wire::JobRequest::Builder)>& change) {
+  capnp::MallocMessageBuilder message;
+  auto request = message.initRoot<wire::JobRequest>();
+  request.setName("job");
+  request.initInputs(1).set(0, ToData("/in"));
+  request.setOutput(ToData("/out"));
+  change(request);
+  return Read(request.asReader()).status();
+}
+
+TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
+  EXPECT_TRUE(StatusOf([](wire::JobRequest::Builder) {}).ok());
+  using Builder = wire::JobRequest::Builder;
+  EXPECT_THAT(StatusOf([](Builder r) { r.initInputs(0); }).message(), HasSubstr("no input"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setReduces(1001); }).message(), HasSubstr("1001 reducers"));
+  EXPECT_TRUE(StatusOf([](Builder r) { r.setReduces(1000); }).ok());
+  EXPECT_THAT(StatusOf([](Builder r) { r.setPriority(5); }).message(), HasSubstr("priority 5"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setSlowStart(1.5); }).message(), HasSubstr("slow_start"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setSlowStart(std::numeric_limits<double>::quiet_NaN()); }).message(),
+              HasSubstr("slow_start"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setMaxAttempts(0); }).message(), HasSubstr("max_attempts"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setDeadlineMillis(std::numeric_limits<std::uint64_t>::max()); }).message(),
+              HasSubstr("deadline"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setSplitBy(static_cast<wire::SplitBy>(77)); }).message(),
+              HasSubstr("splitting"));
+}
+
+TEST(WireCodecTest, AWorkerThatCannotBeIsRefused) {
+  const auto status = [](const std::function<void(wire::WorkerInfo::Builder)>& change) {
+    capnp::MallocMessageBuilder message;
+    auto info = message.initRoot<wire::WorkerInfo>();
+    info.setStorage("s");
+    info.setHost("h");
+    change(info);
+    return Read(info.asReader()).status();
+  };
+  EXPECT_TRUE(status([](wire::WorkerInfo::Builder) {}).ok());
+  EXPECT_FALSE(status([](wire::WorkerInfo::Builder w) { w.setStorage(""); }).ok());
+  EXPECT_FALSE(status([](wire::WorkerInfo::Builder w) { w.setMapSlots(1'000'000); }).ok());
+  EXPECT_FALSE(status([](wire::WorkerInfo::Builder w) { w.setRack(std::string(300, 'r')); }).ok());
+}
+
+TEST(WireCodecTest, ATaskThatInventsCountersDoesNotFillTheMaster) {
+  capnp::MallocMessageBuilder message;
+  auto done = message.initRoot<task::wire::Done>();
+  auto counters = done.initCounters(5000);
+  for (unsigned i = 0; i < counters.size(); ++i) {
+    counters[i].setGroup("g");
+    counters[i].setName("n" + std::to_string(i));
+    counters[i].setValue(1);
+  }
+  EXPECT_LE(ReadCounters(done.asReader().getCounters()).size(), 1000u);
+}
+
+TEST(WireCodecTest, AttemptsRoundTrip) {
+  capnp::MallocMessageBuilder message;
+  const sched::AttemptId attempt{{sched::JobId{3}, sched::TaskKind::kReduce, 17}, 2};
+  auto out = message.initRoot<task::wire::Attempt>();
+  Write(attempt, out);
+  EXPECT_EQ(Read(out.asReader()), attempt);
+}
+
+}  // namespace
+}  // namespace millrace::master
