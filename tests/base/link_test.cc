@@ -71,6 +71,32 @@ TEST_F(LinkTest, ConnectsAndServesManyAskersWithOneConnection) {
   EXPECT_EQ(server_.connections(), 1u);
 }
 
+// A call learns of the end of its connection before the link does, and may ask for another at once.
+TEST_F(LinkTest, ACallMayAskAgainTheMomentItsConnectionEnds) {
+  network_.Serve("master:7000", server_);
+  Link link = MakeLink(dialer_);
+  auto echo = link.Connected().wait(loop_.scope).castAs<wire::Echo>();
+  bool asked_again = false;
+  auto again = echo.neverRequest().send().ignoreResult().catch_([&](kj::Exception&&) {
+    asked_again = true;
+    return link.Connected().then([](capnp::Capability::Client server) {
+      return server.castAs<wire::Echo>().pingRequest().send().ignoreResult();
+    });
+  });
+  Status outcome = Internal("not known yet");
+  auto known = again.then([&] { outcome = Status::Ok(); }, [&](kj::Exception&& e) { outcome = FromException(e); })
+                   .eagerlyEvaluate(nullptr);
+  network_.Cut("master:7000");
+  loop_.Advance(1 * kj::MILLISECONDS);
+  network_.Mend("master:7000");
+  loop_.Advance(10 * kj::SECONDS);
+  EXPECT_TRUE(asked_again);
+  EXPECT_TRUE(outcome.ok() || outcome.code() == StatusCode::kUnavailable) << outcome.message();
+  auto later = link.Connected();
+  loop_.Advance(10 * kj::SECONDS);
+  EXPECT_TRUE(Ping(later.wait(loop_.scope)).ok()) << "the link is as good as new";
+}
+
 TEST_F(LinkTest, TriesWithExponentialBackOffAndJitterUntilTheServerIsThere) {
   Link link = MakeLink(dialer_);
   auto connected = link.Connected();
