@@ -63,7 +63,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
 int RunMaster(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  if (const auto exit = daemon::ParseArguments("millrace master", "The master: name node and job tracker of a cluster.",
+  if (const auto exit = daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.",
                                                args, options))
     return *exit;
   const Log log = MakeLog("master", config.log_level);

@@ -23,9 +23,9 @@ Status Apply(const std::string& file, const std::vector<std::string>& settings, 
 
 }  // namespace
 
-std::optional<int> ParseArguments(const std::string& program, const std::string& about,
+std::optional<int> ParseArguments(const std::string& verb, const std::string& about,
                                   const std::vector<std::string>& args, OptionSet& options) {
-  CLI::App app(about, program);
+  CLI::App app(about, "millrace " + verb);
   std::string file;
   std::vector<std::string> settings;
   app.add_option("--config", file, "TOML file with options");
@@ -40,7 +40,7 @@ std::optional<int> ParseArguments(const std::string& program, const std::string&
     applied = Invalid(e.what());
   }
   if (applied.ok()) return std::nullopt;
-  std::cerr << program << ": " << applied.message() << "\n";
+  std::cerr << "millrace: " << verb << ": " << applied.message() << "\n";
   return 2;
 }
 

@@ -10,9 +10,9 @@
 
 namespace millrace::daemon {
 
-// Sets `options` from `args` (those after the verb; `program` is "millrace master"). Nothing: go on. Otherwise the
+// Sets `options` from `args` (those after the verb; `verb` is "master" or "worker"). Nothing: go on. Otherwise the
 // process ends with this status: 0 after help, 2 after wrong usage, of which one line was written to standard error.
-[[nodiscard]] std::optional<int> ParseArguments(const std::string& program, const std::string& about,
+[[nodiscard]] std::optional<int> ParseArguments(const std::string& verb, const std::string& about,
                                                 const std::vector<std::string>& args, OptionSet& options);
 
 }  // namespace millrace::daemon

@@ -30,11 +30,15 @@ const std::vector<FsVerb>& FsVerbs() {
 int RunFsCommand(const std::vector<std::string>& args, const FsContext& context) {
   std::vector<std::string> names;
   for (const FsVerb& verb : FsVerbs()) names.push_back(verb.name);
-  if (args.empty() || args[0] == "--help" || args[0] == "-h") {
-    Printer out(args.empty() ? context.console.err : context.console.out);
+  if (args.empty()) {
+    SayError(context.console, "fs", Invalid("a command is missing; millrace fs --help lists them"));
+    return console::kWrongUsage;
+  }
+  if (args[0] == "--help" || args[0] == "-h") {
+    Printer out(context.console.out);
     out << "Usage: millrace fs COMMAND [OPTIONS] ...\n\n";
     for (const FsVerb& verb : FsVerbs()) out << "  " + console::Left(verb.name, 10) + verb.one_line + "\n";
-    return args.empty() ? console::kWrongUsage : console::kDone;
+    return console::kDone;
   }
   for (const FsVerb& verb : FsVerbs()) {
     if (verb.name == args[0]) return verb.run({args.begin() + 1, args.end()}, context);

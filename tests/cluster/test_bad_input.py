@@ -57,9 +57,13 @@ class BadInputTest(unittest.TestCase):
         self.refuse(2, [b"1001"], "run", "wordcount", "/in", "-o", "/out", "--reducers", "1001")
 
     def test_wrong_usage(self):
-        for args in ([], ["nonsense"], ["fs", "nonsense"], ["run"], ["run", "wordcount"]):
+        for args in ([], ["nonsense"], ["fs"], ["fs", "nonsense"], ["job"], ["run"], ["run", "wordcount"], ["local"],
+                     ["master", "--nope"], ["worker", "--set", "x=1"]):
             with self.subTest(args=args):
-                self.assertEqual(subprocess.run([MILLRACE, *args], capture_output=True, stdin=subprocess.DEVNULL).returncode, 2)
+                done = subprocess.run([MILLRACE, *args], capture_output=True, stdin=subprocess.DEVNULL)
+                self.assertEqual(done.returncode, 2)
+                self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
+                self.assertTrue(done.stderr.startswith(b"millrace: "), done.stderr)
 
     def test_an_unreachable_master(self):
         done = subprocess.run([MILLRACE, "--master", "127.0.0.1:1", "fs", "ls", "/"], capture_output=True, stdin=subprocess.DEVNULL)

@@ -113,7 +113,7 @@ Status Serve(const WorkerConfig& config, const Log& log) {
 int RunWorker(const std::vector<std::string>& args) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
-  if (const auto exit = daemon::ParseArguments("millrace worker",
+  if (const auto exit = daemon::ParseArguments("worker",
                                                "A worker: block server and task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
