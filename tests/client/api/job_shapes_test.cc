@@ -1,0 +1,131 @@
+// Jobs of other shapes than word count: a partitioner of their own, fixed-length and record files out, key-value and
+// fixed-length records in, counters.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "base/record/record_file.h"
+#include "client/api/task_loop.h"
+#include "task_driver.h"
+
+namespace millrace {
+namespace {
+
+using Piece = TaskDriver::Piece;
+
+Piece AddLocal(FakeFiles& files, std::uint64_t block, const std::string& name, const std::string& bytes) {
+  files.local[block] = bytes;
+  files.files["/in/" + name] = bytes;
+  return {"/in/" + name, name, bytes.size(), 0, bytes.size(), block};
+}
+
+std::string Written(const FakeFiles& files, std::uint32_t reduce) {
+  const std::string number = std::to_string(reduce);
+  return files.written.at("/out/_temporary/job3.r." + number + ".0/part-r-0000" + number);
+}
+
+// Runs one map over `piece` and `reduces` reduces; what each wrote.
+std::vector<std::string> RunJob(TaskDriver& driver, FakeFiles& files, const Piece& piece, std::uint32_t reduces) {
+  EXPECT_EQ(driver.SetUpJob(reduces), "");
+  driver.LaunchMap(0, {piece}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  std::vector<std::string> parts;
+  for (std::uint32_t reduce = 0; reduce < reduces; ++reduce) {
+    driver.LaunchReduce(reduce, {driver.Path("m0")});
+    EXPECT_EQ(driver.WaitForEnd().error, "");
+    parts.push_back(Written(files, reduce));
+  }
+  return parts;
+}
+
+// Keys by their first letter: a to m, then the rest.
+struct FirstLetter {
+  using Input = KeyValueText;
+  using Key = std::string_view;
+  using Value = std::string_view;
+  static std::uint32_t Partition(const Key& key, std::uint32_t n) { return n > 1 && key.substr(0, 1) > "m" ? 1 : 0; }
+  Status Start(TaskContext& context) {
+    long_values_ = &context.counter("letters", "long values");
+    return Status::Ok();
+  }
+  void Map(const auto& record, auto& emit) {
+    if (record.value.size() > 1) ++*long_values_;
+    emit(record.key, record.value);
+  }
+  Counter* long_values_ = nullptr;
+};
+
+TEST(JobShapesTest, APartitionerOfTheJobsOwnDecides) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<FirstLetter>(), files);
+  const Piece piece = AddLocal(files, 1, "a", "zoo\t1\nant\t2\nmole\t3\nnest\t4\n");
+  EXPECT_EQ(RunJob(driver, files, piece, 2), (std::vector<std::string>{"ant\t2\nmole\t3\n", "nest\t4\nzoo\t1\n"}));
+}
+
+TEST(JobShapesTest, CountersAreThoseOfTheAttempt) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<FirstLetter>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\t22\ny\t1\nz\t333\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().counters["letters.long values"], 2);
+  driver.LaunchMap(1, {AddLocal(files, 2, "b", "x\t1\n")}, driver.Path("m1"));
+  EXPECT_EQ(driver.WaitForEnd().counters["letters.long values"], 0) << "a warm process begins again at zero";
+}
+
+struct OutOfRange : FirstLetter {
+  static std::uint32_t Partition(const Key&, std::uint32_t n) { return n; }
+};
+
+TEST(JobShapesTest, APartitionThatDoesNotExistFailsTheAttempt) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<OutOfRange>(), files);
+  ASSERT_EQ(driver.SetUpJob(2), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\t1\n")}, driver.Path("m0"));
+  EXPECT_NE(driver.WaitForEnd().error, "");
+}
+
+// Sorts records of 4 bytes.
+struct SortFours {
+  using Input = FixedRecords<4>;
+  using Output = FixedOutput<4>;
+  using Key = std::string_view;
+  using Value = Nothing;
+  void Map(std::string_view record, auto& emit) { emit(record); }
+};
+
+TEST(JobShapesTest, FixedLengthRecordsInAndOut) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<SortFours>(), files);
+  const Piece piece = AddLocal(files, 1, "a", std::string("dd\0dbbbb\nccc", 12));
+  EXPECT_EQ(RunJob(driver, files, piece, 1)[0], std::string("\ncccbbbbdd\0d", 12));
+}
+
+struct ToRecords {
+  using Output = RecordOutput;
+  using Key = std::string_view;
+  using Value = std::uint64_t;
+  void Map(std::string_view line, auto& emit) { emit(line, line.size()); }
+};
+
+TEST(JobShapesTest, RecordFilesOut) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<ToRecords>(), files);
+  const std::string part = RunJob(driver, files, AddLocal(files, 1, "a", "three\n\nab\n"), 1)[0];
+  const auto read_at = [&part](std::uint64_t offset, std::size_t size, char* out) {
+    std::memcpy(out, part.data() + offset, size);
+    return Status::Ok();
+  };
+  Result<RecordReader> reader = RecordReader::Open(read_at, part.size(), 0, part.size(), "part");
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  std::vector<std::string> keys;
+  while (true) {
+    const Result<std::optional<Record>> record = reader->Next();
+    ASSERT_TRUE(record.ok()) << record.status().message();
+    if (!*record) break;
+    keys.emplace_back((*record)->key);
+  }
+  EXPECT_EQ(keys, (std::vector<std::string>{"", "ab", "three"}));
+}
+
+}  // namespace
+}  // namespace millrace
