@@ -55,6 +55,27 @@ TEST(SimulatedClusterTest, FaultsChangeNoOutcomeAndRepeatToo) {
   EXPECT_EQ(first, RunBatch(2, true));
 }
 
+// A path whose writer went away is free again when dfs.lease_grace (10 s) is over, not before.
+TEST(SimulatedClusterTest, TheFileOfAWriterThatWentAwayIsGivenUpAfterTheGrace) {
+  SimulatedOptions options;
+  options.workers = 1;
+  SimulatedCluster cluster(options);
+  master::Control& control = cluster.control();
+  const auto create = [&control] {
+    master::Step step = control.Begin();
+    const Result<dfs::FileId> file = control.files().Create("/f", {}, step.now, &step.batch);
+    control.FinishLazily(std::move(step));
+    return file;
+  };
+  const Result<dfs::FileId> file = create();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  control.DropLease(*file, control.TakeLease(*file));
+  cluster.Advance(9);
+  EXPECT_EQ(create().status().code(), StatusCode::kBusy);
+  cluster.Advance(2);
+  EXPECT_TRUE(create().ok());
+}
+
 TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, false), RunBatch(4, false)); }
 
 // Every success follows a launch of that attempt, and no task succeeds twice unless its output was lost in between.
