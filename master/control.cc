@@ -9,7 +9,7 @@ namespace millrace::master {
 
 Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams seams) {
   std::string why;
-  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(config.scheduler, &why);
+  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(config.scheduler, {}, &why);
   if (policy == nullptr) return Invalid("master.scheduler: " + why);
   std::unique_ptr<Control> control(new Control(config, std::move(seams), std::move(policy)));
   MILLRACE_TRY(control->Load());
@@ -51,7 +51,7 @@ Status Control::Load() {
 
 Status Control::SetScheduler(const std::string& name) {
   std::string why;
-  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(name, &why);
+  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(name, {}, &why);
   if (policy == nullptr) return Invalid("scheduler: " + why);
   jobs_.SetPolicy(std::move(policy));
   scheduler_ = name;

@@ -47,6 +47,54 @@ bool ClusterState::Avoids(const JobState& job, TaskKind kind, std::uint32_t inde
   return closed < open.size();
 }
 
+std::uint32_t NodeState::Copying(JobId job) const {
+  const auto at = std::lower_bound(copying.begin(), copying.end(), std::pair{job, std::uint32_t{0}});
+  return at != copying.end() && at->first == job ? at->second : 0;
+}
+
+const std::vector<QueueKey>& ClusterState::LocalJobs(NodeId node) const {
+  static const std::vector<QueueKey> kNone;
+  return node.value < local_jobs_.size() ? local_jobs_[node.value] : kNone;
+}
+
+std::optional<Time> ClusterState::MeanTime(TaskKind kind) const {
+  const std::uint32_t finished = finished_[Index(kind)];
+  return finished == 0 ? std::nullopt : std::optional(finished_total_[Index(kind)] / finished);
+}
+
+void ClusterState::NoteChanged(JobState& job) {
+  if (!std::exchange(job.changed, true)) changed_jobs_.push_back(job.progress.job);
+}
+
+const std::vector<JobId>& ClusterState::TakeChangedJobs() {
+  taken_jobs_.clear();
+  for (const JobId id : changed_jobs_) {
+    JobState* job = jobs_[id.value].state.get();
+    if (job == nullptr || !std::exchange(job->changed, false) || !job->alive()) continue;
+    taken_jobs_.push_back(id);
+  }
+  changed_jobs_.clear();
+  return taken_jobs_;
+}
+
+void ClusterState::ListLocal(const JobState& job, const std::vector<NodeId>& nodes) {
+  for (const NodeId node : nodes) {
+    if (FindNode(node) == nullptr) continue;
+    auto& list = local_jobs_[node.value];
+    const auto at = std::lower_bound(list.begin(), list.end(), job.key);
+    if (at == list.end() || *at != job.key) list.insert(at, job.key);
+  }
+}
+
+void ClusterState::UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes) {
+  for (const NodeId node : nodes) {
+    if (FindNode(node) == nullptr) continue;
+    auto& list = local_jobs_[node.value];
+    const auto at = std::lower_bound(list.begin(), list.end(), job.key);
+    if (at != list.end() && *at == job.key) list.erase(at);
+  }
+}
+
 std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Locality worst) const {
   const JobState* state = FindJob(job);
   SCHED_CHECK(state != nullptr && state->alive(), "job" + std::to_string(job.value));
@@ -70,22 +118,27 @@ std::optional<std::uint32_t> ClusterState::NextPendingReduce(JobId job, NodeId n
 
 // --- Nodes ---
 
-void ClusterState::RefreshOpen(const NodeState& node) {
-  const bool has_slots[] = {node.slots.maps > 0, node.slots.reduces > 0};
+void ClusterState::RefreshOpen(NodeState& node) {
+  const NodeLimits counted = node.alive && !node.drained ? node.limits : NodeLimits{};
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    if (node.alive && !node.drained && has_slots[Index(kind)]) {
+    capacity_[Index(kind)] += counted.Of(kind) - node.counted.Of(kind);
+    if (std::min(counted.Of(kind), counted.total) > 0) {
       open_[Index(kind)].Insert(node.id.value);
     } else {
       open_[Index(kind)].Erase(node.id.value);
     }
   }
+  total_capacity_ += counted.total - node.counted.total;
+  node.counted = counted;
+  nodes_changed_ = true;
   RefreshFree(node);
 }
 
 void ClusterState::RefreshFree(const NodeState& node) {
-  const bool has_room[] = {node.used.maps < node.slots.maps, node.used.reduces < node.slots.reduces};
+  const bool any = node.used.maps + node.used.reduces < node.limits.total;
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    if (has_room[Index(kind)] && open_[Index(kind)].Contains(node.id.value)) {
+    const bool room = any && node.Used(kind) < node.limits.Of(kind);
+    if (room && open_[Index(kind)].Contains(node.id.value)) {
       free_[Index(kind)].Insert(node.id.value);
     } else {
       free_[Index(kind)].Erase(node.id.value);
@@ -97,29 +150,40 @@ void ClusterState::JoinNode(const NodeJoined& node) {
   const Location location = topology_.Intern(node.rack, node.datacenter);
   if (location != topology_.Of(node.node)) {
     std::vector<std::pair<JobState*, std::vector<std::uint32_t>>> moved;
+    std::vector<NodeId> nodes;
     for (const QueueKey& key : live_) {
       JobState& job = MutableJob(key.job);
       moved.emplace_back(&job, job.pending_maps.At(node.node));
-      for (const auto map : moved.back().second) job.pending_maps.Erase(map, job.spec.maps[map], topology_);
+      for (const auto map : moved.back().second) job.pending_maps.Erase(map, job.spec.maps[map], topology_, &nodes);
+      UnlistLocal(job, nodes);
+      nodes.clear();
     }
     topology_.Place(node.node, location);
     for (auto& [job, maps] : moved) {
-      for (const auto map : maps) job->pending_maps.Insert(map, job->spec.maps[map], topology_);
+      for (const auto map : maps) job->pending_maps.Insert(map, job->spec.maps[map], topology_, &nodes);
+      ListLocal(*job, nodes);
+      nodes.clear();
     }
   }
-  if (node.node.value >= nodes_.size()) nodes_.resize(node.node.value + 1);
+  if (node.node.value >= nodes_.size()) {
+    nodes_.resize(node.node.value + 1);
+    local_jobs_.resize(node.node.value + 1);
+  }
   NodeState& state = nodes_[node.node.value];
   SCHED_CHECK(!state.alive, "n" + std::to_string(node.node.value));
+  const bool first_time = state.location == Location{};
   state = {};
   state.id = node.node;
   state.alive = true;
   state.location = location;
   state.slots = node.slots;
+  state.limits = NodeLimits::Typed(node.slots);
   ++live_nodes_;
   RefreshOpen(state);
   for (const QueueKey& key : live_) {
     JobState& job = MutableJob(key.job);
     if (job.bad_nodes.contains(node.node)) ++job.live_bad_nodes;
+    if (first_time && job.pending_maps.CountAt(node.node) > 0) ListLocal(job, {node.node});
   }
 }
 
@@ -138,6 +202,17 @@ void ClusterState::LoseNode(NodeId node) {
 void ClusterState::DrainNode(NodeId node, bool drained) {
   Node(node).drained = drained;
   RefreshOpen(Node(node));
+}
+
+void ClusterState::SetLimits(NodeId node, const NodeLimits& limits) {
+  NodeState& state = Node(node);
+  if (state.limits == limits) return;
+  state.limits = limits;
+  RefreshOpen(state);
+}
+
+void ClusterState::NoteBandwidth(NodeId from, NodeId to, double bytes_per_second) {
+  bandwidths_.Record(from, to, bytes_per_second, topology_);
 }
 
 // --- Jobs ---
@@ -160,6 +235,7 @@ void ClusterState::LeaveQueues(JobState& job) {
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     if (std::exchange(job.runnable[Index(kind)], false)) runnable_[Index(kind)].erase(job.key);
   }
+  UnlistLocal(job, job.pending_maps.Nodes());
 }
 
 void ClusterState::AddJob(JobId job, JobSpec spec, Time now) {
@@ -179,6 +255,7 @@ void ClusterState::AddJob(JobId job, JobSpec spec, Time now) {
   state->spec = std::move(spec);
   live_.insert(state->key);
   RefreshRunnable(*state);
+  ListLocal(*state, state->pending_maps.Nodes());
   jobs_[job.value] = {true, std::move(state)};
 }
 
@@ -189,6 +266,7 @@ void ClusterState::SetPriority(JobId job, Priority priority) {
   state.key.priority = priority;
   live_.insert(state.key);
   RefreshRunnable(state);
+  ListLocal(state, state.pending_maps.Nodes());
 }
 
 void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {
@@ -201,6 +279,11 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {
   ended.progress.ended = now;
   ended.key = state.key;
   ended.spec.name = std::move(state.spec.name);
+  ended.spec.program = std::move(state.spec.program);
+  ended.spec.input_type = std::move(state.spec.input_type);
+  std::copy(std::begin(state.times), std::end(state.times), std::begin(ended.times));
+  ended.map_input_bytes = state.map_input_bytes;
+  ended.map_output_bytes = state.map_output_bytes;
   state = std::move(ended);
 }
 

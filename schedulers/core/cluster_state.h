@@ -12,8 +12,10 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "schedulers/core/bandwidths.h"
 #include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
 #include "schedulers/core/job_state.h"
@@ -23,18 +25,43 @@
 
 namespace millrace::sched {
 
+// How many tasks a node may run at once: of each kind, and together.
+struct NodeLimits {
+  std::uint32_t maps = 0;
+  std::uint32_t reduces = 0;
+  std::uint32_t total = 0;
+  bool operator==(const NodeLimits&) const = default;
+
+  // As many of each kind as the node declares.
+  static NodeLimits Typed(Slots slots) { return {slots.maps, slots.reduces, slots.maps + slots.reduces}; }
+  // All slots without a type until they are filled (FRESH).
+  static NodeLimits Untyped(Slots slots) {
+    const std::uint32_t all = slots.maps + slots.reduces;
+    return {all, all, all};
+  }
+  [[nodiscard]] std::uint32_t Of(TaskKind kind) const { return kind == TaskKind::kMap ? maps : reduces; }
+};
+
 struct NodeState {
   NodeId id;
   bool alive = false;
   bool drained = false;
   Location location;
-  Slots slots;
+  Slots slots;        // as the node declares them
+  NodeLimits limits;  // as the policy has it
   Slots used;
+  NodeLimits counted;              // what ClusterState counts of it in its capacity
   std::vector<AttemptId> running;  // sorted
+  // Running reduces that still copy, by job in rising order; no zeros.
+  std::vector<std::pair<JobId, std::uint32_t>> copying;
   // Maps whose output for reduces was put here; some have moved or are of no use any more, and are dropped when
   // the list has grown to `prune_at`.
   std::vector<TaskId> outputs;
   std::size_t prune_at = 64;
+
+  [[nodiscard]] std::uint32_t Used(TaskKind kind) const { return kind == TaskKind::kMap ? used.maps : used.reduces; }
+  // Of this job.
+  [[nodiscard]] std::uint32_t Copying(JobId job) const;
 };
 
 class ClusterState {
@@ -53,6 +80,19 @@ class ClusterState {
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
   // Those with a pending map, or with a pending reduce that slow start lets go. In the same order.
   [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[Index(kind)]; }
+  // Of those, the ones with a pending map whose input is on the node, in the same order. Whether the node is refused to
+  // a job, or avoided for its only such map, is not looked at.
+  [[nodiscard]] const std::vector<QueueKey>& LocalJobs(NodeId node) const;
+  // Slots on the nodes that are alive and not drained, by the policy's limits; the tasks that run on any node; and the
+  // slots of both kinds together.
+  [[nodiscard]] std::uint32_t Capacity(TaskKind kind) const { return capacity_[Index(kind)]; }
+  [[nodiscard]] std::uint32_t TotalCapacity() const { return total_capacity_; }
+  [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return running_[Index(kind)]; }
+  // Of the running attempts, those beside another of the same task.
+  [[nodiscard]] std::uint32_t Speculating(TaskKind kind) const { return speculating_[Index(kind)]; }
+  // Mean run time of all attempts that finished so far, of all jobs; nothing before the first.
+  [[nodiscard]] std::optional<Time> MeanTime(TaskKind kind) const;
+  [[nodiscard]] const Bandwidths& bandwidths() const { return bandwidths_; }
   // The pending map of the job that is closest to the node, the lowest index first, that the node may run; none if
   // nothing is as close as `worst`. The job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
@@ -75,6 +115,8 @@ class ClusterState {
   // The node is alive and nothing runs there.
   void LoseNode(NodeId node);
   void DrainNode(NodeId node, bool drained);
+  void SetLimits(NodeId node, const NodeLimits& limits);
+  void NoteBandwidth(NodeId from, NodeId to, double bytes_per_second);
 
   // An id that was given to a job before, forgotten ones included.
   [[nodiscard]] bool WasUsed(JobId job) const;
@@ -87,9 +129,11 @@ class ClusterState {
   // The task is not done, the attempt has its next number, the node has a free slot. Returns the locality of a map.
   Locality StartAttempt(const AttemptId& attempt, NodeId node, Time now);
   // A running attempt is no more; the task is pending again if it was the last one and the task is not done.
-  void StopAttempt(const AttemptId& attempt);
+  void StopAttempt(const AttemptId& attempt, Time now);
   // A running attempt has won: the task is done. Others may still run.
-  void FinishAttempt(const AttemptId& attempt);
+  void FinishAttempt(const AttemptId& attempt, Time now);
+  // The running reduce has begun to compute, if it had not before.
+  void StartComputing(const AttemptId& attempt);
   // The maps of live jobs whose outputs for reduces are on the node, in order; the node's list of them is then empty.
   std::vector<TaskId> TakeOutputs(NodeId node);
   // The task of a done map runs again; nothing of it runs now.
@@ -97,6 +141,12 @@ class ClusterState {
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
   // An attempt of the task failed on the node, which becomes bad for the job when there are `limit` such (0: never).
   void CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);
+
+  // Live jobs whose tasks changed since the last call, in the order of the changes, each once. Valid until the next
+  // call.
+  [[nodiscard]] const std::vector<JobId>& TakeChangedJobs();
+  // Nodes, or their limits, changed since the last call.
+  [[nodiscard]] bool TakeNodesChanged() { return std::exchange(nodes_changed_, false); }
 
   // For counters and records that no index depends on. The job is known.
   [[nodiscard]] JobState& MutableJob(JobId job);
@@ -110,12 +160,17 @@ class ClusterState {
   static constexpr std::size_t Index(TaskKind kind) { return static_cast<std::size_t>(kind); }
   NodeState& Node(NodeId node);
   void RefreshFree(const NodeState& node);
-  void RefreshOpen(const NodeState& node);
+  void RefreshOpen(NodeState& node);
   void RefreshRunnable(JobState& job);
   void LeaveQueues(JobState& job);
   void InsertPending(JobState& job, TaskId task);
   void ErasePending(JobState& job, TaskId task);
-  void RemoveRunning(const AttemptId& attempt);
+  RunningAttempt RemoveRunning(const AttemptId& attempt, Time now);
+  void RemoveCopying(NodeState& node, JobId job);
+  void NoteChanged(JobState& job);
+  // The job has its first pending map, or no longer one, at these nodes.
+  void ListLocal(const JobState& job, const std::vector<NodeId>& nodes);
+  void UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes);
   void PruneOutputs(NodeState& node);
 
   Topology topology_;
@@ -123,6 +178,15 @@ class ClusterState {
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
   JobQueue runnable_[2];
+  std::vector<std::vector<QueueKey>> local_jobs_;  // by node id, of nodes that ever joined
+  Bandwidths bandwidths_;
+  std::vector<JobId> changed_jobs_, taken_jobs_;
+  bool nodes_changed_ = false;
+  std::uint32_t capacity_[2] = {}, total_capacity_ = 0, running_[2] = {}, speculating_[2] = {};
+  std::uint32_t finished_[2] = {};
+  Time finished_total_[2] = {};
+  std::vector<NodeId> scratch_nodes_;
+
   OrderedBits open_[2];  // nodes that have slots of the kind, free or not, and are alive and not drained
   OrderedBits free_[2];  // those of them with a free one
   std::uint32_t live_nodes_ = 0;

@@ -23,7 +23,9 @@ std::uint32_t& DoneTasks(JobProgress& progress, TaskKind kind) {
 
 void ClusterState::InsertPending(JobState& job, TaskId task) {
   if (task.kind == TaskKind::kMap) {
-    job.pending_maps.Insert(task.index, job.spec.maps[task.index], topology_);
+    scratch_nodes_.clear();
+    job.pending_maps.Insert(task.index, job.spec.maps[task.index], topology_, &scratch_nodes_);
+    ListLocal(job, scratch_nodes_);
   } else {
     job.pending_reduces.Insert(task.index);
   }
@@ -32,7 +34,9 @@ void ClusterState::InsertPending(JobState& job, TaskId task) {
 
 void ClusterState::ErasePending(JobState& job, TaskId task) {
   if (task.kind == TaskKind::kMap) {
-    job.pending_maps.Erase(task.index, job.spec.maps[task.index], topology_);
+    scratch_nodes_.clear();
+    job.pending_maps.Erase(task.index, job.spec.maps[task.index], topology_, &scratch_nodes_);
+    UnlistLocal(job, scratch_nodes_);
   } else {
     job.pending_reduces.Erase(task.index);
   }
@@ -50,53 +54,105 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
   if (task.pending()) {
     ErasePending(job, id);
     ++RunningTasks(job.progress, id.kind);
+  } else {
+    ++speculating_[Index(id.kind)];
+    ++job.progress.speculative_attempts;
   }
+  const bool map = id.kind == TaskKind::kMap;
+  const Locality locality = map ? topology_.Distance(node, job.spec.maps[id.index].replicas) : Locality::kOff;
   ++task.launched;
-  task.running.push_back({attempt.number, node, now});
+  task.running.push_back({attempt.number, node, now, locality, false, 0});
   ++job.running_attempts[Index(id.kind)];
+  ++running_[Index(id.kind)];
+  job.times[Index(id.kind)].since_total += now;
+  NoteChanged(job);
+  if (map) {
+    ++job.progress.launched_at[static_cast<std::size_t>(locality)];
+  } else {
+    const auto at = std::lower_bound(host.copying.begin(), host.copying.end(), std::pair{id.job, std::uint32_t{0}});
+    if (at != host.copying.end() && at->first == id.job) {
+      ++at->second;
+    } else {
+      host.copying.insert(at, {id.job, 1});
+    }
+  }
   host.running.insert(std::lower_bound(host.running.begin(), host.running.end(), attempt), attempt);
   ++Of(host.used, id.kind);
   RefreshFree(host);
   if (!std::exchange(job.started, true)) job.progress.started = now;
-  if (id.kind == TaskKind::kReduce) return Locality::kOff;
-  const Locality locality = topology_.Distance(node, job.spec.maps[id.index].replicas);
-  ++job.progress.launched_at[static_cast<std::size_t>(locality)];
   return locality;
 }
 
-void ClusterState::RemoveRunning(const AttemptId& attempt) {
+void ClusterState::RemoveCopying(NodeState& node, JobId job) {
+  const auto at = std::lower_bound(node.copying.begin(), node.copying.end(), std::pair{job, std::uint32_t{0}});
+  if (--at->second == 0) node.copying.erase(at);
+}
+
+void ClusterState::StartComputing(const AttemptId& attempt) {
+  JobState& job = MutableJob(attempt.task.job);
+  for (RunningAttempt& running : job.reduces[attempt.task.index].running) {
+    if (running.number != attempt.number || std::exchange(running.computing, true)) continue;
+    ++job.computing;
+    RemoveCopying(Node(running.node), attempt.task.job);
+    NoteChanged(job);
+  }
+}
+
+RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Time now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
-  const RunningAttempt* running = task.Find(attempt.number);
-  SCHED_CHECK(running != nullptr, FormatAttempt(attempt));
-  NodeState& host = Node(running->node);
-  task.running.erase(task.running.begin() + (running - task.running.data()));
+  const RunningAttempt* found = task.Find(attempt.number);
+  SCHED_CHECK(found != nullptr, FormatAttempt(attempt));
+  const RunningAttempt running = *found;
+  NodeState& host = Node(running.node);
+  if (task.running.size() > 1) --speculating_[Index(id.kind)];
+  task.running.erase(task.running.begin() + (found - task.running.data()));
   --job.running_attempts[Index(id.kind)];
+  --running_[Index(id.kind)];
+  job.times[Index(id.kind)].since_total -= running.since;
+  job.times[Index(id.kind)].ended_total += now - running.since;
+  if (id.kind == TaskKind::kReduce) {
+    if (running.computing) {
+      --job.computing;
+    } else {
+      RemoveCopying(host, id.job);
+    }
+  }
+  NoteChanged(job);
   host.running.erase(std::lower_bound(host.running.begin(), host.running.end(), attempt));
   --Of(host.used, id.kind);
   RefreshFree(host);
+  return running;
 }
 
-void ClusterState::StopAttempt(const AttemptId& attempt) {
+void ClusterState::StopAttempt(const AttemptId& attempt, Time now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
-  RemoveRunning(attempt);
+  RemoveRunning(attempt, now);
   if (!job.Tasks(id.kind)[id.index].pending()) return;
   --RunningTasks(job.progress, id.kind);
   InsertPending(job, id);
 }
 
-void ClusterState::FinishAttempt(const AttemptId& attempt) {
+void ClusterState::FinishAttempt(const AttemptId& attempt, Time now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
-  const RunningAttempt* running = task.Find(attempt.number);
-  SCHED_CHECK(running != nullptr && !task.done, FormatAttempt(attempt));
+  SCHED_CHECK(!task.done, FormatAttempt(attempt));
+  const RunningAttempt running = RemoveRunning(attempt, now);
   task.done = true;
   task.winner = attempt.number;
-  task.ran_on = running->node;
-  RemoveRunning(attempt);
+  task.ran_on = running.node;
+  RunTimes& times = job.times[Index(id.kind)];
+  ++times.finished;
+  times.finished_total += now - running.since;
+  if (id.kind == TaskKind::kMap && running.locality == Locality::kNode) {
+    ++times.local;
+    times.local_total += now - running.since;
+  }
+  ++finished_[Index(id.kind)];
+  finished_total_[Index(id.kind)] += now - running.since;
   --RunningTasks(job.progress, id.kind);
   ++DoneTasks(job.progress, id.kind);
   RefreshRunnable(job);
@@ -137,9 +193,14 @@ void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {
 void ClusterState::MoveReplicas(JobId job_id, std::uint32_t map, std::vector<NodeId> replicas) {
   JobState& job = MutableJob(job_id);
   const bool pending = job.maps[map].pending();
-  if (pending) job.pending_maps.Erase(map, job.spec.maps[map], topology_);
+  std::vector<NodeId> nodes;
+  if (pending) job.pending_maps.Erase(map, job.spec.maps[map], topology_, &nodes);
+  UnlistLocal(job, nodes);
+  nodes.clear();
   job.spec.maps[map].replicas = std::move(replicas);
-  if (pending) job.pending_maps.Insert(map, job.spec.maps[map], topology_);
+  if (pending) job.pending_maps.Insert(map, job.spec.maps[map], topology_, &nodes);
+  ListLocal(job, nodes);
+  NoteChanged(job);
 }
 
 void ClusterState::CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit) {

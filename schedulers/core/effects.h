@@ -12,19 +12,43 @@ namespace millrace::sched {
 enum class Locality : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
 
 // Start this attempt on this node. For reduces locality is kOff and means nothing.
-struct Launch { AttemptId attempt; NodeId node; Locality locality = Locality::kOff; };
+struct Launch {
+  AttemptId attempt;
+  NodeId node;
+  Locality locality = Locality::kOff;
+};
 // Stop it; whatever it still reports is ignored by the engine.
-struct Kill { AttemptId attempt; NodeId node; std::string reason; };
+struct Kill {
+  AttemptId attempt;
+  NodeId node;
+  std::string reason;
+};
+// The same, decided by the policy in Decide(): the driver journals an AttemptPreempted.
+struct Preempt {
+  AttemptId attempt;
+  NodeId node;
+  std::string reason;
+};
 // A reduce of this job may fetch the output of this map attempt from this node from now on.
-struct MapOutputReady { AttemptId map_attempt; NodeId node; };
+struct MapOutputReady {
+  AttemptId map_attempt;
+  NodeId node;
+};
 // ... not any more; the map will run again, and a MapOutputReady with another attempt follows.
-struct MapOutputGone { AttemptId map_attempt; NodeId node; };
+struct MapOutputGone {
+  AttemptId map_attempt;
+  NodeId node;
+};
 
 enum class JobOutcome : std::uint8_t { kSucceeded, kFailed, kKilled };
 // The last effect for a job. Its attempts were killed before it, if any ran.
-struct JobEnded { JobId job; JobOutcome outcome = JobOutcome::kSucceeded; std::string reason; };
+struct JobEnded {
+  JobId job;
+  JobOutcome outcome = JobOutcome::kSucceeded;
+  std::string reason;
+};
 
-using Effect = std::variant<Launch, Kill, MapOutputReady, MapOutputGone, JobEnded>;
+using Effect = std::variant<Launch, Kill, Preempt, MapOutputReady, MapOutputGone, JobEnded>;
 using Effects = std::vector<Effect>;
 
 }  // namespace millrace::sched

@@ -19,12 +19,19 @@ Engine::~Engine() = default;
 
 bool Engine::Apply(Time now, const Event& event, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
-  return std::visit([this, effects](const auto& e) { return impl_->On(e, *effects); }, event);
+  const bool fits = std::visit([this, effects](const auto& e) { return impl_->On(e, *effects); }, event);
+  impl_->TellPolicy();
+  return fits;
 }
 
 void Engine::Decide(Time now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
-  while (const auto decision = impl_->policy->Next(impl_->state, impl_->now)) {
+  for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
+  while (true) {
+    if (impl_->policy->TakeLimitsChanged()) impl_->RefreshLimits();
+    impl_->TellPolicy();
+    const auto decision = impl_->policy->Next(impl_->state, impl_->now);
+    if (!decision) break;
     impl_->CheckDecision(*decision);
     const TaskId& task = decision->task;
     const AttemptId attempt{task, impl_->FindTask(task)->launched};
@@ -34,13 +41,19 @@ void Engine::Decide(Time now, Effects* effects) {
 }
 
 void Engine::Impl::CheckDecision(const Decision& decision) const {
-  const auto [task, node] = decision;
+  const auto [task, node, speculative] = decision;
   const auto detail = [&] {
-    return std::string(policy->name()) + ": " + FormatTask(task) + " on n" + std::to_string(node.value);
+    return std::string(policy->name()) + ": " + FormatTask(task) + " on n" + std::to_string(decision.node.value);
   };
   const JobState* job = FindLiveJob(task.job);
   SCHED_CHECK(job != nullptr, detail());
-  SCHED_CHECK(job->Pending(task.kind).Contains(task.index), detail());
+  if (speculative) {
+    const TaskState* twin = FindTask(task);
+    SCHED_CHECK(twin != nullptr && !twin->done && twin->running.size() == 1, detail());
+    SCHED_CHECK(twin->running.front().node != node, detail());
+  } else {
+    SCHED_CHECK(job->Pending(task.kind).Contains(task.index), detail());
+  }
   SCHED_CHECK(task.kind == TaskKind::kMap || job->ReducesMayStart(), detail());
   SCHED_CHECK(state.FreeNodes(task.kind).Contains(node.value), detail());
   SCHED_CHECK(!state.Refused(*job, node), detail());
@@ -54,14 +67,33 @@ bool Engine::MayCommit(const AttemptId& attempt) const {
   return impl_->FindRunning(attempt) != nullptr;
 }
 
-void Engine::SetPolicy(std::unique_ptr<Policy> policy) {
-  SCHED_CHECK(policy != nullptr, "an engine without a policy");
-  impl_->policy = std::move(policy);
-  std::vector<QueueKey> jobs(impl_->state.LiveJobs().begin(), impl_->state.LiveJobs().end());
+void Engine::Impl::TellPolicy() {
+  if (state.TakeNodesChanged()) policy->OnNodesChanged(state);
+  for (const JobId job : state.TakeChangedJobs()) policy->OnJobChanged(state, job);
+}
+
+void Engine::Impl::RefreshLimits() {
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    const NodeState* node = state.FindNode(NodeId{id});
+    if (node != nullptr) state.SetLimits(node->id, policy->LimitsOf(*node));
+  }
+}
+
+void Engine::SetPolicy(std::unique_ptr<Policy> policy) { impl_->SetPolicy(std::move(policy)); }
+
+void Engine::Impl::SetPolicy(std::unique_ptr<Policy> next) {
+  SCHED_CHECK(next != nullptr, "an engine without a policy");
+  policy = std::move(next);
+  RefreshLimits();
+  (void)state.TakeNodesChanged();
+  policy->OnNodesChanged(state);
+  std::vector<QueueKey> jobs(state.LiveJobs().begin(), state.LiveJobs().end());
   std::sort(jobs.begin(), jobs.end(),
             [](const QueueKey& a, const QueueKey& b) { return a.submit_order < b.submit_order; });
-  for (const QueueKey& key : jobs) impl_->policy->OnJobSubmitted(impl_->state, key.job);
+  for (const QueueKey& key : jobs) policy->OnJobSubmitted(state, key.job);
 }
+
+const Policy& Engine::policy() const { return *impl_->policy; }
 
 std::optional<JobProgress> Engine::Progress(JobId job) const {
   const JobState* state = impl_->state.FindJob(job);

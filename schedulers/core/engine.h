@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,8 @@ struct EngineOptions {
   // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a
   // quarter of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). 0: no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
+  // Makes the policy of a SchedulerSet event; null for one that it cannot make. Without it such events are refused.
+  std::function<std::unique_ptr<Policy>(const SchedulerSet&)> make_policy = {};
 };
 
 class Engine {
@@ -56,8 +59,8 @@ class Engine {
   bool Apply(Time now, const Event& event, Effects* effects);
 
   // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch
-  // as an AttemptLaunched event (and must not Apply it). Call it after a batch of events; a call without change is
-  // cheap.
+  // as an AttemptLaunched event and each Preempt as an AttemptPreempted (and must not Apply them). Call it after a
+  // batch of events; a call without change is cheap.
   void Decide(Time now, Effects* effects);
 
   // The time at which Decide should be called although nothing has happened (a locality wait runs out), if any.
@@ -67,7 +70,8 @@ class Engine {
   // driver commits and applies AttemptSucceeded with nothing in between.
   [[nodiscard]] bool MayCommit(const AttemptId& attempt) const;
 
-  // Replaces the policy; nothing running is touched. The new one is told of the live jobs in submit order.
+  // Replaces the policy, as a SchedulerSet event does; nothing running is touched. The new one gives the nodes' limits
+  // and is told of the live jobs in submit order.
   void SetPolicy(std::unique_ptr<Policy> policy);
 
   [[nodiscard]] std::optional<JobProgress> Progress(JobId job) const;
@@ -75,6 +79,7 @@ class Engine {
   // What a reduce of this job may fetch now, in the order of the maps. O(maps): for the launch of a reduce.
   [[nodiscard]] std::vector<MapOutputReady> ReadyOutputs(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
+  [[nodiscard]] const Policy& policy() const;
 
   // Drops what is kept of an ended job (its history lives with the driver). False if the job is unknown or alive. Its
   // id stays used.

@@ -16,10 +16,18 @@ struct Engine::Impl {
   ClusterState state;
   Time now = 0;
 
+  // engine.cc
+  void SetPolicy(std::unique_ptr<Policy> next);
+  // Of what changed since the last call.
+  void TellPolicy();
+  void RefreshLimits();
+
   // engine_nodes.cc
   bool On(const NodeJoined& event, Effects& effects);
   bool On(const NodeLost& event, Effects& effects);
   bool On(const NodeDrained& event, Effects& effects);
+  bool On(const BandwidthMeasured& event, Effects& effects);
+  bool On(const SchedulerSet& event, Effects& effects);
   void LoseNode(const NodeState& node, Effects& effects);
 
   // engine_jobs.cc
@@ -33,6 +41,9 @@ struct Engine::Impl {
   bool On(const AttemptSucceeded& event, Effects& effects);
   bool On(const AttemptFailed& event, Effects& effects);
   bool On(const AttemptLost& event, Effects& effects);
+  bool On(const AttemptPreempted& event, Effects& effects);
+  bool On(const AttemptProgressed& event, Effects& effects);
+  bool On(const ReduceComputing& event, Effects& effects);
   [[nodiscard]] const JobState* FindLiveJob(JobId job) const;
   // Null if the job is not alive or has no such task.
   [[nodiscard]] const TaskState* FindTask(const TaskId& task) const;
@@ -41,6 +52,7 @@ struct Engine::Impl {
   // Kills all that run of the task.
   void KillAttempts(const TaskId& task, const std::string& reason, Effects& effects);
   void CheckDecision(const Decision& decision) const;
+  void Preempt(const Victim& victim, Effects& effects);
 
   // engine_outputs.cc
   bool On(const FetchFailed& event, Effects& effects);

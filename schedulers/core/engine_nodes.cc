@@ -1,4 +1,6 @@
 // Nodes that come, go and are drained.
+#include <utility>
+
 #include "schedulers/core/engine_impl.h"
 #include "schedulers/core/limits.h"
 
@@ -9,6 +11,7 @@ bool Engine::Impl::On(const NodeJoined& event, Effects& effects) {
   const NodeState* old = state.FindNode(event.node);
   if (old != nullptr && old->alive) LoseNode(*old, effects);
   state.JoinNode(event);
+  state.SetLimits(event.node, policy->LimitsOf(*state.FindNode(event.node)));
   return true;
 }
 
@@ -26,10 +29,24 @@ bool Engine::Impl::On(const NodeDrained& event, Effects&) {
   return true;
 }
 
+bool Engine::Impl::On(const BandwidthMeasured& event, Effects&) {
+  if (event.from == event.to || event.bytes_per_second == 0) return false;
+  if (state.FindNode(event.from) == nullptr || state.FindNode(event.to) == nullptr) return false;
+  state.NoteBandwidth(event.from, event.to, static_cast<double>(event.bytes_per_second));
+  return true;
+}
+
+bool Engine::Impl::On(const SchedulerSet& event, Effects&) {
+  auto next = options.make_policy ? options.make_policy(event) : nullptr;
+  if (next == nullptr) return false;
+  SetPolicy(std::move(next));
+  return true;
+}
+
 void Engine::Impl::LoseNode(const NodeState& node, Effects& effects) {
   const std::vector<AttemptId> lost = node.running;
   for (const AttemptId& attempt : lost) {
-    state.StopAttempt(attempt);
+    state.StopAttempt(attempt, now);
     ++state.MutableJob(attempt.task.job).progress.killed_attempts;
   }
   state.LoseNode(node.id);

@@ -1,6 +1,7 @@
 // Attempts: launched, succeeded, failed, lost, killed.
 #include <algorithm>
 
+#include "schedulers/core/check.h"
 #include "schedulers/core/engine_impl.h"
 #include "schedulers/core/event_text.h"
 
@@ -22,7 +23,7 @@ void Engine::Impl::KillAttempts(const TaskId& task, const std::string& reason, E
   const TaskState& state_of_task = *FindTask(task);
   while (!state_of_task.running.empty()) {
     const RunningAttempt victim = state_of_task.running.front();
-    state.StopAttempt({task, victim.number});
+    state.StopAttempt({task, victim.number}, now);
     ++state.MutableJob(task.job).progress.killed_attempts;
     effects.push_back(Kill{{task, victim.number}, victim.node, reason});
   }
@@ -43,9 +44,13 @@ bool Engine::Impl::On(const AttemptSucceeded& event, Effects& effects) {
   if (running == nullptr) return false;
   const NodeId node = running->node;
   const TaskId& task = event.attempt.task;
-  state.FinishAttempt(event.attempt);
+  state.FinishAttempt(event.attempt, now);
   KillAttempts(task, "attempt " + std::to_string(event.attempt.number) + " has succeeded", effects);
-  const JobState& job = *state.FindJob(task.job);
+  JobState& job = state.MutableJob(task.job);
+  if (task.kind == TaskKind::kMap && event.input_bytes > 0) {
+    job.map_input_bytes += event.input_bytes;
+    job.map_output_bytes += event.output_bytes;
+  }
   if (task.kind == TaskKind::kMap && job.progress.reduces > 0) effects.push_back(MapOutputReady{event.attempt, node});
   if (job.Complete()) EndJob(task.job, JobOutcome::kSucceeded, "", effects);
   return true;
@@ -56,7 +61,7 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   if (running == nullptr) return false;
   const NodeId node = running->node;
   const TaskId& id = event.attempt.task;
-  state.StopAttempt(event.attempt);
+  state.StopAttempt(event.attempt, now);
   state.CountNodeFailure(id, node, options.max_failures_per_node);
   JobState& job = state.MutableJob(id.job);
   ++job.progress.failed_attempts;
@@ -72,8 +77,37 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
 
 bool Engine::Impl::On(const AttemptLost& event, Effects&) {
   if (FindRunning(event.attempt) == nullptr) return false;
-  state.StopAttempt(event.attempt);
+  state.StopAttempt(event.attempt, now);
   ++state.MutableJob(event.attempt.task.job).progress.killed_attempts;
+  return true;
+}
+
+bool Engine::Impl::On(const AttemptPreempted& event, Effects&) {
+  if (FindRunning(event.attempt) == nullptr) return false;
+  state.StopAttempt(event.attempt, now);
+  ++state.MutableJob(event.attempt.task.job).progress.preempted_attempts;
+  return true;
+}
+
+void Engine::Impl::Preempt(const Victim& victim, Effects& effects) {
+  const RunningAttempt* running = FindRunning(victim.attempt);
+  SCHED_CHECK(running != nullptr, std::string(policy->name()) + ": " + FormatAttempt(victim.attempt));
+  effects.push_back(sched::Preempt{victim.attempt, running->node, victim.reason});
+  (void)On(AttemptPreempted{victim.attempt, victim.reason}, effects);
+}
+
+bool Engine::Impl::On(const AttemptProgressed& event, Effects&) {
+  if (FindRunning(event.attempt) == nullptr || event.per_mille > 1000) return false;
+  const TaskId& task = event.attempt.task;
+  for (RunningAttempt& running : state.MutableJob(task.job).Tasks(task.kind)[task.index].running) {
+    if (running.number == event.attempt.number) running.per_mille = std::max(running.per_mille, event.per_mille);
+  }
+  return true;
+}
+
+bool Engine::Impl::On(const ReduceComputing& event, Effects&) {
+  if (event.attempt.task.kind != TaskKind::kReduce || FindRunning(event.attempt) == nullptr) return false;
+  state.StartComputing(event.attempt);
   return true;
 }
 

@@ -31,6 +31,12 @@ void Fields(V& v, E& e) {
   v.Must("job", e.job), v.May("name", e.spec.name), v.May("priority", e.spec.priority), v.May("maps", e.spec.maps);
   v.May("reduces", e.spec.reduces), v.May("slow_start", e.spec.slow_start);
   v.May("max_attempts", e.spec.max_attempts);
+  v.Rare("user", e.spec.user), v.Rare("pool", e.spec.pool), v.Rare("deadline", e.spec.deadline);
+  v.Rare("map_time", e.spec.map_time), v.Rare("reduce_time", e.spec.reduce_time);
+  v.Rare("locality_waits", e.spec.locality_waits);
+  v.Rare("program", e.spec.program), v.Rare("input_type", e.spec.input_type);
+  v.Rare("profile_runs", e.spec.profile.runs), v.Rare("profile_map_time", e.spec.profile.map_time);
+  v.Rare("profile_reduce_time", e.spec.profile.reduce_time), v.Rare("profile_ratio", e.spec.profile.output_ratio);
 }
 template <class V, Is<JobKilled> E>
 void Fields(V& v, E& e) {
@@ -47,9 +53,10 @@ void Fields(V& v, E& e) {
 template <class V, Is<AttemptSucceeded> E>
 void Fields(V& v, E& e) {
   v.Must("attempt", e.attempt);
+  v.Rare("input_bytes", e.input_bytes), v.Rare("output_bytes", e.output_bytes);
 }
 template <class V, class E>
-requires Is<E, AttemptFailed> || Is<E, AttemptLost>
+requires Is<E, AttemptFailed> || Is<E, AttemptLost> || Is<E, AttemptPreempted>
 void Fields(V& v, E& e) { v.Must("attempt", e.attempt), v.May("reason", e.reason); }
 template <class V, Is<FetchFailed> E>
 void Fields(V& v, E& e) {
@@ -60,10 +67,28 @@ void Fields(V& v, E& e) {
   v.Must("map", e.map), v.May("replicas", e.replicas);
 }
 
+template <class V, Is<AttemptProgressed> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt), v.May("per_mille", e.per_mille);
+}
+template <class V, Is<ReduceComputing> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt);
+}
+template <class V, Is<BandwidthMeasured> E>
+void Fields(V& v, E& e) {
+  v.Must("from", e.from), v.Must("to", e.to), v.May("bytes_per_second", e.bytes_per_second);
+}
+template <class V, Is<SchedulerSet> E>
+void Fields(V& v, E& e) {
+  v.Must("name", e.name), v.Rare("settings", e.settings);
+}
+
 // By the index in Event.
-constexpr std::string_view kNames[] = {"NodeJoined",    "NodeLost",       "NodeDrained",     "JobSubmitted",
-                                       "JobKilled",     "JobPrioritySet", "AttemptLaunched", "AttemptSucceeded",
-                                       "AttemptFailed", "AttemptLost",    "FetchFailed",     "ReplicasMoved"};
+constexpr std::string_view kNames[] = {
+    "NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",      "JobKilled",   "JobPrioritySet",
+    "AttemptLaunched",  "AttemptSucceeded",  "AttemptFailed",   "AttemptLost",       "FetchFailed", "ReplicasMoved",
+    "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured", "SchedulerSet"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

@@ -19,22 +19,45 @@ struct Slots {
 
 enum class Priority : std::uint8_t { kVeryHigh = 0, kHigh = 1, kNormal = 2, kLow = 3, kVeryLow = 4 };
 
+// What earlier runs of the same program over input of the same type showed (schedulers/parts/job_history.h), looked up
+// by the driver when the job is submitted, so that decisions do not depend on a store that goes on changing.
+struct JobProfile {
+  std::uint32_t runs = 0;   // 0: nothing is known and the rest means nothing
+  Time map_time = 0;        // mean of a succeeded map attempt
+  Time reduce_time = 0;     // mean of a succeeded reduce attempt; 0: there was none
+  double output_ratio = 0;  // map output bytes / map input bytes (the filtering percentage of JoSS)
+  auto operator<=>(const JobProfile&) const = default;
+};
+
 struct MapInput {
   std::uint64_t bytes = 0;
   std::vector<NodeId> replicas;  // nodes that hold the split's data, any order; may name nodes that never joined
   auto operator<=>(const MapInput&) const = default;
 };
 
-// What the engine must know of a job. Later policies add fields (pool, user, deadline, task-time estimates); a field
-// that is absent in a journal line has its default.
+// What the engine and its policies must know of a job. A field that is absent in a journal line has its default.
 struct JobSpec {
   std::string name;
+  std::string user;
+  std::string pool;  // of `fair`, queue of `capacity`, group of `lsap-fair`; empty: the user's name
   Priority priority = Priority::kNormal;
-  std::vector<MapInput> maps;  // may be empty: such a job goes straight to its reduces
-  std::uint32_t reduces = 0;   // 0: map only
-  double slow_start = 0.05;    // the fraction of maps that must have succeeded before a reduce may launch, 0 to 1
+  std::vector<MapInput> maps;      // may be empty: such a job goes straight to its reduces
+  std::uint32_t reduces = 0;       // 0: map only
+  double slow_start = 0.05;        // the fraction of maps that must have succeeded before a reduce may launch, 0 to 1
   std::uint32_t max_attempts = 4;  // at least 1; so many FAILED attempts of one task fail the job (killed, lost: no)
+  Time deadline = 0;               // the job should have ended by then; 0: none
+  Time map_time = 0;               // what the user says a map takes; 0: nothing said
+  Time reduce_time = 0;            // and a reduce
+  // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). Fewer: the last one stands for the rest.
+  // Empty: the scheduler's.
+  std::vector<Time> locality_waits;
+  std::string program;     // hash of the executable; with `input_type` the key of the history
+  std::string input_type;  // "web", "text" or empty for unknown
+  JobProfile profile;
   auto operator<=>(const JobSpec&) const = default;
+
+  // Where the job belongs.
+  [[nodiscard]] const std::string& PoolName() const { return pool.empty() ? user : pool; }
 };
 
 // A node came (or came back). A node id that is alive already: the old incarnation is lost first, as by NodeLost.
@@ -43,33 +66,112 @@ struct NodeJoined {
   std::string rack;
   std::string datacenter;
   Slots slots;
+  bool operator==(const NodeJoined&) const = default;
 };
 // Its running attempts are lost (they run again and do not count as failed), and so are the outputs of its succeeded
 // maps that a reduce of a live job may still need.
-struct NodeLost { NodeId node; };
+struct NodeLost {
+  NodeId node;
+  bool operator==(const NodeLost&) const = default;
+};
 // The node takes no new attempts but what runs there goes on (decommissioning, blacklisting by the operator); and back.
-struct NodeDrained { NodeId node; bool drained = true; };
+struct NodeDrained {
+  NodeId node;
+  bool drained = true;
+  bool operator==(const NodeDrained&) const = default;
+};
 
-struct JobSubmitted { JobId job; JobSpec spec; };
-struct JobKilled { JobId job; std::string reason; };
-struct JobPrioritySet { JobId job; Priority priority = Priority::kNormal; };
+struct JobSubmitted {
+  JobId job;
+  JobSpec spec;
+  bool operator==(const JobSubmitted&) const = default;
+};
+struct JobKilled {
+  JobId job;
+  std::string reason;
+  bool operator==(const JobKilled&) const = default;
+};
+struct JobPrioritySet {
+  JobId job;
+  Priority priority = Priority::kNormal;
+  bool operator==(const JobPrioritySet&) const = default;
+};
 
 // The engine decided this itself in Decide(); it is in the journal so that recovery does not depend on the policy.
-struct AttemptLaunched { AttemptId attempt; NodeId node; };
+struct AttemptLaunched {
+  AttemptId attempt;
+  NodeId node;
+  bool operator==(const AttemptLaunched&) const = default;
+};
 // The attempt's output is committed (the first success of a task wins, and the driver asks MayCommit() before it
 // commits).
-struct AttemptSucceeded { AttemptId attempt; };
+struct AttemptSucceeded {
+  AttemptId attempt;
+  std::uint64_t input_bytes = 0;   // of a map: what it read
+  std::uint64_t output_bytes = 0;  // of a map: what it wrote for reduces, before compression
+  bool operator==(const AttemptSucceeded&) const = default;
+};
 // The attempt's own fault (non-zero exit, signal, exception, corrupt input): counts towards max_attempts.
-struct AttemptFailed { AttemptId attempt; std::string reason; };
+struct AttemptFailed {
+  AttemptId attempt;
+  std::string reason;
+  bool operator==(const AttemptFailed&) const = default;
+};
 // Not the attempt's fault (worker shut down, killed on request, master could not reach it): does not count.
-struct AttemptLost { AttemptId attempt; std::string reason; };
+struct AttemptLost {
+  AttemptId attempt;
+  std::string reason;
+  bool operator==(const AttemptLost&) const = default;
+};
+// The engine killed it in Decide() to make room for others; like AttemptLaunched it is in the journal for recovery. The
+// task counts as never started.
+struct AttemptPreempted {
+  AttemptId attempt;
+  std::string reason;
+  bool operator==(const AttemptPreempted&) const = default;
+};
+// How far a running attempt is, in thousandths. Needed by speculation alone; drivers send it when it has grown by a
+// twentieth or more.
+struct AttemptProgressed {
+  AttemptId attempt;
+  std::uint32_t per_mille = 0;
+  bool operator==(const AttemptProgressed&) const = default;
+};
+// A running reduce has fetched all its input and holds a compute permit.
+struct ReduceComputing {
+  AttemptId attempt;
+  bool operator==(const ReduceComputing&) const = default;
+};
+// The throughput of a recent transfer of a map's input between two nodes.
+struct BandwidthMeasured {
+  NodeId from;
+  NodeId to;
+  std::uint64_t bytes_per_second = 0;
+  bool operator==(const BandwidthMeasured&) const = default;
+};
+// Another scheduler, or the same with other settings (schedulers/config/settings_text.h), from now on. Made by
+// EngineOptions::make_policy; refused if that cannot.
+struct SchedulerSet {
+  std::string name;
+  std::string settings;
+  bool operator==(const SchedulerSet&) const = default;
+};
 // A running reduce could not fetch the output of `map_attempt`. After `max_fetch_failures` such reports (from distinct
 // reduce tasks, or as many as there are running reduces, if fewer), or when its node is gone, the map runs again.
-struct FetchFailed { AttemptId reduce; AttemptId map_attempt; };
+struct FetchFailed {
+  AttemptId reduce;
+  AttemptId map_attempt;
+  bool operator==(const FetchFailed&) const = default;
+};
 // The splits' replicas moved (re-replication, a node with data came back).
-struct ReplicasMoved { TaskId map; std::vector<NodeId> replicas; };
+struct ReplicasMoved {
+  TaskId map;
+  std::vector<NodeId> replicas;
+  bool operator==(const ReplicasMoved&) const = default;
+};
 
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
-                           AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved>;
+                           AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
+                           AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet>;
 
 }  // namespace millrace::sched

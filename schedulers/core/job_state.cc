@@ -10,6 +10,21 @@ const RunningAttempt* TaskState::Find(std::uint32_t number) const {
   return at == running.end() ? nullptr : &*at;
 }
 
+std::uint32_t JobState::Demand(TaskKind kind) const {
+  const auto k = static_cast<std::size_t>(kind);
+  return running_attempts[k] + (runnable[k] ? Pending(kind).size() : 0);
+}
+
+std::optional<Time> JobState::MeanTime(TaskKind kind) const {
+  const RunTimes& of = times[static_cast<std::size_t>(kind)];
+  return of.finished == 0 ? std::nullopt : std::optional(of.finished_total / of.finished);
+}
+
+Time JobState::SlotTime(TaskKind kind, Time now) const {
+  const auto k = static_cast<std::size_t>(kind);
+  return times[k].ended_total + Time{running_attempts[k]} * now - times[k].since_total;
+}
+
 bool JobState::ReducesMayStart() const {
   if (progress.maps == 0 || progress.maps_done == progress.maps) return true;
   // A quotient, not a product: 7 of 100 is exactly 0.07, while 0.07 * 100 is a little more than 7.

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -19,6 +20,19 @@ struct RunningAttempt {
   std::uint32_t number = 0;
   NodeId node;
   Time since = 0;
+  Locality locality = Locality::kOff;  // of a map
+  bool computing = false;              // of a reduce: it has fetched all and holds a compute permit
+  std::uint32_t per_mille = 0;         // how far it is, as last reported
+};
+
+// Run times of a job's attempts of one kind; sums, so that nothing is kept of what is done.
+struct RunTimes {
+  std::uint32_t finished = 0;  // attempts that succeeded
+  Time finished_total = 0;     // their run time
+  std::uint32_t local = 0;     // of the finished: maps that ran on a node with their input
+  Time local_total = 0;
+  Time ended_total = 0;  // run time of all attempts that ended, however they did
+  Time since_total = 0;  // sum of `since` of the attempts that run
 };
 
 struct TaskState {
@@ -55,6 +69,7 @@ struct JobState {
   PendingMaps pending_maps;
   OrderedBits pending_reduces;
   std::uint32_t running_attempts[2] = {};  // by TaskKind: the slots that the job holds
+  std::uint32_t computing = 0;             // of the running reduce attempts
 
   std::set<std::pair<std::uint32_t, NodeId>>
       failed_on[2];                               // by TaskKind: tasks and nodes where attempts of them failed
@@ -63,6 +78,12 @@ struct JobState {
   std::uint32_t live_bad_nodes = 0;
   std::map<std::uint32_t, std::set<std::uint32_t>> fetch_reports;  // by map: the reduces that could not fetch it
   bool runnable[2] = {};                                           // by TaskKind: listed by ClusterState::RunnableJobs
+  bool changed = false;                                            // listed by ClusterState::TakeChangedJobs
+
+  // Kept when it has ended.
+  RunTimes times[2];                   // by TaskKind
+  std::uint64_t map_input_bytes = 0;   // of succeeded map attempts that said so
+  std::uint64_t map_output_bytes = 0;  // of the same
 
   [[nodiscard]] bool alive() const { return !progress.outcome.has_value(); }
   [[nodiscard]] std::vector<TaskState>& Tasks(TaskKind kind) { return kind == TaskKind::kMap ? maps : reduces; }
@@ -72,6 +93,12 @@ struct JobState {
   [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
     return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
   }
+  // Running attempts and runnable pending tasks.
+  [[nodiscard]] std::uint32_t Demand(TaskKind kind) const;
+  // Mean run time of the finished attempts; nothing before one has finished.
+  [[nodiscard]] std::optional<Time> MeanTime(TaskKind kind) const;
+  // Slot time used so far by all attempts, running ones included.
+  [[nodiscard]] Time SlotTime(TaskKind kind, Time now) const;
   // The slow-start fraction of the maps has succeeded.
   [[nodiscard]] bool ReducesMayStart() const;
   // Nothing is left to do: all reduces, or all maps of a job without reduces, have succeeded.

@@ -35,16 +35,53 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   for (const std::uint64_t pair : pairs) {
     const auto place = static_cast<PlaceKey>(pair >> 32);
     const auto at = static_cast<std::uint32_t>(entries_.size());
-    if (shelves_.empty() || shelves_.back().place != place) shelves_.push_back({place, at, at});
+    if (shelves_.empty() || shelves_.back().place != place) shelves_.push_back({place, at, at, 0});
     entries_.push_back(static_cast<std::uint32_t>(pair));
     ++shelves_.back().end;
+    ++shelves_.back().count;
   }
   shelves_.shrink_to_fit();
 }
 
-void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology& topology) {
+std::uint32_t& PendingMaps::CountOf(PlaceKey place) {
+  Shelf* shelf = FindShelf(place);
+  return shelf != nullptr ? shelf->count : strays_[place];
+}
+
+// Counts are kept of nodes alone.
+void PendingMaps::CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes) {
+  for (auto replica = input.replicas.begin(); replica != input.replicas.end(); ++replica) {
+    if (replica->value > kMaxId || std::find(input.replicas.begin(), replica, *replica) != replica) continue;
+    std::uint32_t& count = CountOf(Key(Locality::kNode, replica->value));
+    if (came ? count++ == 0 : --count == 0) nodes->push_back(*replica);
+  }
+}
+
+std::uint32_t PendingMaps::CountAt(NodeId node) const {
+  const PlaceKey place = Key(Locality::kNode, node.value);
+  if (const Shelf* shelf = FindShelf(place); shelf != nullptr) return shelf->count;
+  const auto stray = strays_.find(place);
+  return stray == strays_.end() ? 0 : stray->second;
+}
+
+std::vector<NodeId> PendingMaps::Nodes() const {
+  std::vector<NodeId> nodes;
+  for (const Shelf& shelf : shelves_) {
+    if (shelf.place > kMaxId) break;  // racks and datacenters stand behind the nodes
+    if (shelf.count > 0) nodes.push_back(NodeId{shelf.place});
+  }
+  for (const auto& [place, count] : strays_) {
+    if (count > 0) nodes.push_back(NodeId{place});
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
+void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology& topology,
+                        std::vector<NodeId>* nodes) {
   if (!all_.Contains(map)) return;
   all_.Erase(map);
+  CountNodes(input, false, nodes);
   if (shelved_[map]) {
     shelved_[map] = false;
     return;
@@ -54,9 +91,11 @@ void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology
   for (const PlaceKey place : places) returned_.erase({place, map});
 }
 
-void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topology& topology) {
+void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topology& topology,
+                         std::vector<NodeId>* nodes) {
   if (all_.Contains(map)) return;
   all_.Insert(map);
+  CountNodes(input, true, nodes);
   std::vector<PlaceKey> places;
   CollectPlaces(input, topology, &places);
   for (const PlaceKey place : places) returned_.insert({place, map});

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -37,8 +38,9 @@ class PendingMaps {
 
   // The map leaves or comes back. `input` and the topology must be the same when it leaves as when it came: who changes
   // them erases first and inserts again.
-  void Erase(std::uint32_t map, const MapInput& input, const Topology& topology);
-  void Insert(std::uint32_t map, const MapInput& input, const Topology& topology);
+  // A node at which it was the last pending map, or is the first, is appended to *nodes.
+  void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
+  void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
   // The closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked of the maps that
@@ -46,6 +48,10 @@ class PendingMaps {
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
+  // How many have a replica on the node.
+  [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
+  // The nodes with a replica of one, in rising order. O(places).
+  [[nodiscard]] std::vector<NodeId> Nodes() const;
   // Those with a replica on the node, in rising order. O(their number).
   [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
 
@@ -55,17 +61,21 @@ class PendingMaps {
     PlaceKey place;
     std::uint32_t next;  // into entries_
     std::uint32_t end;
+    std::uint32_t count;  // pending maps of the place, on the shelf or returned
   };
 
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
   static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
   Shelf* FindShelf(PlaceKey place) const;
+  std::uint32_t& CountOf(PlaceKey place);
+  void CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes);
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;  // kNone: none
 
   OrderedBits all_;
   mutable std::vector<Shelf> shelves_;  // by place
   std::vector<std::uint32_t> entries_;
   std::vector<bool> shelved_;                              // by map: never left so far
+  std::map<PlaceKey, std::uint32_t> strays_;               // counts of places without a shelf (replicas moved there)
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
 };
 

@@ -4,13 +4,19 @@
 // by node, rack and datacenter) and tells the policy of changes; a policy keeps only its own order. It is called when
 // something changed, never polled, and its cost must not grow with the number of tasks already done. Ties are broken by
 // job id, then task index, then node id.
+//
+// Order of calls: each On... comes after ClusterState has changed. A job is named by OnJobSubmitted before any other
+// call names it, and by none after OnJobEnded. One event can change several jobs and nodes; OnJobChanged comes once for
+// each, after the event's own call. Decide() is Preempt() once, then Next() until it gives nothing.
 #pragma once
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/ids.h"
+#include "schedulers/core/policy_view.h"
 
 namespace millrace::sched {
 
@@ -18,6 +24,13 @@ namespace millrace::sched {
 struct Decision {
   TaskId task;
   NodeId node;
+  bool speculative = false;  // a second attempt of a task that runs on another node; else the task is pending
+};
+
+// A running attempt that has to make room.
+struct Victim {
+  AttemptId attempt;
+  std::string reason;  // "pool ads is below its minimum share"
 };
 
 class Policy {
@@ -25,17 +38,31 @@ class Policy {
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  // The jobs that live: each call comes after ClusterState has changed.
-  virtual void OnJobSubmitted(const ClusterState& state, JobId job) = 0;
-  virtual void OnJobPrioritySet(const ClusterState& state, JobId job) = 0;
-  virtual void OnJobEnded(const ClusterState& state, JobId job) = 0;
+  // The jobs that live.
+  virtual void OnJobSubmitted(const ClusterState&, JobId) {}
+  virtual void OnJobPrioritySet(const ClusterState&, JobId) {}
+  virtual void OnJobEnded(const ClusterState&, JobId) {}
+  // What the job runs, could run or has run is another: its pending, running or finished tasks changed in number.
+  virtual void OnJobChanged(const ClusterState&, JobId) {}
+  // Nodes came or went, or their limits changed: the capacity is another.
+  virtual void OnNodesChanged(const ClusterState&) {}
 
+  // How many tasks the node may run at once. The default is what the node declares.
+  [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node) const { return NodeLimits::Typed(node.slots); }
+  // True once after the answers of LimitsOf have changed: the engine then asks for every node before the next Next().
+  virtual bool TakeLimitsChanged() { return false; }
+
+  // The attempts to kill now; they have to run.
+  virtual std::vector<Victim> Preempt(const ClusterState&, Time) { return {}; }
   // The next task to launch, or nothing when no free slot can be filled. The engine launches it and asks again, so a
   // policy sees the effect of its own decisions.
   virtual std::optional<Decision> Next(const ClusterState& state, Time now) = 0;
 
-  // When to be asked again although nothing happened; nothing by default.
-  [[nodiscard]] virtual std::optional<Time> NextWake(const ClusterState& state) const;
+  // When to be asked again although nothing happened.
+  [[nodiscard]] virtual std::optional<Time> NextWake(const ClusterState&) const { return std::nullopt; }
+
+  // For people; may cost what it takes.
+  [[nodiscard]] virtual PolicyView View(const ClusterState&, Time) const { return {}; }
 };
 
 }  // namespace millrace::sched

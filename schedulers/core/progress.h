@@ -20,10 +20,12 @@ struct JobProgress {
   Time ended = 0;    // 0 while it lives
   std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
   std::uint32_t reduces = 0, reduces_running = 0, reduces_done = 0;
-  std::uint32_t failed_attempts = 0;  // AttemptFailed
-  std::uint32_t killed_attempts = 0;  // killed by the engine, and lost (AttemptLost, NodeLost)
-  std::uint32_t launched_at[4] = {};  // map launches by Locality
-  std::optional<JobOutcome> outcome;  // none while it lives
+  std::uint32_t failed_attempts = 0;       // AttemptFailed
+  std::uint32_t killed_attempts = 0;       // killed by the engine, and lost (AttemptLost, NodeLost)
+  std::uint32_t preempted_attempts = 0;    // AttemptPreempted
+  std::uint32_t speculative_attempts = 0;  // launched while another attempt of their task ran
+  std::uint32_t launched_at[4] = {};       // map launches by Locality
+  std::optional<JobOutcome> outcome;       // none while it lives
 };
 
 }  // namespace millrace::sched

@@ -86,6 +86,12 @@ std::string EncodeValue(const std::vector<NodeId>& value) {
   return text;
 }
 
+std::string EncodeValue(const std::vector<Time>& value) {
+  std::string text;
+  for (const Time time : value) (text += text.empty() ? "" : ",") += FormatNumber(time);
+  return text;
+}
+
 std::string EncodeValue(const std::vector<MapInput>& value) {
   std::string text;
   for (const MapInput& input : value) {
@@ -150,6 +156,15 @@ bool DecodeValue(std::string_view text, std::vector<NodeId>* value) {
   if (text.ends_with(',')) return false;
   while (!text.empty()) {
     if (!DecodeValue(Cut(&text, ','), &value->emplace_back())) return false;
+  }
+  return true;
+}
+
+bool DecodeValue(std::string_view text, std::vector<Time>* value) {
+  value->clear();
+  if (text.ends_with(',')) return false;
+  while (!text.empty()) {
+    if (!ParseNumber(Cut(&text, ','), &value->emplace_back())) return false;
   }
   return true;
 }

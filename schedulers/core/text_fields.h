@@ -28,6 +28,7 @@ std::string EncodeValue(JobId value);                         // job3
 std::string EncodeValue(const TaskId& value);                 // job3.m.17
 std::string EncodeValue(const AttemptId& value);              // job3.m.17.0
 std::string EncodeValue(const std::vector<NodeId>& value);    // n1,n2
+std::string EncodeValue(const std::vector<Time>& value);      // 5000000,0
 std::string EncodeValue(const std::vector<MapInput>& value);  // 100:n1,n2;50:n4;0:
 
 // *value is unspecified when the answer is false.
@@ -43,6 +44,7 @@ std::string EncodeValue(const std::vector<MapInput>& value);  // 100:n1,n2;50:n4
 [[nodiscard]] bool DecodeValue(std::string_view text, TaskId* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, AttemptId* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<NodeId>* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::vector<Time>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<MapInput>* value);
 
 // Appends " key=value" a field.
@@ -56,6 +58,11 @@ class FieldWriter {
   template <class T>
   void May(std::string_view key, const T& value) {
     Must(key, value);
+  }
+  // A field that is left out while it has the value of its type's default, which is also the field's.
+  template <class T>
+  void Rare(std::string_view key, const T& value) {
+    if (value != T{}) Must(key, value);
   }
 
  private:
@@ -77,6 +84,10 @@ class FieldReader {
   void May(std::string_view key, T& value) {
     const std::string_view* text = Find(key);
     ok_ = ok_ && (text == nullptr || DecodeValue(*text, &value));
+  }
+  template <class T>
+  void Rare(std::string_view key, T& value) {
+    May(key, value);
   }
   [[nodiscard]] bool ok() const { return ok_; }
 

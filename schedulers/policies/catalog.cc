@@ -1,41 +1,106 @@
 #include "schedulers/policies/catalog.h"
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "schedulers/parts/admission.h"
 #include "schedulers/policies/fifo.h"
 
 namespace millrace::sched {
 namespace {
 
+enum Part : unsigned { kDelay = 1, kCcs = 2, kPreempt = 4 };
+constexpr std::pair<std::string_view, Part> kParts[] = {{"delay", kDelay}, {"ccs", kCcs}, {"preempt", kPreempt}};
+
+// What a policy is made of; `name` is the whole expression.
+struct Recipe {
+  std::string name;
+  Settings settings;
+  Admission admission;
+  bool preempt = false;
+};
+
 struct Entry {
   std::string_view name;
+  unsigned parts;  // that make sense with it
   std::string_view one_line;
-  std::unique_ptr<Policy> (*make)();
+  std::unique_ptr<Policy> (*make)(Recipe recipe);
 };
-
-template <class P>
-std::unique_ptr<Policy> Make() {
-  return std::make_unique<P>();
-}
 
 constexpr Entry kEntries[] = {
-    {"fifo", "first job first, by priority and submit order (Hadoop's default)", &Make<Fifo>},
+    {"fifo", 0, "first job first, by priority and submit order (Hadoop's default)",
+     [](Recipe) -> std::unique_ptr<Policy> { return std::make_unique<Fifo>(); }},
 };
+
+std::string_view Cut(std::string_view* text, char separator) {
+  const std::size_t at = std::min(text->find(separator), text->size());
+  const std::string_view word = text->substr(0, at);
+  text->remove_prefix(std::min(at + 1, text->size()));
+  return word;
+}
+
+template <class Range, class Name>
+std::string Join(const Range& range, Name name) {
+  std::string text;
+  for (const auto& item : range) (text += text.empty() ? "" : ", ") += name(item);
+  return text;
+}
+
+std::optional<unsigned> ParseParts(const Entry& entry, std::string_view text, std::string* why) {
+  unsigned parts = 0;
+  while (!text.empty()) {
+    const std::string_view word = Cut(&text, '+');
+    const auto* part =
+        std::find_if(std::begin(kParts), std::end(kParts), [&](const auto& p) { return p.first == word; });
+    if (part == std::end(kParts)) {
+      *why = "nothing called \"" + std::string(word) +
+             "\" can be added to a scheduler; there is: " + Join(kParts, [](const auto& p) { return p.first; });
+      return std::nullopt;
+    }
+    if ((entry.parts & part->second) == 0) {
+      *why = '"' + std::string(word) + "\" makes no sense with \"" + std::string(entry.name) + '"';
+      return std::nullopt;
+    }
+    if ((parts & part->second) != 0) {
+      *why = '"' + std::string(word) + "\" is added twice";
+      return std::nullopt;
+    }
+    parts |= part->second;
+  }
+  return parts;
+}
 
 }  // namespace
 
 std::vector<PolicyInfo> ListPolicies() {
   std::vector<PolicyInfo> policies;
-  for (const Entry& entry : kEntries) policies.push_back({std::string(entry.name), std::string(entry.one_line)});
+  for (const Entry& entry : kEntries) {
+    PolicyInfo& info = policies.emplace_back(PolicyInfo{std::string(entry.name), std::string(entry.one_line), {}});
+    for (const auto& [name, part] : kParts) {
+      if ((entry.parts & part) != 0) info.parts.emplace_back(name);
+    }
+  }
   return policies;
 }
 
-std::unique_ptr<Policy> MakePolicy(std::string_view name, std::string* why) {
-  std::string known;
-  for (const Entry& entry : kEntries) {
-    if (entry.name == name) return entry.make();
-    (known += known.empty() ? "" : ", ") += entry.name;
+std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings, std::string* why) {
+  std::string_view rest = expression;
+  const std::string_view name = Cut(&rest, '+');
+  const auto* entry =
+      std::find_if(std::begin(kEntries), std::end(kEntries), [&](const Entry& e) { return e.name == name; });
+  if (entry == std::end(kEntries)) {
+    *why = "no scheduler is called \"" + std::string(name) +
+           "\"; there is: " + Join(kEntries, [](const Entry& e) { return e.name; });
+    return nullptr;
   }
-  *why = "no scheduler is called \"" + std::string(name) + "\"; there is: " + known;
-  return nullptr;
+  const auto parts = ParseParts(*entry, rest, why);
+  if (!parts) return nullptr;
+  Recipe recipe{std::string(name), settings, Admission(), (*parts & kPreempt) != 0};
+  for (const auto& [word, part] : kParts) {
+    if ((*parts & part) != 0) (recipe.name += '+') += word;
+  }
+  return entry->make(std::move(recipe));
 }
 
 }  // namespace millrace::sched

@@ -1,4 +1,5 @@
-// Every policy by its name. Adding one is one file and one line in catalog.cc.
+// Every policy by its name, and what may be added to it: `fair+delay+ccs+preempt`. Adding one is one file and one line
+// in catalog.cc.
 #pragma once
 
 #include <memory>
@@ -7,16 +8,23 @@
 #include <vector>
 
 #include "schedulers/core/policy.h"
+#include "schedulers/parts/settings.h"
 
 namespace millrace::sched {
 
 struct PolicyInfo {
   std::string name;
   std::string one_line;
+  std::vector<std::string> parts;  // that may be added: "delay", "ccs", "preempt"
 };
 
 [[nodiscard]] std::vector<PolicyInfo> ListPolicies();
-// Null when there is no policy of that name; *why then says so and names those that exist.
-[[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view name, std::string* why);
+
+// `expression` is a name and parts, each once, in any order: `fair+ccs+delay`. Null when there is no such policy or
+// part, or when the two make no sense together; *why then says so in one line and names what there is. The policy's
+// name() is the expression with the parts in the order delay, ccs, preempt. With settings.speculation the policy also
+// duplicates slow tasks.
+[[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings,
+                                                 std::string* why);
 
 }  // namespace millrace::sched

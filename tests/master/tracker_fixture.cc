@@ -13,7 +13,7 @@ void TrackerFixture::Restart() {
   files = std::make_unique<FileSystem>(Random(7));
   nodes = std::make_unique<NodeTable>();
   std::string why;
-  jobs = std::make_unique<JobTracker>(*files, *store, sched::MakePolicy("fifo", &why), 100, MakeSilentLog());
+  jobs = std::make_unique<JobTracker>(*files, *store, sched::MakePolicy("fifo", {}, &why), 100, MakeSilentLog());
   ASSERT_TRUE(files->Load(*store).ok());
   ASSERT_TRUE(nodes->Load(*store).ok());
   const Status loaded = jobs->Load(*nodes);

@@ -11,7 +11,7 @@ TEST(Catalog, EachListedPolicyIsMadeUnderItsName) {
   std::set<std::string> names;
   for (const PolicyInfo& info : ListPolicies()) {
     std::string why;
-    const auto policy = MakePolicy(info.name, &why);
+    const auto policy = MakePolicy(info.name, {}, &why);
     ASSERT_NE(policy, nullptr) << why;
     EXPECT_EQ(policy->name(), info.name);
     EXPECT_FALSE(info.one_line.empty());
@@ -22,7 +22,7 @@ TEST(Catalog, EachListedPolicyIsMadeUnderItsName) {
 
 TEST(Catalog, AnUnknownNameIsAnsweredWithThoseThatExist) {
   std::string why;
-  EXPECT_EQ(MakePolicy("lifo", &why), nullptr);
+  EXPECT_EQ(MakePolicy("lifo", {}, &why), nullptr);
   EXPECT_NE(why.find("\"lifo\""), std::string::npos) << why;
   for (const PolicyInfo& info : ListPolicies()) EXPECT_NE(why.find(info.name), std::string::npos) << why;
 }

@@ -30,7 +30,7 @@ class Model {
         pending_.erase(map);
         break;
       case 1:
-        index_.Insert(map, inputs_[map], topology_);
+        index_.Insert(map, inputs_[map], topology_, &nodes_);
         pending_.insert(map);
         break;
       case 2:
@@ -77,14 +77,14 @@ class Model {
   }
 
   void Erase(std::uint32_t map) {
-    index_.Erase(map, inputs_[map], topology_);
+    index_.Erase(map, inputs_[map], topology_, &nodes_);
     if (pending_.contains(map)) left_.insert(map);
   }
 
   void Move(std::uint32_t map, std::vector<NodeId> replicas) {
     if (pending_.contains(map)) Erase(map);
     inputs_[map].replicas = std::move(replicas);
-    if (pending_.contains(map)) index_.Insert(map, inputs_[map], topology_);
+    if (pending_.contains(map)) index_.Insert(map, inputs_[map], topology_, &nodes_);
   }
 
   void MoveNode(std::uint32_t node) {
@@ -97,7 +97,7 @@ class Model {
     ASSERT_EQ(maps, expected);
     for (const auto map : maps) Erase(map);
     Place(node);
-    for (const auto map : maps) index_.Insert(map, inputs_[map], topology_);
+    for (const auto map : maps) index_.Insert(map, inputs_[map], topology_, &nodes_);
   }
 
   std::optional<MapChoice> Search(std::uint32_t node, Locality worst, bool skip) const {
@@ -118,6 +118,7 @@ class Model {
 
   std::mt19937& random_;
   Topology topology_;
+  std::vector<NodeId> nodes_;  // whose first or last map came or went
   std::string racks_[kNodes], datacenters_[kNodes];
   std::vector<MapInput> inputs_;
   std::set<std::uint32_t> pending_, left_;  // pending now; left at some time

@@ -21,6 +21,7 @@ struct Formatter {
            (map ? " " + std::string(kNames.at(static_cast<std::size_t>(e.locality))) : "");
   }
   std::string operator()(const Kill& e) const { return "kill " + OnNode(e.attempt, e.node) + ": " + e.reason; }
+  std::string operator()(const Preempt& e) const { return "preempt " + OnNode(e.attempt, e.node) + ": " + e.reason; }
   std::string operator()(const MapOutputReady& e) const { return "ready " + OnNode(e.map_attempt, e.node); }
   std::string operator()(const MapOutputGone& e) const { return "gone " + OnNode(e.map_attempt, e.node); }
   std::string operator()(const JobEnded& e) const {

@@ -1,0 +1,44 @@
+// PolicyView: what `millrace scheduler show` prints of a policy: its pools or queues, and why each waiting job waits.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/core/ids.h"
+
+namespace millrace::sched {
+
+// One kind of slot of one pool, queue or group.
+struct GroupSlots {
+  std::uint32_t running = 0;
+  std::uint32_t demand = 0;  // running and runnable tasks
+  double share = 0;          // what the policy would give it now
+  std::uint32_t minimum = 0;
+  std::optional<std::uint32_t> maximum;
+};
+
+struct GroupView {
+  std::string name;
+  double weight = 1;
+  std::uint32_t jobs = 0;
+  GroupSlots slots[2];  // by TaskKind
+};
+
+// Why no further task of a kind of this job is launched now. One short clause, for people: "below its turn", "waiting
+// for a local slot since 3.2 s", "k reached", "over its maximum", "no slot of that kind".
+struct WaitView {
+  JobId job;
+  TaskKind kind = TaskKind::kMap;
+  std::string reason;
+};
+
+struct PolicyView {
+  std::vector<std::pair<std::string, std::string>> facts;  // of the policy as a whole: ("map slots", "12 of 40")
+  std::vector<GroupView> groups;                           // by name; empty for a policy without groups
+  std::vector<WaitView> waits;                             // by job, then kind
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,45 @@
+#include "schedulers/parts/admission.h"
+
+#include <utility>
+
+namespace millrace::sched {
+
+Admission::Admission(std::unique_ptr<LocalityGate> locality, std::unique_ptr<CopyGate> copy)
+    : locality_(std::move(locality)), copy_(std::move(copy)) {}
+
+void Admission::OnJobSubmitted(const ClusterState& state, JobId job) {
+  if (locality_) locality_->OnJobSubmitted(state, job);
+}
+
+void Admission::OnJobEnded(const ClusterState& state, JobId job) {
+  if (locality_) locality_->OnJobEnded(state, job);
+}
+
+std::optional<MapChoice> Admission::PeekMap(const ClusterState& state, JobId job, NodeId node, Time now) const {
+  return state.BestPendingMap(job, node, locality_ ? locality_->Worst(state, job, now) : Locality::kOff);
+}
+
+std::optional<MapChoice> Admission::BestMap(const ClusterState& state, JobId job, NodeId node, Time now) {
+  const auto choice = PeekMap(state, job, node, now);
+  if (!choice && locality_) locality_->OnSkipped(state, job, now);
+  return choice;
+}
+
+std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, JobId job, NodeId node) const {
+  if (copy_ && !copy_->MayCopy(state, job, *state.FindNode(node))) return std::nullopt;
+  return state.NextPendingReduce(job, node);
+}
+
+void Admission::OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Time now) {
+  if (locality_) locality_->OnLaunched(state, job, locality, now);
+}
+
+NodeLimits Admission::LimitsOf(const NodeState& node, NodeLimits without) const {
+  return copy_ ? copy_->LimitsOf(node, without) : without;
+}
+
+std::optional<Time> Admission::NextWake(const ClusterState& state) const {
+  return locality_ ? locality_->NextWake(state) : std::nullopt;
+}
+
+}  // namespace millrace::sched

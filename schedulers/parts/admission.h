@@ -1,0 +1,76 @@
+// Admission: whether a task may be placed now, and how far from its data. The seam at which `+delay` and `+ccs` act on
+// any policy: a policy that wants to place a task of a job on a node asks here, never ClusterState itself.
+//
+// Without parts everything is allowed. Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/ids.h"
+
+namespace millrace::sched {
+
+// What `+delay` adds (parts/locality_wait.h): a job's pending maps may be no farther from their data than its waits
+// have earned it.
+class LocalityGate {
+ public:
+  virtual ~LocalityGate() = default;
+  virtual void OnJobSubmitted(const ClusterState& state, JobId job) = 0;
+  virtual void OnJobEnded(const ClusterState& state, JobId job) = 0;
+  // The worst locality at which a map of the job may be launched now. O(1).
+  [[nodiscard]] virtual Locality Worst(const ClusterState& state, JobId job, Time now) const = 0;
+  // The job was offered a slot and had nothing close enough: its clock runs, if it does not yet. O(1) when it does.
+  virtual void OnSkipped(const ClusterState& state, JobId job, Time now) = 0;
+  // A map of the job is launched at this level.
+  virtual void OnLaunched(const ClusterState& state, JobId job, Locality locality, Time now) = 0;
+  // When the first of the waiting jobs earns its next level.
+  [[nodiscard]] virtual std::optional<Time> NextWake(const ClusterState& state) const = 0;
+  // The jobs that have earned a farther level since the last call, so that slots refused before may be offered again.
+  virtual std::vector<JobId> TakeRaised(const ClusterState& state, Time now) = 0;
+  // Since when the job's clock runs, for people.
+  [[nodiscard]] virtual std::optional<Time> WaitingSince(JobId job) const = 0;
+};
+
+// What `+ccs` adds (parts/copy_gate.h): how many reduces a node holds, and how many of one job may copy there.
+class CopyGate {
+ public:
+  virtual ~CopyGate() = default;
+  [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const = 0;
+  [[nodiscard]] virtual bool MayCopy(const ClusterState& state, JobId job, const NodeState& node) const = 0;
+};
+
+class Admission {
+ public:
+  Admission() = default;
+  // Either may be null.
+  Admission(std::unique_ptr<LocalityGate> locality, std::unique_ptr<CopyGate> copy);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job);
+  void OnJobEnded(const ClusterState& state, JobId job);
+
+  // The pending map of the job that is closest to the node and that may run there now. None counts as a refusal of the
+  // slot by the job: its clock runs.
+  std::optional<MapChoice> BestMap(const ClusterState& state, JobId job, NodeId node, Time now);
+  // The same without a refusal: a look.
+  [[nodiscard]] std::optional<MapChoice> PeekMap(const ClusterState& state, JobId job, NodeId node, Time now) const;
+  // The pending reduce of the job that may start on the node now.
+  [[nodiscard]] std::optional<std::uint32_t> NextReduce(const ClusterState& state, JobId job, NodeId node) const;
+  // To be called for each map that the policy decides to launch.
+  void OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Time now);
+
+  [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const;
+  [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const;
+  // Null without `+delay`.
+  [[nodiscard]] LocalityGate* locality() const { return locality_.get(); }
+  [[nodiscard]] CopyGate* copy() const { return copy_.get(); }
+
+ private:
+  std::unique_ptr<LocalityGate> locality_;
+  std::unique_ptr<CopyGate> copy_;
+};
+
+}  // namespace millrace::sched
