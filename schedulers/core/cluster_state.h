@@ -126,7 +126,8 @@ class ClusterState {
   void EndJob(JobId job, JobOutcome outcome, Time now);
   void ForgetJob(JobId job);
 
-  // The task is not done, the attempt has its next number, the node has a free slot. Returns the locality of a map.
+  // The task is not done, the attempt has its next number, the node is alive and not drained. Returns the locality of a
+  // map.
   Locality StartAttempt(const AttemptId& attempt, NodeId node, Time now);
   // A running attempt is no more; the task is pending again if it was the last one and the task is not done.
   void StopAttempt(const AttemptId& attempt, Time now);

@@ -49,8 +49,7 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
   TaskState& task = job.Tasks(id.kind)[id.index];
   NodeState& host = Node(node);
   SCHED_CHECK(!task.done && attempt.number == task.launched, FormatAttempt(attempt));
-  SCHED_CHECK(free_[Index(id.kind)].Contains(node.value),
-              FormatAttempt(attempt) + " on n" + std::to_string(node.value));
+  SCHED_CHECK(host.alive && !host.drained, FormatAttempt(attempt) + " on n" + std::to_string(node.value));
   if (task.pending()) {
     ErasePending(job, id);
     ++RunningTasks(job.progress, id.kind);

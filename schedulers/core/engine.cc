@@ -21,6 +21,7 @@ bool Engine::Apply(Time now, const Event& event, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
   const bool fits = std::visit([this, effects](const auto& e) { return impl_->On(e, *effects); }, event);
   impl_->TellPolicy();
+  if (impl_->policy->TakeLimitsChanged()) impl_->RefreshLimits();
   return fits;
 }
 
@@ -28,8 +29,11 @@ void Engine::Decide(Time now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
   for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
   while (true) {
-    if (impl_->policy->TakeLimitsChanged()) impl_->RefreshLimits();
     impl_->TellPolicy();
+    if (impl_->policy->TakeLimitsChanged()) {
+      impl_->RefreshLimits();
+      impl_->TellPolicy();
+    }
     const auto decision = impl_->policy->Next(impl_->state, impl_->now);
     if (!decision) break;
     impl_->CheckDecision(*decision);

@@ -4,6 +4,7 @@
 #include "schedulers/core/check.h"
 #include "schedulers/core/engine_impl.h"
 #include "schedulers/core/event_text.h"
+#include "schedulers/core/limits.h"
 
 namespace millrace::sched {
 
@@ -29,12 +30,14 @@ void Engine::Impl::KillAttempts(const TaskId& task, const std::string& reason, E
   }
 }
 
-// Recovery replays what was decided. It must fit the state, but refusals of the policy's day (blacklists, slow start)
-// are not asked again: their options may have changed since. A task that runs already may get one more attempt.
+// Recovery replays what was decided. It must fit the state, but what the policy of that day had to say (limits of the
+// node, blacklists, slow start) is not asked again: another policy may be in force now. A task that runs already may
+// get one more attempt.
 bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   const TaskState* task = FindTask(event.attempt.task);
   if (task == nullptr || task->done || event.attempt.number != task->launched) return false;
-  if (!state.FreeNodes(event.attempt.task.kind).Contains(event.node.value)) return false;
+  const NodeState* node = state.FindNode(event.node);
+  if (node == nullptr || !node->alive || node->drained || node->running.size() >= kMaxRunning) return false;
   state.StartAttempt(event.attempt, event.node, now);
   return true;
 }

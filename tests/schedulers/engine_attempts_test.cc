@@ -105,6 +105,22 @@ TEST_F(Attempts, ATaskIsPendingOnlyWhenItsLastRunningAttemptIsGone) {
   )");
 }
 
+// The policy of that day may have had other limits (+ccs holds more reduces on a node than it has slots).
+TEST_F(Attempts, WhatWasLaunchedIsReplayedBeyondTheLimitsOfToday) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    1 JobSubmitted job=job1 reduces=3
+    1 AttemptLaunched attempt=job1.r.0.0 node=n1
+    1 AttemptLaunched attempt=job1.r.1.0 node=n1
+    2 decide
+    3 AttemptSucceeded attempt=job1.r.0.0
+    3 decide
+    4 AttemptSucceeded attempt=job1.r.1.0
+    4 decide
+    -> launch job1.r.2.0 n1
+  )");
+}
+
 TEST_F(Attempts, EventsThatDoNotFitAreRefusedAndChangeNothing) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1 reduces=0
@@ -123,10 +139,8 @@ TEST_F(Attempts, EventsThatDoNotFitAreRefusedAndChangeNothing) {
     -> refused
     2 AttemptLost attempt=job1.m.0.7
     -> refused
-    # Not the next number of its task; no free slot; no such node.
+    # Not the next number of its task; no such node.
     2 AttemptLaunched attempt=job1.m.1.1 node=n1
-    -> refused
-    2 AttemptLaunched attempt=job1.m.1.0 node=n1
     -> refused
     2 AttemptLaunched attempt=job1.m.1.0 node=n2
     -> refused

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stdexcept>
 
-#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/event_text.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -15,9 +15,17 @@ namespace {
 
 constexpr std::uint32_t kNodes = 9;
 
+std::unique_ptr<Policy> MakeOrAbort(const HistoryOptions& options) {
+  std::string why;
+  auto policy = MakePolicy(options.scheduler, options.settings, &why);
+  if (policy == nullptr) throw std::invalid_argument(why);
+  return policy;
+}
+
 }  // namespace
 
-History::History(unsigned seed) : random_(seed), engine_({}, std::make_unique<Fifo>()) {}
+History::History(unsigned seed, HistoryOptions options)
+    : random_(seed), options_(std::move(options)), engine_({}, MakeOrAbort(options_)) {}
 
 AttemptId History::AnyAttempt() {
   if (!running_.empty() && Below(8) != 0) {
@@ -34,24 +42,32 @@ Event History::RandomSubmission() {
   spec.priority = static_cast<Priority>(Below(5));
   spec.maps.resize(Below(8));
   for (MapInput& map : spec.maps) {
+    map.bytes = Below(1000);
     map.replicas.resize(Below(4));
     for (NodeId& node : map.replicas) node.value = Below(kNodes + 2);
   }
   spec.reduces = Below(2) == 0 ? 0 : Below(5);
   spec.slow_start = Below(5) / 4.0;
   spec.max_attempts = 1 + Below(5);
+  spec.user = "user" + std::to_string(Below(3));
+  if (Below(2) == 0) spec.pool = "pool" + std::to_string(Below(3));
+  if (Below(2) == 0) spec.deadline = now_ + Below(100'000'000);
+  if (Below(2) == 0) spec.map_time = 1 + Below(10'000'000);
+  if (Below(2) == 0) spec.reduce_time = 1 + Below(10'000'000);
+  if (Below(4) == 0) spec.locality_waits.assign(Below(4), Time{Below(5'000'000)});
+  if (Below(2) == 0) spec.profile = {1 + Below(3), 1 + Below(10'000'000), 1 + Below(10'000'000), Below(40) / 10.0};
   return JobSubmitted{{Below(20) == 0 ? Below(next_job_ + 1) : next_job_}, spec};
 }
 
 Event History::RandomReport() {
   const AttemptId attempt = AnyAttempt();
-  switch (Below(8)) {
+  switch (Below(10)) {
     case 0:
       return AttemptFailed{attempt, "exit status " + std::to_string(Below(200))};
     case 1:
       return AttemptLost{attempt, "lost"};
     case 2:
-      return AttemptLaunched{{attempt.task, attempt.number + 1}, {Below(kNodes)}};  // speculation
+      return RandomDuplicate(attempt);
     case 3: {
       AttemptId map{{attempt.task.job, TaskKind::kMap, Below(8)}, Below(3)};
       for (const auto& [output, node] : outputs_) {
@@ -59,9 +75,26 @@ Event History::RandomReport() {
       }
       return FetchFailed{attempt, map};
     }
+    case 4:
+      return ReduceComputing{attempt};
+    case 5:
+      return RandomMeasurement();
     default:
-      return AttemptSucceeded{attempt};
+      return AttemptSucceeded{attempt, Below(1000), Below(1000)};
   }
+}
+
+// As if an earlier policy had speculated; where there is room, so that the slots are never over-filled.
+Event History::RandomDuplicate(const AttemptId& attempt) {
+  const NodeId node{Below(kNodes)};
+  if (!engine_.state().FreeNodes(attempt.task.kind).Contains(node.value))
+    return AttemptProgressed{attempt, Below(1001)};
+  return AttemptLaunched{{attempt.task, attempt.number + 1}, node};
+}
+
+Event History::RandomMeasurement() {
+  if (Below(2) == 0) return AttemptProgressed{AnyAttempt(), Below(1100)};
+  return BandwidthMeasured{{Below(kNodes)}, {Below(kNodes)}, Below(1000)};
 }
 
 Event History::RandomEvent() {
@@ -95,14 +128,15 @@ Event History::RandomEvent() {
 }
 
 void History::Step() {
-  now_ += Below(3);
+  now_ += Below(20) == 0 ? Below(10'000'000) : Below(3);
   Apply(RandomEvent());
-  if (Below(3) != 0) Decide();
+  const auto wake = engine_.NextWake();
+  if (Below(3) != 0 || (wake && *wake <= now_)) Decide();
 }
 
 void History::Apply(const Event& event) {
   Effects effects;
-  Record record{FormatEvent(now_, event), engine_.Apply(now_, event, &effects), {}};
+  Record record{now_, FormatEvent(now_, event), engine_.Apply(now_, event, &effects), {}};
   SCOPED_TRACE(record.line);
   Check(event, record.accepted);
   if (record.accepted) Model(event);
@@ -115,23 +149,39 @@ void History::Apply(const Event& event) {
 
 void History::Decide() {
   Effects effects;
+  records_.push_back({now_, std::string(kDecide), true, {}});
   engine_.Decide(now_, &effects);
   for (const Effect& effect : effects) {
+    if (const auto* preempt = std::get_if<Preempt>(&effect)) {
+      EXPECT_TRUE(running_.contains(preempt->attempt)) << FormatEffect(effect);
+      Stopped(preempt->attempt);
+      records_.push_back({now_, FormatEvent(now_, AttemptPreempted{preempt->attempt, preempt->reason}), true, {}});
+      continue;
+    }
     const auto* launch = std::get_if<Launch>(&effect);
     ASSERT_NE(launch, nullptr) << FormatEffect(effect);
-    Started(launch->attempt, launch->node, false);
-    records_.push_back({FormatEvent(now_, AttemptLaunched{launch->attempt, launch->node}), true, {}});
+    Started(launch->attempt, launch->node, options_.settings.speculation.enabled);
+    records_.push_back({now_, FormatEvent(now_, AttemptLaunched{launch->attempt, launch->node}), true, {}});
   }
-  CheckNothingIdles();
+  const auto wake = engine_.NextWake();
+  EXPECT_TRUE(!wake || *wake > now_) << "asks to be called at " << *wake << " and was, at " << now_;
+  if (options_.conserving) CheckNothingIdles();
 }
 
 void History::FinishAll() {
   for (std::uint32_t n = 0; n < kNodes; ++n) Apply(NodeJoined{{n}, "r", "d", {2, 2}});
-  for (int round = 0; round < 1000 && !engine_.state().LiveJobs().empty(); ++round) {
+  for (int round = 0; round < 5000 && !engine_.state().LiveJobs().empty() && !testing::Test::HasFailure(); ++round) {
     Decide();
-    ASSERT_FALSE(running_.empty()) << "jobs live and nothing runs";
+    if (running_.empty()) {
+      ASSERT_TRUE(engine_.NextWake()) << "jobs live, nothing runs, and the policy waits for nothing";
+      now_ = *engine_.NextWake();
+      continue;
+    }
+    now_ += Below(1'000'000);
     const auto running = running_;
-    for (const auto& [attempt, node] : running) Apply(AttemptSucceeded{attempt});
+    for (const auto& [attempt, node] : running) {
+      if (running_.contains(attempt)) Apply(AttemptSucceeded{attempt});  // not killed as the twin of another
+    }
   }
   for (const auto& [id, job] : jobs_) EXPECT_TRUE(job.ended) << "job" << id.value;
 }

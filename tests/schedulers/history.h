@@ -1,33 +1,46 @@
-// Random histories: a driver that plays a cluster with faults to an engine, checks each effect against a plain model of
-// its own, and records the events as the master's journal does.
+// Random histories: a driver that plays a cluster with faults to an engine under any scheduler, checks each effect
+// against a plain model of its own, and records the events as the master's journal does.
 #pragma once
 
 #include <map>
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/events.h"
+#include "schedulers/parts/settings.h"
 
 namespace millrace::sched {
 
+struct HistoryOptions {
+  std::string scheduler = "fifo";
+  Settings settings;
+  // After each Decide no slot idles that a task could have: what the scheduler promises.
+  bool conserving = true;
+};
+
 class History {
  public:
-  explicit History(unsigned seed);
+  explicit History(unsigned seed, HistoryOptions options = {});
 
   // One event, often followed by Decide.
   void Step();
   // No faults any more: every node comes back and every attempt succeeds, until no job lives. The test fails if one
   // stays.
   void FinishAll();
-  // Slots, running attempts and map outputs as the model has them; nothing idle that could run.
+  // Running attempts and map outputs as the model has them, and each index of ClusterState as a search finds it.
   void CheckState() const;
 
+  // Of a call of Decide, whose launches and preemptions are the records after it.
+  static constexpr std::string_view kDecide = "decide";
   struct Record {
-    std::string line;
+    Time time = 0;
+    std::string line;  // of event_text.h, or kDecide
     bool accepted = true;
     std::vector<std::string> effects;
   };
@@ -47,6 +60,8 @@ class History {
 
   Event RandomEvent();
   Event RandomReport();
+  Event RandomDuplicate(const AttemptId& attempt);
+  Event RandomMeasurement();
   Event RandomSubmission();
   AttemptId AnyAttempt();
   // The model's answer to whether the event fits; for those of which it knows.
@@ -57,12 +72,17 @@ class History {
   void Check(const Event& event, bool accepted) const;
   void Observe(const Effect& effect);
   void Started(const AttemptId& attempt, NodeId node, bool may_duplicate);
+  void Stopped(AttemptId attempt);
   void Ended(const JobEnded& ended);
   void CheckNothingIdles() const;
+  void CheckIndexOf(const NodeState& node) const;
+  void CheckTotals() const;
+  [[nodiscard]] bool HasRoom(NodeId node, TaskKind kind) const;
   [[nodiscard]] std::uint32_t Used(NodeId node, TaskKind kind) const;
   std::uint32_t Below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
   std::mt19937 random_;
+  HistoryOptions options_;
   Engine engine_;
   Time now_ = 0;
   std::uint32_t next_job_ = 1;
@@ -70,6 +90,9 @@ class History {
   std::map<NodeId, ModelNode> nodes_;
   std::map<JobId, ModelJob> jobs_;
   std::map<AttemptId, NodeId> running_;
+  std::map<AttemptId, Time> since_;                   // of those
+  std::map<std::pair<JobId, TaskKind>, Time> spent_;  // by attempts that ended
+  std::set<AttemptId> computing_;
   std::map<AttemptId, NodeId> outputs_;
 };
 

@@ -22,6 +22,9 @@ void History::Check(const Event& event, bool accepted) const {
   if (const auto* e = std::get_if<AttemptLost>(&event)) {
     EXPECT_EQ(accepted, running(e->attempt));
   }
+  if (const auto* e = std::get_if<ReduceComputing>(&event)) {
+    EXPECT_EQ(accepted, running(e->attempt) && e->attempt.task.kind == TaskKind::kReduce);
+  }
   if (const auto* e = std::get_if<JobSubmitted>(&event)) {
     EXPECT_EQ(accepted, !jobs_.contains(e->job));
   }
@@ -42,7 +45,10 @@ void History::Check(const Event& event, bool accepted) const {
 
 void History::Lose(NodeId node) {
   nodes_[node] = {};
-  std::erase_if(running_, [node](const auto& run) { return run.second == node; });
+  const auto running = running_;
+  for (const auto& [attempt, on] : running) {
+    if (on == node) Stopped(attempt);
+  }
 }
 
 void History::Model(const Event& event) {
@@ -57,10 +63,11 @@ void History::Model(const Event& event) {
     next_job_ = std::max(next_job_, e->job.value + 1);
   }
   if (const auto* e = std::get_if<AttemptLaunched>(&event)) Started(e->attempt, e->node, true);
-  if (const auto* e = std::get_if<AttemptFailed>(&event)) running_.erase(e->attempt);
-  if (const auto* e = std::get_if<AttemptLost>(&event)) running_.erase(e->attempt);
+  if (const auto* e = std::get_if<AttemptFailed>(&event)) Stopped(e->attempt);
+  if (const auto* e = std::get_if<AttemptLost>(&event)) Stopped(e->attempt);
+  if (const auto* e = std::get_if<ReduceComputing>(&event)) computing_.insert(e->attempt);
   if (const auto* e = std::get_if<AttemptSucceeded>(&event)) {
-    running_.erase(e->attempt);
+    Stopped(e->attempt);
     EXPECT_TRUE(jobs_[e->attempt.task.job].done.insert(e->attempt.task).second) << "succeeded twice";
   }
 }
@@ -70,7 +77,7 @@ void History::Started(const AttemptId& attempt, NodeId node, bool may_duplicate)
   const TaskId& task = attempt.task;
   const ModelNode& host = nodes_[node];
   EXPECT_TRUE(host.alive && !host.drained);
-  EXPECT_LT(Used(node, task.kind), task.kind == TaskKind::kMap ? host.slots.maps : host.slots.reduces);
+  EXPECT_TRUE(HasRoom(node, task.kind));
   ASSERT_TRUE(jobs_.contains(task.job));
   const ModelJob& job = jobs_[task.job];
   EXPECT_FALSE(job.ended);
@@ -79,6 +86,11 @@ void History::Started(const AttemptId& attempt, NodeId node, bool may_duplicate)
   const auto first = running_.lower_bound({task, 0});
   EXPECT_TRUE(may_duplicate || first == running_.end() || first->first.task != task) << "runs twice at once";
   EXPECT_TRUE(running_.emplace(attempt, node).second);
+  since_[attempt] = now_;
+}
+
+void History::Stopped(AttemptId attempt) {
+  if (running_.erase(attempt) == 1) spent_[{attempt.task.job, attempt.task.kind}] += now_ - since_[attempt];
 }
 
 void History::Observe(const Effect& effect) {
@@ -86,7 +98,7 @@ void History::Observe(const Effect& effect) {
   if (const auto* kill = std::get_if<Kill>(&effect)) {
     ASSERT_TRUE(running_.contains(kill->attempt));
     EXPECT_EQ(running_[kill->attempt], kill->node);
-    running_.erase(kill->attempt);
+    Stopped(kill->attempt);
   } else if (const auto* ready = std::get_if<MapOutputReady>(&effect)) {
     const auto first = outputs_.lower_bound({ready->map_attempt.task, 0});
     EXPECT_TRUE(first == outputs_.end() || first->first.task != ready->map_attempt.task) << "two outputs of one map";
@@ -113,53 +125,6 @@ void History::Ended(const JobEnded& ended) {
   const TaskKind last = job.reduces > 0 ? TaskKind::kReduce : TaskKind::kMap;
   for (std::uint32_t i = 0; i < (job.reduces > 0 ? job.reduces : job.maps); ++i) {
     EXPECT_TRUE(job.done.contains({ended.job, last, i})) << "task " << i << " is lost";
-  }
-}
-
-// --- What must hold at any time ---
-
-std::uint32_t History::Used(NodeId node, TaskKind kind) const {
-  std::uint32_t used = 0;
-  for (const auto& [attempt, on] : running_) used += on == node && attempt.task.kind == kind ? 1 : 0;
-  return used;
-}
-
-void History::CheckState() const {
-  for (const auto& [node, model] : nodes_) {
-    std::vector<AttemptId> expected;
-    for (const auto& [attempt, on] : running_) {
-      if (on == node) expected.push_back(attempt);
-    }
-    ASSERT_EQ(engine_.RunningOn(node), expected) << "n" << node.value;
-  }
-  for (const auto& [id, job] : jobs_) {
-    std::map<AttemptId, NodeId> expected, ready;
-    for (const auto& [attempt, node] : outputs_) {
-      if (attempt.task.job == id) expected[attempt] = node;
-    }
-    for (const MapOutputReady& output : engine_.ReadyOutputs(id)) ready[output.map_attempt] = output.node;
-    ASSERT_EQ(ready, expected) << "job" << id.value;
-    ASSERT_EQ(engine_.Progress(id)->outcome.has_value(), job.ended) << "job" << id.value;
-  }
-}
-
-void History::CheckNothingIdles() const {
-  for (const auto& [node, model] : nodes_) {
-    if (!model.alive || model.drained) continue;
-    for (const auto& [id, job] : jobs_) {
-      if (job.ended || engine_.state().Refused(*engine_.state().FindJob(id), node)) continue;
-      for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-        if (Used(node, kind) >= (kind == TaskKind::kMap ? model.slots.maps : model.slots.reduces)) continue;
-        if (kind == TaskKind::kReduce && !engine_.state().FindJob(id)->ReducesMayStart()) continue;
-        for (std::uint32_t i = 0; i < (kind == TaskKind::kMap ? job.maps : job.reduces); ++i) {
-          const TaskId task{id, kind, i};
-          if (engine_.state().Avoids(*engine_.state().FindJob(id), kind, i, node)) continue;
-          const auto first = running_.lower_bound({task, 0});
-          const bool runs = first != running_.end() && first->first.task == task;
-          ASSERT_TRUE(runs || job.done.contains(task)) << FormatTask(task) << " waits, n" << node.value << " idles";
-        }
-      }
-    }
   }
 }
 

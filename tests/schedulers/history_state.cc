@@ -1,0 +1,122 @@
+// What must hold at any time in a random history.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "schedulers/core/event_text.h"
+#include "tests/schedulers/history.h"
+
+namespace millrace::sched {
+
+std::uint32_t History::Used(NodeId node, TaskKind kind) const {
+  std::uint32_t used = 0;
+  for (const auto& [attempt, on] : running_) used += on == node && attempt.task.kind == kind ? 1 : 0;
+  return used;
+}
+
+bool History::HasRoom(NodeId node, TaskKind kind) const {
+  const NodeLimits& limits = engine_.state().FindNode(node)->limits;
+  const std::uint32_t maps = Used(node, TaskKind::kMap), reduces = Used(node, TaskKind::kReduce);
+  return (kind == TaskKind::kMap ? maps : reduces) < limits.Of(kind) && maps + reduces < limits.total;
+}
+
+void History::CheckState() const {
+  for (const auto& [node, model] : nodes_) {
+    std::vector<AttemptId> expected;
+    for (const auto& [attempt, on] : running_) {
+      if (on == node) expected.push_back(attempt);
+    }
+    ASSERT_EQ(engine_.RunningOn(node), expected) << "n" << node.value;
+    if (const NodeState* state = engine_.state().FindNode(node)) CheckIndexOf(*state);
+  }
+  CheckTotals();
+  for (const auto& [id, job] : jobs_) {
+    std::map<AttemptId, NodeId> expected, ready;
+    for (const auto& [attempt, node] : outputs_) {
+      if (attempt.task.job == id) expected[attempt] = node;
+    }
+    for (const MapOutputReady& output : engine_.ReadyOutputs(id)) ready[output.map_attempt] = output.node;
+    ASSERT_EQ(ready, expected) << "job" << id.value;
+    ASSERT_EQ(engine_.Progress(id)->outcome.has_value(), job.ended) << "job" << id.value;
+  }
+}
+
+void History::CheckIndexOf(const NodeState& node) const {
+  const ClusterState& state = engine_.state();
+  std::vector<QueueKey> local;
+  std::map<JobId, std::uint32_t> copying;
+  for (const QueueKey& key : state.LiveJobs()) {
+    const JobState& job = *state.FindJob(key.job);
+    const auto& pending = job.pending_maps.all();
+    if (std::any_of(pending.begin(), pending.end(), [&](std::uint32_t map) {
+          const auto& replicas = job.spec.maps[map].replicas;
+          return std::find(replicas.begin(), replicas.end(), node.id) != replicas.end();
+        })) {
+      local.push_back(key);
+    }
+  }
+  ASSERT_EQ(state.LocalJobs(node.id), local) << "n" << node.id.value;
+  for (const auto& [attempt, on] : running_) {
+    if (on == node.id && attempt.task.kind == TaskKind::kReduce && !computing_.contains(attempt))
+      ++copying[attempt.task.job];
+  }
+  const std::vector<std::pair<JobId, std::uint32_t>> expected(copying.begin(), copying.end());
+  ASSERT_EQ(node.copying, expected) << "n" << node.id.value;
+}
+
+void History::CheckTotals() const {
+  const ClusterState& state = engine_.state();
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    std::uint32_t capacity = 0, running = 0, attempts_of_last = 0, beside = 0;
+    for (const auto& [node, model] : nodes_) {
+      if (model.alive && !model.drained) capacity += state.FindNode(node)->limits.Of(kind);
+      if (!model.alive) continue;
+      ASSERT_EQ(state.FreeNodes(kind).Contains(node.value), !model.drained && HasRoom(node, kind));
+    }
+    TaskId last;
+    for (const auto& [attempt, node] : running_) {
+      if (attempt.task.kind != kind) continue;
+      ++running;
+      attempts_of_last = attempts_of_last > 0 && attempt.task == last ? attempts_of_last + 1 : 1;
+      beside += attempts_of_last > 1 ? 1 : 0;
+      last = attempt.task;
+    }
+    ASSERT_EQ(state.Capacity(kind), capacity);
+    ASSERT_EQ(state.Running(kind), running);
+    ASSERT_EQ(state.Speculating(kind), beside);
+    for (const auto& [id, job] : jobs_) {
+      if (job.ended) continue;
+      const auto spent = spent_.find({id, kind});
+      Time slot_time = spent == spent_.end() ? 0 : spent->second;
+      for (const auto& [attempt, node] : running_) {
+        if (attempt.task.job == id && attempt.task.kind == kind) slot_time += now_ - since_.at(attempt);
+      }
+      ASSERT_EQ(state.FindJob(id)->SlotTime(kind, now_), slot_time) << "job" << id.value;
+    }
+  }
+}
+
+void History::CheckNothingIdles() const {
+  const bool ccs = options_.scheduler.find("ccs") != std::string::npos;
+  for (const auto& [node, model] : nodes_) {
+    if (!model.alive || model.drained) continue;
+    for (const auto& [id, job] : jobs_) {
+      if (job.ended || engine_.state().Refused(*engine_.state().FindJob(id), node)) continue;
+      for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+        if (!HasRoom(node, kind)) continue;
+        if (ccs && kind == TaskKind::kReduce && engine_.state().FindNode(node)->Copying(id) >= model.slots.reduces)
+          continue;
+        if (kind == TaskKind::kReduce && !engine_.state().FindJob(id)->ReducesMayStart()) continue;
+        for (std::uint32_t i = 0; i < (kind == TaskKind::kMap ? job.maps : job.reduces); ++i) {
+          const TaskId task{id, kind, i};
+          if (engine_.state().Avoids(*engine_.state().FindJob(id), kind, i, node)) continue;
+          const auto first = running_.lower_bound({task, 0});
+          const bool runs = first != running_.end() && first->first.task == task;
+          ASSERT_TRUE(runs || job.done.contains(task)) << FormatTask(task) << " waits, n" << node.value << " idles";
+        }
+      }
+    }
+  }
+}
+
+}  // namespace millrace::sched
