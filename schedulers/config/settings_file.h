@@ -1,0 +1,29 @@
+// The scheduler file: TOML to Settings. One file serves all policies; docs/scheduler-settings.md lists its keys.
+//
+//   [fair]
+//   fair_share_timeout = "2m"
+//   [pools.ads]
+//   weight = 2
+//   min_maps = 10
+//
+// Durations are texts ("5s", "200ms", "1.5h") or numbers of seconds; bandwidths are bytes a second, as numbers or texts
+// ("100M"). What a section [pools.NAME] leaves out is as [pool_defaults] has it. Errors are one line: the file, the
+// line, the key, why: `scheduler.toml:12: pools.ads.weight: -1 is not above 0`. Thread rule: any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "schedulers/parts/settings.h"
+
+namespace millrace::sched {
+
+// kInvalid for what is not TOML, a key or section that does not exist, a value of the wrong type or out of range, and
+// values that contradict each other (capacities above 100% together, a maximum below its minimum). `file_name` is for
+// messages.
+[[nodiscard]] Result<Settings> ParseSettings(std::string_view text, const std::string& file_name);
+// The same of a file of at most 1 MiB; also the failures of reading it.
+[[nodiscard]] Result<Settings> LoadSettings(const std::string& path);
+
+}  // namespace millrace::sched

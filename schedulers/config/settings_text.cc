@@ -1,0 +1,47 @@
+#include "schedulers/config/settings_text.h"
+
+#include <algorithm>
+
+#include "schedulers/config/settings_keys.h"
+
+namespace millrace::sched {
+namespace {
+
+// A key of TOML; quoted unless it may stand bare.
+std::string KeyText(std::string_view name) {
+  constexpr std::string_view kBare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+  if (!name.empty() && name.find_first_not_of(kBare) == std::string_view::npos) return std::string(name);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string text = "\"";
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      text += {'\\', c};
+    } else if (byte < 0x20 || byte == 0x7f) {
+      (text += "\\u00") += {kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      text += c;
+    }
+  }
+  return text + '"';
+}
+
+void Append(const std::string& header, const SettingSection& section, std::string* text) {
+  *text += "[" + header + "]\n";
+  for (const SettingKey& key : section.keys) {
+    if (const std::optional<std::string> value = key.get()) *text += key.name + " = " + *value + "\n";
+  }
+}
+
+}  // namespace
+
+std::string FormatSettings(const Settings& settings) {
+  Settings copy = settings;  // the keys are bound to it
+  std::string text;
+  for (const SettingSection& section : FixedSections(&copy)) Append(section.name, section, &text);
+  for (auto& [name, pool] : copy.pools) Append("pools." + KeyText(name), PoolSection({}, &pool), &text);
+  for (auto& [name, queue] : copy.queues) Append("queues." + KeyText(name), QueueSection({}, &queue), &text);
+  return text;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,40 @@
+// Prints docs/scheduler-settings.md from the table of keys.
+#include <iostream>
+
+#include "schedulers/config/settings_keys.h"
+
+namespace {
+
+using namespace millrace::sched;
+
+void Print(const SettingSection& section) {
+  std::cout << "\n## [" << section.name << "]\n"
+            << section.one_line << "\n\n| key | default | range | |\n|---|---|---|---|\n";
+  for (const SettingKey& key : section.keys) {
+    const auto value = key.get();
+    std::cout << "| `" << key.name << "` | " << (value ? "`" + *value + "`" : "") << " | " << key.range << " | "
+              << key.one_line << " |\n";
+  }
+}
+
+}  // namespace
+
+int main() {
+  std::cout << R"(# The scheduler file
+
+Printed from the table of keys (`schedulers/config/settings_keys.cc`); `tests/config/check_settings` holds this page against it.
+
+`master.scheduler_file` names one TOML file with what the schedulers can be told; it serves all of them, so that `millrace scheduler set`
+keeps what was said of each. The master reads it when it starts and again whenever it changes. A file with a mistake is refused, with
+file, line and reason in the master's log and in `millrace scheduler show`, and what was in force stays in force.
+
+Durations are texts (`"5s"`, `"200ms"`, `"1.5h"`) or numbers of seconds; bandwidths are numbers or texts (`"100M"`). What a section
+`[pools.NAME]` leaves out is as `[pool_defaults]` has it. A pool without a section needs none: it is made when a job names it.
+)";
+  Settings settings;
+  for (const SettingSection& section : FixedSections(&settings)) Print(section);
+  PoolSettings pool;
+  Print(PoolSection("pools.NAME", &pool));
+  QueueSettings queue;
+  Print(QueueSection("queues.NAME", &queue));
+}
