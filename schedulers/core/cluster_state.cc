@@ -103,7 +103,18 @@ std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Lo
   if (!state->failed_on[Index(TaskKind::kMap)].empty()) {
     skip = [=, this](std::uint32_t map) { return Avoids(*state, TaskKind::kMap, map, node); };
   }
-  return state->pending_maps.Best(node, topology_.Of(node), worst, skip);
+  auto choice = state->pending_maps.Best(node, topology_.Of(node), worst, skip);
+  if (choice && LacksSpace(*state, choice->map, node)) {
+    lacked_space_ = true;
+    choice.reset();
+  }
+  return choice;
+}
+
+bool ClusterState::LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const {
+  const NodeState* host = FindNode(node);
+  if (host == nullptr || !host->free_bytes) return false;
+  return host->reserved_bytes + job.ExpectedOutput(map) > *host->free_bytes;
 }
 
 std::optional<std::uint32_t> ClusterState::NextPendingReduce(JobId job, NodeId node) const {
@@ -215,10 +226,41 @@ void ClusterState::NoteBandwidth(NodeId from, NodeId to, double bytes_per_second
   bandwidths_.Record(from, to, bytes_per_second, topology_);
 }
 
+void ClusterState::SetSpace(NodeId node, std::uint64_t free_bytes) {
+  NodeState& state = Node(node);
+  // Room that grew may be what a refused map waits for.
+  if (state.free_bytes && free_bytes > *state.free_bytes) nodes_changed_ = true;
+  state.free_bytes = free_bytes;
+}
+
+void ClusterState::TakeSpace(NodeId node, std::uint64_t bytes) {
+  auto& free = Node(node).free_bytes;
+  if (free) *free -= std::min(*free, bytes);
+}
+
 // --- Jobs ---
 
+void ClusterState::Hold(JobId job) {
+  JobState& state = MutableJob(job);
+  if (std::exchange(state.held, true)) return;
+  held_.push_back(job);
+  RefreshRunnable(state);
+  NoteChanged(state);
+}
+
+void ClusterState::ReleaseHeld() {
+  for (const JobId id : std::exchange(held_, {})) {
+    JobState* job = jobs_[id.value].state.get();
+    if (job == nullptr || !job->alive()) continue;
+    job->held = false;
+    RefreshRunnable(*job);
+    NoteChanged(*job);
+  }
+}
+
 void ClusterState::RefreshRunnable(JobState& job) {
-  const bool now[] = {!job.pending_maps.all().empty(), !job.pending_reduces.empty() && job.ReducesMayStart()};
+  const bool now[] = {!job.held && !job.pending_maps.all().empty(),
+                      !job.held && !job.pending_reduces.empty() && job.ReducesMayStart()};
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     if (now[Index(kind)] == job.runnable[Index(kind)]) continue;
     job.runnable[Index(kind)] = now[Index(kind)];

@@ -50,8 +50,10 @@ struct NodeState {
   Slots slots;        // as the node declares them
   NodeLimits limits;  // as the policy has it
   Slots used;
-  NodeLimits counted;              // what ClusterState counts of it in its capacity
-  std::vector<AttemptId> running;  // sorted
+  NodeLimits counted;                       // what ClusterState counts of it in its capacity
+  std::vector<AttemptId> running;           // sorted
+  std::optional<std::uint64_t> free_bytes;  // for map outputs, as last reported, less what was finished since
+  std::uint64_t reserved_bytes = 0;         // expected of the maps that run here
   // Running reduces that still copy, by job in rising order; no zeros.
   std::vector<std::pair<JobId, std::uint32_t>> copying;
   // Maps whose output for reduces was put here; some have moved or are of no use any more, and are dropped when
@@ -98,6 +100,8 @@ class ClusterState {
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
   // The pending reduce of the job with the lowest index that the node may run; none if slow start holds them.
   [[nodiscard]] std::optional<std::uint32_t> NextPendingReduce(JobId job, NodeId node) const;
+  // The expected output of the map does not fit on the node beside those of the maps that run there.
+  [[nodiscard]] bool LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const;
   // Too many attempts of the job failed on the node (EngineOptions::max_failures_per_node).
   [[nodiscard]] bool Refused(const JobState& job, NodeId node) const;
   // An attempt of the task failed on the node, and there is another where none did and that takes tasks of the job.
@@ -116,6 +120,14 @@ class ClusterState {
   void LoseNode(NodeId node);
   void DrainNode(NodeId node, bool drained);
   void SetLimits(NodeId node, const NodeLimits& limits);
+  void SetSpace(NodeId node, std::uint64_t free_bytes);
+  // So much less, until the node says again what it has.
+  void TakeSpace(NodeId node, std::uint64_t bytes);
+  // The job is not runnable, until it is released.
+  void Hold(JobId job);
+  void ReleaseHeld();
+  // A map was refused for lack of space since the last call.
+  [[nodiscard]] bool TakeLackedSpace() { return std::exchange(lacked_space_, false); }
   void NoteBandwidth(NodeId from, NodeId to, double bytes_per_second);
 
   // An id that was given to a job before, forgotten ones included.
@@ -183,6 +195,8 @@ class ClusterState {
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;
+  mutable bool lacked_space_ = false;
+  std::vector<JobId> held_;
   std::uint32_t capacity_[2] = {}, total_capacity_ = 0, running_[2] = {}, speculating_[2] = {};
   std::uint32_t finished_[2] = {};
   Time finished_total_[2] = {};

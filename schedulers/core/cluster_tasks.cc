@@ -60,12 +60,14 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
   const bool map = id.kind == TaskKind::kMap;
   const Locality locality = map ? topology_.Distance(node, job.spec.maps[id.index].replicas) : Locality::kOff;
   ++task.launched;
-  task.running.push_back({attempt.number, node, now, locality, false, 0});
+  task.running.push_back({attempt.number, node, now, locality});
   ++job.running_attempts[Index(id.kind)];
   ++running_[Index(id.kind)];
   job.times[Index(id.kind)].since_total += now;
   NoteChanged(job);
   if (map) {
+    task.running.back().expected_output = job.ExpectedOutput(id.index);
+    host.reserved_bytes += task.running.back().expected_output;
     ++job.progress.launched_at[static_cast<std::size_t>(locality)];
   } else {
     const auto at = std::lower_bound(host.copying.begin(), host.copying.end(), std::pair{id.job, std::uint32_t{0}});
@@ -111,6 +113,7 @@ RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Time now) {
   --running_[Index(id.kind)];
   job.times[Index(id.kind)].since_total -= running.since;
   job.times[Index(id.kind)].ended_total += now - running.since;
+  host.reserved_bytes -= running.expected_output;
   if (id.kind == TaskKind::kReduce) {
     if (running.computing) {
       --job.computing;

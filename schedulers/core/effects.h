@@ -29,6 +29,11 @@ struct Preempt {
   NodeId node;
   std::string reason;
 };
+// All running jobs were stuck for lack of room for map outputs, and this one has to give way: its Kills and
+// MapOutputGones follow. The driver journals a JobEvicted and has the workers delete what they hold of the job.
+struct Evict {
+  JobId job;
+};
 // A reduce of this job may fetch the output of this map attempt from this node from now on.
 struct MapOutputReady {
   AttemptId map_attempt;
@@ -48,7 +53,7 @@ struct JobEnded {
   std::string reason;
 };
 
-using Effect = std::variant<Launch, Kill, Preempt, MapOutputReady, MapOutputGone, JobEnded>;
+using Effect = std::variant<Launch, Kill, Preempt, Evict, MapOutputReady, MapOutputGone, JobEnded>;
 using Effects = std::vector<Effect>;
 
 }  // namespace millrace::sched

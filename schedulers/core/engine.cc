@@ -35,7 +35,10 @@ void Engine::Decide(Time now, Effects* effects) {
       impl_->TellPolicy();
     }
     const auto decision = impl_->policy->Next(impl_->state, impl_->now);
-    if (!decision) break;
+    if (!decision) {
+      if (impl_->EvictIfStuck(*effects)) continue;
+      break;
+    }
     impl_->CheckDecision(*decision);
     const TaskId& task = decision->task;
     const AttemptId attempt{task, impl_->FindTask(task)->launched};

@@ -15,6 +15,10 @@
 // map-only
 //   job is committed and never lost. Running reduces keep running.
 // - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
+// - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
+// fit
+//   (NodeSpace). When so no map runs, no reduce computes and no reduce has all its input, while at least two jobs hold
+//   slots or map outputs, one of them is evicted; it is held until another job ends.
 // - A node that joins is not drained, whatever its last incarnation was.
 //
 // Pure: no I/O, no threads, no clock but the `now` argument (an earlier one than before counts as the last), no
@@ -44,6 +48,10 @@ struct EngineOptions {
   // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a
   // quarter of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). 0: no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
+  // Which job gives way when none can go on for lack of room for map outputs (Zaharia et al. section 5.4): never the
+  // one that uses the most, which would starve large jobs.
+  enum class Evict : std::uint8_t { kSubmittedLast, kLeastProgress };
+  Evict evict = Evict::kSubmittedLast;
   // Makes the policy of a SchedulerSet event; null for one that it cannot make. Without it such events are refused.
   std::function<std::unique_ptr<Policy>(const SchedulerSet&)> make_policy = {};
 };
@@ -59,8 +67,9 @@ class Engine {
   bool Apply(Time now, const Event& event, Effects* effects);
 
   // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch
-  // as an AttemptLaunched event and each Preempt as an AttemptPreempted (and must not Apply them). Call it after a
-  // batch of events; a call without change is cheap.
+  // as an AttemptLaunched event, each Preempt as an AttemptPreempted, each Evict as a JobEvicted (and must not Apply
+  // them; the Kill and MapOutputGone after an Evict are its consequences). Call it after a batch of events; a call
+  // without change is cheap.
   void Decide(Time now, Effects* effects);
 
   // The time at which Decide should be called although nothing has happened (a locality wait runs out), if any.

@@ -28,6 +28,13 @@ struct Engine::Impl {
   bool On(const NodeDrained& event, Effects& effects);
   bool On(const BandwidthMeasured& event, Effects& effects);
   bool On(const SchedulerSet& event, Effects& effects);
+  bool On(const NodeSpace& event, Effects& effects);
+
+  // engine_space.cc
+  bool On(const JobEvicted& event, Effects& effects);
+  // True if a job was evicted, so that others may be placed.
+  bool EvictIfStuck(Effects& effects);
+  void Evict(JobId job, Effects& effects);
   void LoseNode(const NodeState& node, Effects& effects);
 
   // engine_jobs.cc

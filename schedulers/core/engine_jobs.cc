@@ -40,6 +40,7 @@ void Engine::Impl::EndJob(JobId job, JobOutcome outcome, const std::string& reas
     }
   }
   state.EndJob(job, outcome, now);
+  state.ReleaseHeld();
   policy->OnJobEnded(state, job);
   effects.push_back(JobEnded{job, outcome, reason});
 }

@@ -36,6 +36,13 @@ bool Engine::Impl::On(const BandwidthMeasured& event, Effects&) {
   return true;
 }
 
+bool Engine::Impl::On(const NodeSpace& event, Effects&) {
+  const NodeState* node = state.FindNode(event.node);
+  if (node == nullptr || !node->alive) return false;
+  state.SetSpace(event.node, event.free_bytes);
+  return true;
+}
+
 bool Engine::Impl::On(const SchedulerSet& event, Effects&) {
   auto next = options.make_policy ? options.make_policy(event) : nullptr;
   if (next == nullptr) return false;

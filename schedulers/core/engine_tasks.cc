@@ -53,6 +53,7 @@ bool Engine::Impl::On(const AttemptSucceeded& event, Effects& effects) {
   if (task.kind == TaskKind::kMap && event.input_bytes > 0) {
     job.map_input_bytes += event.input_bytes;
     job.map_output_bytes += event.output_bytes;
+    if (job.progress.reduces > 0) state.TakeSpace(node, event.output_bytes);
   }
   if (task.kind == TaskKind::kMap && job.progress.reduces > 0) effects.push_back(MapOutputReady{event.attempt, node});
   if (job.Complete()) EndJob(task.job, JobOutcome::kSucceeded, "", effects);

@@ -84,11 +84,21 @@ void Fields(V& v, E& e) {
   v.Must("name", e.name), v.Rare("settings", e.settings);
 }
 
+template <class V, Is<NodeSpace> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.May("free_bytes", e.free_bytes);
+}
+template <class V, Is<JobEvicted> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job);
+}
+
 // By the index in Event.
-constexpr std::string_view kNames[] = {
-    "NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",      "JobKilled",   "JobPrioritySet",
-    "AttemptLaunched",  "AttemptSucceeded",  "AttemptFailed",   "AttemptLost",       "FetchFailed", "ReplicasMoved",
-    "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured", "SchedulerSet"};
+constexpr std::string_view kNames[] = {"NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",
+                                       "JobKilled",        "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded",
+                                       "AttemptFailed",    "AttemptLost",       "FetchFailed",     "ReplicasMoved",
+                                       "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured",
+                                       "SchedulerSet",     "NodeSpace",         "JobEvicted"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

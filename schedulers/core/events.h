@@ -142,6 +142,18 @@ struct ReduceComputing {
   AttemptId attempt;
   bool operator==(const ReduceComputing&) const = default;
 };
+// The room that the node has left for map outputs. Without it a node is believed to have enough.
+struct NodeSpace {
+  NodeId node;
+  std::uint64_t free_bytes = 0;
+  bool operator==(const NodeSpace&) const = default;
+};
+// The engine did this itself in Decide(): the job's attempts were killed, its map outputs are given up, and it is held
+// back until another job ends (EngineOptions::evict). In the journal for recovery.
+struct JobEvicted {
+  JobId job;
+  bool operator==(const JobEvicted&) const = default;
+};
 // The throughput of a recent transfer of a map's input between two nodes.
 struct BandwidthMeasured {
   NodeId from;
@@ -172,6 +184,6 @@ struct ReplicasMoved {
 
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
                            AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
-                           AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet>;
+                           AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted>;
 
 }  // namespace millrace::sched

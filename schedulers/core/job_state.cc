@@ -25,6 +25,17 @@ Time JobState::SlotTime(TaskKind kind, Time now) const {
   return times[k].ended_total + Time{running_attempts[k]} * now - times[k].since_total;
 }
 
+std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {
+  if (progress.reduces == 0) return 0;  // goes to the file system, not to the node's scratch space
+  double ratio = 0;
+  if (map_input_bytes > 0) {
+    ratio = static_cast<double>(map_output_bytes) / static_cast<double>(map_input_bytes);
+  } else if (spec.profile.runs > 0) {
+    ratio = spec.profile.output_ratio;
+  }
+  return static_cast<std::uint64_t>(ratio * static_cast<double>(spec.maps[map].bytes));
+}
+
 bool JobState::ReducesMayStart() const {
   if (progress.maps == 0 || progress.maps_done == progress.maps) return true;
   // A quotient, not a product: 7 of 100 is exactly 0.07, while 0.07 * 100 is a little more than 7.

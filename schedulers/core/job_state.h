@@ -23,6 +23,7 @@ struct RunningAttempt {
   Locality locality = Locality::kOff;  // of a map
   bool computing = false;              // of a reduce: it has fetched all and holds a compute permit
   std::uint32_t per_mille = 0;         // how far it is, as last reported
+  std::uint64_t expected_output = 0;   // of a map: the bytes reserved for it on the node
 };
 
 // Run times of a job's attempts of one kind; sums, so that nothing is kept of what is done.
@@ -78,6 +79,7 @@ struct JobState {
   std::uint32_t live_bad_nodes = 0;
   std::map<std::uint32_t, std::set<std::uint32_t>> fetch_reports;  // by map: the reduces that could not fetch it
   bool runnable[2] = {};                                           // by TaskKind: listed by ClusterState::RunnableJobs
+  bool held = false;                                               // evicted: not runnable until another job ends
   bool changed = false;                                            // listed by ClusterState::TakeChangedJobs
 
   // Kept when it has ended.
@@ -99,6 +101,8 @@ struct JobState {
   [[nodiscard]] std::optional<Time> MeanTime(TaskKind kind) const;
   // Slot time used so far by all attempts, running ones included.
   [[nodiscard]] Time SlotTime(TaskKind kind, Time now) const;
+  // What this map may be expected to write for reduces, in bytes; 0 when nothing is known of the job.
+  [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const;
   // The slow-start fraction of the maps has succeeded.
   [[nodiscard]] bool ReducesMayStart() const;
   // Nothing is left to do: all reduces, or all maps of a job without reduces, have succeeded.

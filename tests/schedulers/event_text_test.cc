@@ -166,6 +166,10 @@ class Generator {
       case 14:
         return BandwidthMeasured{{Number()}, {Number()}, Number()};
       case 15:
+        return NodeSpace{{Number()}, Number()};
+      case 16:
+        return JobEvicted{{Number()}};
+      case 17:
         return SchedulerSet{Bytes(), Bytes()};
       default:
         return ReplicasMoved{Task(), Nodes()};

@@ -93,6 +93,7 @@ Event History::RandomDuplicate(const AttemptId& attempt) {
 }
 
 Event History::RandomMeasurement() {
+  if (Below(8) == 0) return NodeSpace{{Below(kNodes)}, Below(3000)};
   if (Below(2) == 0) return AttemptProgressed{AnyAttempt(), Below(1100)};
   return BandwidthMeasured{{Below(kNodes)}, {Below(kNodes)}, Below(1000)};
 }
@@ -158,8 +159,17 @@ void History::Decide() {
       records_.push_back({now_, FormatEvent(now_, AttemptPreempted{preempt->attempt, preempt->reason}), true, {}});
       continue;
     }
+    if (const auto* evict = std::get_if<Evict>(&effect)) {
+      records_.push_back({now_, FormatEvent(now_, JobEvicted{evict->job}), true, {}});
+      continue;
+    }
     const auto* launch = std::get_if<Launch>(&effect);
-    ASSERT_NE(launch, nullptr) << FormatEffect(effect);
+    if (launch == nullptr) {  // of an eviction
+      ASSERT_TRUE(!records_.empty() && records_.back().line.find(" JobEvicted ") != std::string::npos);
+      records_.back().effects.push_back(FormatEffect(effect));
+      Observe(effect);
+      continue;
+    }
     Started(launch->attempt, launch->node, options_.settings.speculation.enabled);
     records_.push_back({now_, FormatEvent(now_, AttemptLaunched{launch->attempt, launch->node}), true, {}});
   }

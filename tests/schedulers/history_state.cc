@@ -102,8 +102,14 @@ void History::CheckNothingIdles() const {
     if (!model.alive || model.drained) continue;
     for (const auto& [id, job] : jobs_) {
       if (job.ended || engine_.state().Refused(*engine_.state().FindJob(id), node)) continue;
+      const JobState& state = *engine_.state().FindJob(id);
+      const auto& pending = state.pending_maps.all();
+      const bool lacks_space = std::any_of(pending.begin(), pending.end(), [&](std::uint32_t map) {
+        return engine_.state().LacksSpace(state, map, node);
+      });
+      if (state.held) continue;
       for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-        if (!HasRoom(node, kind)) continue;
+        if (!HasRoom(node, kind) || (kind == TaskKind::kMap && lacks_space)) continue;
         if (ccs && kind == TaskKind::kReduce && engine_.state().FindNode(node)->Copying(id) >= model.slots.reduces)
           continue;
         if (kind == TaskKind::kReduce && !engine_.state().FindJob(id)->ReducesMayStart()) continue;

@@ -89,6 +89,7 @@ TEST(History, ReachesEveryKindOfEffectAndEvent) {
                            "ReduceComputing",
                            "AttemptProgressed",
                            "BandwidthMeasured",
+                           "NodeSpace",
                            "AttemptSucceeded refused",
                            "AttemptLaunched refused",
                            "kill",

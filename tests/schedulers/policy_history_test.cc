@@ -69,6 +69,8 @@ std::string DecideAgain(const std::vector<History::Record>& records, const Histo
           decided.push_back(FormatEvent(record.time, AttemptLaunched{launch->attempt, launch->node}));
         if (const auto* preempt = std::get_if<Preempt>(&effect))
           decided.push_back(FormatEvent(record.time, AttemptPreempted{preempt->attempt, preempt->reason}));
+        if (const auto* evict = std::get_if<Evict>(&effect))
+          decided.push_back(FormatEvent(record.time, JobEvicted{evict->job}));
       }
     } else if (next < decided.size()) {
       if (decided[next] != record.line) return "decides " + decided[next] + ", not " + record.line;

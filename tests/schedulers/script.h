@@ -22,7 +22,7 @@
 
 namespace millrace::sched {
 
-// "launch job1.m.0.0 n1 node", "kill job1.m.0.0 n1: REASON", "preempt job1.m.0.0 n1: REASON", "ready job1.m.0.0 n1", "gone job1.m.0.0 n1",
+// "launch job1.m.0.0 n1 node", "kill job1.m.0.0 n1: REASON", "preempt job1.m.0.0 n1: REASON", "ready job1.m.0.0 n1", "gone job1.m.0.0 n1", "evict job1",
 // "ended job1 failed: REASON".
 std::string FormatEffect(const Effect& effect);
 

@@ -1,0 +1,131 @@
+// Room for map outputs: where a map is placed, and who gives way when nobody can go on.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/policies/catalog.h"
+#include "tests/schedulers/script.h"
+
+namespace millrace::sched {
+namespace {
+
+class Space : public testing::Test {
+ protected:
+  static std::unique_ptr<Policy> Make() {
+    std::string why;
+    return MakePolicy("fifo", {}, &why);
+  }
+  Engine engine_{{}, Make()};
+};
+
+TEST_F(Space, AMapGoesWhereItsExpectedOutputFitsBesideThatOfOthers) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=3 reduces=1
+    0 NodeJoined node=n2 maps=3 reduces=1
+    0 NodeSpace node=n1 free_bytes=100
+    0 NodeSpace node=n2 free_bytes=250
+    1 JobSubmitted job=job1 maps=100:n1;100:n1;100:n1;100:n1 reduces=1 slow_start=1 profile_runs=1 profile_ratio=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n2 rack
+    -> launch job1.m.2.0 n2 rack
+    2 NodeSpace node=n2 free_bytes=350
+    2 decide
+    -> launch job1.m.3.0 n2 rack
+  )");
+}
+
+TEST_F(Space, TheRatioIsThatOfTheJobsOwnFinishedMaps) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeSpace node=n1 free_bytes=130
+    1 JobSubmitted job=job1 maps=100:n1;100:n1 reduces=1 slow_start=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptSucceeded attempt=job1.m.0.0 input_bytes=100 output_bytes=70
+    -> ready job1.m.0.0 n1
+    # 60 are left, and 70 expected: alone, it waits for room.
+    2 decide
+    3 NodeSpace node=n1 free_bytes=75
+    3 decide
+    -> launch job1.m.1.0 n1 node
+  )");
+}
+
+constexpr std::string_view kStuck = R"(
+    0 NodeJoined node=n1 maps=1 reduces=2
+    0 NodeSpace node=n1 free_bytes=100
+    1 JobSubmitted job=job1 maps=10:;10:;10: reduces=1 slow_start=0 profile_runs=1 profile_ratio=4
+    1 JobSubmitted job=job2 maps=10:;10: reduces=1 slow_start=0 profile_runs=1 profile_ratio=4 priority=HIGH
+    1 decide
+    -> launch job2.m.0.0 n1 off
+    -> launch job2.r.0.0 n1
+    -> launch job1.r.0.0 n1
+    2 AttemptSucceeded attempt=job2.m.0.0 input_bytes=10 output_bytes=40
+    -> ready job2.m.0.0 n1
+    2 JobPrioritySet job=job1 priority=VERY_HIGH
+    2 decide
+    -> launch job1.m.0.0 n1 off
+    3 AttemptSucceeded attempt=job1.m.0.0 input_bytes=10 output_bytes=40
+    -> ready job1.m.0.0 n1)";
+
+TEST_F(Space, WhenNobodyCanGoOnTheJobSubmittedLastGivesWayUntilAnotherEnds) {
+  EXPECT_PLAYS(&engine_, std::string(kStuck) + R"(
+    3 decide
+    -> evict job2
+    -> kill job2.r.0.0 n1: the job gives way for lack of space
+    -> gone job2.m.0.0 n1
+    4 NodeSpace node=n1 free_bytes=60
+    4 decide
+    -> launch job1.m.1.0 n1 off
+    5 AttemptSucceeded attempt=job1.m.1.0 input_bytes=10 output_bytes=10
+    -> ready job1.m.1.0 n1
+    5 decide
+    -> launch job1.m.2.0 n1 off
+    6 AttemptSucceeded attempt=job1.m.2.0 input_bytes=10 output_bytes=10
+    -> ready job1.m.2.0 n1
+    # Job 2 is still held, though slots and room are free.
+    6 NodeSpace node=n1 free_bytes=100
+    6 decide
+    7 AttemptSucceeded attempt=job1.r.0.0
+    -> ended job1 succeeded
+    7 decide
+    -> launch job2.m.0.1 n1 off
+    -> launch job2.r.0.1 n1
+  )");
+}
+
+TEST_F(Space, AnEvictionIsReplayed) {
+  EXPECT_PLAYS(&engine_, std::string(kStuck) + R"(
+    3 JobEvicted job=job2
+    -> kill job2.r.0.0 n1: the job gives way for lack of space
+    -> gone job2.m.0.0 n1
+    3 decide
+    4 JobEvicted job=job3
+    -> refused
+  )");
+  EXPECT_TRUE(engine_.state().RunnableJobs(TaskKind::kMap).size() == 1);
+}
+
+TEST(SpaceOptions, TheJobWithTheLeastProgressGivesWayIfSoConfigured) {
+  std::string why;
+  Engine engine({.evict = EngineOptions::Evict::kLeastProgress}, MakePolicy("fifo", {}, &why));
+  EXPECT_PLAYS(&engine, std::string(kStuck) + R"(
+    3 decide
+    -> evict job1
+    -> kill job1.r.0.0 n1: the job gives way for lack of space
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Space, NobodyGivesWayWhileAReduceCanEnd) {
+  EXPECT_PLAYS(&engine_, std::string(kStuck) + R"(
+    3 ReduceComputing attempt=job2.r.0.0
+    3 decide
+  )");
+}
+
+}  // namespace
+}  // namespace millrace::sched
