@@ -20,6 +20,7 @@ std::optional<T> ParseNumber(std::string_view text) {
 }
 
 std::string NumberText(double number) {
+  if (number == std::floor(number) && std::abs(number) < 1e15) return std::to_string(static_cast<std::int64_t>(number));
   char text[32];
   return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
 }

@@ -12,8 +12,8 @@ constexpr double kAny = std::numeric_limits<double>::infinity();
 constexpr NumberRange kAbove0{0, kAny, true};
 constexpr NumberRange kFraction{0, 1};
 constexpr NumberRange kPercent{0, 100};
-constexpr NumberRange kSlots{0, 1e9};
-constexpr NumberRange kAtLeast1{1, 1e9};
+constexpr NumberRange kSlots{0, 1e6};
+constexpr NumberRange kAtLeast1{1, 1e6};
 constexpr Time kHour = 3600 * kSecond;
 constexpr Time kDay = 24 * kHour;
 
@@ -165,16 +165,16 @@ std::vector<SettingSection> FixedSections(Settings* settings) {
   std::vector<SettingSection> sections;
   sections.push_back(PoolSection("pool_defaults", &default_pool));
   sections.back().one_line = "What a pool has that says nothing else.";
-  sections.push_back(MakeSection("fair", "fair.", fair));
-  sections.push_back(MakeSection("delay", "+delay; a job may have waits of its own (--locality-wait).", delay));
-  sections.push_back(MakeSection("ccs", "+ccs.", ccs));
-  sections.push_back(MakeSection("mlq", "Pools with the order mlq.", mlq));
-  sections.push_back(MakeSection("fresh", "fresh-static and fresh-dynamic.", fresh));
-  sections.push_back(MakeSection("joss", "joss-t and joss-j.", joss));
-  sections.push_back(MakeSection("edf", "edf.", edf));
-  sections.push_back(MakeSection("cp", "cp.", cp));
-  sections.push_back(MakeSection("lsap", "lsap, lsap-uniform and lsap-fair.", lsap));
-  sections.push_back(MakeSection("speculation", "Every scheduler.", speculation));
+  sections.push_back(MakeSection("fair", "The scheduler fair.", fair));
+  sections.push_back(MakeSection("delay", "With +delay. A job may have waits of its own (--locality-wait).", delay));
+  sections.push_back(MakeSection("ccs", "With +ccs.", ccs));
+  sections.push_back(MakeSection("mlq", "Pools of which the order is mlq.", mlq));
+  sections.push_back(MakeSection("fresh", "The schedulers fresh-static and fresh-dynamic.", fresh));
+  sections.push_back(MakeSection("joss", "The schedulers joss-t and joss-j.", joss));
+  sections.push_back(MakeSection("edf", "The scheduler edf.", edf));
+  sections.push_back(MakeSection("cp", "The scheduler cp.", cp));
+  sections.push_back(MakeSection("lsap", "The schedulers lsap, lsap-uniform and lsap-fair.", lsap));
+  sections.push_back(MakeSection("speculation", "With every scheduler.", speculation));
   return sections;
 }
 
