@@ -28,7 +28,9 @@ Evaluator::Evaluator(const PlanProblem& problem)
 
 double Evaluator::Cost(const PlanOrder& order, std::size_t same) {
   ++evaluations_;
-  for (std::size_t i = 0; i < ends_.size(); ++i) map_ends_[i] = std::max(problem_.now, problem_.jobs[i].maps_until);
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    map_ends_[i] = std::max({problem_.now, problem_.jobs[i].earliest, problem_.jobs[i].maps_until});
+  }
   if (waiting_) {
     RunWaitingMaps(order);
   } else {

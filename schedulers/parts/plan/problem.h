@@ -28,7 +28,7 @@ struct SlotGroup {
 struct PlanJob {
   JobId id;
   Time submitted = 0;            // s_j: the turnaround counts from here
-  Time earliest = 0;             // none of its pending maps starts before; in the paper s_j
+  Time earliest = 0;             // none of its pending tasks starts before; in the paper s_j
   std::optional<Time> deadline;  // d_j; without one it is never late
   std::uint32_t maps = 0;        // pending
   std::uint32_t reduces = 0;     // pending

@@ -1,10 +1,10 @@
 #include "schedulers/parts/plan/search.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <random>
 #include <utility>
+#include <vector>
 
 #include "schedulers/parts/plan/bound.h"
 #include "schedulers/parts/plan/evaluator.h"
@@ -15,8 +15,9 @@ namespace millrace::sched {
 namespace {
 
 constexpr std::size_t kAllOrders = 6;    // jobs; 720 orders
-constexpr std::size_t kHistory = 16;     // of late acceptance
-constexpr double kOrderShare = 0.7;      // of the evaluations; the rest is for chunks
+constexpr std::size_t kHistory = 4;      // of late acceptance, where there are few chunks
+constexpr std::size_t kManyChunks = 64;  // there descent alone gets further with what it has
+constexpr double kOrderShare = 0.9;      // of the evaluations; the rest is for chunks
 constexpr std::uint32_t kPieces = 4;     // in which the maps of a job are cut
 constexpr std::uint64_t kPatience = 20;  // evaluations for each chunk without a better plan
 constexpr double kTolerance = 1e-12;     // relative, of sums of doubles
@@ -91,8 +92,7 @@ class Search {
     PlanOrder now = best_;
     double now_cost = evaluator_.Cost(now);
     evaluator_.Rebase(now);
-    std::array<double, kHistory> history;
-    history.fill(now_cost);
+    std::vector<double> history(now.maps.size() < kManyChunks ? kHistory : 1, now_cost);
     PlanOrder next = now;
     const std::uint64_t patience = 200 + kPatience * now.maps.size();
     std::uint64_t idle = 0;
@@ -104,7 +104,7 @@ class Search {
         Take(next, cost);
         idle = 0;
       }
-      double& past = history[step % kHistory];
+      double& past = history[step % history.size()];
       if (cost <= now_cost || cost <= past) {
         std::swap(now, next);
         now_cost = cost;

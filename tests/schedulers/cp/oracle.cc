@@ -18,7 +18,7 @@ class Exhaustive {
   explicit Exhaustive(const PlanProblem& problem) : problem_(problem) {
     for (const PlanJob& job : problem.jobs) {
       left_.push_back({job.maps, job.reduces});
-      map_ends_.push_back(std::max(problem.now, job.maps_until));
+      map_ends_.push_back(std::max({problem.now, job.earliest, job.maps_until}));
       ends_.push_back(std::max(map_ends_.back(), job.reduces_until));
     }
     Occupy(problem.map_slots, &busy_maps_);
@@ -122,7 +122,7 @@ std::vector<Time> Follow(const PlanProblem& problem, const PlanOrder& order) {
   std::vector<Time> map_ends, ends;
   std::vector<std::uint32_t> chunk_left, maps_left, reduces_left;
   for (const PlanJob& job : problem.jobs) {
-    map_ends.push_back(std::max(problem.now, job.maps_until));
+    map_ends.push_back(std::max({problem.now, job.earliest, job.maps_until}));
     ends.push_back(std::max(map_ends.back(), job.reduces_until));
     maps_left.push_back(job.maps);
     reduces_left.push_back(job.reduces);
