@@ -10,7 +10,8 @@ interface WorkerControl {
   # Before the first launch of a job on this worker: the worker fetches the executable (a path of the file system) unless
   # its cache has it. Launches of the job wait for it; a failure fails them, not this call.
   launchMap @1 (attempt :Job.Attempt, inputs :List(Job.InputPiece)) -> ();
-  launchReduce @2 (attempt :Job.Attempt, maps :UInt32) -> ();
+  launchReduce @2 (attempt :Job.Attempt, maps :UInt32, computing :UInt32) -> ();
+  # computing: so many reduces may compute at once on this worker from now on; the others copy, or wait (0: as before).
   # A reduce copies the outputs that `mapOutputs` announces until it has one of each of `maps` map tasks.
   mapOutputs @3 (job :UInt32, ready :List(MapOutput), gone :List(Job.Attempt)) -> ();
   # For all running reduces of the job on this worker; repeated announcements are harmless.

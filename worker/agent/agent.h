@@ -57,6 +57,10 @@ struct WorkerIdentity {
 // Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
 inline constexpr float kCopyShare = 1.0F / 3;
 
+// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots). Beyond
+// so many times its slots the worker believes it no more.
+inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
+
 // Where a map's output can be had.
 struct AnnouncedOutput {
   AttemptId map;
@@ -78,7 +82,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   // What the master asks for (worker.capnp says what each is), by way of ControlServer.
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
   void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs);
-  void LaunchReduce(const AttemptId& attempt, std::uint32_t maps);
+  void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing);
   void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone);
   void Kill(const AttemptId& attempt, const std::string& reason);
   void ForgetJob(std::uint32_t job);

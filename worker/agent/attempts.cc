@@ -38,12 +38,10 @@ WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
     ReportFailed(id, fmt::format("the worker was not told of job {} before", id.job), true, {});
     return nullptr;
   }
-  const std::int64_t slots = id.reduce ? config_.reduce_slots : config_.map_slots;
-  const auto taken = std::count_if(attempts_.begin(), attempts_.end(),
-                                   [&](const auto& entry) { return entry.first.reduce == id.reduce; });
-  if (taken >= slots) {
-    ReportFailed(id, fmt::format("all {} {} slots of the worker are taken", slots, id.reduce ? "reduce" : "map"), true,
-                 {});
+  const auto most = static_cast<std::size_t>(kMostAttemptsPerSlot * (config_.map_slots + config_.reduce_slots));
+  if (attempts_.size() >= most) {
+    ReportFailed(id, fmt::format("the worker has {} attempts already, {} times its slots", most, kMostAttemptsPerSlot),
+                 true, {});
     return nullptr;
   }
   if (job->second->state == Job::State::kFailed) FetchExecutable(job->second);  // it may be there now
@@ -68,7 +66,8 @@ void WorkerAgent::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPi
   Prepare(attempt);
 }
 
-void WorkerAgent::LaunchReduce(const AttemptId& id, std::uint32_t maps) {
+void WorkerAgent::LaunchReduce(const AttemptId& id, std::uint32_t maps, std::uint32_t computing) {
+  if (computing > 0) gate_.SetMost(computing);
   const AttemptPtr attempt = Admit(id);
   if (attempt == nullptr) return;
   attempt->maps = maps;

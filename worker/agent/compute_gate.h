@@ -1,6 +1,6 @@
 // ComputeGate: admission of reduces from copying to computing: at most `most` compute at once, first come first served.
-// With `most` equal to the reduce slots it never holds anybody up; a worker that copies for more reduces than it
-// computes (copy-compute splitting) sets it lower. Thread rule: the control thread.
+// The master says with each reduce that it launches how many that is: as many as it lets in, unless it splits copying
+// from computing and lets more of them copy. Thread rule: the control thread.
 #pragma once
 
 #include <cstddef>
@@ -26,6 +26,11 @@ class ComputeGate {
   void Leave(const AttemptId& attempt) {
     inside_.erase(attempt);
     std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.attempt == attempt; });
+    Admit();
+  }
+  // Those inside stay, however many they are.
+  void SetMost(std::size_t most) {
+    most_ = most;
     Admit();
   }
   [[nodiscard]] std::size_t inside() const { return inside_.size(); }

@@ -31,7 +31,7 @@ kj::Promise<void> ControlServer::launchReduce(LaunchReduceContext context) {
   const auto params = context.getParams();
   AttemptId attempt = FromWire(params.getAttempt());
   attempt.reduce = true;
-  agent().LaunchReduce(attempt, params.getMaps());
+  agent().LaunchReduce(attempt, params.getMaps(), params.getComputing());
   return kj::READY_NOW;
 }
 

@@ -266,11 +266,12 @@ class AgentTest : public testing::Test {
     Send(std::move(request));
     return id;
   }
-  AttemptId LaunchReduce(std::uint32_t task, std::uint32_t maps) {
+  AttemptId LaunchReduce(std::uint32_t task, std::uint32_t maps, std::uint32_t computing = 0) {
     const AttemptId id{kJob, true, task, 0};
     auto request = Control().launchReduceRequest();
     ToWire(id, request.initAttempt());
     request.setMaps(maps);
+    request.setComputing(computing);
     Send(std::move(request));
     return id;
   }

@@ -67,14 +67,32 @@ TEST_F(AttemptsTest, AFailureIsReportedWithItsReasonInOneLine) {
   EXPECT_FALSE(Exists(files_->Paths(map).scratch));
 }
 
-TEST_F(AttemptsTest, AnAttemptBeyondTheSlotsIsLost) {
+// How many run is the scheduler's to say, to a point.
+TEST_F(AttemptsTest, AnAttemptFarBeyondTheSlotsIsLost) {
+  config_.map_slots = 1;
+  config_.reduce_slots = 1;
   StartAgent();
   SetUpJob();
-  LaunchMap(0);
-  LaunchMap(1);
-  LaunchMap(2);
-  EXPECT_THAT(record_.log, Contains("lost m-00002.0: all 2 map slots of the worker are taken"));
-  EXPECT_EQ(runner_.running.size(), 2U);
+  for (std::uint32_t task = 0; task < 32; ++task) LaunchMap(task);
+  EXPECT_EQ(runner_.running.size(), 32U);
+  LaunchMap(32);
+  EXPECT_THAT(record_.log, Contains("lost m-00032.0: the worker has 32 attempts already, 16 times its slots"));
+  EXPECT_EQ(runner_.running.size(), 32U);
+}
+
+// Copy-compute splitting: the master launches more reduces than may compute.
+TEST_F(AttemptsTest, AsManyReducesComputeAsTheMasterSays) {
+  config_.reduce_slots = 1;
+  StartAgent();
+  SetUpJob();
+  const AttemptId first = LaunchReduce(0, 1, 1), second = LaunchReduce(1, 1, 1), third = LaunchReduce(2, 1, 1);
+  Announce({0});
+  EXPECT_THAT(runner_.running, ElementsAre(first)) << "the others have copied and wait, without a process";
+  runner_.Finish(first);
+  Settle();
+  EXPECT_THAT(runner_.running, ElementsAre(first, second)) << "all that were started";
+  LaunchReduce(3, 2, 2);  // another policy: slots without a type
+  EXPECT_THAT(runner_.running, ElementsAre(first, second, third));
 }
 
 TEST_F(AttemptsTest, AnAttemptOfAnUnknownJobIsLost) {
