@@ -3,25 +3,33 @@
 #include <algorithm>
 
 #include "base/rpc/status_codec.h"
-#include "schedulers/policies/catalog.h"
+#include "schedulers/config/make_scheduler.h"
+#include "schedulers/config/settings_text.h"
 
 namespace millrace::master {
 
 Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams seams) {
+  SchedulerFile scheduler_file(std::move(seams.scheduler_file), seams.log);
+  MILLRACE_TRY(scheduler_file.Load().Within("master.scheduler_file"));
   std::string why;
-  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(config.scheduler, {}, &why);
-  if (policy == nullptr) return Invalid("master.scheduler: " + why);
-  std::unique_ptr<Control> control(new Control(config, std::move(seams), std::move(policy)));
+  const sched::SchedulerSet scheduler{config.scheduler, sched::FormatSettings(scheduler_file.settings())};
+  if (sched::MakeScheduler(scheduler, false, &why) == nullptr) return Invalid("master.scheduler: " + why);
+  std::unique_ptr<Control> control(new Control(config, std::move(seams), std::move(scheduler_file)));
   MILLRACE_TRY(control->Load());
   return control;
 }
 
-Control::Control(const MasterConfig& config, Seams seams, std::unique_ptr<sched::Policy> policy)
+Control::Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file)
     : config_(config),
       seams_(std::move(seams)),
+      scheduler_file_(std::move(scheduler_file)),
       scheduler_(config.scheduler),
       files_(Random(seams_.random.Next())),
-      jobs_(files_, seams_.store, std::move(policy), static_cast<std::size_t>(config.history_jobs), seams_.log),
+      jobs_(files_, seams_.store,
+            {.scheduler = {config.scheduler, sched::FormatSettings(scheduler_file_.settings())},
+             .background = true,
+             .history_jobs = static_cast<std::size_t>(config.history_jobs)},
+            seams_.log),
       watchers_(seams_.timer, jobs_, tasks_),
       dispatcher_(
           seams_.timer, files_, nodes_, jobs_, tasks_,
@@ -41,6 +49,9 @@ Status Control::Load() {
   MILLRACE_TRY(nodes_.Load(seams_.store));
   MILLRACE_TRY(jobs_.Load(nodes_));
   last_now_ = jobs_.last_time();
+  Step step = Begin();
+  MILLRACE_TRY(UseScheduler(config_.scheduler, scheduler_file_.settings(), &step));
+  seams_.commit_log.CommitLazily(std::move(step.batch));
   for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
   for (const dfs::FileId file : files_.names().OpenFiles()) {
     lease_deadlines_[file] = started_ + std::max(config_.startup_grace, config_.lease_grace);
@@ -49,14 +60,27 @@ Status Control::Load() {
   return Status::Ok();
 }
 
-Status Control::SetScheduler(const std::string& name) {
+Status Control::SetScheduler(const std::string& name, Step* step) {
+  return UseScheduler(name, scheduler_file_.settings(), step).Within("scheduler");
+}
+
+Status Control::UseScheduler(const std::string& name, const sched::Settings& settings, Step* step) {
+  sched::SchedulerSet scheduler{name, sched::FormatSettings(settings)};
   std::string why;
-  std::unique_ptr<sched::Policy> policy = sched::MakePolicy(name, {}, &why);
-  if (policy == nullptr) return Invalid("scheduler: " + why);
-  jobs_.SetPolicy(std::move(policy));
-  scheduler_ = name;
-  FinishLazily(Begin());
+  const std::unique_ptr<sched::Policy> policy = sched::MakeScheduler(scheduler, false, &why);
+  if (policy == nullptr) return Invalid(why);
+  scheduler_ = scheduler.name = policy->name();
+  jobs_.SetScheduler(scheduler, step);
   return Status::Ok();
+}
+
+void Control::FollowSchedulerFile() {
+  scheduler_file_.Poll([this](const sched::Settings& settings) -> Status {
+    Step step = Begin();
+    MILLRACE_TRY(UseScheduler(scheduler_, settings, &step));
+    FinishLazily(std::move(step));
+    return Status::Ok();
+  });
 }
 
 Micros Control::Monotonic() const { return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS; }
@@ -232,6 +256,7 @@ void Control::Tick() {
   for (const NodeNumber node : silent) LoseNode(node);
   ExpireLeases();
   CareForBlocks();
+  FollowSchedulerFile();
 }
 
 void Control::ExpireLeases() {

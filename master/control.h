@@ -28,6 +28,7 @@
 #include "master/job_tracker.h"
 #include "master/master_config.h"
 #include "master/node_table.h"
+#include "master/scheduler_file.h"
 #include "master/watchers.h"
 
 namespace millrace::master {
@@ -39,24 +40,29 @@ struct Seams {
   rpc::CommitLog& commit_log;
   Random random;
   Log log;
+  std::unique_ptr<WatchedFile> scheduler_file = nullptr;  // none: the defaults
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Reads everything back. kInvalid for a scheduler that does not exist, kCorrupt for a database that is not
-  // understood.
+  // Reads everything back. kInvalid for a scheduler that does not exist or a wrong scheduler file, kCorrupt for a
+  // database that is not understood.
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, Seams seams);
   ~Control();
 
   [[nodiscard]] FileSystem& files() { return files_; }
   [[nodiscard]] NodeTable& nodes() { return nodes_; }
   [[nodiscard]] JobTracker& jobs() { return jobs_; }
+  [[nodiscard]] const JobTracker& jobs() const { return jobs_; }
   [[nodiscard]] Watchers& watchers() { return watchers_; }
   [[nodiscard]] const MasterConfig& config() const { return config_; }
   [[nodiscard]] const Log& log() const { return seams_.log; }
   [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
-  [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
-  Status SetScheduler(const std::string& name);
+  [[nodiscard]] const std::string& scheduler() const { return scheduler_; }  // "fair+delay+ccs"
+  [[nodiscard]] const SchedulerFile& scheduler_file() const { return scheduler_file_; }
+  // While jobs run: none of their tasks is touched. kInvalid, and what there is, for one that does not exist. To be
+  // finished by the caller.
+  Status SetScheduler(const std::string& name, Step* step);
 
   // ---- steps ----
   [[nodiscard]] Step Begin() const;
@@ -101,7 +107,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void LeaseToJob(dfs::FileId file);  // no deadline any more: it ends with its attempt
 
  private:
-  Control(const MasterConfig& config, Seams seams, std::unique_ptr<sched::Policy> policy);
+  Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file);
   [[nodiscard]] Status Load();
   [[nodiscard]] Micros Monotonic() const;
   [[nodiscard]] bool InStartupGrace() const { return Monotonic() < started_ + config_.startup_grace; }
@@ -111,12 +117,15 @@ class Control final : private kj::TaskSet::ErrorHandler {
   kj::Promise<void> Clockwork();
   void Tick();
   void ExpireLeases();
+  void FollowSchedulerFile();
+  [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
   void CareForBlocks();
   void ArmWake();
   void taskFailed(kj::Exception&& exception) override;
 
   MasterConfig config_;
   Seams seams_;
+  SchedulerFile scheduler_file_;
   std::string scheduler_;
   FileSystem files_;
   NodeTable nodes_;

@@ -40,8 +40,6 @@ kj::Maybe<worker::wire::WorkerControl::Client> Dispatcher::Find(NodeNumber node)
 }
 
 void Dispatcher::Send(const Step& step) {
-  for (const LaunchOrder& order : step.launches) Launch(order);
-  for (const auto& [to, order] : step.outputs) Tell(order);
   for (const KillOrder& order : step.kills) {
     const auto it = peers_.find(order.node);
     if (it == peers_.end()) continue;
@@ -58,6 +56,8 @@ void Dispatcher::Send(const Step& step) {
     request.setJob(order.job.value);
     Detach("forget a job", order.node, request.send().ignoreResult());
   }
+  for (const LaunchOrder& order : step.launches) Launch(order);
+  for (const auto& [to, order] : step.outputs) Tell(order);
 }
 
 void Dispatcher::SetUp(Peer& peer, const JobRecord& record) {
@@ -89,6 +89,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     auto request = it->second.control.launchReduceRequest();
     Write(order.attempt, request.initAttempt());
     request.setMaps(view->maps.total);
+    request.setComputing(order.computing);
     call = request.send().ignoreResult();
   }
   tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "launch " + sched::FormatAttempt(order.attempt), std::move(call))

@@ -31,7 +31,7 @@ class Dispatcher {
   // The node's capability; none while it is not connected.
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeNumber node);
 
-  // Launches, then map outputs, kills and forgets.
+  // Kills, which make room, then forgets, launches and map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
   void Verify(NodeNumber node, dfs::BlockId block);

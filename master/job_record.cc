@@ -1,5 +1,6 @@
 #include "master/job_record.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/bytes.h"
@@ -9,6 +10,7 @@ namespace millrace::master {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kJobVersion = 2;  // of job records: 1 lacks what schedulers were told, and is read too
 
 void Put(Encoder& out, const Counters& counters) {
   out.Varint(counters.size());
@@ -46,9 +48,13 @@ void Put(Encoder& out, const JobRequest& r) {
     out.Varint(n);
   }
   out.U64(std::bit_cast<std::uint64_t>(r.slow_start));
+  out.Varint(static_cast<std::uint64_t>(r.map_time));
+  out.Varint(static_cast<std::uint64_t>(r.reduce_time));
+  out.Varint(r.locality_waits.size());
+  for (const Micros wait : r.locality_waits) out.Varint(static_cast<std::uint64_t>(wait));
 }
 
-JobRequest GetRequest(Decoder& in) {
+JobRequest GetRequest(Decoder& in, int version) {
   JobRequest r;
   for (std::string* text : {&r.name, &r.owner, &r.output, &r.executable, &r.pool, &r.token}) *text = in.Text();
   for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) r.inputs.emplace_back(in.Text());
@@ -65,6 +71,11 @@ JobRequest GetRequest(Decoder& in) {
   r.deadline = static_cast<Micros>(in.Varint());
   r.max_attempts = static_cast<std::uint32_t>(in.Varint());
   r.slow_start = std::bit_cast<double>(in.U64());
+  if (version < 2) return r;
+  r.map_time = static_cast<Micros>(in.Varint());
+  r.reduce_time = static_cast<Micros>(in.Varint());
+  for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n)
+    r.locality_waits.push_back(static_cast<Micros>(in.Varint()));
   return r;
 }
 
@@ -74,28 +85,46 @@ void Put(Encoder& out, const JobFigures& f) {
     out.Varint(n);
   }
   for (const std::uint64_t n : {f.input_bytes, f.bytes_read, f.bytes_shuffled, f.bytes_written}) out.Varint(n);
+  out.Varint(f.preempted_attempts);
+  out.Varint(f.speculative_attempts);
 }
 
-JobFigures GetFigures(Decoder& in) {
+JobFigures GetFigures(Decoder& in, int version) {
   JobFigures f;
   for (std::uint32_t* n : {&f.maps, &f.reduces, &f.launched_at[0], &f.launched_at[1], &f.launched_at[2],
                            &f.launched_at[3], &f.failed_attempts, &f.killed_attempts}) {
     *n = static_cast<std::uint32_t>(in.Varint());
   }
   for (std::uint64_t* n : {&f.input_bytes, &f.bytes_read, &f.bytes_shuffled, &f.bytes_written}) *n = in.Varint();
+  if (version < 2) return f;
+  f.preempted_attempts = static_cast<std::uint32_t>(in.Varint());
+  f.speculative_attempts = static_cast<std::uint32_t>(in.Varint());
   return f;
 }
 
-Status CheckVersion(Decoder& in, std::string_view what) {
-  if (const int version = in.U8(); version != kVersion)
+Result<int> ReadVersion(Decoder& in, std::string_view what, int newest) {
+  const int version = in.U8();
+  if (version < 1 || version > newest)
     return Corrupt(std::string(what) + ": version " + std::to_string(version) + " is not understood");
-  return Status::Ok();
+  return version;
 }
+
+Status CheckVersion(Decoder& in, std::string_view what) { return ReadVersion(in, what, kVersion).status(); }
 
 }  // namespace
 
 void AddCounters(const Counters& from, Counters* to) {
   for (const auto& [name, value] : from) (*to)[name] += value;
+}
+
+std::uint64_t MapOutputBytes(const TaskReport& report) {
+  const auto counter = [&](const char* name) {
+    const auto found = report.counters.find({"millrace", name});
+    return found == report.counters.end() ? std::uint64_t{0}
+                                          : static_cast<std::uint64_t>(std::max<std::int64_t>(found->second, 0));
+  };
+  const bool combined = report.counters.contains({"millrace", "combine_output_records"});
+  return combined ? counter("map_stored_bytes") : counter("map_output_bytes");
 }
 
 std::string JobKey(sched::JobId job) { return "j/" + KeyNumber(job.value); }
@@ -118,7 +147,7 @@ std::optional<sched::TaskId> ParseTaskKey(std::string_view key) {
 
 std::string EncodeJob(const JobRecord& record) {
   Encoder out;
-  out.U8(kVersion);
+  out.U8(kJobVersion);
   Put(out, record.request);
   for (const Micros time : {record.submitted, record.first_launch, record.ended})
     out.U64(static_cast<std::uint64_t>(time));
@@ -137,10 +166,10 @@ Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
   const auto number = ParseKeyNumber(key.substr(std::min<std::size_t>(2, key.size())));
   if (!number) return Corrupt(what + ": key not understood");
   Decoder in(value);
-  MILLRACE_TRY(CheckVersion(in, what));
+  MILLRACE_ASSIGN(const int version, ReadVersion(in, what, kJobVersion));
   JobRecord record;
   record.id = sched::JobId{static_cast<std::uint32_t>(*number)};
-  record.request = GetRequest(in);
+  record.request = GetRequest(in, version);
   for (Micros* time : {&record.submitted, &record.first_launch, &record.ended}) *time = static_cast<Micros>(in.U64());
   if (in.U8() != 0) {
     JobOutcomeRecord outcome;
@@ -148,7 +177,7 @@ Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
     outcome.reason = in.Text();
     record.outcome = std::move(outcome);
   }
-  record.figures = GetFigures(in);
+  record.figures = GetFigures(in, version);
   record.counters = GetCounters(in);
   MILLRACE_TRY(in.Finish(what));
   return record;

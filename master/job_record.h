@@ -39,6 +39,9 @@ struct JobRequest {
   std::string token;
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
+  Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: nothing
+  std::vector<Micros> locality_waits;    // empty: the scheduler's
+  std::string input_sample;              // the first bytes of the input; not stored
 };
 
 // The input of one map task: a range of one file and the blocks that hold it.
@@ -61,6 +64,10 @@ struct TaskReport {
   std::uint64_t bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
+// What a map wrote for reduces, as it counted it: the bytes emitted, or, where a combiner makes fewer of them, those
+// stored. 0 when it did not say.
+[[nodiscard]] std::uint64_t MapOutputBytes(const TaskReport& report);
+
 struct JobOutcomeRecord {
   sched::JobOutcome outcome = sched::JobOutcome::kSucceeded;
   std::string reason;
@@ -70,7 +77,7 @@ struct JobOutcomeRecord {
 struct JobFigures {
   std::uint32_t maps = 0, reduces = 0;
   std::uint32_t launched_at[4] = {};  // by locality
-  std::uint32_t failed_attempts = 0, killed_attempts = 0;
+  std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 

@@ -119,13 +119,17 @@ class JobServiceImpl final : public wire::JobService::Server {
     const auto params = context.getParams();
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
-    std::vector<std::string> lines;
-    const std::uint64_t last = Require(control_.jobs().History(Job(context), params.getAfter(), limit, &lines));
+    std::vector<JobTracker::JournalLine> lines;
+    const bool more = Require(control_.jobs().History(Job(context), params.getAfter(), limit, kAnswerBytes, &lines));
     auto results = context.getResults();
     auto out = results.initLines(static_cast<unsigned>(lines.size()));
-    for (unsigned i = 0; i < out.size(); ++i) out.set(i, lines[i]);
-    results.setNext(last);
-    results.setMore(lines.size() == limit);
+    auto numbers = results.initNumbers(static_cast<unsigned>(lines.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out.set(i, lines[i].second);
+      numbers.set(i, lines[i].first);
+    }
+    results.setNext(lines.empty() ? params.getAfter() : lines.back().first);
+    results.setMore(more);
     return kj::READY_NOW;
   }
 

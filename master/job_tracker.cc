@@ -6,6 +6,7 @@
 #include "dfs/name/path.h"
 #include "master/journal_keys.h"
 #include "master/splits.h"
+#include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
 
@@ -14,9 +15,42 @@ namespace millrace::master {
 using sched::AttemptId;
 using sched::JobId;
 
-JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, std::unique_ptr<sched::Policy> policy,
-                       std::size_t history_jobs, Log log)
-    : files_(files), store_(store), engine_({}, std::move(policy)), history_jobs_(history_jobs), log_(std::move(log)) {}
+namespace {
+
+std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {
+  std::string why;
+  std::unique_ptr<sched::Policy> policy = sched::MakeScheduler(options.scheduler, options.background, &why);
+  MILLRACE_CHECK(policy != nullptr, why);
+  return policy;
+}
+
+// What the engine must know of the job.
+sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
+  sched::JobSpec spec;
+  spec.name = request.name;
+  spec.user = request.owner;
+  spec.pool = request.pool;
+  spec.priority = static_cast<sched::Priority>(request.priority);
+  spec.reduces = request.reduces;
+  spec.slow_start = request.slow_start;
+  spec.max_attempts = request.max_attempts;
+  spec.deadline = request.deadline == 0 ? 0 : now + request.deadline;
+  spec.map_time = request.map_time;
+  spec.reduce_time = request.reduce_time;
+  spec.locality_waits = request.locality_waits;
+  spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // stored under its hash
+  return spec;
+}
+
+}  // namespace
+
+JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOptions options, Log log)
+    : files_(files),
+      store_(store),
+      engine_({.make_policy = sched::SchedulerMaker(options.background)}, FirstPolicy(options)),
+      history_jobs_(options.history_jobs),
+      scheduler_(std::move(options.scheduler)),
+      log_(std::move(log)) {}
 
 JobTracker::~JobTracker() = default;
 
@@ -36,12 +70,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   job.record.request = std::move(request);
   job.record.submitted = step->now;
   job.splits = std::move(splits);
-  sched::JobSubmitted submitted{id, {}};
-  submitted.spec.name = job.record.request.name;
-  submitted.spec.priority = static_cast<sched::Priority>(job.record.request.priority);
-  submitted.spec.reduces = job.record.request.reduces;
-  submitted.spec.slow_start = job.record.request.slow_start;
-  submitted.spec.max_attempts = job.record.request.max_attempts;
+  sched::JobSubmitted submitted{id, SpecOf(job.record.request, step->now)};
   for (const Split& split : job.splits) {
     sched::MapInput input{split.length, {}};
     for (const dfs::NodeId node : files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id)) {
@@ -82,8 +111,6 @@ Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
   step->changed.insert(job);
   return Status::Ok();
 }
-
-void JobTracker::SetPolicy(std::unique_ptr<sched::Policy> policy) { engine_.SetPolicy(std::move(policy)); }
 
 JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const std::vector<AttemptId>& running,
                                                   const std::vector<AttemptId>& map_outputs, Step* step) {
@@ -161,7 +188,12 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   NoteReport(*job, attempt.task, report);
   step->batch.Put(TaskKey(attempt.task), EncodeReport(report));
   EndAttempt(*job, attempt, AttemptState::kSucceeded, {}, step);
-  Apply(sched::AttemptSucceeded{attempt}, attempt.task.job, step);
+  sched::AttemptSucceeded succeeded{attempt};
+  if (attempt.task.kind == sched::TaskKind::kMap) {
+    succeeded.input_bytes = report.bytes_read;
+    succeeded.output_bytes = MapOutputBytes(report);
+  }
+  Apply(succeeded, attempt.task.job, step);
 }
 
 void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason,
@@ -179,13 +211,6 @@ void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool l
 void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, Step* step) {
   if (NodeOf(reduce) != node) return;
   Apply(sched::FetchFailed{reduce, map}, reduce.task.job, step);
-}
-
-void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step) {
-  Job* job = Find(attempt.task.job);
-  if (job == nullptr || NodeOf(attempt) != node) return;
-  job->attempts[job->running.at(attempt)].fraction = std::clamp(fraction, 0.0, 1.0);
-  step->changed.insert(attempt.task.job);
 }
 
 Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
@@ -214,13 +239,6 @@ bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
 
 void JobTracker::Record(const sched::Event& event, JobId job, Step* step) {
   step->batch.Put(JournalKey(job, sequences_.Next(&step->batch)), sched::FormatEvent(step->now, event));
-}
-
-// Before the first job after a quiet time the nodes are written again, so that a replay can begin here.
-void JobTracker::SnapshotNodes(Step* step) {
-  const std::uint64_t start = sequences_.Next(&step->batch);
-  step->batch.Put(std::string(kReplayFrom), KeyNumber(start));
-  for (const auto& [node, joined] : joined_) Record(joined, JobId{0}, step);
 }
 
 std::optional<NodeNumber> JobTracker::NodeOf(const AttemptId& attempt) const {

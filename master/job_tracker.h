@@ -27,6 +27,7 @@
 #include "master/reserved_counter.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/events.h"
+#include "schedulers/core/policy_view.h"
 
 namespace millrace::master {
 
@@ -34,6 +35,7 @@ namespace millrace::master {
 struct LaunchOrder {
   NodeNumber node = 0;
   sched::AttemptId attempt;
+  std::uint32_t computing = 0;  // of a reduce: so many may compute at once on the node
 };
 struct KillOrder {
   NodeNumber node = 0;
@@ -71,7 +73,7 @@ struct AttemptOutput {
   std::vector<dfs::WrittenBlock> blocks;
 };
 
-enum class AttemptState : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled, kLost };
+enum class AttemptState : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
 
 struct AttemptRecord {
   sched::AttemptId attempt;
@@ -79,7 +81,8 @@ struct AttemptRecord {
   AttemptState state = AttemptState::kRunning;
   Micros launched = 0, ended = 0;
   std::string reason;
-  double fraction = 0;  // while it runs
+  double fraction = 0;          // while it runs
+  std::uint32_t per_mille = 0;  // of it, as the engine was told
 };
 
 enum class JobState : std::uint8_t { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
@@ -97,10 +100,15 @@ struct JobView {
   JobFigures figures;
 };
 
+struct TrackerOptions {
+  sched::SchedulerSet scheduler;  // one that MakeScheduler makes
+  bool background = false;        // searches for plans have a thread of their own (schedulers/config/make_scheduler.h)
+  std::size_t history_jobs = 0;   // ended jobs that are remembered
+};
+
 class JobTracker {
  public:
-  JobTracker(FileSystem& files, const KeyValueStore& store, std::unique_ptr<sched::Policy> policy,
-             std::size_t history_jobs, Log log);
+  JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOptions options, Log log);
   ~JobTracker();
 
   // Reads jobs back and replays the journal of those that live; `nodes` (loaded) tells which incarnation each worker
@@ -115,7 +123,9 @@ class JobTracker {
   Result<sched::JobId> Submit(JobRequest request, Step* step);
   Status Kill(sched::JobId job, const std::string& reason, Step* step);
   Status SetPriority(sched::JobId job, std::uint8_t priority, Step* step);
-  void SetPolicy(std::unique_ptr<sched::Policy> policy);
+  // From now on; journaled. The scheduler is one that MakeScheduler makes. After Load this, or the one given to the
+  // constructor, holds: what the journal says of earlier ones served to replay it.
+  void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
 
   // ---- nodes ----
   // A worker registered. The same incarnation that the engine knows goes on; of its attempts, those that the worker
@@ -140,6 +150,8 @@ class JobTracker {
                      Step* step);
   void FetchFailed(NodeNumber node, const sched::AttemptId& reduce, const sched::AttemptId& map, Step* step);
   void Progress(NodeNumber node, const sched::AttemptId& attempt, double fraction, Step* step);
+  // A reduce has copied everything and was let in to compute. Repeated reports are normal.
+  void ReduceComputing(NodeNumber node, const sched::AttemptId& attempt, Step* step);
   // An open file is now the output of this attempt and ends with it; kNotFound if the attempt does not run.
   Status HandOver(dfs::FileId file, const sched::AttemptId& attempt);
 
@@ -148,15 +160,19 @@ class JobTracker {
   [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
 
   // ---- looking ----
+  [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
+  [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] Result<JobView> View(sched::JobId job) const;
   [[nodiscard]] std::vector<sched::JobId> JobsAfter(sched::JobId after, std::size_t limit, bool live_only) const;
   [[nodiscard]] Result<Counters> JobCounters(sched::JobId job) const;
   [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;       // in order of launch
   [[nodiscard]] const std::vector<Split>* Splits(sched::JobId job) const;                  // null once it ended
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const;  // maps, reduces
-  // Lines of the job's journal with sequence > after, and the sequence of the last one.
-  [[nodiscard]] Result<std::uint64_t> History(sched::JobId job, std::uint64_t after, std::size_t limit,
-                                              std::vector<std::string>* lines) const;
+  // Lines of the job's journal with sequence > after, each with its sequence, at most `limit` of them and little more
+  // than `bytes`; job 0 has those of nodes and schedulers. False: there are no more.
+  using JournalLine = std::pair<std::uint64_t, std::string>;
+  [[nodiscard]] Result<bool> History(sched::JobId job, std::uint64_t after, std::size_t limit, std::size_t bytes,
+                                     std::vector<JournalLine>* lines) const;
 
  private:
   struct Job {
@@ -175,6 +191,8 @@ class JobTracker {
   void Record(const sched::Event& event, sched::JobId job, Step* step);
   void Carry(const sched::Effects& effects, Step* step);
   void CarryLaunch(const sched::Launch& launch, Step* step);
+  void CarryPreempt(const sched::Preempt& preempt, Step* step);
+  void CarryEvict(sched::JobId job, Step* step);
   void AnnounceOutputs(sched::JobId job, NodeNumber node, Step* step);
   void CarryOutput(const sched::AttemptId& map, NodeNumber node, bool ready, Step* step);
   void CarryEnd(const sched::JobEnded& end, Step* step);
@@ -199,6 +217,8 @@ class JobTracker {
   const KeyValueStore& store_;
   sched::Engine engine_;
   std::size_t history_jobs_;
+  sched::SchedulerSet scheduler_;  // in force, once loaded
+  bool wants_progress_ = false;    // it judges attempts by how far they are
   Log log_;
   ReservedCounter job_numbers_{"k", 256};
   ReservedCounter sequences_{"q", 65536};

@@ -3,6 +3,7 @@
 
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
+#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
 
@@ -10,6 +11,17 @@ namespace millrace::master {
 
 using sched::AttemptId;
 using sched::JobId;
+
+namespace {
+
+// Where the policy lets no more tasks run than the node has slots, each task has a slot to compute on. Where it lets
+// more in (copy-compute splitting), those beyond the reduce slots only copy.
+std::uint32_t ComputePermits(const sched::NodeState& node) {
+  const bool more_than_slots = node.limits.total > node.slots.maps + node.slots.reduces;
+  return std::max(1U, more_than_slots ? node.slots.reduces : node.limits.reduces);
+}
+
+}  // namespace
 
 void JobTracker::Carry(const sched::Effects& effects, Step* step) {
   for (const sched::Effect& effect : effects) {
@@ -19,6 +31,10 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
       step->kills.push_back({kill->node.value, kill->attempt, kill->reason});
       if (Job* job = Find(kill->attempt.task.job))
         EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, step);
+    } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
+      CarryPreempt(*preempt, step);
+    } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
+      CarryEvict(evict->job, step);
     } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
       CarryOutput(ready->map_attempt, ready->node.value, true, step);
     } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
@@ -34,15 +50,34 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
   Record(sched::AttemptLaunched{launch.attempt, launch.node}, launch.attempt.task.job, step);
   const NodeNumber node = launch.node.value;
   job.running[launch.attempt] = job.attempts.size();
-  job.attempts.push_back({launch.attempt, node, AttemptState::kRunning, step->now, 0, {}, 0});
+  job.attempts.push_back({launch.attempt, node, AttemptState::kRunning, step->now, 0, {}, 0, 0});
   job.nodes.insert(node);
   if (job.record.first_launch == 0) {
     job.record.first_launch = step->now;
     step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
   }
-  step->launches.push_back({node, launch.attempt});
+  const std::uint32_t computing =
+      launch.attempt.task.kind == sched::TaskKind::kReduce ? ComputePermits(*engine_.state().FindNode(launch.node)) : 0;
+  step->launches.push_back({node, launch.attempt, computing});
   step->changed.insert(launch.attempt.task.job);
   if (launch.attempt.task.kind == sched::TaskKind::kReduce) AnnounceOutputs(launch.attempt.task.job, node, step);
+}
+
+void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
+  const AttemptId& attempt = preempt.attempt;
+  Record(sched::AttemptPreempted{attempt, preempt.reason}, attempt.task.job, step);
+  step->kills.push_back({preempt.node.value, attempt, preempt.reason});
+  EndAttempt(jobs_.at(attempt.task.job), attempt, AttemptState::kPreempted, preempt.reason, step);
+}
+
+// Its kills follow; workers drop what they hold of it and are told of the job anew when it goes on.
+void JobTracker::CarryEvict(JobId id, Step* step) {
+  Record(sched::JobEvicted{id}, id, step);
+  log_->warn("job {} gives way: there is no room for the map outputs of all running jobs", id.value);
+  Job& job = jobs_.at(id);
+  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, id});
+  job.nodes.clear();
+  step->changed.insert(id);
 }
 
 // All of them: to a worker that begins to reduce for the job, or may have missed some.
@@ -103,6 +138,8 @@ void JobTracker::CloseJob(Job& job, Step* step) {
               std::begin(record.figures.launched_at));
     record.figures.failed_attempts = progress->failed_attempts;
     record.figures.killed_attempts = progress->killed_attempts;
+    record.figures.preempted_attempts = progress->preempted_attempts;
+    record.figures.speculative_attempts = progress->speculative_attempts;
   }
   record.counters.clear();
   record.figures.bytes_read = record.figures.bytes_shuffled = record.figures.bytes_written = 0;

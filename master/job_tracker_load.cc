@@ -112,7 +112,7 @@ void JobTracker::NoteReplayedAttempt(const sched::Event& event, Micros time) {
     Job* job = Find(launched->attempt.task.job);
     if (job == nullptr) return;
     job->running[launched->attempt] = job->attempts.size();
-    job->attempts.push_back({launched->attempt, launched->node.value, AttemptState::kRunning, time, 0, {}, 0});
+    job->attempts.push_back({launched->attempt, launched->node.value, AttemptState::kRunning, time, 0, {}, 0, 0});
     job->nodes.insert(launched->node.value);
   } else if (const auto* succeeded = std::get_if<sched::AttemptSucceeded>(&event)) {
     end(succeeded->attempt, AttemptState::kSucceeded, {});
@@ -120,6 +120,8 @@ void JobTracker::NoteReplayedAttempt(const sched::Event& event, Micros time) {
     end(failed->attempt, AttemptState::kFailed, failed->reason);
   } else if (const auto* lost = std::get_if<sched::AttemptLost>(&event)) {
     end(lost->attempt, AttemptState::kLost, lost->reason);
+  } else if (const auto* preempted = std::get_if<sched::AttemptPreempted>(&event)) {
+    end(preempted->attempt, AttemptState::kPreempted, preempted->reason);
   }
 }
 

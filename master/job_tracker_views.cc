@@ -38,6 +38,8 @@ Status NoSuchJob(JobId job) {
 
 }  // namespace
 
+sched::PolicyView JobTracker::ViewPolicy(Micros now) const { return engine_.policy().View(engine_.state(), now); }
+
 Result<JobView> JobTracker::View(JobId id) const {
   const Job* job = Find(id);
   if (job == nullptr) return NoSuchJob(id);
@@ -71,6 +73,8 @@ void JobTracker::ViewProgress(const Job& job, JobView* out) const {
     std::copy(std::begin(progress->launched_at), std::end(progress->launched_at), std::begin(view.figures.launched_at));
     view.figures.failed_attempts = progress->failed_attempts;
     view.figures.killed_attempts = progress->killed_attempts;
+    view.figures.preempted_attempts = progress->preempted_attempts;
+    view.figures.speculative_attempts = progress->speculative_attempts;
   }
   double maps = 0, reduces = 0, copies = view.reduces.done;
   for (const auto& [attempt, index] : job.running) {
@@ -124,13 +128,15 @@ Result<std::vector<AttemptRecord>> JobTracker::Attempts(JobId id) const {
     if (!event) return true;
     if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event->event)) {
       running[launched->attempt] = attempts.size();
-      attempts.push_back({launched->attempt, launched->node.value, AttemptState::kRunning, event->time, 0, {}, 0});
+      attempts.push_back({launched->attempt, launched->node.value, AttemptState::kRunning, event->time, 0, {}, 0, 0});
     } else if (const auto* succeeded = std::get_if<sched::AttemptSucceeded>(&event->event)) {
       end(succeeded->attempt, AttemptState::kSucceeded, event->time, {});
     } else if (const auto* failed = std::get_if<sched::AttemptFailed>(&event->event)) {
       end(failed->attempt, AttemptState::kFailed, event->time, failed->reason);
     } else if (const auto* lost = std::get_if<sched::AttemptLost>(&event->event)) {
       end(lost->attempt, AttemptState::kLost, event->time, lost->reason);
+    } else if (const auto* preempted = std::get_if<sched::AttemptPreempted>(&event->event)) {
+      end(preempted->attempt, AttemptState::kPreempted, event->time, preempted->reason);
     }
     return true;
   }));
@@ -155,18 +161,20 @@ std::pair<std::uint32_t, std::uint32_t> JobTracker::RunningOn(NodeNumber node) c
   return running;
 }
 
-Result<std::uint64_t> JobTracker::History(JobId job, std::uint64_t after, std::size_t limit,
-                                          std::vector<std::string>* lines) const {
-  if (Find(job) == nullptr) return NoSuchJob(job);
-  std::uint64_t last = after;
+Result<bool> JobTracker::History(JobId job, std::uint64_t after, std::size_t limit, std::size_t bytes,
+                                 std::vector<JournalLine>* lines) const {
+  if (job.value != 0 && Find(job) == nullptr) return NoSuchJob(job);
+  bool more = false;
+  std::size_t taken = 0;
   MILLRACE_TRY(
       store_.Scan(JournalPrefix(job), JournalKey(job, after + 1), [&](std::string_view key, std::string_view line) {
-        if (lines->size() == limit) return false;
-        last = JournalSequence(key).value_or(last);
-        lines->emplace_back(line);
+        more = lines->size() == limit || (taken > 0 && taken + line.size() > bytes);
+        if (more) return false;
+        taken += line.size();
+        lines->emplace_back(JournalSequence(key).value_or(after), line);
         return true;
       }));
-  return last;
+  return more;
 }
 
 }  // namespace millrace::master

@@ -15,9 +15,52 @@ interface Master extends(N.NameProvider) {
   version @4 () -> (version :Text);
   schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
   setScheduler @6 (name :Text) -> ();
+  # A name and parts, "fair+delay+ccs". Answered when it is on disk.
+  showScheduler @7 () -> (view :SchedulerView);
 }
 
-struct SchedulerInfo { name @0 :Text; oneLine @1 :Text; }
+struct SchedulerInfo {
+  name @0 :Text;
+  oneLine @1 :Text;
+  parts @2 :List(Text);        # that may be added: "delay", "ccs", "preempt"
+}
+
+# What the scheduler in force would say of itself (schedulers/core/policy_view.h).
+struct SchedulerView {
+  name @0 :Text;
+  file @1 :Text;               # the scheduler file; empty: there is none
+  fileProblem @2 :Text;        # why the file as it now stands is not in force; empty: it is
+  facts @3 :List(Fact);
+  groups @4 :List(Group);      # pools or queues
+  waits @5 :List(Wait);        # jobs that wait; the first 2000
+  moreWaits @6 :UInt32;        # that are not listed
+
+  struct Fact { name @0 :Text; value @1 :Text; }
+  struct Group {
+    name @0 :Text;
+    weight @1 :Float64;
+    jobs @2 :UInt32;
+    maps @3 :GroupSlots;
+    reduces @4 :GroupSlots;
+  }
+  struct GroupSlots {
+    running @0 :UInt32;
+    demand @1 :UInt32;         # running and runnable tasks
+    share @2 :Float64;
+    minimum @3 :UInt32;
+    maximum @4 :UInt32;
+    hasMaximum @5 :Bool;
+  }
+  struct Wait {
+    job @0 :UInt32;
+    name @1 :Text;
+    pool @2 :Text;
+    reduces @3 :Bool;          # its reduces wait; else its maps
+    pending @4 :UInt32;        # tasks of that kind
+    running @5 :UInt32;
+    reason @6 :Text;           # "waiting for a local slot since 3.2 s"
+  }
+}
 
 # ---- workers ----
 
@@ -99,6 +142,10 @@ struct JobRequest {
   token @14 :Text;             # drawn by the client: the same request sent twice is one job
   slowStart @15 :Float64 = 0.05;
   maxAttempts @16 :UInt32 = 4;
+  mapTime @17 :UInt64;         # microseconds that a map is said to take; 0: nothing is said
+  reduceTime @18 :UInt64;
+  localityWaits @19 :List(UInt64);  # microseconds: for the rack, the datacenter, anywhere; empty: the scheduler's
+  inputSample @20 :Data;       # the first bytes of the input, from which the master tells its type
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }
@@ -125,6 +172,9 @@ struct JobStatus {
   bytesRead @18 :UInt64;
   bytesShuffled @19 :UInt64;
   bytesWritten @20 :UInt64;    # output, once (not times replication)
+  preemptedAttempts @21 :UInt32;
+  speculativeAttempts @22 :UInt32;
+  deadline @23 :Int64;         # microseconds since the epoch; 0: none
 }
 
 struct Phase {
@@ -143,7 +193,7 @@ struct AttemptStatus {
   ended @5 :Int64;
   reason @6 :Text;
 }
-enum AttemptState { running @0; succeeded @1; failed @2; killed @3; lost @4; }
+enum AttemptState { running @0; succeeded @1; failed @2; killed @3; lost @4; preempted @5; }
 
 interface JobService {
   submit @0 (request :JobRequest) -> (job :UInt32);
@@ -158,8 +208,9 @@ interface JobService {
   attempts @7 (job :UInt32, after :UInt32, limit :UInt32) -> (attempts :List(AttemptStatus), more :Bool);
   # In the order of launch, those after the first `after`.
   readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
-  history @9 (job :UInt32, after :UInt64, limit :UInt32) -> (lines :List(Text), next :UInt64, more :Bool);
-  # The journal's lines of the job (schedulers/core/event_text.h).
+  history @9 (job :UInt32, after :UInt64, limit :UInt32) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64));
+  # The journal's lines of the job (schedulers/core/event_text.h) and the number of each: the journal of all jobs is in the
+  # order of these. Job 0 has the lines of nodes and schedulers.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus) -> (); }

@@ -13,7 +13,9 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Text("master.address_file", &config->address_file, "",
            "file that takes the bound HOST:PORT once the master serves");
   set.Text("master.scheduler", &config->scheduler, "fifo",
-           "the scheduling policy, by its name in `millrace scheduler list`");
+           "the scheduling policy, by its name in `millrace scheduler list`, and parts: fair+delay+ccs");
+  set.Text("master.scheduler_file", &config->scheduler_file, "",
+           "TOML file with pools, queues and all that schedulers can be told; read again when it changes");
   set.Choice("master.log_level", &config->log_level, "info", {"trace", "debug", "info", "warn", "error", "off"},
              "what is logged to standard error");
   set.Duration("master.heartbeat", &config->heartbeat, kSecond, 50 * kMillisecond, kHour,

@@ -14,6 +14,7 @@ struct MasterConfig {
   std::string directory;
   std::string address_file;
   std::string scheduler;
+  std::string scheduler_file;
   std::string log_level;
   Micros heartbeat = 0;
   Micros lost_after = 0;

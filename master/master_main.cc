@@ -44,7 +44,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
   const SystemClock clock;
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
-      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), log}));
+      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), log,
+                                  config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file)}));
   rpc::Server server(MakeMasterService(*control), {});
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
@@ -63,8 +64,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
 int RunMaster(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  if (const auto exit = daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.",
-                                               args, options))
+  if (const auto exit =
+          daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.", args, options))
     return *exit;
   const Log log = MakeLog("master", config.log_level);
   try {

@@ -4,6 +4,7 @@
 #include "master/control.h"
 #include "master/job_service.h"
 #include "master/name_service.h"
+#include "master/scheduler_view.h"
 #include "master/service_support.h"
 #include "master/wire_codec.h"
 #include "master/worker_service.h"
@@ -78,12 +79,22 @@ class MasterServiceImpl final : public wire::Master::Server {
     for (unsigned i = 0; i < out.size(); ++i) {
       out[i].setName(policies[i].name);
       out[i].setOneLine(policies[i].one_line);
+      auto parts = out[i].initParts(static_cast<unsigned>(policies[i].parts.size()));
+      for (unsigned p = 0; p < parts.size(); ++p) parts.set(p, policies[i].parts[p]);
     }
     return kj::READY_NOW;
   }
 
   kj::Promise<void> setScheduler(SetSchedulerContext context) override {
-    Require(control_.SetScheduler(ToString(context.getParams().getName())));
+    const std::string name = ToString(context.getParams().getName());
+    Step step = control_.Begin();
+    Require(control_.SetScheduler(name, &step));
+    control_.log()->info("the scheduler is {} from now on", name);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> showScheduler(ShowSchedulerContext context) override {
+    WriteSchedulerView(control_, context.getResults().initView());
     return kj::READY_NOW;
   }
 

@@ -120,6 +120,7 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
 
 namespace {
 
+constexpr std::size_t kMostSample = 4096;
 constexpr std::uint64_t kLatestDeadline = std::uint64_t{10} * 365 * 24 * 3600 * 1000;  // milliseconds; ten years
 
 Result<SplitBy> Read(wire::SplitBy split_by) {
@@ -134,6 +135,20 @@ Result<SplitBy> Read(wire::SplitBy split_by) {
   return Invalid("submit a job: its way of splitting input is not known to this master");
 }
 
+Status CheckForSchedulers(wire::JobRequest::Reader in) {
+  constexpr std::uint64_t kLongest = std::uint64_t{24} * 3600 * 1'000'000;
+  if (in.getPool().size() > 255) return Invalid("submit a job: the name of its pool has more than 255 bytes");
+  if (in.getDeadlineMillis() > kLatestDeadline)
+    return Invalid("submit a job: its deadline is more than ten years away");
+  if (in.getMapTime() > kLongest || in.getReduceTime() > kLongest)
+    return Invalid("submit a job: a task is said to take more than a day");
+  if (in.getLocalityWaits().size() > 3) return Invalid("submit a job: more than three locality waits");
+  for (const std::uint64_t wait : in.getLocalityWaits()) {
+    if (wait > kLongest) return Invalid("submit a job: a locality wait of more than a day");
+  }
+  return Status::Ok();
+}
+
 Status Check(wire::JobRequest::Reader in) {
   constexpr std::uint32_t kMostReduces = 1000;
   if (in.getInputs().size() == 0) return Invalid("submit a job: it names no input");
@@ -145,8 +160,7 @@ Status Check(wire::JobRequest::Reader in) {
     return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
   if (in.getMaxAttempts() < 1 || in.getMaxAttempts() > 100)
     return Invalid("submit a job: job.max_attempts is 1 to 100");
-  if (in.getDeadlineMillis() > kLatestDeadline) return Invalid("submit a job: its deadline is more than ten years away");
-  return Status::Ok();
+  return CheckForSchedulers(in);
 }
 
 }  // namespace
@@ -171,6 +185,10 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.token = ToString(in.getToken());
   request.slow_start = in.getSlowStart();
   request.max_attempts = in.getMaxAttempts();
+  request.map_time = static_cast<Micros>(in.getMapTime());
+  request.reduce_time = static_cast<Micros>(in.getReduceTime());
+  for (const std::uint64_t wait : in.getLocalityWaits()) request.locality_waits.push_back(static_cast<Micros>(wait));
+  request.input_sample = ToString(in.getInputSample()).substr(0, kMostSample);
   MILLRACE_ASSIGN(request.split_by, Read(in.getSplitBy()));
   return request;
 }
@@ -210,6 +228,9 @@ void Write(const JobView& view, wire::JobStatus::Builder out) {
   out.setBytesRead(view.figures.bytes_read);
   out.setBytesShuffled(view.figures.bytes_shuffled);
   out.setBytesWritten(view.figures.bytes_written);
+  out.setPreemptedAttempts(view.figures.preempted_attempts);
+  out.setSpeculativeAttempts(view.figures.speculative_attempts);
+  if (record.request.deadline != 0) out.setDeadline(record.submitted + record.request.deadline);
 }
 
 void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out) {

@@ -114,12 +114,12 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> reducePhase(ReducePhaseContext context) override {
     Listen();
     constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
-    if (context.getParams().getComputing()) {
-      Step step = control_.Begin();
-      control_.jobs().Progress(node_, Read(context.getParams().getAttempt()), kCopyShare, &step);
-      control_.FinishLazily(std::move(step));
-    }
-    return kj::READY_NOW;
+    if (!context.getParams().getComputing()) return kj::READY_NOW;
+    const sched::AttemptId attempt = Read(context.getParams().getAttempt());
+    Step step = control_.Begin();
+    control_.jobs().ReduceComputing(node_, attempt, &step);
+    control_.jobs().Progress(node_, attempt, kCopyShare, &step);
+    return control_.Finish(std::move(step));
   }
 
  private:

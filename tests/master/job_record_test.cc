@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/bytes.h"
 #include "base/random.h"
 
 namespace millrace::master {
@@ -18,6 +19,11 @@ JobRecord Sample() {
   record.request.split_by = SplitBy::kFixedRecords;
   record.request.record_bytes = 100;
   record.request.slow_start = 0.25;
+  record.request.map_time = 30 * kSecond;
+  record.request.reduce_time = 1;
+  record.request.locality_waits = {0, 5 * kSecond, 7};
+  record.figures.preempted_attempts = 3;
+  record.figures.speculative_attempts = 4;
   record.submitted = -5;
   record.ended = 1'700'000'000'000'000;
   record.outcome = JobOutcomeRecord{sched::JobOutcome::kFailed, "why"};
@@ -36,12 +42,43 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->request.parameters, record.request.parameters);
   EXPECT_EQ(read->request.slow_start, 0.25);
   EXPECT_EQ(read->request.split_by, SplitBy::kFixedRecords);
+  EXPECT_EQ(read->request.map_time, 30 * kSecond);
+  EXPECT_EQ(read->request.reduce_time, 1);
+  EXPECT_EQ(read->request.locality_waits, record.request.locality_waits);
+  EXPECT_EQ(read->figures.preempted_attempts, 3u);
+  EXPECT_EQ(read->figures.speculative_attempts, 4u);
   EXPECT_EQ(read->submitted, -5);
   EXPECT_EQ(read->outcome->reason, "why");
   EXPECT_EQ(read->figures.launched_at[3], 9u);
   EXPECT_EQ(read->figures.bytes_read, ~std::uint64_t{0});
   EXPECT_EQ(read->counters, record.counters);
   EXPECT_EQ(EncodeJob(*read), EncodeJob(record));
+}
+
+// A record as version 1 wrote it: what the second brought is not there.
+TEST(JobRecordTest, TheFirstVersionIsRead) {
+  Encoder out;
+  out.U8(1);
+  for (const char* text : {"name", "owner", "/out", "/job", "pool", "token"}) out.Text(text);
+  out.Varint(1), out.Text("/in");                                             // inputs
+  out.Varint(1), out.Text("key"), out.Text("v");                              // parameters
+  out.U8(3), out.U8(0);                                                       // priority, split by
+  for (const std::uint64_t n : {2, 100, 7, 0, 60'000'000, 4}) out.Varint(n);  // reduces ... deadline, attempts
+  out.U64(0x3fe0000000000000);                                                // slow start: 0.5
+  for (const std::uint64_t time : {10, 11, 12}) out.U64(time);
+  out.U8(1), out.U8(0), out.Text("");                     // it succeeded
+  for (std::uint64_t n = 1; n <= 12; ++n) out.Varint(n);  // figures
+  out.Varint(0);                                          // counters
+  const Result<JobRecord> read = DecodeJob(JobKey(sched::JobId{5}), out.Take());
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read->request.pool, "pool");
+  EXPECT_EQ(read->request.deadline, 60 * kSecond);
+  EXPECT_EQ(read->request.slow_start, 0.5);
+  EXPECT_TRUE(read->request.locality_waits.empty());
+  EXPECT_EQ(read->ended, 12);
+  EXPECT_EQ(read->figures.killed_attempts, 8u);
+  EXPECT_EQ(read->figures.bytes_written, 12u);
+  EXPECT_EQ(read->figures.preempted_attempts, 0u);
 }
 
 TEST(JobRecordTest, NoPrefixOfARecordDecodes) {

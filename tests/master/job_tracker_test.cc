@@ -274,12 +274,31 @@ TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
   AddFile("/in/text", 1, {node});
   const sched::JobId job = Submit(Request("/out", 0));
   Done(Take());
-  std::vector<std::string> lines;
-  ASSERT_TRUE(jobs->History(job, 0, 100, &lines).ok());
+  std::vector<JobTracker::JournalLine> lines;
+  EXPECT_FALSE(*jobs->History(job, 0, 100, 1 << 20, &lines)) << "no more";
   ASSERT_THAT(lines, SizeIs(3));
-  EXPECT_TRUE(std::holds_alternative<sched::JobSubmitted>(sched::ParseEvent(lines[0])->event));
-  EXPECT_TRUE(std::holds_alternative<sched::AttemptLaunched>(sched::ParseEvent(lines[1])->event));
-  EXPECT_TRUE(std::holds_alternative<sched::AttemptSucceeded>(sched::ParseEvent(lines[2])->event));
+  EXPECT_TRUE(std::holds_alternative<sched::JobSubmitted>(sched::ParseEvent(lines[0].second)->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptLaunched>(sched::ParseEvent(lines[1].second)->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptSucceeded>(sched::ParseEvent(lines[2].second)->event));
+}
+
+TEST_F(JobTrackerTest, HistoryComesInPages) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const sched::JobId job = Submit(Request("/out", 0));
+  Done(Take());
+  std::vector<JobTracker::JournalLine> lines;
+  EXPECT_TRUE(*jobs->History(job, 0, 1, 1 << 20, &lines)) << "of one line";
+  ASSERT_THAT(lines, SizeIs(1));
+  const std::uint64_t first = lines[0].first;
+  lines.clear();
+  EXPECT_TRUE(*jobs->History(job, first, 100, 1, &lines)) << "of few bytes";
+  ASSERT_THAT(lines, SizeIs(1));
+  EXPECT_GT(lines[0].first, first);
+  lines.clear();
+  EXPECT_FALSE(*jobs->History(sched::JobId{0}, 0, 100, 1 << 20, &lines));
+  EXPECT_FALSE(lines.empty()) << "of nodes and schedulers";
+  EXPECT_FALSE(jobs->History(sched::JobId{99}, 0, 100, 1 << 20, &lines).ok());
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include "base/log.h"
 #include "schedulers/core/event_text.h"
-#include "schedulers/policies/catalog.h"
 
 namespace millrace::master {
 
@@ -12,8 +11,7 @@ void TrackerFixture::Restart() {
   jobs.reset();
   files = std::make_unique<FileSystem>(Random(7));
   nodes = std::make_unique<NodeTable>();
-  std::string why;
-  jobs = std::make_unique<JobTracker>(*files, *store, sched::MakePolicy("fifo", {}, &why), 100, MakeSilentLog());
+  jobs = std::make_unique<JobTracker>(*files, *store, TrackerOptions{scheduler, false, 100}, MakeSilentLog());
   ASSERT_TRUE(files->Load(*store).ok());
   ASSERT_TRUE(nodes->Load(*store).ok());
   const Status loaded = jobs->Load(*nodes);

@@ -40,6 +40,7 @@ class TrackerFixture : public ::testing::Test {
 
   std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   Micros now = 1'000'000;
+  sched::SchedulerSet scheduler{"fifo", ""};  // of the next process
   std::unique_ptr<FileSystem> files;
   std::unique_ptr<NodeTable> nodes;
   std::unique_ptr<JobTracker> jobs;

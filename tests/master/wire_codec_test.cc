@@ -35,6 +35,12 @@ TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
   EXPECT_THAT(StatusOf([](Builder r) { r.setMaxAttempts(0); }).message(), HasSubstr("max_attempts"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setDeadlineMillis(std::numeric_limits<std::uint64_t>::max()); }).message(),
               HasSubstr("deadline"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setPool(std::string(256, 'p')); }).message(), HasSubstr("pool"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setMapTime(std::numeric_limits<std::uint64_t>::max()); }).message(),
+              HasSubstr("more than a day"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.initLocalityWaits(4); }).message(), HasSubstr("three locality waits"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.initLocalityWaits(1).set(0, ~std::uint64_t{0}); }).message(),
+              HasSubstr("locality wait of more than a day"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setSplitBy(static_cast<wire::SplitBy>(77)); }).message(),
               HasSubstr("splitting"));
 }

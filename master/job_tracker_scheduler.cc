@@ -1,0 +1,55 @@
+// The scheduler in force, and what of the jobs' doings only schedulers want to know.
+#include <algorithm>
+
+#include "master/job_tracker.h"
+#include "master/journal_keys.h"
+#include "schedulers/config/settings_text.h"
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::master {
+
+using sched::AttemptId;
+using sched::JobId;
+
+void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) {
+  MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
+  scheduler_ = scheduler;
+  const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
+  wants_progress_ = settings.ok() && settings->speculation.enabled;
+}
+
+// Before the first job after a quiet time the nodes are written again, so that a replay can begin here.
+void JobTracker::SnapshotNodes(Step* step) {
+  const std::uint64_t start = sequences_.Next(&step->batch);
+  step->batch.Put(std::string(kReplayFrom), KeyNumber(start));
+  Record(scheduler_, JobId{0}, step);
+  for (const auto& [node, joined] : joined_) {
+    Record(joined, JobId{0}, step);
+    const sched::NodeState* known = engine_.state().FindNode(sched::NodeId{node});
+    if (known != nullptr && known->drained) Record(sched::NodeDrained{sched::NodeId{node}, true}, JobId{0}, step);
+  }
+}
+
+void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step) {
+  constexpr std::uint32_t kStep = 50;  // per mille: so much news is worth a line of the journal
+  Job* job = Find(attempt.task.job);
+  if (job == nullptr || NodeOf(attempt) != node) return;
+  AttemptRecord& record = job->attempts[job->running.at(attempt)];
+  record.fraction = std::clamp(fraction, 0.0, 1.0);
+  step->changed.insert(attempt.task.job);
+  const auto per_mille = static_cast<std::uint32_t>(record.fraction * 1000);
+  if (!wants_progress_ || per_mille < record.per_mille + kStep) return;
+  record.per_mille = per_mille;
+  Apply(sched::AttemptProgressed{attempt, per_mille}, attempt.task.job, step);
+}
+
+void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {
+  if (NodeOf(attempt) != node || attempt.task.kind != sched::TaskKind::kReduce) return;
+  const sched::RunningAttempt* running =
+      engine_.state().FindJob(attempt.task.job)->reduces[attempt.task.index].Find(attempt.number);
+  if (running == nullptr || running->computing) return;
+  Apply(sched::ReduceComputing{attempt}, attempt.task.job, step);
+}
+
+}  // namespace millrace::master

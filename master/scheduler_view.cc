@@ -1,0 +1,104 @@
+#include "master/scheduler_view.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/policy_view.h"
+
+namespace millrace::master {
+namespace {
+
+using sched::TaskKind;
+
+constexpr std::size_t kMostWaits = 2000;
+constexpr std::size_t kMostGroups = 2000;
+constexpr std::size_t kMostFacts = 200;
+constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
+
+// Slots come first, whatever the policy says besides.
+void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const TaskKind kind : kKinds) {
+    const std::string name = kind == TaskKind::kMap ? "map slots" : "reduce slots";
+    const auto known = [&](const auto& fact) { return fact.first == name; };
+    if (std::any_of(view->facts.begin(), view->facts.end(), known)) continue;
+    facts.emplace_back(name, std::to_string(cluster.Running(kind)) + " of " + std::to_string(cluster.Capacity(kind)));
+  }
+  view->facts.insert(view->facts.begin(), facts.begin(), facts.end());
+}
+
+// Every runnable job waits for something: where the policy does not say for what, it is a slot, or its turn.
+void AddWaits(const sched::ClusterState& cluster, sched::PolicyView* view) {
+  std::set<std::pair<sched::JobId, TaskKind>> told;
+  for (const sched::WaitView& wait : view->waits) told.insert({wait.job, wait.kind});
+  for (const TaskKind kind : kKinds) {
+    for (const sched::QueueKey& key : cluster.RunnableJobs(kind)) {
+      if (told.contains({key.job, kind})) continue;
+      const bool free = !cluster.FreeNodes(kind).empty();
+      view->waits.push_back({key.job, kind, free ? "below its turn" : "no slot of that kind is free"});
+    }
+  }
+  std::stable_sort(view->waits.begin(), view->waits.end(),
+                   [](const auto& a, const auto& b) { return std::pair(a.job, a.kind) < std::pair(b.job, b.kind); });
+}
+
+void Write(const sched::GroupSlots& slots, wire::SchedulerView::GroupSlots::Builder out) {
+  out.setRunning(slots.running);
+  out.setDemand(slots.demand);
+  out.setShare(slots.share);
+  out.setMinimum(slots.minimum);
+  out.setMaximum(slots.maximum.value_or(0));
+  out.setHasMaximum(slots.maximum.has_value());
+}
+
+void Write(const sched::WaitView& wait, const sched::ClusterState& cluster, wire::SchedulerView::Wait::Builder out) {
+  out.setJob(wait.job.value);
+  out.setReduces(wait.kind == TaskKind::kReduce);
+  out.setReason(wait.reason);
+  const sched::JobState* job = cluster.FindJob(wait.job);
+  if (job == nullptr) return;
+  out.setName(job->spec.name.substr(0, 200));
+  out.setPool(job->spec.PoolName().substr(0, 200));
+  out.setPending(static_cast<std::uint32_t>(job->Pending(wait.kind).size()));
+  out.setRunning(job->running_attempts[static_cast<std::size_t>(wait.kind)]);
+}
+
+template <class List, class Write>
+void Fill(const List& list, std::size_t size, Write write) {
+  for (std::size_t i = 0; i < size; ++i) write(list[i], static_cast<unsigned>(i));
+}
+
+}  // namespace
+
+void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out) {
+  const sched::ClusterState& cluster = control.jobs().cluster();
+  sched::PolicyView view = control.jobs().ViewPolicy(control.Begin().now);
+  AddSlots(cluster, &view);
+  AddWaits(cluster, &view);
+  out.setName(control.scheduler());
+  out.setFile(control.scheduler_file().name());
+  out.setFileProblem(control.scheduler_file().problem());
+  const std::size_t facts = std::min(view.facts.size(), kMostFacts);
+  auto out_facts = out.initFacts(static_cast<unsigned>(facts));
+  Fill(view.facts, facts, [&](const auto& fact, unsigned i) {
+    out_facts[i].setName(fact.first);
+    out_facts[i].setValue(fact.second);
+  });
+  const std::size_t groups = std::min(view.groups.size(), kMostGroups);
+  auto out_groups = out.initGroups(static_cast<unsigned>(groups));
+  Fill(view.groups, groups, [&](const sched::GroupView& group, unsigned i) {
+    out_groups[i].setName(group.name.substr(0, 200));
+    out_groups[i].setWeight(group.weight);
+    out_groups[i].setJobs(group.jobs);
+    Write(group.slots[0], out_groups[i].initMaps());
+    Write(group.slots[1], out_groups[i].initReduces());
+  });
+  const std::size_t waits = std::min(view.waits.size(), kMostWaits);
+  auto out_waits = out.initWaits(static_cast<unsigned>(waits));
+  Fill(view.waits, waits, [&](const auto& wait, unsigned i) { Write(wait, cluster, out_waits[i]); });
+  out.setMoreWaits(static_cast<std::uint32_t>(view.waits.size() - waits));
+}
+
+}  // namespace millrace::master
