@@ -6,6 +6,7 @@
 #include "client/cli/job_command.h"
 #include "client/cli/node_command.h"
 #include "client/cli/run_command.h"
+#include "client/cli/scheduler_command.h"
 #include "dfs/tools/fs_command.h"
 
 namespace millrace::cli {

@@ -1,6 +1,7 @@
 #include "client/cli/job_command.h"
 
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "base/options.h"
@@ -46,10 +47,11 @@ int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& j
     for (const job::JobStatus& status : jobs) list.Add(ToJson(status));
     list.Close();
   } else {
-    std::vector<Words> rows{{"JOB", "STATE", "PRIORITY", "OWNER", "SUBMITTED", "MAPS", "REDUCES", "NAME"}};
+    std::vector<Words> rows{{"JOB", "STATE", "PRIORITY", "OWNER", "POOL", "SUBMITTED", "MAPS", "REDUCES", "NAME"}};
     for (const job::JobStatus& status : jobs) {
       rows.push_back({std::to_string(status.job), std::string(ToString(status.state)),
-                      job::PriorityName(status.priority), status.owner, console::FormatTime(status.submitted),
+                      job::PriorityName(status.priority), status.owner, status.pool,
+                      console::FormatTime(status.submitted),
                       Percent(status.maps.fraction) + " of " + std::to_string(status.maps.total),
                       Percent(status.reduces.fraction) + " of " + std::to_string(status.reduces.total), status.name});
     }
@@ -75,7 +77,9 @@ std::string Details(const job::JobStatus& status) {
   std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + status.owner + ": " +
                      std::string(ToString(status.state)) + (status.reason.empty() ? "" : ", " + status.reason) + "\n";
   text += "  priority " + job::PriorityName(status.priority) +
-          (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) + ", output " + Quote(status.output) + "\n";
+          (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) +
+          (status.deadline == 0 ? "" : ", deadline " + console::FormatTime(status.deadline)) + ", output " +
+          Quote(status.output) + "\n";
   text += "  submitted " + console::FormatTime(status.submitted) + ", first launch " +
           console::FormatTime(status.first_launch) + ", ended " + console::FormatTime(status.ended) + " (UTC)\n";
   text += "  maps " + std::to_string(status.maps.done) + " of " + std::to_string(status.maps.total) + " done, " +
@@ -158,23 +162,53 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   return kDone;
 }
 
+// The lines of one job, or of everything, in the order in which they happened.
+Result<std::map<std::uint64_t, std::string>> Journal(job::JobClient client, std::optional<std::uint32_t> only) {
+  std::vector<std::uint32_t> jobs;
+  if (only) {
+    jobs = {*only};
+  } else {
+    jobs = {0};  // nodes and schedulers
+    MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client.List(false));
+    for (const job::JobStatus& status : all) jobs.push_back(status.job);
+  }
+  std::map<std::uint64_t, std::string> lines;
+  for (const std::uint32_t job : jobs) {
+    MILLRACE_TRY(client.History(job, [&](std::uint64_t number, const std::string& line) { lines[number] = line; }));
+  }
+  return lines;
+}
+
 int ShowHistory(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job history", "JOB", "Prints what happened to a job, one event a line, as the journal has it.");
+  Arguments arguments(
+      "job history", "[JOB]",
+      "Prints what happened to a job, or to the whole cluster, one event a line, as the journal has it. "
+      "`millrace sim` reads the whole.");
   bool json = false;
   arguments.Flag("--json", &json, "one JSON array of lines");
-  OneJob one;
-  if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
+  std::optional<std::uint32_t> only;
+  if (!arguments.operands().empty()) {
+    const Result<std::uint32_t> job = job::ParseJob(arguments.operands()[0]);
+    if (!job.ok()) return invocation.Fail("job history", job.status(), kWrongUsage);
+    only = *job;
+  }
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("job history", files.status(), kUnreachable);
+  const Result<std::map<std::uint64_t, std::string>> lines = Journal(job::JobClient(**files), only);
+  if (!lines.ok()) return invocation.Fail("job history", lines.status());
   Printer out(invocation.console.out);
   console::JsonList list(out);
-  const Status told = one.client().History(one.job, [&](const std::string& line) {
+  for (const auto& [number, line] : *lines) {
     if (json) {
       list.Add(line);
     } else {
       out << line << "\n";
     }
-  });
-  if (json && told.ok()) list.Close();
-  return told.ok() ? kDone : invocation.Fail("job history", told);
+  }
+  if (json) list.Close();
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail("job history", written);
 }
 
 }  // namespace

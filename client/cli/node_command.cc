@@ -106,49 +106,6 @@ int Recommission(const Invocation& invocation, const Words& args) {
   return Drain(invocation, args, "node recommission", false, "Takes a node into use again.");
 }
 
-// The active one alone, or all.
-int ShowSchedulers(const Invocation& invocation, const Words& args, const std::string& verb, bool all,
-                   const std::string& one_line) {
-  Arguments arguments(verb, "", one_line);
-  bool json = false;
-  arguments.Flag("--json", &json, all ? "one JSON array" : "one JSON object");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
-  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
-  if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
-  const Result<job::Schedulers> schedulers = job::JobClient(**files).ListSchedulers();
-  if (!schedulers.ok()) return invocation.Fail(verb, schedulers.status());
-  Printer out(invocation.console.out);
-  console::JsonList list(out);
-  std::vector<Words> rows{{"SCHEDULER", "ACTIVE", "WHAT IT DOES"}};
-  for (const auto& [name, what] : schedulers->available) {
-    const bool active = name == schedulers->active;
-    const Json json_entry{{"name", name}, {"active", active}, {"one_line", what}};
-    if (all && json) list.Add(json_entry);
-    if (!all && active) out << (json ? console::Dump(json_entry) : name) << "\n";
-    rows.push_back({name, active ? "yes" : "", what});
-  }
-  if (all && json) list.Close();
-  if (all && !json) out << FormatTable(rows);
-  return kDone;
-}
-
-int ListSchedulers(const Invocation& invocation, const Words& args) {
-  return ShowSchedulers(invocation, args, "scheduler list", true, "Lists the schedulers that the master can use.");
-}
-
-int ShowScheduler(const Invocation& invocation, const Words& args) {
-  return ShowSchedulers(invocation, args, "scheduler show", false, "Prints the name of the scheduler in use.");
-}
-
-int SetScheduler(const Invocation& invocation, const Words& args) {
-  Arguments arguments("scheduler set", "NAME", "Changes the scheduler while jobs run.");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
-  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
-  if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);
-  const Status set = job::JobClient(**files).SetScheduler(arguments.operands()[0]);
-  return set.ok() ? kDone : invocation.Fail("scheduler set", set);
-}
-
 }  // namespace
 
 std::vector<Verb> NodeVerbs() {
@@ -156,14 +113,6 @@ std::vector<Verb> NodeVerbs() {
       {"list", "the workers that the master knows", ListNodes, {}},
       {"decommission", "empty a node before it is taken away", Decommission, {}},
       {"recommission", "take a node into use again", Recommission, {}},
-  };
-}
-
-std::vector<Verb> SchedulerVerbs() {
-  return {
-      {"list", "the schedulers that the master can use", ListSchedulers, {}},
-      {"show", "the one in use", ShowScheduler, {}},
-      {"set", "change it", SetScheduler, {}},
   };
 }
 

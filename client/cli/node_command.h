@@ -1,5 +1,4 @@
-// `millrace node` and `millrace scheduler`: the machines of a cluster, and the policy that decides what runs on them.
-// Thread rule: the main thread.
+// `millrace node`: the machines of a cluster. Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/verbs.h"
@@ -7,6 +6,5 @@
 namespace millrace::cli {
 
 [[nodiscard]] std::vector<Verb> NodeVerbs();
-[[nodiscard]] std::vector<Verb> SchedulerVerbs();
 
 }  // namespace millrace::cli

@@ -76,10 +76,15 @@ std::string Summary(const job::JobStatus& status) {
           " at their data, " + std::to_string(status.maps_at[1]) + " in its rack, " +
           std::to_string(status.maps_at[2]) + " in its datacenter, " + std::to_string(status.maps_at[3]) +
           " elsewhere), reduces " + std::to_string(status.reduces.total) + "\n";
-  if (status.failed_attempts + status.killed_attempts > 0) {
-    text += "  attempts failed " + std::to_string(status.failed_attempts) + ", killed " +
-            std::to_string(status.killed_attempts) + "\n";
+  const std::pair<const char*, std::uint32_t> attempts[] = {{"failed", status.failed_attempts},
+                                                            {"killed", status.killed_attempts},
+                                                            {"preempted", status.preempted_attempts},
+                                                            {"speculative", status.speculative_attempts}};
+  std::string counts;
+  for (const auto& [name, count] : attempts) {
+    if (count > 0) counts += (counts.empty() ? " " : ", ") + std::string(name) + " " + std::to_string(count);
   }
+  if (!counts.empty()) text += "  attempts" + counts + "\n";
   text += "  read " + FormatBytes(status.bytes_read) + ", shuffled " + FormatBytes(status.bytes_shuffled) +
           ", written " + FormatBytes(status.bytes_written) + "\n";
   text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
@@ -90,7 +95,7 @@ nlohmann::ordered_json ToJson(const job::JobStatus& status) {
   nlohmann::ordered_json json{{"job", status.job},       {"name", status.name},
                               {"owner", status.owner},   {"state", ToString(status.state)},
                               {"reason", status.reason}, {"priority", job::PriorityName(status.priority)},
-                              {"pool", status.pool}};
+                              {"pool", status.pool},     {"deadline", TimeOrNull(status.deadline)}};
   console::SetBytes(json, "output", status.output);
   json["submitted"] = TimeOrNull(status.submitted);
   json["first_launch"] = TimeOrNull(status.first_launch);
@@ -104,6 +109,8 @@ nlohmann::ordered_json ToJson(const job::JobStatus& status) {
                            {"off", status.maps_at[3]}};
   json["failed_attempts"] = status.failed_attempts;
   json["killed_attempts"] = status.killed_attempts;
+  json["preempted_attempts"] = status.preempted_attempts;
+  json["speculative_attempts"] = status.speculative_attempts;
   json["input_bytes"] = status.input_bytes;
   json["bytes_read"] = status.bytes_read;
   json["bytes_shuffled"] = status.bytes_shuffled;

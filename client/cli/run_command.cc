@@ -1,5 +1,6 @@
 #include "client/cli/run_command.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "base/options.h"
@@ -8,6 +9,7 @@
 #include "client/api/engine_options.h"
 #include "client/cli/find_job.h"
 #include "client/cli/wait_job.h"
+#include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
 #include "dfs/tools/arguments.h"
 
@@ -15,6 +17,7 @@ namespace millrace::cli {
 namespace {
 
 constexpr std::int64_t kMostReducers = 1000;
+constexpr Micros kDay = 24 * 3600 * kSecond;
 constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 std::string NewToken() {
@@ -40,6 +43,69 @@ Status TakeEngineOptions(const job::Parameters& parameters, job::JobRequest* req
   return Status::Ok();
 }
 
+// -D scheduler.NAME=VALUE is --NAME VALUE; what the command line says itself goes before.
+Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options) {
+  constexpr std::string_view kPrefix = "scheduler.";
+  const RunOptions given = *options;
+  std::vector<std::string> names;
+  for (const SchedulingOption& option : SchedulingOptionsOf(options)) names.push_back("scheduler." + option.name);
+  for (const auto& [name, value] : *parameters) {
+    if (!name.starts_with(kPrefix)) continue;
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) {
+      const auto nearest = Nearest(name, names);
+      return Invalid("-D " + Quote(name) + ": no such option; " +
+                     (nearest ? "did you mean " + *nearest + "?" : "`millrace run --help` lists them"));
+    }
+    *SchedulingOptionsOf(options)[static_cast<std::size_t>(found - names.begin())].field = value;
+  }
+  std::erase_if(*parameters, [&](const auto& pair) { return pair.first.starts_with(kPrefix); });
+  RunOptions first = given;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string& flag = *SchedulingOptionsOf(&first)[i].field;
+    if (!flag.empty()) *SchedulingOptionsOf(options)[i].field = flag;
+  }
+  return Status::Ok();
+}
+
+// At least a millisecond, at most `most`; 0 when nothing is given.
+Result<Micros> TakeTime(const char* option, const std::string& text, Micros most) {
+  if (text.empty()) return Micros{0};
+  MILLRACE_ASSIGN(const Micros time, ParseDuration(text));
+  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is no time at all");
+  if (time > most) return Invalid(std::string(option) + " " + Quote(text) + " is more than " + FormatDuration(most));
+  return time;
+}
+
+// "5s" or "0s,10s,1m".
+Result<std::vector<Micros>> TakeWaits(std::string_view text) {
+  std::vector<Micros> waits;
+  for (bool more = !text.empty(); more;) {
+    const std::size_t comma = text.find(',');
+    more = comma != std::string_view::npos;
+    MILLRACE_ASSIGN(const Micros wait, ParseDuration(text.substr(0, comma)));
+    if (waits.size() == 3 || wait > kDay)
+      return Invalid("--locality-wait takes one to three times of at most a day: for rack, datacenter and any node");
+    waits.push_back(wait);
+    if (more) text.remove_prefix(comma + 1);
+  }
+  return waits;
+}
+
+Status TakeScheduling(RunOptions options, job::JobRequest* request) {
+  MILLRACE_TRY(TakeSchedulerParameters(&request->parameters, &options));
+  request->pool = options.pool;
+  request->owner = options.user;
+  if (!options.priority.empty()) {
+    MILLRACE_ASSIGN(request->priority, job::ParsePriority(options.priority));
+  }
+  MILLRACE_ASSIGN(request->deadline, TakeTime("--deadline", options.deadline, 3650 * kDay));
+  MILLRACE_ASSIGN(request->map_time, TakeTime("--map-time", options.map_time, kDay));
+  MILLRACE_ASSIGN(request->reduce_time, TakeTime("--reduce-time", options.reduce_time, kDay));
+  MILLRACE_ASSIGN(request->locality_waits, TakeWaits(options.locality_wait));
+  return Status::Ok();
+}
+
 bool IsGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
 // The master checks all this when the job is submitted; here it saves the upload of the executable.
@@ -57,6 +123,7 @@ Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
 Result<std::uint32_t> Submit(dfs::DfsClient& files, Prepared* prepared) {
   job::JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
+  request.input_sample = job::SampleInput(files, request.inputs);
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
   return job::JobClient(files).Submit(request);
 }
@@ -71,10 +138,8 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
                     "reduce tasks; 0: the maps write the output (default 1)");
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
-  arguments.Text("--pool", &options->pool, "pool, for schedulers that know pools");
-  arguments.Text("--priority", &options->priority, "VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW");
-  arguments.Text("--deadline", &options->deadline,
-                 "time from now by which the job should end, as 10m; for schedulers that know deadlines");
+  for (const SchedulingOption& option : SchedulingOptionsOf(options))
+    arguments.Text(option.flag, option.field, option.one_line);
   arguments.Text("--name", &options->name, "what listings call it (default: the name of the job)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
@@ -86,6 +151,21 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   return std::nullopt;
 }
 
+std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options) {
+  return {
+      {"--pool", "pool", &options->pool, "pool or queue, for schedulers that know them (default: one for each user)"},
+      {"--user", "user", &options->user, "whose job it is (default: yours)"},
+      {"--priority", "priority", &options->priority, "VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW (default NORMAL)"},
+      {"--deadline", "deadline", &options->deadline,
+       "time from now by which the job should end, as 10m; for schedulers that know deadlines"},
+      {"--map-time", "map_time", &options->map_time,
+       "what a map takes, as 30s; for schedulers that plan, instead of what earlier runs took"},
+      {"--reduce-time", "reduce_time", &options->reduce_time, "likewise, of a reduce"},
+      {"--locality-wait", "locality_wait", &options->locality_wait,
+       "how long maps wait for a node near their data, as 5s, or 5s,10s,20s for rack, datacenter and any; with +delay"},
+  };
+}
+
 Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options) {
   Prepared prepared;
   job::JobRequest& request = prepared.request;
@@ -93,20 +173,15 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
     MILLRACE_ASSIGN(auto pair, job::ParseParameter(parameter));
     request.parameters.push_back(std::move(pair));
   }
-  MILLRACE_ASSIGN(request.priority, job::ParsePriority(options.priority));
-  if (!options.deadline.empty()) {
-    MILLRACE_ASSIGN(request.deadline, ParseDuration(options.deadline));
-    if (request.deadline < kMillisecond) return Invalid("--deadline " + Quote(options.deadline) + " is no time at all");
-  }
+  MILLRACE_TRY(TakeScheduling(options, &request));
   MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
   MILLRACE_ASSIGN(request.description, job::DescribeJob(prepared.executable, request.parameters, {}));
   MILLRACE_TRY(TakeEngineOptions(request.parameters, &request));
   request.name = options.name.empty() ? request.description.name : options.name;
-  request.owner = invocation.user;
+  if (request.owner.empty()) request.owner = invocation.user;
   for (const std::string& input : options.inputs) request.inputs.push_back(Absolute(input));
   request.output = Absolute(options.output);
   request.reduces = static_cast<std::uint32_t>(options.reducers);
-  request.pool = options.pool;
   request.token = NewToken();
   return prepared;
 }

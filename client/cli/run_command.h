@@ -7,11 +7,19 @@
 namespace millrace::cli {
 
 struct RunOptions {
-  std::string job, output, pool, name, priority = "NORMAL", deadline;
+  std::string job, output, pool, user, name, priority, deadline, map_time, reduce_time, locality_wait;
   std::vector<std::string> inputs, parameters;
   std::int64_t reducers = 1;
   bool detach = false, json = false;
 };
+
+// What schedulers may be told of a job: --pool P, or -D scheduler.pool=P.
+struct SchedulingOption {
+  std::string flag, name;  // "--map-time", "map_time"
+  std::string* field;
+  std::string one_line;
+};
+[[nodiscard]] std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options);
 
 // The command line of `run` (`verb`: "run" or "local run"); an exit status if that was all.
 [[nodiscard]] std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& args,

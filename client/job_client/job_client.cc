@@ -132,10 +132,10 @@ Status JobClient::ReadLog(const Attempt& attempt, LogStream stream, const std::f
   return Status::Ok();
 }
 
-Status JobClient::History(std::uint32_t job, const std::function<void(const std::string&)>& sink) {
+Status JobClient::History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink) {
   std::uint64_t after = 0;
   for (bool more = true; more;) {
-    std::vector<std::string> lines;
+    std::vector<std::pair<std::uint64_t, std::string>> lines;
     std::uint64_t next = after;
     MILLRACE_TRY(AskAboutJobs("history of " + Name(job), [&](JobService::Client jobs) {
       auto call = jobs.historyRequest();
@@ -143,12 +143,14 @@ Status JobClient::History(std::uint32_t job, const std::function<void(const std:
       call.setAfter(after);
       return call.send().then([&](capnp::Response<JobService::HistoryResults>&& answer) {
         lines.clear();
-        for (const auto line : answer.getLines()) lines.emplace_back(line);
+        const auto numbers = answer.getNumbers();
+        for (unsigned i = 0; i < answer.getLines().size(); ++i)
+          lines.emplace_back(i < numbers.size() ? numbers[i] : 0, answer.getLines()[i]);
         next = answer.getNext();
         more = answer.getMore();
       });
     }));
-    for (const std::string& line : lines) sink(line);
+    for (const auto& [number, line] : lines) sink(number, line);
     if (lines.empty()) break;
     after = next;
   }
@@ -181,10 +183,23 @@ Result<Schedulers> JobClient::ListSchedulers() {
   MILLRACE_TRY(Ask("list schedulers", [&](Master::Client master) {
     return master.schedulersRequest().send().then([&schedulers](capnp::Response<Master::SchedulersResults>&& answer) {
       schedulers = {answer.getActive(), {}};
-      for (const auto in : answer.getAvailable()) schedulers.available.push_back({in.getName(), in.getOneLine()});
+      for (const auto in : answer.getAvailable()) {
+        Schedulers::Entry& entry =
+            schedulers.available.emplace_back(Schedulers::Entry{in.getName(), in.getOneLine(), {}});
+        for (const auto part : in.getParts()) entry.parts.emplace_back(part);
+      }
     });
   }));
   return schedulers;
+}
+
+Result<SchedulerView> JobClient::ShowScheduler() {
+  SchedulerView view;
+  MILLRACE_TRY(Ask("show the scheduler", [&](Master::Client master) {
+    return master.showSchedulerRequest().send().then(
+        [&view](capnp::Response<Master::ShowSchedulerResults>&& answer) { view = Read(answer.getView()); });
+  }));
+  return view;
 }
 
 Status JobClient::SetScheduler(const std::string& name) {

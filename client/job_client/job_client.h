@@ -29,15 +29,18 @@ class JobClient {
   Result<std::vector<AttemptStatus>> Attempts(std::uint32_t job);
   // The attempt's log from its beginning, piece by piece.
   Status ReadLog(const Attempt& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
-  // The journal's lines of the job, in order.
-  Status History(std::uint32_t job, const std::function<void(const std::string&)>& sink);
+  // The journal's lines of the job, in order, each with its number in the whole journal. Job 0 has what happened to
+  // nodes and schedulers.
+  Status History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink);
 
   Result<std::vector<Node>> Nodes();
   // drained: no new tasks, and its blocks are copied elsewhere; false takes it back.
   Status DrainNode(std::uint32_t node, bool drained);
 
   Result<Schedulers> ListSchedulers();
+  // Done when it is on disk.
   Status SetScheduler(const std::string& name);
+  Result<SchedulerView> ShowScheduler();
 
  private:
   using AskMaster = std::function<kj::Promise<void>(master::wire::Master::Client)>;

@@ -54,6 +54,8 @@ std::string_view ToString(AttemptState state) {
       return "killed";
     case AttemptState::kLost:
       return "lost";
+    case AttemptState::kPreempted:
+      return "preempted";
   }
   return "unknown";
 }

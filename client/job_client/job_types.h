@@ -41,7 +41,8 @@ struct JobStatus {
   Phase maps, reduces;
   double copy_fraction = 0;                // of the reduces, mean
   std::array<std::uint32_t, 4> maps_at{};  // launches at node, rack, datacenter, off
-  std::uint32_t failed_attempts = 0, killed_attempts = 0;
+  std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
+  Micros deadline = 0;  // by when it should end; 0: none
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
@@ -59,6 +60,9 @@ struct JobRequest {
   std::string token;    // the same request sent twice is one job
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
+  Micros map_time = 0, reduce_time = 0;  // that a task is said to take; 0: nothing is said
+  std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: the scheduler's
+  std::string input_sample;              // input_sample.h
 };
 
 struct Attempt {
@@ -70,7 +74,7 @@ struct Attempt {
 [[nodiscard]] std::string FormatAttempt(const Attempt& attempt);  // "job3.m.17.0"
 [[nodiscard]] Result<Attempt> ParseAttempt(std::string_view text);
 
-enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost };
+enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
 [[nodiscard]] std::string_view ToString(AttemptState state);
 
 struct AttemptStatus {
@@ -103,9 +107,39 @@ struct Node {
 struct Schedulers {
   struct Entry {
     std::string name, one_line;
+    std::vector<std::string> parts;  // that may be added
   };
   std::string active;
   std::vector<Entry> available;
+};
+
+// What the scheduler in force says of itself.
+struct SchedulerView {
+  struct GroupSlots {
+    std::uint32_t running = 0, demand = 0;  // demand: running and runnable tasks
+    double share = 0;
+    std::uint32_t minimum = 0;
+    std::optional<std::uint32_t> maximum;
+  };
+  struct Group {  // a pool or queue
+    std::string name;
+    double weight = 1;
+    std::uint32_t jobs = 0;
+    GroupSlots maps, reduces;
+  };
+  struct Wait {
+    std::uint32_t job = 0;
+    std::string name, pool;
+    bool reduces = false;
+    std::uint32_t pending = 0, running = 0;  // tasks of that kind
+    std::string reason;
+  };
+  std::string name;                // "fair+delay"
+  std::string file, file_problem;  // the scheduler file, and why it is not in force as it stands; empty: none
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::vector<Group> groups;
+  std::vector<Wait> waits;
+  std::uint32_t more_waits = 0;  // that the master did not list
 };
 
 }  // namespace millrace::job

@@ -41,6 +41,9 @@ JobStatus Read(master::wire::JobStatus::Reader in) {
   for (unsigned i = 0; i < std::min<std::size_t>(local.size(), out.maps_at.size()); ++i) out.maps_at[i] = local[i];
   out.failed_attempts = in.getFailedAttempts();
   out.killed_attempts = in.getKilledAttempts();
+  out.preempted_attempts = in.getPreemptedAttempts();
+  out.speculative_attempts = in.getSpeculativeAttempts();
+  out.deadline = in.getDeadline();
   out.input_bytes = in.getInputBytes();
   out.bytes_read = in.getBytesRead();
   out.bytes_shuffled = in.getBytesShuffled();
@@ -53,7 +56,7 @@ AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
   return {{attempt.getJob(), attempt.getReduce(), attempt.getTask(), attempt.getNumber()},
           in.getNode(),
           in.getHost(),
-          Known(static_cast<unsigned>(in.getState()), AttemptState::kLost, AttemptState::kRunning),
+          Known(static_cast<unsigned>(in.getState()), AttemptState::kPreempted, AttemptState::kRunning),
           in.getLaunched(),
           in.getEnded(),
           in.getReason()};
@@ -113,6 +116,39 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setToken(request.token);
   out.setSlowStart(request.slow_start);
   out.setMaxAttempts(request.max_attempts);
+  out.setMapTime(static_cast<std::uint64_t>(request.map_time));
+  out.setReduceTime(static_cast<std::uint64_t>(request.reduce_time));
+  auto waits = out.initLocalityWaits(static_cast<unsigned>(request.locality_waits.size()));
+  for (unsigned i = 0; i < waits.size(); ++i) waits.set(i, static_cast<std::uint64_t>(request.locality_waits[i]));
+  out.setInputSample(ToData(request.input_sample));
+}
+
+namespace {
+
+SchedulerView::GroupSlots Read(master::wire::SchedulerView::GroupSlots::Reader in) {
+  SchedulerView::GroupSlots out{in.getRunning(), in.getDemand(), in.getShare(), in.getMinimum(), std::nullopt};
+  if (in.getHasMaximum()) out.maximum = in.getMaximum();
+  return out;
+}
+
+}  // namespace
+
+SchedulerView Read(master::wire::SchedulerView::Reader in) {
+  SchedulerView out;
+  out.name = in.getName();
+  out.file = in.getFile();
+  out.file_problem = in.getFileProblem();
+  for (const auto fact : in.getFacts()) out.facts.emplace_back(fact.getName(), fact.getValue());
+  for (const auto group : in.getGroups()) {
+    out.groups.push_back(
+        {group.getName(), group.getWeight(), group.getJobs(), Read(group.getMaps()), Read(group.getReduces())});
+  }
+  for (const auto wait : in.getWaits()) {
+    out.waits.push_back({wait.getJob(), wait.getName(), wait.getPool(), wait.getReduces(), wait.getPending(),
+                         wait.getRunning(), wait.getReason()});
+  }
+  out.more_waits = in.getMoreWaits();
+  return out;
 }
 
 }  // namespace millrace::job

@@ -100,13 +100,13 @@ class Session {
   [[nodiscard]] std::string Style() const { return invocation_.console.err_is_terminal ? "bar" : "none"; }
 
   static Words OptionsOf(const cli::RunOptions& run) {
-    Words words{"-o", kOutput, "--reducers", std::to_string(run.reducers), "--priority", run.priority};
+    Words words{"-o", kOutput, "--reducers", std::to_string(run.reducers)};
     for (const std::string& parameter : run.parameters) words.insert(words.end(), {"-D", parameter});
-    const auto add = [&words](const char* option, const std::string& value) {
-      if (!value.empty()) words.push_back(std::string(option) + "=" + value);
+    const auto add = [&words](const std::string& option, const std::string& value) {
+      if (!value.empty()) words.push_back(option + "=" + value);
     };
-    add("--pool", run.pool);
-    add("--deadline", run.deadline);
+    cli::RunOptions copy = run;
+    for (const cli::SchedulingOption& option : cli::SchedulingOptionsOf(&copy)) add(option.flag, *option.field);
     add("--name", run.name);
     if (run.json) words.push_back("--json");
     return words;

@@ -76,6 +76,47 @@ TEST(PrepareRunTest, FillsTheRequest) {
   EXPECT_NE(request.token, PrepareRun(console.Make(), options)->request.token);
 }
 
+TEST(PrepareRunTest, WhatSchedulersAreToldComesFromOptionsAndParameters) {
+  const ConsolePipe console;
+  RunOptions options;
+  options.job = WriteScript(console.directory() + "/job", kJob);
+  options.inputs = {"in"};
+  options.output = "out";
+  options.user = "somebody";
+  options.map_time = "30s";
+  options.parameters = {"x=1",
+                        "scheduler.locality_wait=0s,5s,1m",
+                        "scheduler.reduce_time=2s",
+                        "scheduler.map_time=7s",
+                        "scheduler.pool=ads",
+                        "scheduler.priority=HIGH"};
+  const Result<Prepared> prepared = PrepareRun(console.Make(), options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  const job::JobRequest& request = prepared->request;
+  EXPECT_EQ(request.owner, "somebody");
+  EXPECT_EQ(request.map_time, 30 * kSecond) << "the option goes before the parameter";
+  EXPECT_EQ(request.reduce_time, 2 * kSecond);
+  EXPECT_EQ(request.locality_waits, (std::vector<Micros>{0, 5 * kSecond, 60 * kSecond}));
+  EXPECT_EQ(request.pool, "ads");
+  EXPECT_EQ(request.priority, 1);
+  EXPECT_EQ(request.parameters, (job::Parameters{{"x", "1"}})) << "the job does not see them";
+}
+
+TEST(PrepareRunTest, WrongWordsForSchedulersAreRefused) {
+  const ConsolePipe console;
+  RunOptions good;
+  good.job = WriteScript(console.directory() + "/job", kJob);
+  good.inputs = {"in"};
+  good.output = "out";
+  for (const char* parameter :
+       {"scheduler.locality_wait=1s,2s,3s,4s", "scheduler.locality_wait=1s,", "scheduler.locality_wait=25h",
+        "scheduler.map_time=0", "scheduler.map_time=x", "scheduler.deadline=0s", "scheduler.pol=a"}) {
+    RunOptions wrong = good;
+    wrong.parameters = {parameter};
+    EXPECT_FALSE(PrepareRun(console.Make(), wrong).ok()) << parameter;
+  }
+}
+
 TEST(PrepareRunTest, RefusesWhatCannotRun) {
   const ConsolePipe console;
   const std::string job = WriteScript(console.directory() + "/job", kJob);

@@ -1,0 +1,166 @@
+#include "client/cli/scheduler_command.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "base/text.h"
+#include "client/job_client/job_client.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/json_output.h"
+
+namespace millrace::cli {
+namespace {
+
+using console::Arguments;
+using console::Printer;
+using Json = nlohmann::ordered_json;
+using View = job::SchedulerView;
+
+// With one digit behind the point, unless it is a whole number.
+std::string Number(double number) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f", number);
+  std::string out = text;
+  if (out.ends_with(".0")) out.resize(out.size() - 2);
+  return out;
+}
+
+std::string Joined(const Words& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+Json ToJson(const View::GroupSlots& slots) {
+  return {{"running", slots.running},
+          {"demand", slots.demand},
+          {"share", slots.share},
+          {"minimum", slots.minimum},
+          {"maximum", slots.maximum ? Json(*slots.maximum) : Json(nullptr)}};
+}
+
+Json ToJson(const View& view) {
+  Json json{{"name", view.name},
+            {"file", view.file.empty() ? Json(nullptr) : Json(view.file)},
+            {"file_problem", view.file_problem.empty() ? Json(nullptr) : Json(view.file_problem)},
+            {"facts", Json::object()},
+            {"groups", Json::array()},
+            {"waiting", Json::array()},
+            {"waiting_not_listed", view.more_waits}};
+  for (const auto& [name, value] : view.facts) json["facts"][name] = value;
+  for (const View::Group& group : view.groups) {
+    json["groups"].push_back({{"name", group.name},
+                              {"weight", group.weight},
+                              {"jobs", group.jobs},
+                              {"maps", ToJson(group.maps)},
+                              {"reduces", ToJson(group.reduces)}});
+  }
+  for (const View::Wait& wait : view.waits) {
+    json["waiting"].push_back({{"job", wait.job},
+                               {"name", wait.name},
+                               {"pool", wait.pool},
+                               {"kind", wait.reduces ? "reduce" : "map"},
+                               {"running", wait.running},
+                               {"pending", wait.pending},
+                               {"reason", wait.reason}});
+  }
+  return json;
+}
+
+void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* rows) {
+  const View::GroupSlots& slots = reduces ? group.reduces : group.maps;
+  rows->push_back({reduces ? "" : group.name, reduces ? "" : Number(group.weight),
+                   reduces ? "" : std::to_string(group.jobs), reduces ? "reduce" : "map", std::to_string(slots.running),
+                   std::to_string(slots.demand), Number(slots.share), std::to_string(slots.minimum),
+                   slots.maximum ? std::to_string(*slots.maximum) : "-"});
+}
+
+int ListSchedulers(const Invocation& invocation, const Words& args) {
+  Arguments arguments("scheduler list", "",
+                      "Lists the schedulers that the master can use, and what each can be added.");
+  bool json = false;
+  arguments.Flag("--json", &json, "one JSON array");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("scheduler list", files.status(), kUnreachable);
+  const Result<job::Schedulers> schedulers = job::JobClient(**files).ListSchedulers();
+  if (!schedulers.ok()) return invocation.Fail("scheduler list", schedulers.status());
+  Printer out(invocation.console.out);
+  console::JsonList list(out);
+  std::vector<Words> rows{{"SCHEDULER", "ACTIVE", "PARTS", "WHAT IT DOES"}};
+  for (const job::Schedulers::Entry& entry : schedulers->available) {
+    const bool active = entry.name == schedulers->active.substr(0, schedulers->active.find('+'));
+    if (json)
+      list.Add(Json{{"name", entry.name}, {"active", active}, {"parts", entry.parts}, {"one_line", entry.one_line}});
+    rows.push_back({entry.name, active ? schedulers->active : "", Joined(entry.parts), entry.one_line});
+  }
+  if (json) {
+    list.Close();
+  } else {
+    out << FormatTable(rows);
+  }
+  return kDone;
+}
+
+int ShowScheduler(const Invocation& invocation, const Words& args) {
+  Arguments arguments("scheduler show", "",
+                      "Shows the scheduler in use: pools or queues, their shares, and why each waiting job waits.");
+  bool json = false;
+  arguments.Flag("--json", &json, "one JSON object");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("scheduler show", files.status(), kUnreachable);
+  const Result<View> view = job::JobClient(**files).ShowScheduler();
+  if (!view.ok()) return invocation.Fail("scheduler show", view.status());
+  Printer(invocation.console.out) << (json ? console::Dump(ToJson(*view)) + "\n" : SchedulerText(*view));
+  return kDone;
+}
+
+int SetScheduler(const Invocation& invocation, const Words& args) {
+  Arguments arguments("scheduler set", "NAME[+PART...]",
+                      "Changes the scheduler while jobs run, as to fair+delay+ccs; `scheduler list` has the names.");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);
+  const Status set = job::JobClient(**files).SetScheduler(arguments.operands()[0]);
+  return set.ok() ? kDone : invocation.Fail("scheduler set", set);
+}
+
+}  // namespace
+
+std::string SchedulerText(const View& view) {
+  std::string text = view.name + "\n";
+  std::vector<Words> facts;
+  if (!view.file.empty()) facts.push_back({"scheduler file", view.file});
+  if (!view.file_problem.empty()) facts.push_back({"refused", view.file_problem});
+  for (const auto& [name, value] : view.facts) facts.push_back({name, value});
+  text += FormatTable(facts);
+  if (!view.groups.empty()) {
+    std::vector<Words> rows{{"POOL", "WEIGHT", "JOBS", "KIND", "RUNNING", "DEMAND", "SHARE", "MINIMUM", "MAXIMUM"}};
+    for (const View::Group& group : view.groups) {
+      AddGroupRow(group, false, &rows);
+      AddGroupRow(group, true, &rows);
+    }
+    text += "\n" + FormatTable(rows);
+  }
+  if (!view.waits.empty()) {
+    std::vector<Words> rows{{"WAITING", "NAME", "POOL", "KIND", "RUNNING", "PENDING", "WHY"}};
+    for (const View::Wait& wait : view.waits) {
+      rows.push_back({"job " + std::to_string(wait.job), wait.name, wait.pool, wait.reduces ? "reduce" : "map",
+                      std::to_string(wait.running), std::to_string(wait.pending), wait.reason});
+    }
+    text += "\n" + FormatTable(rows);
+  }
+  if (view.more_waits > 0) text += "and " + std::to_string(view.more_waits) + " more\n";
+  return text;
+}
+
+std::vector<Verb> SchedulerVerbs() {
+  return {
+      {"list", "the schedulers that the master can use", ListSchedulers, {}},
+      {"show", "the one in use, its pools, and why jobs wait", ShowScheduler, {}},
+      {"set", "change it", SetScheduler, {}},
+  };
+}
+
+}  // namespace millrace::cli

@@ -1,0 +1,14 @@
+// `millrace scheduler`: the policy that decides what runs where. Thread rule: the main thread.
+#pragma once
+
+#include "client/cli/verbs.h"
+#include "client/job_client/job_types.h"
+
+namespace millrace::cli {
+
+[[nodiscard]] std::vector<Verb> SchedulerVerbs();
+
+// What `scheduler show` prints: the name, facts, pools or queues, and why jobs wait.
+[[nodiscard]] std::string SchedulerText(const job::SchedulerView& view);
+
+}  // namespace millrace::cli

@@ -1,0 +1,44 @@
+#include "client/job_client/input_sample.h"
+
+#include <memory>
+
+namespace millrace::job {
+namespace {
+
+constexpr int kDeepest = 8;  // directories below an input
+
+std::string SampleFile(dfs::DfsClient& files, const std::string& path) {
+  std::string sample;
+  const Result<std::unique_ptr<dfs::FileReader>> reader = files.Open(path);
+  if (!reader.ok() || !(*reader)->ReadAt(0, kSampleBytes, &sample).ok()) return {};
+  return sample;
+}
+
+std::string SampleBelow(dfs::DfsClient& files, const std::string& directory, int depth) {
+  std::string sample;
+  const Status listed = files.List(directory, [&](const dfs::FileInfo& entry) {
+    const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
+    if (name.starts_with('_') || name.starts_with('.')) return true;  // as inputs are
+    if (!entry.directory && entry.length > 0) sample = SampleFile(files, entry.path);
+    if (entry.directory && depth < kDeepest) sample = SampleBelow(files, entry.path, depth + 1);
+    return sample.empty();
+  });
+  return listed.ok() || !sample.empty() ? sample : std::string();
+}
+
+}  // namespace
+
+std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    const std::size_t pattern = input.find_first_of("*?[");
+    const std::string path =
+        pattern == std::string::npos ? input : input.substr(0, std::max<std::size_t>(1, input.rfind('/', pattern)));
+    const Result<dfs::FileInfo> info = files.Stat(path);
+    if (!info.ok()) continue;
+    const std::string sample = info->directory ? SampleBelow(files, path, 0) : SampleFile(files, path);
+    if (!sample.empty()) return sample;
+  }
+  return {};
+}
+
+}  // namespace millrace::job

@@ -1,0 +1,18 @@
+// The beginning of a job's input, by which the master tells its type (schedulers/parts/input_type.h): the type is one
+// half of the key under which the history of programs is kept. Thread rule: any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dfs/client/dfs_client.h"
+
+namespace millrace::job {
+
+inline constexpr std::size_t kSampleBytes = 4096;
+
+// At most kSampleBytes from the beginning of the first file, in order of names, that the inputs name and that is not
+// empty; for an input that is a pattern, of its directory. Nothing when none can be read: a job runs without.
+[[nodiscard]] std::string SampleInput(dfs::DfsClient& files, const std::vector<std::string>& inputs);
+
+}  // namespace millrace::job
