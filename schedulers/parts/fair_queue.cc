@@ -1,0 +1,165 @@
+#include "schedulers/parts/fair_queue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "schedulers/parts/shares.h"
+
+namespace millrace::sched {
+
+bool FairQueue::Earlier::operator()(const Member* a, const Member* b) const {
+  const __int128 left = static_cast<__int128>(a->fair_.running) * b->divisor_;
+  const __int128 right = static_cast<__int128>(b->fair_.running) * a->divisor_;
+  return left != right ? left < right : a->TieBefore(*b);
+}
+
+bool FairQueue::TieEarlier::operator()(const Member* a, const Member* b) const { return a->TieBefore(*b); }
+
+void FairQueue::SetCapacity(Units capacity) {
+  if (capacity == level_.capacity()) return;
+  level_.SetCapacity(capacity);
+  settled_ = false;
+}
+
+WaterLevel::Claim FairQueue::LevelClaim(const FairClaim& fair, Units minimum) const {
+  const Units mark = starvation_ ? (Units{fair.running} + 1) * kSlot : -1;
+  return {fair.weight, minimum, Units{fair.demand} * kSlot, mark};
+}
+
+void FairQueue::Put(Member& member, const FairClaim& claim) {
+  if (member.present_ && claim == member.fair_) return;
+  const std::uint32_t minimum = std::min(claim.minimum, claim.demand);
+  minima_ += minimum;
+  if (member.present_) {
+    Unshelve(member);
+    minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
+  } else {
+    members_.insert(&member);
+  }
+  member.fair_ = claim;
+  const WaterLevel::Claim next = LevelClaim(claim, minimum * kSlot);
+  if (!member.present_ || next != member.claim()) {
+    if (member.present_) level_.Erase(member);
+    level_.Insert(member, next);
+    settled_ = false;
+  }
+  member.present_ = true;
+  Shelve(member);
+  Touch(member);
+}
+
+void FairQueue::Erase(Member& member) {
+  if (!member.present_) return;
+  Unshelve(member);
+  level_.Erase(member);
+  members_.erase(&member);
+  minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
+  if (member.touched_) std::erase(touched_, &member);
+  member.present_ = member.touched_ = false;
+  settled_ = false;
+}
+
+void FairQueue::Touch(Member& member) {
+  if (!starvation_ || member.touched_) return;
+  member.touched_ = true;
+  touched_.push_back(&member);
+}
+
+std::vector<FairQueue::Member*> FairQueue::TakeTouched() {
+  Settle();
+  for (Member* member : touched_) member->touched_ = false;
+  return std::exchange(touched_, {});
+}
+
+void FairQueue::Shelve(Member& member) {
+  const FairClaim& fair = member.fair_;
+  if (!fair.offered) return;
+  if (fair.running < fair.minimum) {
+    member.shelf_ = Shelf::kBelowMinimum;
+    member.divisor_ = fair.minimum;
+  } else if (member.bound() == WaterLevel::Bound::kLevel) {
+    member.shelf_ = Shelf::kByLevel;
+    member.divisor_ = fair.weight;
+  } else if (member.bound() == WaterLevel::Bound::kMinimum) {
+    member.shelf_ = Shelf::kAtMinimum;
+    member.divisor_ = std::max<Units>(fair.minimum, 1);
+  } else {
+    member.shelf_ = Shelf::kAtDemand;
+    member.divisor_ = std::max<Units>(fair.demand, 1);
+  }
+  shelves_[static_cast<std::size_t>(member.shelf_)].insert(&member);
+}
+
+void FairQueue::Unshelve(Member& member) {
+  if (member.shelf_ == Shelf::kNone) return;
+  shelves_[static_cast<std::size_t>(member.shelf_)].erase(&member);
+  member.shelf_ = Shelf::kNone;
+}
+
+// O(members), but only while the minima exceed the capacity and just after.
+void FairQueue::GrantMinima() {
+  const double capacity = static_cast<double>(level_.capacity());
+  std::vector<ShareClaim> claims;
+  for (const Member* member : members_) {
+    claims.push_back(
+        {1, static_cast<double>(member->fair_.minimum * kSlot), static_cast<double>(member->fair_.demand * kSlot)});
+  }
+  const std::vector<double> minima = GrantedMinima(capacity, claims);
+  std::size_t next = 0;
+  for (Member* member : members_) {
+    Unshelve(*member);
+    level_.Erase(*member);
+    // Rounded down, so that they fit.
+    level_.Insert(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
+    Shelve(*member);
+    Touch(*member);
+  }
+}
+
+void FairQueue::Settle() {
+  if (settled_) return;
+  settled_ = true;
+  const bool exceed = minima_ * kSlot > static_cast<std::uint64_t>(level_.capacity());
+  if (exceed || scaled_) GrantMinima();
+  scaled_ = exceed;
+  moved_.clear();
+  level_.Settle(&moved_);
+  for (WaterLevel::Member* moved : moved_) {
+    Member& member = static_cast<Member&>(*moved);
+    Unshelve(member);
+    Shelve(member);
+    Touch(member);
+  }
+}
+
+double FairQueue::Ratio(const Member& member) const {
+  const double share = level_.Share(member);
+  if (share > 0) return member.fair_.running * static_cast<double>(kSlot) / share;
+  return std::numeric_limits<double>::infinity();
+}
+
+bool FairQueue::Less(const Member& a, const Member& b) const {
+  if (a.shelf_ == b.shelf_) return Earlier()(&a, &b);
+  if (a.shelf_ == Shelf::kBelowMinimum || b.shelf_ == Shelf::kBelowMinimum) return a.shelf_ == Shelf::kBelowMinimum;
+  const double left = Ratio(a), right = Ratio(b);
+  return left != right ? left < right : a.TieBefore(b);
+}
+
+bool FairQueue::Before(const Member& a, const Member& b) {
+  Settle();
+  return Less(a, b);
+}
+
+double FairQueue::Share(const Member& member) {
+  Settle();
+  return level_.Share(member) / static_cast<double>(kSlot);
+}
+
+Units FairQueue::ShareUnits(const Member& member) {
+  Settle();
+  return static_cast<Units>(std::floor(level_.Share(member)));
+}
+
+}  // namespace millrace::sched

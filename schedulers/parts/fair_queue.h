@@ -1,0 +1,128 @@
+// FairQueue: who of several claimants of slots comes first under fair sharing (SCHEDULERS.md section 3): those below
+// their minimum, the smallest running/minimum first; then by running/share, the share of shares.h. The pools of `fair`
+// are such claimants, and so are the jobs of one pool.
+//
+// Kept sorted through every change: members whose share follows the level are compared by running/weight, which does
+// not change with the level, those with a share of their own by running/share, and the two are merged when somebody
+// asks. O(log) a change and a step of a visit. Shares take effect at the next question.
+//
+// Thread rule: one thread, const calls included.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "schedulers/parts/water_level.h"
+
+namespace millrace::sched {
+
+struct FairClaim {
+  Units weight = kSlot;
+  std::uint32_t minimum = 0;
+  std::uint32_t demand = 0;  // running and runnable tasks, at most the maximum
+  std::uint32_t running = 0;
+  bool offered = false;  // stands in the queue: can take a slot
+  bool operator==(const FairClaim&) const = default;
+};
+
+class FairQueue {
+ public:
+  class Member;
+
+ private:
+  // Where a member stands. Within a shelf by running/divisor.
+  enum class Shelf : std::uint8_t { kBelowMinimum, kAtMinimum, kByLevel, kAtDemand, kNone };
+  static constexpr std::size_t kShelves = 4;
+  struct Earlier {
+    bool operator()(const Member* a, const Member* b) const;
+  };
+  struct TieEarlier {
+    bool operator()(const Member* a, const Member* b) const;
+  };
+
+ public:
+  // As WaterLevel::Member: in one queue at most, erased before it ends.
+  class Member : public WaterLevel::Member {
+   public:
+    using WaterLevel::Member::Member;
+    [[nodiscard]] const FairClaim& fair() const { return fair_; }
+    // It would use one more slot, which would not lift it above its share. Only with `starvation`, after Settle().
+    [[nodiscard]] bool starved() const { return reaches_mark(); }
+    // The same of the minimum as it is granted.
+    [[nodiscard]] bool below_minimum() const { return (Units{fair_.running} + 1) * kSlot <= claim().minimum; }
+
+   private:
+    friend class FairQueue;
+    FairClaim fair_;
+    Units divisor_ = 1;
+    Shelf shelf_ = Shelf::kNone;
+    bool present_ = false, touched_ = false;
+  };
+
+  // starvation: Member::starved is kept.
+  explicit FairQueue(bool starvation = false) : starvation_(starvation) {}
+
+  void SetCapacity(Units capacity);
+  // Inserts the member, or changes its claim.
+  void Put(Member& member, const FairClaim& claim);
+  void Erase(Member& member);
+
+  // Calls take(member) for those offered, in order, until it returns true. Returns that member, or null. `take` changes
+  // nothing here.
+  template <class Take>
+  Member* Visit(const Take& take);
+  // Both are offered.
+  [[nodiscard]] bool Before(const Member& a, const Member& b);
+  // In slots, and the same in whole units, rounded down.
+  [[nodiscard]] double Share(const Member& member);
+  [[nodiscard]] Units ShareUnits(const Member& member);
+  // Shares are those of the claims. Every question does it first.
+  void Settle();
+  // The members of which starved() or below_minimum() may have changed since the last call, each once. Settles. Only
+  // with `starvation`.
+  [[nodiscard]] std::vector<Member*> TakeTouched();
+
+ private:
+  using Line = std::set<Member*, Earlier>;
+
+  void Shelve(Member& member);
+  void Unshelve(Member& member);
+  void GrantMinima();
+  void Touch(Member& member);
+  [[nodiscard]] WaterLevel::Claim LevelClaim(const FairClaim& fair, Units minimum) const;
+  [[nodiscard]] bool Less(const Member& a, const Member& b) const;
+  [[nodiscard]] double Ratio(const Member& member) const;
+
+  bool starvation_;
+  WaterLevel level_;
+  std::set<Member*, TieEarlier> members_;
+  Line shelves_[kShelves];
+  std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
+  bool settled_ = true, scaled_ = false;
+  std::vector<WaterLevel::Member*> moved_;  // by the last Settle()
+  std::vector<Member*> touched_;
+};
+
+template <class Take>
+FairQueue::Member* FairQueue::Visit(const Take& take) {
+  Settle();
+  for (Member* member : shelves_[0]) {
+    if (take(*member)) return member;
+  }
+  typename Line::const_iterator at[kShelves];
+  for (std::size_t shelf = 1; shelf < kShelves; ++shelf) at[shelf] = shelves_[shelf].begin();
+  while (true) {
+    std::size_t first = 0;
+    for (std::size_t shelf = 1; shelf < kShelves; ++shelf) {
+      if (at[shelf] == shelves_[shelf].end()) continue;
+      if (first == 0 || Less(**at[shelf], **at[first])) first = shelf;
+    }
+    if (first == 0) return nullptr;
+    Member* member = *at[first]++;
+    if (take(*member)) return member;
+  }
+}
+
+}  // namespace millrace::sched

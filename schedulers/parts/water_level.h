@@ -1,0 +1,112 @@
+// WaterLevel: the level of shares.h, kept up to date as single claims change.
+//
+// The capacity that a level needs is piecewise linear in it, with an edge where a member's minimum is reached (its
+// share begins to grow) and where its demand is (it ceases). The edges stand in one order, those below the level have
+// been passed, and sums over both sides are kept, so that a change costs O(log) and the edges that the level moves
+// over. A demand that stays above the share passes nothing. All arithmetic is on integers: the level is a function of
+// the claims and not of how they came about.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string_view>
+#include <vector>
+
+namespace millrace::sched {
+
+// A slot is kSlot units.
+using Units = std::int64_t;
+inline constexpr Units kSlot = Units{1} << 16;
+// At least 1; a weight of 1 is kSlot.
+[[nodiscard]] Units WeightUnits(double weight);
+
+class WaterLevel {
+ public:
+  // What a member's share is: its minimum, because the level is below it; the level x its weight; its demand.
+  enum class Bound : std::uint8_t { kMinimum, kLevel, kDemand };
+
+  struct Claim {
+    Units weight = kSlot;
+    Units minimum = 0;  // at most the demand; all together at most the capacity
+    Units demand = 0;
+    Units mark = -1;  // whether the share reaches this is told as well; below 0 or above the demand: it does not
+    bool operator==(const Claim&) const = default;
+  };
+
+  class Member;
+
+ private:
+  enum class EdgeKind : std::uint8_t { kMinimum, kMark, kDemand };
+  struct Edge {
+    Units at = 0;  // the share of a member of this weight there
+    Units weight = 1;
+    EdgeKind kind = EdgeKind::kMinimum;
+    Member* member = nullptr;
+  };
+  struct Earlier {
+    bool operator()(const Edge& a, const Edge& b) const;
+  };
+  using Edges = std::set<Edge, Earlier>;
+
+ public:
+  // Belongs to its owner, does not move, and is erased before it ends. Name and id break ties and differ among members.
+  class Member {
+   public:
+    Member(std::string_view name, std::uint32_t id) : name_(name), id_(id) {}
+    Member(const Member&) = delete;
+    Member& operator=(const Member&) = delete;
+    ~Member() = default;
+
+    [[nodiscard]] std::uint32_t id() const { return id_; }
+    [[nodiscard]] const Claim& claim() const { return claim_; }
+    [[nodiscard]] Bound bound() const { return bound_; }
+    [[nodiscard]] bool reaches_mark() const { return reaches_mark_; }
+    [[nodiscard]] bool TieBefore(const Member& other) const {
+      return name_ != other.name_ ? name_ < other.name_ : id_ < other.id_;
+    }
+
+   private:
+    friend class WaterLevel;
+    struct Place {
+      Edges::iterator edge;
+      bool used = false, passed = false;
+    };
+
+    std::string_view name_;
+    std::uint32_t id_;
+    Claim claim_;
+    Bound bound_ = Bound::kDemand;
+    bool reaches_mark_ = false, listed_ = false;
+    Place places_[3];  // by EdgeKind
+  };
+
+  void SetCapacity(Units capacity) { capacity_ = capacity; }
+  [[nodiscard]] Units capacity() const { return capacity_; }
+  void Insert(Member& member, const Claim& claim);
+  void Erase(Member& member);
+  // Moves the level to where it belongs. Until then bounds and marks are as the last level had them. Those members are
+  // appended to *changed whose bound or mark changed.
+  void Settle(std::vector<Member*>* changed);
+
+  // Units per unit of weight; after Settle().
+  [[nodiscard]] double level() const;
+  // In units; after Settle().
+  [[nodiscard]] double Share(const Member& member) const;
+
+ private:
+  void AddEdge(Member& member, EdgeKind kind, Units at);
+  void Pass(const Edge& edge);
+  void Unpass(const Edge& edge);
+  // The level may rise to this edge.
+  [[nodiscard]] bool Reaches(const Edge& edge) const;
+
+  Units capacity_ = 0;
+  Units fixed_ = 0;  // shares that do not depend on the level
+  Units slope_ = 0;  // weights of the others
+  Edges edges_;
+  Edges::iterator next_ = edges_.end();  // the first that is not passed
+};
+
+}  // namespace millrace::sched

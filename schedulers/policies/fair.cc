@@ -1,0 +1,111 @@
+#include "schedulers/policies/fair.h"
+
+#include <utility>
+
+namespace millrace::sched {
+namespace {
+
+constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
+
+}  // namespace
+
+FairOrder::FairOrder(const Settings& settings, bool starvation)
+    : settings_(settings), queues_{FairQueue(starvation), FairQueue(starvation)} {}
+
+void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
+  const std::string& name = state.FindJob(job)->spec.PoolName();
+  auto& pool = pools_[name];
+  if (!pool) pool = std::make_unique<FairPool>(name, settings_);
+  if (pool_of_.size() <= job.value) pool_of_.resize(job.value + 1, nullptr);
+  pool_of_[job.value] = pool.get();
+  pool->Add(state, job);
+  Refresh(*pool);
+}
+
+void FairOrder::OnJobChanged(const ClusterState& state, JobId job) {
+  FairPool& pool = PoolOf(job);
+  pool.Change(state, job);
+  Refresh(pool);
+}
+
+void FairOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
+
+void FairOrder::OnJobEnded(const ClusterState& state, JobId job) {
+  FairPool& pool = *std::exchange(pool_of_[job.value], nullptr);
+  pool.Remove(state, job);
+  if (!pool.empty()) return Refresh(pool);
+  for (const TaskKind kind : kKinds) pools(kind).Erase(pool.member(kind));
+  pools_.erase(pool.name());
+}
+
+void FairOrder::OnNodesChanged(const ClusterState& state) {
+  for (const TaskKind kind : kKinds) pools(kind).SetCapacity(Units{state.Capacity(kind)} * kSlot);
+}
+
+void FairOrder::Refresh(FairPool& pool) {
+  for (const TaskKind kind : kKinds) pools(kind).Put(pool.member(kind), pool.Claim(kind));
+}
+
+PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
+  pool.in_order().SetShare(kind, pools(kind).ShareUnits(pool.member(kind)));
+  return pool.in_order();
+}
+
+std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Time, const Take& take) {
+  std::optional<JobId> taker;
+  pools(kind).Visit([&](const FairQueue::Member& member) {
+    FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
+    taker = JobsOf(pool, kind).Offer(state, kind, take);
+    return taker.has_value();
+  });
+  return taker;
+}
+
+bool FairOrder::Before(const ClusterState& state, TaskKind kind, Time, JobId a, JobId b) const {
+  FairPool& pool = PoolOf(a);
+  FairPool& other = PoolOf(b);
+  if (&pool == &other) return JobsOf(pool, kind).Before(state, kind, a, b);
+  return pools(kind).Before(pool.member(kind), other.member(kind));
+}
+
+bool FairOrder::MayRun(const ClusterState&, TaskKind kind, JobId job) const {
+  const FairPool& pool = PoolOf(job);
+  return pool.HasRoom(kind) && pool.Admitted(job);
+}
+
+GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const {
+  const PoolSettings& of = settings_.Pool(name);
+  GroupView view{name, of.weight, 0, {}};
+  const std::uint32_t minima[] = {of.min_maps, of.min_reduces};
+  const std::optional<std::uint32_t> maxima[] = {of.max_maps, of.max_reduces};
+  if (pool != nullptr) view.jobs = static_cast<std::uint32_t>(pool->Jobs().size());
+  for (const TaskKind kind : kKinds) {
+    GroupSlots& slots = view.slots[static_cast<std::size_t>(kind)];
+    slots.minimum = minima[static_cast<std::size_t>(kind)];
+    slots.maximum = maxima[static_cast<std::size_t>(kind)];
+    if (pool == nullptr) continue;
+    slots.running = pool->Running(kind);
+    slots.demand = pool->Demand(kind);
+    slots.share = pools(kind).Share(pool->member(kind));
+  }
+  return view;
+}
+
+PolicyView FairOrder::View(const ClusterState& state, Time) const {
+  PolicyView view;
+  std::map<std::string, const FairPool*> all;
+  for (const auto& [name, settings] : settings_.pools) all[name] = nullptr;
+  for (const auto& [name, pool] : pools_) all[name] = pool.get();
+  for (const auto& [name, pool] : all) view.groups.push_back(ViewOf(pool, name));
+  for (std::uint32_t id = 0; id < pool_of_.size(); ++id) {
+    const JobId job{id};
+    if (pool_of_[id] == nullptr) continue;
+    for (const TaskKind kind : kKinds) {
+      if (!state.FindJob(job)->runnable[static_cast<std::size_t>(kind)] || MayRun(state, kind, job)) continue;
+      view.waits.push_back({job, kind, PoolOf(job).Admitted(job) ? "over its maximum" : "max_running_jobs reached"});
+    }
+  }
+  return view;
+}
+
+}  // namespace millrace::sched

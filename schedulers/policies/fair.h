@@ -1,0 +1,58 @@
+// fair: the Fair Scheduler (Zaharia et al. section 3, appendix A; SCHEDULERS.md section 3).
+//
+// Two levels: slots are shared among pools, and by each pool among its jobs. A job is in the pool that it names, else
+// in its user's; a pool exists while jobs of it live. Pools below their minimum come first (smallest running/minimum),
+// then by running/share; shares are weighted max-min with minima (parts/shares.h), of maps and reduces each for
+// itself. Pools that are equal go by name. Inside a pool the jobs come in the pool's own order (pool_jobs.h). A pool at
+// its maximum, and a job that max_running_jobs keeps waiting, is left out; a job that waits so counts nothing in its
+// pool's demand.
+//
+// With `+preempt` (fair_preempting.h) the order also knows which pools are starved.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/parts/job_order.h"
+#include "schedulers/parts/settings.h"
+#include "schedulers/policies/fair_pool.h"
+
+namespace millrace::sched {
+
+class FairOrder : public JobOrder {
+ public:
+  // starvation: for fair_preempting.h.
+  explicit FairOrder(const Settings& settings, bool starvation = false);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] FairQueue& pools(TaskKind kind) const { return queues_[static_cast<std::size_t>(kind)]; }
+  // Those with live jobs, by name.
+  [[nodiscard]] const std::map<std::string, std::unique_ptr<FairPool>>& live_pools() const { return pools_; }
+  [[nodiscard]] FairPool& PoolOf(JobId job) const { return *pool_of_[job.value]; }
+
+ private:
+  void Refresh(FairPool& pool);
+  [[nodiscard]] PoolJobs& JobsOf(FairPool& pool, TaskKind kind) const;
+  [[nodiscard]] GroupView ViewOf(const FairPool* pool, const std::string& name) const;
+
+  Settings settings_;
+  std::map<std::string, std::unique_ptr<FairPool>> pools_;
+  std::vector<FairPool*> pool_of_;  // by job id
+  mutable FairQueue queues_[2];     // by TaskKind; settles when it is asked
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,99 @@
+// FairPool: a pool of `fair` while jobs of it live: what they run and could run, and which of them may run at all.
+//
+// With max_running_jobs the first jobs by priority and submit order are admitted; who is admitted stays so until it
+// ends (Hadoop looks again at every update, and takes slots away from a job that has begun). Where a scheduler comes to
+// jobs that have begun already, those are the admitted ones, more than the limit or not. Thread rule: one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/parts/fair_queue.h"
+#include "schedulers/parts/settings.h"
+#include "schedulers/policies/pool_jobs.h"
+
+namespace millrace::sched {
+
+class FairPool {
+ public:
+  // Of a pool for one kind of slot, in the queue of pools.
+  class Member : public FairQueue::Member {
+   public:
+    Member(FairPool* pool, std::string_view name, TaskKind kind)
+        : FairQueue::Member(name, static_cast<std::uint32_t>(kind)), pool_(pool), kind_(kind) {}
+    [[nodiscard]] FairPool& pool() const { return *pool_; }
+    [[nodiscard]] TaskKind kind() const { return kind_; }
+
+   private:
+    FairPool* pool_;
+    TaskKind kind_;
+  };
+
+  FairPool(std::string name, const Settings& settings);
+  FairPool(const FairPool&) = delete;
+  FairPool& operator=(const FairPool&) = delete;
+  ~FairPool() = default;
+
+  void Add(const ClusterState& state, JobId job);
+  void Change(const ClusterState& state, JobId job);
+  void Remove(const ClusterState& state, JobId job);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const PoolSettings& settings() const { return settings_; }
+  [[nodiscard]] PoolOrder order() const { return order_; }
+  [[nodiscard]] bool empty() const { return jobs_.empty(); }
+  // All that live, by id.
+  [[nodiscard]] std::vector<JobId> Jobs() const;
+  [[nodiscard]] bool Admitted(JobId job) const { return jobs_.at(job).admitted; }
+  [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return total_[At(kind)].running; }
+  // The pool's maximum leaves room.
+  [[nodiscard]] bool HasRoom(TaskKind kind) const { return Running(kind) < Maximum(kind); }
+  // Running and runnable tasks.
+  [[nodiscard]] std::uint32_t Demand(TaskKind kind) const { return total_[At(kind)].demand; }
+  [[nodiscard]] FairClaim Claim(TaskKind kind) const;
+
+  [[nodiscard]] Member& member(TaskKind kind) { return members_[At(kind)]; }
+  [[nodiscard]] const Member& member(TaskKind kind) const { return members_[At(kind)]; }
+  [[nodiscard]] PoolJobs& in_order() { return *in_order_; }
+
+  // kNoMaximum without one.
+  static constexpr std::uint32_t kNoMaximum = 0xffffffff;
+  [[nodiscard]] std::uint32_t Maximum(TaskKind kind) const;
+  [[nodiscard]] std::uint32_t Minimum(TaskKind kind) const;
+
+ private:
+  struct Counts {
+    std::uint32_t running = 0, demand = 0, runnable = 0;
+  };
+  struct Job {
+    bool admitted = false;
+    QueueKey key;  // while it waits for admission
+    std::array<Counts, 2> counts;
+  };
+  static constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind); }
+
+  void Admit(const ClusterState& state, JobId id);
+  // So many as may run.
+  void AdmitNext(const ClusterState& state);
+  // One that has not begun makes room for one that has.
+  void TakeBackOne(const ClusterState& state);
+  void Count(const ClusterState& state, JobId id, Job& job);
+  void Replace(Job& job, TaskKind kind, const Counts& now);
+
+  std::string name_;
+  PoolSettings settings_;
+  PoolOrder order_;
+  std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs
+  std::map<JobId, Job> jobs_;
+  std::set<QueueKey> waiting_;  // not admitted
+  std::array<Counts, 2> total_;
+  Member members_[2];
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,260 @@
+#include "schedulers/policies/pool_jobs.h"
+
+#include <array>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "schedulers/parts/estimates.h"
+#include "schedulers/parts/fair_queue.h"
+
+namespace millrace::sched {
+namespace {
+
+constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
+constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind); }
+
+class FairJobs : public PoolJobs {
+ public:
+  void Put(const ClusterState&, const JobState& job) override {
+    auto& entry = jobs_[job.progress.job];
+    if (!entry) entry = std::make_unique<Entry>(job.progress.job);
+    const Units weight = WeightUnits(PriorityWeight(job.progress.priority));
+    for (const TaskKind kind : kKinds) {
+      const std::uint32_t running = job.running_attempts[At(kind)];
+      queues_[At(kind)].Put(entry->member[At(kind)], {weight, 0, job.Demand(kind), running, job.runnable[At(kind)]});
+    }
+  }
+  void Erase(JobId job) override {
+    const auto at = jobs_.find(job);
+    for (const TaskKind kind : kKinds) queues_[At(kind)].Erase(at->second->member[At(kind)]);
+    jobs_.erase(at);
+  }
+  void SetShare(TaskKind kind, Units slots) override { queues_[At(kind)].SetCapacity(slots); }
+  std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
+    const auto* taker =
+        queues_[At(kind)].Visit([&](const FairQueue::Member& member) { return take(JobId{member.id()}); });
+    return taker == nullptr ? std::nullopt : std::optional(JobId{taker->id()});
+  }
+  bool Before(const ClusterState&, TaskKind kind, JobId a, JobId b) override {
+    return queues_[At(kind)].Before(jobs_.at(a)->member[At(kind)], jobs_.at(b)->member[At(kind)]);
+  }
+
+ private:
+  struct Entry {
+    explicit Entry(JobId job) : member{{"", job.value}, {"", job.value}} {}
+    FairQueue::Member member[2];
+  };
+  std::array<FairQueue, 2> queues_;
+  std::map<JobId, std::unique_ptr<Entry>> jobs_;
+};
+
+// Runnable jobs by priority and submit order.
+class Line {
+ public:
+  void Put(const JobState& job) {
+    const auto [at, is_new] = keys_.try_emplace(job.progress.job, job.key);
+    for (const TaskKind kind : kKinds) {
+      if (!is_new) runnable_[At(kind)].erase(at->second);
+      if (job.runnable[At(kind)]) runnable_[At(kind)].insert(job.key);
+    }
+    at->second = job.key;
+  }
+  void Erase(JobId job) {
+    const auto at = keys_.find(job);
+    for (auto& line : runnable_) line.erase(at->second);
+    keys_.erase(at);
+  }
+  std::optional<JobId> Offer(TaskKind kind, const JobOrder::Take& take) const {
+    for (const QueueKey& key : runnable_[At(kind)]) {
+      if (take(key.job)) return key.job;
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] bool Before(JobId a, JobId b) const { return keys_.at(a) < keys_.at(b); }
+  [[nodiscard]] bool Contains(JobId job) const { return keys_.contains(job); }
+  [[nodiscard]] bool Runs(TaskKind kind) const { return !runnable_[At(kind)].empty(); }
+
+ private:
+  std::set<QueueKey> runnable_[2];
+  std::map<JobId, QueueKey> keys_;
+};
+
+class FifoJobs : public PoolJobs {
+ public:
+  void Put(const ClusterState&, const JobState& job) override { line_.Put(job); }
+  void Erase(JobId job) override { line_.Erase(job); }
+  std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
+    return line_.Offer(kind, take);
+  }
+  bool Before(const ClusterState&, TaskKind, JobId a, JobId b) override { return line_.Before(a, b); }
+
+ private:
+  Line line_;
+};
+
+class MlqJobs : public PoolJobs {
+ public:
+  explicit MlqJobs(const MlqSettings& settings) : settings_(settings) {}
+
+  void Put(const ClusterState&, const JobState& job) override {
+    const JobId id = job.progress.job;
+    Group& group = GroupOf(IsSmall(settings_, job));
+    group.line.Put(job);
+    auto& counts = group.counts[id];
+    for (const TaskKind kind : kKinds) {
+      const Counts now{job.running_attempts[At(kind)], job.Demand(kind)};
+      Add(group, kind, counts[At(kind)], now);
+      counts[At(kind)] = now;
+    }
+  }
+  void Erase(JobId job) override {
+    Group& group = GroupOf(small_.line.Contains(job));
+    group.line.Erase(job);
+    for (const TaskKind kind : kKinds) Add(group, kind, group.counts[job][At(kind)], {});
+    group.counts.erase(job);
+  }
+  void SetShare(TaskKind kind, Units slots) override { queues_[At(kind)].SetCapacity(slots); }
+  std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
+    std::optional<JobId> taker;
+    queues_[At(kind)].Visit([&](const FairQueue::Member& member) {
+      taker = GroupOf(member.id() == kSmall).line.Offer(kind, take);
+      return taker.has_value();
+    });
+    return taker;
+  }
+  bool Before(const ClusterState&, TaskKind kind, JobId a, JobId b) override {
+    const bool small = small_.line.Contains(a);
+    if (small == small_.line.Contains(b)) return GroupOf(small).line.Before(a, b);
+    const bool small_first = queues_[At(kind)].Before(small_.member[At(kind)], large_.member[At(kind)]);
+    return small == small_first;
+  }
+
+ private:
+  static constexpr std::uint32_t kSmall = 0, kLarge = 1;
+  struct Counts {
+    std::uint32_t running = 0, demand = 0;
+  };
+  struct Group {
+    explicit Group(std::uint32_t id) : member{{"", id}, {"", id}} {}
+    FairQueue::Member member[2];
+    Line line;
+    std::map<JobId, std::array<Counts, 2>> counts;
+    std::array<Counts, 2> total;
+  };
+
+  Group& GroupOf(bool small) { return small ? small_ : large_; }
+  void Add(Group& group, TaskKind kind, const Counts& before, const Counts& now) {
+    Counts& total = group.total[At(kind)];
+    total.running += now.running - before.running;
+    total.demand += now.demand - before.demand;
+    const Units weight = WeightUnits(&group == &small_ ? settings_.small_weight : settings_.large_weight);
+    queues_[At(kind)].Put(group.member[At(kind)], {weight, 0, total.demand, total.running, group.line.Runs(kind)});
+  }
+
+  MlqSettings settings_;
+  Group small_{kSmall}, large_{kLarge};
+  std::array<FairQueue, 2> queues_;
+};
+
+// A job of which no task time is known takes the cluster's mean, which moves: such jobs are kept by their pending
+// tasks, which orders them at any mean.
+class SjfJobs : public PoolJobs {
+ public:
+  void Put(const ClusterState& state, const JobState& job) override {
+    const JobId id = job.progress.job;
+    for (const TaskKind kind : kKinds) {
+      Line& line = lines_[At(kind)];
+      line.Remove(id);
+      Work work{job.Pending(kind).size(), std::nullopt};
+      if (HasOwnTime(job, kind)) work.own = RemainingWork(state, job, kind);
+      line.Add(id, work, job.runnable[At(kind)]);
+    }
+  }
+  void Erase(JobId job) override {
+    for (Line& line : lines_) line.Remove(job);
+  }
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) override {
+    const Line& line = lines_[At(kind)];
+    const double mean = MeanTime(state, kind);
+    auto known = line.known.begin();
+    auto unknown = line.unknown.begin();
+    while (known != line.known.end() || unknown != line.unknown.end()) {
+      const bool first_known =
+          unknown == line.unknown.end() ||
+          (known != line.known.end() && *known < std::pair{unknown->first * mean, unknown->second});
+      const JobId job = first_known ? (known++)->second : (unknown++)->second;
+      if (take(job)) return job;
+    }
+    return std::nullopt;
+  }
+  bool Before(const ClusterState& state, TaskKind kind, JobId a, JobId b) override {
+    const double mean = MeanTime(state, kind);
+    const auto key = [&](JobId job) {
+      const Work& work = lines_[At(kind)].works.at(job);
+      return std::pair{work.own ? *work.own : work.pending * mean, job};
+    };
+    return key(a) < key(b);
+  }
+
+ private:
+  struct Work {
+    std::uint32_t pending = 0;
+    std::optional<double> own;
+  };
+  struct Line {
+    std::set<std::pair<double, JobId>> known;
+    std::set<std::pair<std::uint32_t, JobId>> unknown;
+    std::map<JobId, Work> works;
+
+    void Add(JobId job, const Work& work, bool runnable) {
+      works[job] = work;
+      if (runnable && work.own) known.insert({*work.own, job});
+      if (runnable && !work.own) unknown.insert({work.pending, job});
+    }
+    void Remove(JobId job) {
+      const auto at = works.find(job);
+      if (at == works.end()) return;
+      if (at->second.own) known.erase({*at->second.own, job});
+      unknown.erase({at->second.pending, job});
+      works.erase(at);
+    }
+  };
+
+  static bool HasOwnTime(const JobState& job, TaskKind kind) {
+    const bool map = kind == TaskKind::kMap;
+    const Time said = map ? job.spec.map_time : job.spec.reduce_time;
+    const Time before = map ? job.spec.profile.map_time : job.spec.profile.reduce_time;
+    return job.MeanTime(kind) || said > 0 || (job.spec.profile.runs > 0 && before > 0);
+  }
+  static double MeanTime(const ClusterState& state, TaskKind kind) {
+    return static_cast<double>(state.MeanTime(kind).value_or(kUnknownTaskTime));
+  }
+
+  std::array<Line, 2> lines_;
+};
+
+}  // namespace
+
+double PriorityWeight(Priority priority) {
+  constexpr std::array kWeights = {4.0, 2.0, 1.0, 0.5, 0.25};
+  return kWeights.at(static_cast<std::size_t>(priority));
+}
+
+bool IsSmall(const MlqSettings& mlq, const JobState& job) { return job.spec.maps.size() <= mlq.small_job_maps; }
+
+std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq) {
+  switch (order) {
+    case PoolOrder::kFair:
+      return std::make_unique<FairJobs>();
+    case PoolOrder::kSjf:
+      return std::make_unique<SjfJobs>();
+    case PoolOrder::kMlq:
+      return std::make_unique<MlqJobs>(mlq);
+    case PoolOrder::kFifo:
+      break;
+  }
+  return std::make_unique<FifoJobs>();
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,46 @@
+// PoolJobs: the jobs of one pool of `fair`, in the pool's own order: fair, fifo, sjf or mlq (SCHEDULERS.md section 3).
+//
+// fair: by running/share, where a job's weight is 4, 2, 1, 0.5 or 0.25 by its priority. fifo: by priority, then submit
+// order. sjf: the least remaining work of that kind first (estimates.h). mlq: the small jobs, of at most
+// mlq.small_job_maps maps, and the large ones share the pool by mlq's weights; fifo inside. Ties by job id.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/parts/job_order.h"
+#include "schedulers/parts/settings.h"
+#include "schedulers/parts/water_level.h"
+
+namespace millrace::sched {
+
+class PoolJobs {
+ public:
+  virtual ~PoolJobs() = default;
+  // The job is new here, or its tasks or its priority changed.
+  virtual void Put(const ClusterState& state, const JobState& job) = 0;
+  virtual void Erase(JobId job) = 0;
+  // The slots that the pool has to share out.
+  virtual void SetShare(TaskKind, Units) {}
+  // As JobOrder has them.
+  virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) = 0;
+  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, JobId a, JobId b) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);
+
+// The weight of a job in its pool.
+[[nodiscard]] double PriorityWeight(Priority priority);
+[[nodiscard]] bool IsSmall(const MlqSettings& mlq, const JobState& job);
+
+// What each of these jobs may have of the pool's slots by the pool's order, in their order: of an order that is not
+// fair, the first job all that it can use, and so on. O(jobs log jobs).
+[[nodiscard]] std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq,
+                                            TaskKind kind, double slots, const std::vector<JobId>& jobs);
+
+}  // namespace millrace::sched
