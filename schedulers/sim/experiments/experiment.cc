@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 
-namespace millrace::sched::experiments {
+namespace millrace::sim::experiments {
 
 double Table::Number(std::size_t row, std::string_view column) const {
   const auto at = std::find_if(columns.begin(), columns.end(), [&](const Column& c) { return c.name == column; });
@@ -26,4 +26,4 @@ std::uint32_t Options::Repeat(std::uint32_t full) const {
   return std::max(1U, static_cast<std::uint32_t>(std::lround(full * effort)));
 }
 
-}  // namespace millrace::sched::experiments
+}  // namespace millrace::sim::experiments

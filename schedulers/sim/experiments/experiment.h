@@ -1,9 +1,9 @@
 // What an experiment is: one of the papers' evaluations, run on this scheduler, and given as tables that put the
 // paper's figure beside ours.
 //
-// One file an experiment, one line each in list.cc. An experiment is deterministic: the same seed gives the same tables,
-// on every machine; it takes seconds. docs/papers.md says what each shows and why a figure differs where it does.
-// Thread rule: any thread; experiments share nothing.
+// One file an experiment, one line each in list.cc. An experiment is deterministic: the same seed gives the same
+// tables, on every machine; it takes seconds. docs/papers.md says what each shows and why a figure differs where it
+// does. Thread rule: any thread; experiments share nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-namespace millrace::sched::experiments {
+namespace millrace::sim::experiments {
 
 // Of a column of figures, the number of decimals that mean something; texts ignore it.
 struct Column {
@@ -55,4 +55,4 @@ struct Experiment {
 // All, in the order of docs/papers.md.
 [[nodiscard]] const std::vector<Experiment>& ListExperiments();
 
-}  // namespace millrace::sched::experiments
+}  // namespace millrace::sim::experiments

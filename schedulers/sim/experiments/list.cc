@@ -1,13 +1,10 @@
 #include "schedulers/sim/experiments/list.h"
 
-#include "schedulers/sim/experiments/experiment.h"
-
-namespace millrace::sched::experiments {
+namespace millrace::sim::experiments {
 
 const std::vector<Experiment>& ListExperiments() {
-  static const std::vector<Experiment> kExperiments = {
-  };
+  static const std::vector<Experiment> kExperiments = {};
   return kExperiments;
 }
 
-}  // namespace millrace::sched::experiments
+}  // namespace millrace::sim::experiments

@@ -1,11 +1,6 @@
-// The experiments, one function a file of the same name; see list.cc for what each shows.
+// The experiments, one function in a file of its own name each; list.cc says what each shows.
 #pragma once
 
 #include <vector>
 
 #include "schedulers/sim/experiments/experiment.h"
-
-namespace millrace::sched::experiments {
-
-
-}  // namespace millrace::sched::experiments

@@ -8,7 +8,7 @@
 #include "schedulers/sim/experiments/experiment.h"
 #include "schedulers/sim/experiments/report.h"
 
-namespace millrace::sched::experiments {
+namespace millrace::sim::experiments {
 namespace {
 
 void Print(const Experiment& experiment, const Options& options, const std::string& format) {
@@ -66,6 +66,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace millrace::sched::experiments
+}  // namespace millrace::sim::experiments
 
-int main(int argc, char** argv) { return millrace::sched::experiments::Main(argc, argv); }
+int main(int argc, char** argv) { return millrace::sim::experiments::Main(argc, argv); }

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-namespace millrace::sched::experiments {
+namespace millrace::sim::experiments {
 namespace {
 
 std::string CellText(const Cell& cell, const Column& column) {
@@ -74,13 +74,15 @@ std::string FormatJson(const Experiment& experiment, const Options& options, con
     for (const auto& row : table.rows) {
       nlohmann::ordered_json cells = nlohmann::ordered_json::array();
       for (const Cell& cell : row) {
-        std::visit([&](const auto& value) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
-            cells.push_back(nullptr);
-          } else {
-            cells.push_back(value);
-          }
-        }, cell);
+        std::visit(
+            [&](const auto& value) {
+              if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>) {
+                cells.push_back(nullptr);
+              } else {
+                cells.push_back(value);
+              }
+            },
+            cell);
       }
       rows.push_back(std::move(cells));
     }
@@ -91,4 +93,4 @@ std::string FormatJson(const Experiment& experiment, const Options& options, con
   return out.dump() + '\n';
 }
 
-}  // namespace millrace::sched::experiments
+}  // namespace millrace::sim::experiments
