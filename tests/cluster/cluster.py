@@ -7,6 +7,7 @@ The program under test is $MILLRACE_BIN/millrace (set by CTest).
 import ctypes
 import os
 import random
+import select
 import shutil
 import signal
 import struct
@@ -19,7 +20,7 @@ MILLRACE = os.path.join(BIN, "millrace")
 LIMIT_SECONDS = 240  # on anything that a test waits for
 
 _libc = ctypes.CDLL(None, use_errno=True)
-_IN_MOVED_TO, _IN_CREATE, _IN_CLOSE_WRITE = 0x80, 0x100, 0x8
+_IN_MOVED_TO, _IN_CREATE, _IN_CLOSE_WRITE, _IN_MODIFY = 0x80, 0x100, 0x8, 0x2
 
 
 def await_file(path, process):
@@ -31,8 +32,6 @@ def await_file(path, process):
             raise OSError(ctypes.get_errno(), "inotify")
         pid = os.pidfd_open(process.pid)
         try:
-            import select
-
             poll = select.poll()
             poll.register(fd, select.POLLIN)
             poll.register(pid, select.POLLIN)
@@ -48,12 +47,33 @@ def await_file(path, process):
         os.close(fd)
 
 
+def await_line(path, text, seen=0):
+    """Returns when the file holds `text` after its first `seen` bytes."""
+    fd = _libc.inotify_init1(os.O_CLOEXEC)
+    try:
+        if _libc.inotify_add_watch(fd, path.encode(), _IN_MODIFY) < 0:
+            raise OSError(ctypes.get_errno(), "inotify")
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
+        while True:
+            with open(path, "rb") as f:
+                f.seek(seen)
+                if text in f.read():
+                    return
+            if not poll.poll(LIMIT_SECONDS * 1000):
+                raise AssertionError(f"{path} does not say {text!r}")
+            os.read(fd, 65536)
+    finally:
+        os.close(fd)
+
+
 class Cluster:
     """with Cluster(workers=3) as c: c.run("fs", "ls", "/")"""
 
-    def __init__(self, workers=3, racks=1, map_slots=1, reduce_slots=1, settings=()):
+    def __init__(self, workers=3, racks=1, map_slots=1, reduce_slots=1, settings=(), datacenters=1):
         self.worker_count = workers
         self.racks = racks
+        self.datacenters = datacenters
         self.settings = list(settings)
         self.slots = (map_slots, reduce_slots)
         self.directory = tempfile.mkdtemp(prefix="millrace-test-")
@@ -122,6 +142,7 @@ class Cluster:
             "worker.master": self.address,
             "worker.directory": self.path(f"worker{n}"),
             "worker.rack": f"/rack{n % self.racks}",
+            "worker.datacenter": f"dc{n % self.datacenters}",
             "worker.map_slots": self.slots[0],
             "worker.reduce_slots": self.slots[1],
             "worker.ready_file": ready,

@@ -1,0 +1,69 @@
+// How a request becomes a job.
+#include "base/text.h"
+#include "dfs/name/path.h"
+#include "master/job_tracker.h"
+#include "master/splits.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::master {
+
+using sched::JobId;
+
+namespace {
+
+// What the engine must know of the job.
+sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
+  sched::JobSpec spec;
+  spec.name = request.name;
+  spec.user = request.owner;
+  spec.pool = request.pool;
+  spec.priority = static_cast<sched::Priority>(request.priority);
+  spec.reduces = request.reduces;
+  spec.slow_start = request.slow_start;
+  spec.max_attempts = request.max_attempts;
+  spec.deadline = request.deadline == 0 ? 0 : now + request.deadline;
+  spec.map_time = request.map_time;
+  spec.reduce_time = request.reduce_time;
+  spec.locality_waits = request.locality_waits;
+  spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // stored under its hash
+  return spec;
+}
+
+}  // namespace
+
+Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
+  if (const auto it = by_token_.find(request.token); !request.token.empty() && it != by_token_.end()) return it->second;
+  MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
+  if (files_.names().Stat(request.output).ok()) {
+    return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
+  }
+  MILLRACE_ASSIGN(std::vector<Split> splits, ComputeSplits(files_.names(), request.inputs, request.split_by));
+  MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
+
+  if (live_.empty()) SnapshotNodes(step);
+  const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
+  Job& job = jobs_[id];
+  job.record.id = id;
+  job.record.request = std::move(request);
+  job.record.submitted = step->now;
+  job.splits = std::move(splits);
+  sched::JobSubmitted submitted{id, SpecOf(job.record.request, step->now)};
+  for (const Split& split : job.splits) {
+    sched::MapInput input{split.length, {}};
+    for (const dfs::NodeId node : files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id)) {
+      input.replicas.push_back(sched::NodeId{node});
+    }
+    submitted.spec.maps.push_back(std::move(input));
+    job.record.figures.input_bytes += split.length;
+  }
+  job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
+  job.record.figures.reduces = job.record.request.reduces;
+  live_.insert(id);
+  if (!job.record.request.token.empty()) by_token_[job.record.request.token] = id;
+  step->batch.Put(JobKey(id), EncodeJob(job.record));
+  step->batch.Put(SplitsKey(id), EncodeSplits(job.splits));
+  MILLRACE_CHECK(Apply(submitted, id, step), "job " + std::to_string(id.value) + " was refused by the engine");
+  return id;
+}
+
+}  // namespace millrace::master
