@@ -16,13 +16,25 @@ void Admission::OnJobEnded(const ClusterState& state, JobId job) {
 }
 
 std::optional<MapChoice> Admission::PeekMap(const ClusterState& state, JobId job, NodeId node, Time now) const {
-  return state.BestPendingMap(job, node, locality_ ? locality_->Worst(state, job, now) : Locality::kOff);
+  if (!locality_) return state.BestPendingMap(job, node);
+  locality_->Advance(state, now);
+  return state.BestPendingMap(job, node, locality_->Worst(state, job, now));
 }
 
 std::optional<MapChoice> Admission::BestMap(const ClusterState& state, JobId job, NodeId node, Time now) {
-  const auto choice = PeekMap(state, job, node, now);
-  if (!choice && locality_) locality_->OnSkipped(state, job, now);
-  return choice;
+  if (!locality_) return state.BestPendingMap(job, node);
+  locality_->Advance(state, now);
+  const Locality worst = locality_->Worst(state, job, now);
+  const auto choice = state.BestPendingMap(job, node, worst);
+  if (choice) return choice;
+  locality_->OnSkipped(state, job, now);
+  const Locality raised = locality_->Worst(state, job, now);
+  return raised > worst ? state.BestPendingMap(job, node, raised) : std::nullopt;
+}
+
+std::optional<MapChoice> Admission::BestIdleMap(const ClusterState& state, JobId job, NodeId node) const {
+  if (!locality_ || !locality_->Outnumbers(state, job)) return std::nullopt;
+  return state.BestPendingMap(job, node);
 }
 
 std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, JobId job, NodeId node) const {

@@ -24,12 +24,19 @@ class LocalityGate {
   // The worst locality at which a map of the job may be launched now. O(1).
   [[nodiscard]] virtual Locality Worst(const ClusterState& state, JobId job, Time now) const = 0;
   // The job was offered a slot and had nothing close enough: its clock runs, if it does not yet. O(1) when it does.
+  // Worst() may then be farther.
   virtual void OnSkipped(const ClusterState& state, JobId job, Time now) = 0;
   // A map of the job is launched at this level.
   virtual void OnLaunched(const ClusterState& state, JobId job, Locality locality, Time now) = 0;
-  // When the first of the waiting jobs earns its next level.
+  // The job has more pending maps than slots close to their data that will come free while it waits: waiting gains it
+  // nothing as a whole, so it may have a slot that would idle, wherever it is.
+  [[nodiscard]] virtual bool Outnumbers(const ClusterState& state, JobId job) = 0;
+  // When the first of the waiting jobs earns its next level; later than the last call of Advance().
   [[nodiscard]] virtual std::optional<Time> NextWake(const ClusterState& state) const = 0;
+  // It is `now`: what was to happen until then has happened. O(1) but for the jobs that earned a level.
+  virtual void Advance(const ClusterState& state, Time now) = 0;
   // The jobs that have earned a farther level since the last call, so that slots refused before may be offered again.
+  // Advances.
   virtual std::vector<JobId> TakeRaised(const ClusterState& state, Time now) = 0;
   // Since when the job's clock runs, for people.
   [[nodiscard]] virtual std::optional<Time> WaitingSince(JobId job) const = 0;
@@ -59,6 +66,9 @@ class Admission {
   [[nodiscard]] std::optional<MapChoice> PeekMap(const ClusterState& state, JobId job, NodeId node, Time now) const;
   // The pending reduce of the job that may start on the node now.
   [[nodiscard]] std::optional<std::uint32_t> NextReduce(const ClusterState& state, JobId job, NodeId node) const;
+  // For a slot that BestMap refused for every job and that would idle: the closest map of the job, if it may have such
+  // a slot. It does not count towards the job's waits, so OnMapLaunched is not called for it.
+  [[nodiscard]] std::optional<MapChoice> BestIdleMap(const ClusterState& state, JobId job, NodeId node) const;
   // To be called for each map that the policy decides to launch.
   void OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Time now);
 
