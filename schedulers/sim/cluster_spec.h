@@ -45,9 +45,9 @@ struct ClusterSpec {
   std::vector<NodeFailure> failures;  // in any order
 };
 
-// `nodes` equal nodes in `racks` racks (named r0, r1, ... in every datacenter) over `datacenters` (dc0, ...), as even
-// as they go: node i is in datacenter i * datacenters / nodes, and its racks are filled one after the other. All at
-// least 1; `racks` is the number of racks of the whole cluster, at least one in each datacenter.
+// `nodes` equal nodes in `racks` racks (r0, r1, ...) in `datacenters` (dc0, ...), as even as it goes: node i is in rack
+// i * racks / nodes, rack j in datacenter j * datacenters / racks. Racks and datacenters are brought into their ranges:
+// 1 to `nodes`, and no more datacenters than racks.
 [[nodiscard]] ClusterSpec MakeCluster(std::uint32_t nodes, std::uint32_t racks = 1, std::uint32_t datacenters = 1,
                                       sched::Slots slots = {2, 2});
 

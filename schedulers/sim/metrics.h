@@ -19,21 +19,22 @@ struct JobRow {
   std::string name, user, pool, group;
   std::uint32_t maps = 0, reduces = 0;
   bool submitted = false;  // before the simulation was stopped
+  bool started = false;    // something was launched
   std::optional<sched::JobOutcome> outcome;
   Time submit = 0;
   Time start = 0;       // first launch
   Time maps_ended = 0;  // the last map succeeded for the last time
   Time end = 0;
-  Time deadline = 0;  // absolute; 0: none
-  Time alone = 0;     // turnaround on an empty cluster; 0: not known
-  std::uint32_t maps_at[4] = {};   // launches by Locality
-  std::uint64_t bytes_at[4] = {};  // of the maps' input, by the Locality from which it was read
-  std::uint64_t shuffle_bytes = 0;            // that reduces fetched
+  Time deadline = 0;                           // absolute; 0: none
+  Time alone = 0;                              // turnaround on an empty cluster; 0: not known
+  std::uint32_t maps_at[4] = {};               // launches by Locality
+  std::uint64_t bytes_at[4] = {};              // of the maps' input, by the Locality from which it was read
+  std::uint64_t shuffle_bytes = 0;             // that reduces fetched
   std::uint64_t shuffle_datacenter_bytes = 0;  // of these, from the reduce's own datacenter
   std::uint32_t preempted = 0, speculative = 0, failed = 0, killed = 0;  // attempts
 
   [[nodiscard]] Time Turnaround() const { return end - submit; }
-  [[nodiscard]] Time Wait() const { return start - submit; }
+  [[nodiscard]] Time Wait() const { return (started ? start : end) - submit; }
   [[nodiscard]] double Slowdown() const {
     return alone > 0 ? static_cast<double>(Turnaround()) / static_cast<double>(alone) : 0;
   }
@@ -62,33 +63,34 @@ struct Sample {
   std::uint32_t capacity[2] = {};  // slots
   std::uint32_t pending[2] = {};   // tasks that could run, by TaskKind
   std::uint32_t jobs = 0;          // submitted and not ended
-  double fairness = 1;             // F over them
-  double distance = 0;             // d over the pools with such jobs
+  std::uint32_t active = 0;        // of these, started
+  double fairness = 1;             // F over the active ones
+  double distance = 0;             // d over the pools with jobs; 0 while no map runs
 };
 
 struct GroupRow {
   std::uint32_t jobs = 0;
-  Time makespan = 0;         // from the first submission to the last end
+  Time makespan = 0;           // from the first submission to the last end
   double mean_turnaround = 0;  // us
 };
 
 struct Summary {
   std::uint32_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;
-  Time makespan = 0;  // from the first submission to the last end
-  double mean_turnaround = 0, mean_wait = 0;  // us, over the jobs that ended (T)
+  Time makespan = 0;                           // from the first submission to the last end
+  double mean_turnaround = 0, mean_wait = 0;   // us, over the jobs that ended (T)
   double mean_slowdown = 0, max_slowdown = 0;  // 0 when unknown
-  double maps_at[4] = {};        // share of map launches by Locality
+  double maps_at[4] = {};                      // share of map launches by Locality
   std::uint64_t bytes_at[4] = {};
-  double reduce_locality = 0;    // share of the reduces' input from their own datacenter
-  std::uint64_t rack_bytes = 0;  // that crossed racks (other datacenters included): maps' input and shuffle
+  double reduce_locality = 0;          // share of the reduces' input from their own datacenter
+  std::uint64_t rack_bytes = 0;        // that crossed racks (other datacenters included): maps' input and shuffle
   std::uint64_t datacenter_bytes = 0;  // INT
-  double fairness = 1;   // F, mean over the samples with jobs
-  double distance = 0;   // d, the same
-  double late = 0;       // P: share of the jobs with a deadline that were late
-  double utilisation[2] = {};  // busy slot time / slot time, from start to the last end, by TaskKind
+  double fairness = 1;                 // F, mean over the samples with active jobs
+  double distance = 0;                 // d, mean over the samples with running maps
+  double late = 0;                     // P: share of the jobs with a deadline that were late
+  double utilisation[2] = {};          // busy slot time / slot time, from start to the last end, by TaskKind
   double utilisation_total = 0;
   double tasks_per_node = 0, tasks_per_node_deviation = 0;  // attempts launched; population deviation
-  std::uint64_t peak_space = 0;  // map outputs kept, all nodes together
+  std::uint64_t peak_space = 0;                             // map outputs kept, all nodes together
   std::uint32_t preempted = 0, speculative = 0, failed_attempts = 0, killed_attempts = 0;
   std::uint64_t launches = 0, events = 0;
 };
@@ -96,11 +98,11 @@ struct Summary {
 struct SimResult {
   std::string scheduler, workload;
   Summary summary;
-  std::vector<JobRow> jobs;       // by index in the workload
-  std::vector<TaskRow> tasks;     // by start, then attempt; only when asked for
+  std::vector<JobRow> jobs;    // by index in the workload
+  std::vector<TaskRow> tasks;  // by start, then attempt; only when asked for
   std::vector<Sample> samples;
   std::map<std::string, GroupRow> pools, groups;
-  double decision_seconds = 0;    // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
+  double decision_seconds = 0;  // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 
 // Fills summary, pools and groups from the rows and samples, and what the driver has counted in `result->summary`

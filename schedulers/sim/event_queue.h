@@ -1,0 +1,54 @@
+// EventQueue: what will happen when, in a total order: by time, then in the order in which it was added.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+#include "schedulers/core/ids.h"
+
+namespace millrace::sim {
+
+using sched::Time;
+
+enum class Happening : std::uint8_t {
+  kSubmit,    // job `what`
+  kNodeLost,  // node `what`
+  kNodeBack,  // node `what`
+  kAttempt,   // the timer of the attempt in slot `what`
+  kProgress,  // the attempt in slot `what` may have news of its progress
+  kSample,
+};
+
+struct Entry {
+  Time at = 0;
+  std::uint64_t order = 0;
+  std::uint32_t what = 0;
+  std::uint32_t generation = 0;  // of the slot: an entry of an older one is void
+  Happening kind = Happening::kSample;
+  bool operator>(const Entry& other) const { return at != other.at ? at > other.at : order > other.order; }
+};
+
+class EventQueue {
+ public:
+  void Add(Time at, Happening kind, std::uint32_t what = 0, std::uint32_t generation = 0) {
+    entries_.push({at, next_++, what, generation, kind});
+  }
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+  [[nodiscard]] const Entry& first() const { return entries_.top(); }
+  Entry Take() {
+    const Entry entry = entries_.top();
+    entries_.pop();
+    return entry;
+  }
+
+ private:
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
+  std::uint64_t next_ = 0;
+};
+
+}  // namespace millrace::sim

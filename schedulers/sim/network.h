@@ -1,0 +1,117 @@
+// Network: flows that share links max-min fairly, over integer time.
+//
+// A flow uses one or more links, each by a weight: at rate x it takes weight * x of the link. A transfer between two
+// nodes has weight 1 everywhere; the copies of one reduce from many nodes are ONE flow, whose weight on a source's link
+// is that source's share of the bytes, so it ends when separate flows would have ended together. Rates are weighted
+// max-min: they rise together until a link is full, the flows on it keep what they have, the others go on.
+//
+// Cost: a solution is O(uses + links log links) over all flows, so it must not be made for each of millions of events.
+// With at most `exact_flows` flows it is: rates are exact at every moment. With more, rates are solved anew no more
+// often than every quantum = flows * quantum_per_flow; between, a new flow gets an equal share of its narrowest link
+// and what a finished flow leaves stays unused. So the error of a transfer time is at most about one quantum, and a
+// link may be over its capacity for as long. Bytes are conserved either way.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "schedulers/core/ids.h"
+
+namespace millrace::sim {
+
+using sched::Time;
+using LinkId = std::uint32_t;
+using FlowId = std::uint32_t;  // used again after the flow has ended
+
+struct LinkUse {
+  LinkId link = 0;
+  double weight = 1;  // above 0
+};
+
+class Network {
+ public:
+  explicit Network(std::uint32_t exact_flows = 64, Time quantum_per_flow = 2'000);
+
+  // bytes_per_second > 0.
+  LinkId AddLink(double bytes_per_second);
+  // Each link at most once; no links: the flow ends at once. bytes >= 0. `tag` is what Advance says of it. `now` never
+  // goes back, here as below.
+  FlowId Start(Time now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag);
+  // The flow runs; returns the bytes that it has not carried. It is no more and is not reported.
+  double Stop(Time now, FlowId flow);
+
+  // The next moment at which a flow ends or rates change, no earlier than now; none without flows. Advance must be
+  // called no later than that.
+  [[nodiscard]] std::optional<Time> NextChange(Time now);
+  // Appends the tags of the flows that have ended by now, in the order of their ends, then starts.
+  void Advance(Time now, std::vector<std::uint64_t>* ended);
+
+  [[nodiscard]] std::size_t flows() const { return active_.size(); }
+  // Bytes per second at this moment; of an unlimited flow infinity.
+  [[nodiscard]] double Rate(FlowId flow) const { return flows_[flow].rate; }
+  [[nodiscard]] double Left(Time now, FlowId flow) const;
+
+ private:
+  struct Use {
+    LinkId link;
+    double weight;
+    std::uint32_t place;  // in Link::flows
+  };
+  struct Flow {
+    std::vector<Use> uses;
+    double left = 0, rate = 0;
+    Time since = 0;   // `left` is of then
+    Time finish = 0;  // at this rate
+    std::uint64_t tag = 0, serial = 0;
+    std::uint32_t version = 0;  // counts changes of `finish`, over all flows that had this id
+    std::uint32_t active_place = 0;
+    bool fixed = false;
+  };
+  struct Link {
+    double capacity = 0;
+    double weights = 0;  // of its flows; as summed up since it was last empty
+    double free = 0;     // while solving
+    double open = 0;     // weights of flows not fixed yet
+    std::uint32_t open_flows = 0;
+    std::uint32_t busy_place = 0;
+    std::vector<std::pair<FlowId, std::uint32_t>> flows;  // and which of its uses
+  };
+  struct Finish {
+    Time at;
+    std::uint64_t serial;
+    FlowId flow;
+    std::uint32_t version;
+    bool operator>(const Finish& other) const { return at != other.at ? at > other.at : serial > other.serial; }
+  };
+
+  void Attach(FlowId id);
+  void Detach(FlowId id);
+  void Settle(Flow& flow, Time now) const;
+  void SetRate(FlowId id, double rate, Time now);
+  [[nodiscard]] double Provisional(const Flow& flow) const;
+  [[nodiscard]] bool SolveDue(Time now) const;
+  void Solve(Time now);
+  void PopFinish();
+  void Fill();
+  void Fix(LinkId link, double level);
+
+  std::uint32_t exact_flows_;
+  Time quantum_per_flow_;
+  std::vector<Link> links_;
+  std::vector<LinkId> busy_;  // links with flows
+  std::vector<Flow> flows_;
+  std::vector<FlowId> active_, unused_;
+  std::vector<double> levels_;  // by flow id: the solution
+  std::vector<Finish> finishes_;  // a heap, the first to end in front; with entries of older versions
+  std::uint64_t serial_ = 0;
+  bool dirty_ = false;
+  Time solved_at_ = 0;
+};
+
+}  // namespace millrace::sim
