@@ -27,6 +27,8 @@ Time TickOf(const PlanProblem& problem, Time horizon) {
   for (const auto* slots : {&problem.map_slots, &problem.reduce_slots}) {
     for (const SlotGroup& group : *slots) fit(group.free - problem.now);
   }
+  fit(problem.settled_worst);
+  longest = std::max(longest, problem.settled_worst);
   for (const PlanJob& job : problem.jobs) {
     fit(job.map_time);
     fit(job.reduce_time);
@@ -162,6 +164,16 @@ void MrcpModel::PostSlots(const Shape& shape, const std::vector<SlotGroup>& slot
   Gecode::cumulative(*this, count, all.starts, all.durations, all.slots, Gecode::IPL_BASIC_ADVANCED);
 }
 
+// Of these and of the jobs that are settled.
+IntVar MrcpModel::WorstOf(const Shape& shape, const IntVarArgs& turnarounds) {
+  const IntVar worst(*this, shape.Duration(shape.problem.settled_worst), Gecode::Int::Limits::max);
+  const IntVar settled(*this, worst.min(), worst.min());
+  IntVarArgs all;
+  all << turnarounds << settled;
+  Gecode::max(*this, all, worst);
+  return worst;
+}
+
 void MrcpModel::PostPaper(const Shape& shape, const IntVarArgs& ends, double below) {
   const int jobs = ends.size();
   IntVarArgs turnarounds;
@@ -177,12 +189,12 @@ void MrcpModel::PostPaper(const Shape& shape, const IntVarArgs& ends, double bel
   }
   const double most = std::ceil(below / static_cast<double>(tick_)) - 1;
   cost_ = IntVar(*this, 0, static_cast<int>(std::min<double>(most, Gecode::Int::Limits::max)));
-  const IntVar worst(*this, 0, Gecode::Int::Limits::max);
-  Gecode::max(*this, turnarounds, worst);
-  const IntVar factor(*this, 1, jobs + 1);
+  const IntVar worst = WorstOf(shape, turnarounds);
+  const int settled = static_cast<int>(shape.problem.settled_late);
+  const IntVar factor(*this, 1, jobs + settled + 1);
   const IntVar number(*this, 0, jobs);
   Gecode::linear(*this, late, Gecode::IRT_EQ, number);
-  Gecode::linear(*this, IntArgs({1, -1}), IntVarArgs({factor, number}), Gecode::IRT_EQ, 1);
+  Gecode::linear(*this, IntArgs({1, -1}), IntVarArgs({factor, number}), Gecode::IRT_EQ, settled + 1);
   Gecode::mult(*this, factor, worst, cost_);
 }
 
@@ -216,8 +228,7 @@ void MrcpModel::PostMix(const Shape& shape, const IntVarArgs& ends, double below
       before = height;
     }
   }
-  const IntVar worst(*this, 0, Gecode::Int::Limits::max);
-  Gecode::max(*this, turnarounds, worst);
+  const IntVar worst = WorstOf(shape, turnarounds);
   const double most = std::ceil(below * kUnit) - 1 - fixed;
   const int limit = static_cast<int>(std::clamp<double>(most, -1, Gecode::Int::Limits::max));
   cost_ = IntVar(*this, 0, 0);

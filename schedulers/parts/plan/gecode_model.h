@@ -33,6 +33,7 @@ class MrcpModel : public Gecode::Space {
   Gecode::IntVar AddTasks(const Shape& shape, std::uint32_t tasks, Time duration, const Gecode::IntVar& from,
                           Time until, Kind* kind);
   void PostSlots(const Shape& shape, const std::vector<SlotGroup>& slots, const Kind& kind);
+  Gecode::IntVar WorstOf(const Shape& shape, const Gecode::IntVarArgs& turnarounds);
   void PostPaper(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
   void PostMix(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
 

@@ -13,9 +13,9 @@ double Lateness(const PlanObjective& objective, const PlanJob& job, Time end) {
 
 double PlanCost(const PlanProblem& problem, std::span<const Time> ends) {
   const bool mix = problem.objective.kind == PlanObjective::Kind::kMix;
-  double late = 0;
+  double late = mix ? 0 : problem.settled_late;
   double total = 0;
-  Time worst = 0;
+  Time worst = problem.settled_worst;
   for (std::size_t i = 0; i < problem.jobs.size(); ++i) {
     const PlanJob& job = problem.jobs[i];
     const Time turnaround = ends[i] - job.submitted;

@@ -54,12 +54,15 @@ struct PlanProblem {
   Time now = 0;                      // no task starts before
   std::vector<SlotGroup> map_slots;  // by time, none before `now`; empty: planned as if there were one
   std::vector<SlotGroup> reduce_slots;
-  std::vector<PlanJob> jobs;    // by id; ties in a search go to the lower index
+  std::vector<PlanJob> jobs;  // with pending tasks, by id; ties in a search go to the lower index
+  // Of the jobs whose last tasks run, which no plan changes: the worst turnaround, and how many will be late.
+  Time settled_worst = 0;
+  std::uint32_t settled_late = 0;
   std::vector<JobId> previous;  // the order followed until now: a start of the search; may name other jobs
   PlanObjective objective;
 };
 
-// The cost of jobs that end at `ends` (C_j, by index of the job). 0 without jobs; no less when an end comes later.
+// The cost of jobs that end at `ends` (C_j, by index of the job). No less when an end comes later.
 [[nodiscard]] double PlanCost(const PlanProblem& problem, std::span<const Time> ends);
 // p_late of `mix` for a job that ends then; 0 without a deadline.
 [[nodiscard]] double Lateness(const PlanObjective& objective, const PlanJob& job, Time end);

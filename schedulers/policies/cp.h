@@ -1,0 +1,69 @@
+// cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as SCHEDULERS.md
+// section 11 mends it: minimise an objective of late jobs and turnarounds over the order in which jobs get slots.
+//
+// A picture of the cluster (cp_snapshot.h) goes to a planner (parts/plan/planner.h) when jobs arrive (all that came
+// since the last call of Next as one), nodes come or go, tasks are pending again, or what tasks take turns out to be
+// another. The plans that come back are followed as an order (cp_order.h), without leaving a slot idle for the sake of
+// a start time, and tasks are bound to nodes late, by locality, as in all orders (parts/greedy.h). Until the first plan
+// with a new job is there, the job stands in the old order by its deadline.
+//
+// With `cp.background` the planner has a thread of its own and decisions depend on when it is ready; without, it plans
+// in Next() when a free slot needs it, by a count of evaluations, and the same events give the same decisions.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "schedulers/parts/admission.h"
+#include "schedulers/parts/greedy.h"
+#include "schedulers/parts/plan/planner.h"
+#include "schedulers/parts/settings.h"
+#include "schedulers/policies/cp_order.h"
+
+namespace millrace::sched {
+
+class Cp : public Greedy {
+ public:
+  // With the planner that the settings ask for. One that runs in the background reads the steady clock for its budget:
+  // the only clock in schedulers/.
+  Cp(std::string name, const CpSettings& settings, Admission admission);
+  Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  std::optional<Decision> Next(const ClusterState& state, Time now) override;
+  [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
+
+ private:
+  // Owns the order.
+  Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner,
+     CpOrder* order);
+  // What the last picture had, or has been seen since.
+  struct Seen {
+    std::uint32_t pending[2] = {};  // tasks, by TaskKind
+    double finished_bias = 1;
+  };
+  void Note(const ClusterState& state, JobId job);
+  // Hands the planner a new picture if one is due.
+  void Replan(const ClusterState& state, Time now);
+  // True if some bias is another than in the last picture.
+  [[nodiscard]] bool BiasesMoved(const std::map<JobId, double>& biases) const;
+
+  const CpSettings settings_;
+  CpOrder* const order_;  // Greedy's
+  const std::unique_ptr<Planner> planner_;
+  bool due_ = false;  // something happened that asks for another plan
+  std::map<JobId, Seen> seen_;
+  std::map<JobId, double> biases_;  // of the last picture
+  std::optional<Time> review_;
+  std::optional<Plan> plan_;  // the last, for people
+};
+
+}  // namespace millrace::sched

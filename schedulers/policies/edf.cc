@@ -1,0 +1,130 @@
+#include "schedulers/policies/edf.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "schedulers/parts/estimates.h"
+
+namespace millrace::sched {
+namespace {
+
+constexpr Time kNoDeadline = std::numeric_limits<Time>::max();
+constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
+
+// When all maps are done: the moment at which half of the reduces will be, by the run time of those that run now; a
+// moment in the past if they are. Nothing if it takes more than what runs.
+std::optional<Time> HalfDoneAt(const ClusterState& state, const JobState& job) {
+  constexpr auto kReduce = static_cast<std::size_t>(TaskKind::kReduce);
+  const JobProgress& progress = job.progress;
+  if (progress.maps_done < progress.maps) return std::nullopt;
+  const double missing = 0.5 * progress.reduces - progress.reduces_done;
+  const std::uint32_t running = job.running_attempts[kReduce];
+  if (missing <= 0) return 0;
+  if (missing > running) return std::nullopt;
+  const auto estimate = static_cast<double>(MeasuredTime(state, job, TaskKind::kReduce));
+  const auto since = static_cast<double>(job.times[kReduce].since_total);
+  return static_cast<Time>((since + missing * estimate) / running + 0.5);
+}
+
+// The same by what the reduces report.
+bool ReportsHalf(const JobState& job) {
+  if (job.progress.maps_done < job.progress.maps) return false;
+  std::uint64_t per_mille = 1000ULL * job.progress.reduces_done;
+  for (const TaskState& task : job.reduces) {
+    std::uint32_t best = 0;
+    for (const RunningAttempt& attempt : task.running) best = std::max(best, attempt.per_mille);
+    per_mille += task.done ? 0 : best;
+  }
+  return per_mille >= 500ULL * job.progress.reduces;
+}
+
+bool HalfDone(const ClusterState& state, const JobState& job, Time now) {
+  const auto at = HalfDoneAt(state, job);
+  return (at && *at <= now) || ReportsHalf(job);
+}
+
+}  // namespace
+
+void EdfOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
+  const JobState& job = *state.FindJob(id);
+  const Key key{job.spec.deadline > 0 ? job.spec.deadline : kNoDeadline, job.key.submit_order, id};
+  keys_.emplace(id, key);
+  if (exclusive_) waiting_.insert(key);
+  OnJobChanged(state, id);
+}
+
+void EdfOrder::OnJobEnded(const ClusterState&, JobId job) {
+  const auto at = keys_.find(job);
+  for (std::set<Key>& runnable : runnable_) runnable.erase(at->second);
+  waiting_.erase(at->second);
+  admitted_.erase(at->second);
+  keys_.erase(at);
+}
+
+void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
+  const auto at = keys_.find(id);
+  if (at == keys_.end()) return;
+  const JobState& job = *state.FindJob(id);
+  for (const TaskKind kind : kKinds) {
+    const auto i = static_cast<std::size_t>(kind);
+    if (job.runnable[i]) {
+      runnable_[i].insert(at->second);
+    } else {
+      runnable_[i].erase(at->second);
+    }
+  }
+}
+
+void EdfOrder::Admit(const ClusterState& state, Time now) {
+  const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
+  while (!waiting_.empty() && std::all_of(admitted_.begin(), admitted_.end(), half_done)) {
+    admitted_.insert(waiting_.extract(waiting_.begin()));
+  }
+}
+
+std::optional<JobId> EdfOrder::Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) {
+  if (exclusive_) Admit(state, now);
+  for (const Key& key : runnable_[static_cast<std::size_t>(kind)]) {
+    const JobId job = std::get<JobId>(key);
+    if ((!exclusive_ || admitted_.contains(key)) && take(job)) return job;
+  }
+  return std::nullopt;
+}
+
+bool EdfOrder::Before(const ClusterState&, TaskKind, Time, JobId a, JobId b) const { return keys_.at(a) < keys_.at(b); }
+
+bool EdfOrder::MayRun(const ClusterState&, TaskKind, JobId job) const {
+  return !exclusive_ || admitted_.contains(keys_.at(job));
+}
+
+std::optional<Time> EdfOrder::NextWake(const ClusterState& state) const {
+  const bool wanted = std::any_of(std::begin(kKinds), std::end(kKinds), [&](TaskKind kind) {
+    return !state.FreeNodes(kind).empty() && !runnable_[static_cast<std::size_t>(kind)].empty();
+  });
+  if (waiting_.empty() || !wanted) return std::nullopt;  // Offer lets jobs in, and is called when a slot is wanted
+  std::optional<Time> last;
+  for (const Key& key : admitted_) {
+    const JobState& job = *state.FindJob(std::get<JobId>(key));
+    if (ReportsHalf(job)) continue;
+    const auto at = HalfDoneAt(state, job);
+    if (!at) return std::nullopt;  // not before something ends or starts
+    last = std::max(last.value_or(0), *at);
+  }
+  return last;
+}
+
+PolicyView EdfOrder::View(const ClusterState&, Time) const {
+  PolicyView view;
+  for (const TaskKind kind : kKinds) {
+    for (const auto& key : runnable_[static_cast<std::size_t>(kind)]) {
+      if (exclusive_ && !admitted_.contains(key)) {
+        view.waits.push_back({std::get<JobId>(key), kind, "a job with an earlier turn runs alone"});
+      }
+    }
+  }
+  std::sort(view.waits.begin(), view.waits.end(),
+            [](const WaitView& a, const WaitView& b) { return std::pair(a.job, a.kind) < std::pair(b.job, b.kind); });
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,49 @@
+// edf: the earliest deadline first (SCHEDULERS.md section 10; the EDF-Scheduler of Lim et al. 2015, section 4.2).
+//
+// Jobs stand by deadline, those without one last; equal ones in submit order. Priorities do not count. As `fifo` it
+// gives a free slot to the first job that has a task for it, so later jobs use what earlier ones leave.
+//
+// edf.exclusive is the scheduler that the paper measured, which does not overlap jobs: only the current job is offered
+// slots, and the next one by deadline joins it when all its maps and half of its reduces are done. Half of the reduces:
+// by what they report, or by their run time against the estimate, whichever is more.
+//
+// Thread rule: one thread. O(log jobs) for a change and for an assignment.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "schedulers/parts/job_order.h"
+#include "schedulers/parts/settings.h"
+
+namespace millrace::sched {
+
+class EdfOrder : public JobOrder {
+ public:
+  explicit EdfOrder(const EdfSettings& settings) : exclusive_(settings.exclusive) {}
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind) override { return exclusive_; }
+  [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
+
+ private:
+  using Key = std::tuple<Time, std::uint64_t, JobId>;  // deadline, submit order
+  // Exclusive: lets the next jobs in as long as all that are in are half done.
+  void Admit(const ClusterState& state, Time now);
+
+  const bool exclusive_;
+  std::map<JobId, Key> keys_;  // of the jobs that live
+  std::set<Key> runnable_[2];  // by TaskKind
+  // Exclusive: the jobs that live, by whether they may run.
+  std::set<Key> waiting_, admitted_;
+};
+
+}  // namespace millrace::sched
