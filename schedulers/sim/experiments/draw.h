@@ -1,0 +1,29 @@
+// What experiments draw at random, from a seeded source. Thread rule: one thread a source.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+#include "schedulers/core/ids.h"
+
+namespace millrace::sim::experiments {
+
+// Uniform in [low, high).
+[[nodiscard]] double Uniform(Random* random, double low, double high);
+// With this mean.
+[[nodiscard]] double Exponential(Random* random, double mean);
+[[nodiscard]] double Gaussian(Random* random, double mean, double deviation);
+// 1 to n, k with a probability proportional to 1/k^exponent.
+[[nodiscard]] std::uint32_t Zipf(Random* random, std::uint32_t n, double exponent);
+// `count` of the numbers below `n`, each as likely, in the order drawn; count <= n.
+[[nodiscard]] std::vector<std::uint32_t> Sample(Random* random, std::uint32_t n, std::uint32_t count);
+template <class T>
+void Shuffle(Random* random, std::vector<T>* items) {
+  for (std::size_t left = items->size(); left > 1; --left) {
+    std::swap((*items)[left - 1], (*items)[static_cast<std::size_t>(random->Below(left))]);
+  }
+}
+[[nodiscard]] sched::Time Seconds(double seconds);
+
+}  // namespace millrace::sim::experiments

@@ -1,0 +1,83 @@
+// Guo et al. section 4.3: the data locality cost (DLC) of one round, figures 5 to 8.
+//
+// 100 to 500 nodes of 4 slots, as many tasks as idle slots, 3 replicas. Figure 5: every task that is not local costs 1.
+// Figures 6 and 7: racks of 20 nodes, costs drawn for each pair of nodes, half or a fifth of the slots idle. Figure 8:
+// 100 nodes of one slot each, all idle, 1 to 13 replicas. The policies learn the costs as the live ones do, by measured
+// bandwidths; lsap-uniform does not look at them.
+#include "schedulers/sim/experiments/list.h"
+#include "schedulers/sim/experiments/round.h"
+
+namespace millrace::sim::experiments {
+namespace {
+
+struct Costs {
+  double dl = 0, uniform = 0, lsap = 0;
+};
+
+Costs MeanCosts(const RoundSpec& spec, RoundCosts kind, const Options& options, std::uint32_t draws) {
+  Costs mean;
+  for (std::uint32_t draw = 0; draw < draws; ++draw) {
+    const Round round(spec, kind, options.seed * 1000 + draw);
+    mean.dl += round.Run("dl", {}).cost / draws;
+    mean.uniform += round.Run("lsap-uniform", {}).cost / draws;
+    mean.lsap += round.Run("lsap", {}).cost / draws;
+  }
+  return mean;
+}
+
+double Saved(double cost, double against) { return against > 0 ? 100 * (1 - cost / against) : 0; }
+
+Table EqualCosts(const Options& options) {
+  Table table{"figure 5: DLC with equal costs",
+              {{"nodes", 0}, {"dl"}, {"lsap-uniform"}, {"paper: saved, %"}, {"saved, %", 0}}};
+  for (std::uint32_t nodes = 100; nodes <= 500; nodes += 100) {
+    const RoundSpec spec{.nodes = nodes, .idle = nodes * 2, .tasks = nodes * 2};
+    const Costs mean = MeanCosts(spec, RoundCosts::kEqual, options, options.Repeat(10));
+    table.rows.push_back({1.0 * nodes, mean.dl, mean.uniform, "70 to 90", Saved(mean.uniform, mean.dl)});
+  }
+  return table;
+}
+
+Table DrawnCosts(const Options& options, std::uint32_t idle_percent, const std::string& title,
+                 const std::string& paper_dl, const std::string& paper_uniform) {
+  Table table{title,
+              {{"nodes", 0},
+               {"dl"},
+               {"lsap-uniform"},
+               {"lsap"},
+               {"paper: saved against dl, %"},
+               {"against dl, %", 0},
+               {"paper: saved against lsap-uniform, %"},
+               {"against lsap-uniform, %", 0}}};
+  for (std::uint32_t nodes = 100; nodes <= 500; nodes += 100) {
+    const std::uint32_t idle = nodes * 4 * idle_percent / 100;
+    const RoundSpec spec{.nodes = nodes, .idle = idle, .tasks = idle, .rack_nodes = 20};
+    const Costs mean = MeanCosts(spec, RoundCosts::kDrawn, options, options.Repeat(3));
+    table.rows.push_back({1.0 * nodes, mean.dl, mean.uniform, mean.lsap, paper_dl, Saved(mean.lsap, mean.dl),
+                          paper_uniform, Saved(mean.lsap, mean.uniform)});
+  }
+  return table;
+}
+
+Table OverReplicas(const Options& options) {
+  Table table{"figure 8: DLC over the replication factor, 100 nodes of one idle slot",
+              {{"replicas", 0}, {"dl"}, {"lsap-uniform"}, {"lsap"}, {"paper: saved, %"}, {"saved, %", 0}}};
+  for (std::uint32_t replicas = 1; replicas <= 13; replicas += 2) {
+    const RoundSpec spec{.slots = 1, .idle = 100, .tasks = 100, .replication = replicas, .rack_nodes = 20};
+    const Costs mean = MeanCosts(spec, RoundCosts::kDrawn, options, options.Repeat(20));
+    const char* paper = replicas == 1 ? "all alike" : replicas == 3 ? "over 50" : replicas > 7 ? "almost all" : "";
+    table.rows.push_back({1.0 * replicas, mean.dl, mean.uniform, mean.lsap, paper, Saved(mean.lsap, mean.dl)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> LsapCost(const Options& options) {
+  return {EqualCosts(options),
+          DrawnCosts(options, 50, "figure 6: DLC with drawn costs, half of the slots idle", "up to 95", "up to 65"),
+          DrawnCosts(options, 20, "figure 7: DLC with drawn costs, a fifth of the slots idle", "60 to 70", "40 to 50"),
+          OverReplicas(options)};
+}
+
+}  // namespace millrace::sim::experiments

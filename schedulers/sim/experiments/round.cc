@@ -1,0 +1,176 @@
+#include "schedulers/sim/experiments/round.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/policies/catalog.h"
+#include "schedulers/sim/block_placer.h"
+#include "schedulers/sim/experiments/draw.h"
+
+namespace millrace::sim::experiments {
+namespace {
+
+constexpr double kBlock = 64e6;      // bytes of a task's input
+constexpr double kLeastCost = 0.05;  // a transfer takes time: what the Gaussian gives below is drawn again
+
+std::string GroupName(std::uint32_t group) { return "g" + std::to_string(group); }
+
+double Distance(const std::vector<std::uint32_t>& running, const std::vector<double>& weights) {
+  if (weights.empty()) return 0;
+  double total = 0;
+  double all_weights = 0;
+  for (std::size_t g = 0; g < weights.size(); ++g) {
+    total += running[g];
+    all_weights += weights[g];
+  }
+  double sum = 0;
+  for (std::size_t g = 0; g < weights.size(); ++g) {
+    const double weight = weights[g] / all_weights;
+    sum += std::abs(running[g] / total - weight) / weight;
+  }
+  return sum / static_cast<double>(weights.size());
+}
+
+}  // namespace
+
+// The engine with the cluster as it stands before the round.
+struct Round::Play {
+  const Round& round;
+  sched::Engine engine;
+  sched::Effects effects = {};
+  std::uint32_t jobs = 0;
+
+  void Apply(const sched::Event& event) {
+    MILLRACE_CHECK(engine.Apply(0, event, &effects), "the engine refuses an event of the experiment");
+  }
+  sched::JobId Submit(std::uint32_t group, std::vector<sched::MapInput> maps) {
+    const sched::JobId job{jobs++};
+    sched::JobSpec spec;
+    spec.pool = GroupName(group);
+    spec.maps = std::move(maps);
+    Apply(sched::JobSubmitted{job, std::move(spec)});
+    return job;
+  }
+  void JoinNodes();
+  void StartRunning();
+  void MeasureBandwidths();
+};
+
+Round::Round(const RoundSpec& spec, RoundCosts costs, std::uint64_t seed)
+    : spec_(spec), costs_(costs), seed_(seed), idle_(spec.nodes) {
+  Random random(MixSeeds(seed, spec.nodes, spec.replication, spec.tasks));
+  const auto groups = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(spec.groups.size()));
+  const std::uint32_t slots = spec.nodes * spec.slots;
+  for (const std::uint32_t slot : Sample(&random, slots, spec.idle)) ++idle_[slot / spec.slots];
+  running_.resize(groups);
+  for (std::uint32_t busy = spec.idle; busy < slots; ++busy) ++running_[random.Below(groups)];
+  tasks_.resize(spec.tasks);
+  for (Task& task : tasks_) {
+    task.group = static_cast<std::uint32_t>(random.Below(groups));
+    for (const std::uint32_t node : Sample(&random, spec.nodes, spec.replication)) {
+      task.replicas.push_back(sched::NodeId{node});
+    }
+  }
+}
+
+double Round::PairCost(sched::NodeId from, sched::NodeId to) const {
+  if (costs_ == RoundCosts::kEqual) return 1;
+  const bool near = spec_.rack_nodes == 0 || from.value / spec_.rack_nodes == to.value / spec_.rack_nodes;
+  Random random(MixSeeds(seed_, 1, from.value, to.value));
+  for (;;) {
+    const double cost = near ? Gaussian(&random, 1.0, 0.5) : Gaussian(&random, 4.0, 2.0);
+    if (cost >= kLeastCost) return cost;
+  }
+}
+
+double Round::TaskCost(const Task& task, sched::NodeId node) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const sched::NodeId replica : task.replicas) {
+    least = std::min(least, replica == node ? 0 : PairCost(replica, node));
+  }
+  return least;
+}
+
+void Round::Play::JoinNodes() {
+  const RoundSpec& spec = round.spec_;
+  for (std::uint32_t n = 0; n < spec.nodes; ++n) {
+    const std::uint32_t rack = spec.rack_nodes == 0 ? 0 : n / spec.rack_nodes;
+    Apply(sched::NodeJoined{sched::NodeId{n}, "r" + std::to_string(rack), "dc0", {spec.slots, 0}});
+  }
+}
+
+void Round::Play::StartRunning() {
+  std::vector<sched::NodeId> busy;
+  for (std::uint32_t n = 0; n < round.spec_.nodes; ++n) {
+    busy.insert(busy.end(), round.spec_.slots - round.idle_[n], sched::NodeId{n});
+  }
+  for (std::uint32_t g = 0; g < round.running_.size(); ++g) {
+    if (round.running_[g] == 0) continue;
+    const sched::JobId job = Submit(g, std::vector<sched::MapInput>(round.running_[g]));
+    for (std::uint32_t i = 0; i < round.running_[g]; ++i) {
+      Apply(sched::AttemptLaunched{{{job, sched::TaskKind::kMap, i}, 0}, busy.back()});
+      busy.pop_back();
+    }
+  }
+}
+
+void Round::Play::MeasureBandwidths() {
+  std::vector<bool> holds(round.spec_.nodes);
+  for (const Task& task : round.tasks_) {
+    for (const sched::NodeId replica : task.replicas) holds[replica.value] = true;
+  }
+  for (std::uint32_t from = 0; from < round.spec_.nodes; ++from) {
+    for (std::uint32_t to = 0; to < round.spec_.nodes; ++to) {
+      if (from == to || !holds[from] || round.idle_[to] == 0) continue;
+      const double cost = round.PairCost(sched::NodeId{from}, sched::NodeId{to});
+      Apply(sched::BandwidthMeasured{sched::NodeId{from}, sched::NodeId{to},
+                                     static_cast<std::uint64_t>(std::llround(kBlock / cost))});
+    }
+  }
+}
+
+RoundResult Round::Run(const std::string& policy, sched::Settings settings) const {
+  settings.lsap.batch_window = 0;
+  settings.lsap.bandwidths = {kBlock, kBlock, kBlock};
+  for (std::uint32_t g = 0; g < spec_.groups.size(); ++g) settings.pools[GroupName(g)].weight = spec_.groups[g];
+  std::string why;
+  std::unique_ptr<sched::Policy> made = sched::MakePolicy(policy, settings, &why);
+  MILLRACE_CHECK(made != nullptr, why);
+  Play play{*this, sched::Engine({}, std::move(made))};
+  play.JoinNodes();
+  play.StartRunning();
+  if (costs_ == RoundCosts::kDrawn) play.MeasureBandwidths();
+  const std::uint32_t first = play.jobs;
+  std::vector<std::vector<const Task*>> waiting(running_.size());
+  for (const Task& task : tasks_) waiting[task.group].push_back(&task);
+  for (std::uint32_t g = 0; g < waiting.size(); ++g) {
+    std::vector<sched::MapInput> maps;
+    for (const Task* task : waiting[g]) maps.push_back({static_cast<std::uint64_t>(kBlock), task->replicas});
+    play.Submit(g, std::move(maps));
+  }
+  play.effects.clear();
+  play.engine.Decide(0, &play.effects);
+  RoundResult result;
+  std::vector<std::uint32_t> running = running_;
+  for (const sched::Effect& effect : play.effects) {
+    const auto* launch = std::get_if<sched::Launch>(&effect);
+    if (launch == nullptr) continue;
+    const std::uint32_t group = launch->attempt.task.job.value - first;
+    ++result.launched;
+    ++running[group];
+    result.cost += TaskCost(*waiting[group][launch->attempt.task.index], launch->node);
+    if (launch->locality == sched::Locality::kNode) result.local += 1;
+  }
+  if (result.launched > 0) result.local /= result.launched;
+  result.distance_before = Distance(running_, spec_.groups);
+  result.distance_after = Distance(running, spec_.groups);
+  return result;
+}
+
+}  // namespace millrace::sim::experiments

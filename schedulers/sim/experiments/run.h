@@ -1,0 +1,28 @@
+// Shorthands of the experiments that simulate. Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "schedulers/core/effects.h"
+#include "schedulers/sim/simulate.h"
+
+namespace millrace::sim::experiments {
+
+inline constexpr std::uint64_t kMegabyte = 1'000'000;
+inline constexpr std::uint64_t kBlock128 = 128ULL << 20;
+
+// Simulate, which refuses nothing that an experiment asks for: aborts with the reason if it does.
+[[nodiscard]] SimResult Run(const ClusterSpec& cluster, const Workload& workload, const std::string& scheduler,
+                            const sched::Settings& settings, const SimOptions& options);
+
+// The usual options with this seed.
+[[nodiscard]] SimOptions Seeded(std::uint64_t seed);
+
+// In %: of the maps launched by these jobs, those at this level or nearer.
+[[nodiscard]] double LocalityPercent(const std::vector<JobRow>& jobs, sched::Locality worst);
+
+// A map-only job, each map reading a block of 128 MiB.
+[[nodiscard]] SimJob ScanJob(std::uint32_t maps, double map_seconds);
+
+}  // namespace millrace::sim::experiments

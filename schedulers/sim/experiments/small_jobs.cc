@@ -1,0 +1,94 @@
+// Zaharia et al. section 6.2.1, table 3 and figure 12: streams of small scan jobs.
+//
+// 100 nodes in 4 racks, 6 map slots each, 1 Gbit/s; map-only jobs of 3, 10 or 100 maps of 128 MiB, T1 = T2 = 15 s. The
+// paper does not say how many jobs ran at once: here as many as fill the slots one and a half times, each followed by
+// the next. A local map takes 4 s, what four disks that six maps share need for a block.
+#include <algorithm>
+
+#include "schedulers/sim/experiments/draw.h"
+#include "schedulers/sim/experiments/list.h"
+#include "schedulers/sim/experiments/run.h"
+
+namespace millrace::sim::experiments {
+namespace {
+
+constexpr std::uint32_t kNodes = 100;
+constexpr std::uint32_t kSlots = 6;
+constexpr double kMapSeconds = 4;
+
+struct Case {
+  std::uint32_t maps;
+  double gain, node, rack, delay_node, delay_rack;  // the paper's
+};
+constexpr Case kCases[] = {{3, 1.2, 2, 50, 75, 96}, {10, 1.7, 37, 98, 99, 100}, {100, 1.3, 84, 99, 94, 99}};
+
+// About 40 maps for every slot, so that the ends of the run do not count.
+Workload Streams(std::uint32_t maps, const Options& options) {
+  Workload workload;
+  Random random(options.seed + maps);
+  const std::uint32_t streams = std::max(2U, kNodes * kSlots * 3 / 2 / maps);
+  const std::uint32_t jobs = options.Repeat(40 * kNodes * kSlots / maps);
+  for (std::uint32_t j = 0; j < jobs; ++j) {
+    SimJob job = ScanJob(maps, kMapSeconds);
+    job.user = "u" + std::to_string(j % streams);
+    for (SimMap& map : job.maps) map.cpu = Seconds(kMapSeconds * Uniform(&random, 0.9, 1.1));
+    if (j >= streams) job.after = j - streams;
+    workload.jobs.push_back(std::move(job));
+  }
+  return workload;
+}
+
+// Node-local maps in % when a job's maps are given one by one to nodes that nobody chose (head-of-line scheduling): of
+// 3 k replicas that k pending maps have, the node holds none with probability (1 - 3/nodes)^k.
+double HeadOfLine(std::uint32_t maps) {
+  double local = 0;
+  double none = 1;
+  for (std::uint32_t left = 1; left <= maps; ++left) {
+    none *= 1 - 3.0 / kNodes;
+    local += 1 - none;
+  }
+  return 100 * local / maps;
+}
+
+}  // namespace
+
+std::vector<Table> SmallJobs(const Options& options) {
+  Table gains{"figure 12: throughput with delay scheduling over without",
+              {{"maps", 0}, {"paper"}, {"fifo", 2}, {"fair", 2}}};
+  Table locality{"table 3: node-local / rack-local maps, %",
+                 {{"maps", 0},
+                  {"paper: node", 0},
+                  {"expected"},
+                  {"fifo: node"},
+                  {"fair: node"},
+                  {"paper: rack", 0},
+                  {"fair: rack"},
+                  {"paper: node, delay", 0},
+                  {"fair+delay: node"},
+                  {"paper: rack, delay", 0},
+                  {"fair+delay: rack"}}};
+  const ClusterSpec cluster = MakeCluster(kNodes, 4, 1, {kSlots, 4});
+  sched::Settings settings;
+  settings.delay.rack_wait = settings.delay.datacenter_wait = settings.delay.off_wait = Seconds(15);
+  for (const Case& c : kCases) {
+    const Workload workload = Streams(c.maps, options);
+    const auto run = [&](const std::string& scheduler) {
+      return Run(cluster, workload, scheduler, settings, Seeded(options.seed));
+    };
+    const SimResult fifo = run("fifo");
+    const SimResult fifo_delay = run("fifo+delay");
+    const SimResult fair = run("fair");
+    const SimResult fair_delay = run("fair+delay");
+    const auto gain = [](const SimResult& without, const SimResult& with) {
+      return static_cast<double>(without.summary.makespan) / static_cast<double>(with.summary.makespan);
+    };
+    const auto node = [](const SimResult& r) { return LocalityPercent(r.jobs, sched::Locality::kNode); };
+    const auto rack = [](const SimResult& r) { return LocalityPercent(r.jobs, sched::Locality::kRack); };
+    gains.rows.push_back({1.0 * c.maps, c.gain, gain(fifo, fifo_delay), gain(fair, fair_delay)});
+    locality.rows.push_back({1.0 * c.maps, c.node, HeadOfLine(c.maps), node(fifo), node(fair), c.rack, rack(fair),
+                             c.delay_node, node(fair_delay), c.delay_rack, rack(fair_delay)});
+  }
+  return {gains, locality};
+}
+
+}  // namespace millrace::sim::experiments

@@ -1,0 +1,119 @@
+// Zaharia et al. section 4.1, figure 5, and section 6.2.2, figures 13 and 14: the job that freed a slot gets it back.
+//
+// Figure 5: 100 nodes of one slot, 3 replicas, J jobs at once with more maps than they can keep waiting; no network.
+// Maps differ in time by a tenth, so that slots free one by one. Figures 13 and 14: 100 nodes of 4 slots on 1 Gbit/s,
+// J scans of one data set of 180 GB, 9 s a local map, T1 = 10 s.
+#include <cmath>
+
+#include "schedulers/sim/experiments/draw.h"
+#include "schedulers/sim/experiments/list.h"
+#include "schedulers/sim/experiments/run.h"
+
+namespace millrace::sim::experiments {
+namespace {
+
+sched::Settings Waits(double seconds) {
+  sched::Settings settings;
+  settings.delay.rack_wait = settings.delay.datacenter_wait = settings.delay.off_wait = Seconds(seconds);
+  return settings;
+}
+
+// Every job scans `maps` blocks, in a tenth more or less than `seconds` each.
+Workload Scans(std::uint32_t jobs, std::uint32_t maps, double seconds, const std::string& input, std::uint64_t seed) {
+  Workload workload;
+  workload.placement.kind = Placement::Kind::kRandom;
+  Random random(seed);
+  for (std::uint32_t j = 0; j < jobs; ++j) {
+    SimJob job = ScanJob(maps, seconds);
+    job.user = "u" + std::to_string(j);
+    job.input = input;
+    for (SimMap& map : job.maps) map.cpu = Seconds(seconds * Uniform(&random, 0.9, 1.1));
+    workload.jobs.push_back(std::move(job));
+  }
+  return workload;
+}
+
+constexpr std::uint32_t kNodes = 100;
+constexpr std::uint32_t kReplicas = 3;
+
+// The paper's: each of a job's N/J nodes holds a block with probability R/N, whatever the others hold.
+double Formula(std::uint32_t jobs) { return 100 * (1 - std::pow(1 - 1.0 * kReplicas / kNodes, 1.0 * kNodes / jobs)); }
+
+// With R replicas on distinct nodes: that all of them are on nodes of other jobs.
+double Exact(std::uint32_t jobs) {
+  double none = 1;
+  for (std::uint32_t r = 0; r < kReplicas; ++r) none *= (kNodes - 1.0 * kNodes / jobs - r) / (kNodes - r);
+  return 100 * (1 - none);
+}
+
+// Replicas as the formula has them: some blocks have none, some more than three.
+void PlaceIndependently(Workload* workload, std::uint64_t seed) {
+  Random random(seed);
+  for (SimJob& job : workload->jobs) {
+    job.replicas.resize(job.maps.size());
+    for (std::vector<sched::NodeId>& nodes : job.replicas) {
+      for (std::uint32_t n = 0; n < kNodes; ++n) {
+        if (random.Below(kNodes) < kReplicas) nodes.push_back(sched::NodeId{n});
+      }
+    }
+  }
+}
+
+Table Curve(const Options& options) {
+  Table table{"figure 5: node-local maps over the number of jobs, 100 one-slot nodes, %",
+              {{"jobs", 0},
+               {"paper: formula"},
+               {"fair, replicas as in the formula"},
+               {"exact: 3 distinct replicas"},
+               {"fair"},
+               {"fair+delay"}}};
+  ClusterSpec cluster = MakeCluster(kNodes, 1, 1, {1, 0});
+  for (NodeSpec& node : cluster.nodes) node.up = node.down = 0;
+  const auto locality = [&](const Workload& workload, const char* scheduler) {
+    const SimResult result = Run(cluster, workload, scheduler, Waits(10), Seeded(options.seed));
+    return LocalityPercent(result.jobs, sched::Locality::kNode);
+  };
+  for (const std::uint32_t jobs : {2U, 5U, 10U, 20U, 50U}) {
+    const Workload distinct = Scans(jobs, 20'000 / jobs, 10, "", options.seed);
+    Workload independent = distinct;
+    PlaceIndependently(&independent, options.seed);
+    table.rows.push_back({1.0 * jobs, Formula(jobs), locality(independent, "fair"), Exact(jobs),
+                          locality(distinct, "fair"), locality(distinct, "fair+delay")});
+  }
+  return table;
+}
+
+Table Scan(const Options& options) {
+  Table table{"figures 13 and 14: concurrent scans of 180 GB on 100 nodes",
+              {{"jobs", 0},
+               {"paper: gain", 1},
+               {"gain", 2},
+               {"fair, s", 0},
+               {"fair+delay, s", 0},
+               {"paper: fair, %"},
+               {"fair, local %"},
+               {"paper: fair+delay, %"},
+               {"fair+delay, local %"}}};
+  const ClusterSpec cluster = MakeCluster(100, 1, 1, {4, 2});
+  for (const std::uint32_t jobs : {5U, 10U, 20U, 50U}) {
+    const Workload workload = Scans(jobs, 1'440, 9, "data", options.seed);
+    const SimOptions sim = Seeded(options.seed);
+    const SimResult fair = Run(cluster, workload, "fair", {}, sim);
+    const SimResult delay = Run(cluster, workload, "fair+delay", Waits(10), sim);
+    const Cell gain = jobs == 10 ? Cell(1.1) : jobs == 20 ? Cell(1.6) : jobs == 50 ? Cell(2.0) : Cell();
+    const auto seconds = [](const SimResult& run) { return static_cast<double>(run.summary.makespan) / 1e6; };
+    table.rows.push_back({1.0 * jobs, gain, seconds(fair) / seconds(delay), seconds(fair), seconds(delay),
+                          jobs == 5    ? "90"
+                          : jobs == 50 ? "27"
+                                       : "",
+                          LocalityPercent(fair.jobs, sched::Locality::kNode), "99 to 100",
+                          LocalityPercent(delay.jobs, sched::Locality::kNode)});
+  }
+  return table;
+}
+
+}  // namespace
+
+std::vector<Table> StickySlots(const Options& options) { return {Curve(options), Scan(options)}; }
+
+}  // namespace millrace::sim::experiments
