@@ -3,8 +3,10 @@
 // engine's effects into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what
 // must be sent.
 //
-// Journal: "e/<job><sequence>" -> a line of schedulers/core/event_text.h; job 0 holds the events of nodes. "r" -> the
-// sequence from which the live jobs are replayed. Thread rule: control thread.
+// What jobs showed of their programs (schedulers/parts/job_history.h) is stored under "h/<program> <input type>", in
+// the batch that ends the job, and outlives it. Journal: "e/<job><sequence>" -> a line of schedulers/core/event_text.h;
+// job 0 holds the events of nodes. "r" -> the sequence from which the live jobs are replayed. Thread rule: control
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,7 @@
 #include "schedulers/core/engine.h"
 #include "schedulers/core/events.h"
 #include "schedulers/core/policy_view.h"
+#include "schedulers/parts/job_history.h"
 
 namespace millrace::master {
 
@@ -150,6 +153,8 @@ class JobTracker {
                      Step* step);
   void FetchFailed(NodeNumber node, const sched::AttemptId& reduce, const sched::AttemptId& map, Step* step);
   void Progress(NodeNumber node, const sched::AttemptId& attempt, double fraction, Step* step);
+  // The room that the node has left. The engine is told when it is off by a sixteenth and 64 MiB.
+  void NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step);
   // A reduce has copied everything and was let in to compute. Repeated reports are normal.
   void ReduceComputing(NodeNumber node, const sched::AttemptId& attempt, Step* step);
   // An open file is now the output of this attempt and ends with it; kNotFound if the attempt does not run.
@@ -197,6 +202,7 @@ class JobTracker {
   void CarryOutput(const sched::AttemptId& map, NodeNumber node, bool ready, Step* step);
   void CarryEnd(const sched::JobEnded& end, Step* step);
   void CloseJob(Job& job, Step* step);
+  void RecordHistory(const Job& job, Step* step);
   void ForgetOldJobs(Step* step);
   void EndAttempt(Job& job, const sched::AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
   void LoseAttemptsOn(NodeNumber node, Step* step);
@@ -208,6 +214,7 @@ class JobTracker {
   [[nodiscard]] const Job* Find(sched::JobId job) const;
 
   Status LoadJobs();
+  Status LoadHistory();
   Status LoadLiveJob(Job& job);
   Status Replay();
   void ReplayEvent(const sched::Event& event, Micros time);
@@ -220,6 +227,7 @@ class JobTracker {
   sched::SchedulerSet scheduler_;  // in force, once loaded
   bool wants_progress_ = false;    // it judges attempts by how far they are
   Log log_;
+  sched::JobHistory history_;  // of programs, stored under "h/"
   ReservedCounter job_numbers_{"k", 256};
   ReservedCounter sequences_{"q", 65536};
   std::map<sched::JobId, Job> jobs_;

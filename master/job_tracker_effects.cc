@@ -158,11 +158,19 @@ void JobTracker::CloseJob(Job& job, Step* step) {
   job.splits.clear();
   job.splits.shrink_to_fit();
   live_.erase(record.id);
+  RecordHistory(job, step);
   step->batch.Remove(SplitsKey(record.id));
   step->batch.Put(JobKey(record.id), EncodeJob(record));
   step->ended.insert(record.id);
   engine_.Forget(record.id);
   ForgetOldJobs(step);
+}
+
+void JobTracker::RecordHistory(const Job& job, Step* step) {
+  const sched::JobState* ended = engine_.state().FindJob(job.record.id);
+  if (ended == nullptr || job.record.outcome->outcome != sched::JobOutcome::kSucceeded) return;
+  if (auto learnt = history_.Record(*ended))
+    step->batch.Put(std::string(kHistoryPrefix) + learnt->key, std::move(learnt->value));
 }
 
 void JobTracker::ForgetOldJobs(Step* step) {

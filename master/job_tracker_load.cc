@@ -1,6 +1,7 @@
 // Reading jobs back: records of all, and for those that live the journal, replayed into a fresh engine.
 #include <algorithm>
 
+#include "base/text.h"
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
 #include "schedulers/core/event_text.h"
@@ -14,6 +15,7 @@ Status JobTracker::Load(const NodeTable& nodes) {
   MILLRACE_TRY(job_numbers_.Load(store_));
   MILLRACE_TRY(sequences_.Load(store_));
   MILLRACE_TRY(LoadJobs());
+  MILLRACE_TRY(LoadHistory());
   if (live_.empty()) return Status::Ok();
   for (const JobId job : live_) MILLRACE_TRY(LoadLiveJob(jobs_.at(job)));
   MILLRACE_TRY(Replay());
@@ -38,6 +40,15 @@ Status JobTracker::LoadJobs() {
     return true;
   }));
   return failure;
+}
+
+// It only helps to guess: what is not understood is passed over.
+Status JobTracker::LoadHistory() {
+  return store_.Scan(kHistoryPrefix, {}, [&](std::string_view key, std::string_view value) {
+    if (!history_.Restore(key.substr(kHistoryPrefix.size()), value))
+      log_->warn("a record of the history of programs is not understood: {}", Quote(key));
+    return true;
+  });
 }
 
 Status JobTracker::LoadLiveJob(Job& job) {

@@ -44,6 +44,16 @@ void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double frac
   Apply(sched::AttemptProgressed{attempt, per_mille}, attempt.task.job, step);
 }
 
+void JobTracker::NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step) {
+  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  const sched::NodeState* known = engine_.state().FindNode(sched::NodeId{node});
+  if (known == nullptr || !known->alive) return;
+  const std::uint64_t believed = known->free_bytes.value_or(0);
+  const std::uint64_t off = believed > free_bytes ? believed - free_bytes : free_bytes - believed;
+  if (known->free_bytes && off < std::max(kLeast, free_bytes / 16)) return;
+  Apply(sched::NodeSpace{sched::NodeId{node}, free_bytes}, JobId{0}, step);
+}
+
 void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {
   if (NodeOf(attempt) != node || attempt.task.kind != sched::TaskKind::kReduce) return;
   const sched::RunningAttempt* running =

@@ -4,6 +4,7 @@
 #include "master/job_tracker.h"
 #include "master/splits.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/parts/input_type.h"
 
 namespace millrace::master {
 
@@ -26,6 +27,7 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
   spec.reduce_time = request.reduce_time;
   spec.locality_waits = request.locality_waits;
   spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // stored under its hash
+  if (!request.input_sample.empty()) spec.input_type = sched::InputType(request.input_sample);
   return spec;
 }
 
@@ -48,6 +50,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   job.record.submitted = step->now;
   job.splits = std::move(splits);
   sched::JobSubmitted submitted{id, SpecOf(job.record.request, step->now)};
+  submitted.spec.profile = history_.Lookup(submitted.spec.program, submitted.spec.input_type);
   for (const Split& split : job.splits) {
     sched::MapInput input{split.length, {}};
     for (const dfs::NodeId node : files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id)) {

@@ -11,6 +11,8 @@ namespace millrace::master {
 
 inline constexpr std::string_view kReplayFrom = "r";  // -> KeyNumber of the sequence from which live jobs are replayed
 
+inline constexpr std::string_view kHistoryPrefix = "h/";
+
 [[nodiscard]] inline std::string JournalPrefix(sched::JobId job) { return "e/" + KeyNumber(job.value); }
 [[nodiscard]] inline std::string JournalKey(sched::JobId job, std::uint64_t sequence) {
   return JournalPrefix(job) + KeyNumber(sequence);

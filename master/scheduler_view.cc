@@ -40,6 +40,10 @@ void AddWaits(const sched::ClusterState& cluster, sched::PolicyView* view) {
       view->waits.push_back({key.job, kind, free ? "below its turn" : "no slot of that kind is free"});
     }
   }
+  for (const sched::QueueKey& key : cluster.LiveJobs()) {
+    if (cluster.FindJob(key.job)->held)
+      view->waits.push_back({key.job, TaskKind::kMap, "gave way for lack of room, until another job has ended"});
+  }
   std::stable_sort(view->waits.begin(), view->waits.end(),
                    [](const auto& a, const auto& b) { return std::pair(a.job, a.kind) < std::pair(b.job, b.kind); });
 }

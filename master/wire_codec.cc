@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "dfs/name/placement.h"
+#include "schedulers/parts/input_type.h"
 
 namespace millrace::master {
 
@@ -120,7 +121,7 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
 
 namespace {
 
-constexpr std::size_t kMostSample = 4096;
+constexpr std::size_t kMostSample = sched::kInputTypeBytes;
 constexpr std::uint64_t kLatestDeadline = std::uint64_t{10} * 365 * 24 * 3600 * 1000;  // milliseconds; ten years
 
 Result<SplitBy> Read(wire::SplitBy split_by) {

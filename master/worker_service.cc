@@ -23,10 +23,11 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     }
     control_.files().blocks().NodeSpace(node_, stats.getFree());
     Step step = control_.Begin();
+    if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // else it could not look
     for (const auto progress : context.getParams().getProgress()) {
       control_.jobs().Progress(node_, Read(progress.getAttempt()), progress.getFraction(), &step);
     }
-    if (!step.changed.empty()) control_.FinishLazily(std::move(step));
+    if (!step.changed.empty() || !step.batch.empty()) control_.FinishLazily(std::move(step));
     return kj::READY_NOW;
   }
 

@@ -9,7 +9,7 @@
 
 namespace millrace::job {
 
-inline constexpr std::size_t kSampleBytes = 4096;
+inline constexpr std::size_t kSampleBytes = 16 << 10;  // what the master looks at
 
 // At most kSampleBytes from the beginning of the first file, in order of names, that the inputs name and that is not
 // empty; for an input that is a pattern, of its directory. Nothing when none can be read: a job runs without.

@@ -30,6 +30,11 @@ NodeNumber TrackerFixture::AddWorker(const std::string& name, std::uint32_t map_
   return node.number;
 }
 
+void TrackerFixture::ComeBack(NodeNumber node) {
+  files->blocks().NodeUp(node, {"/rack", "/dc"});
+  files->blocks().NodeSpace(node, std::uint64_t{1} << 40);
+}
+
 void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& on) {
   Step step = At();
   dfs::CreateOptions options;

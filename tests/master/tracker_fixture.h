@@ -23,6 +23,8 @@ class TrackerFixture : public ::testing::Test {
   void Restart();
 
   NodeNumber AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
+  // After a restart: its blocks can be written to again.
+  void ComeBack(NodeNumber node);
   // A file of blocks of 1 MiB, each on these nodes.
   void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& nodes);
   // An open file with one block, as a task leaves it for its attempt.

@@ -10,6 +10,7 @@ namespace millrace::master {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -171,6 +172,149 @@ TEST_F(TrackerSchedulerTest, AReduceThatComputesIsJournaledOnce) {
   EXPECT_THAT(Lines(job.value, "ReduceComputing"), SizeIs(1));
   Restart();
   EXPECT_EQ(jobs->cluster().FindJob(job)->computing, 1u);
+}
+
+TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+  const auto tell = [&](std::uint64_t free) {
+    Step step = At();
+    jobs->NodeSpace(node, free, &step);
+    jobs->NodeSpace(77, free, &step);  // that nobody knows
+    Finish(std::move(step));
+  };
+  for (const std::uint64_t free : {10 * kGiB, 10 * kGiB, 10 * kGiB - kGiB / 2, 9 * kGiB}) tell(free);
+  EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(2)) << "at first, and when it is a sixteenth less";
+  EXPECT_EQ(jobs->cluster().FindNode(sched::NodeId{node})->free_bytes, 9 * kGiB);
+  tell(1 << 20);
+  tell(0);
+  EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(3)) << "a MiB more or less is nothing";
+}
+
+// A pool that was below its minimum for too long gets a slot back: the attempt is killed, and counts as never started.
+TEST_F(TrackerSchedulerTest, APreemptedAttemptIsKilledAndRunsAgain) {
+  SetScheduler({"fair+preempt", "[fair]\nmin_share_timeout = 1\n[pools.ads]\nmin_maps = 1\n"});
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  JobRequest request = Request("/spam", 0);
+  request.pool = "spam";
+  const sched::JobId spam = Submit(request);
+  const LaunchOrder victim = Take();
+  request.output = "/ads";
+  request.pool = "ads";
+  const sched::JobId ads = Submit(request);
+  EXPECT_THAT(kills, IsEmpty());
+  ASSERT_TRUE(jobs->NextWake().has_value());
+  EXPECT_NEAR(static_cast<double>(*jobs->NextWake()), static_cast<double>(now + kSecond), 5e3);
+  now += 2 * kSecond;
+  Finish(At());
+  ASSERT_THAT(kills, SizeIs(1));
+  EXPECT_EQ(kills[0].attempt, victim.attempt);
+  EXPECT_THAT(kills[0].reason, HasSubstr("ads"));
+  const LaunchOrder other = Take();
+  EXPECT_EQ(other.attempt.task.job, ads);
+  EXPECT_EQ((*jobs->Attempts(spam))[0].state, AttemptState::kPreempted);
+  Restart();
+  ComeBack(node);
+  EXPECT_EQ((*jobs->Attempts(spam))[0].state, AttemptState::kPreempted);
+  EXPECT_EQ(jobs->View(spam)->figures.preempted_attempts, 1u);
+  EXPECT_EQ(jobs->View(spam)->figures.failed_attempts, 0u);
+  Done(other, WriteOutput(other.attempt, "part-m-00000"));
+  const LaunchOrder again = Take();
+  EXPECT_EQ(again.attempt, (sched::AttemptId{victim.attempt.task, 1}));
+  Done(again, WriteOutput(again.attempt, "part-m-00000"));
+  EXPECT_EQ(jobs->View(spam)->state, JobState::kSucceeded);
+  Restart();
+  EXPECT_EQ(jobs->View(spam)->figures.preempted_attempts, 1u) << "in its record";
+  EXPECT_EQ((*jobs->Attempts(spam))[0].state, AttemptState::kPreempted) << "in its journal";
+}
+
+// Two jobs, each with a map done and another that does not fit: the later gives way and workers drop what it left.
+TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 2, {node});
+  const auto request = [&](const std::string& output, std::uint8_t priority) {
+    JobRequest next = Request(output, 1);
+    next.slow_start = 1;
+    next.priority = priority;
+    return next;
+  };
+  const auto done = [&](const LaunchOrder& map) {
+    Step step = At();
+    TaskReport report;
+    report.bytes_read = 1 << 20;
+    report.counters[{"millrace", "map_output_bytes"}] = 1 << 20;
+    jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+    Finish(std::move(step));
+  };
+  const auto room = [&](std::uint64_t free) {
+    Step step = At();
+    jobs->NodeSpace(node, free, &step);
+    Finish(std::move(step));
+  };
+  const sched::JobId first = Submit(request("/first", 2));
+  const sched::JobId second = Submit(request("/second", 0));
+  done(Take());
+  const LaunchOrder urgent = Take();
+  ASSERT_EQ(urgent.attempt.task.job, second);
+  room(3 << 19);  // a MiB and a half: no room for another map beside this one
+  forgets.clear();
+  done(urgent);
+  EXPECT_THAT(launches, IsEmpty());
+  EXPECT_THAT(Lines(second.value, "JobEvicted"), SizeIs(1)) << "it was submitted last";
+  ASSERT_THAT(forgets, SizeIs(1));
+  EXPECT_EQ(forgets[0].job, second);
+  EXPECT_EQ(forgets[0].node, node);
+  Restart();
+  ComeBack(node);
+  EXPECT_TRUE(jobs->cluster().FindJob(second)->held);
+  room(std::uint64_t{1} << 30);
+  const LaunchOrder goes_on = Take();
+  EXPECT_EQ(goes_on.attempt.task, (sched::TaskId{first, sched::TaskKind::kMap, 1}));
+  done(goes_on);
+  const LaunchOrder reduce = Take();
+  Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
+  EXPECT_EQ(jobs->View(first)->state, JobState::kSucceeded);
+  EXPECT_EQ(Take().attempt, (sched::AttemptId{urgent.attempt.task, 1})) << "the other has its turn, from the start";
+}
+
+// What a program did is known when it runs again over input of that type, after a restart too.
+TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const auto request = [&](const std::string& output, const std::string& sample) {
+    JobRequest next = Request(output, 1);
+    next.executable = "/.millrace/executables/abc";
+    next.input_sample = sample;
+    return next;
+  };
+  const std::string web = "<html><body>\n<p>a</p><p>b</p>\n";
+  const sched::JobId first = Submit(request("/out1", web));
+  EXPECT_EQ(jobs->cluster().FindJob(first)->spec.input_type, "web");
+  EXPECT_EQ(jobs->cluster().FindJob(first)->spec.profile.runs, 0u);
+  const LaunchOrder map = Take();
+  now += 5 * kSecond;
+  Step step = At();
+  TaskReport report;
+  report.bytes_read = 1000;
+  report.counters[{"millrace", "map_output_bytes"}] = 250;
+  jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+  Finish(std::move(step));
+  const LaunchOrder reduce = Take();
+  now += 3 * kSecond;
+  Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
+  ASSERT_EQ(ended.size(), 1u);
+  for (const bool restarted : {false, true}) {
+    if (restarted) Restart();
+    const sched::JobId again = Submit(request(restarted ? "/out3" : "/out2", web));
+    const sched::JobProfile profile = jobs->cluster().FindJob(again)->spec.profile;
+    EXPECT_EQ(profile.runs, 1u);
+    EXPECT_EQ(profile.output_ratio, 0.25);
+    EXPECT_NEAR(static_cast<double>(profile.map_time), 5e6, 5e4);
+    EXPECT_NEAR(static_cast<double>(profile.reduce_time), 3e6, 5e4);
+  }
+  const sched::JobId other = Submit(request("/out4", "plain text\n"));
+  EXPECT_EQ(jobs->cluster().FindJob(other)->spec.profile.runs, 0u) << "another type of input";
 }
 
 }  // namespace
