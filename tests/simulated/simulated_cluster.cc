@@ -54,6 +54,7 @@ struct SimulatedCluster::Worker {
     config.master = kMaster;
     config.host = "host" + std::to_string(number);
     config.rack = "/rack" + std::to_string(number % cluster.options_.racks);
+    config.datacenter = "dc" + std::to_string(number % cluster.options_.datacenters);
     config.map_slots = cluster.options_.map_slots;
     config.reduce_slots = cluster.options_.reduce_slots;
     agent = std::make_unique<worker::WorkerAgent>(
@@ -73,8 +74,27 @@ struct SimulatedCluster::Worker {
   std::unique_ptr<worker::WorkerAgent> agent;
 };
 
-SimulatedCluster::SimulatedCluster(const SimulatedOptions& options) : options_(options), random_(options.seed) {
+// The scheduler file, in memory.
+class SimulatedCluster::SettingsFile final : public master::WatchedFile {
+ public:
+  explicit SettingsFile(const std::string& text) : text_(text) {}
+  const std::string& name() const override { return name_; }
+  Result<std::string> Read() override { return given_ = text_; }
+  Result<std::optional<std::string>> TakeChange() override {
+    if (given_ == text_) return std::optional<std::string>();
+    return std::optional(given_ = text_);
+  }
+
+ private:
+  std::string name_ = "scheduler.toml";
+  const std::string& text_;
+  std::string given_;
+};
+
+SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
+    : options_(options), random_(options.seed), settings_(options.settings) {
   OptionSet declared = master::DeclareMasterOptions(&config_);
+  config_.scheduler = options.scheduler;
   commit_log_ = rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); });
   StartMaster();
   client_ = std::make_unique<rpc::Link>(network_, timer_, kMaster, Random(random_.Next()));
@@ -89,8 +109,9 @@ SimulatedCluster::~SimulatedCluster() noexcept {
 }
 
 void SimulatedCluster::StartMaster() {
-  auto control = master::Control::Make(
-      config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()), MakeSilentLog()});
+  auto control =
+      master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
+                                                   MakeSilentLog(), std::make_unique<SettingsFile>(settings_)});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(master::MakeMasterService(*control_), rpc::ConnectionLimits{});
@@ -153,7 +174,8 @@ void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
   control_->FinishLazily(std::move(step));
 }
 
-void SimulatedCluster::Submit(const std::string& input, const std::string& output, std::uint32_t reduces) {
+void SimulatedCluster::Submit(const std::string& input, const std::string& output, std::uint32_t reduces,
+                              const std::string& pool) {
   const std::string token = "token of " + output;  // so that a repeated request is the same job
   for (bool accepted = false; !accepted;) {
     auto submitted =
@@ -165,6 +187,7 @@ void SimulatedCluster::Submit(const std::string& input, const std::string& outpu
               job.initInputs(1).set(0, master::ToData(input));
               job.setOutput(master::ToData(output));
               job.setReduces(reduces);
+              job.setPool(pool);
               job.setExecutable(master::ToData("/job"));
               job.setToken(token);
               return request.send().ignoreResult();

@@ -29,7 +29,9 @@ struct SimulatedOptions {
   std::uint64_t seed = 1;
   std::uint32_t workers = 50;
   std::int64_t map_slots = 2, reduce_slots = 1;
-  std::uint32_t racks = 5;
+  std::uint32_t racks = 5, datacenters = 1;
+  std::string scheduler = "fifo";
+  std::string settings;  // the text of the scheduler file; empty: there is none
   worker::SyntheticTimes times;
 };
 
@@ -46,7 +48,9 @@ class SimulatedCluster {
   // A file of `blocks` blocks of 64 MiB, two replicas each.
   void AddFile(const std::string& path, std::uint32_t blocks);
   // Submits through the RPC interface.
-  void Submit(const std::string& input, const std::string& output, std::uint32_t reduces);
+  void Submit(const std::string& input, const std::string& output, std::uint32_t reduces, const std::string& pool = {});
+  // What the scheduler file holds from now on.
+  void WriteSettings(const std::string& text) { settings_ = text; }
   [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job by its output
 
   // The worker's connections break and none comes through until Mend.
@@ -63,6 +67,7 @@ class SimulatedCluster {
  private:
   struct Worker;
   class Dialer;
+  class SettingsFile;
   void StartMaster();
   void StopMaster();
 
@@ -76,6 +81,7 @@ class SimulatedCluster {
   std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
   std::unique_ptr<rpc::CommitLog> commit_log_;
   master::MasterConfig config_;
+  std::string settings_;
   std::unique_ptr<master::Control> control_;
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Link> client_;

@@ -1,0 +1,158 @@
+// Every scheduler in a whole cluster under driven time.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "journal_replay.h"
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/policies/catalog.h"
+#include "simulated_cluster.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+constexpr const char* kSettings = R"(
+[pools.ads]
+weight = 2
+min_maps = 20
+min_share_timeout = "5s"
+[pools.spam]
+max_maps = 30
+[fair]
+min_share_timeout = "5s"
+fair_share_timeout = "15s"
+[delay]
+rack_wait = "2s"
+datacenter_wait = "2s"
+off_wait = "2s"
+[queues.ads]
+capacity = 50
+[queues.spam]
+capacity = 30
+[queues.logs]
+capacity = 20
+[fresh]
+k = 6
+)";
+
+struct BatchOptions {
+  std::string scheduler;
+  std::uint32_t workers = 50, datacenters = 1;
+  int jobs = 200;
+};
+
+// Jobs of 1 to 40 maps and 0 to 5 reduces in three pools, one every half second or so; all succeed.
+std::vector<std::string> RunBatch(std::uint64_t seed, const BatchOptions& batch) {
+  SimulatedOptions options;
+  options.seed = seed;
+  options.workers = batch.workers;
+  options.racks = 4 * batch.datacenters;
+  options.datacenters = batch.datacenters;
+  options.scheduler = batch.scheduler;
+  options.settings = kSettings;
+  SimulatedCluster cluster(options);
+  Random random(seed + 1);
+  for (int i = 0; i < 20; ++i)
+    cluster.AddFile("/in/" + std::to_string(i), 1 + static_cast<std::uint32_t>(random.Below(40)));
+  constexpr const char* kPools[] = {"ads", "spam", "logs"};
+  for (int i = 0; i < batch.jobs; ++i) {
+    cluster.Submit("/in/" + std::to_string(random.Below(20)), "/out/" + std::to_string(i),
+                   static_cast<std::uint32_t>(random.Below(6)), kPools[random.Below(3)]);
+    cluster.Advance(random.Unit());
+  }
+  EXPECT_TRUE(cluster.RunUntilIdle(3600)) << "jobs still live after an hour";
+  const auto outputs = cluster.Outputs();
+  EXPECT_THAT(outputs, SizeIs(batch.jobs));
+  EXPECT_THAT(outputs, Each(Pair(::testing::_, master::JobState::kSucceeded)));
+  return cluster.Journal();
+}
+
+// All that the catalog has, and combinations of it; not cp, of which the plans depend on time that is not driven.
+std::vector<std::string> Expressions() {
+  std::vector<std::string> expressions;
+  for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
+    if (policy.name != "cp") expressions.push_back(policy.name);
+  }
+  for (const char* combined : {"fifo+ccs", "fair+delay", "fair+delay+ccs+preempt", "lsap+delay"}) {
+    std::string why;
+    if (sched::MakePolicy(combined, {}, &why) != nullptr) expressions.emplace_back(combined);
+  }
+  return expressions;
+}
+
+class EverySchedulerTest : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(EverySchedulerTest, RunsEveryJobAndItsJournalReplaysToTheSameDecisions) {
+  const std::vector<std::string> journal = RunBatch(7, {GetParam(), 24, 2, 40});
+  const ReplayedJournal replayed = ReplayJournal(journal);
+  EXPECT_EQ(replayed.difference, "");
+  EXPECT_EQ(replayed.events + replayed.decisions, journal.size());
+  EXPECT_GT(replayed.decisions, 500u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalog, EverySchedulerTest, ::testing::ValuesIn(Expressions()), [](const auto& param) {
+  std::string name = param.param;
+  for (char& c : name) {
+    if (c == '+' || c == '-') c = '_';
+  }
+  return name;
+});
+
+std::ptrdiff_t CountOf(const std::string& kind, const std::vector<std::string>& journal) {
+  return std::count_if(journal.begin(), journal.end(),
+                       [&](const std::string& line) { return line.find(" " + kind + " ") != std::string::npos; });
+}
+
+// The whole: 50 workers, 200 jobs, all parts.
+TEST(SchedulersTest, FairSharingWithAllPartsOnFiftyWorkersTwiceTheSame) {
+  const std::vector<std::string> first = RunBatch(1, {"fair+delay+ccs+preempt"});
+  EXPECT_GT(first.size(), 5000u);
+  EXPECT_EQ(first, RunBatch(1, {"fair+delay+ccs+preempt"}));
+  EXPECT_EQ(ReplayJournal(first).difference, "");
+  EXPECT_GT(CountOf("AttemptPreempted", first), 0) << "pools got slots back";
+  EXPECT_GT(CountOf("ReduceComputing", first), 200) << "reduces were let in to compute";
+}
+
+// A decision that was not the policy's is found.
+TEST(SchedulersTest, AReplayFindsADecisionThatIsNot) {
+  std::vector<std::string> journal = RunBatch(3, {"fifo", 10, 1, 5});
+  ASSERT_EQ(ReplayJournal(journal).difference, "");
+  for (std::string& line : journal) {
+    const std::size_t node = line.find(" node=n");
+    if (line.find(" AttemptLaunched ") == std::string::npos) continue;
+    line.replace(node, std::string::npos, " node=n9");
+    break;
+  }
+  EXPECT_THAT(ReplayJournal(journal).difference, HasSubstr("is not"));
+}
+
+// The scheduler file is read at the start and followed; a wrong one changes nothing.
+TEST(SchedulersTest, TheSchedulerFileIsFollowed) {
+  SimulatedOptions options;
+  options.workers = 1;
+  options.settings = "[edf]\nexclusive = true\n";
+  SimulatedCluster cluster(options);
+  EXPECT_TRUE(cluster.control().scheduler_file().settings().edf.exclusive);
+  cluster.WriteSettings("[edf]\nexclusive = 17\n");
+  cluster.Advance(2);
+  EXPECT_THAT(cluster.control().scheduler_file().problem(), HasSubstr("scheduler.toml:2"));
+  EXPECT_TRUE(cluster.control().scheduler_file().settings().edf.exclusive);
+  const std::size_t before = cluster.Journal().size();
+  cluster.WriteSettings("[edf]\nexclusive = false\n");
+  cluster.Advance(2);
+  EXPECT_EQ(cluster.control().scheduler_file().problem(), "");
+  EXPECT_FALSE(cluster.control().scheduler_file().settings().edf.exclusive);
+  const std::vector<std::string> journal = cluster.Journal();
+  ASSERT_EQ(journal.size(), before + 1);
+  EXPECT_THAT(journal.back(), HasSubstr(" SchedulerSet name=fifo "));
+  cluster.RestartMaster();
+  EXPECT_FALSE(cluster.control().scheduler_file().settings().edf.exclusive);
+}
+
+}  // namespace
+}  // namespace millrace
