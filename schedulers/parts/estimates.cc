@@ -7,25 +7,32 @@ Time Said(const JobState& job, TaskKind kind) {
   return kind == TaskKind::kMap ? job.spec.map_time : job.spec.reduce_time;
 }
 
-Time FromBefore(const ClusterState& state, const JobState& job, TaskKind kind) {
+std::optional<Time> FromHistory(const JobState& job, TaskKind kind) {
   const JobProfile& profile = job.spec.profile;
   const Time before = kind == TaskKind::kMap ? profile.map_time : profile.reduce_time;
-  if (profile.runs > 0 && before > 0) return before;
-  return state.MeanTime(kind).value_or(kUnknownTaskTime);
+  return profile.runs > 0 && before > 0 ? std::optional(before) : std::nullopt;
 }
+
+Time OfCluster(const ClusterState& state, TaskKind kind) { return state.MeanTime(kind).value_or(kUnknownTaskTime); }
 
 }  // namespace
 
 Time DeclaredTime(const ClusterState& state, const JobState& job, TaskKind kind) {
   if (const Time said = Said(job, kind); said > 0) return said;
   if (const auto mean = job.MeanTime(kind)) return *mean;
-  return FromBefore(state, job, kind);
+  if (const auto before = FromHistory(job, kind)) return *before;
+  return OfCluster(state, kind);
+}
+
+std::optional<Time> OwnMeasuredTime(const JobState& job, TaskKind kind) {
+  if (const auto mean = job.MeanTime(kind)) return mean;
+  if (const Time said = Said(job, kind); said > 0) return said;
+  return FromHistory(job, kind);
 }
 
 Time MeasuredTime(const ClusterState& state, const JobState& job, TaskKind kind) {
-  if (const auto mean = job.MeanTime(kind)) return *mean;
-  if (const Time said = Said(job, kind); said > 0) return said;
-  return FromBefore(state, job, kind);
+  if (const auto own = OwnMeasuredTime(job, kind)) return *own;
+  return OfCluster(state, kind);
 }
 
 double RemainingWork(const ClusterState& state, const JobState& job, TaskKind kind) {

@@ -18,6 +18,9 @@ inline constexpr Time kUnknownTaskTime = 10'000'000;
 // FRESH and sjf (sections 7, 8): the mean of the job's own finished tasks, else what the user said, else the history,
 // else the cluster's mean, else kUnknownTaskTime.
 [[nodiscard]] Time MeasuredTime(const ClusterState& state, const JobState& job, TaskKind kind);
+// The same as far as the job itself goes; nothing if it is left to the cluster's mean, which is another after each task
+// of any job.
+[[nodiscard]] std::optional<Time> OwnMeasuredTime(const JobState& job, TaskKind kind);
 
 // What the job has yet to do of this kind: pending tasks x MeasuredTime.
 [[nodiscard]] double RemainingWork(const ClusterState& state, const JobState& job, TaskKind kind);
