@@ -27,7 +27,7 @@ std::optional<MapChoice> Admission::BestMap(const ClusterState& state, JobId job
   const Locality worst = locality_->Worst(state, job, now);
   const auto choice = state.BestPendingMap(job, node, worst);
   if (choice) return choice;
-  locality_->OnSkipped(state, job, now);
+  locality_->OnSkipped(state, job, node, now);
   const Locality raised = locality_->Worst(state, job, now);
   return raised > worst ? state.BestPendingMap(job, node, raised) : std::nullopt;
 }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "schedulers/parts/admission.h"
+#include "schedulers/parts/copy_gate.h"
+#include "schedulers/parts/locality_wait.h"
 #include "schedulers/policies/fifo.h"
 
 namespace millrace::sched {
@@ -29,8 +31,10 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
-    {"fifo", 0, "first job first, by priority and submit order (Hadoop's default)",
-     [](Recipe) -> std::unique_ptr<Policy> { return std::make_unique<Fifo>(); }},
+    {"fifo", kDelay | kCcs, "first job first, by priority and submit order (Hadoop's default)",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<Fifo>(std::move(r.name), std::move(r.admission));
+     }},
 };
 
 std::string_view Cut(std::string_view* text, char separator) {
@@ -71,6 +75,14 @@ std::optional<unsigned> ParseParts(const Entry& entry, std::string_view text, st
   return parts;
 }
 
+Admission MakeAdmission(const Settings& settings, unsigned parts) {
+  std::unique_ptr<LocalityGate> locality;
+  std::unique_ptr<CopyGate> copy;
+  if ((parts & kDelay) != 0) locality = std::make_unique<LocalityWait>(settings.delay, settings.lsap.bandwidths);
+  if ((parts & kCcs) != 0) copy = std::make_unique<ComputePhaseAdmission>(settings.ccs);
+  return {std::move(locality), std::move(copy)};
+}
+
 }  // namespace
 
 std::vector<PolicyInfo> ListPolicies() {
@@ -96,7 +108,7 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   }
   const auto parts = ParseParts(*entry, rest, why);
   if (!parts) return nullptr;
-  Recipe recipe{std::string(name), settings, Admission(), (*parts & kPreempt) != 0};
+  Recipe recipe{std::string(name), settings, MakeAdmission(settings, *parts), (*parts & kPreempt) != 0};
   for (const auto& [word, part] : kParts) {
     if ((*parts & part) != 0) (recipe.name += '+') += word;
   }
