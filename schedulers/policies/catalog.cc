@@ -7,6 +7,7 @@
 #include "schedulers/parts/admission.h"
 #include "schedulers/parts/copy_gate.h"
 #include "schedulers/parts/locality_wait.h"
+#include "schedulers/policies/fair_preempting.h"
 #include "schedulers/policies/fifo.h"
 
 namespace millrace::sched {
@@ -35,6 +36,8 @@ constexpr Entry kEntries[] = {
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Fifo>(std::move(r.name), std::move(r.admission));
      }},
+    {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
+     [](Recipe r) { return MakeFair(std::move(r.name), r.settings, std::move(r.admission), r.preempt); }},
 };
 
 std::string_view Cut(std::string_view* text, char separator) {

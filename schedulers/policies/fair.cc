@@ -43,8 +43,13 @@ void FairOrder::OnNodesChanged(const ClusterState& state) {
 }
 
 void FairOrder::Refresh(FairPool& pool) {
-  for (const TaskKind kind : kKinds) pools(kind).Put(pool.member(kind), pool.Claim(kind));
+  for (const TaskKind kind : kKinds) {
+    pools(kind).Put(pool.member(kind), pool.Claim(kind));
+    if (pool.TakeLetIn(kind)) let_in_[static_cast<std::size_t>(kind)] = true;
+  }
 }
+
+bool FairOrder::TakeLetIn(TaskKind kind) { return std::exchange(let_in_[static_cast<std::size_t>(kind)], false); }
 
 PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
   pool.in_order().SetShare(kind, pools(kind).ShareUnits(pool.member(kind)));
@@ -53,11 +58,17 @@ PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
 
 std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Time, const Take& take) {
   std::optional<JobId> taker;
-  pools(kind).Visit([&](const FairQueue::Member& member) {
-    FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
-    taker = JobsOf(pool, kind).Offer(state, kind, take);
-    return taker.has_value();
-  });
+  const bool owing = owing_[static_cast<std::size_t>(kind)];
+  for (const bool owed : {true, false}) {
+    if (owed && !owing) continue;
+    pools(kind).Visit([&](const FairQueue::Member& member) {
+      FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
+      if (owing && pool.Owed(kind) != owed) return false;
+      taker = JobsOf(pool, kind).Offer(state, kind, take);
+      return taker.has_value();
+    });
+    if (taker) break;
+  }
   return taker;
 }
 
@@ -65,7 +76,20 @@ bool FairOrder::Before(const ClusterState& state, TaskKind kind, Time, JobId a, 
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
   if (&pool == &other) return JobsOf(pool, kind).Before(state, kind, a, b);
+  if (pool.Owed(kind) != other.Owed(kind)) return pool.Owed(kind);
   return pools(kind).Before(pool.member(kind), other.member(kind));
+}
+
+void FairOrder::Owe(FairPool& pool, TaskKind kind, std::uint32_t running) {
+  pool.Owe(kind, running);
+  owing_[static_cast<std::size_t>(kind)] = true;
+}
+
+void FairOrder::ForgetOwed() {
+  for (const TaskKind kind : kKinds) {
+    if (!std::exchange(owing_[static_cast<std::size_t>(kind)], false)) continue;
+    for (const auto& [name, pool] : pools_) pool->Owe(kind, 0);
+  }
 }
 
 bool FairOrder::MayRun(const ClusterState&, TaskKind kind, JobId job) const {

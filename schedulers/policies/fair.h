@@ -36,6 +36,7 @@ class FairOrder : public JobOrder {
   std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind kind) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
@@ -43,6 +44,9 @@ class FairOrder : public JobOrder {
   // Those with live jobs, by name.
   [[nodiscard]] const std::map<std::string, std::unique_ptr<FairPool>>& live_pools() const { return pools_; }
   [[nodiscard]] FairPool& PoolOf(JobId job) const { return *pool_of_[job.value]; }
+  // The pool comes before all others until it runs so many tasks; until ForgetOwed().
+  void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
+  void ForgetOwed();
 
  private:
   void Refresh(FairPool& pool);
@@ -51,6 +55,8 @@ class FairOrder : public JobOrder {
 
   Settings settings_;
   std::map<std::string, std::unique_ptr<FairPool>> pools_;
+  bool let_in_[2] = {};             // by TaskKind: since the last TakeLetIn
+  bool owing_[2] = {};              // by TaskKind: some pool is owed slots
   std::vector<FairPool*> pool_of_;  // by job id
   mutable FairQueue queues_[2];     // by TaskKind; settles when it is asked
 };

@@ -49,7 +49,9 @@ void FairPool::Remove(const ClusterState& state, JobId id) {
     waiting_.erase(at->second.key);
   }
   jobs_.erase(at);
+  const std::size_t waited = waiting_.size();
   AdmitNext(state);
+  if (waiting_.size() < waited) let_in_ = {true, true};
 }
 
 void FairPool::Admit(const ClusterState& state, JobId id) {
@@ -93,10 +95,12 @@ void FairPool::Count(const ClusterState& state, JobId id, Job& entry) {
 void FairPool::Replace(Job& entry, TaskKind kind, const Counts& now) {
   Counts& before = entry.counts[At(kind)];
   Counts& total = total_[At(kind)];
+  const bool had_room = HasRoom(kind);
   total.running += now.running - before.running;
   total.demand += now.demand - before.demand;
   total.runnable += now.runnable - before.runnable;
   before = now;
+  if (!had_room && HasRoom(kind)) let_in_[At(kind)] = true;
 }
 
 std::vector<JobId> FairPool::Jobs() const {

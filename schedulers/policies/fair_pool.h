@@ -11,6 +11,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedulers/core/cluster_state.h"
@@ -58,6 +59,13 @@ class FairPool {
   [[nodiscard]] std::uint32_t Demand(TaskKind kind) const { return total_[At(kind)].demand; }
   [[nodiscard]] FairClaim Claim(TaskKind kind) const;
 
+  // Since the last call a job that was left out may have been let in: the pool has room again, or the job was admitted.
+  bool TakeLetIn(TaskKind kind) { return std::exchange(let_in_[At(kind)], false); }
+
+  // Slots were freed for the pool: it comes before all others until it runs so many tasks.
+  void Owe(TaskKind kind, std::uint32_t running) { owed_[At(kind)] = running; }
+  [[nodiscard]] bool Owed(TaskKind kind) const { return Running(kind) < owed_[At(kind)]; }
+
   [[nodiscard]] Member& member(TaskKind kind) { return members_[At(kind)]; }
   [[nodiscard]] const Member& member(TaskKind kind) const { return members_[At(kind)]; }
   [[nodiscard]] PoolJobs& in_order() { return *in_order_; }
@@ -93,6 +101,8 @@ class FairPool {
   std::map<JobId, Job> jobs_;
   std::set<QueueKey> waiting_;  // not admitted
   std::array<Counts, 2> total_;
+  std::array<std::uint32_t, 2> owed_ = {};
+  std::array<bool, 2> let_in_ = {};
   Member members_[2];
 };
 

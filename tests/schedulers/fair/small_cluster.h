@@ -1,0 +1,67 @@
+// SmallCluster: an event loop over an engine, for tests of what a scheduler does in time. Attempts succeed after the
+// time that their job gives them, nothing fails.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/parts/settings.h"
+
+namespace millrace::sched {
+
+struct Work {
+  Time map_time = kSecond;
+  Time reduce_time = kSecond;
+  double spread = 0;  // times vary evenly by so much to both sides, as a part of them
+};
+
+class SmallCluster {
+ public:
+  SmallCluster(const std::string& scheduler, const Settings& settings, unsigned seed = 0);
+
+  // Ids count from 1.
+  void AddNodes(std::uint32_t count, Slots slots);
+  void Submit(Time at, JobId job, const JobSpec& spec, const Work& work);
+  void Apply(Time at, const Event& event);
+  // Until nothing is left to happen, or until this time, inclusive.
+  void Run(Time until = 1'000'000 * kSecond);
+
+  // Called after each Decide.
+  std::function<void(Time now)> watch;
+
+  [[nodiscard]] const Engine& engine() const { return engine_; }
+  [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
+  [[nodiscard]] Time now() const { return now_; }
+  // When each job succeeded.
+  [[nodiscard]] const std::map<JobId, Time>& ended() const { return ended_; }
+  // All effects, as text.
+  [[nodiscard]] const std::string& log() const { return log_; }
+  // Of all maps launched, the part at their data.
+  [[nodiscard]] double NodeLocality() const;
+
+ private:
+  void Carry(const Effects& effects);
+
+  Engine engine_;
+  std::mt19937 random_;
+  std::map<std::pair<Time, std::uint64_t>, Event> events_;
+  std::map<JobId, Work> works_;
+  std::map<JobId, Time> ended_;
+  std::uint64_t next_event_ = 0;
+  std::uint32_t next_node_ = 1;
+  std::uint32_t launched_ = 0, local_ = 0;
+  Time now_ = 0;
+  std::string log_;
+};
+
+// A job of so many maps, each with replicas on `replicas` different nodes of 1 to `nodes`, chosen at random.
+[[nodiscard]] JobSpec RandomJob(std::mt19937* random, std::uint32_t maps, std::uint32_t nodes, std::uint32_t replicas);
+
+}  // namespace millrace::sched
