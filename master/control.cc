@@ -65,8 +65,8 @@ Micros Control::Monotonic() const { return (seams_.timer.now() - kj::origin<kj::
 
 // ---- steps ----
 
-Step Control::Begin() const {
-  last_now_ = std::max(last_now_, seams_.clock.Now());
+Step Control::Begin() {
+  last_now_ = std::max(last_now_ + 1, seams_.clock.Now());
   return Step(last_now_);
 }
 
@@ -105,95 +105,12 @@ void Control::ArmWake() {
   const std::optional<Micros> next = jobs_.NextWake();
   if (!next || (wake_ && *wake_ <= *next)) return;
   wake_ = next;
-  const Micros delay = std::max<Micros>(0, *next - Begin().now);
+  const Micros delay = std::max<Micros>(0, *next - Now());
   tasks_.add(seams_.timer.afterDelay(delay * kj::MICROSECONDS).then([this, at = *next]() {
     if (wake_ != at) return;
     wake_.reset();
     FinishLazily(Begin());
   }));
-}
-
-// ---- workers ----
-
-Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                                const std::vector<sched::AttemptId>& running,
-                                                const std::vector<sched::AttemptId>& map_outputs) {
-  Step step = Begin();
-  NodeRecord& node = nodes_.Admit(facts, &step.batch);
-  node.alive = true;
-  node.last_heard = Monotonic();
-  Registration registration;
-  registration.node = node.number;
-  registration.epoch = epochs_[node.number] = next_epoch_++;
-  deadlines_[node.number] = Monotonic() + config_.lost_after;
-  files_.blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
-  unreported_.insert(node.number);
-  files_.blocks().ReportBegin(node.number);  // the worker lists its blocks once it has our answer
-  files_.blocks().SetDraining(node.number, node.draining);
-  dispatcher_.Connect(node.number, std::move(control));
-  registration.reconciled = jobs_.NodeRegistered(node, running, map_outputs, &step);
-  seams_.log->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running",
-                   node.number, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
-                   facts.reduce_slots, running.size());
-  FinishLazily(std::move(step));
-  return registration;
-}
-
-bool Control::Heard(NodeNumber node, std::uint64_t epoch) {
-  const auto it = epochs_.find(node);
-  if (it == epochs_.end() || it->second != epoch) return false;
-  deadlines_[node] = Monotonic() + config_.lost_after;
-  if (NodeRecord* record = nodes_.Find(node)) record->last_heard = Monotonic();
-  return true;
-}
-
-std::uint64_t Control::MillisSilent(const NodeRecord& node) const {
-  return node.last_heard == 0
-             ? 0
-             : static_cast<std::uint64_t>(std::max<Micros>(0, Monotonic() - node.last_heard) / kMillisecond);
-}
-
-void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
-  const auto it = epochs_.find(node);
-  if (it == epochs_.end() || it->second != epoch) return;
-  seams_.log->info("worker {}: connection lost", node);
-  dispatcher_.Disconnect(node);
-  Micros& deadline = deadlines_[node];
-  deadline = std::min(deadline, Monotonic() + config_.disconnect_grace);
-}
-
-void Control::LoseNode(NodeNumber node) {
-  seams_.log->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas", node);
-  deadlines_.erase(node);
-  epochs_.erase(node);
-  unreported_.erase(node);
-  dispatcher_.Disconnect(node);
-  if (NodeRecord* record = nodes_.Find(node)) record->alive = false;
-  files_.blocks().NodeDown(node);
-  Step step = Begin();
-  jobs_.NodeLost(node, &step);
-  FinishLazily(std::move(step));
-}
-
-bool Control::AwaitingReports() const {
-  if (!InStartupGrace()) return false;
-  const auto& nodes = nodes_.all();
-  const auto absent = [](const auto& entry) { return !entry.second.alive; };
-  return nodes.empty() || !unreported_.empty() || std::any_of(nodes.begin(), nodes.end(), absent);
-}
-
-kj::Promise<void> Control::NextReport() {
-  const Micros left = std::max<Micros>(0, started_ + config_.startup_grace - Monotonic());
-  auto paf = kj::newPromiseAndFulfiller<void>();
-  report_waiters_.push_back(std::move(paf.fulfiller));
-  return paf.promise.exclusiveJoin(seams_.timer.afterDelay(left * kj::MICROSECONDS));
-}
-
-void Control::Reported(NodeNumber node) {
-  unreported_.erase(node);
-  auto waiters = std::move(report_waiters_);
-  report_waiters_.clear();
-  for (auto& waiter : waiters) waiter->fulfill();
 }
 
 // ---- open files ----

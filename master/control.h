@@ -10,6 +10,7 @@
 #include <kj/async.h>
 #include <kj/timer.h>
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <memory>
@@ -65,7 +66,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Status SetScheduler(const std::string& name, Step* step);
 
   // ---- steps ----
-  [[nodiscard]] Step Begin() const;
+  // No two steps have the same time, so that the journal tells which events were one step, and a replay decides where
+  // we did.
+  [[nodiscard]] Step Begin();
+  [[nodiscard]] Micros Now() const { return std::max(last_now_, seams_.clock.Now()); }  // scheduler time
   // Decides, sends, commits; resolves when the step is on disk.
   kj::Promise<void> Finish(Step step);
   // The same, but nobody waits for the disk.
@@ -133,7 +137,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Watchers watchers_;
   Dispatcher dispatcher_;
   Micros started_ = 0;                      // monotonic
-  mutable Micros last_now_ = 0;             // scheduler time never goes back
+  Micros last_now_ = 0;                     // of the last step: scheduler time never goes back
   std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost (monotonic)
   std::map<NodeNumber, std::uint64_t> epochs_;
   std::set<NodeNumber> unreported_;  // registered, their list of blocks is still under way

@@ -78,7 +78,7 @@ void Fill(const List& list, std::size_t size, Write write) {
 
 void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out) {
   const sched::ClusterState& cluster = control.jobs().cluster();
-  sched::PolicyView view = control.jobs().ViewPolicy(control.Begin().now);
+  sched::PolicyView view = control.jobs().ViewPolicy(control.Now());
   AddSlots(cluster, &view);
   AddWaits(cluster, &view);
   out.setName(control.scheduler());

@@ -278,6 +278,34 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
   EXPECT_EQ(Take().attempt, (sched::AttemptId{urgent.attempt.task, 1})) << "the other has its turn, from the start";
 }
 
+// Copy-compute splitting: more reduces than slots are launched, and as many may compute as there are slots.
+TEST_F(TrackerSchedulerTest, SplitReducesComputeOnTheNodesReduceSlots) {
+  SetScheduler({"fair+ccs", "[ccs]\nmax_reducers = 3\n"});
+  const NodeNumber node = AddWorker("a", 3, 1);
+  AddFile("/in/text", 1, {node});
+  for (const char* output : {"/one", "/two", "/three"}) Submit(Request(output, 1));
+  const std::vector<LaunchOrder> maps = launches;
+  ASSERT_THAT(maps, SizeIs(3));
+  launches.clear();
+  for (const LaunchOrder& map : maps) Done(map);
+  ASSERT_THAT(launches, SizeIs(3)) << "three times the slots";
+  for (const LaunchOrder& reduce : launches) EXPECT_EQ(reduce.computing, 1u);
+}
+
+// Slots without a type: every reduce that was let in may compute.
+TEST_F(TrackerSchedulerTest, OnSlotsWithoutATypeEveryReduceComputes) {
+  SetScheduler({"fresh-dynamic", ""});
+  const NodeNumber node = AddWorker("a", 2, 1);
+  AddFile("/in/text", 3, {node});
+  Submit(Request("/out", 3));
+  const std::vector<LaunchOrder> maps = launches;
+  ASSERT_THAT(maps, SizeIs(3)) << "on map and reduce slots";
+  launches.clear();
+  for (const LaunchOrder& map : maps) Done(map);
+  ASSERT_THAT(launches, SizeIs(3));
+  for (const LaunchOrder& reduce : launches) EXPECT_EQ(reduce.computing, 3u);
+}
+
 // What a program did is known when it runs again over input of that type, after a restart too.
 TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
   const NodeNumber node = AddWorker("a", 1, 1);

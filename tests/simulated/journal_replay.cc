@@ -48,7 +48,7 @@ class Replay {
     const auto line = sched::ParseEvent(lines_[at_]);
     if (!line) return Differ("is no event");
     if (IsDecision(line->event)) return Decide(line->time, true);
-    // What the live master decided before this line would stand before it.
+    // The lines of one step have one time. What the live master decided before this line would stand before it.
     if (undecided_ && now_ < line->time) Decide(now_, false);
     while (result_.difference.empty()) {
       const std::optional<Time> wake = engine_.NextWake();
