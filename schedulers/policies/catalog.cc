@@ -6,7 +6,10 @@
 
 #include "schedulers/parts/admission.h"
 #include "schedulers/parts/copy_gate.h"
+#include "schedulers/parts/greedy.h"
 #include "schedulers/parts/locality_wait.h"
+#include "schedulers/policies/cp.h"
+#include "schedulers/policies/edf.h"
 #include "schedulers/policies/fair_preempting.h"
 #include "schedulers/policies/fifo.h"
 
@@ -38,6 +41,15 @@ constexpr Entry kEntries[] = {
      }},
     {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
      [](Recipe r) { return MakeFair(std::move(r.name), r.settings, std::move(r.admission), r.preempt); }},
+    {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<Greedy>(std::move(r.name), std::make_unique<EdfOrder>(r.settings.edf),
+                                       std::move(r.admission));
+     }},
+    {"cp", kDelay | kCcs, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<Cp>(std::move(r.name), r.settings.cp, std::move(r.admission));
+     }},
 };
 
 std::string_view Cut(std::string_view* text, char separator) {

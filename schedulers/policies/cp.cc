@@ -6,13 +6,10 @@
 #include <cstdio>
 #include <utility>
 
-#include "schedulers/policies/cp_snapshot.h"
-
 namespace millrace::sched {
 namespace {
 
-constexpr double kBiasMoved = 0.2;  // relative; smaller changes do not ask for another plan
-constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
+constexpr double kMoved = 0.2;  // relative; smaller changes do not ask for another plan
 
 Time SteadyNow() {
   const auto since = std::chrono::steady_clock::now().time_since_epoch();
@@ -24,7 +21,10 @@ std::unique_ptr<Planner> PlannerFor(const CpSettings& settings) {
   return MakeBackgroundPlanner({settings.budget, SteadyNow});
 }
 
-bool Moved(double before, double after) { return std::abs(after - before) > kBiasMoved * before; }
+bool Moved(const TaskTimes& before, const TaskTimes& after) {
+  const auto moved = [](double was, double is) { return std::abs(is - was) > kMoved * was; };
+  return moved(before.map, after.map) || moved(before.reduce, after.reduce);
+}
 
 }  // namespace
 
@@ -43,29 +43,24 @@ Cp::Cp(std::string name, const CpSettings& settings, Admission admission, std::u
 
 void Cp::OnJobSubmitted(const ClusterState& state, JobId job) {
   Greedy::OnJobSubmitted(state, job);
-  Note(state, job);
+  finished_times_[job] = FinishedTimes(state, *state.FindJob(job));
   due_ = true;
 }
 
 void Cp::OnJobEnded(const ClusterState& state, JobId job) {
   Greedy::OnJobEnded(state, job);
-  seen_.erase(job);
-  biases_.erase(job);
+  finished_times_.erase(job);
+  times_.erase(job);
 }
 
 void Cp::OnJobChanged(const ClusterState& state, JobId job) {
   Greedy::OnJobChanged(state, job);
-  const auto at = seen_.find(job);
-  if (at == seen_.end()) return;
-  const Seen before = at->second;
-  Note(state, job);
-  const Seen& after = at->second;
-  for (const std::size_t kind : {0, 1}) due_ |= after.pending[kind] > before.pending[kind];
-  if (Moved(before.finished_bias, after.finished_bias)) {
-    due_ = true;
-  } else {
-    at->second.finished_bias = before.finished_bias;  // small changes add up
-  }
+  const auto at = finished_times_.find(job);
+  if (at == finished_times_.end()) return;
+  const TaskTimes times = FinishedTimes(state, *state.FindJob(job));
+  if (!Moved(at->second, times)) return;
+  at->second = times;
+  due_ = true;
 }
 
 void Cp::OnNodesChanged(const ClusterState& state) {
@@ -73,14 +68,8 @@ void Cp::OnNodesChanged(const ClusterState& state) {
   due_ = true;
 }
 
-void Cp::Note(const ClusterState& state, JobId id) {
-  const JobState& job = *state.FindJob(id);
-  Seen& seen = seen_[id];
-  for (const TaskKind kind : kKinds) seen.pending[static_cast<std::size_t>(kind)] = job.Pending(kind).size();
-  seen.finished_bias = FinishedBias(state, job);
-}
-
 std::optional<Decision> Cp::Next(const ClusterState& state, Time now) {
+  due_ |= order_->TakeSetBack();
   if (due_ || (review_ && *review_ <= now)) Replan(state, now);
   if (const auto plan = planner_->Take()) {
     order_->Follow(state, *plan);
@@ -96,18 +85,18 @@ void Cp::Replan(const ClusterState& state, Time now) {
   if (!settings_.background && !wanted(TaskKind::kMap) && !wanted(TaskKind::kReduce)) return;
   CpSnapshot snapshot = TakeSnapshot(state, settings_, now);
   review_ = snapshot.review;
-  const bool needed = due_ || BiasesMoved(snapshot.biases);
+  const bool needed = due_ || TimesMoved(snapshot.times);
   due_ = false;
   if (!needed || snapshot.problem.jobs.size() < 2) return;
-  biases_ = std::move(snapshot.biases);
+  times_ = std::move(snapshot.times);
   snapshot.problem.previous = order_->Jobs();
   planner_->Submit(std::move(snapshot.problem));
 }
 
-bool Cp::BiasesMoved(const std::map<JobId, double>& biases) const {
-  return std::any_of(biases_.begin(), biases_.end(), [&](const auto& before) {
-    const auto after = biases.find(before.first);
-    return after != biases.end() && Moved(before.second, after->second);
+bool Cp::TimesMoved(const std::map<JobId, TaskTimes>& times) const {
+  return std::any_of(times_.begin(), times_.end(), [&](const auto& before) {
+    const auto after = times.find(before.first);
+    return after != times.end() && Moved(before.second, after->second);
   });
 }
 

@@ -23,6 +23,7 @@
 #include "schedulers/parts/plan/planner.h"
 #include "schedulers/parts/settings.h"
 #include "schedulers/policies/cp_order.h"
+#include "schedulers/policies/cp_snapshot.h"
 
 namespace millrace::sched {
 
@@ -45,23 +46,17 @@ class Cp : public Greedy {
   // Owns the order.
   Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner,
      CpOrder* order);
-  // What the last picture had, or has been seen since.
-  struct Seen {
-    std::uint32_t pending[2] = {};  // tasks, by TaskKind
-    double finished_bias = 1;
-  };
-  void Note(const ClusterState& state, JobId job);
   // Hands the planner a new picture if one is due.
   void Replan(const ClusterState& state, Time now);
-  // True if some bias is another than in the last picture.
-  [[nodiscard]] bool BiasesMoved(const std::map<JobId, double>& biases) const;
+  // True if some job's times are others than in the last picture.
+  [[nodiscard]] bool TimesMoved(const std::map<JobId, TaskTimes>& times) const;
 
   const CpSettings settings_;
   CpOrder* const order_;  // Greedy's
   const std::unique_ptr<Planner> planner_;
-  bool due_ = false;  // something happened that asks for another plan
-  std::map<JobId, Seen> seen_;
-  std::map<JobId, double> biases_;  // of the last picture
+  bool due_ = false;                           // something happened that asks for another plan
+  std::map<JobId, TaskTimes> finished_times_;  // of the live jobs, as of the last change of more than a little
+  std::map<JobId, TaskTimes> times_;           // of the last picture
   std::optional<Time> review_;
   std::optional<Plan> plan_;  // the last, for people
 };

@@ -9,6 +9,7 @@ namespace {
 
 constexpr std::size_t kMap = static_cast<std::size_t>(TaskKind::kMap);
 constexpr std::size_t kReduce = static_cast<std::size_t>(TaskKind::kReduce);
+constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
 constexpr std::uint64_t kEnd = std::numeric_limits<std::uint64_t>::max();
 
 Time DeadlineOf(const JobState& job) {
@@ -35,7 +36,7 @@ void CpOrder::Follow(const ClusterState& state, const Plan& plan) {
     Entry& entry = at->second;
     std::uint32_t planned = 0;
     for (const Chunk& chunk : entry.chunks) planned += chunk.maps;
-    if (planned > entry.pending) TakeOff(&entry, planned - entry.pending);
+    if (planned > entry.pending[kMap]) TakeOff(&entry, planned - entry.pending[kMap]);
     for (Place& place : entry.places) place.position = i, place.planned = true;
     if (!entry.chunks.empty()) entry.places[kMap].position = entry.chunks[entry.next].position;
   }
@@ -58,7 +59,7 @@ std::vector<JobId> CpOrder::Jobs() const {
 void CpOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   Entry entry;
-  entry.pending = static_cast<std::uint32_t>(job.pending_maps.all().size());
+  for (const TaskKind kind : kKinds) entry.pending[static_cast<std::size_t>(kind)] = job.Pending(kind).size();
   PlaceByDeadline(job, &entry);
   Enlist(job, entries_[id] = entry);
 }
@@ -75,10 +76,15 @@ void CpOrder::OnJobChanged(const ClusterState& state, JobId id) {
   Entry& entry = at->second;
   const JobState& job = *state.FindJob(id);
   Delist(entry);
-  const auto pending = static_cast<std::uint32_t>(job.pending_maps.all().size());
-  if (pending < entry.pending) TakeOff(&entry, entry.pending - pending);
-  if (pending > entry.pending && !entry.chunks.empty()) entry.chunks[entry.next].maps += pending - entry.pending;
-  entry.pending = pending;
+  const std::uint32_t before = entry.pending[kMap];
+  for (const TaskKind kind : kKinds) {
+    std::uint32_t& pending = entry.pending[static_cast<std::size_t>(kind)];
+    set_back_ |= job.Pending(kind).size() > pending;
+    pending = job.Pending(kind).size();
+  }
+  const std::uint32_t maps = entry.pending[kMap];
+  if (maps < before) TakeOff(&entry, before - maps);
+  if (maps > before && !entry.chunks.empty()) entry.chunks[entry.next].maps += maps - before;
   if (!entry.chunks.empty()) entry.places[kMap].position = entry.chunks[entry.next].position;
   Enlist(job, entry);
 }

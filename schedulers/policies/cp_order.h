@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "schedulers/parts/job_order.h"
@@ -25,6 +26,8 @@ class CpOrder : public JobOrder {
  public:
   // From now on. The plan may be of a moment ago: maps that were launched since are taken off.
   void Follow(const ClusterState& state, const Plan& plan);
+  // True if since the last call tasks became pending again.
+  bool TakeSetBack() { return std::exchange(set_back_, false); }
   // The live jobs in the order in which map slots go to them, whether they have a map or not.
   [[nodiscard]] std::vector<JobId> Jobs() const;
 
@@ -52,9 +55,9 @@ class CpOrder : public JobOrder {
   };
   struct Entry {
     std::vector<Chunk> chunks;
-    std::size_t next = 0;       // the first chunk with maps left
-    std::uint32_t pending = 0;  // maps, as last seen
-    Place places[2];            // by TaskKind
+    std::size_t next = 0;           // the first chunk with maps left
+    std::uint32_t pending[2] = {};  // tasks by TaskKind, as last seen
+    Place places[2];                // by TaskKind
   };
 
   // Where a job stands of which the plan says nothing.
@@ -66,7 +69,8 @@ class CpOrder : public JobOrder {
 
   std::map<JobId, Entry> entries_;
   std::set<Place> runnable_[2];  // by TaskKind
-  bool let_in_ = false;          // the maps of some job with pending reduces have ended
+  bool set_back_ = false;
+  bool let_in_ = false;  // the maps of some job with pending reduces have ended
 };
 
 }  // namespace millrace::sched

@@ -38,7 +38,10 @@ struct Evidence {
     expected += declared[Index(kind)];
   }
 
-  [[nodiscard]] double Bias() const { return seen / expected; }
+  [[nodiscard]] TaskTimes Times() const {
+    const double bias = seen / expected;
+    return {bias * declared[0], bias * declared[1]};
+  }
 };
 
 struct RunningTask {
@@ -105,8 +108,8 @@ class Builder {
 
   void AddJob(JobId id, const Evidence& evidence) {
     const JobState& job = *state_.FindJob(id);
-    const double bias = evidence.Bias();
-    snapshot_.biases[id] = bias;
+    const TaskTimes times = evidence.Times();
+    snapshot_.times[id] = times;
     PlanJob plan;
     plan.id = id;
     plan.submitted = plan.earliest = job.progress.submitted;
@@ -115,8 +118,8 @@ class Builder {
       plan.maps = job.pending_maps.all().size();
       plan.reduces = job.pending_reduces.size();
     }
-    plan.map_time = Round(static_cast<Time>(bias * evidence.declared[0]));
-    plan.reduce_time = Round(static_cast<Time>(bias * evidence.declared[1]));
+    plan.map_time = Round(static_cast<Time>(times.map));
+    plan.reduce_time = Round(static_cast<Time>(times.reduce));
     index_[id] = snapshot_.problem.jobs.size();
     snapshot_.problem.jobs.push_back(plan);
   }
@@ -168,6 +171,6 @@ CpSnapshot TakeSnapshot(const ClusterState& state, const CpSettings& settings, T
   return Builder(state, settings, now).Build();
 }
 
-double FinishedBias(const ClusterState& state, const JobState& job) { return Evidence(state, job).Bias(); }
+TaskTimes FinishedTimes(const ClusterState& state, const JobState& job) { return Evidence(state, job).Times(); }
 
 }  // namespace millrace::sched

@@ -17,10 +17,15 @@
 
 namespace millrace::sched {
 
+// What a task of a job is expected to take, in us, not rounded.
+struct TaskTimes {
+  double map = 0, reduce = 0;
+};
+
 struct CpSnapshot {
-  PlanProblem problem;             // but for `previous`
-  std::map<JobId, double> biases;  // of the live jobs
-  // When the first running task will have outlived its expectation by half or by half again, so that biases change
+  PlanProblem problem;               // but for `previous`
+  std::map<JobId, TaskTimes> times;  // of the live jobs
+  // When the first running task will have outlived its expectation by half or by half again, so that times change
   // although nothing happens; at least half a map time from now.
   std::optional<Time> review;
 };
@@ -28,7 +33,7 @@ struct CpSnapshot {
 // O(nodes + running tasks + jobs).
 [[nodiscard]] CpSnapshot TakeSnapshot(const ClusterState& state, const CpSettings& settings, Time now);
 
-// The bias by finished tasks alone. O(1).
-[[nodiscard]] double FinishedBias(const ClusterState& state, const JobState& job);
+// The times by finished tasks alone. O(1).
+[[nodiscard]] TaskTimes FinishedTimes(const ClusterState& state, const JobState& job);
 
 }  // namespace millrace::sched

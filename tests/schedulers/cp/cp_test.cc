@@ -228,6 +228,24 @@ TEST_F(CpPlanningTest, PlansAnewWhenSomethingChangedAndNotElse) {
   EXPECT_EQ(asked(), 1U);  // took three times what was said
 }
 
+TEST_F(CpPlanningTest, PlansAnewWhenTasksOfWhichNothingWasSaidShowWhatTheyTake) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 JobSubmitted job=job1 maps=1:;1:
+    0 JobSubmitted job=job2 maps=1:
+    0 decide
+    -> launch job1.m.0.0 n1 off
+  )");
+  desk_->problems.clear();
+  EXPECT_PLAYS(&engine_, R"(
+    2000000 AttemptSucceeded attempt=job1.m.0.0
+    2000000 decide
+    -> launch job1.m.1.0 n1 off
+  )");
+  ASSERT_EQ(desk_->problems.size(), 1U);
+  EXPECT_EQ(desk_->problems[0].jobs[0].map_time, 2'000'000);
+}
+
 TEST_F(CpPlanningTest, LooksAgainWhenARunningTaskOutlivesItsExpectation) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1
@@ -293,9 +311,9 @@ TEST(CpSnapshotTest, TheBiasOfAJobIsThatOfItsFinishedTasksWithAPriorOfOne) {
     3000000 AttemptSucceeded attempt=job1.m.1.0
   )");
   // 1 s + 3 s + 3 s for 3 s said; with the one that runs since 5 s 12 s for 4 s.
-  EXPECT_DOUBLE_EQ(FinishedBias(engine.state(), *engine.state().FindJob(JobId{1})), 7.0 / 3);
+  EXPECT_DOUBLE_EQ(FinishedTimes(engine.state(), *engine.state().FindJob(JobId{1})).map, 7e6 / 3);
   const CpSnapshot snapshot = TakeSnapshot(engine.state(), CpSettings(), 5'000'000);
-  EXPECT_DOUBLE_EQ(snapshot.biases.at(JobId{1}), 3);
+  EXPECT_DOUBLE_EQ(snapshot.times.at(JobId{1}).reduce, 6e6);
   EXPECT_EQ(snapshot.problem.jobs.at(0).map_time, 3'000'000);
   EXPECT_EQ(snapshot.problem.jobs.at(0).reduce_time, 6'000'000);
   EXPECT_EQ(snapshot.problem.jobs.at(0).maps_until, 5'300'000);  // overdue: a tenth more
