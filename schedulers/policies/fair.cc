@@ -56,20 +56,27 @@ PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
   return pool.in_order();
 }
 
-std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Time, const Take& take) {
+std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
+                                        const std::function<bool(const FairPool&)>& which) {
   std::optional<JobId> taker;
-  const bool owing = owing_[static_cast<std::size_t>(kind)];
-  for (const bool owed : {true, false}) {
-    if (owed && !owing) continue;
-    pools(kind).Visit([&](const FairQueue::Member& member) {
-      FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
-      if (owing && pool.Owed(kind) != owed) return false;
-      taker = JobsOf(pool, kind).Offer(state, kind, take);
-      return taker.has_value();
-    });
-    if (taker) break;
-  }
+  pools(kind).Visit([&](const FairQueue::Member& member) {
+    FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
+    if (which && !which(pool)) return false;
+    taker = JobsOf(pool, kind).Offer(state, kind, take);
+    return taker.has_value();
+  });
   return taker;
+}
+
+std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) {
+  if (!owing_[static_cast<std::size_t>(kind)]) return std::nullopt;
+  return OfferTo(state, kind, take, [kind](const FairPool& pool) { return pool.Owed(kind); });
+}
+
+std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Time, const Take& take) {
+  if (!owing_[static_cast<std::size_t>(kind)]) return OfferTo(state, kind, take, {});
+  if (const auto taker = OfferOwed(state, kind, take)) return taker;
+  return OfferTo(state, kind, take, [kind](const FairPool& pool) { return !pool.Owed(kind); });
 }
 
 bool FairOrder::Before(const ClusterState& state, TaskKind kind, Time, JobId a, JobId b) const {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,9 +48,13 @@ class FairOrder : public JobOrder {
   // The pool comes before all others until it runs so many tasks; until ForgetOwed().
   void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
   void ForgetOwed();
+  // As Offer, but to the pools that are owed slots alone.
+  std::optional<JobId> OfferOwed(const ClusterState& state, TaskKind kind, const Take& take);
 
  private:
   void Refresh(FairPool& pool);
+  std::optional<JobId> OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
+                               const std::function<bool(const FairPool&)>& which);
   [[nodiscard]] PoolJobs& JobsOf(FairPool& pool, TaskKind kind) const;
   [[nodiscard]] GroupView ViewOf(const FairPool* pool, const std::string& name) const;
 

@@ -119,15 +119,35 @@ std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Time now)
     for (const Need& need : needs) {
       order_->Owe(*need.pool, kind, need.target);
       for (std::uint32_t i = 0; i < need.slots && next < chosen.size(); ++i) {
-        victims.push_back({chosen[next++], Reason(*need.pool, need.cause)});
+        const AttemptId& victim = chosen[next++];
+        victims.push_back({victim, Reason(*need.pool, need.cause)});
+        if (kind != TaskKind::kMap) continue;
+        const TaskState& task = state.FindJob(victim.task.job)->maps[victim.task.index];
+        freed_.push_back(task.Find(victim.number)->node);
       }
     }
   }
   return victims;
 }
 
+std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
+  while (!freed_.empty()) {
+    const NodeId node = freed_.back();
+    freed_.pop_back();
+    if (!state.FreeNodes(TaskKind::kMap).Contains(node.value)) continue;
+    std::optional<MapChoice> choice;
+    const auto taker = order_->OfferOwed(state, TaskKind::kMap, [&](JobId job) {
+      choice = state.BestPendingMap(job, node);
+      return choice.has_value();
+    });
+    if (taker) return Decision{{*taker, TaskKind::kMap, choice->map}, node};
+  }
+  return std::nullopt;
+}
+
 std::optional<Decision> FairPreempting::Next(const ClusterState& state, Time now) {
   UpdateClocks(now);
+  if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
   if (!decision) order_->ForgetOwed();
   return decision;

@@ -47,10 +47,13 @@ class FairPreempting : public Greedy {
   [[nodiscard]] Time Patience(const FairPool& pool, Cause cause) const;
   // Of the pools whose patience is over, which begins anew.
   std::vector<Need> Needs(const std::vector<StarvationClocks::Key>& due, TaskKind kind, std::uint32_t free, Time now);
+  // The next map for a slot that was freed for its pool.
+  std::optional<Decision> NextFreed(const ClusterState& state);
   std::vector<AttemptId> Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const;
 
   FairOrder* order_;
   StarvationClocks clocks_;
+  std::vector<NodeId> freed_;  // by the last Preempt(), of maps, and not taken yet
 };
 
 // `fair`, with `+preempt` or without.

@@ -15,9 +15,9 @@ class PreemptTest : public testing::Test {
     settings_.fair.min_share_timeout = 60;
     settings_.fair.fair_share_timeout = 100;
   }
-  Engine& Make() {
+  Engine& Make(const std::string& scheduler = "fair+preempt") {
     std::string why;
-    engine_ = std::make_unique<Engine>(EngineOptions{}, MakePolicy("fair+preempt", settings_, &why));
+    engine_ = std::make_unique<Engine>(EngineOptions{}, MakePolicy(scheduler, settings_, &why));
     return *engine_;
   }
   Settings settings_;
@@ -229,6 +229,30 @@ TEST_F(PreemptTest, InAFifoPoolTheLaterJobGivesWay) {
     -> preempt job2.m.0.0 n1: pool b is below its fair share
     -> launch job3.m.0.0 n1 off
     -> launch job3.m.1.0 n1 off
+  )");
+}
+
+// The wait for the data of job2, 5 s, begins only when it is offered a slot.
+TEST_F(PreemptTest, ASlotThatWasTakenForAPoolIsNotRefusedForLocality) {
+  EXPECT_PLAYS(&Make("fair+delay+preempt"), R"(
+    0 NodeJoined node=n1 rack=a maps=3
+    0 NodeJoined node=n2 rack=b maps=1
+    1 JobSubmitted job=job1 pool=a maps=1:n1;1:n1;1:n1;1:n2
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 node
+    -> launch job1.m.2.0 n1 node
+    -> launch job1.m.3.0 n2 node
+    2 AttemptLost attempt=job1.m.1.0
+    2 decide
+    -> launch job1.m.1.1 n1 node
+    10 JobSubmitted job=job2 pool=b maps=1:n2;1:n2;1:n2
+    10 decide
+    110 decide
+    -> preempt job1.m.1.1 n1: pool b is below its fair share
+    -> preempt job1.m.3.0 n2: pool b is below its fair share
+    -> launch job2.m.0.0 n2 node
+    -> launch job2.m.1.0 n1 datacenter
   )");
 }
 

@@ -52,6 +52,12 @@ TEST(StickySlots, WithoutDelayTheLocalityIsThatOfTheFormula) {
   }
 }
 
+TEST(StickySlots, WithDelayNearlyAllMapsRunAtTheirData) {
+  const unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  for (const std::uint32_t jobs : {5U, 10U}) EXPECT_GT(LocalityOf("fair+delay", jobs, seed), 0.97) << jobs;
+}
+
 // Two jobs, each 100 s of maps and then 100 s of reduces when it has the cluster to itself.
 Time BatchTime(const std::string& scheduler) {
   SmallCluster cluster(scheduler, {});
