@@ -117,14 +117,25 @@ void AddCounters(const Counters& from, Counters* to) {
   for (const auto& [name, value] : from) (*to)[name] += value;
 }
 
+namespace {
+
+// 0 if the task did not say.
+std::uint64_t Counted(const TaskReport& report, const char* name) {
+  const auto found = report.counters.find({"millrace", name});
+  return found == report.counters.end() ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(found->second, 0));
+}
+
+}  // namespace
+
 std::uint64_t MapOutputBytes(const TaskReport& report) {
-  const auto counter = [&](const char* name) {
-    const auto found = report.counters.find({"millrace", name});
-    return found == report.counters.end() ? std::uint64_t{0}
-                                          : static_cast<std::uint64_t>(std::max<std::int64_t>(found->second, 0));
-  };
   const bool combined = report.counters.contains({"millrace", "combine_output_records"});
-  return combined ? counter("map_stored_bytes") : counter("map_output_bytes");
+  return Counted(report, combined ? "map_stored_bytes" : "map_output_bytes");
+}
+
+std::uint64_t RemoteReadRate(const TaskReport& report) {
+  const std::uint64_t bytes = Counted(report, "bytes_read_remote"), micros = Counted(report, "remote_read_micros");
+  if (bytes < (std::uint64_t{1} << 20) || micros < 1000) return 0;
+  return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e6 / static_cast<double>(micros));
 }
 
 std::string JobKey(sched::JobId job) { return "j/" + KeyNumber(job.value); }

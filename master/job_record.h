@@ -64,6 +64,9 @@ struct TaskReport {
   std::uint64_t bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
+// How fast a map got its input from another node: bytes for each second that it waited for them. 0 when it read less
+// than a MiB so, or waited less than a millisecond: that says nothing.
+[[nodiscard]] std::uint64_t RemoteReadRate(const TaskReport& report);
 // What a map wrote for reduces, as it counted it: the bytes emitted, or, where a combiner makes fewer of them, those
 // stored. 0 when it did not say.
 [[nodiscard]] std::uint64_t MapOutputBytes(const TaskReport& report);

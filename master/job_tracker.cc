@@ -137,6 +137,7 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   if (attempt.task.kind == sched::TaskKind::kMap) {
     succeeded.input_bytes = report.bytes_read;
     succeeded.output_bytes = MapOutputBytes(report);
+    NoteTransfer(node, job->splits.at(attempt.task.index), RemoteReadRate(report), step);
   }
   Apply(succeeded, attempt.task.job, step);
 }

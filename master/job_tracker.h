@@ -203,6 +203,7 @@ class JobTracker {
   void CarryEnd(const sched::JobEnded& end, Step* step);
   void CloseJob(Job& job, Step* step);
   void RecordHistory(const Job& job, Step* step);
+  void NoteTransfer(NodeNumber node, const Split& split, std::uint64_t bytes_per_second, Step* step);
   void ForgetOldJobs(Step* step);
   void EndAttempt(Job& job, const sched::AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
   void LoseAttemptsOn(NodeNumber node, Step* step);

@@ -54,6 +54,19 @@ void JobTracker::NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step
   Apply(sched::NodeSpace{sched::NodeId{node}, free_bytes}, JobId{0}, step);
 }
 
+// From the closest holder of the split's data, which is where readers go first.
+void JobTracker::NoteTransfer(NodeNumber node, const Split& split, std::uint64_t bytes_per_second, Step* step) {
+  if (bytes_per_second == 0 || split.blocks.empty()) return;
+  const std::vector<dfs::NodeId> holders = files_.Holders(split.blocks.front().id);
+  const auto distance = [&](dfs::NodeId holder) {
+    return engine_.state().topology().Distance(sched::NodeId{node}, {sched::NodeId{holder}});
+  };
+  const auto from = std::min_element(holders.begin(), holders.end(),
+                                     [&](dfs::NodeId a, dfs::NodeId b) { return distance(a) < distance(b); });
+  if (from == holders.end() || *from == node) return;
+  Apply(sched::BandwidthMeasured{sched::NodeId{*from}, sched::NodeId{node}, bytes_per_second}, JobId{0}, step);
+}
+
 void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {
   if (NodeOf(attempt) != node || attempt.task.kind != sched::TaskKind::kReduce) return;
   const sched::RunningAttempt* running =

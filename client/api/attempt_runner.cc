@@ -75,12 +75,13 @@ Result<std::optional<TaskOutput>> FinishOutput(OutputFile& output, PartFile& par
 std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, TaskContext& context) {
   Counter& local = context.counter("millrace", "bytes_read_local");
   Counter& remote = context.counter("millrace", "bytes_read_remote");
+  Counter& wait = context.counter("millrace", "remote_read_micros");
   std::vector<MapInput> inputs;
   std::uint64_t total = 0;
   for (const InputPiece& piece : launch.inputs) {
     inputs.push_back(
         {Split{piece.path, piece.offset, piece.length, piece.file_length}, piece.name,
-         std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote)});
+         std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote, wait)});
     total += piece.length;
   }
   context.SetTotal(total);

@@ -9,13 +9,15 @@
 namespace millrace {
 
 DfsSource::DfsSource(Storage& storage, std::string path, std::uint64_t file_length,
-                     std::vector<dfs::LocatedBlock> blocks, Counter& bytes_local, Counter& bytes_remote)
+                     std::vector<dfs::LocatedBlock> blocks, Counter& bytes_local, Counter& bytes_remote,
+                     Counter& remote_wait)
     : storage_(storage),
       path_(std::move(path)),
       file_length_(file_length),
       blocks_(std::move(blocks)),
       bytes_local_(bytes_local),
-      bytes_remote_(bytes_remote) {}
+      bytes_remote_(bytes_remote),
+      remote_wait_(remote_wait) {}
 
 Status DfsSource::Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) {
   // User code runs inside of `sink`. What it throws must not cross the code that receives bytes.
@@ -61,13 +63,15 @@ Status DfsSource::StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at,
   }
   const std::uint64_t begin = *at;
   dfs::ReadSource source = dfs::ReadSource::kRemote;
+  Micros waited = 0;
   const Status read = storage_.ReadBlock(
       block, begin - block.offset, end - begin,
       [&](std::string_view piece) {
         *at += piece.size();
         return sink(piece);
       },
-      &source);
+      &source, &waited);
+  if (source == dfs::ReadSource::kRemote) remote_wait_.Add(waited);
   (source == dfs::ReadSource::kLocal ? bytes_local_ : bytes_remote_).Add(static_cast<std::int64_t>(*at - begin));
   if (read.ok() || read.code() == StatusCode::kCancelled) return read;
   // The replicas may have moved since the split was made: the master knows where to.

@@ -21,7 +21,7 @@ class DfsSource final : public ByteSource {
  public:
   // `storage` and the counters outlive this.
   DfsSource(Storage& storage, std::string path, std::uint64_t file_length, std::vector<dfs::LocatedBlock> blocks,
-            Counter& bytes_local, Counter& bytes_remote);
+            Counter& bytes_local, Counter& bytes_remote, Counter& remote_wait);
 
   // What `sink` throws passes through.
   Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
@@ -45,6 +45,7 @@ class DfsSource final : public ByteSource {
   const std::vector<dfs::LocatedBlock> blocks_;
   Counter& bytes_local_;
   Counter& bytes_remote_;
+  Counter& remote_wait_;            // microseconds
   std::uint64_t mapped_block_ = 0;  // the block looked for last; 0: none
   bool is_mapped_ = false;
   MappedFile mapping_;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "dfs/client/block_reader.h"
@@ -22,6 +23,7 @@ struct StorageAccess {
   std::function<Status(const dfs::LocatedBlock&, std::uint64_t offset, std::uint64_t size, Micros stall,
                        const dfs::BadReplica&, const std::function<bool(std::string_view)>&, dfs::ReadSource*)>
       read_block;
+  std::function<Micros()> ticks;  // microseconds of a clock that only goes on; null: nothing is timed
 };
 [[nodiscard]] StorageAccess RealStorage();
 
@@ -32,8 +34,9 @@ class Storage {
   // Connected at the first call; a failed connection is tried again by the next call.
   [[nodiscard]] Result<dfs::DfsClient*> Client();
   [[nodiscard]] Result<MappedFile> MapLocal(const dfs::LocatedBlock& block);
+  // *waited: the time that passed outside of `sink`, which is what the transfer cost the task.
   Status ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
-                   const std::function<bool(std::string_view)>& sink, dfs::ReadSource* source);
+                   const std::function<bool(std::string_view)>& sink, dfs::ReadSource* source, Micros* waited);
 
  private:
   [[nodiscard]] dfs::BadReplica Reporter();

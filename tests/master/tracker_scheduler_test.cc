@@ -278,6 +278,29 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
   EXPECT_EQ(Take().attempt, (sched::AttemptId{urgent.attempt.task, 1})) << "the other has its turn, from the start";
 }
 
+TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
+  const NodeNumber holder = AddWorker("a", 0, 0), reader = AddWorker("b", 1, 1);
+  AddFile("/in/text", 2, {holder});
+  Submit(Request("/out", 1));
+  const auto done = [&](std::int64_t bytes, std::int64_t micros) {
+    const LaunchOrder map = Take();
+    Step step = At();
+    TaskReport report;
+    report.counters[{"millrace", "bytes_read_remote"}] = bytes;
+    report.counters[{"millrace", "remote_read_micros"}] = micros;
+    jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+    Finish(std::move(step));
+  };
+  done(1 << 10, 100'000);
+  EXPECT_THAT(Lines(0, "BandwidthMeasured"), IsEmpty()) << "too little to say anything";
+  done(4 << 20, 50'000);
+  EXPECT_THAT(Lines(0, "BandwidthMeasured"), SizeIs(1));
+  const sched::ClusterState& cluster = jobs->cluster();
+  const double rate =
+      cluster.bandwidths().Between(sched::NodeId{holder}, sched::NodeId{reader}, cluster.topology(), {});
+  EXPECT_EQ(rate, (4 << 20) / 0.05);
+}
+
 // Copy-compute splitting: more reduces than slots are launched, and as many may compute as there are slots.
 TEST_F(TrackerSchedulerTest, SplitReducesComputeOnTheNodesReduceSlots) {
   SetScheduler({"fair+ccs", "[ccs]\nmax_reducers = 3\n"});

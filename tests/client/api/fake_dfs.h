@@ -25,6 +25,7 @@ struct FakeFiles {
   std::map<std::string, std::string> written;   // handed over, by path
   std::map<std::string, std::string> attempts;  // path to attempt
   int connections = 0;
+  Micros ticks = 0;  // the clock; it goes on while bytes of remote blocks are waited for
 };
 
 class FakeReader final : public dfs::FileReader {
@@ -115,6 +116,7 @@ inline StorageAccess FakeStorage(FakeFiles& files, const std::string& directory)
     MILLRACE_ASSIGN(const Fd fd, OpenFile(path, 0));
     return MappedFile::Map(fd.get(), 0, found->second.size(), path);
   };
+  access.ticks = [&files] { return files.ticks; };
   access.read_block = [&files](const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros,
                                const dfs::BadReplica&, const std::function<bool(std::string_view)>& sink,
                                dfs::ReadSource* source) -> Status {
@@ -124,6 +126,7 @@ inline StorageAccess FakeStorage(FakeFiles& files, const std::string& directory)
     for (std::uint64_t at = offset; at < offset + size;) {  // small pieces, as a network may give them
       const std::string_view piece =
           std::string_view(found->second).substr(at, std::min<std::uint64_t>(5, offset + size - at));
+      files.ticks += 100;  // for each piece
       if (!sink(piece)) return Cancelled("sink");
       at += piece.size();
     }

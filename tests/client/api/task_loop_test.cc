@@ -73,6 +73,7 @@ TEST(TaskLoopTest, ASplitIsCompletedFromRemoteBlocks) {
   ASSERT_EQ(end.error, "");
   EXPECT_EQ(end.counters["millrace.map_input_records"], 1);
   EXPECT_GE(end.counters["millrace.bytes_read_remote"], 8 + 1 + 5);
+  EXPECT_EQ(end.counters["millrace.remote_read_micros"], 2 * 100) << "for each piece of the block";
   driver.LaunchReduce(0, {driver.Path("m0")});
   ASSERT_EQ(driver.WaitForEnd().error, "");
   EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "four\t1\nthree\t1\n");
