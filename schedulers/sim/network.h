@@ -107,7 +107,7 @@ class Network {
   std::vector<LinkId> busy_;  // links with flows
   std::vector<Flow> flows_;
   std::vector<FlowId> active_, unused_;
-  std::vector<double> levels_;  // by flow id: the solution
+  std::vector<double> levels_;    // by flow id: the solution
   std::vector<Finish> finishes_;  // a heap, the first to end in front; with entries of older versions
   std::uint64_t serial_ = 0;
   bool dirty_ = false;

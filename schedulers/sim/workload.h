@@ -36,7 +36,7 @@ struct SimJob {
   std::string group;  // class or bin: results are summed up by it
   sched::Priority priority = sched::Priority::kNormal;
   Time submit = 0;                     // since the start; with `after`, since the end of that job
-  std::optional<std::uint32_t> after;  // index of an earlier job that has to end first (closed loops)
+  std::optional<std::uint32_t> after;  // index of another job that has to end first (closed loops)
   // Which data it reads: jobs of one name and block size read the same blocks. Empty: data of its own.
   std::string input;
   std::vector<SimMap> maps;

@@ -1,0 +1,32 @@
+// Distribution: random quantities of a workload file. Thread rule: const calls from any thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/random.h"
+
+namespace millrace::sim {
+
+struct Distribution {
+  enum class Kind : std::uint8_t {
+    kConstant,     // a
+    kUniform,      // a to b
+    kExponential,  // mean a
+    kNormal,       // mean a, deviation b; what is below 0 is 0
+    kLogNormal,    // median a, b: deviation of the logarithm
+    kZipf,         // whole numbers b to c, x as often as x^-a
+    kChoice,       // one of the values, each as often
+  };
+  Kind kind = Kind::kConstant;
+  double a = 0, b = 0, c = 0;
+  std::vector<double> values;  // of kChoice; of kZipf the cumulated weights (MakeZipf)
+
+  static Distribution Constant(double value) { return {Kind::kConstant, value, 0, 0, {}}; }
+  // 1 <= least <= most <= least + 10,000,000.
+  static Distribution Zipf(double exponent, double least, double most);
+
+  [[nodiscard]] double Draw(Random& random) const;
+};
+
+}  // namespace millrace::sim

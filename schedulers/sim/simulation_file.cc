@@ -1,0 +1,170 @@
+#include "schedulers/sim/simulation_file.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "schedulers/core/limits.h"
+#include "schedulers/parts/settings.h"
+#include "schedulers/sim/job_classes.h"
+#include "schedulers/sim/toml_section.h"
+
+namespace millrace::sim {
+namespace {
+
+constexpr std::uint64_t kMostFile = 16 << 20;
+constexpr std::uint32_t kMostNodes = 100'000;
+constexpr std::uint32_t kDefaultNodes = 20, kNodesOfRack = 20;
+constexpr double kMostFactor = 1e6;
+
+struct Shape {
+  std::uint32_t nodes = kDefaultNodes, racks = 0, datacenters = 1;
+  sched::Slots slots{2, 2};
+};
+
+void Override(const Overrides& overrides, Shape* shape) {
+  shape->nodes = overrides.nodes.value_or(shape->nodes);
+  shape->racks = overrides.racks.value_or(shape->racks);
+  shape->datacenters = overrides.datacenters.value_or(shape->datacenters);
+  shape->slots = overrides.slots.value_or(shape->slots);
+  if (shape->racks == 0) shape->racks = std::max((shape->nodes + kNodesOfRack - 1) / kNodesOfRack, shape->datacenters);
+}
+
+// What a node has, of all nodes or of those of a group.
+void ReadNode(TomlSection& section, NodeSpec* node) {
+  section.Integer("map_slots", &node->slots.maps, 0, sched::kMaxSlots);
+  section.Integer("reduce_slots", &node->slots.reduces, 0, sched::kMaxSlots);
+  section.Real("speed", &node->speed, 1 / kMostFactor, kMostFactor);
+  section.Rate("node_bandwidth", &node->up);
+  if (section.Has("node_bandwidth")) node->down = node->up;
+  section.Bytes("space", &node->space, 0);
+}
+
+void ReadGroups(TomlSection& section, ClusterSpec* cluster) {
+  std::uint32_t at = 0;
+  for (TomlSection& group : section.Tables("groups")) {
+    std::uint32_t count = 1;
+    group.Integer("first", &at, 0, kMostNodes);
+    group.Integer("count", &count, 1, kMostNodes);
+    if (group.ok() && (at >= cluster->nodes.size() || count > cluster->nodes.size() - at))
+      group.Fail("count", "the cluster has only " + std::to_string(cluster->nodes.size()) + " nodes");
+    if (!group.ok()) return;
+    for (std::uint32_t end = at + count; at < end; ++at) {
+      NodeSpec& node = cluster->nodes[at];
+      ReadNode(group, &node);
+      group.Text("rack", &node.rack);
+      group.Text("datacenter", &node.datacenter);
+    }
+    group.Finish();
+  }
+}
+
+void ReadFailures(TomlSection& section, std::uint64_t seed, ClusterSpec* cluster) {
+  for (TomlSection& failure : section.Tables("failures")) {
+    NodeFailure& read = cluster->failures.emplace_back();
+    const auto nodes = static_cast<std::uint32_t>(cluster->nodes.size());
+    failure.Integer("node", &read.node, 0, nodes - 1);
+    failure.Duration("at", &read.at);
+    failure.Duration("back", &read.back);
+    if (read.back != 0 && read.back <= read.at) failure.Fail("back", "not after `at`");
+    failure.Finish();
+  }
+  Time between = 0, repair = 600 * sched::kSecond, until = 86400 * sched::kSecond;
+  section.Duration("mean_time_between_failures", &between);
+  section.Duration("mean_time_to_repair", &repair);
+  section.Duration("failures_until", &until);
+  if (section.ok() && between > 0) AddRandomFailures(cluster, between, std::max<Time>(repair, 1), until, seed);
+}
+
+ClusterSpec ReadCluster(TomlSection& root, const Overrides& overrides, std::uint64_t seed) {
+  std::optional<TomlSection> section = root.Table("cluster");
+  if (!section) return DefaultCluster(overrides);
+  Shape shape;
+  section->Integer("nodes", &shape.nodes, 1, kMostNodes);
+  section->Integer("racks", &shape.racks, 1, kMostNodes);
+  section->Integer("datacenters", &shape.datacenters, 1, kMostNodes);
+  NodeSpec node;
+  node.slots = shape.slots;
+  ReadNode(*section, &node);
+  shape.slots = node.slots;
+  Override(overrides, &shape);
+  ClusterSpec cluster = MakeCluster(shape.nodes, shape.racks, shape.datacenters, shape.slots);
+  for (NodeSpec& each : cluster.nodes) {
+    each.speed = node.speed, each.up = node.up, each.down = node.down, each.space = node.space;
+  }
+  section->Rate("rack_bandwidth", &cluster.rack_bandwidth);
+  section->Rate("datacenter_bandwidth", &cluster.datacenter_bandwidth);
+  section->Rate("local_read_bandwidth", &cluster.local_read_bandwidth);
+  section->Bool("overlap_reads", &cluster.overlap_reads);
+  section->Real("slow_share", &cluster.slow_share, 0, 1);
+  section->Real("slow_factor", &cluster.slow_factor, 1, kMostFactor);
+  section->Real("failure_probability", &cluster.failure_probability, 0, 0.99);
+  ReadGroups(*section, &cluster);
+  ReadFailures(*section, seed, &cluster);
+  section->Finish();
+  return cluster;
+}
+
+void ReadPlacement(TomlSection& root, const Overrides& overrides, Placement* placement) {
+  if (std::optional<TomlSection> section = root.Table("placement")) {
+    constexpr std::pair<std::string_view, Placement::Kind> kKinds[] = {
+        {"dfs", Placement::Kind::kDfs}, {"random", Placement::Kind::kRandom}, {"spread", Placement::Kind::kSpread}};
+    std::string kind = "dfs";
+    section->Text("kind", &kind);
+    const auto* found =
+        std::find_if(std::begin(kKinds), std::end(kKinds), [&](const auto& k) { return k.first == kind; });
+    if (found == std::end(kKinds)) {
+      section->Fail("kind", Quote(kind) + " is not dfs, random or spread");
+    } else {
+      placement->kind = found->second;
+    }
+    section->Integer("replication", &placement->replication, 1, 1000);
+    section->Finish();
+  }
+  placement->replication = overrides.replication.value_or(placement->replication);
+}
+
+}  // namespace
+
+ClusterSpec DefaultCluster(const Overrides& overrides) {
+  Shape shape;
+  Override(overrides, &shape);
+  return MakeCluster(shape.nodes, shape.racks, shape.datacenters, shape.slots);
+}
+
+Result<SimulationFile> ParseSimulation(std::string_view text, const std::string& file_name,
+                                       const Overrides& overrides) {
+  toml::table table;
+  try {
+    table = toml::parse(text, file_name);
+  } catch (const toml::parse_error& wrong) {
+    return Invalid(file_name + ":" + std::to_string(wrong.source().begin.line) + ": " +
+                   std::string(wrong.description()));
+  }
+  Status failure;
+  TomlSection root(table, "", file_name, &failure);
+  SimulationFile file;
+  std::uint64_t block_size = 128 << 20;
+  file.workload.name = file_name;
+  root.Text("name", &file.workload.name);
+  root.Seed("seed", &file.seed);
+  root.Bytes("block_size", &block_size, 1);
+  root.Duration("stop_at", &file.stop_at);
+  file.seed = overrides.seed.value_or(file.seed);
+  file.cluster = ReadCluster(root, overrides, file.seed);
+  ReadPlacement(root, overrides, &file.workload.placement);
+  file.workload.jobs = ReadJobs(root, file.seed, overrides.block_size.value_or(block_size));
+  root.Finish();
+  if (!failure.ok()) return failure;
+  return file;
+}
+
+Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides) {
+  MILLRACE_ASSIGN(const std::string text, ReadWholeFile(path));
+  if (text.size() > kMostFile)
+    return Invalid(path + ": " + std::to_string(text.size()) + " bytes are too many for a workload");
+  return ParseSimulation(text, path, overrides);
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,64 @@
+// A simulation file: cluster and workload in TOML. docs/simulator.md tells every key; in short:
+//
+//   name = "mixed"
+//   seed = 7
+//   block_size = "128M"
+//   [cluster]
+//   nodes = 100
+//   racks = 4
+//   map_slots = 4
+//   reduce_slots = 2
+//   [placement]
+//   kind = "dfs"
+//   replication = 3
+//   [arrival]                       # of the classes that have none of their own, in random order
+//   kind = "poisson"                # batch, poisson, interval, list, closed
+//   mean = "30s"
+//   [[jobs]]                        # a class
+//   name = "small"
+//   count = 20
+//   maps = { zipf = [1.2, 1, 400] }
+//   map_time = { uniform = ["9s", "60s"] }
+//   map_output = 0.5                # of the input
+//   reduces = 2
+//   reduce_time = { lognormal = ["20s", 0.4] }
+//
+// Everything random is drawn from the seed when the file is read. Thread rule: free functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "schedulers/sim/cluster_spec.h"
+#include "schedulers/sim/workload.h"
+
+namespace millrace::sim {
+
+// What a command line says in place of the file.
+struct Overrides {
+  std::optional<std::uint32_t> nodes, racks, datacenters, replication;
+  std::optional<sched::Slots> slots;
+  std::optional<std::uint64_t> seed, block_size;
+};
+
+struct SimulationFile {
+  ClusterSpec cluster;
+  Workload workload;
+  std::uint64_t seed = 1;
+  Time stop_at = 0;  // as in SimOptions
+};
+
+// kInvalid, as one line with file, line, key and reason, for what is not TOML, a key that does not exist, a value of
+// the wrong type or out of range.
+[[nodiscard]] Result<SimulationFile> ParseSimulation(std::string_view text, const std::string& file_name,
+                                                     const Overrides& overrides);
+// The same of a file of at most 16 MiB; also the failures of reading it.
+[[nodiscard]] Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides);
+
+// Without a file: what MakeCluster gives for the overrides, with 20 nodes and a rack for every 20 of them otherwise.
+[[nodiscard]] ClusterSpec DefaultCluster(const Overrides& overrides);
+
+}  // namespace millrace::sim

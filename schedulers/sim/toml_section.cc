@@ -1,0 +1,251 @@
+#include "schedulers/sim/toml_section.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "base/options.h"
+#include "base/text.h"
+
+namespace millrace::sim {
+namespace {
+
+constexpr double kMost = 9e15;  // of any number in a file: what a double holds exactly
+constexpr double kMicros = 1e6;
+constexpr double kMostOfZipf = 1e7;  // values: each has a weight in memory
+
+std::string Shown(double value) {
+  std::string text = std::to_string(value);
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.ends_with('.')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+TomlSection::TomlSection(const toml::table& table, std::string name, const std::string& file_name, Status* failure)
+    : table_(table), name_(std::move(name)), file_name_(file_name), failure_(failure) {}
+
+const toml::node* TomlSection::Ask(std::string_view key) {
+  asked_.emplace_back(key);
+  return failure_->ok() ? table_.get(key) : nullptr;
+}
+
+void TomlSection::Fail(std::string_view key, const std::string& why) {
+  if (!failure_->ok()) return;
+  const toml::node* node = table_.get(key);
+  const auto line = node != nullptr ? node->source().begin.line : table_.source().begin.line;
+  const std::string path = name_.empty() ? std::string(key) : name_ + (key.empty() ? "" : ".") + std::string(key);
+  *failure_ = Invalid(file_name_ + ":" + std::to_string(line) + ": " + path + ": " + why);
+}
+
+void TomlSection::Finish() {
+  for (const auto& [key, value] : table_) {
+    if (!failure_->ok()) return;
+    const std::string name(key.str());
+    if (std::find(asked_.begin(), asked_.end(), name) != asked_.end()) continue;
+    const auto nearest = Nearest(name, asked_);
+    Fail(name, "there is no such key" + (nearest ? "; did you mean " + *nearest + "?" : std::string()));
+  }
+}
+
+std::optional<double> TomlSection::Value(const toml::node& node, Unit unit, std::string* why) {
+  std::optional<double> value;
+  if (const auto* text = node.as_string(); text != nullptr && unit == Unit::kBytes) {
+    const Result<std::uint64_t> bytes = ParseBytes(text->get());
+    if (bytes.ok()) value = static_cast<double>(*bytes);
+  } else if (text != nullptr && unit == Unit::kDuration) {
+    const Result<Micros> duration = ParseDuration(text->get());
+    if (duration.ok()) value = static_cast<double>(*duration);
+  } else if (node.is_number()) {
+    value = *node.value<double>() * (unit == Unit::kDuration ? kMicros : 1);
+  }
+  if (value && std::isfinite(*value) && std::abs(*value) <= kMost) return value;
+  constexpr std::array<const char*, 3> kWants{"a number", "a size, as 512 or \"64M\"", "a duration, as 9 or \"9s\""};
+  *why = std::string("not ") + kWants[static_cast<std::size_t>(unit)];
+  return std::nullopt;
+}
+
+std::optional<double> TomlSection::Ranged(std::string_view key, Unit unit, double least, double most) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return std::nullopt;
+  std::string why;
+  const std::optional<double> value = Value(*node, unit, &why);
+  if (!value) {
+    Fail(key, why);
+  } else if (*value < least || *value > most) {
+    const double scale = unit == Unit::kDuration ? kMicros : 1;
+    Fail(key, Shown(*value / scale) + " is not " +
+                  (most < kMost ? "from " + Shown(least / scale) + " to " + Shown(most / scale)
+                                : Shown(least / scale) + " or more"));
+  } else {
+    return value;
+  }
+  return std::nullopt;
+}
+
+void TomlSection::Real(std::string_view key, double* field, double least, double most) {
+  if (const auto value = Ranged(key, Unit::kNumber, least, most)) *field = *value;
+}
+
+void TomlSection::Integer(std::string_view key, std::uint32_t* field, std::uint32_t least, std::uint32_t most) {
+  const auto value = Ranged(key, Unit::kNumber, least, most);
+  if (!value) return;
+  if (*value != std::floor(*value)) return Fail(key, "not a whole number");
+  *field = static_cast<std::uint32_t>(*value);
+}
+
+void TomlSection::Seed(std::string_view key, std::uint64_t* field) {
+  const auto value = Ranged(key, Unit::kNumber, 0, kMost);
+  if (value) *field = static_cast<std::uint64_t>(*value);
+}
+
+void TomlSection::Bytes(std::string_view key, std::uint64_t* field, std::uint64_t least) {
+  const auto value = Ranged(key, Unit::kBytes, static_cast<double>(least), kMost);
+  if (value) *field = static_cast<std::uint64_t>(*value);
+}
+
+void TomlSection::Rate(std::string_view key, double* field) {
+  if (const auto value = Ranged(key, Unit::kBytes, 0, kMost)) *field = *value;
+}
+
+void TomlSection::Duration(std::string_view key, sched::Time* field) {
+  if (const auto value = Ranged(key, Unit::kDuration, 0, kMost)) *field = static_cast<sched::Time>(*value);
+}
+
+void TomlSection::Durations(std::string_view key, std::vector<sched::Time>* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  const toml::array* array = node->as_array();
+  if (array == nullptr) return Fail(key, "not a list of durations");
+  for (const toml::node& element : *array) {
+    std::string why;
+    const auto value = Value(element, Unit::kDuration, &why);
+    if (!value || *value < 0) return Fail(key, value ? "a duration is below 0" : why);
+    field->push_back(static_cast<sched::Time>(*value));
+  }
+}
+
+void TomlSection::Bool(std::string_view key, bool* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  if (!node->is_boolean()) return Fail(key, "not true or false");
+  *field = *node->value<bool>();
+}
+
+void TomlSection::Text(std::string_view key, std::string* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  if (!node->is_string()) return Fail(key, "not a text");
+  *field = *node->value<std::string>();
+}
+
+void TomlSection::Texts(std::string_view key, std::vector<std::string>* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  if (node->is_string()) return field->assign({*node->value<std::string>()});
+  const toml::array* array = node->as_array();
+  if (array == nullptr || array->empty()) return Fail(key, "not a text or a list of texts");
+  field->clear();
+  for (const toml::node& element : *array) {
+    if (!element.is_string()) return Fail(key, "not a text or a list of texts");
+    field->push_back(*element.value<std::string>());
+  }
+}
+
+std::optional<std::vector<double>> TomlSection::Values(const toml::node& node, Unit unit, unsigned plain,
+                                                       std::string* why) {
+  std::vector<double> values;
+  const toml::array* array = node.as_array();
+  for (std::size_t i = 0; i < (array != nullptr ? array->size() : 1); ++i) {
+    const Unit of_value = (plain >> std::min<std::size_t>(i, 31) & 1) != 0 ? Unit::kNumber : unit;
+    const auto value = Value(array != nullptr ? *array->get(i) : node, of_value, why);
+    if (!value) return std::nullopt;
+    values.push_back(*value);
+    if (*value >= 0) continue;
+    *why = "below 0";
+    return std::nullopt;
+  }
+  return values;
+}
+
+std::optional<Distribution> TomlSection::ReadDraws(const toml::node& node, Unit unit, std::string* why) {
+  using Kind = Distribution::Kind;
+  struct Form {
+    std::string_view name;
+    Kind kind;
+    std::size_t least, most;
+    unsigned plain;  // bits of the values that have no unit
+  };
+  constexpr std::size_t kMany = 1'000'000;
+  constexpr Form kConstant{"", Kind::kConstant, 1, 1, 0};
+  constexpr Form kForms[] = {{"uniform", Kind::kUniform, 2, 2, 0}, {"exponential", Kind::kExponential, 1, 1, 0},
+                             {"normal", Kind::kNormal, 2, 2, 0},   {"lognormal", Kind::kLogNormal, 2, 2, 2},
+                             {"zipf", Kind::kZipf, 3, 3, 1},       {"choice", Kind::kChoice, 1, kMany, 0}};
+  const toml::table* table = node.as_table();
+  const Form* form = table == nullptr ? &kConstant : nullptr;
+  const toml::node* content = &node;
+  for (const Form& one : kForms) {
+    if (table == nullptr || table->size() != 1 || !table->contains(one.name)) continue;
+    form = &one;
+    content = table->get(one.name);
+  }
+  *why = "not a distribution: uniform, exponential, normal, lognormal, zipf or choice, with its numbers";
+  if (form == nullptr) return std::nullopt;
+  auto values = Values(*content, unit, form->plain, why);
+  if (!values) return std::nullopt;
+  *why =
+      "a distribution with the wrong numbers: uniform = [least, most], exponential = mean, normal = [mean, "
+      "deviation], lognormal = [median, sigma], zipf = [exponent, least of 1 or more, most], choice = [...]";
+  if (values->size() < form->least || values->size() > form->most) return std::nullopt;
+  if (form->kind == Kind::kChoice) return Distribution{form->kind, 0, 0, 0, std::move(*values)};
+  values->resize(3);
+  const auto& [a, b, c] = std::tie((*values)[0], (*values)[1], (*values)[2]);
+  if (form->kind == Kind::kUniform && a > b) return std::nullopt;
+  if (form->kind != Kind::kZipf) return Distribution{form->kind, a, b, 0, {}};
+  if (b < 1 || c < b || c - b > kMostOfZipf) return std::nullopt;
+  return Distribution::Zipf(a, b, c);
+}
+
+void TomlSection::Draws(std::string_view key, Unit unit, std::optional<Distribution>* field) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return;
+  std::string why;
+  std::optional<Distribution> read = ReadDraws(*node, unit, &why);
+  if (!read) return Fail(key, why);
+  *field = std::move(read);
+}
+
+void TomlSection::Draws(std::string_view key, Unit unit, Distribution* field) {
+  std::optional<Distribution> read;
+  Draws(key, unit, &read);
+  if (read) *field = std::move(*read);
+}
+
+std::optional<TomlSection> TomlSection::Table(std::string_view key) {
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return std::nullopt;
+  const std::string path = name_.empty() ? std::string(key) : name_ + "." + std::string(key);
+  if (node->is_table()) return TomlSection(*node->as_table(), path, file_name_, failure_);
+  Fail(key, "not a table");
+  return std::nullopt;
+}
+
+std::vector<TomlSection> TomlSection::Tables(std::string_view key) {
+  std::vector<TomlSection> sections;
+  const toml::node* node = Ask(key);
+  if (node == nullptr) return sections;
+  const toml::array* array = node->as_array();
+  for (std::size_t i = 0; array != nullptr && i < array->size(); ++i) {
+    if (!array->get(i)->is_table()) break;
+    const std::string path = (name_.empty() ? "" : name_ + ".") + std::string(key) + "[" + std::to_string(i) + "]";
+    sections.emplace_back(*array->get(i)->as_table(), path, file_name_, failure_);
+  }
+  if (array == nullptr || sections.size() != array->size())
+    Fail(key, "not a list of tables, as [[" + std::string(key) + "]] makes one");
+  return sections;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,73 @@
+// TomlSection: one table of a simulation file, read key by key into checked values. Private to schedulers/sim.
+//
+// The first thing that is wrong is kept, as `FILE:LINE: SECTION.KEY: WHY`; what is read after it keeps its default.
+// Finish() refuses keys that nobody has asked for. Thread rule: one thread.
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "schedulers/core/ids.h"
+#include "schedulers/sim/distribution.h"
+
+namespace millrace::sim {
+
+class TomlSection {
+ public:
+  enum class Unit : std::uint8_t { kNumber, kBytes, kDuration };  // durations: seconds, or "9s"; read as us
+
+  // All outlive it.
+  TomlSection(const toml::table& table, std::string name, const std::string& file_name, Status* failure);
+
+  [[nodiscard]] bool Has(std::string_view key) const { return table_.contains(key); }
+  // The field keeps its value when the key is not there. Ranges are inclusive.
+  void Real(std::string_view key, double* field, double least, double most);
+  void Integer(std::string_view key, std::uint32_t* field, std::uint32_t least, std::uint32_t most);
+  void Seed(std::string_view key, std::uint64_t* field);
+  void Bytes(std::string_view key, std::uint64_t* field, std::uint64_t least);
+  // Bytes a second, as bytes; at least 0.
+  void Rate(std::string_view key, double* field);
+  void Duration(std::string_view key, sched::Time* field);
+  void Durations(std::string_view key, std::vector<sched::Time>* field);
+  void Bool(std::string_view key, bool* field);
+  void Text(std::string_view key, std::string* field);
+  // One text, or a list of at least one.
+  void Texts(std::string_view key, std::vector<std::string>* field);
+  // A number with its unit, or one of { uniform = [a, b] }, { exponential = mean }, { normal = [mean, deviation] },
+  // { lognormal = [median, sigma] }, { zipf = [exponent, least, most] }, { choice = [...] }.
+  void Draws(std::string_view key, Unit unit, Distribution* field);
+  void Draws(std::string_view key, Unit unit, std::optional<Distribution>* field);
+
+  // A table within, or the tables of [[key]].
+  [[nodiscard]] std::optional<TomlSection> Table(std::string_view key);
+  [[nodiscard]] std::vector<TomlSection> Tables(std::string_view key);
+
+  void Fail(std::string_view key, const std::string& why);
+  void Finish();
+  [[nodiscard]] bool ok() const { return failure_->ok(); }
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  // Null, and asked for, when it is not there or something was wrong before.
+  const toml::node* Ask(std::string_view key);
+  [[nodiscard]] static std::optional<double> Value(const toml::node& node, Unit unit, std::string* why);
+  // One value or a list of them, none below 0.
+  [[nodiscard]] static std::optional<std::vector<double>> Values(const toml::node& node, Unit unit, unsigned plain,
+                                                                 std::string* why);
+  [[nodiscard]] static std::optional<Distribution> ReadDraws(const toml::node& node, Unit unit, std::string* why);
+  std::optional<double> Ranged(std::string_view key, Unit unit, double least, double most);
+
+  const toml::table& table_;
+  std::string name_;
+  const std::string& file_name_;
+  Status* failure_;
+  std::vector<std::string> asked_;
+};
+
+}  // namespace millrace::sim
