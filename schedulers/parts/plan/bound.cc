@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "schedulers/parts/plan/evaluator.h"
+#include "schedulers/parts/plan/slot_pool.h"
 
 namespace millrace::sched {
 namespace {
@@ -40,8 +40,11 @@ class Capacity {
   Time now_;
 };
 
+// With slots that are free together in one group.
 std::vector<SlotGroup> SlotsOf(const std::vector<SlotGroup>& groups, Time now) {
-  return groups.empty() ? std::vector<SlotGroup>{{now, 1}} : groups;
+  if (groups.empty()) return {{now, 1}};
+  const SlotPool pool(groups);
+  return {pool.groups().begin(), pool.groups().end()};
 }
 
 double MapWork(const PlanJob& job) { return static_cast<double>(job.map_time) * job.maps; }
@@ -57,13 +60,10 @@ struct Bounds {
   const PlanProblem& problem;
   std::vector<SlotGroup> map_slots, reduce_slots;
   std::uint64_t reduce_count = 0;
-  std::vector<Time> alone;
+  const std::vector<Time>& alone;
 
-  explicit Bounds(const PlanProblem& p)
-      : problem(p),
-        map_slots(SlotsOf(p.map_slots, p.now)),
-        reduce_slots(SlotsOf(p.reduce_slots, p.now)),
-        alone(AloneEnds(p)) {
+  Bounds(const PlanProblem& p, const std::vector<Time>& a)
+      : problem(p), map_slots(SlotsOf(p.map_slots, p.now)), reduce_slots(SlotsOf(p.reduce_slots, p.now)), alone(a) {
     for (const SlotGroup& group : reduce_slots) reduce_count += group.slots;
   }
 
@@ -136,13 +136,17 @@ struct Bounds {
 }  // namespace
 
 std::vector<Time> AloneEnds(const PlanProblem& problem) {
+  const SlotPool map_slots(SlotsOf(problem.map_slots, problem.now));
+  const SlotPool reduce_slots(SlotsOf(problem.reduce_slots, problem.now));
   std::vector<Time> ends;
-  PlanProblem one = problem;
   for (const PlanJob& job : problem.jobs) {
-    one.jobs.assign(1, job);
-    Evaluator evaluator(one);
-    evaluator.Cost({{{0, job.maps}}, {0}});
-    ends.push_back(evaluator.ends()[0]);
+    Time end = std::max({problem.now, job.earliest, job.maps_until});
+    SlotPool maps = map_slots;
+    maps.AdvanceTo(job.earliest);
+    end = std::max(end, maps.Place(job.maps, job.map_time).last_end);
+    SlotPool reduces = reduce_slots;
+    reduces.AdvanceTo(end);
+    ends.push_back(std::max({end, job.reduces_until, reduces.Place(job.reduces, job.reduce_time).last_end}));
   }
   return ends;
 }
@@ -166,9 +170,9 @@ std::uint32_t FewestLate(const std::vector<SlotGroup>& slots, std::vector<DueWor
   return late;
 }
 
-double PlanBound(const PlanProblem& problem) {
+double PlanBound(const PlanProblem& problem, const std::vector<Time>& alone) {
   if (problem.jobs.empty()) return 0;
-  const Bounds bounds(problem);
+  const Bounds bounds(problem, alone);
   const double late = bounds.Late();
   if (problem.objective.kind == PlanObjective::Kind::kPaper) return (late + problem.settled_late + 1) * bounds.Worst();
   // At least `late` jobs cost 1, and the cheapest choice of them is those that alone come closest to it.

@@ -12,9 +12,10 @@
 
 namespace millrace::sched {
 
-[[nodiscard]] double PlanBound(const PlanProblem& problem);
 // When each job would end if no other job had pending tasks, by index: no schedule ends it sooner.
 [[nodiscard]] std::vector<Time> AloneEnds(const PlanProblem& problem);
+// `alone`: AloneEnds of the problem.
+[[nodiscard]] double PlanBound(const PlanProblem& problem, const std::vector<Time>& alone);
 
 // Of jobs with these works and due dates, how many must be late on slots that become free as said: a lower bound. `due`
 // below kNever, `work` in slot time.

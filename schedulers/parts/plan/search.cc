@@ -29,7 +29,7 @@ class Search {
 
   Plan Run() {
     const std::vector<Time> alone = AloneEnds(problem_);
-    plan_.bound = PlanBound(problem_);
+    plan_.bound = PlanBound(problem_, alone);
     const auto starts = StartOrders(problem_, alone);
     Try(OrderOf(problem_, starts.front()));
     for (std::size_t i = 1; i < starts.size() && !Done(limits_.evaluations); ++i) Try(OrderOf(problem_, starts[i]));
