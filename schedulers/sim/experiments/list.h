@@ -15,5 +15,8 @@ namespace millrace::sim::experiments {
 [[nodiscard]] std::vector<Table> LsapLocality(const Options& options);
 [[nodiscard]] std::vector<Table> LsapCost(const Options& options);
 [[nodiscard]] std::vector<Table> LsapFairness(const Options& options);
+[[nodiscard]] std::vector<Table> FreshSets(const Options& options);
+[[nodiscard]] std::vector<Table> JossWorkloads(const Options& options);
+[[nodiscard]] std::vector<Table> CpDeadlines(const Options& options);
 
 }  // namespace millrace::sim::experiments
