@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "schedulers/parts/offer_book.h"
+#include "schedulers/parts/slot_offers.h"
 
 namespace millrace::sched {
 namespace {
@@ -39,32 +40,28 @@ struct Seen {
 }  // namespace
 
 struct Greedy::Impl {
-  struct Choice {
-    std::uint32_t index = 0;
-    Locality locality = Locality::kOff;
-  };
+  Impl(std::string given_name, std::unique_ptr<JobOrder> given_order, Admission given_admission)
+      : name(std::move(given_name)), order(std::move(given_order)), admission(std::move(given_admission)) {}
 
   const std::string name;
   const std::unique_ptr<JobOrder> order;
   Admission admission;
+  SlotOffers offers{order.get(), &admission};
   OfferBook books[2];
   std::vector<Seen> seen;  // by job id
   bool new_round = true;   // the last call of Next gave nothing
+  Time clock = 0;          // of the last call of Next
 
   void See(const JobState& job);
   bool CatchUp(const ClusterState& state, TaskKind kind);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Time now);
   std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Time now);
   std::optional<Decision> NextIdle(const ClusterState& state, Time now);
-  std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Time now);
-  bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Time now) const;
   std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Time now) const;
-  OfferBook::Answer OfferToAll(const ClusterState& state, TaskKind kind, NodeId node, Time now, Decision* decision);
-  OfferBook::Answer OfferToGrown(const ClusterState& state, TaskKind kind, NodeId node, Time now, Decision* decision);
 };
 
 Greedy::Greedy(std::string name, std::unique_ptr<JobOrder> order, Admission admission)
-    : impl_(new Impl{std::move(name), std::move(order), std::move(admission), {}, {}}) {}
+    : impl_(std::make_unique<Impl>(std::move(name), std::move(order), std::move(admission))) {}
 
 Greedy::~Greedy() = default;
 
@@ -75,6 +72,7 @@ void Greedy::OnJobSubmitted(const ClusterState& state, JobId job) {
   impl_->admission.OnJobSubmitted(state, job);
   if (impl_->seen.size() <= job.value) impl_->seen.resize(job.value + 1);
   impl_->See(*state.FindJob(job));
+  impl_->offers.Update(state, job, impl_->clock);
 }
 
 void Greedy::OnJobPrioritySet(const ClusterState& state, JobId job) { impl_->order->OnJobPrioritySet(state, job); }
@@ -82,17 +80,20 @@ void Greedy::OnJobPrioritySet(const ClusterState& state, JobId job) { impl_->ord
 void Greedy::OnJobEnded(const ClusterState& state, JobId job) {
   impl_->order->OnJobEnded(state, job);
   impl_->admission.OnJobEnded(state, job);
+  impl_->offers.Forget(job);
   for (OfferBook& book : impl_->books) book.Forget(job);
 }
 
 void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
   impl_->order->OnJobChanged(state, job);
   impl_->See(*state.FindJob(job));
+  impl_->offers.Update(state, job, impl_->clock);
 }
 
 void Greedy::OnNodesChanged(const ClusterState& state) {
   impl_->order->OnNodesChanged(state);
   for (OfferBook& book : impl_->books) book.Reset(state.node_ids());
+  impl_->offers.UpdateAll();
 }
 
 NodeLimits Greedy::LimitsOf(const NodeState& node) const {
@@ -127,14 +128,19 @@ bool Greedy::Impl::CatchUp(const ClusterState& state, TaskKind kind) {
     if (was.runnable && job.Pending(kind).size() == was.pending) continue;
     order->OnJobChanged(state, key.job);
     See(job);
+    offers.Update(state, key.job, clock);
     any = true;
   }
   return any;
 }
 
 std::optional<Decision> Greedy::Next(const ClusterState& state, Time now) {
+  impl_->clock = now;
   if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
-    for (const JobId job : gate->TakeRaised(state, now)) impl_->books[At(TaskKind::kMap)].Grow(job);
+    for (const JobId job : gate->TakeRaised(state, now)) {
+      impl_->offers.Update(state, job, now);
+      impl_->books[At(TaskKind::kMap)].Grow(job);
+    }
   }
   if (std::exchange(impl_->new_round, false)) {
     for (const TaskKind kind : kKinds) {
@@ -161,8 +167,10 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
     }
   }
   Decision decision;
-  const auto node = books[At(kind)].Walk(free, [&](NodeId to, bool to_all) {
-    return to_all ? OfferToAll(state, kind, to, now, &decision) : OfferToGrown(state, kind, to, now, &decision);
+  OfferBook& book = books[At(kind)];
+  const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
+    return to_all ? offers.ToAll(state, kind, to, now, &decision)
+                  : offers.ToSome(state, kind, book.grown(), to, now, &decision);
   });
   if (node) return decision;
   return kind == TaskKind::kMap ? NextIdle(state, now) : std::nullopt;
@@ -180,93 +188,17 @@ std::optional<Decision> Greedy::Impl::NextAtItsData(const ClusterState& state, J
   const auto choice = admission.PeekMap(state, first, *at, now);
   if (!choice || choice->locality != Locality::kNode) return std::nullopt;
   admission.OnMapLaunched(state, first, choice->locality, now);
+  offers.Update(state, first, now);
   return Decision{{first, TaskKind::kMap, choice->map}, *at};
 }
 
 // Everybody refused what is still free.
 std::optional<Decision> Greedy::Impl::NextIdle(const ClusterState& state, Time now) {
-  LocalityGate* gate = admission.locality();
-  if (gate == nullptr) return std::nullopt;
-  const auto any = order->Offer(state, TaskKind::kMap, now, [&](JobId job) { return gate->Outnumbers(state, job); });
-  if (!any) return std::nullopt;
+  if (!offers.AnyCrowded(state)) return std::nullopt;
   Decision decision;
-  const auto node = books[At(TaskKind::kMap)].WalkAll(state.FreeNodes(TaskKind::kMap), [&](NodeId to) {
-    std::optional<MapChoice> choice;
-    const auto taker = order->Offer(state, TaskKind::kMap, now, [&](JobId job) {
-      choice = admission.BestIdleMap(state, job, to);
-      return choice.has_value();
-    });
-    if (!taker) return false;
-    decision = {{*taker, TaskKind::kMap, choice->map}, to};
-    return true;
-  });
+  const auto node = books[At(TaskKind::kMap)].WalkAll(
+      state.FreeNodes(TaskKind::kMap), [&](NodeId to) { return offers.ToCrowded(state, to, now, &decision); });
   return node ? std::optional(decision) : std::nullopt;
-}
-
-std::optional<Greedy::Impl::Choice> Greedy::Impl::TaskFor(const ClusterState& state, TaskKind kind, JobId job,
-                                                          NodeId node, Time now) {
-  if (kind == TaskKind::kMap) {
-    const auto choice = admission.BestMap(state, job, node, now);
-    return choice ? std::optional(Choice{choice->map, choice->locality}) : std::nullopt;
-  }
-  const auto reduce = admission.NextReduce(state, job, node);
-  return reduce ? std::optional(Choice{*reduce}) : std::nullopt;
-}
-
-// That the job refused the node is for lack of space there, which may come back unnoticed.
-bool Greedy::Impl::LacksSpace(const ClusterState& state, JobId id, NodeId node, Time now) const {
-  if (!state.FindNode(node)->free_bytes) return false;
-  const JobState& job = *state.FindJob(id);
-  const Locality worst = admission.locality() ? admission.locality()->Worst(state, id, now) : Locality::kOff;
-  const auto choice = job.pending_maps.Best(node, state.topology().Of(node), worst, [&](std::uint32_t map) {
-    return state.Avoids(job, TaskKind::kMap, map, node);
-  });
-  return choice && state.LacksSpace(job, choice->map, node);
-}
-
-OfferBook::Answer Greedy::Impl::OfferToAll(const ClusterState& state, TaskKind kind, NodeId node, Time now,
-                                           Decision* decision) {
-  struct {
-    Impl* impl;
-    const ClusterState* state;
-    TaskKind kind;
-    NodeId node;
-    Time now;
-    std::optional<Choice> choice;
-    bool unsure = false;
-  } offer{this, &state, kind, node, now, {}};
-  const auto taker = order->Offer(state, kind, now, [&offer](JobId job) {
-    offer.choice = offer.impl->TaskFor(*offer.state, offer.kind, job, offer.node, offer.now);
-    if (!offer.choice && offer.kind == TaskKind::kMap) {
-      offer.unsure |= offer.impl->LacksSpace(*offer.state, job, offer.node, offer.now);
-    }
-    return offer.choice.has_value();
-  });
-  if (!taker) return offer.unsure ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
-  if (kind == TaskKind::kMap) admission.OnMapLaunched(state, *taker, offer.choice->locality, now);
-  *decision = {{*taker, kind, offer.choice->index}, node};
-  return OfferBook::Answer::kTaken;
-}
-
-OfferBook::Answer Greedy::Impl::OfferToGrown(const ClusterState& state, TaskKind kind, NodeId node, Time now,
-                                             Decision* decision) {
-  std::vector<JobId> jobs;
-  for (const JobId job : books[At(kind)].grown()) {
-    if (state.FindJob(job)->runnable[At(kind)] && order->MayRun(state, kind, job)) jobs.push_back(job);
-  }
-  std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) { return order->Before(state, kind, now, a, b); });
-  bool unsure = false;
-  for (const JobId job : jobs) {
-    const auto choice = TaskFor(state, kind, job, node, now);
-    if (!choice) {
-      unsure |= kind == TaskKind::kMap && LacksSpace(state, job, node, now);
-      continue;
-    }
-    if (kind == TaskKind::kMap) admission.OnMapLaunched(state, job, choice->locality, now);
-    *decision = {{job, kind, choice->index}, node};
-    return OfferBook::Answer::kTaken;
-  }
-  return unsure ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
 }
 
 std::optional<Time> Greedy::NextWake(const ClusterState& state) const {

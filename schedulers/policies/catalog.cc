@@ -8,10 +8,13 @@
 #include "schedulers/parts/copy_gate.h"
 #include "schedulers/parts/greedy.h"
 #include "schedulers/parts/locality_wait.h"
+#include "schedulers/parts/speculation.h"
+#include "schedulers/policies/capacity.h"
 #include "schedulers/policies/cp.h"
 #include "schedulers/policies/edf.h"
 #include "schedulers/policies/fair_preempting.h"
 #include "schedulers/policies/fifo.h"
+#include "schedulers/policies/single_pool.h"
 
 namespace millrace::sched {
 namespace {
@@ -34,11 +37,21 @@ struct Entry {
   std::unique_ptr<Policy> (*make)(Recipe recipe);
 };
 
+std::unique_ptr<Policy> InOrder(Recipe& recipe, std::unique_ptr<JobOrder> order) {
+  return std::make_unique<Greedy>(std::move(recipe.name), std::move(order), std::move(recipe.admission));
+}
+
 constexpr Entry kEntries[] = {
     {"fifo", kDelay | kCcs, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Fifo>(std::move(r.name), std::move(r.admission));
      }},
+    {"capacity", kDelay | kCcs, "queues with guaranteed shares and ceilings, FIFO inside",
+     [](Recipe r) { return InOrder(r, std::make_unique<CapacityOrder>(r.settings.queues)); }},
+    {"sjf", kDelay | kCcs, "the job with the least remaining work first",
+     [](Recipe r) { return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, r.settings.mlq)); }},
+    {"mlq", kDelay | kCcs, "small and large jobs share the slots by weight, FIFO inside",
+     [](Recipe r) { return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, r.settings.mlq)); }},
     {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
      [](Recipe r) { return MakeFair(std::move(r.name), r.settings, std::move(r.admission), r.preempt); }},
     {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",
@@ -127,7 +140,9 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   for (const auto& [word, part] : kParts) {
     if ((*parts & part) != 0) (recipe.name += '+') += word;
   }
-  return entry->make(std::move(recipe));
+  auto policy = entry->make(std::move(recipe));
+  if (settings.speculation.enabled) return std::make_unique<Speculating>(std::move(policy), settings.speculation);
+  return policy;
 }
 
 }  // namespace millrace::sched

@@ -1,0 +1,190 @@
+#include "schedulers/parts/slot_offers.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::sched {
+namespace {
+
+constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind); }
+
+}  // namespace
+
+struct SlotOffers::Offer {
+  const ClusterState& state;
+  const TaskKind kind;
+  const NodeId node;
+  const Time now;
+  SlotOffers* const self;
+  std::optional<Choice> choice;
+  bool unsure = false;
+  std::uint32_t refusals = 0;
+};
+
+void SlotOffers::SetStance(JobId job, Stance stance) {
+  if (stances_.size() <= job.value) {
+    stances_.resize(job.value + 1, Stance::kNone);
+    local_mark_.resize(job.value + 1, 0);
+  }
+  const Stance before = std::exchange(stances_[job.value], stance);
+  if (before == stance) return;
+  if (before == Stance::kFar) far_.Erase(job.value);
+  if (before == Stance::kUnasked) unasked_.Erase(job.value);
+  if (stance == Stance::kFar) far_.Insert(job.value);
+  if (stance == Stance::kUnasked) unasked_.Insert(job.value);
+}
+
+void SlotOffers::Forget(JobId job) {
+  SetStance(job, Stance::kNone);
+  crowded_.Erase(job.value);
+  to_count_.Erase(job.value);
+}
+
+void SlotOffers::Update(const ClusterState& state, JobId job, Time now) {
+  const LocalityGate* gate = admission_->locality();
+  if (gate == nullptr) return;
+  to_count_.Insert(job.value);
+  UpdateStance(state, job, now);
+}
+
+void SlotOffers::UpdateStance(const ClusterState& state, JobId job, Time now) {
+  const LocalityGate* gate = admission_->locality();
+  if (!state.FindJob(job)->runnable[At(TaskKind::kMap)]) return SetStance(job, Stance::kNone);
+  if (gate->Worst(state, job, now) > Locality::kNode) return SetStance(job, Stance::kFar);
+  SetStance(job, gate->WaitingSince(job) ? Stance::kWaiting : Stance::kUnasked);
+}
+
+void SlotOffers::Refresh(const ClusterState& state, Time now) {
+  if (!std::exchange(stale_, false)) return;
+  for (const QueueKey& key : state.LiveJobs()) Update(state, key.job, now);
+}
+
+void SlotOffers::SetCrowded(const ClusterState& state, JobId job) {
+  const bool runnable = state.FindJob(job)->runnable[At(TaskKind::kMap)];
+  if (runnable && admission_->locality()->Outnumbers(state, job)) {
+    crowded_.Insert(job.value);
+  } else {
+    crowded_.Erase(job.value);
+  }
+}
+
+void SlotOffers::RefreshCrowds(const ClusterState& state) {
+  if (std::exchange(crowds_stale_, false)) {
+    for (const QueueKey& key : state.LiveJobs()) to_count_.Insert(key.job.value);
+  }
+  while (!to_count_.empty()) {
+    const std::uint32_t job = to_count_.First();
+    to_count_.Erase(job);
+    SetCrowded(state, JobId{job});
+  }
+}
+
+bool SlotOffers::AnyCrowded(const ClusterState& state) {
+  if (admission_->locality() == nullptr) return false;
+  RefreshCrowds(state);
+  return !crowded_.empty();
+}
+
+bool SlotOffers::ToCrowded(const ClusterState& state, NodeId node, Time now, Decision* decision) {
+  struct {
+    const SlotOffers* self;
+    const ClusterState* state;
+    NodeId node;
+    std::optional<MapChoice> choice;
+  } offer{this, &state, node, {}};
+  const auto taker = order_->Offer(state, TaskKind::kMap, now, [&offer](JobId job) {
+    if (!offer.self->crowded_.Contains(job.value)) return false;
+    offer.choice = offer.self->admission_->BestIdleMap(*offer.state, job, offer.node);
+    return offer.choice.has_value();
+  });
+  if (taker) *decision = {{*taker, TaskKind::kMap, offer.choice->map}, node};
+  return taker.has_value();
+}
+
+bool SlotOffers::CollectFew(const ClusterState& state, NodeId node) {
+  const std::vector<QueueKey>& local = state.LocalJobs(node);
+  if (local.size() + far_.size() + unasked_.size() > kFew) return false;
+  few_.clear();
+  for (const QueueKey& key : local) few_.push_back(key.job);
+  for (const std::uint32_t job : far_) few_.push_back(JobId{job});
+  for (const std::uint32_t job : unasked_) few_.push_back(JobId{job});
+  std::sort(few_.begin(), few_.end());
+  few_.erase(std::unique(few_.begin(), few_.end()), few_.end());
+  return true;
+}
+
+void SlotOffers::MarkLocal(const ClusterState& state, NodeId node) {
+  ++mark_;
+  for (const QueueKey& key : state.LocalJobs(node)) local_mark_[key.job.value] = mark_;
+}
+
+std::optional<SlotOffers::Choice> SlotOffers::TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node,
+                                                      Time now) {
+  if (kind == TaskKind::kMap) {
+    const auto choice = admission_->BestMap(state, job, node, now);
+    return choice ? std::optional(Choice{choice->map, choice->locality}) : std::nullopt;
+  }
+  const auto reduce = admission_->NextReduce(state, job, node);
+  return reduce ? std::optional(Choice{*reduce}) : std::nullopt;
+}
+
+bool SlotOffers::LacksSpace(const ClusterState& state, JobId id, NodeId node, Time now) const {
+  if (!state.FindNode(node)->free_bytes) return false;
+  const JobState& job = *state.FindJob(id);
+  const LocalityGate* gate = admission_->locality();
+  const Locality worst = gate != nullptr ? gate->Worst(state, id, now) : Locality::kOff;
+  const auto choice = job.pending_maps.Best(node, state.topology().Of(node), worst, [&](std::uint32_t map) {
+    return state.Avoids(job, TaskKind::kMap, map, node);
+  });
+  return choice && state.LacksSpace(job, choice->map, node);
+}
+
+bool SlotOffers::Ask(Offer& offer, JobId job) {
+  const bool gated = offer.kind == TaskKind::kMap && admission_->locality() != nullptr;
+  if (gated && stances_[job.value] == Stance::kWaiting) {
+    // Marking pays once it saves a few searches for maps at the node.
+    if (offer.refusals == 2) MarkLocal(offer.state, offer.node);
+    if (offer.refusals++ >= 2 && local_mark_[job.value] != mark_) return false;
+  }
+  offer.choice = TaskFor(offer.state, offer.kind, job, offer.node, offer.now);
+  if (offer.choice) return true;
+  if (offer.kind == TaskKind::kMap) offer.unsure |= LacksSpace(offer.state, job, offer.node, offer.now);
+  if (gated) UpdateStance(offer.state, job, offer.now);
+  return false;
+}
+
+OfferBook::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision) {
+  if (!taker) return offer.unsure ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
+  if (offer.kind == TaskKind::kMap) {
+    admission_->OnMapLaunched(offer.state, *taker, offer.choice->locality, offer.now);
+    Update(offer.state, *taker, offer.now);
+  }
+  *decision = {{*taker, offer.kind, offer.choice->index}, offer.node};
+  return OfferBook::Answer::kTaken;
+}
+
+OfferBook::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, NodeId node, Time now,
+                                    Decision* decision) {
+  if (kind == TaskKind::kMap && admission_->locality() != nullptr) {
+    Refresh(state, now);
+    if (CollectFew(state, node)) return ToSome(state, kind, few_, node, now, decision);
+  }
+  Offer offer{state, kind, node, now, this, {}};
+  // One pointer, so that std::function does not allocate.
+  const auto taker = order_->Offer(state, kind, now, [&offer](JobId job) { return offer.self->Ask(offer, job); });
+  return Finish(offer, taker, decision);
+}
+
+OfferBook::Answer SlotOffers::ToSome(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
+                                     NodeId node, Time now, Decision* decision) {
+  std::vector<JobId> asked;
+  for (const JobId job : jobs) {
+    if (state.FindJob(job)->runnable[At(kind)] && order_->MayRun(state, kind, job)) asked.push_back(job);
+  }
+  std::sort(asked.begin(), asked.end(), [&](JobId a, JobId b) { return order_->Before(state, kind, now, a, b); });
+  Offer offer{state, kind, node, now, this, {}};
+  const auto taker = std::find_if(asked.begin(), asked.end(), [&](JobId job) { return Ask(offer, job); });
+  return Finish(offer, taker == asked.end() ? std::nullopt : std::optional(*taker), decision);
+}
+
+}  // namespace millrace::sched

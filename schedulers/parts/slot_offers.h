@@ -1,0 +1,87 @@
+// SlotOffers: which job takes a free slot of a node. The asking of Greedy (greedy.h), in the order of a JobOrder and
+// through Admission.
+//
+// With `+delay` most jobs wait for a local slot most of the time, and a waiting job takes a slot only where it has
+// pending maps. So of the jobs whose clock runs only those are asked that ClusterState lists at the node, and when
+// these, the jobs that may run farther and those whose clock does not run yet are few, no other job is touched.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/parts/admission.h"
+#include "schedulers/parts/job_order.h"
+#include "schedulers/parts/offer_book.h"
+
+namespace millrace::sched {
+
+class SlotOffers {
+ public:
+  // Both outlive this.
+  SlotOffers(JobOrder* order, Admission* admission) : order_(order), admission_(admission) {}
+
+  // The job has changed, or waits differently: launched, or earned a level.
+  void Update(const ClusterState& state, JobId job, Time now);
+  void Forget(JobId job);
+  // All jobs may wait differently.
+  void UpdateAll() { stale_ = crowds_stale_ = true; }
+
+  // Offers a slot on the node to all runnable jobs. kTaken: *decision is what to launch, and Admission knows.
+  OfferBook::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Time now, Decision* decision);
+  // To these alone, as far as they may run.
+  OfferBook::Answer ToSome(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs, NodeId node,
+                           Time now, Decision* decision);
+  // Jobs that have more pending maps than slots at their data, and may have slots that all others refused.
+  [[nodiscard]] bool AnyCrowded(const ClusterState& state);
+  // Offers them such a slot. True if one takes it.
+  bool ToCrowded(const ClusterState& state, NodeId node, Time now, Decision* decision);
+
+ private:
+  // Of a runnable job towards a map slot, with `+delay`.
+  enum class Stance : std::uint8_t {
+    kNone,     // not runnable
+    kFar,      // may run away from its data
+    kUnasked,  // at its data alone; its clock does not run
+    kWaiting,  // at its data alone; its clock runs
+  };
+  struct Choice {
+    std::uint32_t index = 0;
+    Locality locality = Locality::kOff;
+  };
+  struct Offer;
+
+  // So few are asked one by one, without a walk over the jobs in order.
+  static constexpr std::size_t kFew = 8;
+
+  void UpdateStance(const ClusterState& state, JobId job, Time now);
+  void SetStance(JobId job, Stance stance);
+  void Refresh(const ClusterState& state, Time now);
+  // The jobs that alone could take a map slot of the node or have a clock to start, if they are few.
+  bool CollectFew(const ClusterState& state, NodeId node);
+  void MarkLocal(const ClusterState& state, NodeId node);
+  std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Time now);
+  // That the job refused the node is for lack of space there, which may come back unnoticed.
+  [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Time now) const;
+  void RefreshCrowds(const ClusterState& state);
+  void SetCrowded(const ClusterState& state, JobId job);
+  bool Ask(Offer& offer, JobId job);
+  OfferBook::Answer Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision);
+
+  JobOrder* order_;
+  Admission* admission_;
+  std::vector<Stance> stances_;  // by job id
+  OrderedBits far_, unasked_;
+  bool stale_ = false;
+  OrderedBits crowded_;  // as of the last look, but for those in to_count_
+  OrderedBits to_count_;
+  bool crowds_stale_ = false;
+  std::vector<JobId> few_;
+  std::vector<std::uint64_t> local_mark_;  // by job id: the last offer at whose node it was local
+  std::uint64_t mark_ = 0;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,76 @@
+// Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008; SCHEDULERS.md section 13), around
+// any policy.
+//
+// When slots of a kind are free and no job can run another task of that kind, the running attempt that is expected to
+// end last is duplicated, of those whose progress rate is below the slowest quarter of its job's (attempts that run,
+// and those that finished at the job's mean rate), while at most max_share of the slots of that kind, but at least one,
+// hold duplicates. Not on its own node, nor on one of the slowest quarter, by how fast attempts there went compared
+// with their jobs. A map's duplicate goes to its data if a node there is free, else to the first free node by id. The
+// first to commit wins; the engine kills the other.
+//
+// Ours: attempts younger than min_runtime are not judged, nor reduces while maps of their job are missing, which wait
+// and are not slow; and an attempt that should end within the time that a task of the job takes is left alone.
+//
+// Thread rule: one thread. The running attempts are looked at once a second at most, and only while slots idle.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/parts/settings.h"
+
+namespace millrace::sched {
+
+class Speculating : public Policy {
+ public:
+  Speculating(std::unique_ptr<Policy> policy, const SpeculationSettings& settings);
+
+  [[nodiscard]] std::string_view name() const override { return policy_->name(); }
+  void OnJobSubmitted(const ClusterState& state, JobId job) override { policy_->OnJobSubmitted(state, job); }
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override { policy_->OnJobPrioritySet(state, job); }
+  void OnJobEnded(const ClusterState& state, JobId job) override { policy_->OnJobEnded(state, job); }
+  void OnJobChanged(const ClusterState& state, JobId job) override { policy_->OnJobChanged(state, job); }
+  void OnNodesChanged(const ClusterState& state) override { policy_->OnNodesChanged(state); }
+  [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return policy_->LimitsOf(node); }
+  bool TakeLimitsChanged() override { return policy_->TakeLimitsChanged(); }
+  std::vector<Victim> Preempt(const ClusterState& state, Time now) override { return policy_->Preempt(state, now); }
+  std::optional<Decision> Next(const ClusterState& state, Time now) override;
+  [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
+
+ private:
+  // An attempt that is old enough.
+  struct Judged {
+    TaskId task;
+    NodeId node;
+    double rate = 0;  // parts of the task an us
+    double left = 0;  // us to its end
+    bool twin = false;
+  };
+  struct Kind {
+    Time next_look = 0;
+    std::vector<Judged> slow;  // those to duplicate, of the last look, the last one first
+  };
+
+  [[nodiscard]] bool MayDuplicate(const ClusterState& state, TaskKind kind) const;
+  [[nodiscard]] std::vector<Judged> Judge(const ClusterState& state, TaskKind kind, Time now) const;
+  // Fills kinds_[kind].slow.
+  void Look(const ClusterState& state, TaskKind kind, Time now);
+  void PickSlow(const ClusterState& state, TaskKind kind, const Judged* begin, const Judged* end);
+  void RankNodes();
+  [[nodiscard]] std::optional<NodeId> NodeFor(const ClusterState& state, const Judged& slow) const;
+  [[nodiscard]] bool Takes(const ClusterState& state, const Judged& slow, NodeId node) const;
+
+  const std::unique_ptr<Policy> policy_;
+  const SpeculationSettings settings_;
+  Kind kinds_[2];
+  // By node id: rates there divided by their jobs' means, as last seen; below 0 for a node of which nothing is known.
+  std::vector<double> speeds_;
+  double slow_speed_ = 0;  // nodes below are slow
+};
+
+}  // namespace millrace::sched

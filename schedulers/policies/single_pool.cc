@@ -1,0 +1,53 @@
+#include "schedulers/policies/single_pool.h"
+
+#include "schedulers/parts/water_level.h"
+
+namespace millrace::sched {
+namespace {
+
+constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
+
+}  // namespace
+
+SinglePoolOrder::SinglePoolOrder(PoolOrder order, const MlqSettings& mlq)
+    : order_(order), mlq_(mlq), jobs_(MakePoolJobs(order, mlq)) {}
+
+void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) { jobs_->Put(state, *state.FindJob(job)); }
+
+void SinglePoolOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
+
+void SinglePoolOrder::OnJobEnded(const ClusterState&, JobId job) { jobs_->Erase(job); }
+
+void SinglePoolOrder::OnJobChanged(const ClusterState& state, JobId job) { jobs_->Put(state, *state.FindJob(job)); }
+
+void SinglePoolOrder::OnNodesChanged(const ClusterState& state) {
+  for (const TaskKind kind : kKinds) jobs_->SetShare(kind, Units{state.Capacity(kind)} * kSlot);
+}
+
+std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, TaskKind kind, Time, const Take& take) {
+  return jobs_->Offer(state, kind, take);
+}
+
+bool SinglePoolOrder::Before(const ClusterState& state, TaskKind kind, Time, JobId a, JobId b) const {
+  return jobs_->Before(state, kind, a, b);
+}
+
+PolicyView SinglePoolOrder::View(const ClusterState& state, Time) const {
+  PolicyView view;
+  if (order_ != PoolOrder::kMlq) return view;
+  view.groups = {{"large", mlq_.large_weight, 0, {}}, {"small", mlq_.small_weight, 0, {}}};
+  for (const QueueKey& key : state.LiveJobs()) {
+    const JobState& job = *state.FindJob(key.job);
+    GroupView& group = view.groups[IsSmall(mlq_, job) ? 1 : 0];
+    ++group.jobs;
+    for (const TaskKind kind : kKinds) {
+      const auto k = static_cast<std::size_t>(kind);
+      group.slots[k].running += job.running_attempts[k];
+      group.slots[k].demand += job.Demand(kind);
+      group.slots[k].share = group.weight / (mlq_.small_weight + mlq_.large_weight) * state.Capacity(kind);
+    }
+  }
+  return view;
+}
+
+}  // namespace millrace::sched
