@@ -266,6 +266,25 @@ TEST_F(CpPlanningTest, LooksAgainWhenARunningTaskOutlivesItsExpectation) {
   EXPECT_GT(*engine_.NextWake(), 1'500'000);
 }
 
+TEST_F(CpPlanningTest, SaysWhatItPlannedAndWhyReducesWait) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 JobSubmitted job=job1 maps=1:;1: reduces=1 slow_start=0 deadline=200
+    0 JobSubmitted job=job2 maps=1: deadline=300
+  )");
+  desk_->Answer({{JobId{1}, 2}, {JobId{2}, 1}}, {JobId{1}, JobId{2}});
+  EXPECT_PLAYS(&engine_, R"(
+    0 decide
+    -> launch job1.m.0.0 n1 off
+  )");
+  const PolicyView view = engine_.policy().View(engine_.state(), 0);
+  EXPECT_THAT(view.facts, testing::Contains(testing::Pair("last plan", testing::HasSubstr("2 jobs"))));
+  EXPECT_THAT(view.waits,
+              testing::Contains(testing::AllOf(testing::Field(&WaitView::job, JobId{1}),
+                                               testing::Field(&WaitView::kind, TaskKind::kReduce),
+                                               testing::Field(&WaitView::reason, "its maps are not done"))));
+}
+
 TEST(CpSnapshotTest, PoolsSlotsAndFixesRunningTasks) {
   Engine engine({}, std::make_unique<Cp>("cp", CpSettings(), Admission()));
   Play(&engine, R"(
