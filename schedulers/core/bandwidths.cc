@@ -20,13 +20,20 @@ void Bandwidths::Record(NodeId from, NodeId to, double bytes_per_second, const T
 }
 
 double Bandwidths::Between(NodeId from, NodeId to, const Topology& topology, const LevelBandwidths& configured) const {
-  const Location here = topology.Of(from), there = topology.Of(to);
   if (const auto at = nodes_.find({from.value, to.value}); at != nodes_.end()) return at->second;
-  if (const auto at = racks_.find({here.rack, there.rack}); at != racks_.end()) return at->second;
-  if (const auto at = datacenters_.find({here.datacenter, there.datacenter}); at != datacenters_.end())
-    return at->second;
-  if (here.rack == there.rack) return configured.rack;
-  return here.datacenter == there.datacenter ? configured.datacenter : configured.off;
+  return BetweenRacks(topology.Of(from), topology.Of(to), configured);
+}
+
+double Bandwidths::BetweenRacks(Location from, Location to, const LevelBandwidths& configured) const {
+  if (const auto at = racks_.find({from.rack, to.rack}); at != racks_.end()) return at->second;
+  const bool measured = datacenters_.contains({from.datacenter, to.datacenter});
+  if (!measured && from.rack == to.rack) return configured.rack;
+  return BetweenDatacenters(from.datacenter, to.datacenter, configured);
+}
+
+double Bandwidths::BetweenDatacenters(std::uint32_t from, std::uint32_t to, const LevelBandwidths& configured) const {
+  if (const auto at = datacenters_.find({from, to}); at != datacenters_.end()) return at->second;
+  return from == to ? configured.datacenter : configured.off;
 }
 
 }  // namespace millrace::sched

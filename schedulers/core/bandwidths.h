@@ -24,16 +24,25 @@ struct LevelBandwidths {
 
 class Bandwidths {
  public:
+  using Pair = std::pair<std::uint32_t, std::uint32_t>;  // from, to: ids of nodes, or numbers of Topology
+
   // bytes_per_second > 0; from and to differ and have joined.
   void Record(NodeId from, NodeId to, double bytes_per_second, const Topology& topology);
   // Bytes per second, above 0.
   [[nodiscard]] double Between(NodeId from, NodeId to, const Topology& topology,
                                const LevelBandwidths& configured) const;
+  // The same for nodes of which only the rack, or only the datacenter, is looked at.
+  [[nodiscard]] double BetweenRacks(Location from, Location to, const LevelBandwidths& configured) const;
+  [[nodiscard]] double BetweenDatacenters(std::uint32_t from, std::uint32_t to,
+                                          const LevelBandwidths& configured) const;
+  // All that was measured, in bytes per second.
+  [[nodiscard]] const std::map<Pair, double>& nodes() const { return nodes_; }
+  [[nodiscard]] const std::map<Pair, double>& racks() const { return racks_; }
+  [[nodiscard]] const std::map<Pair, double>& datacenters() const { return datacenters_; }
   // How often something was recorded: who keeps costs looks whether they are still right.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
  private:
-  using Pair = std::pair<std::uint32_t, std::uint32_t>;
   std::map<Pair, double> nodes_, racks_, datacenters_;
   std::uint64_t version_ = 0;
 };

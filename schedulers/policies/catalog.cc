@@ -11,9 +11,12 @@
 #include "schedulers/parts/speculation.h"
 #include "schedulers/policies/capacity.h"
 #include "schedulers/policies/cp.h"
+#include "schedulers/policies/dl.h"
 #include "schedulers/policies/edf.h"
 #include "schedulers/policies/fair_preempting.h"
 #include "schedulers/policies/fifo.h"
+#include "schedulers/policies/lsap.h"
+#include "schedulers/policies/lsap_fair.h"
 #include "schedulers/policies/single_pool.h"
 
 namespace millrace::sched {
@@ -41,6 +44,10 @@ std::unique_ptr<Policy> InOrder(Recipe& recipe, std::unique_ptr<JobOrder> order)
   return std::make_unique<Greedy>(std::move(recipe.name), std::move(order), std::move(recipe.admission));
 }
 
+std::unique_ptr<Policy> MakeLsap(Recipe& recipe, Lsap::Cost cost) {
+  return std::make_unique<Lsap>(std::move(recipe.name), recipe.settings.lsap, cost, std::move(recipe.admission));
+}
+
 constexpr Entry kEntries[] = {
     {"fifo", kDelay | kCcs, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) -> std::unique_ptr<Policy> {
@@ -52,6 +59,10 @@ constexpr Entry kEntries[] = {
      [](Recipe r) { return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, r.settings.mlq)); }},
     {"mlq", kDelay | kCcs, "small and large jobs share the slots by weight, FIFO inside",
      [](Recipe r) { return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, r.settings.mlq)); }},
+    {"dl", kDelay | kCcs, "the closest task of all jobs for each free slot in turn",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<Dl>(std::move(r.name), std::move(r.admission));
+     }},
     {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
      [](Recipe r) { return MakeFair(std::move(r.name), r.settings, std::move(r.admission), r.preempt); }},
     {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",
@@ -62,6 +73,14 @@ constexpr Entry kEntries[] = {
     {"cp", kDelay | kCcs, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Cp>(std::move(r.name), r.settings.cp, std::move(r.admission));
+     }},
+    {"lsap", kDelay | kCcs, "all free map slots and waiting maps assigned at once, least transfer time in all",
+     [](Recipe r) { return MakeLsap(r, Lsap::Cost::kMeasured); }},
+    {"lsap-uniform", kDelay | kCcs, "the same, every map away from its data costing as much",
+     [](Recipe r) { return MakeLsap(r, Lsap::Cost::kUniform); }},
+    {"lsap-fair", kDelay | kCcs, "the same with a cost for groups beyond their weight",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<LsapFair>(std::move(r.name), r.settings, std::move(r.admission));
      }},
 };
 

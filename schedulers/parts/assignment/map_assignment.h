@@ -1,0 +1,64 @@
+// MapAssignment: pending maps and idle map slots of a cluster, assigned all at once at the least total cost (Guo et al.,
+// section 3.2). Maps that are alike (same replicas, same size, same limits) are one row of the problem.
+//
+// Thread rule: one thread; made for one assignment.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/parts/assignment/assignment.h"
+#include "schedulers/parts/assignment/idle_slots.h"
+#include "schedulers/parts/assignment/transfer_costs.h"
+
+namespace millrace::sched {
+
+class MapAssignment {
+ public:
+  // A pending map.
+  struct Task {
+    JobId job;
+    std::uint32_t map = 0;
+    Locality worst = Locality::kOff;  // no farther than that
+    double weight = 1;                // of the transfer
+    double fixed = 0;                 // whatever the slot; in the same unit as seconds of transfer
+  };
+  struct Placed {
+    std::size_t task = 0;  // number, by Add
+    NodeId node;
+  };
+  struct Plan {
+    std::vector<Placed> placed;  // by node, then task
+    std::uint32_t local = 0;     // of them, on nodes with their input
+  };
+
+  // The free slots are those of now.
+  MapAssignment(const ClusterState& state, TransferCosts::Options options);
+
+  [[nodiscard]] std::uint32_t slots() const { return slots_.total(); }
+  // Numbered from 0. Among equals the task that was added first is preferred.
+  void Add(const Task& task);
+  [[nodiscard]] Plan Solve() const;
+
+ private:
+  struct Row {
+    Task first;
+    std::vector<std::size_t> tasks;
+  };
+  [[nodiscard]] bool Alike(const Task& a, const Task& b) const;
+  [[nodiscard]] const MapInput& InputOf(const Task& task) const;
+  [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
+  [[nodiscard]] bool Constrained(const Task& task) const;
+
+  const ClusterState& state_;
+  const TransferCosts::Options options_;
+  Assignment places_;  // no rows yet
+  const IdleSlots slots_;
+  std::vector<Row> rows_;
+  std::unordered_map<std::uint64_t, std::size_t> row_of_;  // by hash of what makes tasks alike; looked up, not walked
+  std::size_t added_ = 0;
+};
+
+}  // namespace millrace::sched

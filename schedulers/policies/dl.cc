@@ -1,0 +1,201 @@
+#include "schedulers/policies/dl.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace millrace::sched {
+namespace {
+
+constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
+constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind); }
+constexpr std::size_t kMaps = At(TaskKind::kMap);
+constexpr std::size_t kReduces = At(TaskKind::kReduce);
+
+}  // namespace
+
+Dl::Dl(std::string name, Admission admission) : name_(std::move(name)), admission_(std::move(admission)) {}
+
+void Dl::OnJobSubmitted(const ClusterState& state, JobId job) {
+  admission_.OnJobSubmitted(state, job);
+  if (seen_.size() <= job.value) seen_.resize(job.value + 1);
+  See(*state.FindJob(job));
+}
+
+void Dl::OnJobEnded(const ClusterState& state, JobId job) {
+  admission_.OnJobEnded(state, job);
+  for (OfferBook& book : books_) book.Forget(job);
+}
+
+void Dl::OnJobChanged(const ClusterState& state, JobId job) { See(*state.FindJob(job)); }
+
+void Dl::OnNodesChanged(const ClusterState& state) {
+  for (OfferBook& book : books_) book.Reset(state.node_ids());
+}
+
+NodeLimits Dl::LimitsOf(const NodeState& node) const {
+  return admission_.LimitsOf(node, NodeLimits::Typed(node.slots));
+}
+
+// A job that only launched and finished tasks takes no slot that it refused before; whatever else happened, it might.
+void Dl::See(const JobState& job) {
+  const JobId id = job.progress.job;
+  Seen now;
+  for (const TaskKind kind : kKinds) {
+    now.pending[At(kind)] = job.Pending(kind).size();
+    now.running[At(kind)] = job.running_attempts[At(kind)];
+    now.runnable[At(kind)] = job.runnable[At(kind)];
+  }
+  now.failed = job.progress.failed_attempts;
+  now.done = job.progress.maps_done + job.progress.reduces_done;
+  const Seen was = std::exchange(seen_[id.value], now);
+  for (const TaskKind kind : kKinds) {
+    const std::size_t k = At(kind);
+    if (!now.runnable[k]) continue;
+    const bool replicas_moved = was == now;
+    // With `+ccs` a reduce that begins to compute, or ends, lets another copy.
+    const bool may_copy = kind == TaskKind::kReduce && admission_.copy() != nullptr;
+    if (!was.runnable[k] || now.pending[k] > was.pending[k] || now.failed != was.failed || replicas_moved || may_copy) {
+      books_[k].Grow(id);
+    }
+  }
+}
+
+std::optional<Decision> Dl::Next(const ClusterState& state, Time now) {
+  if (auto map = NextMap(state, now)) return map;
+  return NextReduce(state);
+}
+
+bool Dl::TakeRaised(const ClusterState& state, Time now) {
+  if (admission_.locality() == nullptr) return false;
+  const std::vector<JobId> raised = admission_.locality()->TakeRaised(state, now);
+  for (const JobId job : raised) books_[kMaps].Grow(job);
+  return !raised.empty();
+}
+
+std::optional<Decision> Dl::NextMap(const ClusterState& state, Time now) {
+  OfferBook& book = books_[kMaps];
+  TakeRaised(state, now);
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
+  std::optional<Offer> taken;
+  const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
+    taken = to_all ? BestOfAll(state, to, now) : BestOfGrown(state, to, now);
+    if (taken) return OfferBook::Answer::kTaken;
+    // Space may come back unnoticed.
+    return state.FindNode(to)->free_bytes ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
+  });
+  if (!node) return NextIdle(state);
+  admission_.OnMapLaunched(state, taken->job, taken->choice.locality, now);
+  return Decision{{taken->job, TaskKind::kMap, taken->choice.map}, *node};
+}
+
+std::optional<Dl::Offer> Dl::BestOfAll(const ClusterState& state, NodeId node, Time now) {
+  for (const QueueKey& key : state.LocalJobs(node)) {
+    const auto choice = admission_.PeekMap(state, key.job, node, now);
+    if (choice && choice->locality == Locality::kNode) return Offer{key.job, *choice};
+  }
+  std::optional<Offer> best;
+  for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+    const auto choice = admission_.BestMap(state, key.job, node, now);
+    if (choice && (!best || choice->locality < best->choice.locality)) best = Offer{key.job, *choice};
+    if (best && best->choice.locality <= Locality::kRack) break;
+  }
+  return best;
+}
+
+std::optional<Dl::Offer> Dl::BestOfGrown(const ClusterState& state, NodeId node, Time now) {
+  std::optional<Offer> best;
+  const auto rank = [&](const Offer& offer) {
+    return std::tuple(offer.choice.locality, state.FindJob(offer.job)->key);
+  };
+  for (const JobId job : books_[kMaps].grown()) {
+    if (!state.FindJob(job)->runnable[kMaps]) continue;
+    const auto choice = admission_.BestMap(state, job, node, now);
+    if (!choice) continue;
+    const Offer offer{job, *choice};
+    if (!best || rank(offer) < rank(*best)) best = offer;
+  }
+  return best;
+}
+
+// All refused what is free, for want of locality; some have more to do than local slots will come.
+std::optional<Decision> Dl::NextIdle(const ClusterState& state) {
+  LocalityGate* gate = admission_.locality();
+  if (gate == nullptr) return std::nullopt;
+  std::vector<JobId> jobs;
+  for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+    if (gate->Outnumbers(state, key.job)) jobs.push_back(key.job);
+  }
+  if (jobs.empty()) return std::nullopt;
+  std::optional<Offer> best;
+  const auto node = books_[kMaps].WalkAll(state.FreeNodes(TaskKind::kMap), [&](NodeId to) {
+    for (const JobId job : jobs) {
+      const auto choice = admission_.BestIdleMap(state, job, to);
+      if (choice && (!best || choice->locality < best->choice.locality)) best = Offer{job, *choice};
+    }
+    return best.has_value();
+  });
+  if (!node) return std::nullopt;
+  return Decision{{best->job, TaskKind::kMap, best->choice.map}, *node};
+}
+
+std::optional<Decision> Dl::NextReduce(const ClusterState& state) {
+  const OrderedBits& free = state.FreeNodes(TaskKind::kReduce);
+  if (free.empty() || state.RunnableJobs(TaskKind::kReduce).empty()) return std::nullopt;
+  Decision decision;
+  const auto take = [&](JobId job, NodeId node) {
+    const auto reduce = admission_.NextReduce(state, job, node);
+    if (reduce) decision = {{job, TaskKind::kReduce, *reduce}, node};
+    return reduce.has_value();
+  };
+  const auto node = books_[kReduces].Walk(free, [&](NodeId to, bool to_all) {
+    if (to_all) {
+      for (const QueueKey& key : state.RunnableJobs(TaskKind::kReduce)) {
+        if (take(key.job, to)) return OfferBook::Answer::kTaken;
+      }
+      return OfferBook::Answer::kRefused;
+    }
+    std::vector<QueueKey> jobs;
+    for (const JobId job : books_[kReduces].grown()) {
+      if (state.FindJob(job)->runnable[kReduces]) jobs.push_back(state.FindJob(job)->key);
+    }
+    std::sort(jobs.begin(), jobs.end());
+    const bool taken = std::any_of(jobs.begin(), jobs.end(), [&](const QueueKey& key) { return take(key.job, to); });
+    return taken ? OfferBook::Answer::kTaken : OfferBook::Answer::kRefused;
+  });
+  return node ? std::optional(decision) : std::nullopt;
+}
+
+std::optional<Time> Dl::NextWake(const ClusterState& state) const {
+  if (state.FreeNodes(TaskKind::kMap).empty()) return std::nullopt;  // a slot that frees is an event
+  return admission_.NextWake(state);
+}
+
+std::string Dl::WaitReason(const ClusterState& state, TaskKind kind, JobId job, Time now) const {
+  if (state.Capacity(kind) == 0) return "no slot of that kind";
+  if (state.FreeNodes(kind).empty()) return "below its turn";
+  if (kind == TaskKind::kMap) {
+    if (auto reason = WhyMapsWait(now)) return *reason;
+    const LocalityGate* gate = admission_.locality();
+    if (const auto since = gate != nullptr ? gate->WaitingSince(job) : std::nullopt) {
+      const Time tenths = (now - *since) / 100'000;
+      return "waiting for a local slot since " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+    }
+  }
+  return "no free node takes it";
+}
+
+PolicyView Dl::View(const ClusterState& state, Time now) const {
+  PolicyView view;
+  for (const TaskKind kind : kKinds) {
+    for (const QueueKey& key : state.RunnableJobs(kind)) {
+      view.waits.push_back({key.job, kind, WaitReason(state, kind, key.job, now)});
+    }
+  }
+  std::sort(view.waits.begin(), view.waits.end(),
+            [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });
+  return view;
+}
+
+}  // namespace millrace::sched

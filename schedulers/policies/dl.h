@@ -1,0 +1,72 @@
+// dl: the closest task for each free slot, one slot after the other (Guo et al., "Investigation of Data Locality and
+// Fairness in MapReduce", section 3.1, there dl-sched).
+//
+// A free map slot goes to a node-local task, else to a rack-local one, else to one of the same datacenter, else to any,
+// over the pending maps of ALL jobs together; among equals to the first job by priority and submit order, then the
+// lowest index. Free nodes take turns by id, one slot each. It knows no fairness and does not look ahead: it is what
+// `lsap` is measured against. Reduces go as in `fifo`; maps come before reduces.
+//
+// Cost of an assignment: O(log) of nodes and jobs while some task is local to the node; else a look at each job with
+// pending maps, up to the first that is rack-local. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/parts/admission.h"
+#include "schedulers/parts/offer_book.h"
+
+namespace millrace::sched {
+
+class Dl : public Policy {
+ public:
+  Dl(std::string name, Admission admission);
+
+  [[nodiscard]] std::string_view name() const override { return name_; }
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
+  std::optional<Decision> Next(const ClusterState& state, Time now) override;
+  [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
+
+ protected:
+  std::optional<Decision> NextMap(const ClusterState& state, Time now);
+  std::optional<Decision> NextReduce(const ClusterState& state);
+  // Jobs have earned farther slots since the last call.
+  bool TakeRaised(const ClusterState& state, Time now);
+  [[nodiscard]] Admission& admission() { return admission_; }
+  // Why a job's maps wait although slots are free, if there is more to say of it than dl can.
+  [[nodiscard]] virtual std::optional<std::string> WhyMapsWait(Time) const { return std::nullopt; }
+
+ private:
+  struct Seen {  // of a job's maps and reduces: what says whether it may take what it refused
+    std::uint32_t pending[2] = {}, running[2] = {};
+    std::uint32_t failed = 0, done = 0;
+    bool runnable[2] = {};
+    bool operator==(const Seen&) const = default;
+  };
+  struct Offer {
+    JobId job;
+    MapChoice choice;
+  };
+
+  void See(const JobState& job);
+  std::optional<Offer> BestOfAll(const ClusterState& state, NodeId node, Time now);
+  std::optional<Offer> BestOfGrown(const ClusterState& state, NodeId node, Time now);
+  std::optional<Decision> NextIdle(const ClusterState& state);
+  [[nodiscard]] std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Time now) const;
+
+  const std::string name_;
+  Admission admission_;
+  OfferBook books_[2];
+  std::vector<Seen> seen_;  // by job id
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,108 @@
+#include "schedulers/policies/lsap_fair.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace millrace::sched {
+namespace {
+
+constexpr auto kMaps = static_cast<std::size_t>(TaskKind::kMap);
+
+}  // namespace
+
+LsapFair::LsapFair(std::string name, const Settings& settings, Admission admission)
+    : Lsap(std::move(name), settings.lsap, Cost::kMeasured, std::move(admission)),
+      pools_(settings.pools),
+      default_pool_(settings.default_pool) {}
+
+void LsapFair::OnJobSubmitted(const ClusterState& state, JobId job) {
+  const std::string& name = state.FindJob(job)->spec.PoolName();
+  const auto [at, is_new] = number_of_.try_emplace(name, static_cast<std::uint32_t>(groups_.size()));
+  if (is_new) {
+    const auto pool = pools_.find(name);
+    groups_.push_back({name, pool == pools_.end() ? default_pool_.weight : pool->second.weight, 0});
+  }
+  ++groups_[at->second].jobs;
+  if (group_of_.size() <= job.value) group_of_.resize(job.value + 1);
+  group_of_[job.value] = at->second;
+  Lsap::OnJobSubmitted(state, job);
+}
+
+void LsapFair::OnJobEnded(const ClusterState& state, JobId job) {
+  --groups_[group_of_[job.value]].jobs;
+  Lsap::OnJobEnded(state, job);
+}
+
+std::optional<CandidateGroups> LsapFair::Groups() const {
+  return CandidateGroups{static_cast<std::uint32_t>(groups_.size()), [this](JobId job) { return group_of_[job.value]; }};
+}
+
+std::vector<LsapFair::Standing> LsapFair::Standings(const ClusterState& state) const {
+  std::vector<Standing> standings(groups_.size());
+  double weights = 0;
+  for (const Group& group : groups_) weights += group.jobs > 0 ? group.weight : 0;
+  double running = 0;
+  for (const QueueKey& key : state.LiveJobs()) {
+    const std::uint32_t maps = state.FindJob(key.job)->running_attempts[kMaps];
+    standings[group_of_[key.job.value]].running += maps;
+    running += maps;
+  }
+  for (std::size_t i = 0; i < groups_.size(); ++i) {
+    if (groups_[i].jobs == 0) continue;
+    Standing& group = standings[i];
+    group.share = groups_[i].weight / weights;
+    const double due = group.share * state.Capacity(TaskKind::kMap) - group.running;
+    group.to_occupy = static_cast<std::uint32_t>(std::max(0.0, due + 1e-9));
+    group.cost_within = running > 0 ? 100 * (group.running / running) / group.share : 0;
+    group.cost_beyond = (1 - group.share) * settings().beta;
+  }
+  return standings;
+}
+
+double LsapFair::Ageing(Time waited) const {
+  if (settings().ageing_half_life <= 0) return 1;
+  const double quarters = std::floor(4.0 * static_cast<double>(waited) / static_cast<double>(settings().ageing_half_life));
+  return std::exp2(-quarters / 4);
+}
+
+void LsapFair::Price(const ClusterState& state, Time now, std::vector<Task>* tasks) const {
+  const std::vector<Standing> standings = Standings(state);
+  std::vector<std::uint32_t> left;
+  for (const Standing& group : standings) left.push_back(group.to_occupy);
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  const auto can_be_local = [&](const Task& task) {
+    const auto& replicas = state.FindJob(task.job)->spec.maps[task.map].replicas;
+    return std::any_of(replicas.begin(), replicas.end(), [&](NodeId node) { return free.Contains(node.value); });
+  };
+  for (const bool local : {true, false}) {
+    for (Task& task : *tasks) {
+      if (can_be_local(task) != local) continue;
+      const std::uint32_t group = group_of_[task.job.value];
+      const double ageing = Ageing(now - state.FindJob(task.job)->progress.submitted);
+      const bool within = left[group] > 0;
+      if (within) --left[group];
+      task.weight = ageing * settings().alpha;
+      task.fixed = ageing * (within ? standings[group].cost_within : standings[group].cost_beyond);
+    }
+  }
+}
+
+PolicyView LsapFair::View(const ClusterState& state, Time now) const {
+  PolicyView view = Lsap::View(state, now);
+  const std::vector<Standing> standings = Standings(state);
+  std::vector<std::uint32_t> demand(groups_.size());
+  for (const QueueKey& key : state.LiveJobs()) {
+    demand[group_of_[key.job.value]] += state.FindJob(key.job)->Demand(TaskKind::kMap);
+  }
+  for (const auto& [name, number] : number_of_) {
+    if (groups_[number].jobs == 0) continue;
+    GroupView& group = view.groups.emplace_back(GroupView{name, groups_[number].weight, groups_[number].jobs, {}});
+    group.slots[kMaps].running = standings[number].running;
+    group.slots[kMaps].demand = demand[number];
+    group.slots[kMaps].share = standings[number].share * state.Capacity(TaskKind::kMap);
+  }
+  return view;
+}
+
+}  // namespace millrace::sched

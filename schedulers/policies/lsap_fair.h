@@ -1,0 +1,59 @@
+// lsap-fair: lsap with a cost of fairness, so that weights of groups and locality of maps are balanced in one assignment
+// (Guo et al., "Investigation of Data Locality and Fairness in MapReduce", section 3.3; SCHEDULERS.md section 12).
+//
+// A group is a pool (of the job, else its user's) with the weight of [pools.NAME]; weights count in proportion to the
+// sum over the groups that have jobs now. With s_i the group's share of the running maps and w_i its weight:
+//   C = FC + DLC, DLC = alpha x the cost of lsap in seconds;
+//   FC of up to max(0, w_i x all map slots - running maps of i) of its tasks, those that can be node-local first, is
+//   GFC_i = 100 s_i / w_i; of its other tasks (1 - w_i) x beta.
+// (So beta has to exceed the GFC of overfull groups for a group's own share to come first.)
+// When the free slots suffice for all pending maps everything runs. Small alpha: fairness wins; large alpha: locality.
+// Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
+// that, so nothing starves. Everything else as lsap; one free slot is assigned as several are.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedulers/policies/lsap.h"
+
+namespace millrace::sched {
+
+class LsapFair : public Lsap {
+ public:
+  LsapFair(std::string name, const Settings& settings, Admission admission);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
+
+ protected:
+  [[nodiscard]] std::optional<CandidateGroups> Groups() const override;
+  void Price(const ClusterState& state, Time now, std::vector<Task>* tasks) const override;
+
+ private:
+  struct Group {
+    std::string name;
+    double weight = 1;
+    std::uint32_t jobs = 0;  // that live
+  };
+  struct Standing {
+    double share = 0;              // w_i
+    std::uint32_t running = 0;     // maps
+    std::uint32_t to_occupy = 0;   // sto_i
+    double cost_within = 0, cost_beyond = 0;  // FC
+  };
+
+  [[nodiscard]] std::vector<Standing> Standings(const ClusterState& state) const;
+  [[nodiscard]] double Ageing(Time waited) const;
+
+  const std::map<std::string, PoolSettings> pools_;
+  const PoolSettings default_pool_;
+  std::map<std::string, std::uint32_t> number_of_;  // by name
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> group_of_;  // by job id
+};
+
+}  // namespace millrace::sched
