@@ -14,6 +14,12 @@ SimResult Run(const ClusterSpec& cluster, const Workload& workload, const std::s
   return std::move(*result);
 }
 
+ClusterSpec Ec2Cluster(double link) {
+  ClusterSpec cluster = MakeCluster(100, 1, 1, {4, 2});
+  for (NodeSpec& node : cluster.nodes) node.up = node.down = link;
+  return cluster;
+}
+
 SimOptions Seeded(std::uint64_t seed) {
   SimOptions options;
   options.seed = seed;

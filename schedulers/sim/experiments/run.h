@@ -12,6 +12,15 @@ namespace millrace::sim::experiments {
 inline constexpr std::uint64_t kMegabyte = 1'000'000;
 inline constexpr std::uint64_t kBlock128 = 128ULL << 20;
 
+// What a node of Zaharia et al.'s EC2 cluster could send and receive under load, bytes/s. They measured 1 Gbit/s
+// between two nodes; half to two fifths of it makes figure 13 come out (docs/papers.md), and serves all their EC2
+// experiments.
+inline constexpr double kEc2Link = 50e6;
+inline constexpr double kGigabit = 125e6;
+
+// 100 nodes of 4 map and 2 reduce slots in one rack (table 1).
+[[nodiscard]] ClusterSpec Ec2Cluster(double link = kEc2Link);
+
 // Simulate, which refuses nothing that an experiment asks for: aborts with the reason if it does.
 [[nodiscard]] SimResult Run(const ClusterSpec& cluster, const Workload& workload, const std::string& scheduler,
                             const sched::Settings& settings, const SimOptions& options);
