@@ -41,8 +41,11 @@ void FairQueue::Put(Member& member, const FairClaim& claim) {
   member.fair_ = claim;
   const WaterLevel::Claim next = LevelClaim(claim, minimum * kSlot);
   if (!member.present_ || next != member.claim()) {
-    if (member.present_) level_.Erase(member);
-    level_.Insert(member, next);
+    if (member.present_) {
+      level_.Change(member, next);
+    } else {
+      level_.Insert(member, next);
+    }
     settled_ = false;
   }
   member.present_ = true;
@@ -89,12 +92,13 @@ void FairQueue::Shelve(Member& member) {
     member.shelf_ = Shelf::kAtDemand;
     member.divisor_ = std::max<Units>(fair.demand, 1);
   }
-  shelves_[static_cast<std::size_t>(member.shelf_)].insert(&member);
+  Line& shelf = shelves_[static_cast<std::size_t>(member.shelf_)];
+  member.place_ = member.node_ ? shelf.insert(std::move(member.node_)).position : shelf.insert(&member).first;
 }
 
 void FairQueue::Unshelve(Member& member) {
   if (member.shelf_ == Shelf::kNone) return;
-  shelves_[static_cast<std::size_t>(member.shelf_)].erase(&member);
+  member.node_ = shelves_[static_cast<std::size_t>(member.shelf_)].extract(member.place_);
   member.shelf_ = Shelf::kNone;
 }
 
@@ -110,9 +114,8 @@ void FairQueue::GrantMinima() {
   std::size_t next = 0;
   for (Member* member : members_) {
     Unshelve(*member);
-    level_.Erase(*member);
     // Rounded down, so that they fit.
-    level_.Insert(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
+    level_.Change(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
     Shelve(*member);
     Touch(*member);
   }

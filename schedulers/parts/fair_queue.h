@@ -41,6 +41,7 @@ class FairQueue {
   struct TieEarlier {
     bool operator()(const Member* a, const Member* b) const;
   };
+  using Line = std::set<Member*, Earlier>;
 
  public:
   // As WaterLevel::Member: in one queue at most, erased before it ends.
@@ -58,6 +59,8 @@ class FairQueue {
     FairClaim fair_;
     Units divisor_ = 1;
     Shelf shelf_ = Shelf::kNone;
+    Line::iterator place_;  // on it
+    Line::node_type node_;  // kept while on none
     bool present_ = false, touched_ = false;
   };
 
@@ -85,8 +88,6 @@ class FairQueue {
   [[nodiscard]] std::vector<Member*> TakeTouched();
 
  private:
-  using Line = std::set<Member*, Earlier>;
-
   void Shelve(Member& member);
   void Unshelve(Member& member);
   void GrantMinima();

@@ -61,36 +61,80 @@ void WaterLevel::Unpass(const Edge& edge) {
   }
 }
 
+bool WaterLevel::IsPassed(const Edge& edge) const { return next_ == edges_.end() || Earlier()(edge, *next_); }
+
 void WaterLevel::AddEdge(Member& member, EdgeKind kind, Units at) {
   const Edge edge{at, member.claim_.weight, kind, &member};
-  const bool passed = next_ == edges_.end() || Earlier()(edge, *next_);
+  const bool passed = IsPassed(edge);
   member.places_[static_cast<std::size_t>(kind)] = {edges_.insert(edge).first, true, false};
   if (passed) Pass(edge);
+}
+
+void WaterLevel::AddDemandEdge(Member& member) {
+  const Claim& claim = member.claim_;
+  const Units parked = std::max(claim.minimum, claim.demand - claim.demand / 8);
+  const bool far = !IsPassed({parked, claim.weight, EdgeKind::kDemand, &member});
+  AddEdge(member, EdgeKind::kDemand, far ? parked : claim.demand);
+}
+
+void WaterLevel::EraseEdge(Member& member, EdgeKind kind) {
+  Member::Place& place = member.places_[static_cast<std::size_t>(kind)];
+  if (!place.used) return;
+  if (place.passed) Unpass(*place.edge);
+  const bool was_next = place.edge == next_;
+  const auto after = edges_.erase(place.edge);
+  if (was_next) next_ = after;
+  place = {};
+}
+
+bool WaterLevel::Unpark(const Edge& edge) {
+  Member& member = *edge.member;
+  const Units demand = member.claim_.demand;
+  if (edge.kind != EdgeKind::kDemand || edge.at == demand) return false;
+  EraseEdge(member, EdgeKind::kDemand);
+  AddEdge(member, EdgeKind::kDemand, demand);
+  return true;
 }
 
 void WaterLevel::Insert(Member& member, const Claim& claim) {
   member.claim_ = claim;
   member.reaches_mark_ = claim.mark >= 0 && claim.mark <= claim.minimum;
-  const bool fixed = claim.minimum >= claim.demand;
-  member.bound_ = fixed ? Bound::kDemand : Bound::kMinimum;
-  fixed_ += fixed ? claim.demand : claim.minimum;
-  if (fixed) return;
-  AddEdge(member, EdgeKind::kMinimum, claim.minimum);
+  if (claim.minimum >= claim.demand) {
+    member.bound_ = Bound::kDemand;
+    fixed_ += claim.demand;
+    return;
+  }
+  if (claim.minimum == 0) {
+    member.bound_ = Bound::kLevel;
+    slope_ += claim.weight;
+  } else {
+    member.bound_ = Bound::kMinimum;
+    fixed_ += claim.minimum;
+    AddEdge(member, EdgeKind::kMinimum, claim.minimum);
+  }
   if (claim.mark > claim.minimum && claim.mark <= claim.demand) AddEdge(member, EdgeKind::kMark, claim.mark);
-  AddEdge(member, EdgeKind::kDemand, claim.demand);
+  AddDemandEdge(member);
+}
+
+void WaterLevel::Change(Member& member, const Claim& claim) {
+  const Member::Place& demand = member.places_[static_cast<std::size_t>(EdgeKind::kDemand)];
+  Claim same = claim;
+  same.demand = member.claim_.demand;
+  if (same == member.claim_ && claim.mark < 0 && demand.used && !demand.passed && demand.edge->at <= claim.demand) {
+    member.claim_.demand = claim.demand;
+    return;
+  }
+  Erase(member);
+  Insert(member, claim);
 }
 
 void WaterLevel::Erase(Member& member) {
-  for (const EdgeKind kind : {EdgeKind::kDemand, EdgeKind::kMark, EdgeKind::kMinimum}) {
-    Member::Place& place = member.places_[static_cast<std::size_t>(kind)];
-    if (!place.used) continue;
-    if (place.passed) Unpass(*place.edge);
-    const bool was_next = place.edge == next_;
-    const auto after = edges_.erase(place.edge);
-    if (was_next) next_ = after;
-    place = {};
+  for (const EdgeKind kind : {EdgeKind::kDemand, EdgeKind::kMark, EdgeKind::kMinimum}) EraseEdge(member, kind);
+  if (member.bound_ == Bound::kLevel) {
+    slope_ -= member.claim_.weight;
+  } else {
+    fixed_ -= member.bound_ == Bound::kDemand ? member.claim_.demand : member.claim_.minimum;
   }
-  fixed_ -= member.bound_ == Bound::kDemand ? member.claim_.demand : member.claim_.minimum;
 }
 
 void WaterLevel::Settle(std::vector<Member*>* changed) {
@@ -100,14 +144,17 @@ void WaterLevel::Settle(std::vector<Member*>* changed) {
     member->listed_ = true;
     changed->push_back(member);
   };
-  for (; next_ != edges_.end() && Reaches(*next_); ++next_) {
+  while (next_ != edges_.end() && Reaches(*next_)) {
+    Member* member = next_->member;
+    list(member);
+    if (Unpark(*next_)) continue;
     Pass(*next_);
-    list(next_->member);
+    ++next_;
   }
   while (next_ != edges_.begin() && !Reaches(*std::prev(next_))) {
     --next_;
-    Unpass(*next_);
     list(next_->member);
+    Unpass(*next_);
   }
   for (std::size_t i = first; i < changed->size(); ++i) (*changed)[i]->listed_ = false;
 }

@@ -3,8 +3,8 @@
 // The capacity that a level needs is piecewise linear in it, with an edge where a member's minimum is reached (its
 // share begins to grow) and where its demand is (it ceases). The edges stand in one order, those below the level have
 // been passed, and sums over both sides are kept, so that a change costs O(log) and the edges that the level moves
-// over. A demand that stays above the share passes nothing. All arithmetic is on integers: the level is a function of
-// the claims and not of how they came about.
+// over. The edge of a demand far above the level is parked somewhat below it, so that it need not move with each task
+// that ends. All arithmetic is on integers: the level is a function of the claims and not of how they came about.
 //
 // Thread rule: one thread.
 #pragma once
@@ -40,7 +40,7 @@ class WaterLevel {
  private:
   enum class EdgeKind : std::uint8_t { kMinimum, kMark, kDemand };
   struct Edge {
-    Units at = 0;  // the share of a member of this weight there
+    Units at = 0;  // the share of a member of this weight there; of kDemand, while it is not passed, a lower bound
     Units weight = 1;
     EdgeKind kind = EdgeKind::kMinimum;
     Member* member = nullptr;
@@ -85,6 +85,8 @@ class WaterLevel {
   void SetCapacity(Units capacity) { capacity_ = capacity; }
   [[nodiscard]] Units capacity() const { return capacity_; }
   void Insert(Member& member, const Claim& claim);
+  // Of a member that is inserted.
+  void Change(Member& member, const Claim& claim);
   void Erase(Member& member);
   // Moves the level to where it belongs. Until then bounds and marks are as the last level had them. Those members are
   // appended to *changed whose bound or mark changed.
@@ -96,7 +98,12 @@ class WaterLevel {
   [[nodiscard]] double Share(const Member& member) const;
 
  private:
+  [[nodiscard]] bool IsPassed(const Edge& edge) const;
   void AddEdge(Member& member, EdgeKind kind, Units at);
+  void AddDemandEdge(Member& member);
+  void EraseEdge(Member& member, EdgeKind kind);
+  // If the level comes to the edge of a demand before the demand itself, the edge goes there.
+  bool Unpark(const Edge& edge);
   void Pass(const Edge& edge);
   void Unpass(const Edge& edge);
   // The level may rise to this edge.
