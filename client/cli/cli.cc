@@ -7,6 +7,7 @@
 #include "client/cli/node_command.h"
 #include "client/cli/run_command.h"
 #include "client/cli/scheduler_command.h"
+#include "client/cli/sim_command.h"
 #include "dfs/tools/fs_command.h"
 
 namespace millrace::cli {
@@ -55,6 +56,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
       Branch("node", "list, decommission and recommission workers", NodeVerbs()),
       Branch("scheduler", "list, show and set the scheduler", SchedulerVerbs()),
+      {"sim", "simulate a workload under schedulers", SimCommand, {}},
   };
   for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);
   verbs.insert(verbs.end(), more.begin(), more.end());

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "schedulers/config/make_scheduler.h"
+#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
@@ -147,9 +148,19 @@ class Replayer {
       ++at;
       ++result_.launches;
     }
-    if (at < lines_.size() && lines_[at].event && IsDecision(*lines_[at].event) && lines_[at].time == decide.time)
+    if (at < lines_.size() && lines_[at].time == decide.time && IsMissing(lines_[at]))
       Differ(lines_[at].number, sched::FormatEvent(decide.time, *lines_[at].event), "nothing");
     return at;
+  }
+
+  // A decision that should have been made. A second attempt of a task that runs may have come from elsewhere.
+  bool IsMissing(const Line& line) const {
+    if (!line.event || !IsDecision(*line.event)) return false;
+    const auto* launched = std::get_if<sched::AttemptLaunched>(&*line.event);
+    if (launched == nullptr) return true;
+    const sched::TaskId& task = launched->attempt.task;
+    const sched::JobState* job = engine_.state().FindJob(task.job);
+    return job != nullptr && job->Pending(task.kind).Contains(task.index);
   }
 
   void Differ(std::uint64_t number, std::string expected, std::string decided) {

@@ -35,9 +35,9 @@ struct SimOptions {
   std::uint64_t seed = 1;  // of block placement, slow and failing attempts
   Time stop_at = 0;        // nothing happens after it; 0: until every job has ended
   Time sample_interval = 10 * sched::kSecond;
-  std::vector<Time> alone;   // turnaround of each job alone (AloneTimes), for slowdowns; empty: not known
-  bool task_rows = false;    // keep SimResult::tasks
-  bool keep_history = true;  // profiles of programs that ended serve later jobs
+  std::vector<Time> alone = {};  // turnaround of each job alone (AloneTimes), for slowdowns; empty: not known
+  bool task_rows = false;        // keep SimResult::tasks
+  bool keep_history = true;      // profiles of programs that ended serve later jobs
   // Every so many-th remote read of a map that ends is reported to the engine as BandwidthMeasured; 0: none.
   std::uint32_t bandwidth_sample = 8;
   // Up to this many flows at once rates are exact at every moment; beyond, they are computed anew at most every
@@ -45,10 +45,10 @@ struct SimOptions {
   std::uint32_t exact_flows = 64;
   Time quantum_per_flow = 2'000;
   // Of max_failures_per_node and so on. make_policy is not used.
-  sched::EngineOptions engine;
+  sched::EngineOptions engine = {};
   // Is given every line of the journal: the events as the live master writes them (event_text.h), and "TIME decide"
   // where Decide was called (replay.h).
-  std::function<void(std::string_view line)> journal;
+  std::function<void(std::string_view line)> journal = {};
 };
 
 // kInvalid: no such scheduler, a cluster without nodes, a job that names a node or job that does not exist.

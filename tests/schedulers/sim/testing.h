@@ -1,0 +1,41 @@
+// What the tests of simulations share.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/sim/report.h"
+#include "schedulers/sim/simulate.h"
+
+namespace millrace::sim {
+
+inline constexpr Time kSecond = sched::kSecond;
+
+// Maps of so many seconds that read nothing, and reduces that copy nothing.
+inline SimJob MakeJob(std::size_t maps, Time map_seconds, std::size_t reduces = 0, Time reduce_seconds = 0) {
+  SimJob job;
+  job.name = "job";
+  job.maps.assign(maps, {0, map_seconds * kSecond, 0});
+  job.reduces.assign(reduces, {1, reduce_seconds * kSecond, 0});
+  return job;
+}
+
+inline Workload Of(std::vector<SimJob> jobs) {
+  Workload workload;
+  workload.jobs = std::move(jobs);
+  return workload;
+}
+
+inline SimResult MustSimulate(const ClusterSpec& cluster, const Workload& workload, const std::string& scheduler,
+                              const SimOptions& options = {}, const sched::Settings& settings = {}) {
+  Result<SimResult> result = Simulate(cluster, workload, scheduler, settings, options);
+  return std::move(result).value();
+}
+
+// All that a run says of itself, but for wall time.
+inline std::string Everything(const SimResult& result) {
+  return SummaryJson(result) + JobsCsv(result) + TasksCsv(result) + SamplesCsv(result) + ComparisonCsv({result});
+}
+
+}  // namespace millrace::sim

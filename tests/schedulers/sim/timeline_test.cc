@@ -1,0 +1,223 @@
+// Runs small enough to be worked out by hand.
+#include <gtest/gtest.h>
+
+#include "tests/schedulers/sim/testing.h"
+
+namespace millrace::sim {
+namespace {
+
+using sched::NodeId;
+
+constexpr std::uint64_t kSecondOfLink = 125'000'000;  // bytes that a node's link carries in a second
+
+// Nodes with so many map and reduce slots, in one rack.
+ClusterSpec Nodes(const std::vector<sched::Slots>& slots) {
+  ClusterSpec cluster = MakeCluster(static_cast<std::uint32_t>(slots.size()));
+  for (std::size_t i = 0; i < slots.size(); ++i) cluster.nodes[i].slots = slots[i];
+  return cluster;
+}
+
+Time EndOf(const ClusterSpec& cluster, SimJob job) {
+  return MustSimulate(cluster, Of({std::move(job)}), "fifo").jobs[0].end;
+}
+
+SimJob WithData(std::size_t maps, NodeId at) {
+  SimJob job = MakeJob(maps, 10);
+  for (SimMap& map : job.maps) map.bytes = kSecondOfLink;
+  job.replicas.assign(maps, {at});
+  return job;
+}
+
+TEST(Timeline, MapsRunInWaves) { EXPECT_EQ(EndOf(MakeCluster(1, 1, 1, {2, 1}), MakeJob(5, 10)), 30 * kSecond); }
+
+TEST(Timeline, ALocalMapDoesNotWaitForTheNetwork) {
+  EXPECT_EQ(EndOf(Nodes({{1, 0}}), WithData(1, NodeId{0})), 10 * kSecond);
+}
+
+TEST(Timeline, ARemoteMapReadsFirst) {
+  EXPECT_EQ(EndOf(Nodes({{0, 0}, {1, 0}}), WithData(1, NodeId{0})), 11 * kSecond);
+}
+
+TEST(Timeline, TwoThatReadShareTheLink) {
+  EXPECT_EQ(EndOf(Nodes({{0, 0}, {2, 0}}), WithData(2, NodeId{0})), 12 * kSecond);
+}
+
+TEST(Timeline, ReadingCanOverlapComputing) {
+  ClusterSpec cluster = Nodes({{0, 0}, {1, 0}});
+  cluster.overlap_reads = true;
+  EXPECT_EQ(EndOf(cluster, WithData(1, NodeId{0})), 10 * kSecond);
+  cluster.nodes[0].up = kSecondOfLink / 20.0;
+  EXPECT_EQ(EndOf(cluster, WithData(1, NodeId{0})), 20 * kSecond);
+}
+
+TEST(Timeline, ASlowDiskDelaysLocalMaps) {
+  ClusterSpec cluster = Nodes({{1, 0}});
+  cluster.local_read_bandwidth = kSecondOfLink / 2.0;
+  EXPECT_EQ(EndOf(cluster, WithData(1, NodeId{0})), 12 * kSecond);
+}
+
+TEST(Timeline, ASlowNodeTakesLonger) {
+  ClusterSpec cluster = Nodes({{1, 0}});
+  cluster.nodes[0].speed = 0.25;
+  EXPECT_EQ(EndOf(cluster, MakeJob(1, 10)), 40 * kSecond);
+}
+
+TEST(Timeline, RackUplinksAndDatacenterLinksLimit) {
+  ClusterSpec cluster = MakeCluster(3, 3, 2, {1, 0});  // dc0: r0 r1, dc1: r2
+  cluster.nodes[0].slots = cluster.nodes[1].slots = cluster.nodes[2].slots = {0, 0};
+  cluster.rack_bandwidth = kSecondOfLink / 2.0;
+  cluster.datacenter_bandwidth = kSecondOfLink / 4.0;
+  cluster.nodes[1].slots = {1, 0};
+  EXPECT_EQ(EndOf(cluster, WithData(1, NodeId{0})), 12 * kSecond);
+  cluster.nodes[1].slots = {0, 0}, cluster.nodes[2].slots = {1, 0};
+  EXPECT_EQ(EndOf(cluster, WithData(1, NodeId{0})), 14 * kSecond);
+}
+
+// Maps on nodes 0 and 1, the reduce on node 2, through whose link all comes.
+SimJob WithShuffle(double slow_start) {
+  SimJob job = MakeJob(2, 10, 1, 5);
+  for (SimMap& map : job.maps) map.output = kSecondOfLink;
+  job.slow_start = slow_start;
+  return job;
+}
+
+TEST(Timeline, AReduceCopiesThenComputes) {
+  EXPECT_EQ(EndOf(Nodes({{1, 0}, {1, 0}, {0, 1}}), WithShuffle(1)), 17 * kSecond);
+}
+
+TEST(Timeline, CopyingOverlapsTheMaps) {
+  SimJob job = WithShuffle(0.5);
+  job.maps[1].cpu = 20 * kSecond;
+  const SimResult result = MustSimulate(Nodes({{1, 0}, {1, 0}, {0, 1}}), Of({job}), "fifo", {.task_rows = true});
+  EXPECT_EQ(result.jobs[0].end, 26 * kSecond);  // the last output is copied at 21
+  EXPECT_EQ(result.tasks.back().start, 10 * kSecond);
+  EXPECT_EQ(result.tasks.back().read, 21 * kSecond);
+  EXPECT_EQ(result.jobs[0].shuffle_bytes, 2 * kSecondOfLink);
+}
+
+TEST(Timeline, WhatIsOnTheNodeIsNotCopied) { EXPECT_EQ(EndOf(Nodes({{2, 1}}), WithShuffle(1)), 15 * kSecond); }
+
+TEST(Timeline, ReducesGetTheirSharesByWeight) {
+  SimJob job = MakeJob(1, 10, 2, 0);
+  job.maps[0].output = 4 * kSecondOfLink;
+  job.reduces[0].weight = 3;
+  job.slow_start = 1;
+  const SimResult result = MustSimulate(Nodes({{1, 0}, {0, 1}, {0, 1}}), Of({job}), "fifo", {.task_rows = true});
+  // The sender's link carries both at the same rate until one has its second; the other has two more to go.
+  ASSERT_EQ(result.tasks.size(), 3U);
+  EXPECT_EQ(result.tasks[1].end, 14 * kSecond);
+  EXPECT_EQ(result.tasks[2].end, 12 * kSecond);
+}
+
+// Zaharia et al. section 5.3: 100 s of maps and 100 s of reduces a job.
+TEST(Timeline, FairSharingEndsABatchLaterThanFifo) {
+  SimJob job = MakeJob(100, 10, 100, 10);
+  job.slow_start = 1;
+  SimJob other = job;
+  job.user = "a", other.user = "b";
+  const ClusterSpec cluster = MakeCluster(10, 1, 1, {1, 1});
+  EXPECT_EQ(MustSimulate(cluster, Of({job, other}), "fifo").summary.makespan, 300 * kSecond);
+  EXPECT_EQ(MustSimulate(cluster, Of({job, other}), "fair").summary.makespan, 400 * kSecond);
+}
+
+// Copies go on while permits are taken: with one compute permit two reduces compute one after the other, but both have
+// copied before (Zaharia et al. section 5.2).
+TEST(Timeline, CopyComputeSplittingOverlapsCopyAndCompute) {
+  SimJob job = MakeJob(1, 10, 2, 10);
+  job.maps[0].output = 10 * kSecondOfLink;
+  job.slow_start = 1;
+  SimJob second = job;
+  second.maps[0].output = 0;
+  second.submit = kSecond;
+  const ClusterSpec cluster = Nodes({{2, 0}, {0, 1}});
+  // fifo: reduces hold the slot from the first fetch on: (5 copy + 10) twice, then 10 twice.
+  EXPECT_EQ(MustSimulate(cluster, Of({job, second}), "fifo").summary.makespan, (10 + 15 + 15 + 20) * kSecond);
+}
+
+TEST(Timeline, ALostOutputIsMadeAgain) {
+  ClusterSpec cluster = Nodes({{1, 0}, {1, 0}, {0, 1}});
+  SimJob job = MakeJob(1, 10, 1, 5);
+  job.maps[0].output = 10 * kSecondOfLink;
+  job.slow_start = 1;
+  EXPECT_EQ(EndOf(cluster, job), 25 * kSecond);
+  cluster.failures = {{0, 15 * kSecond, 0}};  // half is copied: map again on node 1 (15 to 25), copy, compute
+  EXPECT_EQ(EndOf(cluster, job), 40 * kSecond);
+  cluster.failures = {{0, 21 * kSecond, 0}};  // all is copied
+  EXPECT_EQ(EndOf(cluster, job), 25 * kSecond);
+}
+
+TEST(Timeline, ALostNodesTasksRunAgain) {
+  ClusterSpec cluster = Nodes({{1, 0}, {1, 0}});
+  cluster.failures = {{0, 5 * kSecond, 8 * kSecond}};
+  const SimResult result = MustSimulate(cluster, Of({MakeJob(2, 10)}), "fifo");
+  EXPECT_EQ(result.jobs[0].end, 18 * kSecond);
+  EXPECT_EQ(result.jobs[0].killed, 1U);
+}
+
+TEST(Timeline, AReaderGoesOnAtAnotherReplica) {
+  ClusterSpec cluster = Nodes({{0, 0}, {0, 0}, {1, 0}});
+  SimJob job = MakeJob(1, 10);
+  job.maps[0].bytes = 10 * kSecondOfLink;
+  job.replicas = {{NodeId{0}, NodeId{1}}};
+  cluster.failures = {{0, 5 * kSecond, 0}};
+  EXPECT_EQ(EndOf(cluster, job), 20 * kSecond);
+  cluster.failures.push_back({1, 6 * kSecond, 0});
+  const SimResult result = MustSimulate(cluster, Of({job}), "fifo");
+  EXPECT_EQ(result.jobs[0].outcome, sched::JobOutcome::kFailed);
+}
+
+TEST(Timeline, ClosedLoopsSubmitWhenTheLastEnded) {
+  SimJob job = MakeJob(1, 10), next = job;
+  next.after = 0, next.submit = 3 * kSecond;
+  const SimResult result = MustSimulate(MakeCluster(1), Of({job, next}), "fifo");
+  EXPECT_EQ(result.jobs[1].submit, 13 * kSecond);
+  EXPECT_EQ(result.jobs[1].end, 23 * kSecond);
+}
+
+TEST(Timeline, StoppedRunsSayWhatIsUnfinished) {
+  const SimResult result = MustSimulate(MakeCluster(1, 1, 1, {1, 1}), Of({MakeJob(1, 10), MakeJob(1, 10)}), "fifo",
+                                        {.stop_at = 15 * kSecond});
+  EXPECT_EQ(result.summary.succeeded, 1U);
+  EXPECT_EQ(result.summary.unfinished, 1U);
+}
+
+TEST(Timeline, JobsThatNothingCanRunAreUnfinished) {
+  const SimResult result = MustSimulate(MakeCluster(1, 1, 1, {0, 1}), Of({MakeJob(1, 10)}), "fifo");
+  EXPECT_EQ(result.summary.unfinished, 1U);
+}
+
+TEST(Timeline, DeadlinesAndSlowdowns) {
+  SimJob job = MakeJob(2, 10);
+  job.deadline = 25 * kSecond;
+  const ClusterSpec cluster = MakeCluster(1, 1, 1, {1, 1});
+  const Workload workload = Of({job, job});
+  SimOptions options;
+  options.alone = AloneTimes(cluster, workload, {}).value();
+  EXPECT_EQ(options.alone, (std::vector<Time>{20 * kSecond, 20 * kSecond}));
+  const SimResult result = MustSimulate(cluster, workload, "fifo", options);
+  EXPECT_DOUBLE_EQ(result.summary.late, 0.5);
+  EXPECT_DOUBLE_EQ(result.summary.mean_slowdown, 1.5);
+  EXPECT_DOUBLE_EQ(result.summary.mean_turnaround, 30e6);
+  EXPECT_DOUBLE_EQ(result.summary.utilisation[0], 1);
+}
+
+// A profile is kept of the first job and serves the second.
+TEST(Timeline, HistoryIsKept) {
+  SimJob job = MakeJob(2, 10, 1, 7);
+  job.program = "p";
+  for (SimMap& map : job.maps) map.bytes = 100, map.output = 50;
+  SimJob next = job;
+  next.after = 0;
+  std::string line;
+  SimOptions options;
+  options.journal = [&](std::string_view text) {
+    if (text.find("JobSubmitted job=job1") != std::string_view::npos) line = text;
+  };
+  (void)MustSimulate(MakeCluster(1), Of({job, next}), "fifo", options);
+  EXPECT_NE(line.find(" profile_runs=1 profile_map_time=10000000 profile_reduce_time=7000000 profile_ratio=0.5"),
+            std::string::npos)
+      << line;
+}
+
+}  // namespace
+}  // namespace millrace::sim
