@@ -173,6 +173,18 @@ class SchedulersTest(unittest.TestCase):
         self.assertIsNone(json.loads(self.ask("scheduler", "show", "--json"))["file_problem"])
         self.assertIn(b"pools.good%5D%0Aweight%20%3D%207%0A", self.ask("job", "history").splitlines()[-1])
 
+    def test_after_a_restart_the_configuration_holds_and_programs_are_known(self):
+        self.ask("scheduler", "set", "fair")
+        self.cluster.kill_master()
+        self.cluster.start_master()
+        self.assertEqual(self.active(), "fifo")
+        self.ask("run", "wordcount", "/in/web", "-o", "/out/known", "--name", "known")
+        (job,) = (job["job"] for job in json.loads(self.ask("job", "list", "--json")) if job["name"] == "known")
+        submitted = self.ask("job", "history", str(job)).decode().splitlines()[0]
+        self.assertIn(" JobSubmitted ", submitted)
+        self.assertIn(" input_type=web ", submitted)
+        self.assertRegex(submitted, " profile_runs=[0-9]+ profile_map_time=[1-9][0-9]* profile_reduce_time=[1-9][0-9]* profile_ratio=")
+
     def test_a_waiting_job_says_why(self):
         nodes = [str(node["node"]) for node in json.loads(self.ask("node", "list", "--json"))]
         self.ask("node", "decommission", *nodes)

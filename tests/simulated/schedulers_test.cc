@@ -78,7 +78,7 @@ std::vector<std::string> Expressions() {
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
     if (policy.name != "cp") expressions.push_back(policy.name);
   }
-  for (const char* combined : {"fifo+ccs", "fair+delay", "fair+delay+ccs+preempt", "lsap+delay"}) {
+  for (const char* combined : {"fifo+ccs", "fair+delay", "fair+ccs", "fair+delay+ccs+preempt"}) {
     std::string why;
     if (sched::MakePolicy(combined, {}, &why) != nullptr) expressions.emplace_back(combined);
   }
