@@ -1,13 +1,13 @@
-// lsap, lsap-uniform: all idle map slots and all pending maps are assigned at once, at the least total cost (Guo et al.,
-// "Investigation of Data Locality and Fairness in MapReduce", section 3.2; SCHEDULERS.md section 12).
+// lsap, lsap-uniform: all idle map slots and all pending maps are assigned at once, at the least total cost (Guo et
+// al., "Investigation of Data Locality and Fairness in MapReduce", section 3.2; SCHEDULERS.md section 12).
 //
 // A map costs nothing on a node with a replica of its input, else the time that its input takes there over the measured
 // bandwidths (`lsap`), or the same everywhere (`lsap-uniform`); parts/assignment/transfer_costs.h has the details. The
 // sum is minimal. With one free slot lsap is `dl`. Reduces go as in `fifo`; maps come before reduces.
 //
-// - Batching: slots may gather before they are assigned, for `batch_window`, by default 200 ms while less than 5% of the
-//   map slots are free and 0 otherwise; counted from the first slot that is held back, or, if that is earlier, from the
-//   submission of the oldest job with a waiting map. No slot idles longer for it.
+// - Batching: slots may gather before they are assigned, for `batch_window`, by default 200 ms while less than 5% of
+//   the map slots are free and 0 otherwise; counted from the first slot that is held back, or, if that is earlier, from
+//   the submission of the oldest job with a waiting map. No slot idles longer for it.
 // - The assignment is given out at once, before any other event; what of it is not possible after all (the output does
 //   not fit on the node) is left to `dl`, as is what `+delay` lets run where it would otherwise idle.
 // - With `+delay` a map is assigned only where its job's waits let it go.

@@ -35,7 +35,8 @@ void LsapFair::OnJobEnded(const ClusterState& state, JobId job) {
 }
 
 std::optional<CandidateGroups> LsapFair::Groups() const {
-  return CandidateGroups{static_cast<std::uint32_t>(groups_.size()), [this](JobId job) { return group_of_[job.value]; }};
+  const auto count = static_cast<std::uint32_t>(groups_.size());
+  return CandidateGroups{count, [this](JobId job) { return group_of_[job.value]; }};
 }
 
 std::vector<LsapFair::Standing> LsapFair::Standings(const ClusterState& state) const {
@@ -61,8 +62,9 @@ std::vector<LsapFair::Standing> LsapFair::Standings(const ClusterState& state) c
 }
 
 double LsapFair::Ageing(Time waited) const {
-  if (settings().ageing_half_life <= 0) return 1;
-  const double quarters = std::floor(4.0 * static_cast<double>(waited) / static_cast<double>(settings().ageing_half_life));
+  const auto half_life = static_cast<double>(settings().ageing_half_life);
+  if (half_life <= 0) return 1;
+  const double quarters = std::floor(4 * static_cast<double>(waited) / half_life);
   return std::exp2(-quarters / 4);
 }
 

@@ -29,7 +29,8 @@ class IdleSlots {
     Assignment::Place root = 0;
   };
 
-  // divide: the cost depends on a node's free slots, so that there is a tree for each number. Adds all places to *problem.
+  // divide: the cost depends on a node's free slots, so that there is a tree for each number. Adds all places to
+  // *problem.
   IdleSlots(const ClusterState& state, bool divide, Assignment* problem);
 
   [[nodiscard]] std::uint32_t total() const { return total_; }

@@ -1,5 +1,5 @@
-// MapAssignment: pending maps and idle map slots of a cluster, assigned all at once at the least total cost (Guo et al.,
-// section 3.2). Maps that are alike (same replicas, same size, same limits) are one row of the problem.
+// MapAssignment: pending maps and idle map slots of a cluster, assigned all at once at the least total cost (Guo et
+// al., section 3.2). Maps that are alike (same replicas, same size, same limits) are one row of the problem.
 //
 // Thread rule: one thread; made for one assignment.
 #pragma once

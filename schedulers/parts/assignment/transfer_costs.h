@@ -4,7 +4,8 @@
 // 0 on a node with a replica, else the time that its input takes there: bytes / max over replicas of BW(replica, node),
 // where BW is what was measured between the two nodes, else between their racks, else their datacenters, else what is
 // configured for their distance, divided by the free slots of the node. Or, `uniform`, one constant for every node
-// without a replica. Costs are rounded down by at most 1/16: the solver is the quicker the fewer different ones there are.
+// without a replica. Costs are rounded down by at most 1/16: the solver is the quicker the fewer different ones there
+// are.
 //
 // A row gets one cost for each place that differs from what is above it. Where a place below is dearer than that, or
 // must not be used, there is none above, but one at each of the places beside it.

@@ -2,9 +2,9 @@
 //
 // A minimum-cost flow on a network without capacities, which is what assignment problems with hubs become
 // (assignment.h). The algorithm is primal-dual: one shortest-path search back from the sinks gives every source a path
-// of reduced cost 0, Dinic's algorithm ships along all such paths at once, and so on until little is left, which goes by
-// shortest augmenting paths, one source at a time (as in Jonker-Volgenant). With costs of a few levels there are a few
-// rounds, each linear in the arcs. Integers only: the answer is optimal and the same on every machine.
+// of reduced cost 0, Dinic's algorithm ships along all such paths at once, and so on until little is left, which goes
+// by shortest augmenting paths, one source at a time (as in Jonker-Volgenant). With costs of a few levels there are a
+// few rounds, each linear in the arcs. Integers only: the answer is optimal and the same on every machine.
 //
 // Thread rule: one thread. Use once: build, Solve(), ask.
 #pragma once

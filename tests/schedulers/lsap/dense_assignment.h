@@ -1,5 +1,5 @@
-// The linear sum assignment problem as the textbooks have it: a dense matrix, O(n^2 m), no structure. What the solver of
-// the product is compared with.
+// The linear sum assignment problem as the textbooks have it: a dense matrix, O(n^2 m), no structure. What the solver
+// of the product is compared with.
 #pragma once
 
 #include <cstdint>

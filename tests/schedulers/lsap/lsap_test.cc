@@ -114,12 +114,13 @@ TEST_F(LsapTest, MeasuredBandwidthsDecideWhoGoesWhere) {
 // 40 slots, one of which frees while work arrives: below 5%, so it may wait 200 ms for another.
 TEST_F(LsapTest, SlotsGatherWhenFewAreFree) {
   Engine& engine = Make("lsap");
-  EXPECT_PLAYS(&engine, R"(
+  std::string maps;
+  for (int n = 0; n < 39; ++n) maps += "1:n1;";
+  EXPECT_PLAYS(&engine, std::string(R"(
     0 NodeJoined node=n1 rack=r1 maps=39
     0 NodeJoined node=n2 rack=r2 maps=1
     0 NodeJoined node=n3 rack=r3 maps=1
-    1 JobSubmitted job=job1 maps=1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n1;1:n2
-  )");
+    1 JobSubmitted job=job1 maps=)") + maps + "1:n2");
   Effects effects;
   engine.Decide(1, &effects);
   EXPECT_EQ(effects.size(), 40u);  // of 41 slots: one, 2.4%, is left, on n3
@@ -190,8 +191,8 @@ TEST_F(LsapTest, FairnessOrLocalityByAlpha) {
   )");
 }
 
-// Of 5 slots 3.75 are due to a, which runs 1, and 1.25 to b. So FC is 133 for two maps of a and 250 for the others, 0 for
-// one map of b and 750 for the others.
+// Of 5 slots 3.75 are due to a, which runs 1, and 1.25 to b. So FC is 133 for two maps of a and 250 for the others, 0
+// for one map of b and 750 for the others.
 TEST_F(LsapTest, AGroupGetsItsShareAndNotAllThatIsFree) {
   Settings settings;
   settings.pools["a"].weight = 3;
@@ -211,8 +212,8 @@ TEST_F(LsapTest, AGroupGetsItsShareAndNotAllThatIsFree) {
   )");
 }
 
-// Nothing runs. Of 2 slots 1.8 are due to b, so one map of b costs 0 and the others 10; those of a cost 90, but after 12
-// half-lives 0.02.
+// Nothing runs. Of 2 slots 1.8 are due to b, so one map of b costs 0 and the others 10; those of a cost 90, but after
+// 12 half-lives 0.02.
 TEST_F(LsapTest, AgeingKeepsATaskFromStarving) {
   for (const bool ages : {true, false}) {
     Settings settings;

@@ -69,7 +69,9 @@ TEST(TransferCostsTest, EveryPairCostsWhatTheFormulaSays) {
     TransferCosts costs(state, slots, {uniform, kConfigured});
     for (int rows = 0; rows < 5; ++rows) {
       MapInput input{Draw(random, 0, 3) * 30'000'000, {}};
-      for (std::uint32_t n = Draw(random, 0, 3); n > 0; --n) input.replicas.push_back(NodeId{Draw(random, 0, nodes + 1)});
+      for (std::uint32_t n = Draw(random, 0, 3); n > 0; --n) {
+        input.replicas.push_back(NodeId{Draw(random, 0, nodes + 1)});
+      }
       TransferCosts::Row row;
       row.input = &input;
       if (Draw(random, 0, 4) == 0) row.worst = static_cast<Locality>(Draw(random, 0, 2));
