@@ -33,6 +33,7 @@ class PoolJobs {
 };
 
 [[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);
+[[nodiscard]] std::unique_ptr<PoolJobs> MakeSjfJobs();
 
 // The weight of a job in its pool.
 [[nodiscard]] double PriorityWeight(Priority priority);
