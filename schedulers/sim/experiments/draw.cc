@@ -27,7 +27,7 @@ std::uint32_t Zipf(Random* random, std::uint32_t n, double exponent) {
   return n;
 }
 
-std::vector<std::uint32_t> Sample(Random* random, std::uint32_t n, std::uint32_t count) {
+std::vector<std::uint32_t> Choose(Random* random, std::uint32_t n, std::uint32_t count) {
   std::vector<std::uint32_t> all(n);
   std::iota(all.begin(), all.end(), 0U);
   for (std::uint32_t i = 0; i < count; ++i) std::swap(all[i], all[i + random->Below(n - i)]);

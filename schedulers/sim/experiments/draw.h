@@ -17,7 +17,7 @@ namespace millrace::sim::experiments {
 // 1 to n, k with a probability proportional to 1/k^exponent.
 [[nodiscard]] std::uint32_t Zipf(Random* random, std::uint32_t n, double exponent);
 // `count` of the numbers below `n`, each as likely, in the order drawn; count <= n.
-[[nodiscard]] std::vector<std::uint32_t> Sample(Random* random, std::uint32_t n, std::uint32_t count);
+[[nodiscard]] std::vector<std::uint32_t> Choose(Random* random, std::uint32_t n, std::uint32_t count);
 template <class T>
 void Shuffle(Random* random, std::vector<T>* items) {
   for (std::size_t left = items->size(); left > 1; --left) {

@@ -16,8 +16,16 @@
 namespace millrace::sim::experiments {
 namespace {
 
-constexpr double kBlock = 64e6;      // bytes of a task's input
-constexpr double kLeastCost = 0.05;  // a transfer takes time: what the Gaussian gives below is drawn again
+constexpr double kBlock = 64e6;  // bytes of a task's input
+constexpr double kFar = 4;       // between racks, over within one
+
+// A transfer takes time: what the Gaussian gives below a twentieth is drawn again.
+double DrawFactor(Random* random) {
+  for (;;) {
+    const double factor = Gaussian(random, 1.0, 0.5);
+    if (factor >= 0.05) return factor;
+  }
+}
 
 std::string GroupName(std::uint32_t group) { return "g" + std::to_string(group); }
 
@@ -67,34 +75,50 @@ Round::Round(const RoundSpec& spec, RoundCosts costs, std::uint64_t seed)
   Random random(MixSeeds(seed, spec.nodes, spec.replication, spec.tasks));
   const auto groups = std::max<std::uint32_t>(1, static_cast<std::uint32_t>(spec.groups.size()));
   const std::uint32_t slots = spec.nodes * spec.slots;
-  for (const std::uint32_t slot : Sample(&random, slots, spec.idle)) ++idle_[slot / spec.slots];
+  for (const std::uint32_t slot : Choose(&random, slots, spec.idle)) ++idle_[slot / spec.slots];
   running_.resize(groups);
   for (std::uint32_t busy = spec.idle; busy < slots; ++busy) ++running_[random.Below(groups)];
   tasks_.resize(spec.tasks);
   for (Task& task : tasks_) {
     task.group = static_cast<std::uint32_t>(random.Below(groups));
-    for (const std::uint32_t node : Sample(&random, spec.nodes, spec.replication)) {
+    if (costs == RoundCosts::kByTask) task.size = DrawFactor(&random);
+    for (const std::uint32_t node : Choose(&random, spec.nodes, spec.replication)) {
       task.replicas.push_back(sched::NodeId{node});
     }
   }
 }
 
+bool Round::SameRack(sched::NodeId a, sched::NodeId b) const {
+  return spec_.rack_nodes == 0 || a.value / spec_.rack_nodes == b.value / spec_.rack_nodes;
+}
+
 double Round::PairCost(sched::NodeId from, sched::NodeId to) const {
   if (costs_ == RoundCosts::kEqual) return 1;
-  const bool near = spec_.rack_nodes == 0 || from.value / spec_.rack_nodes == to.value / spec_.rack_nodes;
+  const double distance = SameRack(from, to) ? 1 : kFar;
+  if (costs_ == RoundCosts::kByTask) return distance;
   Random random(MixSeeds(seed_, 1, from.value, to.value));
-  for (;;) {
-    const double cost = near ? Gaussian(&random, 1.0, 0.5) : Gaussian(&random, 4.0, 2.0);
-    if (cost >= kLeastCost) return cost;
-  }
+  return distance * DrawFactor(&random);
 }
 
 double Round::TaskCost(const Task& task, sched::NodeId node) const {
   double least = std::numeric_limits<double>::infinity();
   for (const sched::NodeId replica : task.replicas) {
-    least = std::min(least, replica == node ? 0 : PairCost(replica, node));
+    least = std::min(least, replica == node ? 0 : task.size * PairCost(replica, node));
   }
   return least;
+}
+
+double Round::LocalTaskByTask() const {
+  std::vector<std::uint32_t> idle = idle_;
+  double local = 0;
+  for (const Task& task : tasks_) {
+    const auto at = std::find_if(task.replicas.begin(), task.replicas.end(),
+                                 [&](sched::NodeId node) { return idle[node.value] > 0; });
+    if (at == task.replicas.end()) continue;
+    --idle[at->value];
+    ++local;
+  }
+  return local / static_cast<double>(tasks_.size());
 }
 
 void Round::Play::JoinNodes() {
@@ -138,6 +162,7 @@ void Round::Play::MeasureBandwidths() {
 RoundResult Round::Run(const std::string& policy, sched::Settings settings) const {
   settings.lsap.batch_window = 0;
   settings.lsap.bandwidths = {kBlock, kBlock, kBlock};
+  if (costs_ != RoundCosts::kEqual) settings.lsap.bandwidths.datacenter = kBlock / kFar;
   for (std::uint32_t g = 0; g < spec_.groups.size(); ++g) settings.pools[GroupName(g)].weight = spec_.groups[g];
   std::string why;
   std::unique_ptr<sched::Policy> made = sched::MakePolicy(policy, settings, &why);
@@ -145,13 +170,14 @@ RoundResult Round::Run(const std::string& policy, sched::Settings settings) cons
   Play play{*this, sched::Engine({}, std::move(made))};
   play.JoinNodes();
   play.StartRunning();
-  if (costs_ == RoundCosts::kDrawn) play.MeasureBandwidths();
+  if (costs_ == RoundCosts::kByPair) play.MeasureBandwidths();
   const std::uint32_t first = play.jobs;
   std::vector<std::vector<const Task*>> waiting(running_.size());
   for (const Task& task : tasks_) waiting[task.group].push_back(&task);
   for (std::uint32_t g = 0; g < waiting.size(); ++g) {
     std::vector<sched::MapInput> maps;
-    for (const Task* task : waiting[g]) maps.push_back({static_cast<std::uint64_t>(kBlock), task->replicas});
+    for (const Task* task : waiting[g])
+      maps.push_back({static_cast<std::uint64_t>(kBlock * task->size), task->replicas});
     play.Submit(g, std::move(maps));
   }
   play.effects.clear();

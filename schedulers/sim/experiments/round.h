@@ -26,8 +26,10 @@ struct RoundSpec {
 
 // Cost of a task that is not local: what its transfer takes, in the paper's units.
 enum class RoundCosts {
-  kEqual,  // 1 (figures 4, 5 and 9)
-  kDrawn,  // Gaussian, 1.0 +- 0.5 from the same rack and 4.0 +- 2.0 from another (figures 6 to 8)
+  kEqual,   // 1 (figures 4, 5 and 9)
+  kByTask,  // f from the same rack and 4 f from another, f of the task Gaussian, 1.0 +- 0.5 (figures 6 to 8)
+  kByPair,  // Gaussian for each pair of nodes: 1.0 +- 0.5 in a rack, 4.0 +- 2.0 between racks (the same, read
+            // otherwise)
 };
 
 struct RoundResult {
@@ -45,13 +47,18 @@ class Round {
 
   // Aborts when there is no such policy. Pools and the bandwidths of [lsap] in `settings` are replaced by the round's.
   [[nodiscard]] RoundResult Run(const std::string& policy, sched::Settings settings) const;
+  // The share of local tasks when each task in turn takes the first idle slot at its data, and no other.
+  [[nodiscard]] double LocalTaskByTask() const;
 
  private:
   struct Task {
     std::uint32_t group = 0;
+    double size = 1;  // in blocks
     std::vector<sched::NodeId> replicas;
   };
   struct Play;
+  [[nodiscard]] bool SameRack(sched::NodeId a, sched::NodeId b) const;
+  // Of one block.
   [[nodiscard]] double PairCost(sched::NodeId from, sched::NodeId to) const;
   [[nodiscard]] double TaskCost(const Task& task, sched::NodeId node) const;
 
