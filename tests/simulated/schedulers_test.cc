@@ -118,6 +118,37 @@ TEST(SchedulersTest, FairSharingWithAllPartsOnFiftyWorkersTwiceTheSame) {
   EXPECT_GT(CountOf("ReduceComputing", first), 200) << "reduces were let in to compute";
 }
 
+// LATE: slow attempts get a twin on another node, one of both wins, and the journal replays.
+TEST(SchedulersTest, SlowTasksAreDuplicatedAndOneOfBothWins) {
+  SimulatedOptions options;
+  options.workers = 20;
+  options.scheduler = "fair";
+  options.settings = "[speculation]\nenabled = true\nmin_runtime = 5\n";
+  options.times.slow = 0.05;
+  options.times.reports = 9;
+  SimulatedCluster cluster(options);
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = std::to_string(i);
+    cluster.AddFile("/in/" + name, 10);
+    cluster.Submit("/in/" + name, "/out/" + name, 2);
+    cluster.Advance(20);
+  }
+  ASSERT_TRUE(cluster.RunUntilIdle(3600));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair(::testing::_, master::JobState::kSucceeded)));
+  std::uint32_t speculative = 0, killed = 0;
+  for (const sched::JobId job : cluster.control().jobs().JobsAfter(sched::JobId{0}, 100, false)) {
+    const auto view = cluster.control().jobs().View(job);
+    speculative += view->figures.speculative_attempts;
+    killed += view->figures.killed_attempts;
+  }
+  EXPECT_GT(speculative, 0u);
+  EXPECT_EQ(killed, speculative) << "of each pair one";
+  const std::vector<std::string> journal = cluster.Journal();
+  EXPECT_EQ(CountOf("AttemptSucceeded", journal), 10 * (10 + 2));
+  EXPECT_GT(CountOf("AttemptProgressed", journal), 100);
+  EXPECT_EQ(ReplayJournal(journal).difference, "");
+}
+
 // A decision that was not the policy's is found.
 TEST(SchedulersTest, AReplayFindsADecisionThatIsNot) {
   std::vector<std::string> journal = RunBatch(3, {"fifo", 10, 1, 5});

@@ -22,10 +22,27 @@ void SyntheticRunner::Run(const AttemptId& attempt, kj::Duration least, kj::Dura
   running_[attempt] = run;
   const auto spread = static_cast<std::uint64_t>((most - least) / kj::MICROSECONDS);
   const auto extra = static_cast<std::int64_t>(random_.Below(spread + 1));
-  tasks_.Add(timer_.afterDelay(least + extra * kj::MICROSECONDS).then([this, attempt, run] {
-    const auto found = running_.find(attempt);
-    if (found != running_.end() && found->second == run) End(attempt);
-  }));
+  const bool slow = times_.slow > 0 && random_.Unit() < times_.slow;
+  const kj::Duration time = (least + extra * kj::MICROSECONDS) * (slow ? 10 : 1);
+  const auto after = [&](kj::Duration delay, auto then) {
+    tasks_.Add(timer_.afterDelay(delay).then([this, attempt, run, then] {
+      const auto found = running_.find(attempt);
+      if (found != running_.end() && found->second == run) then();
+    }));
+  };
+  for (int i = 1; i <= times_.reports; ++i) {
+    const float fraction = static_cast<float>(i) / static_cast<float>(times_.reports + 1);
+    after(time * i / (times_.reports + 1), [this, attempt, fraction] { Report(attempt, fraction); });
+  }
+  after(time, [this, attempt] { End(attempt); });
+}
+
+void SyntheticRunner::Report(const AttemptId& attempt, float fraction) {
+  if (observer_ == nullptr) return;
+  OwnMessage<task::wire::Progress> progress;
+  ToWire(attempt, progress.builder().initAttempt());
+  progress.builder().setFraction(fraction);
+  observer_->TaskProgress(attempt, std::move(progress));
 }
 
 void SyntheticRunner::End(const AttemptId& attempt) {

@@ -27,6 +27,8 @@ struct SyntheticTimes {
   kj::Duration map_least = 5 * kj::SECONDS, map_most = 15 * kj::SECONDS;  // drawn evenly
   kj::Duration reduce_least = 5 * kj::SECONDS, reduce_most = 15 * kj::SECONDS;
   double failure = 0;  // probability that an attempt fails at its end
+  double slow = 0;     // probability that it takes ten times as long
+  int reports = 0;     // of its progress, evenly over its time
 };
 
 class SyntheticRunner final : public TaskRunner {
@@ -45,6 +47,7 @@ class SyntheticRunner final : public TaskRunner {
 
  private:
   void Run(const AttemptId& attempt, kj::Duration least, kj::Duration most);
+  void Report(const AttemptId& attempt, float fraction);
   void End(const AttemptId& attempt);
 
   kj::Timer& timer_;
