@@ -14,8 +14,8 @@
 namespace millrace::sched {
 
 struct PhaseOutlook {
-  double map_work = 0;     // RW_m: pending maps of the jobs in M
-  double reduce_work = 0;  // RW_r: pending reduces of the jobs in R and R'
+  double map_work = 0;          // RW_m: pending maps of the jobs in M
+  double reduce_work = 0;       // RW_r: pending reduces of the jobs in R and R'
   std::uint32_t slots = 0;      // S
   std::uint32_t map_slots = 0;  // s_m: in use by maps
   std::uint32_t map_jobs = 0;   // |M|; the rest means nothing when 0

@@ -2,10 +2,10 @@
 // and cp's estimates.
 //
 // One record for each program (hash of the executable) and type of input (input_type.h): over the jobs that succeeded,
-// the means of their mean map time, mean reduce time and output ratio, each over the jobs that had one. The driver looks
-// a job's profile up when it is submitted (JobSpec::profile) and records it when it has ended; the master keeps each
-// record that Record returns in its store and puts it back with Restore, the simulator keeps one JobHistory in memory.
-// Thread rule: one thread.
+// the means of their mean map time, mean reduce time and output ratio, each over the jobs that had one. The driver
+// looks a job's profile up when it is submitted (JobSpec::profile) and records it when it has ended; the master keeps
+// each record that Record returns in its store and puts it back with Restore, the simulator keeps one JobHistory in
+// memory. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

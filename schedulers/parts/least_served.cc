@@ -22,8 +22,8 @@ void LeastServed::Put(const JobState& job) {
   }
   entry.used = static_cast<double>(used);
   entry.running = running;
-  entry.started = job.started ? static_cast<double>(job.progress.started - *base_)
-                              : std::numeric_limits<double>::infinity();
+  entry.started =
+      job.started ? static_cast<double>(job.progress.started - *base_) : std::numeric_limits<double>::infinity();
 }
 
 void LeastServed::Remove(JobId job) {

@@ -6,8 +6,9 @@
 // starts, the one with the fewest running tasks, then the lowest id: the print would give all free slots of a moment to
 // the first.
 //
-// The run time is kept as a sum, and how fast it grows, so a question costs O(jobs that stand in line), a multiplication
-// or two each: the order of the r_i changes with time alone. FRESH's k bounds the line. Thread rule: one thread.
+// The run time is kept as a sum, and how fast it grows, so a question costs O(jobs that stand in line), a
+// multiplication or two each: the order of the r_i changes with time alone. FRESH's k bounds the line. Thread rule: one
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +46,8 @@ class LeastServed {
   static bool Less(const Entry& a, const Entry& b, double now);
   Entry& Find(JobId job) { return line_[place_[job.value]]; }
 
-  std::optional<Time> base_;  // so that figures stay small
-  std::vector<Entry> line_;   // in no order
+  std::optional<Time> base_;          // so that figures stay small
+  std::vector<Entry> line_;           // in no order
   std::vector<std::uint32_t> place_;  // in line_, by job id
 };
 

@@ -87,9 +87,8 @@ JohnsonKey::JohnsonKey(const PhaseProfile& job)
 std::vector<std::uint32_t> JohnsonOrder(const std::vector<PhaseProfile>& batch) {
   std::vector<std::uint32_t> order(batch.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return JohnsonKey(batch[a]) < JohnsonKey(batch[b]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return JohnsonKey(batch[a]) < JohnsonKey(batch[b]); });
   return order;
 }
 

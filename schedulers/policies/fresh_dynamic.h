@@ -1,9 +1,9 @@
 // fresh-dynamic: slots have no type until they are filled (Wang et al., "FRESH", Algorithms 2 to 4; SCHEDULERS.md
 // section 8).
 //
-// At most k jobs are in their map phase and k in their reduce phase (parts/phase_admission.h). A free slot becomes a map
-// slot if more are expected (CalExpSm, parts/expected_map_slots.h) than maps run, else a reduce slot; if nothing of that
-// kind can run, the other kind has it. It goes to the job of M or R that has had the least of the cluster so far
+// At most k jobs are in their map phase and k in their reduce phase (parts/phase_admission.h). A free slot becomes a
+// map slot if more are expected (CalExpSm, parts/expected_map_slots.h) than maps run, else a reduce slot; if nothing of
+// that kind can run, the other kind has it. It goes to the job of M or R that has had the least of the cluster so far
 // (Algorithm 4, parts/least_served.h); of the job's maps the closest to the node. Of several free nodes one that holds
 // the data of the job's first pending map comes first, else the next in turn by id.
 //

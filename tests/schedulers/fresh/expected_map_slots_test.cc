@@ -76,8 +76,8 @@ TEST(ExpectedMapSlotsTest, ASmallChangeIsNone) {
   EXPECT_DOUBLE_EQ(Expected(outlook), 20);
 }
 
-// The proof of Theorem 1: x solves x = w / (x theta/(2 r k) + m_a), and eta = x / r. With theta = 1/2, r = 2, k = 1 c is
-// 1/8, and with w = 48, m_a = 4 the root is (sqrt(16 + 24) - 4) / (1/4) = 9.298.
+// The proof of Theorem 1: x solves x = w / (x theta/(2 r k) + m_a), and eta = x / r. With theta = 1/2, r = 2, k = 1 c
+// is 1/8, and with w = 48, m_a = 4 the root is (sqrt(16 + 24) - 4) / (1/4) = 9.298.
 TEST(ExpectedMapSlotsTest, TheoremOne) {
   PhaseOutlook outlook;
   outlook.slots = 1000;
@@ -97,8 +97,8 @@ TEST(ExpectedMapSlotsTest, TheoremOne) {
   EXPECT_DOUBLE_EQ(FreedReduceSlots(outlook, 0.5), 0);
 }
 
-// The slots that come free count: without them s'_m/S = 0.1 is sudden against theta_exp = 0.462; with 18.5 of them, half
-// of which turn to maps, it is 0.33 and is not.
+// The slots that come free count: without them s'_m/S = 0.1 is sudden against theta_exp = 0.462; with 18.5 of them,
+// half of which turn to maps, it is 0.33 and is not.
 TEST(ExpectedMapSlotsTest, FreedSlotsAreLookedAheadTo) {
   PhaseOutlook outlook;
   outlook.slots = 40;

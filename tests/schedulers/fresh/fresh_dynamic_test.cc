@@ -40,8 +40,8 @@ TEST(FreshDynamicTest, SlotsHaveNoType) {
   )");
 }
 
-// 4 slots, k = 1. At 11 job1 has 6 reduces of 10 us left and job2 enters with 2 maps of 10 us: theta_cur S is 1 and no map
-// runs; then 4 x 10/70, 10/60, 10/50 < 1. At 21 it is 4 x 10/40 = 1, no more than what runs, then 4 x 10/30 > 1.
+// 4 slots, k = 1. At 11 job1 has 6 reduces of 10 us left and job2 enters with 2 maps of 10 us: theta_cur S is 1 and no
+// map runs; then 4 x 10/70, 10/60, 10/50 < 1. At 21 it is 4 x 10/40 = 1, no more than what runs, then 4 x 10/30 > 1.
 TEST(FreshDynamicTest, SlotsGoByTheWorkLeft) {
   Engine engine = Fresh(1);
   EXPECT_PLAYS(&engine, R"(
@@ -120,7 +120,8 @@ TEST(FreshDynamicTest, JohnsonsOrderDecidesWhoEnters) {
   )");
 }
 
-// At 20 job1 has used 10 + 20 in 20, job2 10 in 10; at 30 they stand at 30/30 and 20/20 + 10/20; at 31 at 31/31 and 31/21.
+// At 20 job1 has used 10 + 20 in 20, job2 10 in 10; at 30 they stand at 30/30 and 20/20 + 10/20; at 31 at 31/31 and
+// 31/21.
 TEST(FreshDynamicTest, TheLeastServedJobFirst) {
   Engine engine = Fresh(0);
   EXPECT_PLAYS(&engine, R"(

@@ -1,0 +1,57 @@
+#include "schedulers/policies/phased_order.h"
+
+namespace millrace::sched {
+
+void PhasedOrder::Settle(const ClusterState& state) {
+  for (const JobId job : admission_.Settle(state)) {
+    let_in_[0] = let_in_[1] = true;
+    if (IsIn(job) || admission_.PhaseOf(job) == PhaseAdmission::Phase::kWaiting) continue;
+    if (in_.size() <= job.value) in_.resize(job.value + 1);
+    in_[job.value] = true;
+    fair_.OnJobSubmitted(state, job);
+  }
+}
+
+void PhasedOrder::OnJobSubmitted(const ClusterState& state, JobId job) { admission_.OnJobSubmitted(state, job); }
+
+void PhasedOrder::OnJobPrioritySet(const ClusterState& state, JobId job) {
+  admission_.OnJobPrioritySet(state, job);
+  if (IsIn(job)) fair_.OnJobPrioritySet(state, job);
+}
+
+void PhasedOrder::OnJobEnded(const ClusterState& state, JobId job) {
+  admission_.OnJobEnded(job);
+  if (!IsIn(job)) return;
+  fair_.OnJobEnded(state, job);
+  in_[job.value] = false;
+}
+
+void PhasedOrder::OnJobChanged(const ClusterState& state, JobId job) {
+  admission_.OnJobChanged(job);
+  if (IsIn(job)) fair_.OnJobChanged(state, job);
+}
+
+std::optional<JobId> PhasedOrder::Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) {
+  return fair_.Offer(state, kind, now, [&](JobId job) { return admission_.MayRun(state, kind, job) && take(job); });
+}
+
+bool PhasedOrder::Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const {
+  return fair_.Before(state, kind, now, a, b);
+}
+
+bool PhasedOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+  return IsIn(job) && admission_.MayRun(state, kind, job) && fair_.MayRun(state, kind, job);
+}
+
+bool PhasedOrder::TakeLetIn(TaskKind kind) {
+  const bool by_fair = fair_.TakeLetIn(kind);
+  return std::exchange(let_in_[static_cast<std::size_t>(kind)], false) || by_fair;
+}
+
+PolicyView PhasedOrder::View(const ClusterState& state, Time now) const {
+  PolicyView view = fair_.View(state, now);
+  for (WaitView& wait : admission_.Waits(state)) view.waits.push_back(std::move(wait));
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,42 @@
+// PhasedOrder: the jobs that FRESH's admission lets run (parts/phase_admission.h), in the order of `fair`. A job takes
+// part in fair sharing from the moment it enters its map phase. Thread rule: one thread.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "schedulers/parts/phase_admission.h"
+#include "schedulers/policies/fair.h"
+
+namespace millrace::sched {
+
+class PhasedOrder : public JobOrder {
+ public:
+  explicit PhasedOrder(const Settings& settings) : admission_(settings.fresh), fair_(settings) {}
+
+  // Lets jobs on. To be called before slots are offered.
+  void Settle(const ClusterState& state);
+  [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override { fair_.OnNodesChanged(state); }
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind kind) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
+
+ private:
+  [[nodiscard]] bool IsIn(JobId job) const { return job.value < in_.size() && in_[job.value]; }
+
+  PhaseAdmission admission_;
+  FairOrder fair_;
+  std::vector<bool> in_;  // by job id: fair_ knows it
+  bool let_in_[2] = {};   // by TaskKind: since the last TakeLetIn
+};
+
+}  // namespace millrace::sched

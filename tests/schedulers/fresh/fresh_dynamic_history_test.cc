@@ -1,0 +1,98 @@
+// fresh-dynamic when things go wrong: lost map outputs, and random histories with faults.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <random>
+#include <string>
+
+#include "schedulers/policies/fresh_dynamic.h"
+#include "tests/schedulers/history.h"
+#include "tests/schedulers/script.h"
+
+namespace millrace::sched {
+namespace {
+
+using Phase = PhaseAdmission::Phase;
+
+// job1's reduces hold every slot when a map output is lost with n2: a reduce has to go, since the others wait for it.
+TEST(FreshDynamicHistoryTest, ReducesThatWaitForALostMapGiveItASlot) {
+  Engine engine({}, std::make_unique<FreshDynamic>(FreshSettings{.k = 1}));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1 reduces=1
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n2 reduces=2
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n2 node
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    3 NodeDrained node=n2
+    3 AttemptSucceeded attempt=job1.m.1.0
+    -> ready job1.m.1.0 n2
+    3 decide
+    -> launch job1.r.0.0 n1
+    -> launch job1.r.1.0 n1
+    5 NodeLost node=n2
+    -> gone job1.m.1.0 n2
+    5 decide
+    -> preempt job1.r.0.0 n1: a map that the reduces wait for needs a slot
+    -> launch job1.m.1.1 n1 rack
+    6 AttemptSucceeded attempt=job1.m.1.1
+    -> ready job1.m.1.1 n1
+    6 decide
+    -> launch job1.r.0.1 n1
+  )");
+}
+
+void CheckAdmission(const ClusterState& state, const PhaseAdmission& admission, std::uint32_t k) {
+  if (k > 0) {
+    ASSERT_LE(admission.Count(Phase::kMap), k);
+    ASSERT_LE(admission.Count(Phase::kReduce), k);
+  }
+  for (const QueueKey& key : state.LiveJobs()) {
+    const JobState& job = *state.FindJob(key.job);
+    const Phase phase = admission.PhaseOf(key.job);
+    ASSERT_NE(phase, Phase::kNone);
+    const bool maps_done = job.progress.maps_done == job.progress.maps;
+    ASSERT_TRUE(job.running_attempts[1] == 0 || phase == Phase::kReduce) << "job" << key.job.value;
+    ASSERT_TRUE(job.running_attempts[0] == 0 || phase != Phase::kWaiting) << "job" << key.job.value;
+    ASSERT_TRUE(phase != Phase::kWaiting || job.held || (k > 0 && admission.Count(Phase::kMap) == k));
+    ASSERT_TRUE(phase != Phase::kReady || !maps_done || (k > 0 && admission.Count(Phase::kReduce) == k));
+  }
+}
+
+void CheckNoSlotIdles(const ClusterState& state, const PhaseAdmission& admission) {
+  for (const QueueKey& key : state.LiveJobs()) {
+    if (state.FindJob(key.job)->held) continue;
+    for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
+      SCOPED_TRACE("job" + std::to_string(key.job.value) + " n" + std::to_string(node));
+      ASSERT_TRUE(!admission.MayRun(state, TaskKind::kMap, key.job) || !state.BestPendingMap(key.job, NodeId{node}));
+      ASSERT_TRUE(!admission.MayRun(state, TaskKind::kReduce, key.job) ||
+                  !state.NextPendingReduce(key.job, NodeId{node}));
+    }
+  }
+}
+
+TEST(FreshDynamicHistoryTest, AnyHistoryKeepsToKAndLeavesNoSlotIdle) {
+  const unsigned base = std::random_device()();
+  for (unsigned round = 0; round < 80; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(base + round));
+    HistoryOptions options{"fresh-dynamic", {}, false};
+    const std::uint32_t k = options.settings.fresh.k = round % 4;
+    if (round % 3 == 0) options.settings.fresh.order = FreshSettings::Order::kJohnson;
+    History history(base + round, options);
+    const auto& policy = dynamic_cast<const FreshDynamic&>(history.engine().policy());
+    for (int step = 0; step < 300 && !HasFailure(); ++step) {
+      const std::size_t before = history.records().size();
+      history.Step();
+      if (history.records().size() <= before + 1) continue;  // without a call of Decide
+      CheckAdmission(history.engine().state(), policy.admission(), k);
+      CheckNoSlotIdles(history.engine().state(), policy.admission());
+    }
+    history.FinishAll();
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+}  // namespace
+}  // namespace millrace::sched

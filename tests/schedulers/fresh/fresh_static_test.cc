@@ -1,0 +1,215 @@
+#include "schedulers/policies/fresh_static.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "schedulers/core/engine.h"
+#include "schedulers/policies/catalog.h"
+#include "tests/schedulers/history.h"
+#include "tests/schedulers/script.h"
+
+namespace millrace::sched {
+namespace {
+
+std::unique_ptr<Policy> Fresh(std::uint32_t k) {
+  Settings settings;
+  settings.fresh.k = k;
+  std::string why;
+  return MakePolicy("fresh-static", settings, &why);
+}
+
+NodeLimits LimitsOf(const Engine& engine, std::uint32_t node) { return engine.state().FindNode(NodeId{node})->limits; }
+
+// 12 slot-us of maps, then 12 of reduces, on 6 slots: 12/s + 12/(6-s) is least at 3. The nodes have 4 and 2 slots, so
+// they get 2 + 1 map slots, though they declare 4 + 2.
+TEST(FreshStaticTest, TheSplitIsThatOfTheBatchAndSpreadOverTheNodes) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=4
+    0 NodeJoined node=n2 maps=2
+    1 JobSubmitted job=job1 maps=1:;1:;1:;1: reduces=6 map_time=3 reduce_time=2
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n2 off
+    -> launch job1.m.2.0 n1 off
+  )");
+  EXPECT_EQ(LimitsOf(engine, 1), (NodeLimits{2, 2, 4}));
+  EXPECT_EQ(LimitsOf(engine, 2), (NodeLimits{1, 1, 2}));
+}
+
+// job1 has 12 slot-us of maps to go, job2 48: they share, so job1 ends its maps when 24 are done, and the makespan
+// max(24/s + 12/(6-s), 60/s) is least at 4: max(12, 15) = 15; 3 takes 20, 5 takes 16.8. So one more map runs.
+TEST(FreshStaticTest, ANewJobChangesTheSplitAndRunningTasksEndFirst) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=3 reduces=3
+    1 JobSubmitted job=job1 maps=1:;1:;1:;1: reduces=6 map_time=3 reduce_time=2
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job1.m.2.0 n1 off
+    2 JobSubmitted job=job2 maps=1:;1:;1:;1: map_time=12
+    2 decide
+    -> launch job2.m.0.0 n1 off
+    3 JobKilled job=job2 reason=x
+    -> kill job2.m.0.0 n1: x
+    -> ended job2 killed: x
+    3 decide
+    4 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    4 decide
+    -> launch job1.m.3.0 n1 off
+  )");
+  EXPECT_EQ(LimitsOf(engine, 1), (NodeLimits{3, 3, 6}));
+}
+
+TEST(FreshStaticTest, AllSlotsAreMapSlotsWhileNobodyReduces) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1 reduces=2
+    1 JobSubmitted job=job1 maps=1:;1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job1.m.2.0 n1 off
+    2 JobSubmitted job=job2 maps=1: reduces=1
+    2 decide
+  )");
+  EXPECT_GT(LimitsOf(engine, 1).reduces, 0U);
+}
+
+TEST(FreshStaticTest, OneSlotServesBothKinds) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1: reduces=1
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    2 decide
+    -> launch job1.r.0.0 n1
+  )");
+}
+
+TEST(FreshStaticTest, AtMostKJobsInAPhaseAndFairAmongThem) {
+  Engine engine({}, Fresh(2));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=4
+    1 JobSubmitted job=job1 user=a maps=1:;1:;1:
+    1 JobSubmitted job=job2 user=b maps=1:;1:;1:
+    1 JobSubmitted job=job3 user=c maps=1:;1:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    -> launch job2.m.0.0 n1 off
+    -> launch job1.m.1.0 n1 off
+    -> launch job2.m.1.0 n1 off
+    2 AttemptSucceeded attempt=job1.m.0.0
+    2 AttemptSucceeded attempt=job1.m.1.0
+    2 decide
+    -> launch job1.m.2.0 n1 off
+    -> launch job2.m.2.0 n1 off
+    3 AttemptSucceeded attempt=job1.m.2.0
+    -> ended job1 succeeded
+    3 decide
+    -> launch job3.m.0.0 n1 off
+  )");
+  const PolicyView view = engine.policy().View(engine.state(), 3);
+  EXPECT_EQ(view.facts.back(), (std::pair<std::string, std::string>("k", "2")));
+}
+
+// n5 has the one map slot of 5 and is refused to job1 after three failures: the slot moves to the node beside it.
+TEST(FreshStaticTest, TheSlotsOfAKindMoveWhereAJobMayRun) {
+  Engine engine({}, Fresh(0));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    0 NodeJoined node=n3 maps=1
+    0 NodeJoined node=n4 maps=1
+    0 NodeJoined node=n5 maps=1
+    1 JobSubmitted job=job1 maps=1: reduces=100 max_attempts=9 map_time=1 reduce_time=1
+    1 decide
+    -> launch job1.m.0.0 n5 off
+    2 AttemptFailed attempt=job1.m.0.0 reason=x
+    2 AttemptLaunched attempt=job1.m.0.1 node=n5
+    2 AttemptFailed attempt=job1.m.0.1 reason=x
+    2 AttemptLaunched attempt=job1.m.0.2 node=n5
+    2 AttemptFailed attempt=job1.m.0.2 reason=x
+    2 decide
+    -> launch job1.m.0.3 n4 off
+  )");
+}
+
+// SCHEDULERS.md section 8: 4 map and 4 reduce slots, unit tasks, all maps before reduces.
+TEST(FreshStaticTest, TheWorkedExampleUnderFairSharing) {
+  Settings settings;
+  std::string why;
+  Engine engine({}, MakePolicy("fair", settings, &why));
+  Effects effects;
+  ASSERT_TRUE(engine.Apply(0, NodeJoined{NodeId{1}, "r", "d", {4, 4}}, &effects));
+  const std::uint32_t tasks[][2] = {{2, 9}, {3, 4}, {7, 3}};
+  for (std::uint32_t job = 0; job < 3; ++job) {
+    JobSpec spec;
+    spec.user = "batch";
+    spec.maps.resize(tasks[job][0]);
+    spec.reduces = tasks[job][1];
+    spec.slow_start = 1;
+    ASSERT_TRUE(engine.Apply(0, JobSubmitted{JobId{job + 1}, spec}, &effects));
+  }
+  std::vector<std::map<std::string, int>> steps;
+  while (!engine.state().LiveJobs().empty()) {
+    effects.clear();
+    engine.Decide(static_cast<Time>(steps.size()), &effects);
+    steps.emplace_back();
+    std::vector<AttemptId> launched;
+    for (const Effect& effect : effects) {
+      const TaskId task = std::get<Launch>(effect).attempt.task;
+      launched.push_back(std::get<Launch>(effect).attempt);
+      ++steps.back()["J" + std::to_string(task.job.value) + (task.kind == TaskKind::kMap ? "M" : "R")];
+    }
+    ASSERT_FALSE(launched.empty());
+    for (const AttemptId& attempt : launched)
+      ASSERT_TRUE(engine.Apply(static_cast<Time>(steps.size()), AttemptSucceeded{attempt}, &effects));
+  }
+  // The table has J1 with 1 and J3 with 2 reduces in step 4 and the reverse in step 5: all three stand equal there, and
+  // `fair` gives the slot that does not divide to the first of equals.
+  const std::vector<std::map<std::string, int>> expected = {{{"J1M", 2}, {"J2M", 1}, {"J3M", 1}},
+                                                            {{"J1R", 4}, {"J2M", 2}, {"J3M", 2}},
+                                                            {{"J1R", 2}, {"J2R", 2}, {"J3M", 4}},
+                                                            {{"J1R", 2}, {"J2R", 1}, {"J3R", 1}},
+                                                            {{"J1R", 1}, {"J2R", 1}, {"J3R", 2}}};
+  EXPECT_EQ(steps, expected);
+}
+
+TEST(FreshStaticTest, AnyHistoryKeepsToKAndTheSplitsOfTheNodesSumUp) {
+  const unsigned base = std::random_device()();
+  for (unsigned round = 0; round < 60; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(base + round));
+    HistoryOptions options{"fresh-static", {}, false};
+    const std::uint32_t k = options.settings.fresh.k = round % 4;
+    if (round % 3 == 0) options.settings.fresh.order = FreshSettings::Order::kJohnson;
+    History history(base + round, options);
+    const auto& policy = dynamic_cast<const FreshStatic&>(history.engine().policy());
+    const ClusterState& state = history.engine().state();
+    for (int step = 0; step < 300 && !HasFailure(); ++step) {
+      const std::size_t before = history.records().size();
+      history.Step();
+      if (history.records().size() <= before + 1) continue;  // without a call of Decide
+      ASSERT_TRUE(k == 0 || policy.admission().Count(PhaseAdmission::Phase::kMap) <= k);
+      ASSERT_TRUE(k == 0 || policy.admission().Count(PhaseAdmission::Phase::kReduce) <= k);
+      if (policy.map_slots() == 0) continue;
+      ASSERT_EQ(state.Capacity(TaskKind::kMap), policy.map_slots());
+      ASSERT_EQ(state.Capacity(TaskKind::kMap) + state.Capacity(TaskKind::kReduce), state.TotalCapacity());
+    }
+    history.FinishAll();
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+}  // namespace
+}  // namespace millrace::sched
