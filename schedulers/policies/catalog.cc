@@ -15,6 +15,9 @@
 #include "schedulers/policies/edf.h"
 #include "schedulers/policies/fair_preempting.h"
 #include "schedulers/policies/fifo.h"
+#include "schedulers/policies/fresh_dynamic.h"
+#include "schedulers/policies/fresh_static.h"
+#include "schedulers/policies/joss.h"
 #include "schedulers/policies/lsap.h"
 #include "schedulers/policies/lsap_fair.h"
 #include "schedulers/policies/single_pool.h"
@@ -74,6 +77,12 @@ constexpr Entry kEntries[] = {
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Cp>(std::move(r.name), r.settings.cp, std::move(r.admission));
      }},
+    {"fresh-static", kDelay, "slots split between maps and reduces so that the batch ends first, shared fairly",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return FreshStatic::Make(std::move(r.name), r.settings, std::move(r.admission));
+     }},
+    {"fresh-dynamic", 0, "slots turn to maps or reduces as the remaining work of both asks, least served job first",
+     [](Recipe r) -> std::unique_ptr<Policy> { return std::make_unique<FreshDynamic>(r.settings.fresh); }},
     {"lsap", kDelay | kCcs, "all free map slots and waiting maps assigned at once, least transfer time in all",
      [](Recipe r) { return MakeLsap(r, Lsap::Cost::kMeasured); }},
     {"lsap-uniform", kDelay | kCcs, "the same, every map away from its data costing as much",
@@ -81,6 +90,14 @@ constexpr Entry kEntries[] = {
     {"lsap-fair", kDelay | kCcs, "the same with a cost for groups beyond their weight",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<LsapFair>(std::move(r.name), r.settings, std::move(r.admission));
+     }},
+    {"joss-t", 0, "tasks bound to the datacenters that hold their data, fast assignment (JoSS)",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<Joss>(Joss::Assigner::kTask, r.settings.joss);
+     }},
+    {"joss-j", 0, "tasks bound to the datacenters that hold their data, the closest map of a queue first (JoSS)",
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<Joss>(Joss::Assigner::kJob, r.settings.joss);
      }},
 };
 

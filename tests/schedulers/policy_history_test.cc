@@ -19,6 +19,7 @@ namespace {
 // Those that may leave a slot idle although a task could run there: by design, as said.
 const std::map<std::string, std::string> kNotConserving = {
     {"cp", "reduces wait for all maps of their job"},
+    {"fresh-dynamic", "a reduce waits for all maps of its job"},
     {"fresh-static", "a node's slots are split between maps and reduces"},
     {"joss-t", "tasks are bound to a datacenter"},
     {"joss-j", "tasks are bound to a datacenter"},

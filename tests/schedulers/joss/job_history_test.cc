@@ -83,10 +83,10 @@ TEST(JobHistoryTest, WhatIsNoRecordIsRefused) {
   EXPECT_FALSE(other.Restore("", good.value));
   EXPECT_FALSE(other.Restore("abc", good.value));
   EXPECT_FALSE(other.Restore(" web", good.value));
-  for (const char* text : {"", "1", "1 1 100 1 50 1", "1 1 100 1 50 1 0.5 ", "1 1 100 1 50 1 0.5 1",
-                           "0 0 0 0 0 0 0", "1 2 100 1 50 1 0.5", "1 1 -100 1 50 1 0.5", "1 1 100 1 50 1 nan",
-                           "1 1 100 1 50 1 inf", "1 1 100 1 50 1 -0.5", "1 1 9000000000000000000 1 50 1 0.5",
-                           "x 1 100 1 50 1 0.5", "1  1 100 1 50 1 0.5", "99999999999 1 100 1 50 1 0.5"}) {
+  for (const char* text : {"", "1", "1 1 100 1 50 1", "1 1 100 1 50 1 0.5 ", "1 1 100 1 50 1 0.5 1", "0 0 0 0 0 0 0",
+                           "1 2 100 1 50 1 0.5", "1 1 -100 1 50 1 0.5", "1 1 100 1 50 1 nan", "1 1 100 1 50 1 inf",
+                           "1 1 100 1 50 1 -0.5", "1 1 9000000000000000000 1 50 1 0.5", "x 1 100 1 50 1 0.5",
+                           "1  1 100 1 50 1 0.5", "99999999999 1 100 1 50 1 0.5"}) {
     EXPECT_FALSE(other.Restore(good.key, text)) << text;
   }
   EXPECT_EQ(other.size(), 0U);
