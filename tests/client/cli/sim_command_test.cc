@@ -1,0 +1,90 @@
+#include "client/cli/sim_command.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr const char* kWorkload =
+    "[cluster]\nnodes = 4\n[[jobs]]\nname = \"a\"\ncount = 3\nmaps = 4\nmap_time = 10\nreduces = 1\nreduce_time = 5\n";
+
+struct Said {
+  int status = 0;
+  std::string out, err;
+};
+
+class SimVerb : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(WriteFileDurably(At("w.toml"), kWorkload).ok()); }
+  [[nodiscard]] std::string At(const std::string& name) const { return directory_.path() + "/" + name; }
+  [[nodiscard]] std::string Read(const std::string& name) const { return ReadWholeFile(At(name)).value(); }
+
+  Said Run(const Words& args) {
+    Said said;
+    {
+      const Fd out = OpenFile(At("out"), O_WRONLY | O_CREAT | O_TRUNC).value();
+      const Fd err = OpenFile(At("err"), O_WRONLY | O_CREAT | O_TRUNC).value();
+      const Invocation invocation{{0, out.get(), err.get()}, "/bin/millrace", "127.0.0.1:1", "me"};
+      said.status = SimCommand(invocation, args);
+    }
+    said.out = Read("out"), said.err = Read("err");
+    return said;
+  }
+
+  TempDir directory_ = TempDir::Make("sim-verb").value();
+};
+
+TEST_F(SimVerb, WritesATableAndReports) {
+  const Said said = Run({At("w.toml"), "--scheduler", "fifo,fair", "-o", At("r")});
+  EXPECT_EQ(said.status, kDone) << said.err;
+  EXPECT_NE(said.out.find("fifo"), std::string::npos);
+  EXPECT_NE(said.out.find("3 of 3"), std::string::npos) << said.out;
+  for (const std::string scheduler : {"fifo", "fair"}) {
+    EXPECT_NE(Read("r/" + scheduler + "/summary.json").find("\"makespan\": "), std::string::npos);
+    const std::string jobs = Read("r/" + scheduler + "/jobs.csv"), tasks = Read("r/" + scheduler + "/tasks.csv");
+    EXPECT_EQ(std::count(jobs.begin(), jobs.end(), '\n'), 4);
+    EXPECT_EQ(std::count(tasks.begin(), tasks.end(), '\n'), 1 + 3 * 5);
+  }
+  const std::string comparison = Read("r/comparison.csv");
+  EXPECT_EQ(std::count(comparison.begin(), comparison.end(), '\n'), 3);
+}
+
+TEST_F(SimVerb, EqualRunsWriteEqualBytes) {
+  for (const std::string run : {"a", "b"}) {
+    EXPECT_EQ(Run({At("w.toml"), "--scheduler", "fair", "-o", At(run), "--seed", "9"}).status, kDone);
+  }
+  for (const std::string name : {"comparison.csv", "comparison.json", "fair/summary.json", "fair/jobs.csv",
+                                 "fair/tasks.csv", "fair/samples.csv"}) {
+    EXPECT_EQ(Read("a/" + name), Read("b/" + name)) << name;
+  }
+}
+
+TEST_F(SimVerb, ReplaysItsOwnJournal) {
+  EXPECT_EQ(Run({At("w.toml"), "--scheduler", "fair", "--journal", At("j")}).status, kDone);
+  const Said said = Run({At("j"), "--replay", "--scheduler", "fair"});
+  EXPECT_EQ(said.status, kDone) << said.err;
+  EXPECT_NE(said.out.find("the same decisions: 15 launches"), std::string::npos) << said.out;
+}
+
+TEST_F(SimVerb, WrongUsageIsOneLine) {
+  ASSERT_TRUE(WriteFileDurably(At("bad.toml"), "[cluster]\nnodes = 0\n").ok());
+  const Words kWrong[] = {{At("w.toml")},
+                          {At("w.toml"), "--scheduler", "lifo"},
+                          {At("bad.toml"), "--scheduler", "fifo"},
+                          {At("w.toml"), "--scheduler", "fifo", "--slots", "x"},
+                          {At("w.toml"), "--scheduler", "fifo", "--block-size", "0"}};
+  for (const Words& words : kWrong) {
+    const Said said = Run(words);
+    EXPECT_EQ(said.status, kWrongUsage) << said.err;
+    EXPECT_EQ(std::count(said.err.begin(), said.err.end(), '\n'), 1) << said.err;
+  }
+  EXPECT_EQ(Run({At("none.toml"), "--scheduler", "fifo"}).status, kFailed);
+}
+
+}  // namespace
+}  // namespace millrace::cli
