@@ -2,46 +2,23 @@
 
 #include <fcntl.h>
 
-#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/options.h"
-#include "schedulers/core/event_text.h"
+#include "schedulers/sim/csv.h"
 
 namespace millrace::sim {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using csv::Field;
+using csv::kLevels;
+using csv::Line;
+using csv::Number;
 
-constexpr const char* kLevels[] = {"node", "rack", "datacenter", "off"};
-constexpr const char* kEnds[] = {"running", "succeeded", "failed", "killed", "lost", "preempted"};
 constexpr double kMicros = 1e6;
-
-// The shortest text that reads back as the number.
-std::string Number(double value) {
-  char text[32];
-  const auto [end, error] = std::to_chars(text, text + sizeof text, value);
-  return {text, end};
-}
-
-// us as seconds, exact.
-std::string Seconds(Time time) {
-  char text[40];
-  const Time size = time < 0 ? -time : time;
-  std::snprintf(text, sizeof text, "%s%lld.%06lld", time < 0 ? "-" : "", static_cast<long long>(size / 1'000'000),
-                static_cast<long long>(size % 1'000'000));
-  return text;
-}
-
-// A field of CSV (RFC 4180).
-std::string Field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) (quoted += c == '"' ? "\"" : "") += c;
-  return quoted + '"';
-}
 
 std::string Percent(double share) {
   char text[16];
@@ -53,25 +30,6 @@ std::string Rounded(double value, int places) {
   char text[32];
   std::snprintf(text, sizeof text, "%.*f", places, value);
   return text;
-}
-
-void Line(std::string* csv, const std::vector<std::string>& fields) {
-  for (std::size_t i = 0; i < fields.size(); ++i) (*csv += i > 0 ? "," : "") += fields[i];
-  *csv += '\n';
-}
-
-const char* Outcome(const JobRow& row) {
-  if (!row.submitted) return "not submitted";
-  if (!row.Ended()) return "unfinished";
-  switch (*row.outcome) {
-    case sched::JobOutcome::kSucceeded:
-      return "succeeded";
-    case sched::JobOutcome::kFailed:
-      return "failed";
-    case sched::JobOutcome::kKilled:
-      return "killed";
-  }
-  return "";
 }
 
 Json ByLevel(const auto& values) {
@@ -156,99 +114,6 @@ std::string SummaryJson(const SimResult& result) {
   json["pools"] = Groups(result.pools);
   json["classes"] = Groups(result.groups);
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-std::string JobsCsv(const SimResult& result) {
-  std::string csv;
-  Line(&csv, {"job",
-              "name",
-              "user",
-              "pool",
-              "class",
-              "maps",
-              "reduces",
-              "outcome",
-              "submit",
-              "start",
-              "maps_ended",
-              "end",
-              "turnaround",
-              "wait",
-              "slowdown",
-              "deadline",
-              "late",
-              "maps_node",
-              "maps_rack",
-              "maps_datacenter",
-              "maps_off",
-              "bytes_node",
-              "bytes_rack",
-              "bytes_datacenter",
-              "bytes_off",
-              "shuffle_bytes",
-              "shuffle_datacenter_bytes",
-              "preempted",
-              "speculative",
-              "failed",
-              "killed"});
-  for (const JobRow& row : result.jobs) {
-    const bool ended = row.Ended();
-    std::vector<std::string> fields{std::to_string(row.job),
-                                    Field(row.name),
-                                    Field(row.user),
-                                    Field(row.pool),
-                                    Field(row.group),
-                                    std::to_string(row.maps),
-                                    std::to_string(row.reduces),
-                                    Outcome(row),
-                                    row.submitted ? Seconds(row.submit) : "",
-                                    row.started ? Seconds(row.start) : "",
-                                    row.maps_ended > 0 ? Seconds(row.maps_ended) : "",
-                                    ended ? Seconds(row.end) : "",
-                                    ended ? Seconds(row.Turnaround()) : "",
-                                    ended ? Seconds(row.Wait()) : "",
-                                    ended && row.alone > 0 ? Number(row.Slowdown()) : "",
-                                    row.deadline > 0 ? Seconds(row.deadline) : "",
-                                    row.Late() ? "1" : "0"};
-    for (const std::uint32_t maps : row.maps_at) fields.push_back(std::to_string(maps));
-    for (const std::uint64_t bytes : row.bytes_at) fields.push_back(std::to_string(bytes));
-    fields.push_back(std::to_string(row.shuffle_bytes));
-    fields.push_back(std::to_string(row.shuffle_datacenter_bytes));
-    for (const std::uint32_t attempts : {row.preempted, row.speculative, row.failed, row.killed})
-      fields.push_back(std::to_string(attempts));
-    Line(&csv, fields);
-  }
-  return csv;
-}
-
-std::string TasksCsv(const SimResult& result) {
-  std::string csv;
-  Line(&csv, {"attempt", "node", "locality", "speculative", "start", "read", "compute", "end", "how"});
-  for (const TaskRow& row : result.tasks) {
-    const bool map = row.attempt.task.kind == sched::TaskKind::kMap;
-    Line(&csv, {sched::FormatAttempt(row.attempt), std::to_string(row.node.value),
-                map ? kLevels[static_cast<std::size_t>(row.locality)] : "", row.speculative ? "1" : "0",
-                Seconds(row.start), row.read > 0 ? Seconds(row.read) : "", row.compute > 0 ? Seconds(row.compute) : "",
-                row.how != AttemptEnd::kRunning ? Seconds(row.end) : "", kEnds[static_cast<std::size_t>(row.how)]});
-  }
-  return csv;
-}
-
-std::string SamplesCsv(const SimResult& result) {
-  std::string csv;
-  Line(&csv, {"time", "maps_running", "map_slots", "maps_pending", "reduces_running", "reduce_slots", "reduces_pending",
-              "jobs", "active_jobs", "fairness", "fairness_distance"});
-  for (const Sample& sample : result.samples) {
-    std::vector<std::string> fields{Seconds(sample.time)};
-    for (const std::size_t k : {0, 1}) {
-      for (const std::uint32_t count : {sample.running[k], sample.capacity[k], sample.pending[k]})
-        fields.push_back(std::to_string(count));
-    }
-    fields.insert(fields.end(), {std::to_string(sample.jobs), std::to_string(sample.active), Number(sample.fairness),
-                                 Number(sample.distance)});
-    Line(&csv, fields);
-  }
-  return csv;
 }
 
 std::string ComparisonCsv(const std::vector<SimResult>& results) {

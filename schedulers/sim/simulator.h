@@ -109,7 +109,7 @@ class Simulator {
     std::uint64_t kept = 0;  // bytes of map outputs
   };
 
-  // simulator.cc: the loop, and what comes and goes.
+  // simulator.cc: the loop.
   void Start();
   void Step();
   [[nodiscard]] bool Stuck() const;
@@ -120,6 +120,8 @@ class Simulator {
   void JournalDecision(const sched::Effect& effect);
   void Drain();
   void Carry(const sched::Effect& effect);
+
+  // sim_jobs_nodes.cc
   void Submit(std::uint32_t job);
   [[nodiscard]] sched::JobSpec SpecOf(std::uint32_t job);
   void EndJob(const sched::JobEnded& ended);

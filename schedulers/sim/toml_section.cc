@@ -98,8 +98,7 @@ void TomlSection::Integer(std::string_view key, std::uint32_t* field, std::uint3
 }
 
 void TomlSection::Seed(std::string_view key, std::uint64_t* field) {
-  const auto value = Ranged(key, Unit::kNumber, 0, kMost);
-  if (value) *field = static_cast<std::uint64_t>(*value);
+  if (const auto value = Ranged(key, Unit::kNumber, 0, kMost)) *field = static_cast<std::uint64_t>(*value);
 }
 
 void TomlSection::Bytes(std::string_view key, std::uint64_t* field, std::uint64_t least) {

@@ -1,0 +1,22 @@
+// Fields and lines of CSV files (RFC 4180). Private to schedulers/sim. Thread rule: free functions, any thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "schedulers/core/ids.h"
+
+namespace millrace::sim::csv {
+
+inline constexpr const char* kLevels[] = {"node", "rack", "datacenter", "off"};  // by Locality
+
+// The shortest text that reads back as the number.
+[[nodiscard]] std::string Number(double value);
+// us as seconds, exact.
+[[nodiscard]] std::string Seconds(sched::Time time);
+// Quoted where it has to be.
+[[nodiscard]] std::string Field(const std::string& text);
+// Appends a line of fields that are as they have to be.
+void Line(std::string* csv, const std::vector<std::string>& fields);
+
+}  // namespace millrace::sim::csv
