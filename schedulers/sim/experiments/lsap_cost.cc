@@ -3,8 +3,8 @@
 // 100 to 500 nodes of 4 slots, as many tasks as idle slots, 3 replicas. Figure 5: every task that is not local costs 1.
 // Figures 6 and 7: racks of 20 nodes, costs drawn for each task, half or a fifth of the slots idle. Figure 8: 100
 // nodes of one slot each, a fifth, half or all of them idle, 1 to 13 replicas. lsap knows the costs by the sizes of the
-// tasks and the bandwidths of the levels; lsap-uniform does not look at them. The last columns draw a cost for each pair
-// of nodes instead, which lsap learns from measured bandwidths.
+// tasks and the bandwidths of the levels; lsap-uniform does not look at them. The last columns draw a cost for each
+// pair of nodes instead, which lsap learns from measured bandwidths.
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/round.h"
 
