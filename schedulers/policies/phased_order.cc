@@ -4,10 +4,15 @@ namespace millrace::sched {
 
 void PhasedOrder::Settle(const ClusterState& state) {
   for (const JobId job : admission_.Settle(state)) {
-    let_in_[0] = let_in_[1] = true;
-    if (IsIn(job) || admission_.PhaseOf(job) == PhaseAdmission::Phase::kWaiting) continue;
-    if (in_.size() <= job.value) in_.resize(job.value + 1);
-    in_[job.value] = true;
+    if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
+    Job& known = jobs_[job.value];
+    for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+      const auto k = static_cast<std::size_t>(kind);
+      const bool may = admission_.MayRun(state, kind, job);
+      if (!std::exchange(known.may_run[k], may) && may) let_in_[k] = true;
+    }
+    if (known.in || admission_.PhaseOf(job) == PhaseAdmission::Phase::kWaiting) continue;
+    known.in = true;
     fair_.OnJobSubmitted(state, job);
   }
 }
@@ -23,7 +28,7 @@ void PhasedOrder::OnJobEnded(const ClusterState& state, JobId job) {
   admission_.OnJobEnded(job);
   if (!IsIn(job)) return;
   fair_.OnJobEnded(state, job);
-  in_[job.value] = false;
+  jobs_[job.value] = {};
 }
 
 void PhasedOrder::OnJobChanged(const ClusterState& state, JobId job) {

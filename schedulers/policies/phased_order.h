@@ -31,12 +31,16 @@ class PhasedOrder : public JobOrder {
   [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
 
  private:
-  [[nodiscard]] bool IsIn(JobId job) const { return job.value < in_.size() && in_[job.value]; }
+  struct Job {
+    bool in = false;       // fair_ knows it
+    bool may_run[2] = {};  // by TaskKind: what the admission said last
+  };
+  [[nodiscard]] bool IsIn(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].in; }
 
   PhaseAdmission admission_;
   FairOrder fair_;
-  std::vector<bool> in_;  // by job id: fair_ knows it
-  bool let_in_[2] = {};   // by TaskKind: since the last TakeLetIn
+  std::vector<Job> jobs_;  // by id
+  bool let_in_[2] = {};    // by TaskKind: since the last TakeLetIn
 };
 
 }  // namespace millrace::sched
