@@ -5,8 +5,8 @@
 //
 // What jobs showed of their programs (schedulers/parts/job_history.h) is stored under "h/<program> <input type>", in
 // the batch that ends the job, and outlives it. Journal: "e/<job><sequence>" -> a line of schedulers/core/event_text.h;
-// job 0 holds the events of nodes. "r" -> the sequence from which the live jobs are replayed. Thread rule: control
-// thread.
+// job 0 holds the events of nodes and schedulers. "r" -> the sequence from which the live jobs are replayed, "b" -> the
+// nodes as they were then. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -217,6 +217,7 @@ class JobTracker {
   Status LoadJobs();
   Status LoadHistory();
   Status LoadLiveJob(Job& job);
+  Status ReplayBase();
   Status Replay();
   void ReplayEvent(const sched::Event& event, Micros time);
   void NoteReplayedAttempt(const sched::Event& event, Micros time);

@@ -69,10 +69,25 @@ Status JobTracker::LoadLiveJob(Job& job) {
   return failure;
 }
 
+// The nodes as they were when the replay begins.
+Status JobTracker::ReplayBase() {
+  MILLRACE_ASSIGN(const std::optional<std::string> base, store_.Get(kReplayBase));
+  std::string_view rest = base ? std::string_view(*base) : std::string_view();
+  while (!rest.empty()) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::optional<sched::TimedEvent> event = sched::ParseEvent(line);
+    if (!event) return Corrupt("the journal's list of nodes is not understood: " + Quote(line));
+    ReplayEvent(event->event, event->time);
+  }
+  return Status::Ok();
+}
+
 // The events of nodes and of every live job, in the order in which they happened.
 Status JobTracker::Replay() {
   MILLRACE_ASSIGN(const std::optional<std::string> from_text, store_.Get(kReplayFrom));
   const std::uint64_t from = from_text ? ParseKeyNumber(*from_text).value_or(0) : 0;
+  MILLRACE_TRY(ReplayBase());
   std::map<std::uint64_t, std::string> lines;
   std::vector<JobId> sources = {JobId{0}};
   sources.insert(sources.end(), live_.begin(), live_.end());

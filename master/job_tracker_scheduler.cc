@@ -5,6 +5,7 @@
 #include "master/journal_keys.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/cluster_state.h"
+#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
 
 namespace millrace::master {
@@ -19,16 +20,19 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   wants_progress_ = settings.ok() && settings->speculation.enabled;
 }
 
-// Before the first job after a quiet time the nodes are written again, so that a replay can begin here.
+// Before the first job after a quiet time the nodes are written down, so that recovery can begin here. Beside the
+// journal: there they would read as if the nodes had come again.
 void JobTracker::SnapshotNodes(Step* step) {
   const std::uint64_t start = sequences_.Next(&step->batch);
   step->batch.Put(std::string(kReplayFrom), KeyNumber(start));
-  Record(scheduler_, JobId{0}, step);
+  std::string base;
   for (const auto& [node, joined] : joined_) {
-    Record(joined, JobId{0}, step);
+    base += sched::FormatEvent(step->now, joined) + "\n";
     const sched::NodeState* known = engine_.state().FindNode(sched::NodeId{node});
-    if (known != nullptr && known->drained) Record(sched::NodeDrained{sched::NodeId{node}, true}, JobId{0}, step);
+    if (known != nullptr && known->drained)
+      base += sched::FormatEvent(step->now, sched::NodeDrained{sched::NodeId{node}, true}) + "\n";
   }
+  step->batch.Put(std::string(kReplayBase), std::move(base));
 }
 
 void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step) {

@@ -11,6 +11,7 @@ namespace millrace::master {
 
 inline constexpr std::string_view kReplayFrom = "r";  // -> KeyNumber of the sequence from which live jobs are replayed
 
+inline constexpr std::string_view kReplayBase = "b";  // -> the nodes at that point, as lines of events
 inline constexpr std::string_view kHistoryPrefix = "h/";
 
 [[nodiscard]] inline std::string JournalPrefix(sched::JobId job) { return "e/" + KeyNumber(job.value); }
