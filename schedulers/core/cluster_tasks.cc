@@ -190,6 +190,7 @@ void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {
   --job.progress.maps_done;
   job.fetch_reports.erase(map);
   InsertPending(job, {job_id, TaskKind::kMap, map});
+  NoteChanged(job);
 }
 
 void ClusterState::MoveReplicas(JobId job_id, std::uint32_t map, std::vector<NodeId> replicas) {

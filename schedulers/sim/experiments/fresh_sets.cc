@@ -2,9 +2,10 @@
 //
 // 10 nodes of 4 slots (table II: 20). Jobs and their numbers of tasks are those of table I; the batch stands in
 // Johnson's order. What the paper leaves open: task times. They are chosen so that the benchmarks it calls
-// map-intensive and reduce-intensive are, and that set B is the work which table II's makespans on 80 slots have room
-// for; each task takes 20% less to 20% more. Profiles are off by up to 30%, as in the paper. Reduces copy little.
-// Hadoop's slow start (5% of the maps) is in force for the others; FRESH starts reduces when the maps are done.
+// map-intensive and reduce-intensive are, that set B is balanced, as it says, and the work which table II's makespans
+// on 80 slots have room for; each task takes 20% less to 20% more. Profiles are off by up to 30%, as in the paper.
+// Reduces copy little. For every scheduler reduces start when the maps of their job are done, as in FRESH's own model:
+// with Hadoop's slow start at 5% fair sharing would be far worse than the paper has it.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -25,9 +26,9 @@ struct Benchmark {
 
 enum : std::size_t { kClassification, kInvertedIndex, kWordCount, kGrep, kRatings, kMovies };
 constexpr Benchmark kBenchmarks[] = {
-    {"classification", 60, 25, {270, 129}, {250, 120}},    {"invertedindex", 35, 55, {256, 128}, {250, 120}},
-    {"wordcount", 40, 35, {256, 128}, {200, 100}},         {"grep", 25, 60, {270, 128}, {250, 100}},
-    {"histogram_ratings", 60, 25, {270, 129}, {250, 120}}, {"histogram_movies", 45, 35, {270, 129}, {200, 100}},
+    {"classification", 55, 30, {270, 129}, {250, 120}},    {"invertedindex", 32, 58, {256, 128}, {250, 120}},
+    {"wordcount", 38, 37, {256, 128}, {200, 100}},         {"grep", 22, 63, {270, 128}, {250, 100}},
+    {"histogram_ratings", 55, 30, {270, 129}, {250, 120}}, {"histogram_movies", 42, 40, {270, 129}, {200, 100}},
 };
 
 struct Member {
@@ -74,6 +75,7 @@ Workload MakeBatch(const JobSet& batch, std::uint64_t seed) {
     const std::size_t size = large ? 0 : 1;
     SimJob job;
     job.name = job.group = benchmark.name;
+    job.slow_start = 1;
     job.map_time = Seconds(benchmark.map_seconds * Uniform(&random, 0.7, 1.3));
     job.reduce_time = Seconds(benchmark.reduce_seconds * Uniform(&random, 0.7, 1.3));
     for (std::uint32_t m = 0; m < benchmark.maps[size]; ++m)
@@ -101,7 +103,18 @@ sched::Settings TwoQueues(Workload* workload) {
 struct Outcome {
   double makespan = 0;  // s
   double fairness = 0;
+  double with_waiting = 0;  // fairness when jobs that have not started count, with nothing used
 };
+
+double WithWaiting(const SimResult& result) {
+  double sum = 0, count = 0;
+  for (const auto& sample : result.samples) {
+    if (sample.jobs == 0) continue;
+    sum += sample.fairness * sample.active / sample.jobs;  // a job without usage adds to the jobs alone
+    ++count;
+  }
+  return count > 0 ? sum / count : 1;
+}
 
 class Bench {
  public:
@@ -117,9 +130,10 @@ class Bench {
       if (scheduler == "capacity") settings = TwoQueues(&workload);
       settings.fresh.k = k;
       const ClusterSpec cluster = MakeCluster(nodes_, 1, 1, {map_slots, 4 - map_slots});
-      const Summary summary = Run(cluster, workload, scheduler, settings, Seeded(seed_ + i)).summary;
-      mean.makespan += static_cast<double>(summary.makespan) / 1e6 / repeat_;
-      mean.fairness += summary.fairness / repeat_;
+      const SimResult result = Run(cluster, workload, scheduler, settings, Seeded(seed_ + i));
+      mean.makespan += static_cast<double>(result.summary.makespan) / 1e6 / repeat_;
+      mean.fairness += result.summary.fairness / repeat_;
+      mean.with_waiting += WithWaiting(result) / repeat_;
     }
     return mean;
   }
@@ -168,13 +182,19 @@ Table TableTwo(const Options& options) {
                                   {"FRESH:half", 1571, 0.959},
                                   {"FRESH:all", 1590, 0.979}};
   Table table{"table II: set B on 20 nodes",
-              {{"scheduler"}, {"paper: makespan, s", 0}, {"makespan, s", 0}, {"paper: fairness", 3}, {"fairness", 3}}};
+              {{"scheduler"},
+               {"paper: makespan, s", 0},
+               {"makespan, s", 0},
+               {"paper: fairness", 3},
+               {"fairness", 3},
+               {"with waiting jobs", 3}}};
   const Bench bench(EqualSet(1, 0), 20, options);
   for (const Printed& printed : kPrinted) {
     const auto* contender = std::find_if(std::begin(kContenders), std::end(kContenders),
                                          [&](const Contender& c) { return std::string_view(c.name) == printed.name; });
     const Outcome ours = bench.Of(contender->scheduler, contender->map_slots, JobsAtOnce(*contender, bench.jobs()));
-    table.rows.push_back({printed.name, printed.makespan, ours.makespan, printed.fairness, ours.fairness});
+    table.rows.push_back(
+        {printed.name, printed.makespan, ours.makespan, printed.fairness, ours.fairness, ours.with_waiting});
   }
   return table;
 }
@@ -220,8 +240,7 @@ std::vector<Table> FreshSets(const Options& options) {
   Table claims{"what the paper says of them", {{"claim"}, {"paper"}, {"ours", 1}}};
   claims.rows.push_back({"set A: less makespan than Fair-2:2, %", "27.6", Gain(makespans, {"A"}, {"Fair-2:2"})});
   const std::vector<std::string> all = {"B", "C", "D", "E"};
-  claims.rows.push_back(
-      {"sets B to E: than Fair, %", "31.3", Gain(makespans, all, {"Fair-1:3", "Fair-2:2", "Fair-3:1"})});
+  claims.rows.push_back({"sets B to E: than Fair-2:2, %", "31.3", Gain(makespans, all, {"Fair-2:2"})});
   claims.rows.push_back({"sets B to E: than Capacity, %", "25.1", Gain(makespans, all, {"Capacity"})});
   claims.rows.push_back({"sets D and E: than FIFO, %", "24.5", Gain(makespans, {"D", "E"}, {"FIFO"})});
   claims.rows.push_back({"sets B and C: than FIFO, %", "about 0", Gain(makespans, {"B", "C"}, {"FIFO"})});

@@ -4,7 +4,7 @@
 // blocks of 128 MB; numbers of jobs and arrivals are those of tables 6 and 7 (small: as bursty as SWIM's, by a gamma
 // distribution of the same mean and deviation; mixed: Poisson). Filtering percentages are table 5's and are learnt by
 // the scheduler as jobs end. What the paper leaves open: task times (a map 20 to 60 s, by benchmark; a reduce 30 s a
-// GB), node links of 62.5 MB/s and a link between the datacenters of 60 MB/s each way.
+// GB), node links of 62.5 MB/s and a link between the datacenters of 40 MB/s each way.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -86,7 +86,7 @@ Workload Mixed(std::uint64_t seed) {
 ClusterSpec TwoDatacenters() {
   ClusterSpec cluster = MakeCluster(30, 2, 2, {1, 1});
   for (NodeSpec& node : cluster.nodes) node.up = node.down = 62.5e6;
-  cluster.datacenter_bandwidth = 60e6;
+  cluster.datacenter_bandwidth = 40e6;
   return cluster;
 }
 
