@@ -1,5 +1,6 @@
 #include "schedulers/parts/phase_admission.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "schedulers/parts/estimates.h"
@@ -13,9 +14,11 @@ bool ReducesBegan(const JobState& job) { return job.progress.reduces_running + j
 
 }  // namespace
 
+// At least 1 us a task: what is left of a kind is work, and gets a slot, even if such tasks took no time so far.
 PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job) {
-  return {job.progress.maps - job.progress.maps_done, MeasuredTime(state, job, TaskKind::kMap),
-          job.progress.reduces - job.progress.reduces_done, MeasuredTime(state, job, TaskKind::kReduce)};
+  const auto time = [&](TaskKind kind) { return std::max<Time>(1, MeasuredTime(state, job, kind)); };
+  return {job.progress.maps - job.progress.maps_done, time(TaskKind::kMap),
+          job.progress.reduces - job.progress.reduces_done, time(TaskKind::kReduce)};
 }
 
 void PhaseAdmission::Touch(JobId job) {
