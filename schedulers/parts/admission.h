@@ -23,14 +23,17 @@ class LocalityGate {
   virtual void OnJobEnded(const ClusterState& state, JobId job) = 0;
   // The worst locality at which a map of the job may be launched now. O(1).
   [[nodiscard]] virtual Locality Worst(const ClusterState& state, JobId job, Time now) const = 0;
-  // The job was offered a slot of the node and had nothing close enough: its clock runs, if it does not yet. O(1) when it does.
-  // Worst() may then be farther.
+  // The job was offered a slot of the node and had nothing close enough: its clock runs, if it does not yet. O(1) when
+  // it does. Worst() may then be farther.
   virtual void OnSkipped(const ClusterState& state, JobId job, NodeId node, Time now) = 0;
   // A map of the job is launched at this level.
   virtual void OnLaunched(const ClusterState& state, JobId job, Locality locality, Time now) = 0;
   // The job has more pending maps than there are slots at their data, so it may have a slot that would idle, wherever
-  // it is. O(1) on average.
+  // it is. O(1) on average. Who asks tells of changed nodes, and of jobs that got
+  // pending maps or whose data moved.
   [[nodiscard]] virtual bool Outnumbers(const ClusterState& state, JobId job) = 0;
+  virtual void OnNodesChanged(const ClusterState& state) = 0;
+  virtual void OnDataMoved(JobId job) = 0;
   // When the first of the waiting jobs earns its next level; later than the last call of Advance().
   [[nodiscard]] virtual std::optional<Time> NextWake(const ClusterState& state) const = 0;
   // It is `now`: what was to happen until then has happened. O(1) but for the jobs that earned a level.

@@ -53,9 +53,9 @@ struct Greedy::Impl {
   Time clock = 0;          // of the last call of Next
 
   void See(const JobState& job);
-  bool CatchUp(const ClusterState& state, TaskKind kind);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Time now);
   std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Time now);
+  bool PassOver(const ClusterState& state, Time now);
   std::optional<Decision> NextIdle(const ClusterState& state, Time now);
   std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Time now) const;
 };
@@ -93,6 +93,7 @@ void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
 void Greedy::OnNodesChanged(const ClusterState& state) {
   impl_->order->OnNodesChanged(state);
   for (OfferBook& book : impl_->books) book.Reset(state.node_ids());
+  if (impl_->admission.locality() != nullptr) impl_->admission.locality()->OnNodesChanged(state);
   impl_->offers.UpdateAll();
 }
 
@@ -114,24 +115,9 @@ void Greedy::Impl::See(const JobState& job) {
     const bool moved = before == now;  // its replicas
     if (!was.runnable || is.pending > was.pending || now.failed != before.failed || left_copy || moved) {
       books[At(kind)].Grow(id);
+      if (kind == TaskKind::kMap && admission.locality() != nullptr) admission.locality()->OnDataMoved(id);
     }
   }
-}
-
-// The engine does not tell of a map that runs again because its output was lost. True if there was such a one.
-bool Greedy::Impl::CatchUp(const ClusterState& state, TaskKind kind) {
-  if (state.FreeNodes(kind).empty()) return false;
-  bool any = false;
-  for (const QueueKey& key : state.RunnableJobs(kind)) {
-    const JobState& job = *state.FindJob(key.job);
-    const Seen::Tasks& was = seen[key.job.value].tasks[At(kind)];
-    if (was.runnable && job.Pending(kind).size() == was.pending) continue;
-    order->OnJobChanged(state, key.job);
-    See(job);
-    offers.Update(state, key.job, clock);
-    any = true;
-  }
-  return any;
 }
 
 std::optional<Decision> Greedy::Next(const ClusterState& state, Time now) {
@@ -149,8 +135,6 @@ std::optional<Decision> Greedy::Next(const ClusterState& state, Time now) {
   }
   for (const TaskKind kind : kKinds) {
     if (auto decision = impl_->NextOf(state, kind, now)) return decision;
-    if (!impl_->CatchUp(state, kind)) continue;
-    if (auto decision = impl_->NextOf(state, kind, now)) return decision;
   }
   impl_->new_round = true;
   return std::nullopt;
@@ -166,14 +150,24 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
       if (auto decision = NextAtItsData(state, *first, now)) return decision;
     }
   }
-  Decision decision;
   OfferBook& book = books[At(kind)];
-  const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
-    return to_all ? offers.ToAll(state, kind, to, now, &decision)
-                  : offers.ToSome(state, kind, book.grown(), to, now, &decision);
-  });
-  if (node) return decision;
+  do {
+    Decision decision;
+    const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
+      return to_all ? offers.ToAll(state, kind, to, now, &decision)
+                    : offers.ToGrown(state, kind, book.grown(), to, now, &decision);
+    });
+    if (node) return decision;
+  } while (kind == TaskKind::kMap && PassOver(state, now));
   return kind == TaskKind::kMap ? NextIdle(state, now) : std::nullopt;
+}
+
+// Slots stay free that a job has refused before it launched its last task: it is as if they were offered again. True
+// if there are offers to make after that.
+bool Greedy::Impl::PassOver(const ClusterState& state, Time now) {
+  const auto raised = offers.PassOver(state, NodeId{state.FreeNodes(TaskKind::kMap).First()}, now);
+  for (const JobId job : raised) books[At(TaskKind::kMap)].Grow(job);
+  return !raised.empty();
 }
 
 // When several nodes are free, one that holds the data of the first job's first pending map comes before its turn.

@@ -106,9 +106,9 @@ std::uint32_t LocalityWait::SlotsAtData(const ClusterState& state, const JobStat
   Entry& entry = Of(job.progress.job);
   const std::uint32_t pending = job.pending_maps.all().size();
   const bool near = pending <= entry.counted_pending && entry.counted_pending - pending <= entry.counted_pending / 16;
-  if (near && entry.counted_nodes == state.live_nodes()) return entry.slots;
+  if (near && entry.counted_version == nodes_version_) return entry.slots;
   entry.counted_pending = pending;
-  entry.counted_nodes = state.live_nodes();
+  entry.counted_version = nodes_version_;
   entry.slots = 0;
   for (const NodeId id : job.pending_maps.Nodes()) {
     const NodeState* node = state.FindNode(id);
@@ -145,7 +145,21 @@ std::optional<Time> LocalityWait::NextWake(const ClusterState&) const {
   return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
 }
 
+// A level that is new has to be waited for by those who wait already.
+void LocalityWait::OnNodesChanged(const ClusterState& state) {
+  ++nodes_version_;
+  const Topology& topology = state.topology();
+  if (racks_ == topology.racks() && datacenters_ == topology.datacenters()) return;
+  racks_ = topology.racks();
+  datacenters_ = topology.datacenters();
+  for (std::uint32_t id = 0; id < entries_.size(); ++id) {
+    if (!entries_[id] || !entries_[id]->since) continue;
+    SetDue(JobId{id}, *entries_[id], NextLevel(*entries_[id], topology, advanced_));
+  }
+}
+
 void LocalityWait::Advance(const ClusterState& state, Time now) {
+  advanced_ = now;
   while (!due_.empty() && due_.begin()->first <= now) {
     const JobId job = due_.begin()->second;
     SetDue(job, Of(job), NextLevel(Of(job), state.topology(), now));

@@ -18,8 +18,7 @@
 // slots on the nodes with its data: the cluster's mean map time over their slots. Judged when a wait would begin.
 //
 // Thread rule: one thread. O(log jobs) for a skip and a launch. The slots at the data of a job are counted in O(nodes
-// with its data) when a sixteenth of its pending maps has gone since the last count, or the number of live nodes is
-// another.
+// with its data) when a sixteenth of its pending maps has gone since the last count, or nodes have changed.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +45,8 @@ class LocalityWait : public LocalityGate {
   void OnSkipped(const ClusterState& state, JobId job, NodeId node, Time now) override;
   void OnLaunched(const ClusterState& state, JobId job, Locality locality, Time now) override;
   [[nodiscard]] bool Outnumbers(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  void OnDataMoved(JobId job) override { Of(job).counted_pending = 0; }
   [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const override;
   void Advance(const ClusterState& state, Time now) override;
   std::vector<JobId> TakeRaised(const ClusterState& state, Time now) override;
@@ -63,7 +64,7 @@ class LocalityWait : public LocalityGate {
     // The last count of slots at its data.
     std::uint32_t counted_pending = 0;
     std::uint32_t slots = 0;
-    std::uint32_t counted_nodes = 0;  // live then
+    std::uint64_t counted_version = 0;  // nodes_version_ then
   };
 
   // What is waited for at this level, having the one before.
@@ -86,6 +87,9 @@ class LocalityWait : public LocalityGate {
   std::set<std::pair<Time, JobId>> due_;
   std::vector<JobId> raised_;
   std::vector<JobId> to_judge_;  // auto: launched since TakeRaised
+  std::uint64_t nodes_version_ = 1;
+  std::uint32_t racks_ = 0, datacenters_ = 0;  // levels exist by these
+  Time advanced_ = 0;                          // to which time
 };
 
 }  // namespace millrace::sched

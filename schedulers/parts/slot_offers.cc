@@ -18,7 +18,7 @@ struct SlotOffers::Offer {
   SlotOffers* const self;
   std::optional<Choice> choice;
   bool unsure = false;
-  std::uint32_t refusals = 0;
+  bool marked = false;  // local_mark_ is that of this offer
 };
 
 void SlotOffers::SetStance(JobId job, Stance stance) {
@@ -29,12 +29,11 @@ void SlotOffers::SetStance(JobId job, Stance stance) {
   const Stance before = std::exchange(stances_[job.value], stance);
   if (before == stance) return;
   if (before == Stance::kFar) far_.Erase(job.value);
-  if (before == Stance::kUnasked) unasked_.Erase(job.value);
   if (stance == Stance::kFar) far_.Insert(job.value);
-  if (stance == Stance::kUnasked) unasked_.Insert(job.value);
 }
 
 void SlotOffers::Forget(JobId job) {
+  unasked_.Erase(job.value);
   SetStance(job, Stance::kNone);
   crowded_.Erase(job.value);
   to_count_.Erase(job.value);
@@ -49,9 +48,19 @@ void SlotOffers::Update(const ClusterState& state, JobId job, Time now) {
 
 void SlotOffers::UpdateStance(const ClusterState& state, JobId job, Time now) {
   const LocalityGate* gate = admission_->locality();
-  if (!state.FindJob(job)->runnable[At(TaskKind::kMap)]) return SetStance(job, Stance::kNone);
-  if (gate->Worst(state, job, now) > Locality::kNode) return SetStance(job, Stance::kFar);
-  SetStance(job, gate->WaitingSince(job) ? Stance::kWaiting : Stance::kUnasked);
+  if (!state.FindJob(job)->runnable[At(TaskKind::kMap)]) {
+    unasked_.Erase(job.value);
+    return SetStance(job, Stance::kNone);
+  }
+  const Locality worst = gate->Worst(state, job, now);
+  const bool clock_runs = gate->WaitingSince(job).has_value();
+  if (!clock_runs && worst < Locality::kOff) {
+    unasked_.Insert(job.value);
+  } else {
+    unasked_.Erase(job.value);
+  }
+  if (worst > Locality::kNode) return SetStance(job, Stance::kFar);
+  SetStance(job, clock_runs ? Stance::kWaiting : Stance::kUnasked);
 }
 
 void SlotOffers::Refresh(const ClusterState& state, Time now) {
@@ -113,11 +122,6 @@ bool SlotOffers::CollectFew(const ClusterState& state, NodeId node) {
   return true;
 }
 
-void SlotOffers::MarkLocal(const ClusterState& state, NodeId node) {
-  ++mark_;
-  for (const QueueKey& key : state.LocalJobs(node)) local_mark_[key.job.value] = mark_;
-}
-
 std::optional<SlotOffers::Choice> SlotOffers::TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node,
                                                       Time now) {
   if (kind == TaskKind::kMap) {
@@ -139,12 +143,22 @@ bool SlotOffers::LacksSpace(const ClusterState& state, JobId id, NodeId node, Ti
   return choice && state.LacksSpace(job, choice->map, node);
 }
 
+// A search for maps at the node costs more than to look whether the job is listed there.
+bool SlotOffers::AtItsData(Offer& offer, JobId job) {
+  if (!std::exchange(offer.marked, true)) {
+    ++mark_;
+    for (const QueueKey& key : offer.state.LocalJobs(offer.node)) local_mark_[key.job.value] = mark_;
+  }
+  return local_mark_[job.value] == mark_;
+}
+
 bool SlotOffers::Ask(Offer& offer, JobId job) {
   const bool gated = offer.kind == TaskKind::kMap && admission_->locality() != nullptr;
-  if (gated && stances_[job.value] == Stance::kWaiting) {
-    // Marking pays once it saves a few searches for maps at the node.
-    if (offer.refusals == 2) MarkLocal(offer.state, offer.node);
-    if (offer.refusals++ >= 2 && local_mark_[job.value] != mark_) return false;
+  if (gated && stances_[job.value] != Stance::kFar && !AtItsData(offer, job)) {
+    if (stances_[job.value] == Stance::kWaiting) return false;
+    admission_->locality()->OnSkipped(offer.state, job, offer.node, offer.now);
+    UpdateStance(offer.state, job, offer.now);
+    if (stances_[job.value] != Stance::kFar) return false;
   }
   offer.choice = TaskFor(offer.state, offer.kind, job, offer.node, offer.now);
   if (offer.choice) return true;
@@ -165,26 +179,57 @@ OfferBook::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> ta
 
 OfferBook::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, NodeId node, Time now,
                                     Decision* decision) {
+  Offer offer{state, kind, node, now, this, {}};
   if (kind == TaskKind::kMap && admission_->locality() != nullptr) {
     Refresh(state, now);
-    if (CollectFew(state, node)) return ToSome(state, kind, few_, node, now, decision);
+    if (CollectFew(state, node)) return ToSome(offer, few_, decision);
   }
-  Offer offer{state, kind, node, now, this, {}};
   // One pointer, so that std::function does not allocate.
   const auto taker = order_->Offer(state, kind, now, [&offer](JobId job) { return offer.self->Ask(offer, job); });
   return Finish(offer, taker, decision);
 }
 
-OfferBook::Answer SlotOffers::ToSome(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
-                                     NodeId node, Time now, Decision* decision) {
+OfferBook::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision) {
   std::vector<JobId> asked;
   for (const JobId job : jobs) {
-    if (state.FindJob(job)->runnable[At(kind)] && order_->MayRun(state, kind, job)) asked.push_back(job);
+    const bool runnable = offer.state.FindJob(job)->runnable[At(offer.kind)];
+    if (runnable && order_->MayRun(offer.state, offer.kind, job)) asked.push_back(job);
   }
-  std::sort(asked.begin(), asked.end(), [&](JobId a, JobId b) { return order_->Before(state, kind, now, a, b); });
-  Offer offer{state, kind, node, now, this, {}};
+  const auto before = [&](JobId a, JobId b) { return order_->Before(offer.state, offer.kind, offer.now, a, b); };
+  std::sort(asked.begin(), asked.end(), before);
   const auto taker = std::find_if(asked.begin(), asked.end(), [&](JobId job) { return Ask(offer, job); });
   return Finish(offer, taker == asked.end() ? std::nullopt : std::optional(*taker), decision);
+}
+
+OfferBook::Answer SlotOffers::ToGrown(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
+                                      NodeId node, Time now, Decision* decision) {
+  Offer offer{state, kind, node, now, this, {}};
+  const OfferBook::Answer answer = ToSome(offer, jobs, decision);
+  if (answer != OfferBook::Answer::kTaken || kind == TaskKind::kReduce) return answer;
+  // The jobs before the one that takes it are passed over, again.
+  const std::vector<std::uint32_t> unasked(unasked_.begin(), unasked_.end());
+  for (const std::uint32_t id : unasked) {
+    const JobId job{id};
+    if (job == decision->task.job || !order_->MayRun(state, kind, job)) continue;
+    if (!order_->Before(state, kind, now, job, decision->task.job)) continue;
+    admission_->locality()->OnSkipped(state, job, node, now);
+    UpdateStance(state, job, now);
+  }
+  return answer;
+}
+
+std::vector<JobId> SlotOffers::PassOver(const ClusterState& state, NodeId node, Time now) {
+  std::vector<JobId> raised;
+  const std::vector<std::uint32_t> unasked(unasked_.begin(), unasked_.end());
+  for (const std::uint32_t id : unasked) {
+    const JobId job{id};
+    if (!order_->MayRun(state, TaskKind::kMap, job)) continue;
+    const Locality worst = admission_->locality()->Worst(state, job, now);
+    admission_->locality()->OnSkipped(state, job, node, now);
+    UpdateStance(state, job, now);
+    if (admission_->locality()->Worst(state, job, now) > worst) raised.push_back(job);
+  }
+  return raised;
 }
 
 }  // namespace millrace::sched

@@ -32,9 +32,12 @@ class SlotOffers {
 
   // Offers a slot on the node to all runnable jobs. kTaken: *decision is what to launch, and Admission knows.
   OfferBook::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Time now, Decision* decision);
-  // To these alone, as far as they may run.
-  OfferBook::Answer ToSome(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs, NodeId node,
-                           Time now, Decision* decision);
+  // The same when all but these have refused the node before.
+  OfferBook::Answer ToGrown(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs, NodeId node,
+                            Time now, Decision* decision);
+  // The node is free and all jobs refused it, some before their clock was stopped by a launch: it runs from now. Gives
+  // the jobs that may then run farther.
+  std::vector<JobId> PassOver(const ClusterState& state, NodeId node, Time now);
   // Jobs that have more pending maps than slots at their data, and may have slots that all others refused.
   [[nodiscard]] bool AnyCrowded(const ClusterState& state);
   // Offers them such a slot. True if one takes it.
@@ -62,19 +65,22 @@ class SlotOffers {
   void Refresh(const ClusterState& state, Time now);
   // The jobs that alone could take a map slot of the node or have a clock to start, if they are few.
   bool CollectFew(const ClusterState& state, NodeId node);
-  void MarkLocal(const ClusterState& state, NodeId node);
+  // It has a pending map there.
+  bool AtItsData(Offer& offer, JobId job);
   std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Time now);
   // That the job refused the node is for lack of space there, which may come back unnoticed.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Time now) const;
   void RefreshCrowds(const ClusterState& state);
   void SetCrowded(const ClusterState& state, JobId job);
+  OfferBook::Answer ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision);
   bool Ask(Offer& offer, JobId job);
   OfferBook::Answer Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision);
 
   JobOrder* order_;
   Admission* admission_;
   std::vector<Stance> stances_;  // by job id
-  OrderedBits far_, unasked_;
+  OrderedBits far_;
+  OrderedBits unasked_;  // those that wait for something and whose clock does not run
   bool stale_ = false;
   OrderedBits crowded_;  // as of the last look, but for those in to_count_
   OrderedBits to_count_;

@@ -1,0 +1,101 @@
+#include "tests/schedulers/greedy/brute_greedy.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace millrace::sched {
+
+void BruteGreedy::OnJobSubmitted(const ClusterState& state, JobId job) {
+  order_->OnJobSubmitted(state, job);
+  admission_.OnJobSubmitted(state, job);
+}
+
+void BruteGreedy::OnJobEnded(const ClusterState& state, JobId job) {
+  order_->OnJobEnded(state, job);
+  admission_.OnJobEnded(state, job);
+}
+
+void BruteGreedy::OnJobChanged(const ClusterState& state, JobId job) {
+  order_->OnJobChanged(state, job);
+  if (admission_.locality() != nullptr) admission_.locality()->OnDataMoved(job);  // counts anew
+}
+
+void BruteGreedy::OnNodesChanged(const ClusterState& state) {
+  order_->OnNodesChanged(state);
+  if (admission_.locality() != nullptr) admission_.locality()->OnNodesChanged(state);
+}
+
+NodeLimits BruteGreedy::LimitsOf(const NodeState& node) const {
+  return admission_.LimitsOf(node, NodeLimits::Typed(node.slots));
+}
+
+std::optional<Decision> BruteGreedy::Next(const ClusterState& state, Time now) {
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    if (auto decision = NextOf(state, kind, now)) return decision;
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> BruteGreedy::NextOf(const ClusterState& state, TaskKind kind, Time now) {
+  std::uint32_t& turn = turn_[static_cast<int>(kind)];
+  std::vector<NodeId> nodes;
+  for (const std::uint32_t id : state.FreeNodes(kind)) {
+    if (id >= turn) nodes.push_back({id});
+  }
+  for (const std::uint32_t id : state.FreeNodes(kind)) {
+    if (id < turn) nodes.push_back({id});
+  }
+  if (nodes.size() > 1 && kind == TaskKind::kMap) {
+    const auto first = order_->Offer(state, kind, now, [](JobId) { return true; });
+    if (!first) return std::nullopt;
+    if (auto decision = AtItsData(state, *first, now)) return decision;
+  }
+  for (const bool idle : {false, true}) {
+    if (idle && (kind == TaskKind::kReduce || admission_.locality() == nullptr)) break;
+    for (const NodeId node : nodes) {
+      const auto decision = idle ? OfferIdle(state, node, now) : OfferAt(state, kind, node, now);
+      if (!decision) continue;
+      turn = node.value + 1;
+      return decision;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> BruteGreedy::AtItsData(const ClusterState& state, JobId first, Time now) {
+  const JobState& job = *state.FindJob(first);
+  const auto& replicas = job.spec.maps[job.pending_maps.all().First()].replicas;
+  for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
+    if (std::find(replicas.begin(), replicas.end(), NodeId{node}) == replicas.end()) continue;
+    const auto map = state.BestPendingMap(first, {node}, Locality::kNode);
+    if (!map) return std::nullopt;
+    admission_.OnMapLaunched(state, first, Locality::kNode, now);
+    return Decision{{first, TaskKind::kMap, map->map}, {node}};
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> BruteGreedy::OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Time now) {
+  std::optional<MapChoice> map;
+  std::optional<std::uint32_t> reduce;
+  const auto taker = order_->Offer(state, kind, now, [&](JobId job) {
+    if (kind == TaskKind::kReduce) reduce = admission_.NextReduce(state, job, node);
+    if (kind == TaskKind::kMap) map = admission_.BestMap(state, job, node, now);
+    return map || reduce;
+  });
+  if (!taker) return std::nullopt;
+  if (map) admission_.OnMapLaunched(state, *taker, map->locality, now);
+  return Decision{{*taker, kind, map ? map->map : *reduce}, node};
+}
+
+std::optional<Decision> BruteGreedy::OfferIdle(const ClusterState& state, NodeId node, Time now) {
+  std::optional<MapChoice> map;
+  const auto taker = order_->Offer(state, TaskKind::kMap, now, [&](JobId job) {
+    map = admission_.BestIdleMap(state, job, node);
+    return map.has_value();
+  });
+  if (!taker) return std::nullopt;
+  return Decision{{*taker, TaskKind::kMap, map->map}, node};
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,40 @@
+// BruteGreedy: what Greedy (schedulers/parts/greedy.h) decides, by asking every job for every free slot at every call.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/parts/admission.h"
+#include "schedulers/parts/job_order.h"
+
+namespace millrace::sched {
+
+class BruteGreedy : public Policy {
+ public:
+  BruteGreedy(std::unique_ptr<JobOrder> order, Admission admission)
+      : order_(std::move(order)), admission_(std::move(admission)) {}
+
+  [[nodiscard]] std::string_view name() const override { return "brute"; }
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override { order_->OnJobPrioritySet(state, job); }
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
+  std::optional<Decision> Next(const ClusterState& state, Time now) override;
+
+ private:
+  std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Time now);
+  std::optional<Decision> AtItsData(const ClusterState& state, JobId first, Time now);
+  std::optional<Decision> OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Time now);
+  std::optional<Decision> OfferIdle(const ClusterState& state, NodeId node, Time now);
+
+  std::unique_ptr<JobOrder> order_;
+  Admission admission_;
+  std::uint32_t turn_[2] = {};
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,31 @@
+// A small cluster on which jobs run: an event loop around the engine with given task times.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "schedulers/core/engine.h"
+#include "schedulers/parts/settings.h"
+
+namespace millrace::sched {
+
+struct SmallRun {
+  std::string scheduler;
+  Settings settings;
+  std::vector<NodeJoined> nodes;
+  std::vector<JobSpec> jobs;  // all submitted at the start, ids from 0
+  std::function<Time(const Launch&)> duration;
+};
+
+struct RunResult {
+  Time makespan = 0;
+  std::uint32_t launched_at[4] = {};  // maps by Locality
+};
+
+// Until no job lives. The test fails if the scheduler does not get there.
+RunResult Play(const SmallRun& run);
+
+}  // namespace millrace::sched
