@@ -63,7 +63,7 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
   task.running.push_back({attempt.number, node, now, locality});
   ++job.running_attempts[Index(id.kind)];
   ++running_[Index(id.kind)];
-  job.times[Index(id.kind)].since_total += now;
+  job.times[Index(id.kind)].since_total += static_cast<std::uint64_t>(now);
   NoteChanged(job);
   if (map) {
     task.running.back().expected_output = job.ExpectedOutput(id.index);
@@ -111,7 +111,7 @@ RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Time now) {
   task.running.erase(task.running.begin() + (found - task.running.data()));
   --job.running_attempts[Index(id.kind)];
   --running_[Index(id.kind)];
-  job.times[Index(id.kind)].since_total -= running.since;
+  job.times[Index(id.kind)].since_total -= static_cast<std::uint64_t>(running.since);
   job.times[Index(id.kind)].ended_total += now - running.since;
   host.reserved_bytes -= running.expected_output;
   if (id.kind == TaskKind::kReduce) {

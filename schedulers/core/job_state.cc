@@ -22,7 +22,9 @@ std::optional<Time> JobState::MeanTime(TaskKind kind) const {
 
 Time JobState::SlotTime(TaskKind kind, Time now) const {
   const auto k = static_cast<std::size_t>(kind);
-  return times[k].ended_total + Time{running_attempts[k]} * now - times[k].since_total;
+  // Times since the epoch add up to more than 64 bits hold; their difference does not, so modulo 2^64 it is right.
+  const std::uint64_t running = std::uint64_t{running_attempts[k]} * static_cast<std::uint64_t>(now);
+  return times[k].ended_total + static_cast<Time>(running - times[k].since_total);
 }
 
 std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {

@@ -33,7 +33,7 @@ struct RunTimes {
   std::uint32_t local = 0;     // of the finished: maps that ran on a node with their input
   Time local_total = 0;
   Time ended_total = 0;  // run time of all attempts that ended, however they did
-  Time since_total = 0;  // sum of `since` of the attempts that run
+  std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
 };
 
 struct TaskState {

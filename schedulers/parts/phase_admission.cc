@@ -62,14 +62,6 @@ void PhaseAdmission::OnJobEnded(JobId job) {
 
 void PhaseAdmission::OnJobChanged(JobId job) { Touch(job); }
 
-void PhaseAdmission::CatchUp(const ClusterState& state) {
-  for (const Phase phase : {Phase::kReady, Phase::kReduce}) {
-    for (const Place& place : Line(phase)) {
-      if (!MapsDone(*state.FindJob(place.key.job))) Touch(place.key.job);
-    }
-  }
-}
-
 void PhaseAdmission::MoveOn(const ClusterState& state, const JobState& job) {
   const Phase phase = PhaseOf(job.progress.job);
   if (job.held) {

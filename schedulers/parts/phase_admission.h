@@ -41,9 +41,6 @@ class PhaseAdmission {
   void OnJobEnded(JobId job);
   void OnJobChanged(JobId job);
 
-  // The engine does not tell of a map that runs again because its output was lost: counts such jobs past M as changed.
-  // O(jobs past M).
-  void CatchUp(const ClusterState& state);
   // Moves jobs on. The live jobs that moved or changed since the last call, each once; valid until the next. O(1) when
   // nothing has changed.
   const std::vector<JobId>& Settle(const ClusterState& state);

@@ -159,7 +159,6 @@ bool FreshDynamic::MapFitsSomewhere(const ClusterState& state, const std::vector
 }
 
 std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Time) {
-  admission_.CatchUp(state);
   Settle(state);
   if (state.Running(TaskKind::kMap) > 0 || state.Running(TaskKind::kReduce) == 0) return {};
   const std::vector<JobId> jobs = JobsWithMaps();

@@ -92,8 +92,6 @@ class Joss : public Policy {
   [[nodiscard]] CenterId& Home(const TaskId& task);
   [[nodiscard]] bool IsNear(const ClusterState& state, const JobState& job, const TaskId& task, CenterId center) const;
 
-  // joss_assign.cc: which task a free node is given.
-  bool CatchUp(const ClusterState& state);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind);
   Pick PickFor(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
   Pick PickFrom(const ClusterState& state, TaskKind kind, CenterId center, std::uint32_t queue, NodeId node);

@@ -31,20 +31,7 @@ std::optional<Decision> Joss::Next(const ClusterState& state, Time now) {
   for (const TaskKind kind : kKinds) {
     if (auto decision = NextOf(state, kind)) return decision;
   }
-  return CatchUp(state) ? NextOf(state, TaskKind::kMap) : std::nullopt;
-}
-
-// The engine does not tell of a map that runs again because its output was lost. True if there was such a one.
-bool Joss::CatchUp(const ClusterState& state) {
-  if (state.FreeNodes(TaskKind::kMap).empty()) return false;
-  for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
-    if (listed_->IsListed(key.job)) continue;
-    const std::uint32_t pending = state.FindJob(key.job)->pending_maps.all().size();
-    if (queues_.Waiting(key.job, TaskKind::kMap) != pending) Touch(key.job);
-  }
-  if (dirty_.empty()) return false;
-  Settle(state);
-  return true;
+  return std::nullopt;
 }
 
 std::optional<Decision> Joss::NextOf(const ClusterState& state, TaskKind kind) {
@@ -121,7 +108,7 @@ Joss::Pick Joss::PickLocal(const ClusterState& state, CenterId center, std::uint
 Joss::Pick Joss::PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node) {
   for (const auto& [place, share] : line) {
     const JobState& job = *state.FindJob(share->job);
-    if (!job.runnable[static_cast<std::size_t>(share->kind)]) continue;  // see CatchUp
+    if (!job.runnable[static_cast<std::size_t>(share->kind)]) continue;
     for (const std::uint32_t index : share->tasks) {
       const TaskId task{share->job, share->kind, index};
       const Answer answer = Check(state, task, share->center, node);

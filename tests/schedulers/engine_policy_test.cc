@@ -198,6 +198,19 @@ TEST_F(EnginePolicy, SumsOfTimesAndBytesAreKept) {
   EXPECT_EQ(engine_.state().FindJob(JobId{1})->map_output_bytes, 60U) << "kept for the history";
 }
 
+// Microseconds since the epoch: 6,000 of them are more than 64 bits with a sign hold.
+TEST(SlotTimeTest, IsRightForThousandsOfAttemptsAtTimesOfToday) {
+  constexpr Time kToday = 1'800'000'000'000'000;
+  ClusterState state;
+  state.JoinNode({NodeId{1}, "r", "d", {6000, 0}});
+  JobSpec spec;
+  spec.maps.resize(6000);
+  state.AddJob(JobId{1}, spec, kToday);
+  for (std::uint32_t map = 0; map < 6000; ++map)
+    (void)state.StartAttempt({{JobId{1}, TaskKind::kMap, map}, 0}, NodeId{1}, kToday + map % 2);
+  EXPECT_EQ(state.FindJob(JobId{1})->SlotTime(TaskKind::kMap, kToday + 10), 6000 * 10 - 3000);
+}
+
 TEST(BandwidthsTest, APairThenItsRacksThenItsDatacentersThenWhatIsConfigured) {
   Topology topology;
   for (std::uint32_t n = 1; n <= 4; ++n) topology.Place(NodeId{n}, topology.Intern(n <= 2 ? "a" : "b", "east"));

@@ -338,5 +338,31 @@ TEST(CpSnapshotTest, TheBiasOfAJobIsThatOfItsFinishedTasksWithAPriorOfOne) {
   EXPECT_EQ(snapshot.problem.jobs.at(0).maps_until, 5'300'000);  // overdue: a tenth more
 }
 
+TEST_F(CpPlanningTest, PlansAnewWhenTheOutputOfAMapIsLost) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 reduces=1
+    0 JobSubmitted job=job1 maps=1: reduces=2 map_time=1000 reduce_time=1000
+    0 JobSubmitted job=job2 maps=1:;1: map_time=1000
+    0 decide
+    -> launch job1.m.0.0 n1 off
+    1000 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    1000 decide
+    -> launch job2.m.0.0 n1 off
+    -> launch job1.r.0.0 n2
+  )");
+  desk_->problems.clear();
+  EXPECT_PLAYS(&engine_, R"(
+    1500 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+    1500 decide
+    2000 AttemptSucceeded attempt=job2.m.0.0
+    2000 decide
+    -> launch job1.m.0.1 n1 off
+  )");
+  EXPECT_EQ(desk_->problems.size(), 1U);
+}
+
 }  // namespace
 }  // namespace millrace::sched
