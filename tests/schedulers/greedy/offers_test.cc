@@ -89,7 +89,7 @@ class EveryOrder : public testing::TestWithParam<std::tuple<Setup, bool, bool>> 
 TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
   const auto& [setup, delay, ccs] = GetParam();
   if (setup.name == "sjf" && delay)
-    GTEST_SKIP() << "once in about 1,500 histories another job of equal standing is the first";
+    GTEST_SKIP() << "differs in about one of 1,500 histories, for a reason not found yet";
   const unsigned base = std::random_device()();
   for (unsigned round = 0; round < 60; ++round) {
     SCOPED_TRACE("seed " + std::to_string(base + round));
