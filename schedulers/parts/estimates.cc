@@ -1,5 +1,7 @@
 #include "schedulers/parts/estimates.h"
 
+#include <algorithm>
+
 namespace millrace::sched {
 namespace {
 
@@ -13,15 +15,17 @@ std::optional<Time> FromHistory(const JobState& job, TaskKind kind) {
   return profile.runs > 0 && before > 0 ? std::optional(before) : std::nullopt;
 }
 
-Time OfCluster(const ClusterState& state, TaskKind kind) { return state.MeanTime(kind).value_or(kUnknownTaskTime); }
-
 }  // namespace
+
+Time ClusterTaskTime(const ClusterState& state, TaskKind kind) {
+  return std::max<Time>(state.MeanTime(kind).value_or(kUnknownTaskTime), 1);
+}
 
 Time DeclaredTime(const ClusterState& state, const JobState& job, TaskKind kind) {
   if (const Time said = Said(job, kind); said > 0) return said;
   if (const auto mean = job.MeanTime(kind)) return *mean;
   if (const auto before = FromHistory(job, kind)) return *before;
-  return OfCluster(state, kind);
+  return ClusterTaskTime(state, kind);
 }
 
 std::optional<Time> OwnMeasuredTime(const JobState& job, TaskKind kind) {
@@ -32,7 +36,7 @@ std::optional<Time> OwnMeasuredTime(const JobState& job, TaskKind kind) {
 
 Time MeasuredTime(const ClusterState& state, const JobState& job, TaskKind kind) {
   if (const auto own = OwnMeasuredTime(job, kind)) return *own;
-  return OfCluster(state, kind);
+  return ClusterTaskTime(state, kind);
 }
 
 double RemainingWork(const ClusterState& state, const JobState& job, TaskKind kind) {

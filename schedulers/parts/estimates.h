@@ -12,6 +12,9 @@ namespace millrace::sched {
 // Where nothing at all is known.
 inline constexpr Time kUnknownTaskTime = 10'000'000;
 
+// The mean of all tasks that have finished in the cluster, else kUnknownTaskTime; at least 1 us, so that more tasks are
+// more work.
+[[nodiscard]] Time ClusterTaskTime(const ClusterState& state, TaskKind kind);
 // cp (SCHEDULERS.md section 11): what the user said, else the mean of the job's own finished tasks, else the history of
 // its program and input type, else the cluster's mean of that kind, else kUnknownTaskTime.
 [[nodiscard]] Time DeclaredTime(const ClusterState& state, const JobState& job, TaskKind kind);

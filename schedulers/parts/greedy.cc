@@ -37,6 +37,11 @@ struct Seen {
   }
 };
 
+NodeId FirstInTurn(const OrderedBits& free, NodeId turn) {
+  const std::uint32_t next = free.NextFrom(turn.value);
+  return NodeId{next == OrderedBits::kNone ? free.First() : next};
+}
+
 }  // namespace
 
 struct Greedy::Impl {
@@ -55,7 +60,7 @@ struct Greedy::Impl {
   void See(const JobState& job);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Time now);
   std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Time now);
-  bool PassOver(const ClusterState& state, Time now);
+  bool PassOver(const ClusterState& state, NodeId node, Time now, std::optional<JobId> launching);
   std::optional<Decision> NextIdle(const ClusterState& state, Time now);
   std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Time now) const;
 };
@@ -151,21 +156,26 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
     }
   }
   OfferBook& book = books[At(kind)];
+  const NodeId first_in_turn = FirstInTurn(free, book.turn());
   do {
     Decision decision;
     const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
       return to_all ? offers.ToAll(state, kind, to, now, &decision)
                     : offers.ToGrown(state, kind, book.grown(), to, now, &decision);
     });
-    if (node) return decision;
-  } while (kind == TaskKind::kMap && PassOver(state, now));
+    if (node) {
+      // The nodes that came before it in turn were offered as well, though nobody was asked who had refused them.
+      if (kind == TaskKind::kMap && *node != first_in_turn) PassOver(state, first_in_turn, now, decision.task.job);
+      return decision;
+    }
+  } while (kind == TaskKind::kMap && PassOver(state, first_in_turn, now, std::nullopt));
   return kind == TaskKind::kMap ? NextIdle(state, now) : std::nullopt;
 }
 
 // Slots stay free that a job has refused before it launched its last task: it is as if they were offered again. True
 // if there are offers to make after that.
-bool Greedy::Impl::PassOver(const ClusterState& state, Time now) {
-  const auto raised = offers.PassOver(state, NodeId{state.FreeNodes(TaskKind::kMap).First()}, now);
+bool Greedy::Impl::PassOver(const ClusterState& state, NodeId node, Time now, std::optional<JobId> launching) {
+  const auto raised = offers.PassOver(state, node, now, launching);
   for (const JobId job : raised) books[At(TaskKind::kMap)].Grow(job);
   return !raised.empty();
 }

@@ -36,6 +36,8 @@ class OfferBook {
   template <class Offer>
   std::optional<NodeId> WalkAll(const OrderedBits& free, const Offer& offer);
   [[nodiscard]] const std::vector<JobId>& grown() const { return grown_; }
+  // Whose turn is next, were it free.
+  [[nodiscard]] NodeId turn() const { return NodeId{turn_}; }
 
  private:
   // More than so many grown jobs are as good as all.

@@ -218,12 +218,13 @@ OfferBook::Answer SlotOffers::ToGrown(const ClusterState& state, TaskKind kind, 
   return answer;
 }
 
-std::vector<JobId> SlotOffers::PassOver(const ClusterState& state, NodeId node, Time now) {
+std::vector<JobId> SlotOffers::PassOver(const ClusterState& state, NodeId node, Time now,
+                                        std::optional<JobId> launching) {
   std::vector<JobId> raised;
   const std::vector<std::uint32_t> unasked(unasked_.begin(), unasked_.end());
   for (const std::uint32_t id : unasked) {
     const JobId job{id};
-    if (!order_->MayRun(state, TaskKind::kMap, job)) continue;
+    if (job == launching || !order_->MayRun(state, TaskKind::kMap, job)) continue;
     const Locality worst = admission_->locality()->Worst(state, job, now);
     admission_->locality()->OnSkipped(state, job, node, now);
     UpdateStance(state, job, now);

@@ -35,9 +35,9 @@ class SlotOffers {
   // The same when all but these have refused the node before.
   OfferBook::Answer ToGrown(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs, NodeId node,
                             Time now, Decision* decision);
-  // The node is free and all jobs refused it, some before their clock was stopped by a launch: it runs from now. Gives
-  // the jobs that may then run farther.
-  std::vector<JobId> PassOver(const ClusterState& state, NodeId node, Time now);
+  // The node is free and all jobs refused it, some before their clock was stopped by a launch: it runs from now, but
+  // for the job that is about to launch. Gives the jobs that may then run farther.
+  std::vector<JobId> PassOver(const ClusterState& state, NodeId node, Time now, std::optional<JobId> launching);
   // Jobs that have more pending maps than slots at their data, and may have slots that all others refused.
   [[nodiscard]] bool AnyCrowded(const ClusterState& state);
   // Offers them such a slot. True if one takes it.

@@ -23,7 +23,7 @@ class SjfJobs : public PoolJobs {
       Line& line = lines_[At(kind)];
       line.Remove(id);
       Work work{job.Pending(kind).size(), std::nullopt};
-      if (HasOwnTime(job, kind)) work.own = RemainingWork(state, job, kind);
+      if (OwnMeasuredTime(job, kind)) work.own = RemainingWork(state, job, kind);
       line.Add(id, work, job.runnable[At(kind)]);
     }
   }
@@ -32,7 +32,7 @@ class SjfJobs : public PoolJobs {
   }
   std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) override {
     const Line& line = lines_[At(kind)];
-    const double mean = MeanTime(state, kind);
+    const double mean = ClusterTime(state, kind);
     auto known = line.known.begin();
     auto unknown = line.unknown.begin();
     while (known != line.known.end() || unknown != line.unknown.end()) {
@@ -45,7 +45,7 @@ class SjfJobs : public PoolJobs {
     return std::nullopt;
   }
   bool Before(const ClusterState& state, TaskKind kind, JobId a, JobId b) override {
-    const double mean = MeanTime(state, kind);
+    const double mean = ClusterTime(state, kind);
     const auto key = [&](JobId job) {
       const Work& work = lines_[At(kind)].works.at(job);
       return std::pair{work.own ? *work.own : work.pending * mean, job};
@@ -77,14 +77,8 @@ class SjfJobs : public PoolJobs {
     }
   };
 
-  static bool HasOwnTime(const JobState& job, TaskKind kind) {
-    const bool map = kind == TaskKind::kMap;
-    const Time said = map ? job.spec.map_time : job.spec.reduce_time;
-    const Time before = map ? job.spec.profile.map_time : job.spec.profile.reduce_time;
-    return job.MeanTime(kind) || said > 0 || (job.spec.profile.runs > 0 && before > 0);
-  }
-  static double MeanTime(const ClusterState& state, TaskKind kind) {
-    return static_cast<double>(state.MeanTime(kind).value_or(kUnknownTaskTime));
+  static double ClusterTime(const ClusterState& state, TaskKind kind) {
+    return static_cast<double>(ClusterTaskTime(state, kind));
   }
 
   std::array<Line, 2> lines_;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "schedulers/core/event_text.h"
 #include "schedulers/parts/copy_gate.h"
@@ -73,9 +74,6 @@ void ExpectSame(const std::vector<History::Record>& records, std::unique_ptr<Pol
     } else if (decided > 0) {
       --decided;
     } else {
-      // Of a map that runs again because its output was lost no policy is told; who does not ask all jobs finds it when
-      // it has nothing else to launch.
-      if (record.line.find(" FetchFailed ") != std::string::npos && !record.effects.empty()) return;
       const auto timed = ParseEvent(record.line);
       Effects effects;
       (void)engine.Apply(timed->time, timed->event, &effects);
@@ -88,16 +86,15 @@ class EveryOrder : public testing::TestWithParam<std::tuple<Setup, bool, bool>> 
 
 TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
   const auto& [setup, delay, ccs] = GetParam();
-  if (setup.name == "sjf" && delay)
-    GTEST_SKIP() << "differs in about one of 1,500 histories, for a reason not found yet";
-  const unsigned base = std::random_device()();
-  for (unsigned round = 0; round < 60; ++round) {
-    SCOPED_TRACE("seed " + std::to_string(base + round));
+  std::vector<unsigned> seeds = {646724835, 1552102564};  // once they found a difference
+  for (unsigned round = 0, base = std::random_device()(); round < 60; ++round) seeds.push_back(base + round);
+  for (const unsigned seed : seeds) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
     HistoryOptions options;
     options.scheduler = setup.name + (delay ? "+delay" : "") + (ccs ? "+ccs" : "");
     options.settings = TestSettings();
     options.conserving = false;
-    History history(base + round, options);
+    History history(seed, options);
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     history.FinishAll();
     ASSERT_FALSE(HasFailure());

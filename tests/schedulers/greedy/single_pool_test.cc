@@ -49,6 +49,22 @@ TEST(Sjf, WhatFinishedTasksShowGoesBeforeWhatWasSaid) {
   )");
 }
 
+TEST(Sjf, MoreTasksAreMoreWorkAlsoWhereTasksTookNoTime) {
+  Engine engine({}, Make("sjf+delay"));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 JobSubmitted job=job1 maps=1:n1;1:n1
+    0 JobSubmitted job=job2 maps=1:n1
+    0 JobSubmitted job=job3 maps=1:n1
+    0 decide
+    -> launch job2.m.0.0 n1 node
+    0 AttemptSucceeded attempt=job2.m.0.0
+    -> ended job2 succeeded
+    0 decide
+    -> launch job3.m.0.0 n1 node
+  )");
+}
+
 TEST(Sjf, OfJobsOfWhichNothingIsKnownTheOneWithTheFewestTasks) {
   Engine engine({}, Make("sjf"));
   EXPECT_PLAYS(&engine, R"(
