@@ -19,7 +19,7 @@
 
 namespace millrace::master {
 
-enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixedRecords = 2 };
+enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixedRecords = 2, kNumbers = 3 };
 
 struct JobRequest {
   std::string name;
@@ -42,9 +42,12 @@ struct JobRequest {
   Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: nothing
   std::vector<Micros> locality_waits;    // empty: the scheduler's
   std::string input_sample;              // the first bytes of the input; not stored
+  std::uint32_t maps = 0;                // of numbers; not stored, the splits are
+  std::uint64_t records = 0;             // likewise
 };
 
-// The input of one map task: a range of one file and the blocks that hold it.
+// The input of one map task: a range of one file and the blocks that hold it; of numbers a range of them, without path
+// and blocks.
 struct Split {
   std::string path;
   std::string name;  // below the input that named it

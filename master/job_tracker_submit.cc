@@ -31,6 +31,11 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
   return spec;
 }
 
+Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namespace& names) {
+  if (request.split_by == SplitBy::kNumbers) return NumberSplits(request.maps, request.records);
+  return ComputeSplits(names, request.inputs, request.split_by);
+}
+
 }  // namespace
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
@@ -39,7 +44,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   if (files_.names().Stat(request.output).ok()) {
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
   }
-  MILLRACE_ASSIGN(std::vector<Split> splits, ComputeSplits(files_.names(), request.inputs, request.split_by));
+  MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files_.names()));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
   if (live_.empty()) SnapshotNodes(step);
@@ -52,12 +57,13 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   sched::JobSubmitted submitted{id, SpecOf(job.record.request, step->now)};
   submitted.spec.profile = history_.Lookup(submitted.spec.program, submitted.spec.input_type);
   for (const Split& split : job.splits) {
-    sched::MapInput input{split.length, {}};
+    const std::uint64_t bytes = split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
+    sched::MapInput input{bytes, {}};
     for (const dfs::NodeId node : files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id)) {
       input.replicas.push_back(sched::NodeId{node});
     }
     submitted.spec.maps.push_back(std::move(input));
-    job.record.figures.input_bytes += split.length;
+    job.record.figures.input_bytes += bytes;
   }
   job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
   job.record.figures.reduces = job.record.request.reduces;

@@ -122,7 +122,7 @@ struct NodeStatus {
 
 # ---- jobs ----
 
-enum SplitBy { block @0; file @1; fixedRecords @2; }
+enum SplitBy { block @0; file @1; fixedRecords @2; numbers @3; }  # numbers: no inputs, the maps make the data
 
 struct JobRequest {
   name @0 :Text;
@@ -146,6 +146,8 @@ struct JobRequest {
   reduceTime @18 :UInt64;
   localityWaits @19 :List(UInt64);  # microseconds: for the rack, the datacenter, anywhere; empty: the scheduler's
   inputSample @20 :Data;       # the first bytes of the input, from which the master tells its type
+  maps @21 :UInt32;            # of numbers: how many maps
+  records @22 :UInt64;         # of numbers: how many of them, in ranges over the maps
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }

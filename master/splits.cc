@@ -112,4 +112,16 @@ Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std:
   return splits;
 }
 
+std::vector<Split> NumberSplits(std::uint32_t maps, std::uint64_t records) {
+  std::vector<Split> splits(maps);
+  std::uint64_t begin = 0;
+  for (std::uint32_t i = 0; i < maps; ++i) {
+    splits[i].file_length = records;
+    splits[i].offset = begin;
+    splits[i].length = records / maps + (i < records % maps ? 1 : 0);
+    begin += splits[i].length;
+  }
+  return splits;
+}
+
 }  // namespace millrace::master

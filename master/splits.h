@@ -18,4 +18,7 @@ namespace millrace::master {
 [[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
                                                        const std::vector<std::string>& inputs, SplitBy split_by);
 
+// Splits of the numbers below `records`, which differ by one at most; maps > 0.
+[[nodiscard]] std::vector<Split> NumberSplits(std::uint32_t maps, std::uint64_t records);
+
 }  // namespace millrace::master

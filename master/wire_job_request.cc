@@ -17,6 +17,8 @@ Result<SplitBy> Read(wire::SplitBy split_by) {
       return SplitBy::kFile;
     case wire::SplitBy::FIXED_RECORDS:
       return SplitBy::kFixedRecords;
+    case wire::SplitBy::NUMBERS:
+      return SplitBy::kNumbers;
   }
   return Invalid("submit a job: its way of splitting input is not known to this master");
 }
@@ -35,9 +37,18 @@ Status CheckForSchedulers(wire::JobRequest::Reader in) {
   return Status::Ok();
 }
 
+Status CheckInput(wire::JobRequest::Reader in) {
+  constexpr std::uint32_t kMostMaps = 100'000;
+  if (in.getSplitBy() != wire::SplitBy::NUMBERS)
+    return in.getInputs().size() > 0 ? Status::Ok() : Invalid("submit a job: it names no input");
+  if (in.getInputs().size() > 0) return Invalid("submit a job: it reads no input, and names some");
+  if (in.getMaps() >= 1 && in.getMaps() <= kMostMaps) return Status::Ok();
+  return Invalid("submit a job: " + std::to_string(in.getMaps()) + " maps without input; 1 to 100000");
+}
+
 Status Check(wire::JobRequest::Reader in) {
   constexpr std::uint32_t kMostReduces = 1000;
-  if (in.getInputs().size() == 0) return Invalid("submit a job: it names no input");
+  MILLRACE_TRY(CheckInput(in));
   if (in.getReduces() > kMostReduces)
     return Invalid("submit a job: " + std::to_string(in.getReduces()) + " reducers; at most 1000");
   if (in.getPriority() > 4)
@@ -66,6 +77,8 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.executable_bytes = in.getExecutableBytes();
   request.executable_crc = in.getExecutableCrc();
   request.record_bytes = in.getRecordBytes();
+  request.maps = in.getMaps();
+  request.records = in.getRecords();
   request.pool = ToString(in.getPool());
   request.deadline = static_cast<Micros>(in.getDeadlineMillis()) * kMillisecond;
   request.token = ToString(in.getToken());

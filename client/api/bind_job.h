@@ -44,7 +44,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
       job.Map(record, emit);
     };
     MILLRACE_TRY(InputOf<J>::Read(*input.source, input.split, options, on_record));
-    bytes.Add(static_cast<std::int64_t>(input.split.length));
+    if constexpr (InputOf<J>::kSplitBy != SplitBy::kNumbers) bytes.Add(static_cast<std::int64_t>(input.split.length));
     context.EndInput(input.split.length);
     input.source.reset();
   }
@@ -144,6 +144,7 @@ JobBinding BindJob() {
   binding.has_reduce = Reduces<J> || Combines<J>;
   binding.combines = Combines<J>;
   binding.declare = []([[maybe_unused]] JobOptions& options) {
+    if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) InputOf<J>::Declare(options);
     if constexpr (DeclaresOptions<J>) J::Options(options);
   };
   // A struct that is no job has its static_assert by now; no need for pages of template errors.

@@ -15,6 +15,8 @@ const char* ToText(SplitBy split_by) {
       return "file";
     case SplitBy::kFixed:
       return "fixed";
+    case SplitBy::kNumbers:
+      return "numbers";
   }
   return "block";
 }
@@ -60,6 +62,7 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
     }
     MILLRACE_TRY(options.Validate());
   }
+  const bool numbers = binding.split_by == SplitBy::kNumbers;
   nlohmann::json list = nlohmann::json::array();
   for (const OptionInfo& option : options.List()) {
     list.push_back({{"name", option.name},
@@ -74,6 +77,8 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                               {"name", name},
                               {"split_by", ToText(binding.split_by)},
                               {"record_bytes", record_bytes},
+                              {"maps", numbers ? Numbers::Maps(options) : 0},
+                              {"records", numbers ? Numbers::Records(options) : 0},
                               {"has_reduce", binding.has_reduce},
                               {"combines", binding.combines},
                               {"options", std::move(list)}};

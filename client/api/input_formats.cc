@@ -2,13 +2,31 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "base/record/record_file.h"
 #include "base/text.h"
 
-namespace millrace::internal {
+namespace millrace {
+
+void Numbers::Declare(JobOptions& options) {
+  options.Integer("input.maps", 1, 1, kMostMaps, "how many maps make the data");
+  options.Integer("input.records", 0, 0, std::numeric_limits<std::int64_t>::max(),
+                  "how many records they make together; 0: one each");
+}
+
+std::uint32_t Numbers::Maps(const JobOptions& options) {
+  return static_cast<std::uint32_t>(options.integer("input.maps"));
+}
+
+std::uint64_t Numbers::Records(const JobOptions& options) {
+  const auto records = static_cast<std::uint64_t>(options.integer("input.records"));
+  return records == 0 ? Maps(options) : records;
+}
+
+namespace internal {
 
 Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record) {
   std::string scratch;
@@ -34,4 +52,5 @@ Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& 
   }
 }
 
-}  // namespace millrace::internal
+}  // namespace internal
+}  // namespace millrace

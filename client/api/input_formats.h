@@ -14,12 +14,13 @@
 #include "base/status.h"
 #include "client/api/byte_source.h"
 #include "client/api/fixed_reader.h"
+#include "client/api/job_options.h"
 #include "client/api/line_reader.h"
 
 namespace millrace {
 
-// At block boundaries, not at all, or at block boundaries with records of a fixed length.
-enum class SplitBy { kBlock, kFile, kFixed };
+// At block boundaries, not at all, or at block boundaries with records of a fixed length. kNumbers: there are no files.
+enum class SplitBy { kBlock, kFile, kFixed, kNumbers };
 
 struct ReadOptions {
   bool strip_cr = false;
@@ -88,6 +89,24 @@ struct WholeFiles {
     return ReadWholeFile(source, split, [&](std::string_view bytes) {
       on_record(WholeFile{options.name, bytes}, std::uint64_t{0});
     });
+  }
+};
+
+// A record is a number from 0; nothing is read. How many and over how many maps they are spread, in ranges, is said
+// when the job is run: -D input.records, -D input.maps. For jobs that make their data.
+struct Numbers {
+  using Record = std::uint64_t;
+  static constexpr SplitBy kSplitBy = SplitBy::kNumbers;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  static constexpr std::uint32_t kMostMaps = 100'000;
+  static void Declare(JobOptions& options);
+  // As the options say.
+  static std::uint32_t Maps(const JobOptions& options);
+  static std::uint64_t Records(const JobOptions& options);
+  template <class OnRecord>
+  static Status Read(ByteSource&, const Split& split, const ReadOptions&, OnRecord&& on_record) {
+    for (std::uint64_t number = split.offset; number != split.end(); ++number) on_record(number, number);
+    return Status::Ok();
   }
 };
 

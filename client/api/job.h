@@ -14,11 +14,10 @@
 //   int main(int argc, char** argv) { return millrace::Run<WordCount>(argc, argv); }
 //
 // Of the struct (one object an attempt, on one thread):
-//   using Input     TextLines (default), KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles (input_formats.h)
-//   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
-//   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
-//   void Map(record, auto& emit)
-//   void Reduce(key, auto& values, auto& emit)
+//   using Input     TextLines (default), KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles, Numbers
+//   (input_formats.h) using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h) using Key,
+//   Value   what goes from map to reduce; without them the job has maps only, and emits to its Output void Map(record,
+//   auto& emit) void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks
 //                   left out: the combined value if there is Combine, else every record
 //   static Value Combine(Value, Value)

@@ -106,6 +106,13 @@ Status TakeScheduling(RunOptions options, job::JobRequest* request) {
   return Status::Ok();
 }
 
+Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
+  const bool reads = job.split_by != job::SplitBy::kNumbers;
+  if (reads && options.inputs.empty()) return Invalid("the job reads input and none is named; give INPUT...");
+  if (reads || options.inputs.empty()) return Status::Ok();
+  return Invalid("the job makes its data itself; leave the input " + Quote(options.inputs[0]) + " out");
+}
+
 bool IsGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
 // The master checks all this when the job is submitted; here it saves the upload of the executable.
@@ -132,7 +139,7 @@ Result<std::uint32_t> Submit(dfs::DfsClient& files, Prepared* prepared) {
 
 std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& args, const std::string& verb,
                                    RunOptions* options) {
-  console::Arguments arguments(verb, "JOB INPUT... -o OUTPUT",
+  console::Arguments arguments(verb, "JOB [INPUT...] -o OUTPUT",
                                "Runs a job: a bundled example by name, or the path of an executable.");
   arguments.Text("-o,--output", &options->output, "directory for the output; must not exist");
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
@@ -143,7 +150,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.Text("--name", &options->name, "what listings call it (default: the name of the job)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
-  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 2, kAll)) return status;
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return status;
   if (options->output.empty())
     return invocation.Fail(verb, Invalid("the output is not named; give -o OUTPUT"), kWrongUsage);
   options->job = arguments.operands()[0];
@@ -176,6 +183,7 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   MILLRACE_TRY(TakeScheduling(options, &request));
   MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
   MILLRACE_ASSIGN(request.description, job::DescribeJob(prepared.executable, request.parameters, {}));
+  MILLRACE_TRY(CheckInputs(options, request.description));
   MILLRACE_TRY(TakeEngineOptions(request.parameters, &request));
   request.name = options.name.empty() ? request.description.name : options.name;
   if (request.owner.empty()) request.owner = invocation.user;

@@ -31,6 +31,15 @@ Result<JobDescription> Parse(const std::string& executable, std::string_view lin
     job.split_by = SplitBy::kFile;
   } else if (*split_by == "fixed") {
     job.split_by = SplitBy::kFixedRecords;
+  } else if (*split_by == "numbers") {
+    const auto maps = json.find("maps"), records = json.find("records");
+    if (maps == json.end() || !maps->is_number_unsigned() || *maps > std::numeric_limits<std::uint32_t>::max() ||
+        records == json.end() || !records->is_number_unsigned()) {
+      return NoJob(executable, "its description lacks a field");
+    }
+    job.split_by = SplitBy::kNumbers;
+    job.maps = *maps;
+    job.records = *records;
   } else if (*split_by != "block") {
     return NoJob(executable, "it splits its input in an unknown way");
   }

@@ -14,12 +14,14 @@ namespace millrace::job {
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 
-enum class SplitBy { kBlock, kFile, kFixedRecords };
+enum class SplitBy { kBlock, kFile, kFixedRecords, kNumbers };
 
 struct JobDescription {
   std::string name;
   SplitBy split_by = SplitBy::kBlock;
   std::uint32_t record_bytes = 0;  // of fixed records
+  std::uint32_t maps = 0;          // of numbers: the job reads no input, its maps make the data
+  std::uint64_t records = 0;       // likewise, of all maps together
 };
 
 // "name=value" to a pair; kInvalid without a name or an equals sign.

@@ -111,6 +111,8 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setExecutableCrc(request.executable.crc);
   out.setSplitBy(static_cast<master::wire::SplitBy>(request.description.split_by));
   out.setRecordBytes(request.description.record_bytes);
+  out.setMaps(request.description.maps);
+  out.setRecords(request.description.records);
   out.setPool(request.pool);
   out.setDeadlineMillis(static_cast<std::uint64_t>(request.deadline / kMillisecond));
   out.setToken(request.token);

@@ -57,6 +57,23 @@ TEST_F(SplitsTest, EmptyFilesGiveASplitOnlyWhole) {
   EXPECT_THAT(Names({"/d"}, SplitBy::kFile), ElementsAre("empty@0+0"));
 }
 
+TEST_F(SplitsTest, NumbersAreSpreadOverTheMaps) {
+  for (const std::uint64_t records :
+       {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{9}, std::uint64_t{11}, ~std::uint64_t{0}}) {
+    std::uint64_t next = 0;
+    for (const Split& split : NumberSplits(3, records)) {
+      EXPECT_EQ(split.offset, next);
+      EXPECT_EQ(split.file_length, records);
+      EXPECT_GE(split.length, records / 3);
+      EXPECT_LE(split.length, records / 3 + 1);
+      EXPECT_TRUE(split.path.empty() && split.blocks.empty());
+      next += split.length;
+    }
+    EXPECT_EQ(next, records);
+  }
+  EXPECT_EQ(NumberSplits(2000, 0).size(), 2000u);
+}
+
 TEST_F(SplitsTest, AMissingInputIsNamed) { EXPECT_THAT(Names({"/nope"}), ElementsAre(::testing::HasSubstr("/nope"))); }
 
 }  // namespace

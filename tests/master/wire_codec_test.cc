@@ -43,6 +43,15 @@ TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
               HasSubstr("locality wait of more than a day"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setSplitBy(static_cast<wire::SplitBy>(77)); }).message(),
               HasSubstr("splitting"));
+  const auto numbers = [](Builder r, unsigned inputs, std::uint32_t maps) {
+    r.setSplitBy(wire::SplitBy::NUMBERS);
+    r.initInputs(inputs);
+    r.setMaps(maps);
+  };
+  EXPECT_TRUE(StatusOf([&](Builder r) { numbers(r, 0, 100'000); }).ok());
+  EXPECT_THAT(StatusOf([&](Builder r) { numbers(r, 0, 0); }).message(), HasSubstr("0 maps"));
+  EXPECT_THAT(StatusOf([&](Builder r) { numbers(r, 0, 100'001); }).message(), HasSubstr("100001 maps"));
+  EXPECT_THAT(StatusOf([&](Builder r) { numbers(r, 1, 1); }).message(), HasSubstr("names some"));
 }
 
 TEST(WireCodecTest, AWorkerThatCannotBeIsRefused) {

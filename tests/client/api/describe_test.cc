@@ -23,6 +23,10 @@ struct Files {
   using Input = WholeFiles;
   void Map(const WholeFile& file, auto& emit) { emit(file.name, file.bytes.size()); }
 };
+struct Counting {
+  using Input = Numbers;
+  void Map(std::uint64_t number, auto& emit) { emit(number); }
+};
 struct NoMap {};
 struct OtherRecord {
   void Map(int, auto&) {}
@@ -42,7 +46,8 @@ struct ViewCombine {
   static std::string_view Combine(std::string_view a, std::string_view) { return a; }
 };
 
-static_assert(Job<Fixed> && Job<Hundred> && Job<Files> && Job<examples::WordCount> && Job<examples::Grep>);
+static_assert(Job<Fixed> && Job<Hundred> && Job<Files> && Job<Counting> && Job<examples::WordCount> &&
+              Job<examples::Grep>);
 static_assert(!Job<NoMap> && !Job<OtherRecord> && !Job<BadValue> && !Job<ViewCombine> && !Job<int>);
 
 nlohmann::json Describe(const JobBinding& binding, const std::vector<std::string>& arguments) {
@@ -82,6 +87,21 @@ TEST(DescribeTest, TheLengthOfRecordsComesFromAnOption) {
   EXPECT_EQ(Describe(binding, {})["record_bytes"], 0);
   EXPECT_EQ(Describe(binding, {"--", "input.record_bytes=24"})["record_bytes"], 24);
   EXPECT_EQ(DescribeJob(binding, "job", {"--"}).status().code(), StatusCode::kInvalid);
+}
+
+TEST(DescribeTest, NumbersComeFromOptions) {
+  const JobBinding binding = internal::BindJob<Counting>();
+  const auto alone = Describe(binding, {});
+  EXPECT_EQ(alone["split_by"], "numbers");
+  EXPECT_EQ(alone["maps"], 1);
+  EXPECT_EQ(alone["records"], 1);
+  EXPECT_EQ(Describe(binding, {"--", "input.maps=7"})["records"], 7) << "one each";
+  const auto given = Describe(binding, {"--", "input.maps=7", "input.records=10000000000"});
+  EXPECT_EQ(given["maps"], 7);
+  EXPECT_EQ(given["records"], 10000000000);
+  EXPECT_FALSE(DescribeJob(binding, "job", {"input.maps=0"}).ok());
+  EXPECT_FALSE(DescribeJob(internal::BindJob<examples::WordCount>(), "job", {"input.maps=2"}).ok())
+      << "the splits of files are their blocks";
 }
 
 TEST(DescribeTest, RefusesWrongOptions) {

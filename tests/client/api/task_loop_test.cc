@@ -112,6 +112,23 @@ TEST(TaskLoopTest, WithoutReducesMapsWriteTheOutput) {
   EXPECT_EQ(files.written["/out/_temporary/job3.m.4.0/part-m-00004"], "x\t1\ny\t1\nx\t1\n");
 }
 
+struct Counting {
+  using Input = Numbers;
+  void Map(std::uint64_t number, auto& emit) { emit(number); }
+};
+
+TEST(TaskLoopTest, NumbersAreMappedWithoutFiles) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<Counting>(), files);
+  ASSERT_EQ(driver.SetUpJob(0, {{"input.maps", "3"}, {"input.records", "11"}}), "");
+  driver.LaunchMap(1, {{"", "", 11, 4, 4, 0}}, "");
+  const TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.counters.at("millrace.map_input_records"), 4);
+  EXPECT_EQ(end.counters.at("millrace.map_input_bytes"), 0);
+  EXPECT_EQ(files.written["/out/_temporary/job3.m.1.0/part-m-00001"], "4\n5\n6\n7\n");
+}
+
 TEST(TaskLoopTest, ASegmentThatDoesNotMatchItsChecksumFailsTheReduce) {
   FakeFiles files;
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);

@@ -34,6 +34,16 @@ TEST_F(DescriptionTest, AJobTellsWhatItIs) {
   EXPECT_EQ(description->record_bytes, 100u);
 }
 
+TEST_F(DescriptionTest, AJobThatMakesItsData) {
+  const std::string job = Script(
+      R"(echo '{"millrace_job":1,"name":"x","split_by":"numbers","record_bytes":0,"maps":3,"records":10000000000}')");
+  const Result<JobDescription> description = DescribeJob(job, {}, {});
+  ASSERT_TRUE(description.ok()) << description.status().message();
+  EXPECT_EQ(description->split_by, SplitBy::kNumbers);
+  EXPECT_EQ(description->maps, 3u);
+  EXPECT_EQ(description->records, 10'000'000'000u);
+}
+
 TEST_F(DescriptionTest, ARefusedParameterIsTheLineThatTheJobPrinted) {
   const std::string job = Script("echo 'job: option \"x\": no such option' >&2; echo more >&2; exit 2");
   const Result<JobDescription> description = DescribeJob(job, {{"x", "1"}}, {});
@@ -48,6 +58,7 @@ TEST_F(DescriptionTest, OtherProgramsAreNoJobs) {
         R"(echo '{"millrace_job":1,"name":7,"split_by":"block","record_bytes":0}')",
         R"(echo '{"millrace_job":1,"name":"x","split_by":"odd","record_bytes":0}')",
         R"(echo '{"millrace_job":1,"name":"x","split_by":"fixed","record_bytes":-1}')",
+        R"(echo '{"millrace_job":1,"name":"x","split_by":"numbers","record_bytes":0,"maps":3}')",
         R"(echo '{"millrace_job":1,"name":"x","split_by":"fixed","record_bytes":4294967296}')"}) {
     const Result<JobDescription> description = DescribeJob(Script(body), {}, {});
     EXPECT_EQ(description.status().code(), StatusCode::kInvalid) << body;

@@ -122,6 +122,7 @@ TEST(PrepareRunTest, RefusesWhatCannotRun) {
   const std::string job = WriteScript(console.directory() + "/job", kJob);
   RunOptions good;
   good.job = job;
+  good.inputs = {"in"};
   ASSERT_TRUE(PrepareRun(console.Make(), good).ok());
   RunOptions priority = good, deadline = good, parameter = good, program = good;
   priority.priority = "URGENT";
@@ -130,6 +131,23 @@ TEST(PrepareRunTest, RefusesWhatCannotRun) {
   program.job = "/bin/true";
   for (const RunOptions& wrong : {priority, deadline, parameter, program})
     EXPECT_FALSE(PrepareRun(console.Make(), wrong).ok());
+}
+
+TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
+  const ConsolePipe console;
+  RunOptions options;
+  options.job = WriteScript(console.directory() + "/reads", kJob);
+  EXPECT_EQ(PrepareRun(console.Make(), options).status().message(),
+            "the job reads input and none is named; give INPUT...");
+  options.job = WriteScript(
+      console.directory() + "/makes",
+      R"(echo '{"millrace_job":1,"name":"gen","split_by":"numbers","record_bytes":0,"maps":3,"records":9}')");
+  const Result<Prepared> prepared = PrepareRun(console.Make(), options);
+  ASSERT_TRUE(prepared.ok()) << prepared.status().message();
+  EXPECT_EQ(prepared->request.description.maps, 3u);
+  options.inputs = {"in"};
+  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("leave the input \"in\" out"),
+            std::string::npos);
 }
 
 TEST(FindJobTest, BundledJobsLieBesideTheProgram) {
