@@ -1,0 +1,159 @@
+// WordSequences<N>: an input format whose records are N consecutive words of a file, joined by '|': of "a b c d" and
+// N = 3, "a|b|c" and "b|c|d". Words lie between ASCII white space (words.h); lines do not end a sequence, files do. A
+// sequence belongs to the split in which its first word starts, so a map reads on behind its split for the N - 1 words
+// that follow, and skips a word that started before it.
+// Thread rule: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "client/api/job.h"
+#include "examples/words/words.h"
+
+namespace millrace::examples {
+
+inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// Cuts pieces of text that follow each other into sequences. Each word is copied once, to the end of a buffer in which
+// every sequence is then a range.
+template <std::size_t kWords, class OnSequence>
+class SequenceCutter {
+ public:
+  // skip_first: the first piece begins inside a word that is not ours.
+  SequenceCutter(bool skip_first, OnSequence& on_sequence)
+      : on_sequence_(on_sequence), text_(kRoom), skipping_(skip_first) {}
+
+  // `offset`: of the piece's first byte in the file. False when a word is too long.
+  bool Feed(std::string_view piece, std::uint64_t offset) {
+    const char* const begin = piece.data();
+    if ((open_ || skipping_) && !TakeRest(&piece, offset)) return !too_long_;
+    std::size_t tail = piece.size();
+    while (tail > 0 && !IsSpace(piece[tail - 1])) --tail;
+    ForEachWord(piece.substr(0, tail), [&](std::string_view word) {
+      Begin();
+      Append(word);
+      End(offset + static_cast<std::uint64_t>(word.data() - begin));
+    });
+    if (tail < piece.size() && left_ > 0) {
+      Begin();
+      Append(piece.substr(tail));
+      open_ = true;
+    }
+    return !too_long_;
+  }
+  // What is fed from here on lies behind the split.
+  void EndSplit() {
+    const std::uint64_t own = words_ + (open_ ? 1 : 0);
+    left_ = own == 0 ? 0 : own + kWords - 1 - words_;
+  }
+  // The file ends.
+  void EndFile(std::uint64_t offset) {
+    if (open_) End(offset);
+    left_ = 0;
+  }
+  // Words are still to come that belong to sequences of the split.
+  [[nodiscard]] bool wants_more() const { return left_ > 0; }
+
+ private:
+  static constexpr std::size_t kRoom = std::size_t{64} << 10;
+
+  // Of the word that began in an earlier piece. False when the piece has no more.
+  bool TakeRest(std::string_view* piece, std::uint64_t offset) {
+    const auto end = static_cast<std::size_t>(std::find_if(piece->begin(), piece->end(), IsSpace) - piece->begin());
+    if (open_) Append(piece->substr(0, end));
+    if (end == piece->size()) return false;
+    piece->remove_prefix(end);
+    if (open_) End(offset);
+    open_ = skipping_ = false;
+    return true;
+  }
+  void Begin() {
+    std::copy(starts_ + 1, starts_ + kWords, starts_);
+    if (size_ > 0) Append("|");
+    starts_[kWords - 1] = size_;
+  }
+  void Append(std::string_view bytes) {
+    if (text_.size() - size_ < bytes.size() && !MakeRoom(bytes.size())) return;
+    std::memcpy(text_.data() + size_, bytes.data(), bytes.size());
+    size_ += bytes.size();
+  }
+  void End(std::uint64_t offset) {
+    if (left_ == 0) return;
+    --left_;
+    if (++words_ < kWords) return;
+    on_sequence_(std::string_view(text_.data() + starts_[0], size_ - starts_[0]), offset);
+  }
+  // Only the last words are still needed; the buffer grows when these are long.
+  bool MakeRoom(std::size_t bytes) {
+    const std::size_t drop = starts_[0];
+    std::memmove(text_.data(), text_.data() + drop, size_ - drop);
+    size_ -= drop;
+    for (std::size_t& start : starts_) start -= std::min(start, drop);
+    too_long_ = too_long_ || size_ + bytes > kMaxRecordBytes;
+    if (too_long_) {
+      left_ = 0;
+      return false;
+    }
+    if (text_.size() - size_ < std::max(bytes, kRoom / 2)) text_.resize(2 * (size_ + bytes) + kRoom);
+    return true;
+  }
+
+  OnSequence& on_sequence_;
+  std::vector<char> text_;  // the last words, joined
+  std::size_t size_ = 0;
+  std::size_t starts_[kWords] = {};         // of the last words in text_
+  std::uint64_t words_ = 0;                 // complete ones
+  std::uint64_t left_ = ~std::uint64_t{0};  // words to take
+  bool open_ = false;                       // the last word may go on
+  bool skipping_;
+  bool too_long_ = false;
+};
+
+inline Status EndsEarly(const Split& split, std::uint64_t at) {
+  return Corrupt(Quote(split.name) + " ends at byte " + std::to_string(at) + " instead of " +
+                 std::to_string(split.file_length));
+}
+
+template <std::size_t kWords>
+struct WordSequences {
+  using Record = std::string_view;
+  static constexpr SplitBy kSplitBy = SplitBy::kBlock;
+  static constexpr std::uint32_t kRecordBytes = 0;
+
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
+    std::string look;
+    if (split.offset > 0) MILLRACE_TRY(source.ReadAt(split.offset - 1, 1, &look));
+    const bool inside = !look.empty() && !IsSpace(look[0]);
+    SequenceCutter<kWords, OnRecord> cutter(inside, on_record);
+    std::uint64_t at = split.offset;
+    bool fits = true;
+    MILLRACE_TRY(source.Stream(split.offset, split.length, [&](std::string_view piece) {
+      fits = cutter.Feed(piece, at);
+      at += piece.size();
+      return fits;
+    }));
+    cutter.EndSplit();
+    constexpr std::uint64_t kMostLook = std::uint64_t{8} << 20;
+    for (std::uint64_t step = 4096; fits && cutter.wants_more(); step = std::min(step * 4, kMostLook)) {
+      look.clear();
+      MILLRACE_TRY(source.ReadAt(at, step, &look));
+      fits = cutter.Feed(look, at);
+      at += look.size();
+      if (!look.empty()) continue;
+      if (at < split.file_length) return EndsEarly(split, at);
+      cutter.EndFile(at);
+    }
+    if (fits) return Status::Ok();
+    return Invalid("words before byte " + std::to_string(at) + " of " + Quote(split.name) +
+                   " are longer than 2 GiB, the most that a record may have");
+  }
+};
+
+}  // namespace millrace::examples
