@@ -14,6 +14,7 @@
 #include "client/api/input_formats.h"
 #include "client/api/job_options.h"
 #include "client/api/output_file.h"
+#include "client/api/preparation.h"
 #include "client/api/task_context.h"
 #include "worker/map/collector.h"
 #include "worker/reduce/merge.h"
@@ -48,7 +49,9 @@ struct JobBinding {
   std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes
   bool has_reduce = false;         // of its own: without reduces asked for, it gets one
   bool combines = false;
+  bool map_only = false;  // it has nothing for reduces
   std::function<void(JobOptions&)> declare;
+  std::function<Status(Preparation&)> prepare;  // null: there is nothing to prepare
   std::function<Status(MapAttempt&)> map;
   std::function<Status(ReduceAttempt&)> reduce;
 };

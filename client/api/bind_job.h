@@ -70,7 +70,7 @@ Status RunMap(MapAttempt& attempt) {
     return MapToOutput<J, MapEmitterOf<J>>(*job, attempt);
   } else {
     if (attempt.output == nullptr) {
-      MapEmitterOf<J> emit(attempt.collector);
+      MapEmitterOf<J> emit(attempt.collector, *job);
       MILLRACE_TRY(MapRecords(*job, emit, attempt));
       MILLRACE_TRY(emit.Finish());
       attempt.figures = emit.figures();
@@ -143,6 +143,8 @@ JobBinding BindJob() {
   binding.record_bytes = InputOf<J>::kRecordBytes;
   binding.has_reduce = Reduces<J> || Combines<J>;
   binding.combines = Combines<J>;
+  binding.map_only = !HasIntermediate<J>;
+  if constexpr (Prepares<J>) binding.prepare = J::Prepare;
   binding.declare = []([[maybe_unused]] JobOptions& options) {
     if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) InputOf<J>::Declare(options);
     if constexpr (DeclaresOptions<J>) J::Options(options);

@@ -1,5 +1,6 @@
 #include "client/api/describe.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "client/api/job_options.h"
@@ -81,8 +82,24 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                               {"records", numbers ? Numbers::Records(options) : 0},
                               {"has_reduce", binding.has_reduce},
                               {"combines", binding.combines},
+                              {"map_only", binding.map_only},
+                              {"prepares", binding.prepare != nullptr},
                               {"options", std::move(list)}};
   return job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<std::string> PrepareJob(const JobBinding& binding, dfs::DfsClient& files, std::uint32_t reduces,
+                               const std::vector<std::string>& arguments) {
+  JobOptions options;
+  binding.declare(options);
+  const auto dashes = std::ranges::find(arguments, "--");
+  MILLRACE_TRY(SetAll({arguments.begin(), dashes}, &options));
+  Preparation preparation(files, {dashes == arguments.end() ? dashes : dashes + 1, arguments.end()}, reduces, options);
+  if (binding.prepare) MILLRACE_TRY(binding.prepare(preparation));
+  nlohmann::json set = nlohmann::json::object();
+  for (const auto& [name, value] : preparation.parameters()) set[name] = value;
+  return nlohmann::json{{"millrace_prepared", std::move(set)}}.dump(-1, ' ', true,
+                                                                    nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace millrace

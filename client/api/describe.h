@@ -2,21 +2,28 @@
 // Thread rule: any thread.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "client/api/attempt.h"
+#include "dfs/client/dfs_client.h"
 
 namespace millrace {
 
 // One line of JSON: {"millrace_job":1, "name", "split_by":"block"|"file"|"fixed"|"numbers", "record_bytes" (0 unless
-// fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines",
+// fixed), "maps" and "records" (0 unless numbers), "has_reduce", "combines", "map_only", "prepares",
 // "options":[{"name","type","default","range","help","required","engine"}]}. `arguments`: name=value pairs, which are
 // checked and decide what depends on them. With any argument, of which the first may be "--", the options must be fit
 // to run the job: kInvalid or kNotFound when one is unknown, missing or refused.
 [[nodiscard]] Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
                                               const std::vector<std::string>& arguments);
+
+// Runs the job's Prepare. `arguments`: name=value pairs, "--", the inputs. One line of JSON: {"millrace_prepared":
+// {"name":"value"...}}, what it set; text only.
+[[nodiscard]] Result<std::string> PrepareJob(const JobBinding& binding, dfs::DfsClient& files, std::uint32_t reduces,
+                                             const std::vector<std::string>& arguments);
 
 }  // namespace millrace

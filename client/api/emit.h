@@ -33,8 +33,8 @@ decltype(auto) AsField(const T& value) {
 [[nodiscard]] Status PartitionOutOfRange(std::uint32_t got, std::uint32_t partitions);
 
 template <class Job>
-concept HasPartition = requires(const typename Job::Key& key, std::uint32_t n) {
-  { Job::Partition(key, n) } -> std::convertible_to<std::uint32_t>;
+concept HasPartition = requires(const Job& job, const typename Job::Key& key, std::uint32_t n) {
+  { job.Partition(key, n) } -> std::convertible_to<std::uint32_t>;
 };
 
 }  // namespace internal
@@ -76,15 +76,15 @@ class DirectEmitter {
   typename Output::Writer& writer_;
 };
 
-// To the reduces, sorted.
+// To the reduces, sorted. The job outlives this.
 template <class Job>
 class SortEmitter {
  public:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
 
-  explicit SortEmitter(map::CollectorOptions options)
-      : partitions_(options.partitions), collector_(std::move(options), nullptr) {}
+  SortEmitter(map::CollectorOptions options, const Job& job)
+      : job_(job), partitions_(options.partitions), collector_(std::move(options), nullptr) {}
 
   void operator()(const Key& key, const Value& value) {
     const std::string_view key_bytes = Codec<Key>::Encode(key, &key_scratch_);
@@ -103,7 +103,7 @@ class SortEmitter {
  private:
   std::uint32_t PartitionFor([[maybe_unused]] const Key& key, [[maybe_unused]] std::string_view key_bytes) {
     if constexpr (internal::HasPartition<Job>) {
-      const std::uint32_t partition = Job::Partition(key, partitions_);
+      const std::uint32_t partition = job_.Partition(key, partitions_);
       if (partition >= partitions_ && status_.ok()) status_ = internal::PartitionOutOfRange(partition, partitions_);
       return partition;
     } else {
@@ -111,21 +111,22 @@ class SortEmitter {
     }
   }
 
+  const Job& job_;
   std::uint32_t partitions_;
   map::SortCollector collector_;
   std::string key_scratch_, value_scratch_;
   Status status_;
 };
 
-// To the reduces, folded by the job's Combine as records are emitted.
+// To the reduces, folded by the job's Combine as records are emitted. The job outlives this.
 template <class Job>
 class CombineEmitter {
  public:
   using Key = typename Job::Key;
   using Value = typename Job::Value;
 
-  explicit CombineEmitter(map::CollectorOptions options)
-      : collector_(std::move(options), Fold{}, Partitioner{&status_}) {}
+  CombineEmitter(map::CollectorOptions options, const Job& job)
+      : collector_(std::move(options), Fold{}, Partitioner{&status_, &job}) {}
   CombineEmitter(const CombineEmitter&) = delete;
   CombineEmitter& operator=(const CombineEmitter&) = delete;
 
@@ -145,12 +146,13 @@ class CombineEmitter {
   };
   struct Partitioner {
     Status* status = nullptr;
+    const Job* job = nullptr;
     std::uint32_t operator()([[maybe_unused]] std::string_view key_bytes, [[maybe_unused]] std::uint64_t hash,
                              std::uint32_t partitions) const {
       if constexpr (internal::HasPartition<Job>) {
         Key key{};
         if (!Codec<Key>::Decode(key_bytes, &key)) return 0;  // it was encoded by the same Codec
-        const std::uint32_t partition = Job::Partition(key, partitions);
+        const std::uint32_t partition = job->Partition(key, partitions);
         if (partition < partitions) return partition;
         if (status->ok()) *status = internal::PartitionOutOfRange(partition, partitions);
         return 0;

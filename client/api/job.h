@@ -14,20 +14,24 @@
 //   int main(int argc, char** argv) { return millrace::Run<WordCount>(argc, argv); }
 //
 // Of the struct (one object an attempt, on one thread):
-//   using Input     TextLines (default), KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles, Numbers
-//   (input_formats.h) using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h) using Key,
-//   Value   what goes from map to reduce; without them the job has maps only, and emits to its Output void Map(record,
-//   auto& emit) void Reduce(key, auto& values, auto& emit)
+//   using Input     TextLines (default), KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles; Numbers, for a job
+//                   that makes its data (input_formats.h)
+//   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
+//   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
+//   void Map(record, auto& emit)
+//   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks
 //                   left out: the combined value if there is Combine, else every record
 //   static Value Combine(Value, Value)
 //                   associative; Value is trivially copyable. Folds values while they are emitted
-//   static std::uint32_t Partition(const Key&, std::uint32_t n)
-//                   the reduce of a key, below n; left out: by a hash of its bytes
+//   std::uint32_t Partition(const Key&, std::uint32_t n) const
+//                   the reduce of a key, below n; may be static; left out: by a hash of its bytes
 //   static void Options(millrace::JobOptions&)
 //                   declares what -D may set (job_options.h)
+//   static millrace::Status Prepare(millrace::Preparation&)
+//                   before the job is submitted: looks at the input and sets options (preparation.h)
 //   millrace::Status Start(millrace::TaskContext&), or a constructor from TaskContext&
-//                   the attempt's beginning. Options, counters, the name of the record's file: task_context.h
+//                   the attempt's beginning. Options, counters, files beside the input: task_context.h
 // What Map and Reduce are given, and views of it, live for the call. An exception fails the attempt, and its text is
 // shown.
 // Thread rule: main's; a job's code runs on one thread.

@@ -12,6 +12,7 @@
 #include "client/api/emit.h"
 #include "client/api/input_formats.h"
 #include "client/api/output_formats.h"
+#include "client/api/preparation.h"
 #include "client/api/task_context.h"
 #include "client/api/values.h"
 
@@ -58,6 +59,7 @@ MILLRACE_HAS_MEMBER_(Combine)
 MILLRACE_HAS_MEMBER_(Partition)
 MILLRACE_HAS_MEMBER_(Options)
 MILLRACE_HAS_MEMBER_(Start)
+MILLRACE_HAS_MEMBER_(Prepare)
 #undef MILLRACE_HAS_MEMBER_
 
 template <class J>
@@ -101,6 +103,11 @@ concept Reduces = HasIntermediate<J> &&
 template <class J>
 concept Starts = requires(J& job, TaskContext& context) {
   { job.Start(context) } -> std::same_as<Status>;
+};
+
+template <class J>
+concept Prepares = requires(Preparation& preparation) {
+  { J::Prepare(preparation) } -> std::same_as<Status>;
 };
 
 template <class J>
@@ -177,11 +184,13 @@ consteval void CheckJob() {
                 "a job with Partition names its `using Key = ...` and `using Value = ...`");
   if constexpr (HasIntermediate<J>) {
     static_assert(!NamesPartition<J> || HasPartition<J>,
-                  "Partition is `static std::uint32_t Partition(const Key& key, std::uint32_t partitions)`");
+                  "Partition is `std::uint32_t Partition(const Key& key, std::uint32_t partitions)`, static or const");
   }
   static_assert(!NamesOptions<J> || DeclaresOptions<J>,
                 "Options is `static void Options(millrace::JobOptions& options)`");
   static_assert(!NamesStart<J> || Starts<J>, "Start is `millrace::Status Start(millrace::TaskContext& context)`");
+  static_assert(!NamesPrepare<J> || Prepares<J>,
+                "Prepare is `static millrace::Status Prepare(millrace::Preparation& job)`");
   static_assert(IdentityFits<J>(),
                 "a job without Reduce writes its Key and Value, which its Output cannot: specialise "
                 "millrace::Codec for them, with AppendText for TextOutput");

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -32,14 +33,29 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
-int Describe(const JobBinding& binding, int argc, char** argv) {
-  const Result<std::string> line = DescribeJob(binding, BaseName(argv[0]), {argv + 2, argv + argc});
+// One line for whoever asked.
+int Answer(const char* job, const Result<std::string>& line, int when_refused) {
   if (!line.ok()) {
-    std::fprintf(stderr, "%s: %s\n", BaseName(argv[0]).c_str(), line.status().message().c_str());
-    return kWrongUsage;
+    std::fprintf(stderr, "%s: %s\n", BaseName(job).c_str(), line.status().message().c_str());
+    return when_refused;
   }
   const bool written = std::printf("%s\n", line->c_str()) >= 0 && std::fflush(stdout) == 0;
   return written ? 0 : kFailed;
+}
+
+int Describe(const JobBinding& binding, int argc, char** argv) {
+  return Answer(argv[0], DescribeJob(binding, BaseName(argv[0]), {argv + 2, argv + argc}), kWrongUsage);
+}
+
+Result<std::string> Prepared(const JobBinding& binding, char** argv, const std::vector<std::string>& arguments) {
+  dfs::ClientOptions options;
+  options.master = argv[2];
+  MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, dfs::DfsClient::Connect(options));
+  return PrepareJob(binding, *files, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)), arguments);
+}
+
+int Prepare(const JobBinding& binding, int argc, char** argv) {
+  return Answer(argv[0], Prepared(binding, argv, {argv + 4, argv + argc}), kFailed);
 }
 
 int Serve(const JobBinding& binding) {
@@ -70,6 +86,7 @@ int BecomeClient(int argc, char** argv) {
 int RunJob(const JobBinding& binding, int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
+  if (mode == "--millrace-prepare" && argc >= 5) return Prepare(binding, argc, argv);
   if (mode == "--millrace-task" && argc == 2) return Serve(binding);
   return BecomeClient(argc, argv);
 }

@@ -4,11 +4,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/status.h"
 #include "client/api/counters.h"
 #include "client/api/job_options.h"
 
@@ -32,8 +34,10 @@ class TaskContext {
     std::uint32_t reduces = 0;
     std::string scratch;  // an existing directory of the attempt's own, removed after it
   };
-  // `options` outlives this.
-  TaskContext(Facts facts, const JobOptions& options) : facts_(std::move(facts)), options_(options) {}
+  using ReadFiles = std::function<Result<std::string>(const std::string&)>;
+  // `options` outlives this, and what `read_files` needs.
+  TaskContext(Facts facts, const JobOptions& options, ReadFiles read_files)
+      : facts_(std::move(facts)), options_(options), read_files_(std::move(read_files)) {}
 
   // A counter of the job, summed over its tasks. Look it up once (in Start), then increment: ++counter or counter += n.
   [[nodiscard]] Counter& counter(std::string_view group, std::string_view name) { return counters_.Get(group, name); }
@@ -41,6 +45,9 @@ class TaskContext {
   void set_status(std::string text);
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
+  // The bytes of a file of the file system, or of all files of a directory or pattern that are not hidden ('_', '.'),
+  // one after the other: what a job reads besides its input. For Start, as it asks the master. 1 GiB at most.
+  [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return read_files_(path); }
 
   // Of the record that Map is given: its file, named by its path below the input ("sub/a.txt"; of an input that is a
   // file itself its base name), how many files came before it in this attempt, and the offset of its first byte in the
@@ -61,6 +68,7 @@ class TaskContext {
  private:
   const Facts facts_;
   const JobOptions& options_;
+  const ReadFiles read_files_;
   CounterSet counters_;
   mutable std::mutex status_mutex_;
   std::string status_;

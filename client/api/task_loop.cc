@@ -15,6 +15,7 @@
 #include "client/api/attempt_runner.h"
 #include "client/api/job_options.h"
 #include "client/api/progress_reporter.h"
+#include "client/api/read_files.h"
 #include "client/api/task_messages.h"
 #include "worker/task/channel.h"
 
@@ -80,6 +81,12 @@ class TaskLoop {
     return prepared_->options.Validate();
   }
 
+  Result<std::string> ReadSideFile(const std::string& path) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    MILLRACE_ASSIGN(dfs::DfsClient * client, prepared_->storage->Client());
+    return ReadWhole(*client, path, kMost);
+  }
+
   template <class LaunchOf>
   Status Run(const LaunchOf& launch,
              Result<std::optional<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
@@ -89,7 +96,8 @@ class TaskLoop {
       return channel_.Write(answer);
     }
     const SetUp& set_up = prepared_->set_up;
-    TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch}, prepared_->options);
+    TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch}, prepared_->options,
+                        [this](const std::string& path) { return ReadSideFile(path); });
     const Result<std::optional<TaskOutput>> result = [&]() -> Result<std::optional<TaskOutput>> {
       MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
       MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));

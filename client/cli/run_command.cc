@@ -127,9 +127,21 @@ Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
   return output.status().code() == StatusCode::kNotFound ? Status::Ok() : output.status();
 }
 
-Result<std::uint32_t> Submit(dfs::DfsClient& files, Prepared* prepared) {
+// The job's own preparation; what it sets comes after what the user set.
+Status PrepareJob(const std::string& master, const std::string& executable, job::JobRequest* request) {
+  if (!request->description.prepares) return Status::Ok();
+  job::CaptureLimits limits;
+  limits.timeout = 60 * kSecond;
+  MILLRACE_ASSIGN(job::Parameters more,
+                  job::PrepareJob(executable, master, request->reduces, request->parameters, request->inputs, limits));
+  request->parameters.insert(request->parameters.end(), more.begin(), more.end());
+  return Status::Ok();
+}
+
+Result<std::uint32_t> Submit(const std::string& master, dfs::DfsClient& files, Prepared* prepared) {
   job::JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
+  MILLRACE_TRY(PrepareJob(master, prepared->executable, &request));
   request.input_sample = job::SampleInput(files, request.inputs);
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
   return job::JobClient(files).Submit(request);
@@ -143,7 +155,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
                                "Runs a job: a bundled example by name, or the path of an executable.");
   arguments.Text("-o,--output", &options->output, "directory for the output; must not exist");
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
-                    "reduce tasks; 0: the maps write the output (default 1)");
+                    "reduce tasks; 0: the maps write the output (default 1; 0 for a job that has maps only)");
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
   for (const SchedulingOption& option : SchedulingOptionsOf(options))
     arguments.Text(option.flag, option.field, option.one_line);
@@ -189,7 +201,11 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   if (request.owner.empty()) request.owner = invocation.user;
   for (const std::string& input : options.inputs) request.inputs.push_back(Absolute(input));
   request.output = Absolute(options.output);
-  request.reduces = static_cast<std::uint32_t>(options.reducers);
+  if (request.description.map_only && options.reducers > 0)
+    return Invalid("the job has maps only; leave --reducers out");
+  request.reduces = options.reducers >= 0          ? static_cast<std::uint32_t>(options.reducers)
+                    : request.description.map_only ? 0
+                                                   : 1;
   request.token = NewToken();
   return prepared;
 }
@@ -200,7 +216,7 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
-  const Result<std::uint32_t> job = Submit(**files, &prepared);
+  const Result<std::uint32_t> job = Submit(invocation.master, **files, &prepared);
   if (!job.ok()) return invocation.Fail("run " + options.job, job.status());
   if (options.detach) {
     console::Printer(invocation.console.out)

@@ -9,7 +9,7 @@ namespace millrace::cli {
 struct RunOptions {
   std::string job, output, pool, user, name, priority, deadline, map_time, reduce_time, locality_wait;
   std::vector<std::string> inputs, parameters;
-  std::int64_t reducers = 1;
+  std::int64_t reducers = -1;  // -1: not said; one, and none for a job that has maps only
   bool detach = false, json = false;
 };
 

@@ -14,6 +14,11 @@ Status NoJob(const std::string& executable, const std::string& why) {
   return Invalid(Quote(executable) + " is not a Millrace job: " + why + "; a job's main calls millrace::Run");
 }
 
+bool IsTrue(const nlohmann::json& json, const char* name) {
+  const auto field = json.find(name);
+  return field != json.end() && field->is_boolean() && *field;
+}
+
 Result<JobDescription> Parse(const std::string& executable, std::string_view line) {
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object()) return NoJob(executable, "it does not describe itself");
@@ -27,6 +32,8 @@ Result<JobDescription> Parse(const std::string& executable, std::string_view lin
     return NoJob(executable, "its description lacks a field");
   }
   JobDescription job{.name = *name, .record_bytes = *record_bytes};
+  job.map_only = IsTrue(json, "map_only");
+  job.prepares = IsTrue(json, "prepares");
   if (*split_by == "file") {
     job.split_by = SplitBy::kFile;
   } else if (*split_by == "fixed") {
@@ -68,6 +75,28 @@ Result<JobDescription> DescribeJob(const std::string& executable, const Paramete
     return NoJob(executable,
                  "asked for its description it ended with exit status " + std::to_string(captured->exit_status));
   return Parse(executable, captured->output);
+}
+
+Result<Parameters> PrepareJob(const std::string& executable, const std::string& master, std::uint32_t reduces,
+                              const Parameters& parameters, const std::vector<std::string>& inputs,
+                              const CaptureLimits& limits) {
+  std::vector<std::string> argv{executable, "--millrace-prepare", master, std::to_string(reduces)};
+  for (const auto& [name, value] : parameters) argv.push_back(name + "=" + value);
+  argv.emplace_back("--");
+  argv.insert(argv.end(), inputs.begin(), inputs.end());
+  MILLRACE_ASSIGN(const Captured captured, RunCaptured(argv, limits));
+  const std::string_view error(captured.error);
+  if (captured.exit_status != 0 && !error.empty()) return Invalid(std::string(error.substr(0, error.find('\n'))));
+  const nlohmann::json json = nlohmann::json::parse(captured.output, nullptr, false);
+  const auto set = json.is_object() ? json.find("millrace_prepared") : json.end();
+  if (captured.exit_status != 0 || set == json.end() || !set->is_object())
+    return NoJob(executable, "asked to prepare it ended with exit status " + std::to_string(captured.exit_status));
+  Parameters prepared;
+  for (const auto& [name, value] : set->items()) {
+    if (!value.is_string()) return NoJob(executable, "it prepares an option that is no text");
+    prepared.emplace_back(name, value);
+  }
+  return prepared;
 }
 
 }  // namespace millrace::job

@@ -22,6 +22,8 @@ struct JobDescription {
   std::uint32_t record_bytes = 0;  // of fixed records
   std::uint32_t maps = 0;          // of numbers: the job reads no input, its maps make the data
   std::uint64_t records = 0;       // likewise, of all maps together
+  bool map_only = false;           // it has nothing for reduces
+  bool prepares = false;           // see PrepareJob
 };
 
 // "name=value" to a pair; kInvalid without a name or an equals sign.
@@ -31,5 +33,11 @@ struct JobDescription {
 // when it refuses a parameter: then the message is the line that it printed.
 [[nodiscard]] Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
                                                  const CaptureLimits& limits);
+
+// Runs `executable --millrace-prepare master reduces name=value... -- input...`: the job looks at its input. Gives the
+// parameters that it sets. kInvalid with the line that it printed when it cannot.
+[[nodiscard]] Result<Parameters> PrepareJob(const std::string& executable, const std::string& master,
+                                            std::uint32_t reduces, const Parameters& parameters,
+                                            const std::vector<std::string>& inputs, const CaptureLimits& limits);
 
 }  // namespace millrace::job

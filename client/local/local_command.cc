@@ -100,7 +100,8 @@ class Session {
   [[nodiscard]] std::string Style() const { return invocation_.console.err_is_terminal ? "bar" : "none"; }
 
   static Words OptionsOf(const cli::RunOptions& run) {
-    Words words{"-o", kOutput, "--reducers", std::to_string(run.reducers)};
+    Words words{"-o", kOutput};
+    if (run.reducers >= 0) words.insert(words.end(), {"--reducers", std::to_string(run.reducers)});
     for (const std::string& parameter : run.parameters) words.insert(words.end(), {"-D", parameter});
     const auto add = [&words](const std::string& option, const std::string& value) {
       if (!value.empty()) words.push_back(option + "=" + value);

@@ -7,6 +7,7 @@
 #include "client/api/job.h"
 #include "examples/grep/grep.h"
 #include "examples/wordcount/wordcount.h"
+#include "fake_dfs.h"
 
 namespace millrace {
 namespace {
@@ -46,6 +47,30 @@ struct ViewCombine {
   static std::string_view Combine(std::string_view a, std::string_view) { return a; }
 };
 
+// Takes the first byte of each file, and says how many reduces there are.
+struct Looks {
+  void Map(std::string_view line, auto& emit) { emit(line); }
+  static void Options(JobOptions& options) {
+    options.Text("looks.first", "", "first bytes");
+    options.Bool("looks.fail", false, "cannot be prepared");
+  }
+  static Status Prepare(Preparation& job) {
+    if (job.options().boolean("looks.fail")) return NotFound("nothing to look at");
+    MILLRACE_ASSIGN(const std::vector<InputFile> files, job.Inputs());
+    std::string first = std::to_string(job.reduces());
+    for (const InputFile& file : files) {
+      MILLRACE_ASSIGN(const std::string byte, job.Read(file, 0, 1));
+      first += byte;
+    }
+    return job.Set("looks.first", first);
+  }
+};
+struct BadPrepare {
+  void Map(std::string_view, auto&) {}
+  void Prepare(int) {}
+};
+
+static_assert(Job<Looks> && internal::Prepares<Looks> && !internal::Prepares<BadPrepare>);
 static_assert(Job<Fixed> && Job<Hundred> && Job<Files> && Job<Counting> && Job<examples::WordCount> &&
               Job<examples::Grep>);
 static_assert(!Job<NoMap> && !Job<OtherRecord> && !Job<BadValue> && !Job<ViewCombine> && !Job<int>);
@@ -102,6 +127,58 @@ TEST(DescribeTest, NumbersComeFromOptions) {
   EXPECT_FALSE(DescribeJob(binding, "job", {"input.maps=0"}).ok());
   EXPECT_FALSE(DescribeJob(internal::BindJob<examples::WordCount>(), "job", {"input.maps=2"}).ok())
       << "the splits of files are their blocks";
+}
+
+TEST(DescribeTest, SaysWhatTheClientDoesBefore) {
+  EXPECT_EQ(Describe(internal::BindJob<Looks>(), {})["prepares"], true);
+  EXPECT_EQ(Describe(internal::BindJob<Looks>(), {})["map_only"], true);
+  EXPECT_EQ(Describe(internal::BindJob<examples::WordCount>(), {})["prepares"], false);
+  EXPECT_EQ(Describe(internal::BindJob<examples::WordCount>(), {})["map_only"], false);
+}
+
+class PrepareTest : public ::testing::Test {
+ protected:
+  PrepareTest() : client_(files_) {
+    for (const char* path : {"/d/b", "/d/sub/a", "/d/_SUCCESS", "/d/.x/y", "/e/2019/a.txt", "/e/2020/a.txt",
+                             "/e/2020/b.log", "/e/2021/a.txt/inner"}) {
+      files_.files[path] = path;
+    }
+  }
+  std::vector<std::string> Listed(const std::string& input) {
+    const Result<std::vector<InputFile>> found = ListInput(client_, input);
+    if (!found.ok()) return {"! " + found.status().message()};
+    std::vector<std::string> paths;
+    for (const InputFile& file : *found) {
+      EXPECT_EQ(file.length, file.path.size());
+      paths.push_back(file.path);
+    }
+    return paths;
+  }
+
+  FakeFiles files_;
+  FakeClient client_;
+};
+
+TEST_F(PrepareTest, InputsAreWhatTheMasterWouldSplit) {
+  using Paths = std::vector<std::string>;
+  EXPECT_EQ(Listed("/d"), (Paths{"/d/b", "/d/sub/a"}));
+  EXPECT_EQ(Listed("/d/_SUCCESS"), (Paths{"/d/_SUCCESS"})) << "named itself it is meant";
+  EXPECT_EQ(Listed("/e/202?/*.txt"), (Paths{"/e/2020/a.txt", "/e/2021/a.txt/inner"}));
+  EXPECT_EQ(Listed("/*/2020"), (Paths{"/e/2020/a.txt", "/e/2020/b.log"}));
+  EXPECT_EQ(Listed("/e/20[12]?"), (Paths{"/e/2019/a.txt", "/e/2020/a.txt", "/e/2020/b.log", "/e/2021/a.txt/inner"}));
+  EXPECT_NE(Listed("/e/19*")[0].find("matches no file"), std::string::npos);
+  EXPECT_NE(Listed("/nope")[0].find("/nope"), std::string::npos);
+}
+
+TEST_F(PrepareTest, GivesWhatTheJobSets) {
+  files_.files["/d/b"] = "Quote\"s";
+  const auto line = PrepareJob(internal::BindJob<Looks>(), client_, 7, {"looks.fail=false", "--", "/d", "/e/2020"});
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  EXPECT_EQ(*line, R"({"millrace_prepared":{"looks.first":"7Q///"}})");
+  EXPECT_EQ(PrepareJob(internal::BindJob<Looks>(), client_, 7, {"looks.fail=true", "--", "/d"}).status().message(),
+            "nothing to look at");
+  EXPECT_EQ(ReadWhole(client_, "/e/2020", 100).value(), "/e/2020/a.txt/e/2020/b.log");
+  EXPECT_EQ(ReadWhole(client_, "/e/2020", 25).status().code(), StatusCode::kInvalid);
 }
 
 TEST(DescribeTest, RefusesWrongOptions) {

@@ -78,8 +78,25 @@ class FakeWriter final : public dfs::FileWriter {
 class FakeClient final : public dfs::DfsClient {
  public:
   explicit FakeClient(FakeFiles& files) : files_(files) { ++files.connections; }
-  Result<dfs::FileInfo> Stat(std::string_view) override { return No(); }
-  Status List(std::string_view, const std::function<bool(const dfs::FileInfo&)>&) override { return No(); }
+  // A directory is what files lie below.
+  Result<dfs::FileInfo> Stat(std::string_view path) override {
+    const std::string name(path), below = name == "/" ? name : name + "/";
+    if (files_.files.contains(name)) return Info(name, false);
+    const auto inside = files_.files.lower_bound(below);
+    if (inside != files_.files.end() && inside->first.starts_with(below)) return Info(name, true);
+    return NotFound(name + ": no such file or directory");
+  }
+  Status List(std::string_view path, const std::function<bool(const dfs::FileInfo&)>& visit) override {
+    const std::string below = path == "/" ? "/" : std::string(path) + "/";
+    std::string last;
+    for (const auto& [file, bytes] : files_.files) {
+      if (!file.starts_with(below)) continue;
+      const std::string entry = file.substr(0, file.find('/', below.size()));
+      if (entry != last && !visit(Info(entry, entry != file))) break;
+      last = entry;
+    }
+    return Status::Ok();
+  }
   Status MakeDirectory(std::string_view) override { return No(); }
   Status Remove(std::string_view, bool) override { return No(); }
   Status Rename(std::string_view, std::string_view) override { return No(); }
@@ -87,7 +104,10 @@ class FakeClient final : public dfs::DfsClient {
   Result<dfs::FileUsage> Measure(std::string_view) override { return No(); }
   Result<dfs::Health> GetHealth() override { return No(); }
   Status ListUnhealthy(const std::function<bool(const dfs::UnhealthyBlock&)>&) override { return No(); }
-  Result<std::unique_ptr<dfs::FileReader>> Open(std::string_view) override { return No(); }
+  Result<std::unique_ptr<dfs::FileReader>> Open(std::string_view path) override {
+    MILLRACE_ASSIGN(dfs::FileInfo info, Stat(path));
+    return OpenKnown(std::move(info), {});
+  }
   std::unique_ptr<dfs::FileReader> OpenKnown(dfs::FileInfo info, std::vector<dfs::LocatedBlock>) override {
     return std::make_unique<FakeReader>(files_, std::move(info));
   }
@@ -98,6 +118,13 @@ class FakeClient final : public dfs::DfsClient {
   Status Call(const std::string&, const WithMaster&) override { return No(); }
 
  private:
+  dfs::FileInfo Info(const std::string& path, bool directory) {
+    dfs::FileInfo info;
+    info.path = path;
+    info.directory = directory;
+    info.length = directory ? 0 : files_.files.at(path).size();
+    return info;
+  }
   static Status No() { return Internal("not for tasks"); }
   FakeFiles& files_;
 };

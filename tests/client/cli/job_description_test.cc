@@ -44,6 +44,18 @@ TEST_F(DescriptionTest, AJobThatMakesItsData) {
   EXPECT_EQ(description->records, 10'000'000'000u);
 }
 
+TEST_F(DescriptionTest, AJobIsPrepared) {
+  const auto prepare = [&](const std::string& body) {
+    return PrepareJob(Script(body), "m:1", 4, {{"a", "b c"}}, {"/in", "/x y"}, {});
+  };
+  const Result<Parameters> set = prepare(R"(echo '{"millrace_prepared":{"all":"'"$*"'","n":"'"$#"'"}}')");
+  ASSERT_TRUE(set.ok()) << set.status().message();
+  EXPECT_EQ(*set, (Parameters{{"all", "--millrace-prepare m:1 4 a=b c -- /in /x y"}, {"n", "7"}}));
+  EXPECT_EQ(prepare("echo 'job: no input' >&2; exit 1").status().message(), "job: no input");
+  for (const char* body : {"true", "exit 3", "echo '{}'", R"(echo '{"millrace_prepared":{"n":1}}')"})
+    EXPECT_FALSE(prepare(body).ok()) << body;
+}
+
 TEST_F(DescriptionTest, ARefusedParameterIsTheLineThatTheJobPrinted) {
   const std::string job = Script("echo 'job: option \"x\": no such option' >&2; echo more >&2; exit 2");
   const Result<JobDescription> description = DescribeJob(job, {{"x", "1"}}, {});

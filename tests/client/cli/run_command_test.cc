@@ -150,6 +150,20 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
             std::string::npos);
 }
 
+TEST(PrepareRunTest, HowManyReducesThereAreUnlessItIsSaid) {
+  const ConsolePipe console;
+  RunOptions options;
+  options.job = WriteScript(console.directory() + "/job", kJob);
+  options.inputs = {"in"};
+  EXPECT_EQ(PrepareRun(console.Make(), options)->request.reduces, 1u);
+  options.job =
+      WriteScript(console.directory() + "/maps",
+                  R"(echo '{"millrace_job":1,"name":"m","split_by":"block","record_bytes":0,"map_only":true}')");
+  EXPECT_EQ(PrepareRun(console.Make(), options)->request.reduces, 0u);
+  options.reducers = 1;
+  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("maps only"), std::string::npos);
+}
+
 TEST(FindJobTest, BundledJobsLieBesideTheProgram) {
   const ConsolePipe console;
   const std::string& directory = console.directory();

@@ -1,0 +1,50 @@
+// Preparation: what a job's Prepare has to go by. It runs before the job is submitted, where it is submitted from, and
+// may look at the input and set options that the tasks then find:
+//   static millrace::Status Prepare(millrace::Preparation& job) {
+//     MILLRACE_ASSIGN(const auto files, job.Inputs());
+//     ... job.Read(files[0], 0, 1000) ...
+//     return job.Set("terasort.cuts", cuts);
+//   }
+// Thread rule: main's.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "client/api/job_options.h"
+#include "client/api/read_files.h"
+
+namespace millrace {
+
+class Preparation {
+ public:
+  // All outlive this. `options` are those given, which Prepare adds to.
+  Preparation(dfs::DfsClient& files, std::vector<std::string> inputs, std::uint32_t reduces, JobOptions& options)
+      : files_(files), inputs_(std::move(inputs)), reduces_(reduces), options_(options) {}
+
+  [[nodiscard]] const JobOptions& options() const { return options_; }
+  [[nodiscard]] std::uint32_t reduces() const { return reduces_; }
+  // The files that the job will read, in the order of its maps.
+  [[nodiscard]] Result<std::vector<InputFile>> Inputs();
+  // `size` bytes from `offset`; fewer only at the end of the file.
+  [[nodiscard]] Result<std::string> Read(const InputFile& file, std::uint64_t offset, std::uint64_t size);
+  // An option of the job, as -D name=value; together at most some 100 KB, for they go to every task.
+  Status Set(const std::string& name, const std::string& value);
+
+  // For the runtime: what was set.
+  [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& parameters() const { return parameters_; }
+
+ private:
+  dfs::DfsClient& files_;
+  std::vector<std::string> inputs_;
+  std::uint32_t reduces_;
+  JobOptions& options_;
+  std::unique_ptr<dfs::FileReader> reader_;  // of the file that was read last
+  std::vector<std::pair<std::string, std::string>> parameters_;
+};
+
+}  // namespace millrace

@@ -1,0 +1,81 @@
+#include "client/api/read_files.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "base/text.h"
+
+namespace millrace {
+namespace {
+
+std::size_t GlobAt(const std::string& path) { return path.find_first_of("*?["); }
+
+bool Hidden(const std::string& path) {
+  const char first = path[path.rfind('/') + 1];
+  return first == '_' || first == '.';
+}
+
+// `depth`: names of the pattern that are still to be matched; 0: everything below is taken.
+Status Collect(dfs::DfsClient& files, const std::string& directory, const std::string& pattern, long depth,
+               std::vector<InputFile>* found) {
+  std::vector<dfs::FileInfo> entries;
+  MILLRACE_TRY(files.List(directory, [&](const dfs::FileInfo& entry) {
+    entries.push_back(entry);
+    return true;
+  }));
+  for (const dfs::FileInfo& entry : entries) {
+    if (depth == 0 && Hidden(entry.path)) continue;
+    // The pattern up to as many names as the entry's path has.
+    const auto names = std::count(entry.path.begin(), entry.path.end(), '/');
+    std::size_t end = 0;
+    for (long i = 0; i < names && end != std::string::npos; ++i) end = pattern.find('/', end + 1);
+    if (depth > 0 && ::fnmatch(pattern.substr(0, end).c_str(), entry.path.c_str(), FNM_PATHNAME | FNM_PERIOD) != 0)
+      continue;
+    const long left = std::max(depth - 1, 0L);
+    if (entry.directory) {
+      MILLRACE_TRY(Collect(files, entry.path, pattern, left, found));
+    } else if (left == 0) {
+      found->push_back({entry.path, entry.length});
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input) {
+  std::vector<InputFile> found;
+  const Result<dfs::FileInfo> info = files.Stat(input);
+  if (info.ok() && !info->directory) return std::vector<InputFile>{{info->path, info->length}};
+  if (info.ok()) {
+    MILLRACE_TRY(Collect(files, info->path, "", 0, &found));
+    return found;
+  }
+  const std::size_t glob = GlobAt(input);
+  if (glob == std::string::npos || info.status().code() != StatusCode::kNotFound) return info.status();
+  const std::size_t slash = input.rfind('/', glob);
+  if (slash == std::string::npos) return Invalid("input " + Quote(input) + ": a path begins with a slash");
+  MILLRACE_TRY(Collect(files, slash == 0 ? "/" : input.substr(0, slash), input,
+                       std::count(input.begin() + static_cast<std::ptrdiff_t>(slash), input.end(), '/'), &found));
+  if (found.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
+  return found;
+}
+
+Result<std::string> ReadWhole(dfs::DfsClient& files, const std::string& input, std::uint64_t limit) {
+  MILLRACE_ASSIGN(const std::vector<InputFile> found, ListInput(files, input));
+  std::string bytes;
+  for (const InputFile& file : found) {
+    if (file.length > limit - bytes.size())
+      return Invalid(Quote(input) + " has more than " + std::to_string(limit) + " bytes, the most that is read whole");
+    MILLRACE_ASSIGN(const std::unique_ptr<dfs::FileReader> reader, files.Open(file.path));
+    const std::size_t before = bytes.size();
+    MILLRACE_TRY(reader->ReadAt(0, file.length, &bytes));
+    if (bytes.size() - before != file.length)
+      return Corrupt(Quote(file.path) + " ends before its length of " + std::to_string(file.length));
+  }
+  return bytes;
+}
+
+}  // namespace millrace
