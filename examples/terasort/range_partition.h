@@ -1,0 +1,109 @@
+// RangePartition: which of n ranges of keys a key lies in, for output that is sorted over all reduces. Cuts come from a
+// sample of the keys: as many equal shares of it as there are ranges.
+// Source: O'Malley, "TeraByte Sort on Apache Hadoop" (2008), whose trie is here a table of first bytes.
+// Thread rule: any thread, once made.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/status.h"
+
+namespace millrace::examples {
+
+inline constexpr std::size_t kTeraKeyBytes = 10;
+inline constexpr std::size_t kTeraRecordBytes = 100;
+
+class RangePartition {
+ public:
+  RangePartition() { Index(); }
+  // Keys of kTeraKeyBytes, in order: range i + 1 begins with the i-th.
+  explicit RangePartition(const std::vector<std::string>& cuts) {
+    for (const std::string& cut : cuts) cuts_.push_back(Load(cut));
+    MILLRACE_CHECK(std::ranges::is_sorted(cuts_), "the cuts between ranges are not in order");
+    Index();
+  }
+
+  [[nodiscard]] std::uint32_t ranges() const { return static_cast<std::uint32_t>(cuts_.size()) + 1; }
+  // How many cuts are not above the key; it has kTeraKeyBytes.
+  [[nodiscard]] std::uint32_t Find(std::string_view key) const {
+    const auto first = static_cast<unsigned char>(key[0]);
+    std::uint32_t at = below_[first], end = below_[first + 1u];
+    if (at == end) return at;
+    const Key wanted = Load(key);
+    while (at < end) {
+      const std::uint32_t middle = at + (end - at) / 2;
+      if (cuts_[middle] <= wanted) {
+        at = middle + 1;
+      } else {
+        end = middle;
+      }
+    }
+    return at;
+  }
+
+ private:
+  struct Key {
+    std::uint64_t high = 0;
+    std::uint16_t low = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  static Key Load(std::string_view key) {
+    MILLRACE_CHECK(key.size() == kTeraKeyBytes, "a key has 10 bytes");
+    Key loaded;
+    std::memcpy(&loaded.high, key.data(), sizeof loaded.high);
+    std::memcpy(&loaded.low, key.data() + sizeof loaded.high, sizeof loaded.low);
+    return {__builtin_bswap64(loaded.high), __builtin_bswap16(loaded.low)};
+  }
+  void Index() {
+    for (std::size_t first = 0; first < below_.size(); ++first) {
+      const auto is_below = [first](const Key& cut) { return (cut.high >> 56) < first; };
+      below_[first] = static_cast<std::uint32_t>(std::ranges::partition_point(cuts_, is_below) - cuts_.begin());
+    }
+  }
+
+  std::vector<Key> cuts_;
+  std::array<std::uint32_t, 257> below_{};  // cuts whose first byte is below the index
+};
+
+// The cuts between `ranges` ranges, from keys in any order; ranges > 0. Without keys they are all zero.
+inline std::vector<std::string> CutSample(std::vector<std::string> keys, std::uint32_t ranges) {
+  std::ranges::sort(keys);
+  std::vector<std::string> cuts;
+  for (std::uint64_t i = 1; i < ranges; ++i) {
+    cuts.push_back(keys.empty() ? std::string(kTeraKeyBytes, '\0') : keys[i * keys.size() / ranges]);
+  }
+  return cuts;
+}
+
+// As text, twenty hexadecimal digits a cut, for an option.
+inline std::string ToHex(const std::vector<std::string>& cuts) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::string& cut : cuts) {
+    for (const unsigned char byte : cut) text.append({kDigits[byte >> 4], kDigits[byte & 15]});
+  }
+  return text;
+}
+
+// kInvalid for text that ToHex did not make.
+inline Result<std::vector<std::string>> FromHex(std::string_view text) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (text.size() % (2 * kTeraKeyBytes) != 0) return Invalid("the cuts are no whole number of keys of 10 bytes");
+  std::vector<std::string> cuts(text.size() / (2 * kTeraKeyBytes));
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    const std::size_t high = kDigits.find(text[i]), low = kDigits.find(text[i + 1]);
+    if (high > 15 || low > 15) return Invalid("the cuts are not in hexadecimal digits");
+    cuts[i / (2 * kTeraKeyBytes)].push_back(static_cast<char>(high << 4 | low));
+  }
+  if (!std::ranges::is_sorted(cuts)) return Invalid("the cuts are not in order");
+  return cuts;
+}
+
+}  // namespace millrace::examples

@@ -1,0 +1,92 @@
+// Checks what terasort wrote: in each file, and from one file to the next in order of names, keys must not go back. A
+// line "misorder TAB file TAB what" for each split whose records do, or whose first key lies before the last key of the
+// splits before it; then "checksum TAB sum of the records' CRC-32C" and "records TAB how many", to be held against the
+// counters of teragen. One reduce, at most.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/crc32c.h"
+#include "client/api/job.h"
+#include "examples/terasort/range_partition.h"
+
+namespace millrace::examples {
+
+// What a split's records come to.
+struct TeraSummary {
+  char first[kTeraKeyBytes] = {};
+  char last[kTeraKeyBytes] = {};
+  std::uint64_t records = 0;
+  std::uint64_t checksum = 0;
+  std::uint64_t misorders = 0;  // records before which a greater key stands
+
+  void Add(std::string_view record) {
+    const char* const key = record.data();
+    if (records++ == 0)
+      std::memcpy(first, key, kTeraKeyBytes);
+    else if (std::memcmp(last, key, kTeraKeyBytes) > 0)
+      ++misorders;
+    std::memcpy(last, key, kTeraKeyBytes);
+    checksum += Crc32c(record);
+  }
+};
+
+// One record a split: its summary.
+struct TeraSummaries {
+  using Record = TeraSummary;
+  static constexpr SplitBy kSplitBy = SplitBy::kFixed;
+  static constexpr std::uint32_t kRecordBytes = kTeraRecordBytes;
+
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions&, OnRecord&& on_record) {
+    TeraSummary summary;
+    const auto add = [&](std::string_view record, std::uint64_t) { summary.Add(record); };
+    MILLRACE_TRY(ReadFixedRecords(source, split, kTeraRecordBytes, add));
+    on_record(summary, split.offset);
+    return Status::Ok();
+  }
+};
+
+struct TeraValidate {
+  using Input = TeraSummaries;
+  using Key = Nothing;
+  using Value = std::string_view;  // a summary and the name of its file; they come in order of splits
+
+  explicit TeraValidate(TaskContext& context) : context_(context) {}
+
+  void Map(const TeraSummary& summary, auto& emit) {
+    value_.assign(reinterpret_cast<const char*>(&summary), sizeof summary).append(context_.input_name());
+    emit(Nothing{}, value_);
+  }
+
+  void Reduce(Nothing, auto& values, auto& emit) {
+    TeraSummary all;
+    for (const std::string_view value : values) {
+      TeraSummary split;
+      if (value.size() < sizeof split) continue;  // a map of ours writes no less
+      std::memcpy(&split, value.data(), sizeof split);
+      if (split.records == 0) continue;
+      const std::string name(value.substr(sizeof split));
+      if (split.misorders > 0) {
+        emit("misorder", name + "\t" + std::to_string(split.misorders) + " records after greater ones");
+      }
+      if (all.records > 0 && std::memcmp(all.last, split.first, kTeraKeyBytes) > 0) {
+        emit("misorder", name + "\tbegins before the end of what comes before it");
+      }
+      std::memcpy(all.last, split.last, kTeraKeyBytes);
+      all.records += split.records;
+      all.checksum += split.checksum;
+    }
+    emit("checksum", all.checksum);
+    emit("records", all.records);
+  }
+
+ private:
+  TaskContext& context_;
+  std::string value_;
+};
+
+}  // namespace millrace::examples

@@ -1,0 +1,140 @@
+"""Jobs that make their data, terasort among them, over real daemons."""
+
+import json
+import os
+import unittest
+
+from cluster import Cluster
+
+RECORD = 100
+
+
+def crc32c_table():
+    table = []
+    for n in range(256):
+        for _ in range(8):
+            n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
+        table.append(n)
+    return table
+
+
+TABLE = crc32c_table()
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
+    return crc ^ 0xFFFFFFFF
+
+
+def records(data):
+    return [data[i:i + RECORD] for i in range(0, len(data), RECORD)]
+
+
+class GeneratedTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(workers=3, racks=2)
+        cls.cluster.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__(None, None, None)
+
+    def status(self):
+        return max(json.loads(self.cluster.run("job", "list", "--json")[0]), key=lambda job: job["job"])
+
+    def counter(self, group, name):
+        for line in self.cluster.run("job", "counters", str(self.status()["job"]))[0].decode().splitlines():
+            if group in line and name in line:
+                return int(line.split()[-1])
+        raise AssertionError(f"no counter {group} {name}")
+
+    def validate(self, directory, output):
+        self.cluster.run("run", "teravalidate", directory, "-o", output)
+        return self.cluster.output(output)["part-r-00000"].decode().splitlines()
+
+    def test_sort(self):
+        count = 60_000
+        self.cluster.run("run", "teragen", "-o", "/tera", "-D", f"input.records={count}", "-D", "input.maps=3",
+                         "-D", "output.block_size=1MiB")
+        total = self.counter("teragen", "checksum")
+        parts = self.cluster.output("/tera")
+        self.assertEqual({name: len(part) for name, part in parts.items()}, {f"part-m-0000{n}": count // 3 * RECORD for n in range(3)})
+        made = records(b"".join(parts[name] for name in sorted(parts)))
+        self.assertEqual([int(record[12:44], 16) for record in made], list(range(count)))
+        self.assertEqual(len({record[:10] for record in made}), count)
+        self.assertEqual(sum(map(crc32c, made)), total)
+
+        for reducers in (1, 4, 13):
+            with self.subTest(reducers=reducers):
+                self.cluster.run("run", "terasort", "/tera", "-o", f"/sorted{reducers}", "--reducers", str(reducers))
+                parts = self.cluster.output(f"/sorted{reducers}")
+                self.assertEqual(len(parts), reducers)
+                self.assertEqual(records(b"".join(parts[name] for name in sorted(parts))), sorted(made, key=lambda record: record[:10]))
+                sizes = [len(part) for part in parts.values()]
+                self.assertLess(max(sizes), 1.3 * sum(sizes) / reducers, "the sample cuts badly")
+        self.assertEqual(self.validate("/sorted4", "/valid4"), [f"checksum\t{total}", f"records\t{count}"])
+        found = self.validate("/tera", "/valid0")
+        self.assertEqual(found[-2:], [f"checksum\t{total}", f"records\t{count}"])
+        self.assertGreater(len([line for line in found if line.startswith("misorder\tpart-m-00001\t")]), 0)
+
+    def test_the_seed_decides(self):
+        outputs = []
+        for n, (maps, seed) in enumerate([(1, 1), (7, 1), (7, 2)]):
+            self.cluster.run("run", "teragen", "-o", f"/seed{n}", "-D", "input.records=1000", "-D", f"input.maps={maps}", "-D", f"teragen.seed={seed}")
+            parts = self.cluster.output(f"/seed{n}")
+            self.assertEqual(len(parts), maps)
+            outputs.append(b"".join(parts[name] for name in sorted(parts)))
+        self.assertEqual(outputs[0], outputs[1])
+        self.assertNotEqual(outputs[1], outputs[2])
+
+    def test_sorted_and_repeated_keys(self):
+        local = self.cluster.path("keys")
+        with open(local, "wb") as f:
+            for n in range(30_000):
+                key = b"same key!!" if n % 3 else b"%010d" % n
+                f.write(key + b"%090d" % n)
+        self.cluster.run("fs", "put", "--block-size", "1M", local, "/keys")
+        self.cluster.run("run", "terasort", "/keys", "-o", "/keys-sorted", "--reducers", "5")
+        parts = self.cluster.output("/keys-sorted")
+        with open(local, "rb") as f:
+            self.assertEqual(b"".join(parts[name] for name in sorted(parts)), b"".join(sorted(records(f.read()), key=lambda record: record[:10])))
+
+    def test_what_is_out_of_order_is_told(self):
+        local = self.cluster.path("order")
+        os.mkdir(local)
+        rows = [b"%010d" % n + b"%090d" % n for n in range(12_000)]
+        rows[4000], rows[4001] = rows[4001], rows[4000]
+        for name, part in {"part-r-00000": rows[:6000], "part-r-00001": rows[8000:], "part-r-00002": rows[6000:8000]}.items():
+            with open(os.path.join(local, name), "wb") as f:
+                f.write(b"".join(part))
+        self.cluster.run("fs", "put", local, "/order")
+        self.assertEqual(self.validate("/order", "/order-out"),
+                         ["misorder\tpart-r-00000\t1 records after greater ones", "misorder\tpart-r-00002\tbegins before the end of what comes before it",
+                          f"checksum\t{sum(map(crc32c, rows))}", "records\t12000"])
+
+    def test_sleep(self):
+        self.cluster.run("run", "sleep", "-o", "/sleep", "-D", "input.maps=12", "--reducers", "4", "-D", "sleep.map_time=20ms", "-D", "sleep.reduce_time=50ms")
+        self.assertEqual(self.cluster.output("/sleep"), {f"part-r-0000{n}": b"" for n in range(4)})
+        status = self.status()
+        self.assertEqual((status["maps"]["total"], status["input_bytes"]), (12, 0))
+        # On three slots of each kind: four times 20 ms, then two times 50 ms.
+        self.assertGreaterEqual(status["ended"] - status["first_launch"], 180_000)
+
+    def test_2000_empty_maps(self):
+        self.cluster.run("run", "sleep", "-o", "/empty", "-D", "input.maps=2000")
+        self.assertEqual(self.counter("millrace", "map_input_records"), 2000)
+
+    def test_a_job_that_reads_nothing_takes_no_input(self):
+        self.assertIn(b"reads input", self.cluster.run("run", "terasort", "-o", "/x", status=2)[1])
+        self.assertIn(b"leave the input", self.cluster.run("run", "teragen", "/tera", "-o", "/x", "-D", "input.records=1", status=2)[1])
+        self.assertIn(b"input.records", self.cluster.run("run", "teragen", "-o", "/x", status=2)[1])
+        self.assertIn(b"maps only", self.cluster.run("run", "teragen", "-o", "/x", "-D", "input.records=1", "--reducers", "2", status=2)[1])
+        self.cluster.run("fs", "put", "-", "/one", input=b"x" * RECORD)
+        self.assertIn(b"--reducers", self.cluster.run("run", "terasort", "/one", "-o", "/x", "--reducers", "0", status=1)[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
