@@ -48,6 +48,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
     context.EndInput(input.split.length);
     input.source.reset();
   }
+  if constexpr (FinishesMap<J, Emit>) job.FinishMap(emit);
   return Status::Ok();
 }
 
@@ -120,6 +121,7 @@ Status ReduceGroups(J& job, ReduceAttempt& attempt) {
     if (groups.groups() % 256 == 0) attempt.context.SetOffset(groups.raw_bytes_consumed());
   }
   MILLRACE_TRY(groups.status());
+  if constexpr (FinishesReduce<J>) job.FinishReduce(emit);
   writer.Finish();
   return attempt.output.status();
 }

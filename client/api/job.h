@@ -22,6 +22,8 @@
 //   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks
 //                   left out: the combined value if there is Combine, else every record
+//   void FinishMap(auto& emit), void FinishReduce(auto& emit)
+//                   after the last record of a map, the last key of a reduce
 //   static Value Combine(Value, Value)
 //                   associative; Value is trivially copyable. Folds values while they are emitted
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const

@@ -60,6 +60,8 @@ MILLRACE_HAS_MEMBER_(Partition)
 MILLRACE_HAS_MEMBER_(Options)
 MILLRACE_HAS_MEMBER_(Start)
 MILLRACE_HAS_MEMBER_(Prepare)
+MILLRACE_HAS_MEMBER_(FinishMap)
+MILLRACE_HAS_MEMBER_(FinishReduce)
 #undef MILLRACE_HAS_MEMBER_
 
 template <class J>
@@ -98,6 +100,16 @@ template <class J>
 concept Reduces = HasIntermediate<J> &&
     requires(J& job, const typename J::Key& key, Values<typename J::Value>& values, OutputEmitter<OutputOf<J>>& emit) {
   job.Reduce(key, values, emit);
+};
+
+template <class J, class Emit = MapEmitterOf<J>>
+concept FinishesMap = requires(J& job, Emit& emit) {
+  job.FinishMap(emit);
+};
+
+template <class J>
+concept FinishesReduce = HasIntermediate<J> && requires(J& job, OutputEmitter<OutputOf<J>>& emit) {
+  job.FinishReduce(emit);
 };
 
 template <class J>
@@ -189,6 +201,9 @@ consteval void CheckJob() {
   static_assert(!NamesOptions<J> || DeclaresOptions<J>,
                 "Options is `static void Options(millrace::JobOptions& options)`");
   static_assert(!NamesStart<J> || Starts<J>, "Start is `millrace::Status Start(millrace::TaskContext& context)`");
+  static_assert(!NamesFinishMap<J> || FinishesMap<J>, "FinishMap is `void FinishMap(auto& emit)`");
+  static_assert(!NamesFinishReduce<J> || FinishesReduce<J>,
+                "FinishReduce is `void FinishReduce(auto& emit)`, of a job with Key and Value");
   static_assert(!NamesPrepare<J> || Prepares<J>,
                 "Prepare is `static millrace::Status Prepare(millrace::Preparation& job)`");
   static_assert(IdentityFits<J>(),

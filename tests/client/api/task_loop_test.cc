@@ -174,6 +174,36 @@ TEST(TaskLoopTest, PartitionMayAskWhatStartHasRead) {
   EXPECT_EQ(InTwoRanges<TwoCounts>(), (std::vector<std::string>{"a\t1\nl\t1\n", "m\t1\nz\t1\n"}));
 }
 
+// Counts in memory and tells at the end.
+struct Totals {
+  using Key = std::string_view;
+  using Value = std::uint64_t;
+  void Map(std::string_view, auto&) { ++lines_; }
+  void FinishMap(auto& emit) { emit("lines", lines_); }
+  void Reduce(std::string_view, auto& values, auto&) {
+    for (const std::uint64_t value : values) lines_ += value;
+  }
+  void FinishReduce(auto& emit) { emit("all", lines_); }
+
+ private:
+  std::uint64_t lines_ = 0;
+};
+
+TEST(TaskLoopTest, AJobMayEmitAtTheEnd) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<Totals>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\ny\n"), AddLocal(files, 2, "b", "z\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0"), driver.Path("m0")});
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "all\t6\n");
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(0, {AddLocal(files, 3, "c", "x\n")}, "");
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.written["/out/_temporary/job3.m.0.0/part-m-00000"], "lines\t1\n") << "without reduces too";
+}
+
 TEST(TaskLoopTest, AFileThatIsNotThereFailsTheAttempt) {
   FakeFiles files;
   TaskDriver driver(internal::BindJob<TwoRanges>(), files);
