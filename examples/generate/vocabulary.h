@@ -1,0 +1,35 @@
+// Vocabulary: made-up words by rank, all different, frequent ones shorter: consonants and vowels in turn, some with an
+// ending that cannot arise that way (ing, ly, ness, tion), so that word and ending are told apart.
+// Thread rule: constant: any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace millrace::generate {
+
+class Vocabulary {
+ public:
+  static constexpr std::size_t kLongest = 14;
+  // A word with a blank behind it, to be copied with what follows, and its size without the blank.
+  struct Word {
+    char bytes[kLongest + 1];
+    std::uint8_t size;
+  };
+
+  // `size` words, at most kMostWords; the same for the same seed, and a smaller vocabulary is the beginning of a
+  // larger.
+  Vocabulary(std::uint32_t size, std::uint64_t seed);
+  static constexpr std::uint32_t kMostWords = 100'000'000;
+
+  [[nodiscard]] const Word& operator[](std::uint32_t rank) const { return words_[rank]; }
+  [[nodiscard]] std::string_view text(std::uint32_t rank) const { return {words_[rank].bytes, words_[rank].size}; }
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(words_.size()); }
+
+ private:
+  std::vector<Word> words_;
+};
+
+}  // namespace millrace::generate
