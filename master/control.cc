@@ -51,6 +51,7 @@ Status Control::Load() {
   MILLRACE_TRY(jobs_.Load(nodes_));
   last_now_ = jobs_.last_time();
   Step step = Begin();
+  jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseScheduler(config_.scheduler, scheduler_file_.settings(), &step));
   seams_.commit_log.CommitLazily(std::move(step.batch));
   for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;

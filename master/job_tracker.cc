@@ -170,9 +170,13 @@ Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
 }
 
 void JobTracker::Decide(Step* step) {
+  const std::optional<Micros> wake = engine_.NextWake();
   sched::Effects effects;
   engine_.Decide(step->now, &effects);
   Carry(effects, step);
+  // What is journaled at this time says that it was decided. If nothing is, the policy's clocks may still have moved.
+  const bool woken = (wake && *wake <= step->now) || engine_.NextWake() != wake;
+  if (woken && journaled_at_ != step->now) RecordMark(sched::JournalMark::kWoken, step);
 }
 
 bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
@@ -185,6 +189,11 @@ bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
 
 void JobTracker::Record(const sched::Event& event, JobId job, Step* step) {
   step->batch.Put(JournalKey(job, sequences_.Next(&step->batch)), sched::FormatEvent(step->now, event));
+  journaled_at_ = step->now;
+}
+
+void JobTracker::RecordMark(sched::JournalMark mark, Step* step) {
+  step->batch.Put(JournalKey(JobId{0}, sequences_.Next(&step->batch)), sched::FormatMark(step->now, mark));
 }
 
 std::optional<NodeNumber> JobTracker::NodeOf(const AttemptId& attempt) const {

@@ -29,6 +29,7 @@
 #include "master/reserved_counter.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/events.h"
+#include "schedulers/core/journal_text.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/parts/job_history.h"
 
@@ -126,6 +127,8 @@ class JobTracker {
   Result<sched::JobId> Submit(JobRequest request, Step* step);
   Status Kill(sched::JobId job, const std::string& reason, Step* step);
   Status SetPriority(sched::JobId job, std::uint8_t priority, Step* step);
+  // To be called once after Load, before anything else is journaled.
+  void NoteRestart(Step* step) { RecordMark(sched::JournalMark::kRestart, step); }
   // From now on; journaled. The scheduler is one that MakeScheduler makes. After Load this, or the one given to the
   // constructor, holds: what the journal says of earlier ones served to replay it.
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
@@ -194,6 +197,7 @@ class JobTracker {
   // Journals, applies, and carries the effects into the step. False if the engine refused.
   bool Apply(const sched::Event& event, sched::JobId job, Step* step);
   void Record(const sched::Event& event, sched::JobId job, Step* step);
+  void RecordMark(sched::JournalMark mark, Step* step);
   void Carry(const sched::Effects& effects, Step* step);
   void CarryLaunch(const sched::Launch& launch, Step* step);
   void CarryPreempt(const sched::Preempt& preempt, Step* step);
@@ -236,6 +240,7 @@ class JobTracker {
   std::set<sched::JobId> live_;
   std::map<std::string, sched::JobId> by_token_;
   Micros last_time_ = 0;
+  Micros journaled_at_ = -1;                          // the last event
   std::map<NodeNumber, sched::NodeJoined> joined_;    // as the engine knows them
   std::map<NodeNumber, std::uint64_t> incarnations_;  // of those
 };

@@ -5,6 +5,7 @@
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
 #include "schedulers/core/event_text.h"
+#include "schedulers/core/journal_text.h"
 #include "schedulers/core/policy.h"
 
 namespace millrace::master {
@@ -99,9 +100,10 @@ Status JobTracker::Replay() {
         }));
   }
   for (const auto& [sequence, line] : lines) {
-    const std::optional<sched::TimedEvent> event = sched::ParseEvent(line);
-    if (!event) return Corrupt("the journal's line " + std::to_string(sequence) + " is not understood: " + line);
-    ReplayEvent(event->event, event->time);
+    const std::optional<sched::JournalLine> parsed = sched::ParseJournalLine(line);
+    if (!parsed) return Corrupt("the journal's line " + std::to_string(sequence) + " is not understood: " + line);
+    // What was decided stands in lines of its own; that it was is for those who decide again.
+    if (const auto* event = std::get_if<sched::Event>(&parsed->content)) ReplayEvent(*event, parsed->time);
   }
   log_->info("replayed {} journal lines of {} live jobs", lines.size(), live_.size());
   return Status::Ok();

@@ -1,10 +1,12 @@
 #include "schedulers/sim/replay.h"
 
 #include <algorithm>
-#include <charconv>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/text.h"
@@ -12,6 +14,7 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/event_text.h"
+#include "schedulers/core/journal_text.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/policies/catalog.h"
 
@@ -19,6 +22,7 @@ namespace millrace::sim {
 namespace {
 
 using sched::Event;
+using sched::JournalMark;
 
 // In force until the journal names a scheduler: decides nothing.
 class NoPolicy : public sched::Policy {
@@ -30,7 +34,13 @@ class NoPolicy : public sched::Policy {
 struct Line {
   std::uint64_t number = 0;
   sched::Time time = 0;
-  std::optional<Event> event;  // none: "decide"
+  std::variant<Event, JournalMark> content;
+
+  [[nodiscard]] const Event* event() const { return std::get_if<Event>(&content); }
+  [[nodiscard]] bool Is(JournalMark mark) const {
+    const auto* own = std::get_if<JournalMark>(&content);
+    return own != nullptr && *own == mark;
+  }
 };
 
 bool IsDecision(const Event& event) {
@@ -60,65 +70,89 @@ bool NextLine(std::string_view* rest, std::string_view* line, std::uint64_t* num
   return false;
 }
 
-std::optional<Line> ParseLine(std::string_view text, std::uint64_t number) {
-  Line line{number, 0, std::nullopt};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line.time);
-  if (error == std::errc() && std::string_view(end, text.data() + text.size()) == " decide") return line;
-  auto event = sched::ParseEvent(text);
-  if (!event) return std::nullopt;
-  line.time = event->time;
-  line.event = std::move(event->event);
-  return line;
-}
-
 Result<std::vector<Line>> ParseJournal(std::string_view journal, const std::string& file_name) {
   std::vector<Line> lines;
   std::string_view text;
   std::uint64_t number = 0;
   while (NextLine(&journal, &text, &number)) {
-    std::optional<Line> line = ParseLine(text, number);
+    std::optional<sched::JournalLine> line = sched::ParseJournalLine(text);
     if (!line) return Invalid(file_name + ":" + std::to_string(number) + ": " + Quote(text) + " is not an event");
-    lines.push_back(std::move(*line));
+    lines.push_back({number, line->time, std::move(line->content)});
   }
   return lines;
 }
 
-// Before the first line of another time, or the first decision.
-std::vector<Line> WithDecisions(std::vector<Line> lines) {
-  if (std::any_of(lines.begin(), lines.end(), [](const Line& line) { return !line.event; })) return lines;
-  std::vector<Line> with;
-  bool due = false;  // an event has come since the last decision
-  for (Line& line : lines) {
-    const bool decision = IsDecision(*line.event);
-    if (due && (decision || line.time != with.back().time)) {
-      with.push_back({line.number, decision ? line.time : with.back().time, std::nullopt});
-      due = false;
+bool IsDecision(const Line& line) { return line.event() != nullptr && IsDecision(*line.event()); }
+
+// A live journal has only the calls of Decide that nothing else tells of: adds those after the lines of each moment and
+// those that decisions come from.
+class DecisionAdder {
+ public:
+  std::vector<Line> Add(std::vector<Line> lines) {
+    for (Line& line : lines) {
+      const bool decision = IsDecision(line);
+      if (due_ && line.time != last_.time) Decide(last_);
+      if (decision && (due_ || last_.time != line.time || !deciding_)) Decide(line);
+      if (line.Is(JournalMark::kRestart)) restart_ = line.time;
+      if (line.event() != nullptr && !decision && line.time != restart_) due_ = true;
+      if (line.event() != nullptr && !decision) deciding_ = false;
+      last_.number = line.number, last_.time = line.time;
+      if (line.Is(JournalMark::kWoken)) {
+        Decide(line);
+      } else {
+        with_.push_back(std::move(line));
+      }
     }
-    due = due || !decision;
-    with.push_back(std::move(line));
+    if (due_) Decide(last_);
+    return std::move(with_);
   }
-  if (due) with.push_back({with.back().number, with.back().time, std::nullopt});
-  return with;
+
+ private:
+  void Decide(const Line& at) {
+    with_.push_back({at.number, at.time, JournalMark::kDecide});
+    due_ = false, deciding_ = true;
+  }
+
+  std::vector<Line> with_;
+  Line last_;                           // its number and time
+  bool due_ = false;                    // an event has come since the last Decide
+  bool deciding_ = false;               // nothing but decisions has come since
+  std::optional<sched::Time> restart_;  // the last one: nothing is decided then
+};
+
+// What the journal's line is about; nothing: the cluster.
+std::optional<sched::JobId> JobOf(const Event& event) {
+  return std::visit(
+      [](const auto& e) -> std::optional<sched::JobId> {
+        if constexpr (requires { e.job; }) return e.job;
+        if constexpr (requires { e.attempt.task; }) return e.attempt.task.job;
+        if constexpr (requires { e.reduce.task; }) return e.reduce.task.job;
+        if constexpr (requires { e.map.job; }) return e.map.job;
+        return std::nullopt;
+      },
+      event);
 }
 
 class Replayer {
  public:
-  Replayer(const std::vector<Line>& lines, std::unique_ptr<sched::Policy> policy)
-      : lines_(lines), engine_(Options(), std::move(policy)) {}
+  // live: of a live master, which journals no event that the engine refused and no launch but its own.
+  Replayer(const std::vector<Line>& lines, std::unique_ptr<sched::Policy> policy, bool live)
+      : lines_(lines), live_(live), engine_(std::make_unique<sched::Engine>(Options(), std::move(policy))) {}
 
   ReplayResult Run() {
     for (std::size_t at = 0; at < lines_.size() && result_.differs_at == 0;) {
       const Line& line = lines_[at++];
-      if (!line.event) {
+      if (line.Is(JournalMark::kDecide)) {
         at = Compare(at);
-        continue;
+      } else if (line.Is(JournalMark::kRestart)) {
+        Restart(at);
+      } else {
+        NoteQuiet(line, at);
+        if (!Apply(line) && live_) Differ(line.number, sched::FormatEvent(line.time, *line.event()), "refused");
+        ++result_.events;
       }
-      // A decision that no "decide" announced (a journal that begins in the middle of one) is taken as it is.
-      sched::Effects effects;
-      (void)engine_.Apply(line.time, *line.event, &effects);
-      ++result_.events;
     }
-    result_.scheduler = engine_.policy().name();
+    result_.scheduler = engine_->policy().name();
     return std::move(result_);
   }
 
@@ -129,18 +163,52 @@ class Replayer {
     return options;
   }
 
+  bool Apply(const Line& line) {
+    if (const auto* joined = std::get_if<sched::NodeJoined>(line.event())) joined_[joined->node] = *joined;
+    if (const auto* lost = std::get_if<sched::NodeLost>(line.event())) joined_.erase(lost->node);
+    sched::Effects effects;
+    return engine_->Apply(line.time, *line.event(), &effects);
+  }
+
+  // Where a master that starts again would begin: master/job_tracker_scheduler.cc, SnapshotNodes.
+  void NoteQuiet(const Line& line, std::size_t at) {
+    if (!std::holds_alternative<sched::JobSubmitted>(*line.event()) || !engine_->state().LiveJobs().empty()) return;
+    begin_ = at - 1;
+    nodes_.clear();
+    for (const auto& [node, joined] : joined_) {
+      nodes_.push_back({line.number, line.time, joined});
+      if (engine_->state().FindNode(node)->drained)
+        nodes_.push_back({line.number, line.time, sched::NodeDrained{node, true}});
+    }
+  }
+
+  // As the master does (master/job_tracker_load.cc), which then names the scheduler.
+  void Restart(std::size_t at) {
+    std::set<sched::JobId> live;
+    for (const sched::QueueKey& key : engine_->state().LiveJobs()) live.insert(key.job);
+    engine_ = std::make_unique<sched::Engine>(Options(), std::make_unique<NoPolicy>());
+    joined_.clear();
+    if (live.empty()) return;
+    for (const Line& line : nodes_) (void)Apply(line);
+    for (std::size_t i = begin_; i + 1 < at; ++i) {
+      if (lines_[i].event() == nullptr) continue;
+      const std::optional<sched::JobId> job = JobOf(*lines_[i].event());
+      if (!job || live.contains(*job)) (void)Apply(lines_[i]);
+    }
+  }
+
   // The decisions of lines_[at - 1] against the lines that follow; returns the one after them.
   std::size_t Compare(std::size_t at) {
     const Line& decide = lines_[at - 1];
     sched::Effects effects;
-    engine_.Decide(decide.time, &effects);
+    engine_->Decide(decide.time, &effects);
     ++result_.decisions;
     for (const sched::Effect& effect : effects) {
       const std::optional<Event> decided = AsDecision(effect);
       if (!decided) continue;
-      const bool there = at < lines_.size() && lines_[at].event && IsDecision(*lines_[at].event);
+      const bool there = at < lines_.size() && IsDecision(lines_[at]);
       const std::string line = sched::FormatEvent(decide.time, *decided);
-      const std::string expected = there ? sched::FormatEvent(decide.time, *lines_[at].event) : "nothing";
+      const std::string expected = there ? sched::FormatEvent(lines_[at].time, *lines_[at].event()) : "nothing";
       if (line != expected) {
         Differ(there ? lines_[at].number : decide.number, expected, line);
         return at;
@@ -149,17 +217,17 @@ class Replayer {
       ++result_.launches;
     }
     if (at < lines_.size() && lines_[at].time == decide.time && IsMissing(lines_[at]))
-      Differ(lines_[at].number, sched::FormatEvent(decide.time, *lines_[at].event), "nothing");
+      Differ(lines_[at].number, sched::FormatEvent(decide.time, *lines_[at].event()), "nothing");
     return at;
   }
 
   // A decision that should have been made. A second attempt of a task that runs may have come from elsewhere.
   bool IsMissing(const Line& line) const {
-    if (!line.event || !IsDecision(*line.event)) return false;
-    const auto* launched = std::get_if<sched::AttemptLaunched>(&*line.event);
-    if (launched == nullptr) return true;
+    if (!IsDecision(line)) return false;
+    const auto* launched = std::get_if<sched::AttemptLaunched>(line.event());
+    if (launched == nullptr || live_) return true;
     const sched::TaskId& task = launched->attempt.task;
-    const sched::JobState* job = engine_.state().FindJob(task.job);
+    const sched::JobState* job = engine_->state().FindJob(task.job);
     return job != nullptr && job->Pending(task.kind).Contains(task.index);
   }
 
@@ -169,8 +237,13 @@ class Replayer {
   }
 
   const std::vector<Line>& lines_;
-  sched::Engine engine_;
+  const bool live_;
+  std::unique_ptr<sched::Engine> engine_;
   ReplayResult result_;
+  std::map<sched::NodeId, sched::NodeJoined> joined_;
+  // When no job lived the last time: the line of the first job since, and the nodes then.
+  std::size_t begin_ = 0;
+  std::vector<Line> nodes_;
 };
 
 }  // namespace
@@ -184,18 +257,20 @@ Result<ReplayResult> ReplayJournal(std::string_view journal, const std::string& 
     policy = sched::MakePolicy(scheduler, settings, &why);
     if (policy == nullptr) return Invalid(why);
   } else if (std::none_of(lines.begin(), lines.end(), [](const Line& line) {
-               return line.event && std::holds_alternative<sched::SchedulerSet>(*line.event);
+               return line.event() != nullptr && std::holds_alternative<sched::SchedulerSet>(*line.event());
              })) {
     return Invalid(file_name + ": the journal names no scheduler; say which one it was");
   }
-  const std::vector<Line> with = WithDecisions(std::move(lines));
-  return Replayer(with, std::move(policy)).Run();
+  const bool live =
+      std::none_of(lines.begin(), lines.end(), [](const Line& line) { return line.Is(JournalMark::kDecide); });
+  if (live) lines = DecisionAdder().Add(std::move(lines));
+  return Replayer(lines, std::move(policy), live).Run();
 }
 
 bool LooksLikeJournal(std::string_view text) {
   std::string_view line;
   std::uint64_t number = 0;
-  return NextLine(&text, &line, &number) && ParseLine(line, number).has_value();
+  return NextLine(&text, &line, &number) && sched::ParseJournalLine(line).has_value();
 }
 
 }  // namespace millrace::sim

@@ -1,9 +1,7 @@
 // Replay: the journal of a run, given to an engine of the same policy, must lead to the same decisions.
 //
-// A journal is lines of event_text.h, as `SimOptions::journal` and the live master write them, and "TIME decide" where
-// Decide was called (its decisions are the AttemptLaunched, AttemptPreempted and JobEvicted lines after it). A journal
-// without any such line is decided after each group of lines with one time. Empty lines and lines that begin with '#'
-// count for nothing. Thread rule: free functions, any thread.
+// A journal is lines of schedulers/core/journal_text.h, as `SimOptions::journal` and the live master write them. Empty
+// lines and lines that begin with '#' count for nothing. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +17,9 @@ struct ReplayResult {
   std::string scheduler;  // the last one
   std::uint64_t events = 0, decisions = 0, launches = 0;
   // Of the first decision that is another than the journal's; 0: all are the same.
-  std::uint64_t differs_at = 0;   // line, from 1
-  std::string expected, decided;  // lines of the journal; "nothing"
+  std::uint64_t differs_at = 0;  // line, from 1
+  // Lines of the journal, or "nothing"; of an event that does not fit, itself and "refused".
+  std::string expected, decided;
 };
 
 // `scheduler`: the policy to begin with, until the journal sets one (SchedulerSet); empty: the journal has to, before

@@ -46,8 +46,8 @@ struct SimOptions {
   Time quantum_per_flow = 2'000;
   // Of max_failures_per_node and so on. make_policy is not used.
   sched::EngineOptions engine = {};
-  // Is given every line of the journal: the events as the live master writes them (event_text.h), and "TIME decide"
-  // where Decide was called (replay.h).
+  // Is given every line of the journal (schedulers/core/journal_text.h): the events as the live master writes them, and
+  // a mark wherever Decide was called.
   std::function<void(std::string_view line)> journal = {};
 };
 

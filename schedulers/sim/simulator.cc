@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "schedulers/core/event_text.h"
+#include "schedulers/core/journal_text.h"
 
 namespace millrace::sim {
 namespace {
@@ -113,7 +114,7 @@ void Simulator::Handle(const Entry& entry) {
 
 void Simulator::Decide() {
   changed_ = false;
-  if (options_.journal) options_.journal(std::to_string(now_) + " decide");
+  if (options_.journal) options_.journal(sched::FormatMark(now_, sched::JournalMark::kDecide));
   const auto begin = std::chrono::steady_clock::now();
   engine_.Decide(now_, &effects_);
   wake_ = engine_.NextWake();

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "schedulers/core/event_text.h"
+#include "schedulers/core/journal_text.h"
 #include "simulated_cluster.h"
 
 namespace millrace {
@@ -82,11 +82,13 @@ TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, 
 TEST(SimulatedClusterTest, TheJournalTellsAStoryThatHolds) {
   std::set<sched::AttemptId> running, succeeded;
   for (const std::string& line : RunBatch(5, false)) {
-    const auto event = sched::ParseEvent(line);
-    ASSERT_TRUE(event.has_value()) << line;
-    if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event->event)) {
+    const auto parsed = sched::ParseJournalLine(line);
+    ASSERT_TRUE(parsed.has_value()) << line;
+    const auto* event = std::get_if<sched::Event>(&parsed->content);
+    if (event == nullptr) continue;
+    if (const auto* launched = std::get_if<sched::AttemptLaunched>(event)) {
       EXPECT_TRUE(running.insert(launched->attempt).second) << line;
-    } else if (const auto* done = std::get_if<sched::AttemptSucceeded>(&event->event)) {
+    } else if (const auto* done = std::get_if<sched::AttemptSucceeded>(event)) {
       EXPECT_EQ(running.erase(done->attempt), 1u) << line;
       EXPECT_TRUE(succeeded.insert(done->attempt).second) << line;
       EXPECT_EQ(done->attempt.number, 0u) << "without faults the first attempt succeeds: " << line;

@@ -268,6 +268,39 @@ TEST(Replay, ARandomHistoryGivesTheSameDecisions) {
   }
 }
 
+// fifo+delay on two nodes of two racks, the data on the one that is full: the job refuses n1 when it comes, earns its
+// rack 5 s later and the datacenter after 5 s more. A launch sooner or later than that was not decided so.
+TEST(Replay, ALiveJournalIsDecidedWhereItsMarksSayToo) {
+  const std::string begin =
+      "0 SchedulerSet name=fifo%2Bdelay\n1 NodeJoined node=n0 rack=a maps=1\n2 JobSubmitted job=job0 maps=1:n0;1:n0\n"
+      "2 AttemptLaunched attempt=job0.m.0.0 node=n0\n7 NodeJoined node=n1 rack=b maps=1\n";
+  const std::string launch = "AttemptLaunched attempt=job0.m.1.0 node=n1\n";
+  const auto same = ReplayJournal(begin + "5000007 woken\n10000007 " + launch, "j", "", {});
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_EQ(same->differs_at, 0U) << same->expected << " against " << same->decided;
+  EXPECT_EQ(same->launches, 2U);
+  EXPECT_EQ(ReplayJournal(begin + "4000007 " + launch, "j", "", {})->differs_at, 6U) << "before its time";
+  EXPECT_EQ(ReplayJournal(begin + "10000007 woken\n10000008 " + launch, "j", "", {})->differs_at, 6U) << "too late";
+}
+
+// After a restart the running map is known; what the ended job taught of map times is not, nor is the clock of a wait.
+TEST(Replay, AfterARestartTheEngineKnowsWhatRecoveryReads) {
+  const std::string journal =
+      "0 restart\n0 SchedulerSet name=sjf\n1 NodeJoined node=n0 maps=1\n2 JobSubmitted job=job0 maps=1:n0\n"
+      "2 AttemptLaunched attempt=job0.m.0.0 node=n0\n3 AttemptSucceeded attempt=job0.m.0.0\n"
+      "4 JobSubmitted job=job1 maps=1:n0\n4 AttemptLaunched attempt=job1.m.0.0 node=n0\n"
+      "5 JobSubmitted job=job2 maps=1:n0\n6 restart\n6 SchedulerSet name=sjf\n7 AttemptSucceeded attempt=job1.m.0.0\n"
+      "7 AttemptLaunched attempt=job2.m.0.0 node=n0\n8 restart\n8 SchedulerSet name=sjf\n9 JobKilled job=job2\n"
+      "10 restart\n10 SchedulerSet name=sjf\n11 NodeJoined node=n0 maps=1\n12 JobSubmitted job=job3 maps=1:n0\n"
+      "12 AttemptLaunched attempt=job3.m.0.0 node=n0\n";
+  const auto replayed = ReplayJournal(journal, "j", "", {});
+  ASSERT_TRUE(replayed.ok()) << replayed.status().message();
+  EXPECT_EQ(replayed->differs_at, 0U) << replayed->expected << " against " << replayed->decided;
+  EXPECT_EQ(replayed->launches, 4U);
+  // Of an ended job nothing is known any more.
+  EXPECT_EQ(ReplayJournal(journal + "13 AttemptSucceeded attempt=job2.m.0.0\n", "j", "", {})->decided, "refused");
+}
+
 TEST(Replay, ASchedulerInTheJournalIsUsed) {
   const std::string journal =
       "0 SchedulerSet name=fifo\n0 NodeJoined node=n0 maps=1\n1 JobSubmitted job=job0 maps=1:n0\n"
