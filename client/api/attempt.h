@@ -15,9 +15,9 @@
 #include "client/api/job_options.h"
 #include "client/api/output_file.h"
 #include "client/api/preparation.h"
+#include "client/api/segments.h"
 #include "client/api/task_context.h"
 #include "worker/map/collector.h"
-#include "worker/reduce/merge.h"
 
 namespace millrace {
 
@@ -38,9 +38,11 @@ struct MapAttempt {
 
 struct ReduceAttempt {
   TaskContext& context;
-  reduce::Groups& groups;
+  const MappedSegments& segments;  // in the order of map tasks
+  std::uint64_t memory;            // for buffers, in bytes
   OutputFile& output;
   Random random;
+  std::uint64_t groups = 0;  // result
 };
 
 // A job as the runtime sees it. `map` and `reduce` may throw what user code throws.

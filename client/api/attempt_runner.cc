@@ -90,15 +90,19 @@ std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, Task
 
 }  // namespace
 
+std::uint64_t AttemptRunner::Memory(const EngineOptions& engine) const {
+  return set_up_.memory != 0 ? std::min(set_up_.memory, engine.task_memory) : engine.task_memory;
+}
+
 Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
   const EngineOptions& engine = context.options().engine();
   std::vector<MapInput> inputs = OpenInputs(launch, storage_, context);
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), {}};
   if (set_up_.reduces > 0) {
-    const std::uint64_t memory =
-        set_up_.memory != 0 ? std::min(set_up_.memory, engine.task_memory) : engine.task_memory;
-    attempt.collector = {set_up_.reduces, memory, launch.run_file, launch.scratch, engine.map_compress == "zstd"};
+    attempt.collector = {set_up_.reduces, Memory(engine), launch.run_file, launch.scratch,
+                         engine.map_compress == "zstd", binding_.combines, last_map_keys_};
     MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
+    last_map_keys_ = attempt.figures.output_records;
     return std::optional<TaskOutput>();
   }
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
@@ -111,13 +115,12 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
 Result<std::optional<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& launch, TaskContext& context) {
   MILLRACE_ASSIGN(const MappedSegments segments, MappedSegments::Open(launch.segments));
   context.SetTotal(segments.raw_bytes());
-  reduce::Groups groups(reduce::MergedRecords(segments.Cursors()));
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
   OutputFile output([&](std::string_view bytes) { return part.Write(bytes); });
-  ReduceAttempt attempt{context, groups, output, Random(random_.Next())};
+  ReduceAttempt attempt{context, segments, Memory(context.options().engine()), output, Random(random_.Next())};
   MILLRACE_TRY(Guarded("the job's reduce", [&] { return binding_.reduce(attempt); }));
-  context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(groups.records()));
-  context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(groups.groups()));
+  context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));
+  context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(attempt.groups));
   return FinishOutput(output, part, context);
 }
 

@@ -1,4 +1,4 @@
-// AttemptRunner: runs one attempt of a job that is set up: opens what it reads, gives the job's code its turn, and
+// AttemptRunner: runs the attempts of a job that is set up: opens what it reads, gives the job's code its turn, and
 // finishes what it wrote.
 // Thread rule: one thread.
 #pragma once
@@ -27,10 +27,14 @@ class AttemptRunner {
   [[nodiscard]] Result<std::optional<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
 
  private:
+  // For a task's buffers: what the job asks for, as far as the worker allows it.
+  [[nodiscard]] std::uint64_t Memory(const EngineOptions& engine) const;
+
   const JobBinding& binding_;
   const SetUp& set_up_;
   Storage& storage_;
   Random& random_;
+  std::uint64_t last_map_keys_ = 0;  // in the run file of the last map: the next one will have about as many
 };
 
 }  // namespace millrace

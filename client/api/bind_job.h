@@ -103,11 +103,11 @@ void ReduceByDefault(const typename J::Key& key, Values<typename J::Value>& valu
   }
 }
 
+// at_segments: the groups are those of the attempt's segments, and what is consumed of them is progress.
 template <HasIntermediate J>
-Status ReduceGroups(J& job, ReduceAttempt& attempt) {
+Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output, attempt.random);
   OutputEmitter<OutputOf<J>> emit(writer);
-  reduce::Groups& groups = attempt.groups;
   while (attempt.output.status().ok() && groups.NextGroup()) {
     typename J::Key key{};
     if (!Codec<typename J::Key>::Decode(groups.key(), &key)) return BadBytes("key", attempt.context);
@@ -118,12 +118,38 @@ Status ReduceGroups(J& job, ReduceAttempt& attempt) {
       ReduceByDefault<J>(key, values, emit);
     }
     if (!values.ok()) return BadBytes("value", attempt.context);
-    if (groups.groups() % 256 == 0) attempt.context.SetOffset(groups.raw_bytes_consumed());
+    if (at_segments && groups.groups() % 256 == 0) attempt.context.SetOffset(groups.raw_bytes_consumed());
   }
   MILLRACE_TRY(groups.status());
+  attempt.groups = groups.groups();
   if constexpr (FinishesReduce<J>) job.FinishReduce(emit);
   writer.Finish();
   return attempt.output.status();
+}
+
+// Segments in any order are folded into one sorted run, whose groups have one value each.
+template <Combines J>
+Status ReduceFolded(J& job, ReduceAttempt& attempt) {
+  TaskContext& context = attempt.context;
+  const std::string folded = context.facts().scratch + "/folded.run";
+  map::CollectorOptions options{1, attempt.memory, folded, context.facts().scratch};
+  options.expected_keys = attempt.segments.most_records();
+  options.from_runs = true;
+  FoldCollector<J> collector(std::move(options));
+  std::uint64_t bytes = 0, count = 0;
+  for (run::SegmentCursor& segment : attempt.segments.Cursors()) {
+    while (segment.Next()) {
+      typename J::Value value{};
+      if (!ValueBytes<typename J::Value>::Decode(segment.value(), &value)) return BadBytes("value", context);
+      collector.Emit(segment.key(), value);
+      if (++count % 4096 == 0) context.SetOffset(bytes + segment.raw_bytes_consumed());
+    }
+    MILLRACE_TRY(segment.status());
+    bytes += segment.raw_bytes_consumed();
+  }
+  MILLRACE_TRY(collector.Finish());
+  MILLRACE_ASSIGN(const MappedSegments run, MappedSegments::OpenRun(folded));
+  return ReduceGroups(job, reduce::Groups(reduce::MergedRecords(run.Cursors())), false, attempt);
 }
 
 template <class J>
@@ -131,7 +157,11 @@ Status RunReduce(ReduceAttempt& attempt) {
   if constexpr (HasIntermediate<J>) {
     const std::unique_ptr<J> job = MakeJob<J>(attempt.context);
     MILLRACE_TRY(StartJob(*job, attempt.context));
-    return ReduceGroups(*job, attempt);
+    if (!attempt.segments.by_key()) {
+      if constexpr (Combines<J>) return ReduceFolded(*job, attempt);
+      return Internal("segments in any order for a job that does not combine");
+    }
+    return ReduceGroups(*job, reduce::Groups(reduce::MergedRecords(attempt.segments.Cursors())), true, attempt);
   } else {
     return Internal("a reduce of a job that has no Key and Value");
   }

@@ -33,6 +33,17 @@ decltype(auto) AsField(const T& value) {
 [[nodiscard]] Status PartitionOutOfRange(std::uint32_t got, std::uint32_t partitions);
 
 template <class Job>
+struct CombineValues {
+  using Value = typename Job::Value;
+  void operator()(Value& sum, const Value& value) const { sum = Job::Combine(sum, value); }
+};
+
+// Of a reduce: what its segments hold, of which each may have a key, folded into one sorted run.
+template <class Job>
+using FoldCollector =
+    map::CombineCollector<typename Job::Value, CombineValues<Job>, CombinedValueCodec<typename Job::Value>>;
+
+template <class Job>
 concept HasPartition = requires(const Job& job, const typename Job::Key& key, std::uint32_t n) {
   { job.Partition(key, n) } -> std::convertible_to<std::uint32_t>;
 };
@@ -126,7 +137,7 @@ class CombineEmitter {
   using Value = typename Job::Value;
 
   CombineEmitter(map::CollectorOptions options, const Job& job)
-      : collector_(std::move(options), Fold{}, Partitioner{&status_, &job}) {}
+      : collector_(std::move(options), internal::CombineValues<Job>{}, Partitioner{&status_, &job}) {}
   CombineEmitter(const CombineEmitter&) = delete;
   CombineEmitter& operator=(const CombineEmitter&) = delete;
 
@@ -141,9 +152,6 @@ class CombineEmitter {
   [[nodiscard]] map::CollectorFigures figures() const { return collector_.figures(); }
 
  private:
-  struct Fold {
-    void operator()(Value& sum, const Value& value) const { sum = Job::Combine(sum, value); }
-  };
   struct Partitioner {
     Status* status = nullptr;
     const Job* job = nullptr;
@@ -163,7 +171,7 @@ class CombineEmitter {
   };
 
   Status status_;  // before the collector, which points to it
-  map::CombineCollector<Value, Fold, internal::CombinedValueCodec<Value>, Partitioner> collector_;
+  map::CombineCollector<Value, internal::CombineValues<Job>, internal::CombinedValueCodec<Value>, Partitioner> collector_;
   std::string key_scratch_;
 };
 

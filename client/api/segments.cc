@@ -31,8 +31,19 @@ Result<MappedSegments> MappedSegments::Open(const std::vector<ReduceSegment>& se
     MILLRACE_TRY(run::VerifySegment(stored, segment.info, name));
     result.pieces_.push_back({stored, segment.info.compressed, std::move(name)});
     result.raw_bytes_ += segment.info.raw_length;
+    result.records_ += segment.info.records;
+    result.most_records_ = std::max(result.most_records_, segment.info.records);
+    result.by_key_ = result.by_key_ && segment.info.order == run::RecordOrder::kByKey;
   }
   return result;
+}
+
+Result<MappedSegments> MappedSegments::OpenRun(const std::string& path) {
+  MILLRACE_ASSIGN(const Fd fd, OpenFile(path, O_RDONLY));
+  MILLRACE_ASSIGN(const std::vector<run::SegmentInfo> index, run::ReadRunIndex(fd.get(), path));
+  std::vector<ReduceSegment> segments;
+  for (const run::SegmentInfo& info : index) segments.push_back({path, info});
+  return Open(segments);
 }
 
 std::vector<run::SegmentCursor> MappedSegments::Cursors() const {

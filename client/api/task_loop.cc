@@ -58,6 +58,7 @@ class TaskLoop {
     SetUp set_up;
     JobOptions options;
     std::optional<Storage> storage;
+    std::optional<AttemptRunner> runner;
   };
 
   Status Prepare(const SetUp& set_up) {
@@ -70,6 +71,7 @@ class TaskLoop {
     client.node = set_up.node;
     client.owner = set_up.owner;
     prepared_->storage.emplace(options_.storage, std::move(client));
+    prepared_->runner.emplace(binding_, prepared_->set_up, *prepared_->storage, options_.random);
     if (!status.ok()) prepared_.reset();
     capnp::MallocMessageBuilder message;
     EncodeReady(status.message(), &message);
@@ -102,8 +104,7 @@ class TaskLoop {
       MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
       MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));
       const ProgressReporter reporter(channel_, context, options_.progress_interval, options_.daemon_gone);
-      AttemptRunner runner(binding_, set_up, *prepared_->storage, options_.random);
-      return (runner.*run)(launch, context);
+      return (*prepared_->runner.*run)(launch, context);
     }();
     FlushOutput();
     if (result.ok()) {

@@ -86,7 +86,8 @@ ReduceLaunch Decode(wire::RunReduce::Reader in) {
   for (const auto segment : in.getSegments()) {
     out.segments.push_back({Str(segment.getFile()),
                             {segment.getOffset(), segment.getLength(), segment.getRawLength(), segment.getRecords(),
-                             segment.getCrc(), segment.getCompressed()}});
+                             segment.getCrc(), segment.getCompressed(),
+                             segment.getAnyOrder() ? run::RecordOrder::kAny : run::RecordOrder::kByKey}});
   }
   return out;
 }

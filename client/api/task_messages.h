@@ -13,10 +13,10 @@
 
 #include "base/status.h"
 #include "client/api/counters.h"
+#include "client/api/segments.h"
 #include "client/api/task_context.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/wire/place.h"
-#include "worker/run/run_file.h"
 #include "worker/task/channel.h"
 
 namespace millrace {
@@ -52,11 +52,6 @@ struct InputPiece {
 struct MapLaunch : Launch {
   std::vector<InputPiece> inputs;
   std::string run_file;
-};
-
-struct ReduceSegment {
-  std::string file;
-  run::SegmentInfo info;
 };
 
 struct ReduceLaunch : Launch {

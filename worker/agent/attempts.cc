@@ -21,6 +21,7 @@ void FillSegments(capnp::List<task::wire::Segment>::Builder wire, const std::vec
     wire[i].setRecords(segment.segment.records);
     wire[i].setCrc(segment.segment.crc);
     wire[i].setCompressed(segment.segment.compressed);
+    wire[i].setAnyOrder(segment.segment.order == run::RecordOrder::kAny);
   }
 }
 

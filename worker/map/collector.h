@@ -1,4 +1,4 @@
-// Collectors take what Map emits and leave one sorted run file (worker/run/run_file.h), a segment for each reduce.
+// Collectors take what Map emits and leave one run file (worker/run/run_file.h), a sorted segment for each reduce.
 // Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch directory; Finish
 // merges the spills. Keys and values are bytes here (codecs are client/api's); a record may be larger than the whole
 // buffer.
@@ -8,7 +8,7 @@
 // CombineCollector<Value>: for jobs with an associative Combine over a trivially copyable Value: an open-addressing
 // table (hash, key in an arena, accumulator in the entry) folds values as they are emitted; no allocation and no
 // virtual call a record. When it is full, or when combining does not pay, its content is spilled as a sorted run with
-// encoded values (combine_collector.h).
+// encoded values (combine_collector.h). Its run need not be sorted.
 // Thread rule: one thread.
 #pragma once
 
@@ -27,6 +27,10 @@ struct CollectorOptions {
   std::string run_file;     // the result
   std::string scratch;      // an existing directory for spills
   bool compress = false;    // zstd level 1 on run and spills
+  // CombineCollector alone:
+  bool any_order = false;           // who reads the run takes its records in any order
+  std::uint64_t expected_keys = 0;  // about so many different ones will come; 0: not known
+  bool from_runs = false;           // what is emitted comes from runs in any order
 };
 
 struct CollectorFigures {

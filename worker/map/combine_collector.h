@@ -1,12 +1,14 @@
 // CombineCollector: folds values as they are emitted, for jobs with an associative Combine over a trivially copyable
 // Value.
 //
-// An open-addressing table with linear probing. Keys of up to 16 bytes lie in the entry as two words, so that a
-// comparison is two loads; longer ones lie in an arena and their hash in the entry. Emitted pairs wait in a batch while
-// the lines of the table that they will touch are fetched (Balkesen et al., "Main-memory hash joins on multi-core
-// CPUs", ICDE 2013, section 4); a batch holds copies of its keys, so nothing that is emitted need outlive the call. A
-// record costs no allocation and no virtual call. A table that may not grow any more is sorted and spilled as a run
-// with encoded values.
+// Emitted pairs wait in a batch while the lines of the table (combine_table.h) that they will touch are fetched
+// (Balkesen et al., "Main-memory hash joins on multi-core CPUs", ICDE 2013, section 4); a batch holds copies of its
+// keys, so nothing that is emitted need outlive the call. A record costs no allocation and no virtual call. A table
+// that may not grow any more is sorted and spilled as a run with encoded values.
+//
+// Where the reduces combine too (CollectorOptions::any_order), a run that was never spilled and has at most half as
+// many keys as were emitted is not sorted but written as it lies in the table: the reduce, which takes in each key of
+// many such runs, sorts it once.
 //
 //   Combine      void operator()(Value& sum, const Value& value): folds `value` into `sum`, in order of emission
 //   Codec        value_codec.h
@@ -15,7 +17,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <cstring>
@@ -25,12 +26,12 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 #include "worker/map/collector.h"
+#include "worker/map/combine_table.h"
 #include "worker/map/item_sort.h"
-#include "worker/map/key_arena.h"
-#include "worker/map/page_buffer.h"
 #include "worker/map/partition.h"
 #include "worker/map/spill_set.h"
 #include "worker/map/value_codec.h"
@@ -54,14 +55,14 @@ class CombineCollector {
       : options_(std::move(options)),
         combine_(combine),
         partitioner_(partitioner),
-        arena_(std::clamp<std::size_t>(options_.memory / 16, 256, std::size_t{1} << 20)),
+        table_(combine, std::clamp<std::size_t>(options_.memory / 16, 256, std::size_t{1} << 20)),
         spills_(options_.scratch, options_.partitions, options_.compress) {
     MILLRACE_CHECK(options_.partitions >= 1 && options_.partitions <= kMaxPartitions,
                    std::to_string(options_.partitions));
-    const std::uint64_t first =
-        std::clamp<std::uint64_t>(options_.memory / 4 / sizeof(Entry), kMinEntries, kFirstEntries);
-    SetTable(PageBuffer(std::bit_floor(first) * sizeof(Entry)));
-    if (table_ == nullptr) status_ = NoSpace("combine map output: no memory for a table");
+    const std::uint64_t wanted = std::max(Table::BytesFor(options_.expected_keys), kFirstEntries * sizeof(Entry));
+    const std::uint64_t first = std::min(wanted, std::max(options_.memory / 4, kMinEntries * sizeof(Entry)));
+    if (!table_.Allocate(first)) status_ = NoSpace("combine map output: no memory for a table");
+    if (options_.from_runs && table_.table_bytes() < wanted) table_.ScatterByHigherBits();
   }
   CombineCollector(const CombineCollector&) = delete;
   CombineCollector& operator=(const CombineCollector&) = delete;
@@ -73,18 +74,19 @@ class CombineCollector {
     Push(words, HashShortKey(words, key.size()), key.size(), value);
   }
 
-  // Writes the run file, sorted and combined.
+  // Writes the run file, combined.
   Status Finish() {
     InsertBatch();
     MILLRACE_TRY(status_);
     if (spills_.empty()) {
       MILLRACE_ASSIGN(run::RunWriter writer, run::RunWriter::Create(options_.run_file, options_.compress));
-      figures_.output_records = used_;
-      MILLRACE_TRY(WriteSorted(writer));
+      figures_.output_records = table_.used();
+      const bool pays = 2 * table_.used() <= figures_.records && table_.used() <= kMaxUnsorted;
+      MILLRACE_TRY(options_.any_order && pays ? WriteAsItLies(writer) : WriteSorted(writer));
       figures_.output_bytes = writer.bytes();
       return writer.Finish();
     }
-    if (used_ > 0) MILLRACE_TRY(Spill());
+    if (table_.used() > 0) MILLRACE_TRY(Spill());
     CodecCombiner<Value, Combine, Codec> combiner(combine_);
     MILLRACE_TRY(spills_.Merge(options_.run_file, &combiner, &figures_));
     return combiner.ok() ? Status::Ok() : Corrupt("merge spills of " + options_.run_file + ": a value makes no sense");
@@ -93,43 +95,20 @@ class CombineCollector {
   [[nodiscard]] CollectorFigures figures() const { return figures_; }
 
  private:
-  // Of a long key, words.low is the address of its bytes and words.high its hash.
-  struct Entry {
-    run::KeyWords words;
-    std::uint64_t size_plus_one;  // of the key; 0: free
-    Value value;
-
-    [[nodiscard]] std::string_view key() const {
-      const std::size_t size = size_plus_one - 1;
-      if (size <= run::kKeyWordBytes) return {reinterpret_cast<const char*>(&words), size};
-      return {reinterpret_cast<const char*>(words.low), size};
-    }
-    [[nodiscard]] std::uint64_t hash() const {
-      const std::size_t size = size_plus_one - 1;
-      return size <= run::kKeyWordBytes ? HashShortKey(words, size) : words.high;
-    }
-  };
-  struct Pending {
-    run::KeyWords words;  // as in Entry, but the address is that of the staged copy
-    std::uint64_t hash;
-    std::uint64_t size_plus_one;
-    Value value;
-  };
-  struct Table {
-    Entry* entries;
-    std::uint64_t mask;
-  };
-  static_assert(std::is_trivially_copyable_v<Entry> && sizeof(Entry) >= 2 * sizeof(SortItem));
+  using Table = CombineTable<Value, Combine>;
+  using Entry = typename Table::Entry;
+  static_assert(sizeof(Entry) >= 2 * sizeof(SortItem));
 
   static constexpr std::size_t kBatch = 64;
   static constexpr std::size_t kStageBytes = 8192;
-  static constexpr std::uint64_t kMinEntries = 128;      // room for a batch below the highest load
+  static constexpr std::uint64_t kMinEntries = 128;  // room for a batch below the highest load
   static constexpr std::uint64_t kFirstEntries = 65536;
-  static constexpr std::size_t kPrefetch = 12;           // entries ahead of the writer
+  static constexpr std::uint64_t kMaxUnsorted = ~std::uint32_t{0};
+  static constexpr std::size_t kPrefetch = 12;  // entries ahead of the writer
 
   void Push(run::KeyWords words, std::uint64_t hash, std::size_t size, const Value& value) {
     batch_[pending_] = {words, hash, size + 1, value};
-    __builtin_prefetch(&table_[hash & mask_], 1);
+    table_.Prefetch(hash);
     if (++pending_ == kBatch) [[unlikely]] InsertBatch();
   }
 
@@ -147,126 +126,95 @@ class CombineCollector {
   }
 
   [[gnu::noinline]] void InsertBatch() {
-    if (status_.ok() && (used_ + kBatch > limit_ || arena_.bytes() + pages_.size() > options_.memory)) MakeRoom();
+    const bool full = !table_.HasRoom(kBatch) || table_.arena_bytes() + table_.table_bytes() > options_.memory;
+    if (status_.ok() && full) MakeRoom();
     if (status_.ok()) {
-      const Table table{table_, mask_};  // a copy, since for the compiler a fold may change any member
-      const std::size_t count = pending_;
+      const std::span<const typename Table::Pair> batch(batch_, pending_);
+      table_.Fold(batch);
       std::uint64_t bytes = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const Pending& pending = batch_[i];
-        bytes += pending.size_plus_one - 1 + sizeof(Value);
-        pending.size_plus_one - 1 <= run::kKeyWordBytes ? InsertShort(table, pending) : InsertLong(table, pending);
-      }
-      figures_.records += count;
+      for (const auto& pair : batch) bytes += pair.size_plus_one - 1 + sizeof(Value);
+      figures_.records += batch.size();
       figures_.bytes += bytes;
     }
     pending_ = staged_ = 0;
   }
 
-  void InsertShort(Table table, const Pending& pending) {
-    for (std::uint64_t at = pending.hash & table.mask;; at = (at + 1) & table.mask) {
-      Entry& entry = table.entries[at];
-      const std::uint64_t differs = (entry.words.low ^ pending.words.low) | (entry.words.high ^ pending.words.high) |
-                                    (entry.size_plus_one ^ pending.size_plus_one);
-      if (differs == 0) [[likely]] return combine_(entry.value, pending.value);
-      if (entry.size_plus_one == 0) {
-        entry = {pending.words, pending.size_plus_one, pending.value};
-        ++used_;
-        return;
-      }
-    }
-  }
-
-  void InsertLong(Table table, const Pending& pending) {
-    const auto* const bytes = reinterpret_cast<const char*>(pending.words.low);
-    const std::size_t size = pending.size_plus_one - 1;
-    for (std::uint64_t at = pending.hash & table.mask;; at = (at + 1) & table.mask) {
-      Entry& entry = table.entries[at];
-      if (entry.size_plus_one == 0) {
-        const char* const copy = arena_.Copy({bytes, size});
-        entry = {{reinterpret_cast<std::uint64_t>(copy), pending.hash}, pending.size_plus_one, pending.value};
-        ++used_;
-        return;
-      }
-      if (entry.words.high == pending.hash && entry.size_plus_one == pending.size_plus_one &&
-          std::memcmp(entry.key().data(), bytes, size) == 0) {
-        return combine_(entry.value, pending.value);
-      }
-    }
-  }
-
-  // While the table is sorted its front half or so holds the entries and its end their items: so full it may be.
-  void SetTable(PageBuffer pages) {
-    pages_ = std::move(pages);
-    table_ = reinterpret_cast<Entry*>(pages_.data());
-    mask_ = pages_.size() / sizeof(Entry) - 1;
-    limit_ = (mask_ + 1) / 8 * 5;
-  }
-
   void MakeRoom() {
-    if (3 * pages_.size() + arena_.bytes() <= options_.memory && Grow()) return;
-    if (used_ > 0) status_ = Spill();
-  }
-
-  bool Grow() {
-    PageBuffer bigger(2 * pages_.size());
-    if (bigger.data() == nullptr) return false;
-    const std::span<Entry> old(table_, mask_ + 1);
-    const PageBuffer old_pages = std::exchange(pages_, PageBuffer());
-    SetTable(std::move(bigger));
-    for (const Entry& entry : old) {
-      if (entry.size_plus_one == 0) continue;
-      std::uint64_t at = entry.hash() & mask_;
-      while (table_[at].size_plus_one != 0) at = (at + 1) & mask_;
-      table_[at] = entry;
-    }
-    return true;
+    if (3 * table_.table_bytes() + table_.arena_bytes() <= options_.memory && table_.Grow()) return;
+    if (table_.used() > 0) status_ = Spill();
   }
 
   Status Spill() {
     MILLRACE_ASSIGN(run::RunWriter writer, spills_.Begin());
-    figures_.spilled_records += used_;
+    figures_.spilled_records += table_.used();
     ++figures_.spills;
     MILLRACE_TRY(WriteSorted(writer));
     MILLRACE_TRY(writer.Finish());
-    std::memset(static_cast<void*>(pages_.data()), 0, pages_.size());
-    arena_.Clear();
-    used_ = 0;
+    table_.Clear();
     return Status::Ok();
   }
 
-  // Entries to the front of the table, an item for each at its end.
-  Result<std::span<SortItem>> MakeItems() {
-    std::size_t count = 0;
-    for (std::uint64_t at = 0; at <= mask_; ++at) {
-      if (table_[at].size_plus_one != 0) table_[count++] = table_[at];
-    }
-    const std::span<SortItem> items(reinterpret_cast<SortItem*>(table_ + mask_ + 1) - count, count);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const std::string_view key = table_[i].key();
-      const std::uint64_t partition = partitioner_(key, table_[i].hash(), options_.partitions);
-      if (partition >= options_.partitions) [[unlikely]] {
-        return Invalid("combine map output: partition " + std::to_string(partition) + " of " +
-                       std::to_string(options_.partitions) + "; the job's partitioner is wrong");
-      }
-      new (&items[i]) SortItem{PrefixOf(key), partition << kPositionBits | i};
+  Result<std::uint32_t> PartitionOf(const Entry& entry) {
+    const std::uint32_t partition = partitioner_(entry.key(), entry.hash(), options_.partitions);
+    if (partition < options_.partitions) [[likely]]
+      return partition;
+    return Invalid("combine map output: partition " + std::to_string(partition) + " of " +
+                   std::to_string(options_.partitions) + "; the job's partitioner is wrong");
+  }
+
+  static Status Write(run::RunWriter& writer, const Entry& entry) {
+    char bytes[Codec::kMaxBytes];
+    return writer.Add(entry.key(), {bytes, Codec::Encode(entry.value, bytes)});
+  }
+
+  // An item for each entry, behind the entries.
+  Result<std::span<SortItem>> MakeItems(std::span<const Entry> entries) {
+    const std::span<SortItem> items(reinterpret_cast<SortItem*>(table_.Rest().data()), entries.size());
+    for (std::uint64_t i = 0; i < entries.size(); ++i) {
+      MILLRACE_ASSIGN(const std::uint64_t partition, PartitionOf(entries[i]));
+      new (&items[i]) SortItem{PrefixOf(entries[i].key()), partition << kPositionBits | i};
     }
     return items;
   }
 
   // Destroys the table.
   Status WriteSorted(run::RunWriter& writer) {
-    MILLRACE_ASSIGN(const std::span<SortItem> items, MakeItems());
-    ItemSorter sorter([this](std::uint64_t position) { return table_[position].key(); });
+    const std::span<const Entry> entries = table_.Compact();
+    MILLRACE_ASSIGN(const std::span<SortItem> items, MakeItems(entries));
+    ItemSorter sorter([entries](std::uint64_t position) { return entries[position].key(); });
     sorter.Sort(items, options_.partitions);
     std::size_t at = 0;
-    char bytes[Codec::kMaxBytes];
     for (std::uint32_t partition = 0; partition < options_.partitions; ++partition) {
       writer.BeginPartition();
       for (; at < items.size() && items[at].partition() == partition; ++at) {
-        if (at + kPrefetch < items.size()) __builtin_prefetch(&table_[items[at + kPrefetch].position()]);
-        const Entry& entry = table_[items[at].position()];
-        MILLRACE_TRY(writer.Add(entry.key(), {bytes, Codec::Encode(entry.value, bytes)}));
+        if (at + kPrefetch < items.size()) __builtin_prefetch(&entries[items[at + kPrefetch].position()]);
+        MILLRACE_TRY(Write(writer, entries[items[at].position()]));
+      }
+      MILLRACE_TRY(writer.EndPartition());
+    }
+    return Status::Ok();
+  }
+
+  // Destroys the table. A partition's records keep the order of the table.
+  Status WriteAsItLies(run::RunWriter& writer) {
+    const std::span<const Entry> entries = table_.Compact();
+    auto* const places = reinterpret_cast<std::uint32_t*>(table_.Rest().data());  // two for each entry fit
+    const std::span<std::uint32_t> partitions(places, entries.size()), order(places + entries.size(), entries.size());
+    std::vector<std::uint32_t> next(std::size_t{options_.partitions} + 1);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      MILLRACE_ASSIGN(partitions[i], PartitionOf(entries[i]));
+      ++next[partitions[i] + 1];
+    }
+    for (std::uint32_t partition = 0; partition < options_.partitions; ++partition) {
+      next[partition + 1] += next[partition];
+    }
+    for (std::size_t i = 0; i < entries.size(); ++i) order[next[partitions[i]]++] = static_cast<std::uint32_t>(i);
+    std::size_t at = 0;
+    for (std::uint32_t partition = 0; partition < options_.partitions; ++partition) {
+      writer.BeginPartition(run::RecordOrder::kAny);
+      for (; at < next[partition]; ++at) {
+        if (at + kPrefetch < order.size()) __builtin_prefetch(&entries[order[at + kPrefetch]]);
+        MILLRACE_TRY(Write(writer, entries[order[at]]));
       }
       MILLRACE_TRY(writer.EndPartition());
     }
@@ -278,15 +226,10 @@ class CombineCollector {
   Partitioner partitioner_;
 
   // What every record touches.
-  Entry* table_ = nullptr;
-  std::uint64_t mask_ = 0;
+  Table table_;
   std::size_t pending_ = 0;  // in the batch
-  Pending batch_[kBatch];
+  typename Table::Pair batch_[kBatch];
 
-  std::uint64_t used_ = 0;   // entries
-  std::uint64_t limit_ = 0;  // of those
-  PageBuffer pages_;         // the table's
-  KeyArena arena_;           // long keys of the table
   char stage_[kStageBytes];  // long keys of the batch
   std::size_t staged_ = 0;
   SpillSet spills_;

@@ -1,12 +1,12 @@
-// A run file: the sorted output of one map attempt (or of one spill), a segment for each reduce.
+// A run file: the output of one map attempt (or of one spill), a segment for each reduce.
 //
-// Segment: records in order of key bytes (equal keys together), each `varint key length, varint value length, key,
-// value`. Compressed, a segment is a chain of frames `u32 stored length, u32 raw length, zstd frame`, cut between
-// records at about kFrameBytes raw (a longer record has a frame of its own). A frame that zstd cannot shrink holds the
-// raw bytes: its stored length is its raw length.
+// Segment: records in order of key bytes (equal keys together), or in any order with each key once; each `varint key
+// length, varint value length, key, value`. Compressed, a segment is a chain of frames `u32 stored length, u32 raw
+// length, zstd frame`, cut between records at about kFrameBytes raw (a longer record has a frame of its own). A frame
+// that zstd cannot shrink holds the raw bytes: its stored length is its raw length.
 // File: segments one after the other, then the index (an entry a partition: u64 offset, u64 stored length, u64 raw
-// length, u64 records, u32 crc32c of the stored bytes, u32 flags, bit 0 compressed), then the footer: u64 index offset,
-// u32 partitions, u32 crc32c of index and the footer up to here, u64 magic.
+// length, u64 records, u32 crc32c of the stored bytes, u32 flags: bit 0 compressed, bit 1 in any order), then the footer:
+// u64 index offset, u32 partitions, u32 crc32c of index and the footer up to here, u64 magic.
 // Thread rule: one object from one thread at a time.
 #pragma once
 
@@ -25,6 +25,11 @@ inline constexpr std::size_t kFrameBytes = std::size_t{64} << 10;
 // Of key and value together; a frame's lengths are 32 bits.
 inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{2} << 30;
 
+enum class RecordOrder : std::uint8_t {
+  kByKey,
+  kAny,  // each key once
+};
+
 struct SegmentInfo {
   std::uint64_t offset = 0;
   std::uint64_t length = 0;      // stored
@@ -32,6 +37,7 @@ struct SegmentInfo {
   std::uint64_t records = 0;
   std::uint32_t crc = 0;         // of the stored bytes
   bool compressed = false;
+  RecordOrder order = RecordOrder::kByKey;
 };
 
 // Writes partitions in rising order. Nothing is synced: a run that is lost is made again. After a failure every further
@@ -44,8 +50,8 @@ class RunWriter {
   RunWriter& operator=(RunWriter&&) noexcept;
   ~RunWriter();
 
-  void BeginPartition();
-  // Records of the current partition, in order of key. Buffered. kInvalid if longer than kMaxRecordBytes.
+  void BeginPartition(RecordOrder order = RecordOrder::kByKey);
+  // Records of the current partition, in that order. Buffered. kInvalid if longer than kMaxRecordBytes.
   Status Add(std::string_view key, std::string_view value);
   // Records that are encoded and ordered already (whole ones).
   Status AddEncoded(std::string_view records, std::uint64_t count);

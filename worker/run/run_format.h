@@ -11,6 +11,7 @@ inline constexpr std::size_t kIndexEntryBytes = 40;
 inline constexpr std::size_t kFooterBytes = 24;
 inline constexpr std::size_t kFooterSummedBytes = 12;  // of those, in the crc
 inline constexpr std::uint32_t kFlagCompressed = 1;
+inline constexpr std::uint32_t kFlagAnyOrder = 2;
 inline constexpr std::size_t kFrameHeaderBytes = 8;
 
 }  // namespace millrace::run

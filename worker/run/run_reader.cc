@@ -32,7 +32,8 @@ Result<std::vector<SegmentInfo>> DecodeIndex(std::string_view entries, std::uint
     segment.crc = in.U32();
     const std::uint32_t flags = in.U32();
     segment.compressed = (flags & kFlagCompressed) != 0;
-    if ((flags & ~kFlagCompressed) != 0) return BadIndex(path, "unknown flags");
+    segment.order = (flags & kFlagAnyOrder) != 0 ? RecordOrder::kAny : RecordOrder::kByKey;
+    if ((flags & ~(kFlagCompressed | kFlagAnyOrder)) != 0) return BadIndex(path, "unknown flags");
     if (segment.offset != offset || segment.length > data_size - offset) return BadIndex(path, "segments overlap");
     offset += segment.length;
     segments.push_back(segment);

@@ -117,13 +117,14 @@ Result<RunWriter> RunWriter::Create(const std::string& path, bool compress) {
   return RunWriter(std::move(impl));
 }
 
-void RunWriter::BeginPartition() {
+void RunWriter::BeginPartition(RecordOrder order) {
   if (!impl_->failure.ok()) return;
   MILLRACE_CHECK(!impl_->open, impl_->path);
   impl_->Sum();
   SegmentInfo segment;
   segment.offset = bytes();
   segment.compressed = impl_->compress;
+  segment.order = order;
   impl_->segments.push_back(segment);
   impl_->open = true;
 }
@@ -191,7 +192,7 @@ Status RunWriter::Finish() {
     out.U64(segment.raw_length);
     out.U64(segment.records);
     out.U32(segment.crc);
-    out.U32(segment.compressed ? kFlagCompressed : 0);
+    out.U32((segment.compressed ? kFlagCompressed : 0) | (segment.order == RecordOrder::kAny ? kFlagAnyOrder : 0));
   }
   out.U64(bytes());
   out.U32(static_cast<std::uint32_t>(impl_->segments.size()));

@@ -9,6 +9,7 @@ namespace millrace::shuffle {
 namespace {
 
 constexpr std::uint8_t kCompressed = 1;
+constexpr std::uint8_t kAnyOrder = 2;
 constexpr auto kLastStatus = static_cast<std::uint8_t>(StatusCode::kInternal);
 
 bool Plausible(const SegmentHeader& header) {
@@ -65,7 +66,7 @@ std::string EncodeSegmentHeader(const SegmentHeader& header) {
   out.U32(header.attempt.map);
   out.U32(header.attempt.number);
   out.U8(static_cast<std::uint8_t>(header.status));
-  out.U8(segment.compressed ? kCompressed : 0);
+  out.U8((segment.compressed ? kCompressed : 0) | (segment.order == run::RecordOrder::kAny ? kAnyOrder : 0));
   out.U8(0);
   out.U8(0);
   out.U32(segment.crc);
@@ -90,11 +91,12 @@ Result<SegmentHeader> DecodeSegmentHeader(std::string_view bytes) {
   if (in.U32() != Crc32c(bytes.substr(0, bytes.size() - sizeof(std::uint32_t)))) {
     return Corrupt("a segment header fails its checksum");
   }
-  if (status > kLastStatus || flags > kCompressed || zero != 0 || zero_too != 0) {
+  if (status > kLastStatus || (flags & ~(kCompressed | kAnyOrder)) != 0 || zero != 0 || zero_too != 0) {
     return Corrupt("a segment header makes no sense");
   }
   header.status = static_cast<StatusCode>(status);
-  header.segment.compressed = flags == kCompressed;
+  header.segment.compressed = (flags & kCompressed) != 0;
+  header.segment.order = (flags & kAnyOrder) != 0 ? run::RecordOrder::kAny : run::RecordOrder::kByKey;
   if (!Plausible(header)) return Corrupt("a segment header holds lengths that cannot be");
   return header;
 }

@@ -48,6 +48,7 @@ struct Segment {
   records @4 :UInt64;
   crc @5 :UInt32;                   # crc32c of the stored bytes
   compressed @6 :Bool;
+  anyOrder @7 :Bool;                # records in any order, each key once; else by key
 }
 
 struct ToTask {

@@ -2,7 +2,10 @@
 // fixed-length records in, counters.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <sstream>
 
 #include "base/record/record_file.h"
 #include "client/api/task_loop.h"
@@ -98,6 +101,61 @@ TEST(JobShapesTest, FixedLengthRecordsInAndOut) {
   TaskDriver driver(internal::BindJob<SortFours>(), files);
   const Piece piece = AddLocal(files, 1, "a", std::string("dd\0dbbbb\nccc", 12));
   EXPECT_EQ(RunJob(driver, files, piece, 1)[0], std::string("\ncccbbbbdd\0d", 12));
+}
+
+// First and last of a line's numbers, folded by an operation that does not commute.
+struct FirstAndLast {
+  struct Value {
+    std::uint64_t first = 0, last = 0, count = 0;
+  };
+  using Input = KeyValueText;
+  using Key = std::string_view;
+  void Map(const auto& record, auto& emit) {
+    const std::uint64_t number = std::stoull(std::string(record.value));
+    emit(record.key, {number, number, 1});
+  }
+  static Value Combine(Value a, Value b) { return {a.first, b.last, a.count + b.count}; }
+  void Reduce(std::string_view key, auto& values, auto& emit) {
+    Value all;
+    bool any = false;
+    for (const Value& value : values) {
+      all = any ? Combine(all, value) : value;
+      any = true;
+    }
+    emit(key, std::to_string(all.first) + ' ' + std::to_string(all.last) + ' ' + std::to_string(all.count));
+  }
+};
+
+// The second map's keys are all different, so that its run is sorted and the first one's is not.
+TEST(JobShapesTest, MapsFoldInTheirOrderWhetherTheirRunsAreSortedOrNot) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<FirstAndLast>(), files);
+  ASSERT_EQ(driver.SetUpJob(2), "");
+  std::string folded, single;
+  std::map<std::string, std::string> expected;
+  for (int key = 0; key < 300; ++key) {
+    const std::string name = std::string(static_cast<std::size_t>(key) % 40, 'n') + std::to_string(key);
+    for (const char* number : {"7", "1", "5"}) folded += name + '\t' + number + '\n';
+    if (key % 2 == 0) single += name + "\t3\n";
+    expected[name] = key % 2 == 0 ? "7 3 4" : "7 5 3";
+  }
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", folded)}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchMap(1, {AddLocal(files, 2, "b", single)}, driver.Path("m1"));
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  std::string all;
+  for (std::uint32_t reduce = 0; reduce < 2; ++reduce) {
+    driver.LaunchReduce(reduce, {driver.Path("m0"), driver.Path("m1")});
+    TaskDriver::End end = driver.WaitForEnd();
+    EXPECT_EQ(end.error, "");
+    const std::string part = Written(files, reduce);
+    EXPECT_EQ(end.counters["millrace.reduce_input_groups"], std::count(part.begin(), part.end(), '\n'));
+    all += part;
+  }
+  std::map<std::string, std::string> got;
+  std::istringstream lines(all);
+  for (std::string key, value; std::getline(std::getline(lines, key, '\t'), value);) got[key] = value;
+  EXPECT_EQ(got, expected);
 }
 
 struct ToRecords {

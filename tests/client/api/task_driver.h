@@ -118,6 +118,7 @@ class TaskDriver {
         segments[i].setRecords(info.records);
         segments[i].setCrc(info.crc ^ crc_error);
         segments[i].setCompressed(info.compressed);
+        segments[i].setAnyOrder(info.order == run::RecordOrder::kAny);
       }
     });
   }

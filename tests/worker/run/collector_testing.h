@@ -18,9 +18,13 @@ namespace millrace::map {
 using Record = std::pair<std::string, std::string>;
 using Partitions = std::vector<std::vector<Record>>;
 
-inline Partitions ReadRun(const std::string& path) {
+inline std::vector<run::SegmentInfo> ReadIndex(const std::string& path) {
   const Fd fd = OpenFile(path, O_RDONLY).value();
-  const std::vector<run::SegmentInfo> index = run::ReadRunIndex(fd.get(), path).value();
+  return run::ReadRunIndex(fd.get(), path).value();
+}
+
+inline Partitions ReadRun(const std::string& path) {
+  const std::vector<run::SegmentInfo> index = ReadIndex(path);
   const std::string bytes = ReadWholeFile(path).value();
   Partitions partitions;
   for (const run::SegmentInfo& segment : index) {
@@ -72,6 +76,7 @@ class CollectorTest : public testing::Test {
     return options;
   }
   Partitions Output() { return ReadRun(dir_.path() + "/result"); }
+  std::vector<run::SegmentInfo> Index() { return ReadIndex(dir_.path() + "/result"); }
   // After the collector is gone only the result is left.
   void ExpectNoSpillsLeft() { EXPECT_EQ(ListDirectory(dir_.path()).value(), std::vector<std::string>{"result"}); }
 

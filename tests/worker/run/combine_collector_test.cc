@@ -1,5 +1,6 @@
 #include "worker/map/combine_collector.h"
 
+#include <algorithm>
 #include <map>
 
 #include "collector_testing.h"
@@ -123,6 +124,94 @@ TEST_F(CombineCollectorTest, FoldsInOrderOfEmission) {
       EXPECT_EQ(std::tuple(got.first, got.last, got.count), std::tuple(ends.first, ends.last, ends.count));
     }
   }
+}
+
+// What many maps emitted, in runs that need not be sorted; folded once more, as a reduce does, it is what one sorted run
+// of everything holds.
+TEST_F(CombineCollectorTest, RunsInAnyOrderFoldIntoASortedOne) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    KeySource keys(&random);
+    const auto partitions = static_cast<std::uint32_t>(1 + random.Below(3));
+    std::map<std::string, std::uint64_t> sums;
+    std::vector<Partitions> runs;
+    for (std::uint64_t map = 0; map < 4; ++map) {
+      CollectorOptions options = Options(partitions, seed % 2 == 0 ? 64 << 20 : random.Below(200000), seed % 3 == 0);
+      options.any_order = true;
+      SumCollector collector(options);
+      for (std::uint64_t i = random.Below(20000); i > 0; --i) {
+        const std::string key = keys.Next();
+        collector.Emit(key, i);
+        sums[key] += i;
+      }
+      const Status status = collector.Finish();
+      ASSERT_TRUE(status.ok()) << status.message();
+      runs.push_back(Output());
+    }
+    const Partitions expected = Expected(sums, partitions);
+    for (std::uint32_t partition = 0; partition < partitions; ++partition) {
+      CollectorOptions options = Options(1, random.Below(400000));
+      options.from_runs = true;
+      for (const Partitions& run : runs) {
+        options.expected_keys = std::max<std::uint64_t>(options.expected_keys, run[partition].size());
+      }
+      SumCollector collector(options);
+      for (const Partitions& run : runs) {
+        for (const auto& [key, value] : run[partition]) collector.Emit(key, VarintCodec::Decode(value).value());
+      }
+      ASSERT_TRUE(collector.Finish().ok());
+      ASSERT_TRUE(Output() == Partitions{expected[partition]});
+    }
+  }
+}
+
+TEST_F(CombineCollectorTest, OnlyARunThatCombiningMadeSmallIsLeftUnsorted) {
+  const auto order_of = [this](bool any_order, int times, std::uint64_t memory) {
+    CollectorOptions options = Options(2, memory);
+    options.any_order = any_order;
+    SumCollector collector(options);
+    for (int i = 0; i < 2000 * times; ++i) collector.Emit(std::to_string(i % 2000), 1);
+    EXPECT_TRUE(collector.Finish().ok());
+    const Partitions output = Output();
+    const std::vector<run::SegmentInfo> index = Index();
+    EXPECT_EQ(index[0].order, index[1].order);
+    EXPECT_EQ(std::is_sorted(output[0].begin(), output[0].end()), index[0].order == run::RecordOrder::kByKey);
+    return index[0].order;
+  };
+  EXPECT_EQ(order_of(true, 2, 64 << 20), run::RecordOrder::kAny);
+  EXPECT_EQ(order_of(false, 2, 64 << 20), run::RecordOrder::kByKey);
+  EXPECT_EQ(order_of(true, 1, 64 << 20), run::RecordOrder::kByKey);
+  EXPECT_EQ(order_of(true, 2, 1 << 14), run::RecordOrder::kByKey) << "it was spilled";
+}
+
+// A run gives its keys by the lower bits of their hash. A table of an eighth of the size would take them in crowded
+// together at its front, if those bits chose the place there too.
+TEST(CombineTableTest, ATableTooSmallForARunKeepsItsKeysApart) {
+  using Table = CombineTable<std::uint64_t, Sum>;
+  constexpr std::uint64_t kKeys = 70000;
+  std::vector<std::pair<std::uint64_t, std::string>> keys;
+  for (std::uint64_t i = 0; i < kKeys; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    keys.emplace_back(HashKey(key) & ((1U << 20) - 1), key);
+  }
+  std::sort(keys.begin(), keys.end());
+  Table table({}, 1 << 16);
+  ASSERT_TRUE(table.Allocate((1U << 17) * sizeof(Table::Entry)));
+  table.ScatterByHigherBits();
+  for (const auto& [place, key] : keys) {
+    const run::KeyWords words = run::LoadKeyWords(key);
+    const Table::Pair pair{words, HashKey(key), key.size() + 1, 1};
+    table.Fold({&pair, 1});
+  }
+  EXPECT_EQ(table.used(), kKeys);
+  const auto entries = table.Compact();
+  std::uint64_t in_order = 0;
+  for (std::size_t i = 1; i < entries.size(); ++i) {
+    const std::uint64_t mask = (1U << 17) - 1;
+    in_order += (entries[i - 1].hash() & mask) < (entries[i].hash() & mask) ? 1U : 0U;
+  }
+  EXPECT_LT(in_order, kKeys / 10 * 7) << "the lower bits still choose the place";
 }
 
 struct ByFirstByte {

@@ -69,6 +69,10 @@ TEST(FetchWireTest, SegmentHeadersComeBack) {
   EXPECT_EQ(back->segment.records, 20u);
   EXPECT_EQ(back->segment.crc, 0x12345678u);
   EXPECT_TRUE(back->segment.compressed);
+  EXPECT_EQ(back->segment.order, run::RecordOrder::kByKey);
+  SegmentHeader unsorted = SomeHeader();
+  unsorted.segment.order = run::RecordOrder::kAny;
+  EXPECT_EQ(DecodeSegmentHeader(EncodeSegmentHeader(unsorted))->segment.order, run::RecordOrder::kAny);
 }
 
 TEST(FetchWireTest, NoticesEveryFlippedBitOfASegmentHeader) {
@@ -84,7 +88,7 @@ TEST(FetchWireTest, RefusesNumbersThatCannotBe) {
   EXPECT_TRUE(DecodeSegmentHeader(Changed(0, 8, 4)).ok());     // another map
   EXPECT_FALSE(DecodeSegmentHeader(Changed(8, 200, 1)).ok());  // no such status
   EXPECT_FALSE(DecodeSegmentHeader(Changed(8, 2, 1)).ok());    // a failure with bytes
-  EXPECT_FALSE(DecodeSegmentHeader(Changed(9, 2, 1)).ok());    // no such flag
+  EXPECT_FALSE(DecodeSegmentHeader(Changed(9, 4, 1)).ok());    // no such flag
   EXPECT_FALSE(DecodeSegmentHeader(Changed(9, 0, 1)).ok());    // uncompressed, but raw and stored length differ
   EXPECT_FALSE(DecodeSegmentHeader(Changed(10, 1, 1)).ok());
   EXPECT_FALSE(DecodeSegmentHeader(Changed(16, kMaxSegmentBytes + 1, 8)).ok());
