@@ -123,6 +123,39 @@ class GeneratedTest(unittest.TestCase):
         # On three slots of each kind: four times 20 ms, then two times 50 ms.
         self.assertGreaterEqual(status["ended"] - status["first_launch"], 180_000)
 
+    def test_loadgen_keeps_a_part(self):
+        lines = [b"%063d" % (n * 7919 % 100_003) for n in range(40_000)]  # 64 bytes: a split is 16384 of them
+        self.cluster.run("fs", "put", "--block-size", "1M", "-", "/lines", input=b"\n".join(lines) + b"\n")
+        splits = [lines[i:i + 16384] for i in range(0, len(lines), 16384)]
+
+        def keep(records, percent):
+            kept = []
+            for n, record in enumerate(records, 1):
+                while len(kept) < n * percent / 100:
+                    kept.append(record)
+            return kept
+
+        for keep_map, keep_reduce in ((100, 100), (0.2, 500), (37.5, 20), (250, 0)):
+            with self.subTest(keep_map=keep_map, keep_reduce=keep_reduce):
+                output = f"/load{keep_map}-{keep_reduce}"
+                self.cluster.run("run", "loadgen", "/lines", "-o", output, "-D", f"loadgen.keep_map={keep_map}",
+                                 "-D", f"loadgen.keep_reduce={keep_reduce}", "-D", "loadgen.map_work=10")
+                mapped = [record for split in splits for record in keep(split, keep_map)]
+                self.assertEqual(self.cluster.output(output)["part-r-00000"].splitlines(), keep(sorted(mapped), keep_reduce))
+        self.cluster.run("run", "loadgen", "/lines", "-o", "/load-maps", "-D", "loadgen.keep_map=50", "--reducers", "0")
+        parts = self.cluster.output("/load-maps")
+        self.assertEqual([parts[name].splitlines() for name in sorted(parts)], [keep(split, 50) for split in splits])
+
+    def test_loadgen_without_input(self):
+        self.cluster.run("run", "loadgen-random", "-o", "/random1", "-D", "input.maps=5", "-D", "input.records=10000", "-D", "loadgen.record_bytes=50",
+                         "--reducers", "3")
+        lines = b"".join(self.cluster.output("/random1").values()).splitlines()
+        self.assertEqual(len(lines), 10_000)
+        self.assertEqual({len(line) for line in lines}, {49})
+        self.assertEqual(len(set(lines)), 10_000)
+        self.cluster.run("run", "loadgen-random", "-o", "/random2", "-D", "input.records=10000", "-D", "loadgen.record_bytes=50")
+        self.assertEqual(self.cluster.output("/random2")["part-r-00000"].splitlines(), sorted(lines))
+
     def test_2000_empty_maps(self):
         self.cluster.run("run", "sleep", "-o", "/empty", "-D", "input.maps=2000")
         self.assertEqual(self.counter("millrace", "map_input_records"), 2000)
