@@ -1,0 +1,23 @@
+// Of DNA sequences, one a word, every three that follow each other in a file: a line "s1|s2|s3" for each sequence but
+// the last two, sorted. Nothing is combined and nothing is dropped, so three times the input goes to the reduces and
+// into the output. (Permu is one of the benchmarks of Lee, Lin and Yahyapour, "Hybrid Job-Driven Scheduling for Virtual
+// MapReduce Clusters", which says of it that it "generates the permutation for three consecutive DNA sequences" and
+// that its maps write three times what they read.)
+#pragma once
+
+#include <string_view>
+
+#include "client/api/job.h"
+#include "examples/words/word_sequences.h"
+
+namespace millrace::examples {
+
+struct Permu {
+  using Input = WordSequences<3>;
+  using Key = std::string_view;
+  using Value = Nothing;
+
+  void Map(std::string_view triple, auto& emit) { emit(triple); }
+};
+
+}  // namespace millrace::examples
