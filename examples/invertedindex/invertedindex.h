@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "client/api/job.h"
-#include "examples/invertedindex/recent_words.h"
+#include "examples/invertedindex/word_set.h"
 #include "examples/words/words.h"
 
 namespace millrace::examples {
@@ -22,12 +22,16 @@ struct InvertedIndex {
 
   void Map(std::string_view line, auto& emit) {
     if (context_.input_number() != input_) {
+      FinishMap(emit);
       input_ = context_.input_number();
-      recent_.Clear();
     }
-    ForEachWord(line, [&](std::string_view word) {
-      if (!recent_.Seen(word)) emit(word, context_.input_name());
-    });
+    if (file_.empty()) file_ = context_.input_name();
+    ForEachWord(line, [&](std::string_view word) { words_.Add(word, ToFile(emit)); });
+  }
+  // The words of the last file.
+  void FinishMap(auto& emit) {
+    words_.GiveAll(ToFile(emit));
+    file_.clear();
   }
 
   void Reduce(std::string_view word, auto& files, auto& emit) {
@@ -46,9 +50,14 @@ struct InvertedIndex {
   }
 
  private:
+  auto ToFile(auto& emit) {
+    return [this, &emit](std::string_view word) { emit(word, std::string_view(file_)); };
+  }
+
   TaskContext& context_;
   std::uint64_t input_ = 0;
-  RecentWords recent_;
+  std::string file_;  // of the words
+  WordSet words_;
   std::vector<std::string> names_;
   std::string list_;
 };
