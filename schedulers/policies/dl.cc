@@ -59,6 +59,7 @@ void Dl::See(const JobState& job) {
       books_[k].Grow(id);
     }
   }
+  if (admission_.locality() != nullptr && now.pending[kMaps] < was.pending[kMaps]) launched_.push_back(id);
 }
 
 std::optional<Decision> Dl::Next(const ClusterState& state, Time now) {
@@ -77,17 +78,38 @@ std::optional<Decision> Dl::NextMap(const ClusterState& state, Time now) {
   OfferBook& book = books_[kMaps];
   TakeRaised(state, now);
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
-  if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
+  if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) {
+    launched_.clear();  // a slot that frees is offered to all
+    return std::nullopt;
+  }
   std::optional<Offer> taken;
-  const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
-    taken = to_all ? BestOfAll(state, to, now) : BestOfGrown(state, to, now);
-    if (taken) return OfferBook::Answer::kTaken;
-    // Space may come back unnoticed.
-    return state.FindNode(to)->free_bytes ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
-  });
+  const auto walk = [&] {
+    return book.Walk(free, [&](NodeId to, bool to_all) {
+      taken = to_all ? BestOfAll(state, to, now) : BestOfGrown(state, to, now);
+      if (taken) return OfferBook::Answer::kTaken;
+      // Space may come back unnoticed.
+      return state.FindNode(to)->free_bytes ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
+    });
+  };
+  auto node = walk();
+  if (!node && AskAgain(state, now)) node = walk();
   if (!node) return NextIdle(state);
   admission_.OnMapLaunched(state, taken->job, taken->choice.locality, now);
   return Decision{{taken->job, TaskKind::kMap, taken->choice.map}, *node};
+}
+
+// A launch stops a job's clock. Slots that the job had refused may be free all along: it refuses one anew, or else its
+// wait would never end.
+bool Dl::AskAgain(const ClusterState& state, Time now) {
+  bool takes = false;
+  for (const JobId id : std::exchange(launched_, {})) {
+    const JobState* job = state.FindJob(id);
+    if (job == nullptr || !job->alive() || !job->runnable[kMaps]) continue;
+    if (!admission_.BestMap(state, id, NodeId{state.FreeNodes(TaskKind::kMap).First()}, now)) continue;
+    books_[kMaps].Grow(id);
+    takes = true;
+  }
+  return takes;
 }
 
 std::optional<Dl::Offer> Dl::BestOfAll(const ClusterState& state, NodeId node, Time now) {

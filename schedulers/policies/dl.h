@@ -58,6 +58,8 @@ class Dl : public Policy {
   };
 
   void See(const JobState& job);
+  // True if one of launched_ may take a slot that it refused.
+  bool AskAgain(const ClusterState& state, Time now);
   std::optional<Offer> BestOfAll(const ClusterState& state, NodeId node, Time now);
   std::optional<Offer> BestOfGrown(const ClusterState& state, NodeId node, Time now);
   std::optional<Decision> NextIdle(const ClusterState& state);
@@ -66,7 +68,8 @@ class Dl : public Policy {
   const std::string name_;
   Admission admission_;
   OfferBook books_[2];
-  std::vector<Seen> seen_;  // by job id
+  std::vector<Seen> seen_;       // by job id
+  std::vector<JobId> launched_;  // with `+delay`: maps since the last time that every free slot was refused
 };
 
 }  // namespace millrace::sched

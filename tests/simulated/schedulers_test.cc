@@ -99,9 +99,9 @@ std::vector<std::string> Expressions() {
   for (const sched::PolicyInfo& policy : sched::ListPolicies()) {
     if (policy.name != "cp") expressions.push_back(policy.name);
   }
-  for (const char* combined : {"fifo+ccs", "fair+delay", "fair+ccs", "fair+delay+ccs+preempt", "dl+delay", "sjf+delay",
-                               "capacity+delay", "edf+delay", "mlq+delay", "lsap+delay", "lsap-uniform+delay",
-                               "lsap-fair+delay", "fresh-dynamic+delay", "joss-j+delay"}) {
+  for (const char* combined :
+       {"fifo+ccs", "fair+delay", "fair+ccs", "fair+delay+ccs+preempt", "dl+delay", "sjf+delay", "capacity+delay",
+        "edf+delay", "mlq+delay", "lsap+delay", "lsap-uniform+delay", "lsap-fair+delay", "fresh-static+delay"}) {
     std::string why;
     if (sched::MakePolicy(combined, {}, &why) != nullptr) expressions.emplace_back(combined);
   }

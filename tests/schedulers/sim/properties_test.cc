@@ -124,7 +124,7 @@ TEST(Simulate, SpeculationOvertakesStragglers) {
   EXPECT_EQ(without, 300 * kSecond);
   settings.speculation.enabled = true;
   const SimResult with = MustSimulate(cluster, workload, "fifo", {}, settings);
-  if (with.summary.speculative == 0) GTEST_SKIP() << "no policy speculates yet";
+  EXPECT_GT(with.summary.speculative, 0U);
   EXPECT_LT(with.summary.makespan, without / 2);
 }
 

@@ -1,0 +1,50 @@
+// Random loads for tests of how long jobs wait: jobs of which every task takes as long as the job says, so that the
+// work in front of a job is known exactly. Thread rule: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/schedulers/fair/small_cluster.h"
+
+namespace millrace::sched {
+
+struct LoadJob {
+  Time at = 0;
+  JobId job;
+  JobSpec spec;
+  Work work;
+
+  [[nodiscard]] Time MapWork() const { return static_cast<Time>(spec.maps.size()) * work.map_time; }
+  [[nodiscard]] Time ReduceWork() const { return spec.reduces * work.reduce_time; }
+  // What comes last of it has ended so long after nothing of it waits any more.
+  [[nodiscard]] Time Tails() const { return work.map_time + (spec.reduces > 0 ? work.reduce_time : 0); }
+};
+
+struct Load {
+  std::vector<NodeJoined> nodes;
+  std::vector<LoadJob> jobs;
+
+  // Over all nodes; with a datacenter, over those there.
+  [[nodiscard]] Time Slots(TaskKind kind, const std::string& datacenter = {}) const;
+  [[nodiscard]] Time Longest(TaskKind kind) const;
+};
+
+struct LoadOptions {
+  std::uint32_t racks = 1, datacenters = 1;
+  std::uint32_t jobs = 25;
+  std::uint32_t within = 300;  // seconds in which they come
+};
+
+// 4 to 11 nodes; jobs of 1 to 40 maps and 0 to 11 reduces of 1 to 80 s, of five users and all priorities, half of them
+// with a deadline.
+[[nodiscard]] Load RandomLoad(unsigned seed, const LoadOptions& options);
+
+[[nodiscard]] std::unique_ptr<SmallCluster> Start(const std::string& scheduler, const Settings& settings,
+                                                  const Load& load);
+
+}  // namespace millrace::sched
