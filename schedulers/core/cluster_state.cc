@@ -54,7 +54,7 @@ std::uint32_t NodeState::Copying(JobId job) const {
 
 const std::vector<QueueKey>& ClusterState::LocalJobs(NodeId node) const {
   static const std::vector<QueueKey> kNone;
-  return node.value < local_jobs_.size() ? local_jobs_[node.value] : kNone;
+  return node.value < local_jobs_.size() ? local_jobs_[node.value].Get() : kNone;
 }
 
 std::optional<Time> ClusterState::MeanTime(TaskKind kind) const {
@@ -79,19 +79,13 @@ const std::vector<JobId>& ClusterState::TakeChangedJobs() {
 
 void ClusterState::ListLocal(const JobState& job, const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
-    if (FindNode(node) == nullptr) continue;
-    auto& list = local_jobs_[node.value];
-    const auto at = std::lower_bound(list.begin(), list.end(), job.key);
-    if (at == list.end() || *at != job.key) list.insert(at, job.key);
+    if (FindNode(node) != nullptr) local_jobs_[node.value].Insert(job.key);
   }
 }
 
 void ClusterState::UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
-    if (FindNode(node) == nullptr) continue;
-    auto& list = local_jobs_[node.value];
-    const auto at = std::lower_bound(list.begin(), list.end(), job.key);
-    if (at != list.end() && *at == job.key) list.erase(at);
+    if (FindNode(node) != nullptr) local_jobs_[node.value].Erase(job.key);
   }
 }
 

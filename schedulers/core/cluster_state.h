@@ -18,6 +18,7 @@
 #include "schedulers/core/bandwidths.h"
 #include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
+#include "schedulers/core/job_list.h"
 #include "schedulers/core/job_state.h"
 #include "schedulers/core/ordered_bits.h"
 #include "schedulers/core/pending_maps.h"
@@ -191,7 +192,7 @@ class ClusterState {
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
   JobQueue runnable_[2];
-  std::vector<std::vector<QueueKey>> local_jobs_;  // by node id, of nodes that ever joined
+  std::vector<JobList> local_jobs_;  // by node id, of nodes that ever joined
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;

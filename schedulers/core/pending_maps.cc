@@ -32,15 +32,16 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   }
   std::sort(pairs.begin(), pairs.end());
   entries_.reserve(pairs.size());
+  std::vector<Shelf> shelves;
   for (const std::uint64_t pair : pairs) {
     const auto place = static_cast<PlaceKey>(pair >> 32);
     const auto at = static_cast<std::uint32_t>(entries_.size());
-    if (shelves_.empty() || shelves_.back().place != place) shelves_.push_back({place, at, at, 0});
+    if (shelves.empty() || shelves.back().place != place) shelves.push_back({place, at, at, 0});
     entries_.push_back(static_cast<std::uint32_t>(pair));
-    ++shelves_.back().end;
-    ++shelves_.back().count;
+    ++shelves.back().end;
+    ++shelves.back().count;
   }
-  shelves_.shrink_to_fit();
+  shelves_ = PlaceShelves(shelves);
 }
 
 std::uint32_t& PendingMaps::CountOf(PlaceKey place) {
@@ -66,9 +67,8 @@ std::uint32_t PendingMaps::CountAt(NodeId node) const {
 
 std::vector<NodeId> PendingMaps::Nodes() const {
   std::vector<NodeId> nodes;
-  for (const Shelf& shelf : shelves_) {
-    if (shelf.place > kMaxId) break;  // racks and datacenters stand behind the nodes
-    if (shelf.count > 0) nodes.push_back(NodeId{shelf.place});
+  for (const Shelf& shelf : shelves_.slots()) {
+    if (shelf.place <= kMaxId && shelf.count > 0) nodes.push_back(NodeId{shelf.place});
   }
   for (const auto& [place, count] : strays_) {
     if (count > 0) nodes.push_back(NodeId{place});
@@ -99,12 +99,6 @@ void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topolog
   std::vector<PlaceKey> places;
   CollectPlaces(input, topology, &places);
   for (const PlaceKey place : places) returned_.insert({place, map});
-}
-
-PendingMaps::Shelf* PendingMaps::FindShelf(PlaceKey place) const {
-  const auto at = std::lower_bound(shelves_.begin(), shelves_.end(), place,
-                                   [](const Shelf& shelf, PlaceKey key) { return shelf.place < key; });
-  return at != shelves_.end() && at->place == place ? &*at : nullptr;
 }
 
 std::uint32_t PendingMaps::FirstAt(PlaceKey place, const Skip& skip) const {

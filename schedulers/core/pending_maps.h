@@ -20,6 +20,7 @@
 #include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
 #include "schedulers/core/ordered_bits.h"
+#include "schedulers/core/place_shelves.h"
 #include "schedulers/core/topology.h"
 
 namespace millrace::sched {
@@ -50,29 +51,21 @@ class PendingMaps {
                                               const Skip& skip = {}) const;
   // How many have a replica on the node.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
-  // The nodes with a replica of one, in rising order. O(places).
+  // The nodes with a replica of one, in rising order. O(places log places).
   [[nodiscard]] std::vector<NodeId> Nodes() const;
   // Those with a replica on the node, in rising order. O(their number).
   [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
 
  private:
-  using PlaceKey = std::uint32_t;  // level in the top two bits, node, rack or datacenter below
-  struct Shelf {
-    PlaceKey place;
-    std::uint32_t next;  // into entries_
-    std::uint32_t end;
-    std::uint32_t count;  // pending maps of the place, on the shelf or returned
-  };
-
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
   static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
-  Shelf* FindShelf(PlaceKey place) const;
+  Shelf* FindShelf(PlaceKey place) const { return shelves_.Find(place); }
   std::uint32_t& CountOf(PlaceKey place);
   void CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes);
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;  // kNone: none
 
   OrderedBits all_;
-  mutable std::vector<Shelf> shelves_;  // by place
+  mutable PlaceShelves shelves_;
   std::vector<std::uint32_t> entries_;
   std::vector<bool> shelved_;                              // by map: never left so far
   std::map<PlaceKey, std::uint32_t> strays_;               // counts of places without a shelf (replicas moved there)
