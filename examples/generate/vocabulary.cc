@@ -69,9 +69,9 @@ class Size {
     }
   }
   [[nodiscard]] bool exhausted() const { return families_.empty(); }
-  // Two thirds of the words have no ending, as long as there are such.
+  // Eleven words of twelve have no ending, as long as there are such.
   Vocabulary::Word Next(std::uint64_t random) {
-    const bool bare = (random >> 32) % 3 != 0;
+    const bool bare = (random >> 32) % 12 != 0;
     const std::size_t i = (bare ? random % std::min<std::size_t>(families_.size(), 2) : random % families_.size());
     const Vocabulary::Word word = families_[i].Next();
     if (families_[i].exhausted()) families_.erase(families_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -92,9 +92,9 @@ Vocabulary::Vocabulary(std::uint32_t size, std::uint64_t seed) {
   words_.reserve(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const std::uint64_t bits = random.Next();
-    // About half a letter for each doubling of the rank, 6.1 letters on average over the words of a large text.
+    // Two letters for five doublings of the rank, 6.1 letters on average over the words of a large text.
     const auto doublings = static_cast<std::uint32_t>(std::bit_width(rank));
-    std::size_t wanted = std::min<std::size_t>(1 + (doublings + bits % 5) * 9 / 20, kLongest - 1);
+    std::size_t wanted = std::min<std::size_t>(1 + (doublings + bits % 5) * 2 / 5, kLongest - 1);
     while (wanted < kLongest - 1 && sizes[wanted].exhausted()) ++wanted;
     while (sizes[wanted].exhausted()) --wanted;
     words_.push_back(sizes[wanted].Next(bits >> 3));
