@@ -54,8 +54,7 @@ class LoadGenBase {
   explicit LoadGenBase(TaskContext& context)
       : keep_(context.options().real(OptionOf(context, "loadgen.keep_map", "loadgen.keep_reduce"))),
         work_(static_cast<std::uint64_t>(
-            context.options().integer(OptionOf(context, "loadgen.map_work", "loadgen.reduce_work")))),
-        digest_(context.counter("loadgen", "digest")) {}
+            context.options().integer(OptionOf(context, "loadgen.map_work", "loadgen.reduce_work")))) {}
 
   void Reduce(std::string_view line, auto& values, auto& emit) {
     for ([[maybe_unused]] const Nothing& value : values) Take(line, emit);
@@ -63,7 +62,7 @@ class LoadGenBase {
 
  protected:
   void Take(std::string_view line, auto& emit) {
-    if (work_ > 0) digest_.Add(static_cast<std::int64_t>(Work(work_, line.size()) & 1));  // so that it is done
+    if (work_ > 0) asm volatile("" : : "r"(Work(work_, line.size())));  // so that it is done
     for (std::uint64_t copies = keep_.Copies(); copies > 0; --copies) emit(line);
   }
 
@@ -74,7 +73,6 @@ class LoadGenBase {
 
   KeptPart keep_;
   std::uint64_t work_;
-  Counter& digest_;
 };
 
 struct LoadGen : LoadGenBase {
