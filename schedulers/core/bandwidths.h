@@ -6,9 +6,10 @@
 // a quarter. Pairs have a direction. Thread rule: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <utility>
+#include <span>
+#include <vector>
 
 #include "schedulers/core/ids.h"
 #include "schedulers/core/topology.h"
@@ -24,7 +25,11 @@ struct LevelBandwidths {
 
 class Bandwidths {
  public:
-  using Pair = std::pair<std::uint32_t, std::uint32_t>;  // from, to: ids of nodes, or numbers of Topology
+  // What was measured on the way to a node (its id), rack or datacenter (their numbers of Topology).
+  struct Known {
+    std::uint32_t to = 0;
+    double bytes_per_second = 0;
+  };
 
   // bytes_per_second > 0; from and to differ and have joined.
   void Record(NodeId from, NodeId to, double bytes_per_second, const Topology& topology);
@@ -35,16 +40,31 @@ class Bandwidths {
   [[nodiscard]] double BetweenRacks(Location from, Location to, const LevelBandwidths& configured) const;
   [[nodiscard]] double BetweenDatacenters(std::uint32_t from, std::uint32_t to,
                                           const LevelBandwidths& configured) const;
-  // All that was measured, in bytes per second.
-  [[nodiscard]] const std::map<Pair, double>& nodes() const { return nodes_; }
-  [[nodiscard]] const std::map<Pair, double>& racks() const { return racks_; }
-  [[nodiscard]] const std::map<Pair, double>& datacenters() const { return datacenters_; }
-  // How often something was recorded: who keeps costs looks whether they are still right.
-  [[nodiscard]] std::uint64_t version() const { return version_; }
+  // All that was measured from there, by rising `to`. Valid until the next Record.
+  [[nodiscard]] std::span<const Known> NodesFrom(NodeId node) const { return nodes_.From(node.value); }
+  [[nodiscard]] std::span<const Known> RacksFrom(std::uint32_t rack) const { return racks_.From(rack); }
+  [[nodiscard]] std::span<const Known> DatacentersFrom(std::uint32_t datacenter) const {
+    return datacenters_.From(datacenter);
+  }
+  // How many pairs were measured.
+  [[nodiscard]] std::size_t node_pairs() const { return nodes_.pairs(); }
+  [[nodiscard]] std::size_t rack_pairs() const { return racks_.pairs(); }
 
  private:
-  std::map<Pair, double> nodes_, racks_, datacenters_;
-  std::uint64_t version_ = 0;
+  // Means by pair. Few places measure many others, so each has a sorted list of its own.
+  class Means {
+   public:
+    void Note(std::uint32_t from, std::uint32_t to, double bytes_per_second);
+    [[nodiscard]] const double* Find(std::uint32_t from, std::uint32_t to) const;  // null: nothing
+    [[nodiscard]] std::span<const Known> From(std::uint32_t from) const;
+    [[nodiscard]] std::size_t pairs() const { return pairs_; }
+
+   private:
+    std::vector<std::vector<Known>> by_from_;
+    std::size_t pairs_ = 0;
+  };
+
+  Means nodes_, racks_, datacenters_;
 };
 
 }  // namespace millrace::sched

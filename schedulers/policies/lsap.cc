@@ -98,26 +98,26 @@ bool Lsap::Gather(const ClusterState& state, Time now) {
 
 void Lsap::MakePlan(const ClusterState& state, Time now) {
   const auto groups = Groups();
-  MapAssignment::Plan plan;
+  std::optional<MapAssignment::Plan> plan;
   MapCandidates candidates;
   if (!groups) {
+    // Every slot with a map at its data cannot be bettered.
     candidates = CollectCandidates(state, CandidateReach::kNodes, {});
-    plan = PlanWith(state, now, candidates);
+    const MapAssignment assignment = Pose(state, now, candidates);
+    plan = candidates.all ? assignment.Solve() : assignment.SolveLocally();
   }
-  // Every slot with a map at its data cannot be bettered.
-  const auto slots = IdleSlots::Count(state);
-  if (groups || (!candidates.all && plan.local < slots)) {
+  if (!plan) {
     candidates = CollectCandidates(state, CandidateReach::kPlaces, groups.value_or(CandidateGroups{}));
-    plan = PlanWith(state, now, candidates);
+    plan = Pose(state, now, candidates).Solve();
   }
   plan_.clear();
-  for (const auto& [task, node] : plan.placed) {
+  for (const auto& [task, node] : plan->placed) {
     const PendingMap& map = candidates.maps[task];
     plan_.push_back({{map.job, TaskKind::kMap, map.map}, node});
   }
 }
 
-MapAssignment::Plan Lsap::PlanWith(const ClusterState& state, Time now, const MapCandidates& candidates) {
+MapAssignment Lsap::Pose(const ClusterState& state, Time now, const MapCandidates& candidates) {
   LocalityGate* gate = admission().locality();
   if (gate != nullptr) gate->Advance(state, now);
   std::vector<Task> tasks;
@@ -131,7 +131,7 @@ MapAssignment::Plan Lsap::PlanWith(const ClusterState& state, Time now, const Ma
   Price(state, now, &tasks);
   MapAssignment assignment(state, {cost_ == Cost::kUniform, settings_.bandwidths});
   for (const Task& task : tasks) assignment.Add(task);
-  return assignment.Solve();
+  return assignment;
 }
 
 std::optional<Decision> Lsap::NextPlanned(const ClusterState& state, Time now) {

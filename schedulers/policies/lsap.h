@@ -57,7 +57,8 @@ class Lsap : public Dl {
   [[nodiscard]] bool Gather(const ClusterState& state, Time now);
   [[nodiscard]] Time Window(const ClusterState& state) const;
   void MakePlan(const ClusterState& state, Time now);
-  MapAssignment::Plan PlanWith(const ClusterState& state, Time now, const MapCandidates& candidates);
+  // The candidates and the free slots.
+  MapAssignment Pose(const ClusterState& state, Time now, const MapCandidates& candidates);
 
   const LsapSettings settings_;
   const Cost cost_;

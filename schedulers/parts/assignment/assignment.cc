@@ -1,6 +1,8 @@
 #include "schedulers/parts/assignment/assignment.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
 #include <string>
 #include <tuple>
 
@@ -15,8 +17,10 @@ void MergeShares(std::vector<Assignment::Share>* shares) {
   std::sort(shares->begin(), shares->end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
   std::size_t kept = 0;
   for (const Assignment::Share& share : *shares) {
-    if (kept > 0 && key((*shares)[kept - 1]) == key(share)) (*shares)[kept - 1].tasks += share.tasks;
-    else (*shares)[kept++] = share;
+    if (kept > 0 && key((*shares)[kept - 1]) == key(share))
+      (*shares)[kept - 1].tasks += share.tasks;
+    else
+      (*shares)[kept++] = share;
   }
   shares->resize(kept);
 }
@@ -38,6 +42,7 @@ Assignment::Row Assignment::AddRow(std::uint32_t tasks, std::span<const PlaceCos
   all_tasks_ += tasks;
   SCHED_CHECK(all_tasks_ <= kMaxUnits, std::to_string(all_tasks_));
   tasks_.push_back(tasks);
+  if (tasks == 0) return row;
   std::uint32_t roots = 0;
   for (const auto& [place, cost] : costs) {
     SCHED_CHECK(place < places_.size() && cost >= 0 && cost <= kMaxCost,
@@ -67,10 +72,13 @@ class Assignment::Network {
  private:
   void ShipFrom(Transport::Vertex vertex, std::uint32_t units);
   void AddArc(Transport::Vertex from, Transport::Vertex to, Cost cost) {
-    if (by_task_) transport_.AddArc(from, to, cost);
-    else transport_.AddArc(to, from, cost);
+    if (by_task_)
+      transport_.AddArc(from, to, cost);
+    else
+      transport_.AddArc(to, from, cost);
   }
   std::vector<RowCost> UsefulCosts() const;
+  void TakeCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const;
   std::vector<std::vector<Share>> Arrivals(Plan* plan) const;
   Transport::Vertex Of(Place place) const { return static_cast<Transport::Vertex>(problem_.tasks_.size() + place); }
   Transport::Vertex Nowhere() const { return Of(static_cast<Place>(problem_.places_.size())); }
@@ -101,12 +109,16 @@ Assignment::Network::Network(const Assignment& problem)
   }
   if (!problem.anywhere_) transport_.SetRoom(Nowhere(), static_cast<std::uint32_t>(kMaxUnits));
   for (Row row = 0; row < problem.tasks_.size(); ++row) {
-    if (by_task_) ShipFrom(row, problem.tasks_[row]);
-    else transport_.SetRoom(row, problem.tasks_[row]);
+    if (by_task_)
+      ShipFrom(row, problem.tasks_[row]);
+    else
+      transport_.SetRoom(row, problem.tasks_[row]);
   }
   for (Place place = 0; place < problem.places_.size(); ++place) {
-    if (by_task_) transport_.SetRoom(Of(place), problem.places_[place].slots);
-    else ShipFrom(Of(place), problem.places_[place].slots);
+    if (by_task_)
+      transport_.SetRoom(Of(place), problem.places_[place].slots);
+    else
+      ShipFrom(Of(place), problem.places_[place].slots);
   }
 }
 
@@ -125,23 +137,39 @@ std::vector<Assignment::RowCost> Assignment::Network::UsefulCosts() const {
   std::vector<std::uint64_t> demand(problem_.places_.size());
   for (const RowCost& cost : problem_.costs_) demand[cost.place] += problem_.tasks_[cost.row];
   std::vector<RowCost> useful;
-  std::vector<RowCost> crowded;
-  useful.reserve(problem_.costs_.size());
+  std::vector<std::uint32_t> end(problem_.places_.size());  // in crowded, by place
   for (const RowCost& cost : problem_.costs_) {
-    (demand[cost.place] > problem_.slots_ ? crowded : useful).push_back(cost);
+    if (demand[cost.place] > problem_.slots_)
+      ++end[cost.place];
+    else
+      useful.push_back(cost);
   }
-  std::sort(crowded.begin(), crowded.end(), [](const RowCost& a, const RowCost& b) {
-    return std::tie(a.place, a.cost, a.row) < std::tie(b.place, b.cost, b.row);
-  });
-  Place place = kNoPlace;
-  std::uint64_t before = 0;
-  for (const RowCost& cost : crowded) {
-    if (cost.place != place) before = 0;
-    place = cost.place;
-    if (before < problem_.slots_) useful.push_back(cost);
-    before += problem_.tasks_[cost.row];
+  std::exclusive_scan(end.begin(), end.end(), end.begin(), 0u);
+  std::vector<RowCost> crowded(problem_.costs_.size() - useful.size());
+  for (const RowCost& cost : problem_.costs_) {
+    if (demand[cost.place] > problem_.slots_) crowded[end[cost.place]++] = cost;
+  }
+  std::uint32_t begin = 0;
+  for (const std::uint32_t stop : end) {
+    TakeCheapest(std::span(crowded).subspan(begin, stop - begin), &useful);
+    begin = stop;
   }
   return useful;
+}
+
+// Of the costs at one place, those of the cheapest rows that have as many tasks as there are slots. Each has a task.
+void Assignment::Network::TakeCheapest(std::span<RowCost> costs, std::vector<RowCost>* useful) const {
+  const auto cheaper = [](const RowCost& a, const RowCost& b) {
+    return std::tie(a.cost, a.row) < std::tie(b.cost, b.row);
+  };
+  const auto most = costs.begin() + static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(problem_.slots_, costs.size()));
+  if (most != costs.end()) std::nth_element(costs.begin(), most, costs.end(), cheaper);
+  std::sort(costs.begin(), most, cheaper);
+  std::uint64_t before = 0;
+  for (auto cost = costs.begin(); cost != most && before < problem_.slots_; ++cost) {
+    useful->push_back(*cost);
+    before += problem_.tasks_[cost->row];
+  }
 }
 
 // By place: what comes there from rows and stays, or goes on to places below.

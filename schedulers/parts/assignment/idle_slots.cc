@@ -9,12 +9,6 @@ std::uint32_t IdleSlots::FreeMapSlots(const NodeState& node) {
   return std::min(node.limits.maps - node.used.maps, node.limits.total - node.used.maps - node.used.reduces);
 }
 
-std::uint32_t IdleSlots::Count(const ClusterState& state) {
-  std::uint32_t count = 0;
-  for (const std::uint32_t id : state.FreeNodes(TaskKind::kMap)) count += FreeMapSlots(*state.FindNode(NodeId{id}));
-  return count;
-}
-
 IdleSlots::IdleSlots(const ClusterState& state, bool divide, Assignment* problem)
     : nodes_(state.node_ids(), Assignment::kNoPlace), tree_of_(state.node_ids()) {
   std::map<std::uint32_t, std::vector<NodeId>> by_free;
@@ -53,8 +47,7 @@ void IdleSlots::AddTree(const ClusterState& state, const std::vector<NodeId>& no
     if (rack == Assignment::kNoPlace) {
       rack = topology.racks() == 1 ? root : Add(PlaceLevel::kRack, location.rack, datacenter, 0, problem);
     }
-    nodes_[node.value] =
-        Add(PlaceLevel::kNode, node.value, rack, FreeMapSlots(*state.FindNode(node)), problem);
+    nodes_[node.value] = Add(PlaceLevel::kNode, node.value, rack, FreeMapSlots(*state.FindNode(node)), problem);
     tree_of_[node.value] = tree;
   }
 }

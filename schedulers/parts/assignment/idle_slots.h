@@ -39,9 +39,10 @@ class IdleSlots {
   [[nodiscard]] std::size_t size() const { return places_.size(); }
   // kNoPlace if nothing is free there, or not in this tree.
   [[nodiscard]] Assignment::Place Find(std::size_t tree, PlaceLevel level, std::uint32_t id) const;
+  // In whatever tree; kNoPlace if nothing is free there.
+  [[nodiscard]] Assignment::Place OfNode(NodeId node) const { return nodes_[node.value]; }
 
   static std::uint32_t FreeMapSlots(const NodeState& node);
-  static std::uint32_t Count(const ClusterState& state);  // on all nodes
 
  private:
   Assignment::Place Add(PlaceLevel level, std::uint32_t id, Assignment::Place above, std::uint32_t slots,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <tuple>
+#include <utility>
 
 namespace millrace::sched {
 namespace {
@@ -20,9 +21,7 @@ void Mix(std::uint64_t value, std::uint64_t* hash) {
 MapAssignment::MapAssignment(const ClusterState& state, TransferCosts::Options options)
     : state_(state), options_(options), slots_(state, !options.uniform, &places_) {}
 
-const MapInput& MapAssignment::InputOf(const Task& task) const {
-  return state_.FindJob(task.job)->spec.maps[task.map];
-}
+const MapInput& MapAssignment::InputOf(const Task& task) const { return state_.FindJob(task.job)->spec.maps[task.map]; }
 
 // There are nodes where it may not run.
 bool MapAssignment::Constrained(const Task& task) const {
@@ -70,12 +69,59 @@ std::vector<NodeId> MapAssignment::ClosedTo(const Task& task) const {
   return closed;
 }
 
+void MapAssignment::LocalCosts(const Row& row, std::vector<Assignment::PlaceCost>* costs) const {
+  costs->clear();
+  const std::vector<NodeId> closed = ClosedTo(row.first);
+  for (const NodeId replica : InputOf(row.first).replicas) {
+    if (replica.value >= state_.node_ids() || slots_.OfNode(replica) == Assignment::kNoPlace) continue;
+    if (std::binary_search(closed.begin(), closed.end(), replica)) continue;
+    costs->push_back({slots_.OfNode(replica), TransferCosts::Fixed(row.first.fixed)});
+  }
+}
+
+Assignment::Cost MapAssignment::CheapestFixed(std::uint64_t tasks) const {
+  std::vector<std::pair<Assignment::Cost, std::uint64_t>> fixed;
+  for (const Row& row : rows_) fixed.emplace_back(TransferCosts::Fixed(row.first.fixed), row.tasks.size());
+  std::sort(fixed.begin(), fixed.end());
+  Assignment::Cost sum = 0;
+  for (const auto& [cost, count] : fixed) {
+    const std::uint64_t taken = std::min(tasks, count);
+    sum += cost * static_cast<Assignment::Cost>(taken);
+    tasks -= taken;
+  }
+  return sum;
+}
+
+std::optional<MapAssignment::Plan> MapAssignment::SolveLocally() const {
+  Assignment problem = places_;
+  std::vector<Assignment::PlaceCost> costs;
+  std::vector<std::uint64_t> demand(slots_.size());
+  std::uint64_t tasks = 0, placeable = 0;
+  for (const Row& row : rows_) {
+    LocalCosts(row, &costs);
+    tasks += row.tasks.size();
+    if (!costs.empty()) placeable += row.tasks.size();
+    for (const auto& [place, cost] : costs) demand[place] += row.tasks.size();
+    problem.AddRow(static_cast<std::uint32_t>(row.tasks.size()), costs);
+  }
+  const std::uint64_t wanted = std::min<std::uint64_t>(tasks, slots_.total());
+  std::uint64_t useful = 0;  // slots
+  for (const std::uint32_t id : state_.FreeNodes(TaskKind::kMap)) {
+    useful += std::min<std::uint64_t>(demand[slots_.OfNode(NodeId{id})],
+                                      IdleSlots::FreeMapSlots(*state_.FindNode(NodeId{id})));
+  }
+  if (std::min(placeable, useful) < wanted) return std::nullopt;
+  const Assignment::Plan plan = problem.Solve();
+  if (plan.tasks < wanted || plan.cost > CheapestFixed(wanted)) return std::nullopt;
+  return PlanOf(plan.shares);
+}
+
 MapAssignment::Plan MapAssignment::Solve() const {
+  if (auto local = SolveLocally()) return *std::move(local);
   TransferCosts::Options options = options_;
   const Bandwidths& measured = state_.bandwidths();
-  const double partners =
-      static_cast<double>(measured.nodes().size()) / std::max(1u, state_.node_ids()) +
-      static_cast<double>(measured.racks().size()) / std::max(1u, state_.topology().racks());
+  const double partners = static_cast<double>(measured.node_pairs()) / std::max(1u, state_.node_ids()) +
+                          static_cast<double>(measured.rack_pairs()) / std::max(1u, state_.topology().racks());
   options.far_pairs = options.far_pairs && static_cast<double>(rows_.size()) * partners <= kMaxCosts;
   TransferCosts costs(state_, slots_, options);
   Assignment problem = places_;
@@ -84,15 +130,16 @@ MapAssignment::Plan MapAssignment::Solve() const {
     problem.AddRow(static_cast<std::uint32_t>(row.tasks.size()),
                    costs.Of({&InputOf(task), task.worst, task.weight, task.fixed, ClosedTo(task)}));
   }
+  return PlanOf(problem.Solve().shares);
+}
+
+MapAssignment::Plan MapAssignment::PlanOf(const std::vector<Assignment::Share>& shares) const {
   Plan plan;
   std::size_t used = 0;
-  const std::vector<Assignment::Share> shares = problem.Solve().shares;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const auto& [row, place, tasks] = shares[i];
     if (i == 0 || shares[i - 1].row != row) used = 0;
     const NodeId node{slots_.At(place).id};
-    const auto& replicas = InputOf(rows_[row].first).replicas;
-    if (std::find(replicas.begin(), replicas.end(), node) != replicas.end()) plan.local += tasks;
     for (std::uint32_t n = 0; n < tasks; ++n) plan.placed.push_back({rows_[row].tasks[used++], node});
   }
   std::sort(plan.placed.begin(), plan.placed.end(),

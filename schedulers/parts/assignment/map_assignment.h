@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -31,7 +32,6 @@ class MapAssignment {
   };
   struct Plan {
     std::vector<Placed> placed;  // by node, then task
-    std::uint32_t local = 0;     // of them, on nodes with their input
   };
 
   // The free slots are those of now.
@@ -40,7 +40,13 @@ class MapAssignment {
   [[nodiscard]] std::uint32_t slots() const { return slots_.total(); }
   // Numbered from 0. Among equals the task that was added first is preferred.
   void Add(const Task& task);
+  // The plan at the least cost.
   [[nodiscard]] Plan Solve() const;
+  // The same, with every map on a node with its input; nothing if that is not possible. Cheap: no transfer is looked
+  // at. A map costs at least its fixed cost wherever it runs, and just that at its input. So a plan of local maps is
+  // optimal when it fills all slots or places all maps, as any plan would, and costs no more than the cheapest so many
+  // fixed costs of all maps do. When all fixed costs are equal (lsap), or all maps are placed, it always is.
+  [[nodiscard]] std::optional<Plan> SolveLocally() const;
 
  private:
   struct Row {
@@ -50,6 +56,10 @@ class MapAssignment {
   [[nodiscard]] bool Alike(const Task& a, const Task& b) const;
   [[nodiscard]] const MapInput& InputOf(const Task& task) const;
   [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
+  // Of the row on the free nodes with its input.
+  void LocalCosts(const Row& row, std::vector<Assignment::PlaceCost>* costs) const;
+  [[nodiscard]] Assignment::Cost CheapestFixed(std::uint64_t tasks) const;  // the sum of so many
+  [[nodiscard]] Plan PlanOf(const std::vector<Assignment::Share>& shares) const;
   [[nodiscard]] bool Constrained(const Task& task) const;
 
   const ClusterState& state_;

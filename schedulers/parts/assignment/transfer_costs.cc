@@ -4,7 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <map>
+#include <utility>
 
 namespace millrace::sched {
 namespace {
@@ -15,10 +15,16 @@ constexpr Assignment::Cost kClosed = std::numeric_limits<Assignment::Cost>::max(
 }  // namespace
 
 TransferCosts::TransferCosts(const ClusterState& state, const IdleSlots& slots, Options options)
-    : state_(state), slots_(slots), options_(options), marks_(slots.size()) {
+    : state_(state),
+      slots_(slots),
+      options_(options),
+      rack_round_(state.topology().racks()),
+      datacenter_round_(state.topology().datacenters()),
+      partners_(slots.size()),
+      marks_(slots.size()) {
   const Topology& topology = state.topology();
   datacenter_of_.assign(topology.racks(), Location::kNowhere);
-  if (state.bandwidths().racks().empty() || !options.far_pairs) return;
+  if (state.bandwidths().rack_pairs() == 0 || !options.far_pairs) return;
   for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
     const Location at = topology.Of(NodeId{node});
     datacenter_of_[at.rack] = at.datacenter;
@@ -26,17 +32,19 @@ TransferCosts::TransferCosts(const ClusterState& state, const IdleSlots& slots, 
 }
 
 Assignment::Cost TransferCosts::Round(double cost) {
-  const auto whole =
-      static_cast<std::uint64_t>(std::clamp(cost, 1.0, static_cast<double>(Assignment::kMaxCost / 2)));
+  const auto whole = static_cast<std::uint64_t>(std::clamp(cost, 1.0, static_cast<double>(Assignment::kMaxCost / 2)));
   constexpr int kBits = 5;
   const int drop = std::max(0, static_cast<int>(std::bit_width(whole)) - kBits);
   return static_cast<Assignment::Cost>(whole >> drop << drop);
 }
 
+Assignment::Cost TransferCosts::Fixed(double fixed) {
+  return static_cast<Assignment::Cost>(std::clamp(fixed * kUnit, 0.0, static_cast<double>(Assignment::kMaxCost / 2)));
+}
+
 Assignment::Cost TransferCosts::CostOf(const Row& row, double bandwidth, std::uint32_t free_slots) const {
   if (bandwidth == 0) return kClosed;
-  const auto fixed = static_cast<Assignment::Cost>(
-      std::clamp(row.fixed * kUnit, 0.0, static_cast<double>(Assignment::kMaxCost / 2)));
+  const Assignment::Cost fixed = Fixed(row.fixed);
   if (bandwidth == kHere) return fixed;
   const double seconds =
       options_.uniform ? 1 : static_cast<double>(row.input->bytes) / bandwidth * static_cast<double>(free_slots);
@@ -63,10 +71,7 @@ double TransferCosts::Between(NodeId replica, PlaceLevel level, std::uint32_t id
 
 double TransferCosts::BandwidthTo(PlaceLevel level, std::uint32_t id) const {
   double most = 0;
-  for (const NodeId replica : replicas_) {
-    if (level == PlaceLevel::kNode && replica.value == id) return kHere;
-    most = std::max(most, Between(replica, level, id));
-  }
+  for (const NodeId replica : replicas_) most = std::max(most, Between(replica, level, id));
   return most;
 }
 
@@ -90,22 +95,70 @@ Locality TransferCosts::LocalityOf(PlaceLevel level, std::uint32_t id) const {
   return locality;
 }
 
-void TransferCosts::AddSpecial(PlaceLevel level, std::uint32_t id) {
-  const auto same = [&](const Special& special) { return special.level == level && special.id == id; };
-  if (std::any_of(specials_.begin(), specials_.end(), same)) return;
-  specials_.push_back({level, id, BandwidthTo(level, id), LocalityOf(level, id)});
+void TransferCosts::AddDatacenter(std::uint32_t datacenter) {
+  if (std::exchange(datacenter_round_[datacenter], round_) == round_) return;
+  constexpr auto kLevel = PlaceLevel::kDatacenter;
+  specials_.push_back({kLevel, datacenter, BandwidthTo(kLevel, datacenter), LocalityOf(kLevel, datacenter)});
 }
 
-void TransferCosts::CollectPartners(PlaceLevel level, const std::map<Bandwidths::Pair, double>& measured) {
+void TransferCosts::AddRack(std::uint32_t rack) {
+  if (std::exchange(rack_round_[rack], round_) == round_) return;
+  constexpr auto kLevel = PlaceLevel::kRack;
+  specials_.push_back({kLevel, rack, BandwidthTo(kLevel, rack), LocalityOf(kLevel, rack)});
+}
+
+TransferCosts::Partner* TransferCosts::AddNode(NodeId node) {
+  const Assignment::Place place = slots_.OfNode(node);
+  if (place == Assignment::kNoPlace) return nullptr;
+  Partner& partner = partners_[place];
+  if (partner.round == round_) return &partner;
+  partner = {round_, static_cast<std::uint32_t>(specials_.size()), 0};
+  specials_.push_back({PlaceLevel::kNode, node.value, 0, LocalityOf(PlaceLevel::kNode, node.value)});
+  return &partner;
+}
+
+void TransferCosts::CollectDatacenters(bool partners) {
+  for (const NodeId replica : replicas_) AddDatacenter(state_.topology().Of(replica).datacenter);
+  if (!partners) return;
   for (const NodeId replica : replicas_) {
-    const Location at = state_.topology().Of(replica);
-    const std::uint32_t from = level == PlaceLevel::kNode   ? replica.value
-                               : level == PlaceLevel::kRack ? at.rack
-                                                            : at.datacenter;
-    for (auto pair = measured.lower_bound({from, 0}); pair != measured.end() && pair->first.first == from; ++pair) {
-      const std::uint32_t to = pair->first.second;
-      if (level == PlaceLevel::kRack && RackLocation(to).datacenter == Location::kNowhere) continue;  // nothing is free
-      AddSpecial(level, to);
+    const std::uint32_t from = state_.topology().Of(replica).datacenter;
+    for (const auto& known : state_.bandwidths().DatacentersFrom(from)) AddDatacenter(known.to);
+  }
+}
+
+void TransferCosts::CollectRacks(bool partners) {
+  for (const NodeId replica : replicas_) AddRack(state_.topology().Of(replica).rack);
+  if (!partners) return;
+  for (const NodeId replica : replicas_) {
+    for (const auto& known : state_.bandwidths().RacksFrom(state_.topology().Of(replica).rack)) {
+      const bool nothing_free = RackLocation(known.to).datacenter == Location::kNowhere;
+      if (!nothing_free) AddRack(known.to);
+    }
+  }
+}
+
+void TransferCosts::CollectNodes(bool partners) {
+  const std::size_t first = specials_.size();
+  for (const NodeId replica : replicas_) {
+    if (const Partner* here = AddNode(replica)) specials_[here->special].bandwidth = kHere;
+  }
+  for (std::size_t i = 0; partners && i < replicas_.size(); ++i) {
+    for (const auto& known : state_.bandwidths().NodesFrom(replicas_[i])) {
+      Partner* partner = AddNode(NodeId{known.to});
+      if (partner == nullptr) continue;
+      double& bandwidth = specials_[partner->special].bandwidth;
+      bandwidth = std::max(bandwidth, known.bytes_per_second);
+      if (i < 64) partner->measured |= std::uint64_t{1} << i;
+    }
+  }
+  // The other replicas may be nearer, measured or not.
+  for (std::size_t at = first; at < specials_.size(); ++at) {
+    Special& special = specials_[at];
+    if (special.bandwidth == kHere) continue;
+    const std::uint64_t measured = partners_[slots_.OfNode(NodeId{special.id})].measured;
+    for (std::size_t i = 0; i < replicas_.size(); ++i) {
+      if (i < 64 && (measured >> i & 1) != 0) continue;
+      special.bandwidth = std::max(special.bandwidth, Between(replicas_[i], PlaceLevel::kNode, special.id));
     }
   }
 }
@@ -118,15 +171,9 @@ void TransferCosts::CollectSpecials(const Row& row) {
     if (state_.topology().Of(replica).rack != Location::kNowhere) replicas_.push_back(replica);
   }
   const bool partners = options_.far_pairs && !options_.uniform;
-  const Bandwidths& measured = state_.bandwidths();
-  for (const NodeId replica : replicas_) {
-    AddSpecial(PlaceLevel::kDatacenter, state_.topology().Of(replica).datacenter);
-  }
-  if (partners) CollectPartners(PlaceLevel::kDatacenter, measured.datacenters());
-  for (const NodeId replica : replicas_) AddSpecial(PlaceLevel::kRack, state_.topology().Of(replica).rack);
-  if (partners) CollectPartners(PlaceLevel::kRack, measured.racks());
-  for (const NodeId replica : replicas_) AddSpecial(PlaceLevel::kNode, replica.value);
-  if (partners) CollectPartners(PlaceLevel::kNode, measured.nodes());
+  CollectDatacenters(partners);
+  CollectRacks(partners);
+  CollectNodes(partners);
   for (const NodeId closed : row.closed) {
     std::erase_if(specials_, [&](const Special& s) { return s.level == PlaceLevel::kNode && s.id == closed.value; });
     specials_.push_back({PlaceLevel::kNode, closed.value, 0, Locality::kOff});

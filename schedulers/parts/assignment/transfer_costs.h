@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -48,6 +47,8 @@ class TransferCosts {
   // The costs of the row, empty if it can run nowhere. Valid until the next call.
   [[nodiscard]] std::span<const Assignment::PlaceCost> Of(const Row& row);
 
+  // On a node with a replica, whatever the slot; no slot costs less.
+  [[nodiscard]] static Assignment::Cost Fixed(double fixed);
   // Between 1 and kMaxCost, with five significant bits.
   [[nodiscard]] static Assignment::Cost Round(double cost);
 
@@ -67,9 +68,20 @@ class TransferCosts {
     Assignment::Cost cost = 0;
   };
 
+  struct Partner {  // a node that is looked at for a row, by its place
+    std::uint32_t round = 0;
+    std::uint32_t special = 0;   // into specials_
+    std::uint64_t measured = 0;  // from which of the first 64 replicas_ it was
+  };
+
   void CollectSpecials(const Row& row);
-  void CollectPartners(PlaceLevel level, const std::map<Bandwidths::Pair, double>& measured);
-  void AddSpecial(PlaceLevel level, std::uint32_t id);
+  void CollectDatacenters(bool partners);
+  void CollectRacks(bool partners);
+  void CollectNodes(bool partners);
+  void AddDatacenter(std::uint32_t datacenter);
+  void AddRack(std::uint32_t rack);
+  // Null if nothing is free there; of no bandwidth when it is new.
+  Partner* AddNode(NodeId node);
   [[nodiscard]] Locality LocalityOf(PlaceLevel level, std::uint32_t id) const;
   [[nodiscard]] Location RackLocation(std::uint32_t rack) const;
   [[nodiscard]] double BandwidthTo(PlaceLevel level, std::uint32_t id) const;
@@ -88,6 +100,8 @@ class TransferCosts {
   std::vector<std::uint32_t> datacenter_of_;  // by rack, of those with a free slot; when far pairs are looked at
   std::vector<NodeId> replicas_;              // that joined once
   std::vector<Special> specials_;
+  std::vector<std::uint32_t> rack_round_, datacenter_round_;  // when it became a special
+  std::vector<Partner> partners_;                             // by place
   std::vector<Assignment::Place> marked_;
   std::vector<Mark> marks_;  // by place
   std::uint32_t round_ = 0;

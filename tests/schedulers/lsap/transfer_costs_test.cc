@@ -1,6 +1,8 @@
 // The costs that reach the solver against formula 1, pair by pair, over random clusters, measurements and refusals.
 #include "schedulers/parts/assignment/transfer_costs.h"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -8,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
 #include "schedulers/parts/assignment/idle_slots.h"
+#include "schedulers/parts/assignment/map_assignment.h"
+#include "tests/schedulers/lsap/dense_assignment.h"
 
 namespace millrace::sched {
 namespace {
@@ -95,6 +97,96 @@ TEST(TransferCostsTest, EveryPairCostsWhatTheFormulaSays) {
     }
     if (testing::Test::HasFailure()) return;
   }
+}
+
+using Task = MapAssignment::Task;
+
+TransferCosts::Row RowOf(const ClusterState& state, const Task& task) {
+  return {&state.FindJob(task.job)->spec.maps[task.map], task.worst, task.weight, task.fixed};
+}
+
+constexpr Assignment::Cost kImpossible = Assignment::Cost{1} << 40;
+
+Assignment::Cost LeastByTheDenseMethod(const ClusterState& state, const std::vector<Task>& tasks, bool uniform) {
+  std::vector<std::vector<std::int64_t>> matrix;
+  for (const Task& task : tasks) {
+    auto& line = matrix.emplace_back();
+    for (const std::uint32_t id : state.FreeNodes(TaskKind::kMap)) {
+      const auto cost = CostByFormula(state, RowOf(state, task), NodeId{id}, uniform);
+      line.insert(line.end(), IdleSlots::FreeMapSlots(*state.FindNode(NodeId{id})), cost.value_or(kImpossible));
+    }
+  }
+  return LeastDenseCost(matrix);
+}
+
+std::uint32_t AllFreeSlots(const ClusterState& state) {
+  std::uint32_t slots = 0;
+  for (const std::uint32_t id : state.FreeNodes(TaskKind::kMap)) {
+    slots += IdleSlots::FreeMapSlots(*state.FindNode(NodeId{id}));
+  }
+  return slots;
+}
+
+// By the formula; what could run and was not placed counts as impossible.
+Assignment::Cost CostOfPlan(const ClusterState& state, const std::vector<Task>& tasks, const MapAssignment::Plan& plan,
+                            bool uniform) {
+  const std::size_t most = std::min<std::size_t>(tasks.size(), AllFreeSlots(state));
+  Assignment::Cost cost = kImpossible * static_cast<Assignment::Cost>(most - plan.placed.size());
+  for (const auto& [task, node] : plan.placed) {
+    cost += CostByFormula(state, RowOf(state, tasks[task]), node, uniform).value_or(2 * kImpossible);
+  }
+  return cost;
+}
+
+std::vector<Task> RandomTasks(Random& random, std::uint32_t nodes, ClusterState* state) {
+  JobSpec spec;
+  std::vector<Task> tasks;
+  const std::uint32_t kinds = Draw(random, 1, 3);  // of fixed costs
+  const bool limited = Draw(random, 0, 3) == 0;
+  for (std::uint32_t map = Draw(random, 1, 14); map > 0; --map) {
+    MapInput input{Draw(random, 0, 3) * 30'000'000, {}};
+    for (std::uint32_t n = Draw(random, 0, 6) == 0 ? 0 : 3; n > 0; --n) {
+      input.replicas.push_back(NodeId{Draw(random, 0, nodes - 1)});
+    }
+    Task& task = tasks.emplace_back(Task{JobId{1}, static_cast<std::uint32_t>(spec.maps.size())});
+    task.fixed = Draw(random, 1, kinds);
+    task.weight = Draw(random, 1, 4) / 2.0;
+    if (limited && Draw(random, 0, 2) == 0) task.worst = static_cast<Locality>(Draw(random, 0, 2));
+    spec.maps.push_back(input);
+  }
+  state->AddJob(JobId{1}, spec, 0);
+  return tasks;
+}
+
+// Whether local maps alone were enough or not: the plan costs what the dense method says.
+TEST(MapAssignmentTest, CostsWhatTheDenseMethodSaysWithAndWithoutTransfers) {
+  const std::uint64_t seed = 1202;
+  Random random(seed);
+  int locally = 0, locally_with_prices = 0, else_where = 0;
+  for (int round = 0; round < 6'000; ++round) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed << ", round " << round);
+    ClusterState state;
+    const std::uint32_t nodes = Draw(random, 1, 12);
+    BuildCluster(random, &state, nodes);
+    const std::vector<Task> tasks = RandomTasks(random, nodes, &state);
+    const bool uniform = Draw(random, 0, 4) == 0;
+    MapAssignment assignment(state, {uniform, kConfigured});
+    for (const Task& task : tasks) assignment.Add(task);
+    const Assignment::Cost least = LeastByTheDenseMethod(state, tasks, uniform);
+    EXPECT_EQ(CostOfPlan(state, tasks, assignment.Solve(), uniform), least);
+    if (const auto local = assignment.SolveLocally()) {
+      EXPECT_EQ(CostOfPlan(state, tasks, *local, uniform), least);
+      ++locally;
+      const bool priced = std::any_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.fixed > 1; });
+      if (priced && tasks.size() > local->placed.size()) ++locally_with_prices;
+    } else {
+      ++else_where;
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(locally, 500);
+  EXPECT_GT(locally_with_prices, 20);
+  EXPECT_GT(else_where, 500);
 }
 
 TEST(TransferCostsTest, RoundingIsDownByAtMostASixteenth) {
