@@ -1,0 +1,104 @@
+"""What a run costs: wall time, CPU time and memory of trees of processes.
+
+CPU: user and system time from /proc/PID/stat of every process below the roots, with that of their ended children, so that
+nothing is lost when a task process ends. Memory: the sum of RssAnon and RssShmem (pages of mapped files are the page
+cache's) over the same processes, sampled every 50 ms; the peak of the sums.
+"""
+
+import mmap
+import os
+import subprocess
+import threading
+import time
+
+_TICK = os.sysconf("SC_CLK_TCK")
+
+
+def _stat(pid):
+    """(parent, CPU seconds with ended children), or None when the process is gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as f:
+            fields = f.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return int(fields[1]), sum(int(x) for x in fields[11:15]) / _TICK
+
+
+def _tree(roots):
+    """CPU seconds by pid, of the roots and all below them."""
+    stats = {int(name): _stat(name) for name in os.listdir("/proc") if name.isdigit()}
+    stats = {pid: stat for pid, stat in stats.items() if stat}
+    children = {}
+    for pid, (parent, _) in stats.items():
+        children.setdefault(parent, []).append(pid)
+    found, todo = {}, [pid for pid in roots if pid in stats]
+    while todo:
+        pid = todo.pop()
+        if pid not in found:
+            found[pid] = stats[pid][1]
+            todo += children.get(pid, [])
+    return found
+
+
+def _private_bytes(pid):
+    total = 0
+    try:
+        with open(f"/proc/{pid}/status", "rb") as f:
+            for line in f:
+                if line.startswith((b"RssAnon:", b"RssShmem:")):
+                    total += int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return total
+
+
+class _Sampler(threading.Thread):
+    def __init__(self, roots):
+        super().__init__(daemon=True)
+        self.roots, self.peak, self.done = roots, 0, threading.Event()
+
+    def run(self):
+        while True:
+            self.peak = max(self.peak, sum(_private_bytes(pid) for pid in _tree(self.roots)))
+            if self.done.wait(0.05):
+                return
+
+
+def timed(commands, daemons=(), env=None, cwd=None):
+    """Runs the commands (argument lists; a string is a shell's) at once and to their end; what they and the daemons cost.
+
+    A command that fails ends the benchmark with what it said.
+    """
+    before = sum(_tree(daemons).values())
+    started = time.monotonic()
+    running = [subprocess.Popen(c, shell=isinstance(c, str), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env, cwd=cwd)
+               for c in commands]
+    sampler = _Sampler([*daemons, *(p.pid for p in running)])
+    sampler.start()
+    cpu = 0.0
+    for process, command in zip(running, commands):
+        said = process.stderr.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        cpu += usage.ru_utime + usage.ru_stime
+        if process.returncode != 0:
+            raise SystemExit(f"{command}: exit status {process.returncode}\n{said.decode(errors='replace')}")
+    wall = time.monotonic() - started
+    sampler.done.set()
+    sampler.join()
+    cpu += sum(_tree(daemons).values()) - before
+    return {"wall": wall, "cpu": cpu, "memory": sampler.peak}
+
+
+def settle(paths, touch_bytes):
+    """Before a timed run: what it reads is in the page cache, and the host has given us memory for it."""
+    buffer = bytearray(1 << 20)
+    for path in paths:
+        with open(path, "rb", buffering=0) as f:
+            while f.readinto(buffer):
+                pass
+    if touch_bytes > 0:
+        with mmap.mmap(-1, touch_bytes) as memory:
+            zeros = bytes(1 << 20)
+            for at in range(0, touch_bytes - len(zeros), len(zeros)):
+                memory[at:at + len(zeros)] = zeros
