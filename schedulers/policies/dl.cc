@@ -24,6 +24,7 @@ void Dl::OnJobSubmitted(const ClusterState& state, JobId job) {
 
 void Dl::OnJobEnded(const ClusterState& state, JobId job) {
   admission_.OnJobEnded(state, job);
+  launched_.erase(job);
   for (OfferBook& book : books_) book.Forget(job);
 }
 
@@ -59,7 +60,7 @@ void Dl::See(const JobState& job) {
       books_[k].Grow(id);
     }
   }
-  if (admission_.locality() != nullptr && now.pending[kMaps] < was.pending[kMaps]) launched_.push_back(id);
+  if (admission_.locality() != nullptr && now.pending[kMaps] < was.pending[kMaps]) launched_.insert(id);
 }
 
 std::optional<Decision> Dl::Next(const ClusterState& state, Time now) {
@@ -78,10 +79,7 @@ std::optional<Decision> Dl::NextMap(const ClusterState& state, Time now) {
   OfferBook& book = books_[kMaps];
   TakeRaised(state, now);
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
-  if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) {
-    launched_.clear();  // a slot that frees is offered to all
-    return std::nullopt;
-  }
+  if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
   std::optional<Offer> taken;
   const auto walk = [&] {
     return book.Walk(free, [&](NodeId to, bool to_all) {
@@ -98,13 +96,12 @@ std::optional<Decision> Dl::NextMap(const ClusterState& state, Time now) {
   return Decision{{taken->job, TaskKind::kMap, taken->choice.map}, *node};
 }
 
-// A launch stops a job's clock. Slots that the job had refused may be free all along: it refuses one anew, or else its
-// wait would never end.
+// A launch stops a job's clock. Slots on nodes that the job had refused may be free all along, or free again: it
+// refuses one anew, or else its wait would never end.
 bool Dl::AskAgain(const ClusterState& state, Time now) {
   bool takes = false;
   for (const JobId id : std::exchange(launched_, {})) {
-    const JobState* job = state.FindJob(id);
-    if (job == nullptr || !job->alive() || !job->runnable[kMaps]) continue;
+    if (!state.FindJob(id)->runnable[kMaps]) continue;
     if (!admission_.BestMap(state, id, NodeId{state.FreeNodes(TaskKind::kMap).First()}, now)) continue;
     books_[kMaps].Grow(id);
     takes = true;

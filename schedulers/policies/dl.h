@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,8 +69,8 @@ class Dl : public Policy {
   const std::string name_;
   Admission admission_;
   OfferBook books_[2];
-  std::vector<Seen> seen_;       // by job id
-  std::vector<JobId> launched_;  // with `+delay`: maps since the last time that every free slot was refused
+  std::vector<Seen> seen_;    // by job id
+  std::set<JobId> launched_;  // with `+delay`: maps since the last time that every free slot was refused
 };
 
 }  // namespace millrace::sched
