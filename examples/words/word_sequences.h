@@ -33,11 +33,12 @@ class SequenceCutter {
   bool Feed(std::string_view piece, std::uint64_t offset) {
     const char* const begin = piece.data();
     if ((open_ || skipping_) && !TakeRest(&piece, offset)) return !too_long_;
+    const char* const end = piece.data() + piece.size();
     std::size_t tail = piece.size();
     while (tail > 0 && !IsSpace(piece[tail - 1])) --tail;
     ForEachWord(piece.substr(0, tail), [&](std::string_view word) {
       Begin();
-      Append(word);
+      AppendWord(word, end);
       End(offset + static_cast<std::uint64_t>(word.data() - begin));
     });
     if (tail < piece.size() && left_ > 0) {
@@ -77,6 +78,16 @@ class SequenceCutter {
     std::copy(starts_ + 1, starts_ + kWords, starts_);
     if (size_ > 0) Append("|");
     starts_[kWords - 1] = size_;
+  }
+  // Most words are short, and 16 bytes are copied faster than few. `end`: up to where there are bytes to read.
+  void AppendWord(std::string_view word, const char* end) {
+    constexpr std::size_t kShort = 16;
+    if (word.size() > kShort || static_cast<std::size_t>(end - word.data()) < kShort || text_.size() - size_ < kShort) {
+      Append(word);
+      return;
+    }
+    std::memcpy(text_.data() + size_, word.data(), kShort);
+    size_ += word.size();
   }
   void Append(std::string_view bytes) {
     if (text_.size() - size_ < bytes.size() && !MakeRoom(bytes.size())) return;
