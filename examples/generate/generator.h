@@ -29,7 +29,7 @@ namespace millrace::generate {
 // What can be said of the data. A kind reads what concerns it.
 struct Shape {
   double exponent = 1.0;          // text: the word of rank r comes with probability ~ 1 / r^exponent; 0.1 to 3
-  double vocabulary = 78;         // text: after n words, the vocabulary has vocabulary * n^growth words
+  double vocabulary = 81;         // text: after n words, the vocabulary has vocabulary * n^growth words
   double growth = 0.5;            // text: 0.1 to 1
   std::uint32_t line_words = 12;  // text: words of a line on average; 1 to 1,000
   std::uint32_t ratings = 100;    // ratings: of a movie on average; 1 to 10,000

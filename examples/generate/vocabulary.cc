@@ -92,9 +92,9 @@ Vocabulary::Vocabulary(std::uint32_t size, std::uint64_t seed) {
   words_.reserve(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const std::uint64_t bits = random.Next();
-    // Two letters for five doublings of the rank, 6.1 letters on average over the words of a large text.
+    // Three letters for eight doublings of the rank, 6 letters on average over the words of a large text.
     const auto doublings = static_cast<std::uint32_t>(std::bit_width(rank));
-    std::size_t wanted = std::min<std::size_t>(1 + (doublings + bits % 5) * 2 / 5, kLongest - 1);
+    std::size_t wanted = std::min<std::size_t>(1 + (doublings + bits % 5) * 3 / 8, kLongest - 1);
     while (wanted < kLongest - 1 && sizes[wanted].exhausted()) ++wanted;
     while (sizes[wanted].exhausted()) --wanted;
     words_.push_back(sizes[wanted].Next(bits >> 3));

@@ -91,7 +91,7 @@ def summary(runs, size):
 
 
 def hold(contest, setting, size, repeat, peers=True):
-    """The figures of everyone by name; stops when an output differs."""
+    """The figures of everyone by name, with what millrace takes in wall and CPU time as a ratio to theirs; stops when an output differs."""
     size = int(size * contest.share)
     with setting.cluster() as cluster:
         field_ = _Field(contest, setting, cluster, size, peers)
@@ -110,5 +110,6 @@ def hold(contest, setting, size, repeat, peers=True):
         print(f"{contest.name}: nobody to compare with, the output was not checked; build the target limits")
     figures = {name: summary(of_one, size) for name, of_one in runs.items()}
     for name, other in figures.items():
-        other["millrace_over_this"] = figures["millrace"]["wall"] / other["wall"]
+        other["wall_ratio"] = figures["millrace"]["wall"] / other["wall"]
+        other["cpu_ratio"] = figures["millrace"]["cpu"] / max(other["cpu"], 0.001)
     return figures
