@@ -94,9 +94,12 @@ def settle(paths, touch_bytes):
     """Before a timed run: what it reads is in the page cache, and the host has given us memory for it."""
     buffer = bytearray(1 << 20)
     for path in paths:
-        with open(path, "rb", buffering=0) as f:
-            while f.readinto(buffer):
-                pass
+        try:
+            with open(path, "rb", buffering=0) as f:
+                while f.readinto(buffer):
+                    pass
+        except FileNotFoundError:  # a block of a file that was removed
+            pass
     if touch_bytes > 0:
         with mmap.mmap(-1, touch_bytes) as memory:
             zeros = bytes(1 << 20)
