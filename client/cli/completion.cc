@@ -35,7 +35,7 @@ std::string BashCompletion(const std::vector<Verb>& verbs) {
       "      completion) words=\"bash\" ;;\n"
       "      run)\n"
       "        directory=\"$(dirname \"$(readlink -f \"$(command -v \"${COMP_WORDS[0]}\")\")\")\"\n"
-      "        words=\"$(find \"$directory\" -maxdepth 1 -type f -perm -u+x ! -name millrace -printf '%f ')\"\n"
+      "        words=\"$(find \"$directory\" -maxdepth 1 -type f -perm -u+x ! -name 'millrace*' -printf '%f ')\"\n"
       "        ;;\n"
       "    esac\n"
       "  fi\n"

@@ -141,6 +141,8 @@ void ClusterState::ReleaseHeld() {
   }
 }
 
+bool ClusterState::AllHeld() const { return !held_.empty() && held_.size() == LiveJobs().size(); }
+
 void ClusterState::RefreshRunnable(JobState& job) {
   const bool now[] = {!job.held && !job.pending_maps.all().empty(),
                       !job.held && !job.pending_reduces.empty() && job.ReducesMayStart()};

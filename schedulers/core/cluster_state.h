@@ -127,6 +127,8 @@ class ClusterState {
   // The job is not runnable, until it is released.
   void Hold(JobId job);
   void ReleaseHeld();
+  // There are live jobs, and all are held.
+  [[nodiscard]] bool AllHeld() const;
   // A map was refused for lack of space since the last call.
   [[nodiscard]] bool TakeLackedSpace() { return std::exchange(lacked_space_, false); }
   void NoteBandwidth(NodeId from, NodeId to, double bytes_per_second);

@@ -27,6 +27,8 @@ bool Engine::Apply(Time now, const Event& event, Effects* effects) {
 
 void Engine::Decide(Time now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
+  // The job whose end a held one waits for is not known after a recovery if it had ended by then.
+  if (impl_->state.AllHeld()) impl_->state.ReleaseHeld();
   for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
   while (true) {
     impl_->TellPolicy();

@@ -12,13 +12,11 @@
 //   another node with slots of its kind would take it.
 // - No Kill is sent to a node that is lost or joins again: what ran there is gone.
 // - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
-// map-only
-//   job is committed and never lost. Running reduces keep running.
+//   map-only job is committed and never lost. Running reduces keep running.
 // - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
-// fit
-//   (NodeSpace). When so no map runs, no reduce computes and no reduce has all its input, while at least two jobs hold
-//   slots or map outputs, one of them is evicted; it is held until another job ends.
+//   fit (NodeSpace). When so no map runs, no reduce computes and no reduce has all its input, while at least two jobs
+//   hold slots or map outputs, one of them is evicted; it is held until another job ends, or no other one lives.
 // - A node that joins is not drained, whatever its last incarnation was.
 //
 // Pure: no I/O, no threads, no clock but the `now` argument (an earlier one than before counts as the last), no

@@ -109,6 +109,20 @@ TEST_F(Space, AnEvictionIsReplayed) {
   EXPECT_TRUE(engine_.state().RunnableJobs(TaskKind::kMap).size() == 1);
 }
 
+// As after a recovery, which hears of the eviction and not of the job that has ended since.
+TEST_F(Space, AHeldJobThatLivesAloneGoesOn) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=10:
+    1 decide
+    -> launch job1.m.0.0 n1 off
+    2 JobEvicted job=job1
+    -> kill job1.m.0.0 n1: the job gives way for lack of space
+    3 decide
+    -> launch job1.m.0.1 n1 off
+  )");
+}
+
 TEST(SpaceOptions, TheJobWithTheLeastProgressGivesWayIfSoConfigured) {
   std::string why;
   Engine engine({.evict = EngineOptions::Evict::kLeastProgress}, MakePolicy("fifo", {}, &why));
