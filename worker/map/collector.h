@@ -4,7 +4,8 @@
 // buffer.
 //
 // SortCollector: a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by partition
-// and then key bytes; equal keys keep the order of emission.
+// and then key bytes; equal keys keep the order of emission. As long as the keys of each partition come in order, there
+// is no index and nothing is sorted.
 // CombineCollector<Value>: for jobs with an associative Combine over a trivially copyable Value: an open-addressing
 // table (hash, key in an arena, accumulator in the entry) folds values as they are emitted; no allocation and no
 // virtual call a record. When it is full, or when combining does not pay, its content is spilled as a sorted run with

@@ -64,6 +64,58 @@ TEST_F(SortCollectorTest, LikeAStableSortForManySizesAndTinyMemory) {
   }
 }
 
+// Sorted as they come, in pieces of any length: what breaks the order, and when, changes nothing in the output.
+TEST_F(SortCollectorTest, LikeAStableSortForRecordsThatComeInOrderForAWhile) {
+  const std::uint64_t first_seed = SeedFromSystem();
+  for (std::uint64_t seed = first_seed; seed < first_seed + 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Random random(seed);
+    KeySource keys(&random);
+    const auto partitions = static_cast<std::uint32_t>(1 + random.Below(seed % 10 == 0 ? 1000 : 4));
+    const std::uint64_t memory = seed % 4 == 0 ? 64 << 20 : std::uint64_t{1} << (12 + random.Below(10));
+    Partitions expected(partitions);
+    CollectorFigures figures;
+    std::uint64_t total = 0;
+    {
+      SortCollector collector(Options(partitions, memory, seed % 3 == 0), nullptr);
+      const std::uint64_t pieces = 1 + random.Below(4);
+      for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+        std::vector<std::string> sorted(random.Below(random.Below(4) == 0 ? 3 : 4000));
+        for (std::string& key : sorted) key = keys.Next();
+        std::sort(sorted.begin(), sorted.end());
+        for (const std::string& key : sorted) {
+          const Record record(key, std::to_string(total++));
+          const auto partition = static_cast<std::uint32_t>(std::hash<std::string>()(key) % partitions);
+          collector.Emit(partition, record.first, record.second);
+          expected[partition].push_back(record);
+        }
+      }
+      const Status status = collector.Finish();
+      ASSERT_TRUE(status.ok()) << status.message();
+      figures = collector.figures();
+    }
+    for (auto& part : expected) std::stable_sort(part.begin(), part.end(), KeyLess);
+    ASSERT_TRUE(Output() == expected);
+    EXPECT_EQ(figures.records, total);
+    EXPECT_EQ(figures.output_records, total);
+    EXPECT_EQ(figures.spilled_records, figures.spills > 0 ? total : 0);
+    ExpectNoSpillsLeft();
+  }
+}
+
+// An index would take 16 bytes a record.
+TEST_F(SortCollectorTest, RecordsInOrderNeedNoMemoryButTheirOwn) {
+  SortCollector collector(Options(1, 1 << 20), nullptr);
+  Partitions expected(1);
+  for (std::uint64_t i = 100'000; i < 200'000; ++i) {
+    collector.Emit(0, std::to_string(i), "");
+    expected[0].emplace_back(std::to_string(i), "");
+  }
+  ASSERT_TRUE(collector.Finish().ok());
+  EXPECT_EQ(collector.figures().spills, 0u);
+  EXPECT_TRUE(Output() == expected);
+}
+
 TEST_F(SortCollectorTest, CombinesWithinAndAcrossSpills) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
