@@ -1,18 +1,68 @@
 // Finds the files in which each word occurs: a line "word TAB file file ...", the names in order of their bytes and
 // each once.
+//
+// A map gives a word once for all of its files (up to 64 together): the names in order, with NUL between them, which no
+// name holds.
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "client/api/job.h"
-#include "examples/invertedindex/word_set.h"
+#include "examples/words/word_table.h"
 #include "examples/words/words.h"
 
 namespace millrace::examples {
+
+// Names that come in lists, each in order, as one list. What comes behind all before, as files of later maps mostly do,
+// is only copied.
+class NameList {
+ public:
+  void Clear() {
+    text_.clear();
+    last_ = 0;
+    sorted_ = true;
+  }
+  // `names` is not empty; NUL lies between its names.
+  void Add(std::string_view names) {
+    if (!text_.empty()) {
+      sorted_ = sorted_ && std::string_view(text_).substr(last_) < names.substr(0, names.find('\0'));
+      text_ += '\0';
+    }
+    const std::size_t last = names.rfind('\0');
+    last_ = text_.size() + (last == names.npos ? 0 : last + 1);
+    text_ += names;
+  }
+  // All, each once, with `between` between them. Once.
+  std::string_view Join(char between) {
+    if (!sorted_) Sort();
+    std::ranges::replace(text_, '\0', between);
+    return text_;
+  }
+
+ private:
+  void Sort() {
+    const std::string text = std::move(text_);
+    std::vector<std::string_view> names;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('\0', begin), text.size());
+      names.push_back(std::string_view(text).substr(begin, end - begin));
+      begin = end + 1;
+    }
+    std::ranges::sort(names);
+    names.erase(std::ranges::unique(names).begin(), names.end());
+    Clear();
+    for (const std::string_view name : names) Add(name);
+  }
+
+  std::string text_;
+  std::size_t last_ = 0;  // where the last name begins
+  bool sorted_ = true;
+};
 
 struct InvertedIndex {
   using Key = std::string_view;
@@ -21,45 +71,48 @@ struct InvertedIndex {
   explicit InvertedIndex(TaskContext& context) : context_(context) {}
 
   void Map(std::string_view line, auto& emit) {
-    if (context_.input_number() != input_) {
-      FinishMap(emit);
-      input_ = context_.input_number();
-    }
-    if (file_.empty()) file_ = context_.input_name();
-    ForEachWord(line, [&](std::string_view word) { words_.Add(word, ToFile(emit)); });
+    if (names_.empty() || context_.input_number() != input_) BeginFile(emit);
+    const std::uint64_t file = std::uint64_t{1} << (names_.size() - 1);
+    ForEachWord(line, [&](std::string_view word) {
+      if (words_.Push(word, file)) [[unlikely]]
+        EmitAll(emit);
+    });
   }
-  // The words of the last file.
-  void FinishMap(auto& emit) {
-    words_.GiveAll(ToFile(emit));
-    file_.clear();
-  }
+  void FinishMap(auto& emit) { EmitAll(emit); }
 
-  void Reduce(std::string_view word, auto& files, auto& emit) {
-    names_.clear();
-    for (const std::string_view file : files) {
-      if (names_.empty() || names_.back() != file) names_.emplace_back(file);
-    }
-    std::ranges::sort(names_);
-    names_.erase(std::unique(names_.begin(), names_.end()), names_.end());
-    list_.clear();
-    for (const std::string& name : names_) {
-      if (!list_.empty()) list_ += ' ';
-      list_ += name;
-    }
-    emit(word, list_);
+  void Reduce(std::string_view word, auto& lists, auto& emit) {
+    list_.Clear();
+    for (const std::string_view names : lists) list_.Add(names);
+    emit(word, list_.Join(' '));
   }
 
  private:
-  auto ToFile(auto& emit) {
-    return [this, &emit](std::string_view word) { emit(word, std::string_view(file_)); };
+  static constexpr std::size_t kMostFiles = 64;
+  struct Unite {
+    void operator()(std::uint64_t& all, const std::uint64_t& more) const { all |= more; }
+  };
+
+  void BeginFile(auto& emit) {
+    if (names_.size() == kMostFiles) {
+      EmitAll(emit);
+      names_.clear();
+    }
+    input_ = context_.input_number();
+    names_.emplace_back(context_.input_name());
+  }
+  void EmitAll(auto& emit) {
+    words_.TakeAll([&](std::string_view word, std::uint64_t files) {
+      list_.Clear();
+      for (; files != 0; files &= files - 1) list_.Add(names_[static_cast<std::size_t>(std::countr_zero(files))]);
+      emit(word, list_.Join('\0'));
+    });
   }
 
   TaskContext& context_;
   std::uint64_t input_ = 0;
-  std::string file_;  // of the words
-  WordSet words_;
-  std::vector<std::string> names_;
-  std::string list_;
+  std::vector<std::string> names_;         // of the files that words_ knows
+  WordTable<std::uint64_t, Unite> words_;  // with a bit for each file that they occur in
+  NameList list_;
 };
 
 }  // namespace millrace::examples

@@ -17,7 +17,7 @@ struct Permu {
   using Key = std::string_view;
   using Value = Nothing;
 
-  void Map(std::string_view triple, auto& emit) { emit(triple); }
+  void Map(const WordSequence<3>& triple, auto& emit) { emit(triple.text); }
 };
 
 }  // namespace millrace::examples

@@ -1,11 +1,12 @@
 // WordSequences<N>: an input format whose records are N consecutive words of a file, joined by '|': of "a b c d" and
-// N = 3, "a|b|c" and "b|c|d". Words lie between ASCII white space (words.h); lines do not end a sequence, files do. A
+// N = 3, "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h); lines do not end a sequence, files do. A
 // sequence belongs to the split in which its first word starts, so a map reads on behind its split for the N - 1 words
 // that follow, and skips a word that started before it.
 // Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -17,6 +18,12 @@
 #include "examples/words/words.h"
 
 namespace millrace::examples {
+
+template <std::size_t kWords>
+struct WordSequence {
+  std::string_view text;  // the words, joined; it and they live for the call
+  std::array<std::string_view, kWords> words;
+};
 
 inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -98,7 +105,12 @@ class SequenceCutter {
     if (left_ == 0) return;
     --left_;
     if (++words_ < kWords) return;
-    on_sequence_(std::string_view(text_.data() + starts_[0], size_ - starts_[0]), offset);
+    WordSequence<kWords> sequence{{text_.data() + starts_[0], size_ - starts_[0]}, {}};
+    for (std::size_t i = 0; i < kWords; ++i) {
+      const std::size_t end = i + 1 == kWords ? size_ : starts_[i + 1] - 1;
+      sequence.words[i] = {text_.data() + starts_[i], end - starts_[i]};
+    }
+    on_sequence_(sequence, offset);
   }
   // Only the last words are still needed; the buffer grows when these are long.
   bool MakeRoom(std::size_t bytes) {
@@ -133,7 +145,7 @@ inline Status EndsEarly(const Split& split, std::uint64_t at) {
 
 template <std::size_t kWords>
 struct WordSequences {
-  using Record = std::string_view;
+  using Record = WordSequence<kWords>;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
   static constexpr std::uint32_t kRecordBytes = 0;
 

@@ -48,7 +48,12 @@ template <std::size_t kWords>
 std::vector<std::string> OfSplits(const std::string& text, std::uint64_t cut, std::uint64_t width, std::size_t piece) {
   TextSource source(text, piece);
   std::vector<std::string> sequences;
-  const auto take = [&](std::string_view sequence, std::uint64_t) { sequences.emplace_back(sequence); };
+  const auto take = [&](const WordSequence<kWords>& sequence, std::uint64_t) {
+    sequences.emplace_back(sequence.text);
+    std::string joined;
+    for (const std::string_view word : sequence.words) joined.append(joined.empty() ? "" : "|").append(word);
+    EXPECT_EQ(joined, sequence.text);
+  };
   std::uint64_t end = cut;
   for (std::uint64_t begin = 0; begin < text.size(); begin = end, end += width) {
     end = std::min<std::uint64_t>(end, text.size());
@@ -91,7 +96,7 @@ TEST(WordSequencesTest, WordsOfAnyLengthAndManyOfThem) {
 
 TEST(WordSequencesTest, AFileThatEndsEarlyIsAnError) {
   TextSource source("a b c", 100);
-  const auto ignore = [](std::string_view, std::uint64_t) {};
+  const auto ignore = [](const WordSequence<3>&, std::uint64_t) {};
   EXPECT_EQ(WordSequences<3>::Read(source, Split{"f", 0, 5, 9}, ReadOptions{}, ignore).code(), StatusCode::kCorrupt);
 }
 

@@ -1,0 +1,178 @@
+// TripleCounter: counts three words that follow each other, and gives the counts in the order of the text "a|b|c".
+//
+// Words become numbers first, in the order in which they compare within such a text: then three of them are one number,
+// and sorting text has become sorting numbers. The first two compare with a bar behind them ("ab|" is less than "a|",
+// for a bar is behind all letters), the third as it is or, when text follows it, with a bar as well. (Where words hold
+// bars themselves, two triples can be one text, and what is given is not quite in order.)
+// Thread rule: one thread.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <boost/sort/spreadsort/integer_sort.hpp>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "examples/words/word_table.h"
+#include "worker/map/item_sort.h"
+#include "worker/map/page_buffer.h"
+
+namespace millrace::examples {
+
+class TripleCounter {
+ public:
+  // memory: bytes, about. barred: text follows the third word.
+  TripleCounter(std::uint64_t memory, bool barred)
+      : barred_(barred),
+        most_words_(std::clamp<std::uint64_t>(memory / 16, 1024, kRanked - 1)),
+        number_pages_(most_words_ * sizeof(Number)),
+        numbers_(reinterpret_cast<Number*>(number_pages_.data())),
+        table_({numbers_}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {
+    MILLRACE_CHECK(numbers_ != nullptr, "no memory to number words");
+  }
+
+  // The word follows the one that was pushed before it, unless a text ended there. False: it was not taken, there is no
+  // room; to be pushed again after Take, with the two words before it.
+  [[nodiscard]] bool Push(std::string_view word) {
+    if (full_ || count_ == most_words_) return false;
+    numbers_[count_] = static_cast<Number>(count_);
+    full_ = table_.Push(word, static_cast<Number>(count_));
+    ++count_;
+    return true;
+  }
+  void EndText() { ends_.push_back(count_); }
+  // on_triple(std::string_view "a|b|c", std::uint64_t count), in order; then all is forgotten.
+  template <class OnTriple>
+  void Take(OnTriple&& on_triple) {
+    EndText();
+    NumberInOrder();
+    const map::PageBuffer pages(count_ * sizeof(std::uint64_t) + 1);
+    MILLRACE_CHECK(pages.data() != nullptr, "no memory to sort triples");
+    Give(MakeTriples(reinterpret_cast<std::uint64_t*>(pages.data())), on_triple);
+    count_ = 0;
+    full_ = false;
+    ends_.clear();
+  }
+
+ private:
+  using Number = std::uint32_t;
+  static constexpr Number kRanked = Number{1} << 31;  // set in the number of a first word that is in order already
+  // A table of this size holds fewer than 2^21 words, so that three numbers fit into 64 bits.
+  static constexpr std::uint64_t kMostTable = std::uint64_t{64} << 20;
+
+  // Until words are numbered in order, the number of each is the place of the first that is the same.
+  struct NoteFirst {
+    Number* numbers;
+    void operator()(Number& first, const Number& at) const { numbers[at] = first; }
+  };
+  using Table = WordTable<Number, NoteFirst>;
+
+  void NumberInOrder();
+  // The numbers below `count` in the order of the words word_at(number).
+  template <class WordAt>
+  [[nodiscard]] static std::vector<Number> OrderOf(std::size_t count, const WordAt& word_at);
+  // What of a third word does not compare.
+  [[nodiscard]] std::size_t bars() const { return barred_ ? 0 : 1; }
+  // Sorted, in the memory given.
+  [[nodiscard]] std::span<const std::uint64_t> MakeTriples(std::uint64_t* triples) const;
+  template <class OnTriple>
+  void Give(std::span<const std::uint64_t> triples, OnTriple&& on_triple);
+
+  const bool barred_;
+  const std::uint64_t most_words_;
+  map::PageBuffer number_pages_;
+  Number* const numbers_;  // of the words in the order of the text
+  std::uint64_t count_ = 0;
+  bool full_ = false;
+  std::vector<std::uint64_t> ends_;  // of the texts
+  Table table_;
+
+  // Of the different words, by number:
+  std::string text_;  // each with a bar behind it
+  std::vector<std::string_view> words_;  // in it
+  std::vector<Number> third_;            // which one it is as a third word
+  std::vector<Number> by_third_;         // the reverse: the word
+  int bits_ = 0;
+};
+
+inline void TripleCounter::NumberInOrder() {
+  struct Word {
+    std::size_t begin, size;
+    Number first;
+  };
+  std::vector<Word> words;
+  text_.clear();
+  table_.TakeAll([&](std::string_view word, Number first) {
+    words.push_back({text_.size(), word.size() + 1, first});
+    text_.append(word) += '|';
+  });
+  const std::string_view text = text_;
+  const std::vector<Number> order =
+      OrderOf(words.size(), [&](std::uint64_t i) { return text.substr(words[i].begin, words[i].size); });
+  words_.clear();
+  for (Number i = 0; i < order.size(); ++i) {
+    const Word& word = words[order[i]];
+    words_.push_back(text.substr(word.begin, word.size));
+    numbers_[word.first] = i | kRanked;
+  }
+  for (std::uint64_t i = 0; i < count_; ++i) {
+    numbers_[i] = (numbers_[i] & kRanked) != 0 ? numbers_[i] & ~kRanked : numbers_[numbers_[i]];
+  }
+  by_third_ = OrderOf(words_.size(), [&](std::uint64_t i) { return words_[i].substr(0, words_[i].size() - bars()); });
+  third_.resize(words_.size());
+  for (Number i = 0; i < by_third_.size(); ++i) third_[by_third_[i]] = i;
+  bits_ = std::bit_width(words_.size());
+}
+
+template <class WordAt>
+std::vector<TripleCounter::Number> TripleCounter::OrderOf(std::size_t count, const WordAt& word_at) {
+  std::vector<map::SortItem> items;
+  items.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) items.push_back({map::PrefixOf(word_at(i)), i});
+  map::ItemSorter(word_at).Sort(items, 1);
+  std::vector<Number> order;
+  order.reserve(count);
+  for (const map::SortItem& item : items) order.push_back(static_cast<Number>(item.position()));
+  return order;
+}
+
+inline std::span<const std::uint64_t> TripleCounter::MakeTriples(std::uint64_t* triples) const {
+  std::size_t made = 0;
+  std::uint64_t begin = 0;
+  for (const std::uint64_t end : ends_) {
+    for (std::uint64_t i = begin; i + 2 < end; ++i) {
+      const std::uint64_t pair = std::uint64_t{numbers_[i]} << bits_ | numbers_[i + 1];
+      triples[made++] = pair << bits_ | third_[numbers_[i + 2]];
+    }
+    begin = end;
+  }
+  boost::sort::spreadsort::integer_sort(triples, triples + made);
+  return {triples, made};
+}
+
+template <class OnTriple>
+void TripleCounter::Give(std::span<const std::uint64_t> triples, OnTriple&& on_triple) {
+  const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
+  std::string text;
+  std::uint64_t pair = ~std::uint64_t{0};
+  std::size_t pair_size = 0;
+  for (std::size_t i = 0, next = 0; i < triples.size(); i = next) {
+    for (next = i + 1; next < triples.size() && triples[next] == triples[i]; ++next) {
+    }
+    if (triples[i] >> bits_ != pair) {
+      pair = triples[i] >> bits_;
+      text.assign(words_[pair >> bits_]).append(words_[pair & mask]);
+      pair_size = text.size();
+    }
+    const std::string_view third = words_[by_third_[triples[i] & mask]];
+    text.resize(pair_size);
+    text.append(third.substr(0, third.size() - 1));
+    on_triple(std::string_view(text), std::uint64_t{next - i});
+  }
+}
+
+}  // namespace millrace::examples
