@@ -92,7 +92,7 @@ class TripleCounter {
   Table table_;
 
   // Of the different words, by number:
-  std::string text_;  // each with a bar behind it
+  std::string text_;                     // each with a bar behind it
   std::vector<std::string_view> words_;  // in it
   std::vector<Number> third_;            // which one it is as a third word
   std::vector<Number> by_third_;         // the reverse: the word

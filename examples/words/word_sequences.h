@@ -1,7 +1,7 @@
 // WordSequences<N>: an input format whose records are N consecutive words of a file, joined by '|': of "a b c d" and
-// N = 3, "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h); lines do not end a sequence, files do. A
-// sequence belongs to the split in which its first word starts, so a map reads on behind its split for the N - 1 words
-// that follow, and skips a word that started before it.
+// N = 3, "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h); lines do not end a
+// sequence, files do. A sequence belongs to the split in which its first word starts, so a map reads on behind its
+// split for the N - 1 words that follow, and skips a word that started before it.
 // Thread rule: one thread.
 #pragma once
 

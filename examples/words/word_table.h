@@ -1,5 +1,5 @@
-// WordTable: a value for each different word. Memory is bounded: a table may get full, and then its owner takes out what
-// it holds.
+// WordTable: a value for each different word. Memory is bounded: a table may get full, and then its owner takes out
+// what it holds.
 //
 // Words wait in a batch while the lines of the table that they will touch are fetched (worker/map/combine_table.h).
 // Thread rule: one thread.

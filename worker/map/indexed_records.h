@@ -1,6 +1,6 @@
-// IndexedRecords: encoded records in the order in which they came, and an index of (partition, key prefix, position), by
-// which they are written in the order of a run. Records fill the memory from its front, the index from its back; it is
-// full when they meet.
+// IndexedRecords: encoded records in the order in which they came, and an index of (partition, key prefix, position),
+// by which they are written in the order of a run. Records fill the memory from its front, the index from its back; it
+// is full when they meet.
 // Thread rule: one thread.
 #pragma once
 
@@ -56,8 +56,8 @@ class IndexedRecords {
     return true;
   }
   [[nodiscard]] bool empty() const { return items_ == items_end_; }
-  // All partitions, their records by key and then as they came; with a combiner, which may be null, values of equal keys
-  // combined. Adds to *records how many were written. Overwrites the index: only Clear may follow.
+  // All partitions, their records by key and then as they came; with a combiner, which may be null, values of equal
+  // keys combined. Adds to *records how many were written. Overwrites the index: only Clear may follow.
   [[nodiscard]] Status Write(std::uint32_t partitions, RunCombiner* combiner, run::RunWriter& writer,
                              std::uint64_t* records);
   void Clear() {

@@ -1,5 +1,5 @@
-// OrderedRecords: encoded records whose keys already rise within each partition, as they lie in a run. Jobs that emit in
-// order (sorted input, a map that sorts its own) need neither an index nor a sort.
+// OrderedRecords: encoded records whose keys already rise within each partition, as they lie in a run. Jobs that emit
+// in order (sorted input, a map that sorts its own) need neither an index nor a sort.
 //
 // Each partition fills chunks of its own, which it takes from the front of memory that the owner lends. Records never
 // move, so the last key of a partition is kept as a view.
@@ -36,7 +36,8 @@ class OrderedRecords {
     Lane& lane = lanes_[partition];
     if (key < lane.last) return Taken::kOutOfOrder;
     const std::size_t most = 2 * run::kMaxVarintBytes + key.size() + value.size();
-    if (static_cast<std::size_t>(lane.end - lane.at) < most && !Extend(&lane, most)) [[unlikely]] return Taken::kNoRoom;
+    if (static_cast<std::size_t>(lane.end - lane.at) < most && !Extend(&lane, most)) [[unlikely]]
+      return Taken::kNoRoom;
     char* const out = run::PutVarint(run::PutVarint(lane.at, key.size()), value.size());
     if (!key.empty()) std::memcpy(out, key.data(), key.size());
     if (!value.empty()) std::memcpy(out + key.size(), value.data(), value.size());
