@@ -13,6 +13,7 @@
 
 #include "base/status.h"
 #include "client/api/byte_source.h"
+#include "client/api/chunk_reader.h"
 #include "client/api/fixed_reader.h"
 #include "client/api/job_options.h"
 #include "client/api/line_reader.h"
@@ -36,6 +37,18 @@ struct TextLines {
   template <class OnRecord>
   static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
     return ReadLines(source, split, options.strip_cr, on_record);
+  }
+};
+
+// A record is many lines, whole and next to each other, each with its \n (chunk_reader.h): for a Map that looks at few
+// bytes of each line, and counts chunks, not lines, as its input records.
+struct TextChunks {
+  using Record = std::string_view;
+  static constexpr SplitBy kSplitBy = SplitBy::kBlock;
+  static constexpr std::uint32_t kRecordBytes = 0;
+  template <class OnRecord>
+  static Status Read(ByteSource& source, const Split& split, const ReadOptions& options, OnRecord&& on_record) {
+    return ReadLineChunks(source, split, options.strip_cr, std::ref(on_record));
   }
 };
 

@@ -14,8 +14,8 @@
 //   int main(int argc, char** argv) { return millrace::Run<WordCount>(argc, argv); }
 //
 // Of the struct (one object an attempt, on one thread):
-//   using Input     TextLines (default), KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles; Numbers, for a job
-//                   that makes its data (input_formats.h)
+//   using Input     TextLines (default), TextChunks, KeyValueText, FixedRecords<N>, WholeFiles, RecordFiles; Numbers,
+//                   for a job that makes its data (input_formats.h)
 //   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
 //   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
 //   void Map(record, auto& emit)

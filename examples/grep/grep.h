@@ -3,27 +3,18 @@
 // it occurs.
 #pragma once
 
-#include <re2/re2.h>
-
-#include <algorithm>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "client/api/job.h"
+#include "examples/grep/line_matcher.h"
 
 namespace millrace::examples {
 
-// Never null; ask ok().
-inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern) {
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);
-  options.set_log_errors(false);
-  return std::make_unique<RE2>(pattern, options);
-}
-
 struct Grep {
+  using Input = TextChunks;
   using Key = std::string_view;
   using Value = std::uint64_t;
 
@@ -39,28 +30,23 @@ struct Grep {
   }
 
   Status Start(TaskContext& context) {
-    pattern_ = CompilePattern(context.options().text("grep.pattern"));
+    matcher_.emplace(context.options().text("grep.pattern"));
     lines_ = context.options().boolean("grep.lines");
     return Status::Ok();
   }
 
-  void Map(std::string_view line, auto& emit) {
-    const re2::StringPiece text(line.data(), line.size());
-    if (lines_) {
-      if (!pattern_->Match(text, 0, text.size(), RE2::UNANCHORED, nullptr, 0)) return;
+  void Map(std::string_view chunk, auto& emit) {
+    if (!lines_) {
+      matcher_->ForEachMatch(chunk, [&](std::string_view match) { emit(match, 1); });
+      return;
+    }
+    matcher_->ForEachLine(chunk, [&](std::string_view line) {
       if constexpr (requires { emit(line); }) {
         emit(line);  // without reduces, straight to the output
       } else {
         emit(line, 1);
       }
-      return;
-    }
-    re2::StringPiece match;
-    for (std::size_t at = 0; at < text.size() && pattern_->Match(text, at, text.size(), RE2::UNANCHORED, &match, 1);) {
-      const auto begin = static_cast<std::size_t>(match.data() - text.data());
-      if (!match.empty()) emit(std::string_view(match.data(), match.size()), 1);
-      at = begin + std::max<std::size_t>(match.size(), 1);
-    }
+    });
   }
 
   static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
@@ -76,7 +62,7 @@ struct Grep {
   }
 
  private:
-  std::unique_ptr<RE2> pattern_;
+  std::optional<LineMatcher> matcher_;
   bool lines_ = false;
 };
 

@@ -1,0 +1,169 @@
+// LineMatcher: what a regular expression (RE2 on bytes) matches in lines, of a text of many. Each line counts for
+// itself, without its \n: the result is that of RE2 asked line by line. How it comes to it:
+//   - a pattern that is a literal is searched for, and RE2 is not asked;
+//   - of one whose matches all contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at the
+//     bytes around it that a match can be made of: the line, or less of it when the pattern takes in no blanks, say;
+//   - for any other, RE2 looks at the whole text, ^ and $ being the ends of lines and \n in no match; at one line after
+//     the other where that would change what the pattern means.
+// Thread rule: any thread, one at a time.
+#pragma once
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "examples/grep/literal_search.h"
+#include "examples/grep/pattern_facts.h"
+
+namespace millrace::examples {
+
+// For texts of one line. Never null; ask ok().
+inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, bool many_lines = false) {
+  RE2::Options options;
+  options.set_encoding(RE2::Options::EncodingLatin1);
+  options.set_log_errors(false);
+  options.set_never_nl(many_lines);
+  return std::make_unique<RE2>(many_lines ? "(?m)" + pattern : pattern, options);
+}
+
+class LineMatcher {
+ public:
+  // Of a pattern that RE2 takes.
+  explicit LineMatcher(const std::string& pattern) : facts_(FactsOf(pattern)) {
+    if (facts_.literal.size() >= (facts_.only_literal ? 1 : kLeastLiteral)) {
+      literal_.emplace(facts_.literal);
+    } else if (facts_.known && !facts_.line_alone) {
+      pattern_ = CompilePattern(pattern, true);
+      many_lines_ = pattern_->ok();
+    }
+    if (pattern_ == nullptr || !pattern_->ok()) pattern_ = CompilePattern(pattern);
+    whole_lines_ = facts_.looks_around || facts_.bytes.count() == 255;
+  }
+
+  // on_match(std::string_view): all matches in order that do not overlap and are not empty. `text`: lines that end with
+  // \n, the last of them perhaps without.
+  template <class OnMatch>
+  void ForEachMatch(std::string_view text, OnMatch&& on_match) {
+    if (literal_) {
+      AtLiterals(text, [&](const char* place, const char* behind) {
+        if (facts_.only_literal) {
+          on_match(std::string_view(place, literal_->size()));
+          return place + literal_->size();
+        }
+        const std::string_view window = WindowOf(text, place, behind);
+        TakeMatches(window, on_match);
+        return window.data() + window.size();
+      });
+    } else if (many_lines_) {
+      TakeMatches(WithoutLastNewline(text), on_match);
+    } else {
+      ForEachLineOf(text, [&](std::string_view line) { TakeMatches(line, on_match); });
+    }
+  }
+
+  // on_line(std::string_view): the lines that have a match, which may be empty, in order and without their \n.
+  template <class OnLine>
+  void ForEachLine(std::string_view text, OnLine&& on_line) {
+    if (literal_) {
+      AtLiterals(text, [&](const char* place, const char* behind) {
+        if (!facts_.only_literal) {
+          const std::string_view window = WindowOf(text, place, behind);
+          if (!HasMatch(window)) return window.data() + window.size();
+        }
+        const std::string_view line = LineAround(text, place);
+        on_line(line);
+        return line.data() + line.size();
+      });
+    } else if (many_lines_) {
+      if (!text.empty()) TakeLines(WithoutLastNewline(text), on_line);
+    } else {
+      ForEachLineOf(text, [&](std::string_view line) {
+        if (HasMatch(line)) on_line(line);
+      });
+    }
+  }
+
+ private:
+  static constexpr std::size_t kLeastLiteral = 2;  // of one byte there are too many
+
+  static std::string_view WithoutLastNewline(std::string_view text) {
+    return text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
+  }
+  static std::string_view LineAround(std::string_view text, const char* place) {
+    const char* const end = text.data() + text.size();
+    const auto before = static_cast<std::size_t>(place - text.data());
+    const void* const last = ::memrchr(text.data(), '\n', before);
+    const void* const next = std::memchr(place, '\n', text.size() - before);
+    const char* const from = last == nullptr ? text.data() : static_cast<const char*>(last) + 1;
+    const char* const to = next == nullptr ? end : static_cast<const char*>(next);
+    return {from, static_cast<std::size_t>(to - from)};
+  }
+  template <class OnLine>
+  static void ForEachLineOf(std::string_view text, OnLine&& on_line) {
+    while (!text.empty()) {
+      const std::size_t size = std::min(text.find('\n'), text.size());
+      on_line(text.substr(0, size));
+      text.remove_prefix(std::min(size + 1, text.size()));
+    }
+  }
+
+  // go_on(const char* place of the literal, const char* where the search for it began) gives where to search next.
+  template <class GoOn>
+  void AtLiterals(std::string_view text, GoOn&& go_on) const {
+    const char* const end = text.data() + text.size();
+    const char* from = text.data();
+    for (const char* place = literal_->Find(from, end); place != end; place = literal_->Find(from, end)) {
+      from = go_on(place, from);
+    }
+  }
+  // All that a match with the literal at `place` can have. Nothing before `from` belongs to it.
+  [[nodiscard]] std::string_view WindowOf(std::string_view text, const char* place, const char* from) const {
+    if (whole_lines_) return LineAround(text, place);
+    const char* const end = text.data() + text.size();
+    const char* begin = place;
+    const char* behind = place + literal_->size();
+    while (begin != from && InMatches(begin[-1])) --begin;
+    while (behind != end && InMatches(*behind)) ++behind;
+    return {begin, static_cast<std::size_t>(behind - begin)};
+  }
+  [[nodiscard]] bool InMatches(char byte) const { return facts_.bytes[static_cast<std::uint8_t>(byte)]; }
+
+  [[nodiscard]] bool HasMatch(std::string_view text) const {
+    return pattern_->Match({text.data(), text.size()}, 0, text.size(), RE2::UNANCHORED, nullptr, 0);
+  }
+  template <class OnMatch>
+  void TakeMatches(std::string_view text, OnMatch& on_match) const {
+    const re2::StringPiece piece(text.data(), text.size());
+    const char* const end = text.data() + text.size();
+    re2::StringPiece match;
+    for (std::size_t at = 0; at < text.size() && pattern_->Match(piece, at, text.size(), RE2::UNANCHORED, &match, 1);) {
+      if (!match.empty()) on_match(std::string_view(match.data(), match.size()));
+      at = static_cast<std::size_t>(match.data() - text.data()) + std::max<std::size_t>(match.size(), 1);
+      if (literal_ && literal_->Find(text.data() + at, end) == end) return;
+    }
+  }
+  template <class OnLine>
+  void TakeLines(std::string_view text, OnLine& on_line) const {
+    const re2::StringPiece piece(text.data(), text.size());
+    re2::StringPiece match;
+    for (std::size_t at = 0;
+         at <= text.size() && pattern_->Match(piece, at, text.size(), RE2::UNANCHORED, &match, 1);) {
+      const std::string_view line = LineAround(text, match.data());
+      on_line(line);
+      at = static_cast<std::size_t>(line.data() - text.data()) + line.size() + 1;
+    }
+  }
+
+  PatternFacts facts_;
+  std::optional<LiteralSearch> literal_;
+  std::unique_ptr<RE2> pattern_;
+  bool many_lines_ = false;   // pattern_ is for texts of many lines
+  bool whole_lines_ = false;  // what is around a literal that RE2 has to see
+};
+
+}  // namespace millrace::examples

@@ -1,0 +1,135 @@
+#include "examples/grep/line_matcher.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+
+namespace millrace::examples {
+namespace {
+
+struct Found {
+  std::vector<std::string> matches, lines;
+  bool operator==(const Found&) const = default;
+};
+
+// RE2 asked line by line.
+Found ByLine(const std::string& pattern, std::string_view text) {
+  const std::unique_ptr<RE2> compiled = CompilePattern(pattern);
+  Found found;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const re2::StringPiece line(text.data(), end);
+    if (compiled->Match(line, 0, line.size(), RE2::UNANCHORED, nullptr, 0)) found.lines.push_back(line.as_string());
+    re2::StringPiece match;
+    for (std::size_t at = 0; at < end && compiled->Match(line, at, end, RE2::UNANCHORED, &match, 1);) {
+      if (!match.empty()) found.matches.push_back(match.as_string());
+      at = static_cast<std::size_t>(match.data() - line.data()) + std::max<std::size_t>(match.size(), 1);
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return found;
+}
+
+Found ByMatcher(const std::string& pattern, std::string_view text) {
+  LineMatcher matcher(pattern);
+  Found found;
+  matcher.ForEachMatch(text, [&](std::string_view match) { found.matches.emplace_back(match); });
+  matcher.ForEachLine(text, [&](std::string_view line) { found.lines.emplace_back(line); });
+  return found;
+}
+
+class Patterns {
+ public:
+  explicit Patterns(std::uint64_t seed) : random_(seed) {}
+
+  std::string Next(int depth = 4) {
+    std::string pattern = Sequence(depth);
+    while (random_.Below(6) == 0) pattern += "|" + Sequence(depth);
+    if (depth == 4 && random_.Below(5) == 0)
+      pattern = Pick({"(?i)", "(?m)", "(?s)", "(?-m)", "(?U)", "(?is)"}) + pattern;
+    return pattern;
+  }
+  std::string Text() {
+    std::string text;
+    for (std::uint64_t n = random_.Below(8) == 0 ? random_.Below(400) : random_.Below(40); n > 0; --n) {
+      text += Pick(
+          {"a",    "b",     "a",  "b",  "ab", "ba", "abc", "A",    "B",    "c", "\n",  "\n",   " ",
+           "_",    "1",     "\r", "\t", "-",  "k",  "K",   "\xe5", "\xc5", "s", "ing", "aabb", std::string(1, '\0'),
+           "\x7f", "aab ab"});
+    }
+    return text;
+  }
+
+ private:
+  std::string Pick(const std::vector<std::string>& from) { return from[random_.Below(from.size())]; }
+
+  std::string Sequence(int depth) {
+    std::string pattern;
+    for (std::uint64_t n = random_.Below(5); n > 0; --n) pattern += Repeated(depth);
+    return pattern;
+  }
+  std::string Repeated(int depth) {
+    const std::string one = One(depth);
+    if (random_.Below(3) != 0) return one;
+    return one + Pick({"*", "+", "?", "*?", "+?", "??", "{2}", "{0,1}", "{1,}", "{0}", "{1,3}?", "{,2}", "{x}"});
+  }
+  std::string One(int depth) {
+    switch (random_.Below(depth > 0 ? 12 : 9)) {
+      case 0:
+        return Class();
+      case 1:
+        return Pick({"^", "$", "\\b", "\\B", "\\A", "\\z", "\\C"});
+      case 2:
+        return Pick({".", "\\d", "\\D", "\\s", "\\S", "\\w", "\\W", "\\pL", "\\PL", "\\p{Lu}", "\\n", "\\r", "\\t"});
+      case 3:
+        return Pick(
+            {"\\x41", "\\x{61}", "\\x{212a}", "\\x0a", "\\.", "\\-", "\\\\", "-", "{", "}", "]", "\xe5", "\\xc5"});
+      case 9:
+        return Pick({"(", "(?:", "(?i:", "(?P<n>", "(?s-m:", "(?i-s:"}) + Next(depth - 1) + ")";
+      case 10:
+        return Pick({"(?i)", "(?-i)", "(?m)", "\\Qa.b\\E", "\\Qab"});
+      default:
+        return Pick({"a", "b", "ab", "ba", "abc", "ing", "A", "k", "s", "_", " ", "1", "aabb", "\n"});
+    }
+  }
+  std::string Class() {
+    std::string set = random_.Below(3) == 0 ? "[^" : "[";
+    for (std::uint64_t n = 1 + random_.Below(3); n > 0; --n) {
+      set += Pick({"a",   "b",    "a-c",  "A-B", "aA",        "k",          "]",   "-",           "\\n",
+                   "\\d", "\\W",  "\\s",  "\\S", "[:alpha:]", "[:^space:]", "[",   "\\x00-\\x1f", "\\x80-\\xff",
+                   "\\]", "\xe5", "\\pN", "^",   "\\-",       "a-",         "b-b", "\\x{212a}",   "Z-a"});
+    }
+    return set + "]";
+  }
+
+  Random random_;
+};
+
+TEST(LineMatcherTest, FindsWhatRe2FindsLineByLine) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Patterns patterns(seed);
+  int tried = 0, found = 0;
+  while (tried < 4'000) {
+    const std::string pattern = patterns.Next();
+    if (!CompilePattern(pattern)->ok()) continue;
+    ++tried;
+    for (int i = 0; i < 4; ++i) {
+      const std::string text = patterns.Text();
+      const Found want = ByLine(pattern, text);
+      found += want.matches.empty() ? 0 : 1;
+      ASSERT_EQ(ByMatcher(pattern, text).matches, want.matches)
+          << testing::PrintToString(pattern) << " in " << testing::PrintToString(text);
+      ASSERT_EQ(ByMatcher(pattern, text).lines, want.lines)
+          << testing::PrintToString(pattern) << " in " << testing::PrintToString(text);
+    }
+  }
+  EXPECT_GT(found, 2'000);
+}
+
+}  // namespace
+}  // namespace millrace::examples
