@@ -4,7 +4,8 @@
 //   - of one whose matches all contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at the
 //     bytes around it that a match can be made of: the line, or less of it when the pattern takes in no blanks, say;
 //   - for any other, RE2 looks at the whole text, ^ and $ being the ends of lines and \n in no match; at one line after
-//     the other where that would change what the pattern means.
+//     the other where that would change what the pattern means, or where it would be slower: a pattern that begins with
+//     ^ is told from the first bytes of a line, one that matches the empty line from about nothing.
 // Thread rule: any thread, one at a time.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "examples/grep/literal_search.h"
 #include "examples/grep/pattern_facts.h"
@@ -34,15 +36,15 @@ inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, bool many
 class LineMatcher {
  public:
   // Of a pattern that RE2 takes.
-  explicit LineMatcher(const std::string& pattern) : facts_(FactsOf(pattern)) {
+  explicit LineMatcher(const std::string& pattern) : facts_(FactsOf(pattern)), pattern_(CompilePattern(pattern)) {
+    whole_lines_ = facts_.looks_around || facts_.bytes.count() == 255;
     if (facts_.literal.size() >= (facts_.only_literal ? 1 : kLeastLiteral)) {
       literal_.emplace(facts_.literal);
-    } else if (facts_.known && !facts_.line_alone) {
-      pattern_ = CompilePattern(pattern, true);
-      many_lines_ = pattern_->ok();
+    } else if (facts_.known && !facts_.line_alone && !facts_.begins_line && !HasMatch("")) {
+      std::unique_ptr<RE2> of_many = CompilePattern(pattern, true);
+      many_lines_ = of_many->ok();
+      if (many_lines_) pattern_ = std::move(of_many);
     }
-    if (pattern_ == nullptr || !pattern_->ok()) pattern_ = CompilePattern(pattern);
-    whole_lines_ = facts_.looks_around || facts_.bytes.count() == 255;
   }
 
   // on_match(std::string_view): all matches in order that do not overlap and are not empty. `text`: lines that end with

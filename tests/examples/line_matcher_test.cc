@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -109,11 +111,21 @@ class Patterns {
   Random random_;
 };
 
+// How LineMatcher goes about it.
+enum class Way { kLiteral, kNearLiteral, kManyLines, kLineByLine };
+Way WayOf(const std::string& pattern) {
+  const PatternFacts facts = FactsOf(pattern);
+  if (facts.only_literal && !facts.literal.empty()) return Way::kLiteral;
+  if (facts.literal.size() >= 2) return Way::kNearLiteral;
+  return facts.known && !facts.line_alone && !facts.begins_line ? Way::kManyLines : Way::kLineByLine;
+}
+
 TEST(LineMatcherTest, FindsWhatRe2FindsLineByLine) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));
   Patterns patterns(seed);
-  int tried = 0, found = 0;
+  int tried = 0;
+  std::map<Way, int> found;
   while (tried < 4'000) {
     const std::string pattern = patterns.Next();
     if (!CompilePattern(pattern)->ok()) continue;
@@ -121,14 +133,34 @@ TEST(LineMatcherTest, FindsWhatRe2FindsLineByLine) {
     for (int i = 0; i < 4; ++i) {
       const std::string text = patterns.Text();
       const Found want = ByLine(pattern, text);
-      found += want.matches.empty() ? 0 : 1;
+      if (!want.matches.empty()) ++found[WayOf(pattern)];
       ASSERT_EQ(ByMatcher(pattern, text).matches, want.matches)
           << testing::PrintToString(pattern) << " in " << testing::PrintToString(text);
       ASSERT_EQ(ByMatcher(pattern, text).lines, want.lines)
           << testing::PrintToString(pattern) << " in " << testing::PrintToString(text);
     }
   }
-  EXPECT_GT(found, 2'000);
+  for (const Way way : {Way::kLiteral, Way::kNearLiteral, Way::kManyLines, Way::kLineByLine})
+    EXPECT_GT(found[way], 100);
+}
+
+// By hand: ends of lines that are ends of the text, or beside each other, and what would match across them.
+TEST(LineMatcherTest, ANewlineIsPartOfNoLine) {
+  const std::string text = "ab\n\nb\r\nabab";
+  const auto lines = [&](const char* pattern) { return ByMatcher(pattern, text).lines; };
+  const auto matches = [&](const char* pattern) { return ByMatcher(pattern, text).matches; };
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(lines("^$"), (Texts{""}));
+  EXPECT_EQ(lines("b$"), (Texts{"ab", "abab"}));
+  EXPECT_EQ(lines(""), (Texts{"ab", "", "b\r", "abab"}));
+  EXPECT_EQ(matches("[^x]+"), (Texts{"ab", "b\r", "abab"}));
+  EXPECT_EQ(matches("b\\s*"), (Texts{"b", "b\r", "b", "b"}));
+  EXPECT_EQ(matches("(?s)b.*"), (Texts{"b", "b\r", "bab"}));
+  EXPECT_EQ(matches("ab(\n|\\z)"), (Texts{"ab", "ab"}));
+  EXPECT_EQ(matches("ab(?s:\\C*)"), (Texts{"ab", "abab"}));
+  EXPECT_EQ(matches("^ab"), (Texts{"ab", "ab"}));
+  EXPECT_EQ(ByMatcher("^$", "\n").lines, (Texts{""}));
+  EXPECT_EQ(ByMatcher("^$", "a\n").lines, Texts{});
 }
 
 }  // namespace

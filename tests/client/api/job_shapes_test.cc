@@ -158,6 +158,20 @@ TEST(JobShapesTest, MapsFoldInTheirOrderWhetherTheirRunsAreSortedOrNot) {
   EXPECT_EQ(got, expected);
 }
 
+// The lengths of chunks.
+struct ChunkLengths {
+  using Input = TextChunks;
+  using Key = std::string_view;
+  using Value = Nothing;
+  void Map(std::string_view chunk, auto& emit) { emit(std::to_string(chunk.size())); }
+};
+
+TEST(JobShapesTest, ManyLinesAtATime) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<ChunkLengths>(), files);
+  EXPECT_EQ(RunJob(driver, files, AddLocal(files, 1, "a", "one\r\n\ntwo\nthree"), 1)[0], "10\n5\n");
+}
+
 struct ToRecords {
   using Output = RecordOutput;
   using Key = std::string_view;

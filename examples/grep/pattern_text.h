@@ -1,0 +1,181 @@
+// The characters and classes of RE2's syntax (Latin-1) as sets of bytes, read from the text of a pattern that RE2
+// takes. Thread rule: one thread.
+#pragma once
+
+#include <algorithm>
+#include <bitset>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace millrace::examples::internal {
+
+using ByteSet = std::bitset<256>;
+
+inline ByteSet ByteRange(unsigned low, unsigned high) {
+  ByteSet set;
+  for (unsigned byte = low; byte <= high; ++byte) set.set(byte);
+  return set;
+}
+inline ByteSet AnyByte() { return ~ByteSet(); }
+
+class PatternText {
+ public:
+  // Of a character or a class: what it takes in, and whether it takes in all of that.
+  struct Bytes {
+    ByteSet set;
+    bool certain = true;
+  };
+
+  explicit PatternText(std::string_view pattern) : rest_(pattern) {}
+
+  // Something was read that is not known here, or that RE2 would not take. Nothing follows.
+  [[nodiscard]] bool failed() const { return failed_; }
+  void Fail() {
+    failed_ = true;
+    rest_ = {};
+  }
+  [[nodiscard]] bool empty() const { return rest_.empty(); }
+  [[nodiscard]] bool At(std::string_view text) const { return rest_.starts_with(text); }
+  [[nodiscard]] bool AtOneOf(std::string_view characters) const { return rest_.find_first_of(characters) == 0; }
+  bool Take(std::string_view text) {
+    const bool taken = At(text);
+    if (taken) rest_.remove_prefix(text.size());
+    return taken;
+  }
+  // 0, and failed, at the end.
+  char Next() {
+    if (rest_.empty()) {
+      Fail();
+      return 0;
+    }
+    const char c = rest_.front();
+    rest_.remove_prefix(1);
+    return c;
+  }
+  // Behind the next `last`.
+  void SkipBehind(std::string_view last) {
+    const std::size_t at = rest_.find(last);
+    at == std::string_view::npos ? Fail() : rest_.remove_prefix(at + last.size());
+  }
+
+  // {n}, {n,} or {n,m}: n; any other brace stands for itself.
+  std::optional<unsigned> TakeCount() {
+    const std::size_t end = rest_.find('}');
+    if (!At("{") || end == std::string_view::npos) return std::nullopt;
+    const std::string_view inside = rest_.substr(1, end - 1);
+    const std::size_t comma = std::min(inside.find(','), inside.size());
+    const std::string_view most = inside.substr(std::min(comma + 1, inside.size()));
+    if (comma == 0 || !std::ranges::all_of(inside.substr(0, comma), IsDigit) || !std::ranges::all_of(most, IsDigit)) {
+      return std::nullopt;
+    }
+    unsigned least = 0;
+    std::from_chars(inside.data(), inside.data() + comma, least);
+    rest_.remove_prefix(end + 1);
+    return least;
+  }
+
+  // The bytes of a character; above 0xff it is beyond Latin-1. `fold`: in either case.
+  static Bytes Character(unsigned c, bool fold) {
+    if (c > 0xff) return {AnyByte(), false};
+    if (!fold) return {ByteRange(c, c)};
+    if (c >= 0x80) return {ByteRange(0x80, 0xff), false};  // Latin-1 folds only among these
+    const unsigned other = IsLetter(static_cast<char>(c)) ? c ^ 0x20 : c;
+    return {ByteRange(c, c) | ByteRange(other, other)};
+  }
+
+  // Behind a backslash: the character that the escape stands for, if it is such a one.
+  std::optional<unsigned> EscapedCharacter() {
+    if (rest_.empty()) return std::nullopt;
+    static constexpr std::string_view kNames = "aftnrv", kBytes = "\a\f\t\n\r\v";
+    const char c = rest_.front();
+    const std::size_t name = kNames.find(c);
+    if (name == std::string_view::npos && c != 'x' && (IsLetter(c) || IsDigit(c) || c == '_')) return std::nullopt;
+    rest_.remove_prefix(1);
+    if (c == 'x') return Hexadecimal();
+    return static_cast<std::uint8_t>(name == std::string_view::npos ? c : kBytes[name]);
+  }
+
+  // Behind a backslash: the class that it names, if it does. Of \p and of all that fold, no more is known than that
+  // they are bytes.
+  std::optional<Bytes> NamedClass(bool fold) {
+    if (!AtOneOf("dDsSwWpP")) return std::nullopt;
+    const char c = Next();
+    const bool property = c == 'p' || c == 'P';
+    if (property && Next() == '{') SkipBehind("}");
+    if (property || fold) return Bytes{AnyByte(), false};
+    ByteSet set = ByteRange('0', '9');
+    if (c == 's' || c == 'S') set = ByteRange('\t', '\n') | ByteRange('\f', '\r') | ByteRange(' ', ' ');
+    if (c == 'w' || c == 'W') set |= ByteRange('a', 'z') | ByteRange('A', 'Z') | ByteRange('_', '_');
+    return Bytes{c == 'D' || c == 'S' || c == 'W' ? ~set : set};
+  }
+
+  // Behind the bracket that opens a class.
+  Bytes Class(bool fold) {
+    const bool negated = Take("^");
+    Bytes bytes;
+    for (bool first = true; first || !Take("]"); first = false) {
+      if (rest_.empty()) {
+        Fail();
+        return bytes;
+      }
+      const Bytes member = ClassMember(fold);
+      bytes.set |= member.set;
+      bytes.certain = bytes.certain && member.certain;
+    }
+    if (!bytes.certain) return {AnyByte(), false};
+    if (!fold) return {negated ? ~bytes.set : bytes.set};
+    if (negated) return {~bytes.set, false};
+    if ((bytes.set >> 0x80).any()) bytes.set |= ByteRange(0x80, 0xff);
+    const ByteSet upper = bytes.set & ByteRange('A', 'Z'), lower = bytes.set & ByteRange('a', 'z');
+    return {bytes.set | upper << 0x20 | lower >> 0x20, false};
+  }
+
+ private:
+  static bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+  static bool IsLetter(char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }
+
+  unsigned Hexadecimal() {
+    const bool braces = Take("{");
+    const std::string_view digits = rest_.substr(0, braces ? rest_.find('}') : 2);
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, 16);
+    const bool whole = error == std::errc() && end == digits.data() + digits.size();
+    rest_.remove_prefix(digits.size());
+    if (!whole || (braces && !Take("}"))) Fail();
+    return value;
+  }
+
+  // A character, a range or a named class.
+  Bytes ClassMember(bool fold) {
+    if (At("[:") && rest_.find(":]", 2) != std::string_view::npos) {
+      SkipBehind(":]");
+      return {AnyByte(), false};
+    }
+    if (At("\\")) {
+      const std::string_view before = rest_;
+      rest_.remove_prefix(1);
+      if (const std::optional<Bytes> named = NamedClass(fold)) return *named;
+      rest_ = before;
+    }
+    const unsigned low = ClassCharacter();
+    const bool range = At("-") && !At("-]") && rest_.size() > 1 && Take("-");
+    const unsigned high = range ? ClassCharacter() : low;
+    if (high > 0xff || high < low) return {AnyByte(), false};
+    return {ByteRange(low, high)};
+  }
+  unsigned ClassCharacter() {
+    if (!Take("\\")) return static_cast<std::uint8_t>(Next());
+    const std::optional<unsigned> c = EscapedCharacter();
+    if (!c) Fail();
+    return c.value_or(0);
+  }
+
+  std::string_view rest_;
+  bool failed_ = false;
+};
+
+}  // namespace millrace::examples::internal
