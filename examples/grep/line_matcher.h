@@ -2,7 +2,8 @@
 // itself, without its \n: the result is that of RE2 asked line by line. How it comes to it:
 //   - a pattern that is a literal is searched for, and RE2 is not asked;
 //   - of one whose matches all contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at the
-//     bytes around it that a match can be made of: the line, or less of it when the pattern takes in no blanks, say;
+//     bytes around it that a match can be made of: the line, or less of it when the pattern takes in no blanks, say.
+//     Short ones that come again are known (word_memo.h);
 //   - for any other, RE2 looks at the whole text, ^ and $ being the ends of lines and \n in no match; at one line after
 //     the other where that would change what the pattern means, or where it would be slower: a pattern that begins with
 //     ^ is told from the first bytes of a line, one that matches the empty line from about nothing.
@@ -21,6 +22,7 @@
 
 #include "examples/grep/literal_search.h"
 #include "examples/grep/pattern_facts.h"
+#include "examples/grep/word_memo.h"
 
 namespace millrace::examples {
 
@@ -58,7 +60,8 @@ class LineMatcher {
           return place + literal_->size();
         }
         const std::string_view window = WindowOf(text, place, behind);
-        TakeMatches(window, on_match);
+        !facts_.looks_around&& window.size() <= WordMemo::kLongest ? TakeMatchOfWord(window, on_match)
+                                                                   : TakeMatches(window, on_match);
         return window.data() + window.size();
       });
     } else if (many_lines_) {
@@ -149,6 +152,25 @@ class LineMatcher {
       if (literal_ && literal_->Find(text.data() + at, end) == end) return;
     }
   }
+  // The same for a window of the pattern's bytes: what it matches there does not depend on what is beside it.
+  template <class OnMatch>
+  void TakeMatchOfWord(std::string_view text, OnMatch& on_match) {
+    WordMemo::Word word = WordMemo::WordOf(text);
+    WordMemo::Word& known = memo_.PlaceOf(word);
+    if (known == word) {
+      if (known.match_size > 0) on_match(text.substr(known.match_begin, known.match_size));
+      return;
+    }
+    int matches = 0;
+    const auto note = [&](std::string_view match) {
+      ++matches;
+      word.match_begin = static_cast<std::uint8_t>(match.data() - text.data());
+      word.match_size = static_cast<std::uint8_t>(match.size());
+      on_match(match);
+    };
+    TakeMatches(text, note);
+    if (matches <= 1) known = word;
+  }
   template <class OnLine>
   void TakeLines(std::string_view text, OnLine& on_line) const {
     const re2::StringPiece piece(text.data(), text.size());
@@ -164,6 +186,7 @@ class LineMatcher {
   PatternFacts facts_;
   std::optional<LiteralSearch> literal_;
   std::unique_ptr<RE2> pattern_;
+  WordMemo memo_;
   bool many_lines_ = false;   // pattern_ is for texts of many lines
   bool whole_lines_ = false;  // what is around a literal that RE2 has to see
 };

@@ -36,12 +36,16 @@ Found ByLine(const std::string& pattern, std::string_view text) {
   return found;
 }
 
-Found ByMatcher(const std::string& pattern, std::string_view text) {
-  LineMatcher matcher(pattern);
+Found ByMatcher(LineMatcher& matcher, std::string_view text) {
   Found found;
   matcher.ForEachMatch(text, [&](std::string_view match) { found.matches.emplace_back(match); });
   matcher.ForEachLine(text, [&](std::string_view line) { found.lines.emplace_back(line); });
   return found;
+}
+
+Found ByMatcher(const std::string& pattern, std::string_view text) {
+  LineMatcher matcher(pattern);
+  return ByMatcher(matcher, text);
 }
 
 class Patterns {
@@ -130,14 +134,14 @@ TEST(LineMatcherTest, FindsWhatRe2FindsLineByLine) {
     const std::string pattern = patterns.Next();
     if (!CompilePattern(pattern)->ok()) continue;
     ++tried;
+    LineMatcher matcher(pattern);
     for (int i = 0; i < 4; ++i) {
       const std::string text = patterns.Text();
-      const Found want = ByLine(pattern, text);
+      const Found want = ByLine(pattern, text), got = ByMatcher(matcher, text);
       if (!want.matches.empty()) ++found[WayOf(pattern)];
-      ASSERT_EQ(ByMatcher(pattern, text).matches, want.matches)
-          << testing::PrintToString(pattern) << " in " << testing::PrintToString(text);
-      ASSERT_EQ(ByMatcher(pattern, text).lines, want.lines)
-          << testing::PrintToString(pattern) << " in " << testing::PrintToString(text);
+      const std::string what = testing::PrintToString(pattern) + " in " + testing::PrintToString(text);
+      ASSERT_EQ(got.matches, want.matches) << what;
+      ASSERT_EQ(got.lines, want.lines) << what;
     }
   }
   for (const Way way : {Way::kLiteral, Way::kNearLiteral, Way::kManyLines, Way::kLineByLine})
@@ -161,6 +165,19 @@ TEST(LineMatcherTest, ANewlineIsPartOfNoLine) {
   EXPECT_EQ(matches("^ab"), (Texts{"ab", "ab"}));
   EXPECT_EQ(ByMatcher("^$", "\n").lines, (Texts{""}));
   EXPECT_EQ(ByMatcher("^$", "a\n").lines, Texts{});
+}
+
+TEST(WordMemoTest, WordsAreTheSameWhenTheirBytesAre) {
+  Random random(5);
+  std::map<std::string, WordMemo::Word> words;
+  for (int i = 0; i < 3'000; ++i) {
+    std::string text(1 + random.Below(i % 2 == 0 ? 5 : WordMemo::kLongest), 'a');
+    for (int n = 0; n < 3; ++n) text[random.Below(text.size())] = "ab\0"[random.Below(3)];
+    words[text] = WordMemo::WordOf(text);
+  }
+  for (const auto& [text, word] : words) {
+    for (const auto& [other, same] : words) ASSERT_EQ(word == same, text == other) << text << " " << other;
+  }
 }
 
 }  // namespace
