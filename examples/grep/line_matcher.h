@@ -60,8 +60,11 @@ class LineMatcher {
           return place + literal_->size();
         }
         const std::string_view window = WindowOf(text, place, behind);
-        !facts_.looks_around&& window.size() <= WordMemo::kLongest ? TakeMatchOfWord(window, on_match)
-                                                                   : TakeMatches(window, on_match);
+        if (facts_.looks_around || window.size() > WordMemo::kLongest) {
+          TakeMatches(window, on_match);
+        } else {
+          TakeMatchOfWord(window, on_match);
+        }
         return window.data() + window.size();
       });
     } else if (many_lines_) {

@@ -50,6 +50,15 @@ class JobsTest(unittest.TestCase):
         expected = shell("cat * | grep -oE '[a-g][a-z]*ing?' | sort | uniq -c | mawk '{print $2 \"\\t\" $1}' | sort", cwd=self.text)
         self.assertEqual(sorted_lines(self.cluster.output("/grep")), expected)
 
+    def test_grep_of_patterns_that_are_searched_for_in_different_ways(self):
+        for pattern in ("an", "(?i)E[a-z]*AN", "[aeiou]{2,}|z$", "^[a-m][^n ]*", "[^ ]*er$"):
+            with self.subTest(pattern=pattern):
+                self.cluster.run("fs", "rm", "-r", "-f", "/ways")
+                self.cluster.run("run", "grep", "/text", "-o", "/ways", "-D", f"grep.pattern={pattern}")
+                expected = shell(f"cat * | grep -oP '{pattern}' | sort | uniq -c | mawk '{{print $2 \"\\t\" $1}}' | sort", cwd=self.text)
+                self.assertGreater(len(expected), 0)
+                self.assertEqual(sorted_lines(self.cluster.output("/ways")), expected)
+
     def test_grep_gives_lines(self):
         self.cluster.run("run", "grep", "/text", "-o", "/lines", "-D", "grep.pattern=^a.*z$", "-D", "grep.lines=true")
         expected = shell("cat * | grep '^a.*z$' | sort", cwd=self.text)
