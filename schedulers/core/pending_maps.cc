@@ -128,16 +128,11 @@ std::optional<MapChoice> PendingMaps::Best(NodeId node, Location location, Local
 }
 
 std::vector<std::uint32_t> PendingMaps::At(NodeId node) const {
-  const PlaceKey place = Key(Locality::kNode, node.value);
   std::vector<std::uint32_t> maps;
-  if (const Shelf* shelf = FindShelf(place); shelf != nullptr) {
-    std::copy_if(entries_.begin() + shelf->next, entries_.begin() + shelf->end, std::back_inserter(maps),
-                 [this](std::uint32_t map) { return shelved_[map]; });
-  }
-  for (auto at = returned_.lower_bound({place, 0}); at != returned_.end() && at->first == place; ++at) {
-    maps.push_back(at->second);
-  }
-  std::sort(maps.begin(), maps.end());
+  VisitAt(node, [&maps](std::uint32_t map) {
+    maps.push_back(map);
+    return true;
+  });
   return maps;
 }
 

@@ -55,6 +55,9 @@ class PendingMaps {
   [[nodiscard]] std::vector<NodeId> Nodes() const;
   // Those with a replica on the node, in rising order. O(their number).
   [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
+  // The same one by one, until visit(map) gives false.
+  template <class Visit>
+  void VisitAt(NodeId node, const Visit& visit) const;
 
  private:
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
@@ -71,5 +74,27 @@ class PendingMaps {
   std::map<PlaceKey, std::uint32_t> strays_;               // counts of places without a shelf (replicas moved there)
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
 };
+
+template <class Visit>
+void PendingMaps::VisitAt(NodeId node, const Visit& visit) const {
+  const PlaceKey place = Key(Locality::kNode, node.value);
+  auto back = returned_.lower_bound({place, 0});
+  const auto returned_before = [&](std::uint32_t map) {
+    return back != returned_.end() && back->first == place && back->second < map;
+  };
+  if (Shelf* shelf = FindShelf(place); shelf != nullptr) {
+    while (shelf->next < shelf->end && !shelved_[entries_[shelf->next]]) ++shelf->next;
+    for (std::uint32_t at = shelf->next; at < shelf->end; ++at) {
+      if (!shelved_[entries_[at]]) continue;
+      for (; returned_before(entries_[at]); ++back) {
+        if (!visit(back->second)) return;
+      }
+      if (!visit(entries_[at])) return;
+    }
+  }
+  for (; returned_before(OrderedBits::kNone); ++back) {
+    if (!visit(back->second)) return;
+  }
+}
 
 }  // namespace millrace::sched

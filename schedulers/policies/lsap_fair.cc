@@ -73,15 +73,21 @@ void LsapFair::Price(const ClusterState& state, Time now, std::vector<Task>* tas
   std::vector<std::uint32_t> left;
   for (const Standing& group : standings) left.push_back(group.to_occupy);
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
-  const auto can_be_local = [&](const Task& task) {
+  std::vector<bool> local;
+  local.reserve(tasks->size());
+  for (const Task& task : *tasks) {
     const auto& replicas = state.FindJob(task.job)->spec.maps[task.map].replicas;
-    return std::any_of(replicas.begin(), replicas.end(), [&](NodeId node) { return free.Contains(node.value); });
-  };
-  for (const bool local : {true, false}) {
-    for (Task& task : *tasks) {
-      if (can_be_local(task) != local) continue;
+    local.push_back(
+        std::any_of(replicas.begin(), replicas.end(), [&](NodeId node) { return free.Contains(node.value); }));
+  }
+  for (const bool first : {true, false}) {
+    std::optional<JobId> job;
+    double ageing = 1;
+    for (std::size_t i = 0; i < tasks->size(); ++i) {
+      if (local[i] != first) continue;
+      Task& task = (*tasks)[i];
+      if (std::exchange(job, task.job) != task.job) ageing = Ageing(now - state.FindJob(task.job)->progress.submitted);
       const std::uint32_t group = group_of_[task.job.value];
-      const double ageing = Ageing(now - state.FindJob(task.job)->progress.submitted);
       const bool within = left[group] > 0;
       if (within) --left[group];
       task.weight = ageing * settings().alpha;

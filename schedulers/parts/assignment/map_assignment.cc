@@ -35,7 +35,8 @@ bool MapAssignment::Alike(const Task& a, const Task& b) const {
 }
 
 void MapAssignment::Add(const Task& task) {
-  const std::size_t number = added_++;
+  const std::size_t number = next_.size();
+  next_.push_back(number);
   std::uint64_t hash = 0;
   const MapInput& input = InputOf(task);
   Mix(input.bytes, &hash);
@@ -43,14 +44,30 @@ void MapAssignment::Add(const Task& task) {
   Mix(static_cast<std::uint64_t>(task.worst), &hash);
   Mix(std::bit_cast<std::uint64_t>(task.weight), &hash);
   Mix(std::bit_cast<std::uint64_t>(task.fixed), &hash);
-  const auto [at, is_new] = row_of_.try_emplace(hash, rows_.size());
-  if (!is_new && Alike(rows_[at->second].first, task)) {
-    std::vector<std::size_t>& tasks = rows_[at->second].tasks;
-    if (tasks.size() < slots_.total()) tasks.push_back(number);  // more of them cannot run
+  if (2 * rows_.size() >= row_at_.size()) GrowTable();
+  std::uint32_t* at = RowAt(hash);
+  if (*at != kNoRow && Alike(rows_[*at].first, task)) {
+    Row& row = rows_[*at];
+    if (row.tasks == slots_.total()) return;  // more of them cannot run
+    next_[row.last] = number;
+    row.last = number;
+    ++row.tasks;
     return;
   }
-  at->second = rows_.size();
-  rows_.push_back({task, {number}});
+  *at = static_cast<std::uint32_t>(rows_.size());
+  rows_.push_back({task, hash, number, number, 1});
+}
+
+std::uint32_t* MapAssignment::RowAt(std::uint64_t hash) {
+  const std::size_t mask = row_at_.size() - 1;
+  std::size_t at = hash & mask;
+  while (row_at_[at] != kNoRow && rows_[row_at_[at]].hash != hash) at = (at + 1) & mask;
+  return &row_at_[at];
+}
+
+void MapAssignment::GrowTable() {
+  row_at_.assign(std::max<std::size_t>(64, 2 * row_at_.size()), kNoRow);
+  for (std::uint32_t row = 0; row < rows_.size(); ++row) *RowAt(rows_[row].hash) = row;
 }
 
 std::vector<NodeId> MapAssignment::ClosedTo(const Task& task) const {
@@ -79,30 +96,44 @@ void MapAssignment::LocalCosts(const Row& row, std::vector<Assignment::PlaceCost
   }
 }
 
-Assignment::Cost MapAssignment::CheapestFixed(std::uint64_t tasks) const {
-  std::vector<std::pair<Assignment::Cost, std::uint64_t>> fixed;
-  for (const Row& row : rows_) fixed.emplace_back(TransferCosts::Fixed(row.first.fixed), row.tasks.size());
-  std::sort(fixed.begin(), fixed.end());
-  Assignment::Cost sum = 0;
-  for (const auto& [cost, count] : fixed) {
-    const std::uint64_t taken = std::min(tasks, count);
-    sum += cost * static_cast<Assignment::Cost>(taken);
-    tasks -= taken;
+MapAssignment::Fixed MapAssignment::CheapestFixed(std::uint64_t tasks, const std::vector<bool>& marked) const {
+  struct Part {
+    Assignment::Cost cost;
+    std::uint32_t tasks;
+    bool marked;
+  };
+  std::vector<Part> parts;
+  parts.reserve(rows_.size());
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    parts.push_back({TransferCosts::Fixed(rows_[row].first.fixed), rows_[row].tasks, marked[row]});
   }
-  return sum;
+  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.cost < b.cost; });
+  const auto take = [](const Part& part, std::uint64_t* wanted, Assignment::Cost* sum) {
+    const std::uint64_t taken = std::min<std::uint64_t>(*wanted, part.tasks);
+    *sum += part.cost * static_cast<Assignment::Cost>(taken);
+    *wanted -= taken;
+  };
+  Fixed fixed;
+  std::uint64_t of_all = tasks, of_marked = tasks;
+  for (const Part& part : parts) {
+    take(part, &of_all, &fixed.of_all);
+    if (part.marked) take(part, &of_marked, &fixed.of_marked);
+    if (of_all == 0 && of_marked == 0) break;
+  }
+  return fixed;
 }
 
 std::optional<MapAssignment::Plan> MapAssignment::SolveLocally() const {
-  Assignment problem = places_;
   std::vector<Assignment::PlaceCost> costs;
   std::vector<std::uint64_t> demand(slots_.size());
-  std::uint64_t tasks = 0, placeable = 0;
-  for (const Row& row : rows_) {
-    LocalCosts(row, &costs);
-    tasks += row.tasks.size();
-    if (!costs.empty()) placeable += row.tasks.size();
-    for (const auto& [place, cost] : costs) demand[place] += row.tasks.size();
-    problem.AddRow(static_cast<std::uint32_t>(row.tasks.size()), costs);
+  std::vector<bool> placeable(rows_.size());
+  std::uint64_t tasks = 0, local = 0;
+  for (std::size_t row = 0; row < rows_.size(); ++row) {
+    LocalCosts(rows_[row], &costs);
+    placeable[row] = !costs.empty();
+    tasks += rows_[row].tasks;
+    if (placeable[row]) local += rows_[row].tasks;
+    for (const auto& [place, cost] : costs) demand[place] += rows_[row].tasks;
   }
   const std::uint64_t wanted = std::min<std::uint64_t>(tasks, slots_.total());
   std::uint64_t useful = 0;  // slots
@@ -110,9 +141,16 @@ std::optional<MapAssignment::Plan> MapAssignment::SolveLocally() const {
     useful += std::min<std::uint64_t>(demand[slots_.OfNode(NodeId{id})],
                                       IdleSlots::FreeMapSlots(*state_.FindNode(NodeId{id})));
   }
-  if (std::min(placeable, useful) < wanted) return std::nullopt;
+  if (std::min(local, useful) < wanted) return std::nullopt;
+  const Fixed cheapest = CheapestFixed(wanted, placeable);
+  if (cheapest.of_marked > cheapest.of_all) return std::nullopt;
+  Assignment problem = places_;
+  for (const Row& row : rows_) {
+    LocalCosts(row, &costs);
+    problem.AddRow(row.tasks, costs);
+  }
   const Assignment::Plan plan = problem.Solve();
-  if (plan.tasks < wanted || plan.cost > CheapestFixed(wanted)) return std::nullopt;
+  if (plan.tasks < wanted || plan.cost > cheapest.of_all) return std::nullopt;
   return PlanOf(plan.shares);
 }
 
@@ -127,20 +165,19 @@ MapAssignment::Plan MapAssignment::Solve() const {
   Assignment problem = places_;
   for (const Row& row : rows_) {
     const Task& task = row.first;
-    problem.AddRow(static_cast<std::uint32_t>(row.tasks.size()),
-                   costs.Of({&InputOf(task), task.worst, task.weight, task.fixed, ClosedTo(task)}));
+    problem.AddRow(row.tasks, costs.Of({&InputOf(task), task.worst, task.weight, task.fixed, ClosedTo(task)}));
   }
   return PlanOf(problem.Solve().shares);
 }
 
 MapAssignment::Plan MapAssignment::PlanOf(const std::vector<Assignment::Share>& shares) const {
   Plan plan;
-  std::size_t used = 0;
+  std::size_t task = 0;
   for (std::size_t i = 0; i < shares.size(); ++i) {
     const auto& [row, place, tasks] = shares[i];
-    if (i == 0 || shares[i - 1].row != row) used = 0;
+    if (i == 0 || shares[i - 1].row != row) task = rows_[row].begin;
     const NodeId node{slots_.At(place).id};
-    for (std::uint32_t n = 0; n < tasks; ++n) plan.placed.push_back({rows_[row].tasks[used++], node});
+    for (std::uint32_t n = 0; n < tasks; ++n, task = next_[task]) plan.placed.push_back({task, node});
   }
   std::sort(plan.placed.begin(), plan.placed.end(),
             [](const Placed& a, const Placed& b) { return std::tie(a.node, a.task) < std::tie(b.node, b.task); });

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "schedulers/core/cluster_state.h"
@@ -51,14 +50,26 @@ class MapAssignment {
  private:
   struct Row {
     Task first;
-    std::vector<std::size_t> tasks;
+    std::uint64_t hash = 0;  // of what makes tasks alike
+    std::size_t begin = 0;   // its first task
+    std::size_t last = 0;    // its last one
+    std::uint32_t tasks = 1;
   };
+  static constexpr std::uint32_t kNoRow = 0xffffffff;
+  // Of the rows with this hash, the last; or where it is to be put.
+  [[nodiscard]] std::uint32_t* RowAt(std::uint64_t hash);
+  void GrowTable();
   [[nodiscard]] bool Alike(const Task& a, const Task& b) const;
   [[nodiscard]] const MapInput& InputOf(const Task& task) const;
   [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
   // Of the row on the free nodes with its input.
   void LocalCosts(const Row& row, std::vector<Assignment::PlaceCost>* costs) const;
-  [[nodiscard]] Assignment::Cost CheapestFixed(std::uint64_t tasks) const;  // the sum of so many
+  // The sum of so many fixed costs, the cheapest: of all maps, and of those in the rows that are marked.
+  struct Fixed {
+    Assignment::Cost of_all = 0;
+    Assignment::Cost of_marked = 0;
+  };
+  [[nodiscard]] Fixed CheapestFixed(std::uint64_t tasks, const std::vector<bool>& marked) const;
   [[nodiscard]] Plan PlanOf(const std::vector<Assignment::Share>& shares) const;
   [[nodiscard]] bool Constrained(const Task& task) const;
 
@@ -67,8 +78,8 @@ class MapAssignment {
   Assignment places_;  // no rows yet
   const IdleSlots slots_;
   std::vector<Row> rows_;
-  std::unordered_map<std::uint64_t, std::size_t> row_of_;  // by hash of what makes tasks alike; looked up, not walked
-  std::size_t added_ = 0;
+  std::vector<std::uint32_t> row_at_;  // by hash, linear probing; at most half full
+  std::vector<std::size_t> next_;      // by task: the one after it in its row
 };
 
 }  // namespace millrace::sched
