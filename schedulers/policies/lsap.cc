@@ -97,6 +97,14 @@ bool Lsap::Gather(const ClusterState& state, Time now) {
 }
 
 void Lsap::MakePlan(const ClusterState& state, Time now) {
+  plan_.clear();
+  if (OneSlotFree(state)) {
+    const NodeId node{state.FreeNodes(TaskKind::kMap).First()};
+    if (const auto cheapest = CheapestAtData(state, now, node)) {
+      plan_.push_back({{cheapest->job, TaskKind::kMap, cheapest->map}, node});
+      return;
+    }
+  }
   const auto groups = Groups();
   std::optional<MapAssignment::Plan> plan;
   MapCandidates candidates;
@@ -110,7 +118,6 @@ void Lsap::MakePlan(const ClusterState& state, Time now) {
     candidates = CollectCandidates(state, CandidateReach::kPlaces, groups.value_or(CandidateGroups{}));
     plan = Pose(state, now, candidates).Solve();
   }
-  plan_.clear();
   for (const auto& [task, node] : plan->placed) {
     const PendingMap& map = candidates.maps[task];
     plan_.push_back({{map.job, TaskKind::kMap, map.map}, node});

@@ -50,6 +50,10 @@ class Lsap : public Dl {
   // What lsap-fair adds: groups, and the price of each task. A policy that has groups does not take dl for one slot.
   [[nodiscard]] virtual std::optional<CandidateGroups> Groups() const { return std::nullopt; }
   virtual void Price(const ClusterState&, Time, std::vector<Task>*) const {}
+  // The map for the only free slot, which is on this node, if one at its data is known to be the cheapest.
+  [[nodiscard]] virtual std::optional<PendingMap> CheapestAtData(const ClusterState&, Time, NodeId) const {
+    return std::nullopt;
+  }
 
  private:
   std::optional<Decision> NextOf(const ClusterState& state, Time now);

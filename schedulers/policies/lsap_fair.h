@@ -11,11 +11,18 @@
 // When the free slots suffice for all pending maps everything runs. Small alpha: fairness wins; large alpha: locality.
 // Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
 // that, so nothing starves. Everything else as lsap; one free slot is assigned as several are.
+//
+// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data is the
+// cheapest of all, or else a look at each job.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedulers/policies/lsap.h"
@@ -28,25 +35,39 @@ class LsapFair : public Lsap {
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
 
  protected:
   [[nodiscard]] std::optional<CandidateGroups> Groups() const override;
   void Price(const ClusterState& state, Time now, std::vector<Task>* tasks) const override;
+  [[nodiscard]] std::optional<PendingMap> CheapestAtData(const ClusterState& state, Time now,
+                                                         NodeId node) const override;
 
  private:
+  static constexpr auto kMaps = static_cast<std::size_t>(TaskKind::kMap);
+
   struct Group {
     std::string name;
     double weight = 1;
-    std::uint32_t jobs = 0;  // that live
+    std::uint32_t jobs = 0;                         // that live
+    std::uint32_t running = 0;                      // maps
+    std::set<std::pair<Time, JobId>> waiting = {};  // jobs with a pending map, by submission
+  };
+  struct Counted {  // what a job is in its group
+    std::uint32_t group = 0;
+    std::uint32_t running = 0;
+    bool waiting = false;
   };
   struct Standing {
     double share = 0;              // w_i
-    std::uint32_t running = 0;     // maps
     std::uint32_t to_occupy = 0;   // sto_i
     double cost_within = 0, cost_beyond = 0;  // FC
   };
 
+  void Count(const JobState& job, std::uint32_t running, bool waiting);
+  void CountNow(const JobState& job) { Count(job, job.running_attempts[kMaps], job.runnable[kMaps]); }
+  [[nodiscard]] std::uint32_t GroupOf(JobId job) const { return counted_[job.value].group; }
   [[nodiscard]] std::vector<Standing> Standings(const ClusterState& state) const;
   [[nodiscard]] double Ageing(Time waited) const;
 
@@ -54,7 +75,7 @@ class LsapFair : public Lsap {
   const PoolSettings default_pool_;
   std::map<std::string, std::uint32_t> number_of_;  // by name
   std::vector<Group> groups_;
-  std::vector<std::uint32_t> group_of_;  // by job id
+  std::vector<Counted> counted_;  // by job id
 };
 
 }  // namespace millrace::sched
