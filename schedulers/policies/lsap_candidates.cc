@@ -55,7 +55,7 @@ class Collector {
       if (left[group] > 0 && --left[group] == 0) --open;
     }
     std::vector<std::uint32_t> left;  // by group; none where nothing is free
-    std::uint32_t open = 0;               // groups with something left
+    std::uint32_t open = 0;           // groups with something left
   };
   struct Taken {
     QueueKey job;

@@ -1,11 +1,18 @@
 // Which pending maps can matter for an assignment of all idle map slots: with a million pending maps and a hundred free
 // slots, few of them.
 //
-// With S slots, no place needs more than the S cheapest maps that can run there: one of those is always left for it. So
-// for each free node the first maps with their data on it are taken, for its rack and datacenter the first with their
-// data there, and the first S of the whole queue, each by job order and index. All maps are taken when there are few.
-// For up to 512 slots nothing is lost, but that among maps equally far from their data the queue decides before their
-// size does; with more, maps behind the first 64 for each free slot of a node, rack or datacenter are left out.
+// With S slots, no place needs more than S maps that cost the same there: one of those is always left for it. So for
+// each free node the first maps with their data on it are taken, by job order and index; for its rack and datacenter
+// the first with their data there, by node, then in that order; and the first S of the whole queue. All maps are taken
+// when there are few.
+//
+// What that guarantees:
+// - As many maps run as could, if every map may run everywhere: the queue alone has S.
+// - Up to 512 slots, the cost is the least of all pending maps, if a map's cost depends on its distance alone: maps of
+//   one size, no measured bandwidths, no refused nodes, no waits, no fairness. Where these differ the first maps stand
+//   for those behind them, so the queue decides before size, bandwidth or, in lsap-fair, age and price within a group.
+// - Above 512 slots a place takes no more than 64 maps for each of its free slots. If other slots need all of those, a
+//   map behind them that could run at its data may be missed.
 #pragma once
 
 #include <cstdint>

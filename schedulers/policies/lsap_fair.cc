@@ -108,8 +108,8 @@ void LsapFair::Price(const ClusterState& state, Time now, std::vector<Task>* tas
   }
 }
 
-// No map costs less than the lower of its group's prices at the age of the group's oldest job, and one that has to fetch
-// its input costs more.
+// No map costs less than the lower of its group's prices at the age of the group's oldest job, and one that has to
+// fetch its input costs more.
 std::optional<PendingMap> LsapFair::CheapestAtData(const ClusterState& state, Time now, NodeId node) const {
   const std::vector<Standing> standings = Standings(state);
   double least = std::numeric_limits<double>::infinity();
@@ -128,8 +128,8 @@ std::optional<PendingMap> LsapFair::CheapestAtData(const ClusterState& state, Ti
     const JobState& job = *state.FindJob(key.job);
     if (job.live_bad_nodes > 0 || !job.failed_on[kMaps].empty()) return std::nullopt;  // may be kept from the node
     const Standing& group = standings[number];
-    const double cost = Ageing(now - job.progress.submitted) *
-                        (group.to_occupy > 0 ? group.cost_within : group.cost_beyond);
+    const double cost =
+        Ageing(now - job.progress.submitted) * (group.to_occupy > 0 ? group.cost_within : group.cost_beyond);
     if (TransferCosts::Fixed(cost) > TransferCosts::Fixed(least)) continue;
     PendingMap first{key.job, 0};
     job.pending_maps.VisitAt(node, [&first](std::uint32_t map) {

@@ -12,8 +12,8 @@
 // Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
 // that, so nothing starves. Everything else as lsap; one free slot is assigned as several are.
 //
-// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data is the
-// cheapest of all, or else a look at each job.
+// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data costs no more
+// than any map can, and then the first such by job order is taken; else O(nodes + jobs).
 #pragma once
 
 #include <cstddef>
@@ -60,8 +60,8 @@ class LsapFair : public Lsap {
     bool waiting = false;
   };
   struct Standing {
-    double share = 0;              // w_i
-    std::uint32_t to_occupy = 0;   // sto_i
+    double share = 0;                         // w_i
+    std::uint32_t to_occupy = 0;              // sto_i
     double cost_within = 0, cost_beyond = 0;  // FC
   };
 
