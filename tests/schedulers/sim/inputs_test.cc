@@ -283,6 +283,25 @@ TEST(Replay, ALiveJournalIsDecidedWhereItsMarksSayToo) {
   EXPECT_EQ(ReplayJournal(begin + "10000007 woken\n10000008 " + launch, "j", "", {})->differs_at, 6U) << "too late";
 }
 
+// lsap+delay holds the free slot for 200 ms; only then does job1 refuse it, and its clock starts. Nothing is launched
+// at that moment, so nothing but the mark tells of it.
+TEST(Replay, AMarkWithoutAnyDecisionStartsAClock) {
+  sched::Settings settings;
+  settings.lsap.batch_window = 200 * sched::kMillisecond;
+  const std::string begin =
+      "1 NodeJoined node=n0 rack=a maps=1\n2 JobSubmitted job=job0 maps=1:n0\n"
+      "200002 AttemptLaunched attempt=job0.m.0.0 node=n0\n300000 NodeJoined node=n1 rack=b maps=1\n"
+      "400000 JobSubmitted job=job1 maps=1:n0\n";
+  const std::string end = "5600000 woken\n10600000 AttemptLaunched attempt=job1.m.0.0 node=n1\n";
+  const auto same = ReplayJournal(begin + "600000 woken\n" + end, "j", "lsap+delay", settings);
+  ASSERT_TRUE(same.ok()) << same.status().message();
+  EXPECT_EQ(same->differs_at, 0U) << same->expected << " against " << same->decided;
+  EXPECT_EQ(same->launches, 2U);
+  const auto without = ReplayJournal(begin + end, "j", "lsap+delay", settings);
+  ASSERT_TRUE(without.ok()) << without.status().message();
+  EXPECT_EQ(without->differs_at, 7U);
+}
+
 // After a restart the running map is known; what the ended job taught of map times is not, nor is the clock of a wait.
 TEST(Replay, AfterARestartTheEngineKnowsWhatRecoveryReads) {
   const std::string journal =
