@@ -39,24 +39,25 @@ void ClusterState::JoinNode(const NodeJoined& node) {
   const Location location = topology_.Intern(node.rack, node.datacenter);
   if (location != topology_.Of(node.node)) {
     std::vector<std::pair<JobState*, std::vector<std::uint32_t>>> moved;
-    std::vector<NodeId> nodes;
     for (const QueueKey& key : live_) {
       JobState& job = MutableJob(key.job);
       moved.emplace_back(&job, job.pending_maps.At(node.node));
-      for (const auto map : moved.back().second) job.pending_maps.Erase(map, job.spec.maps[map], topology_, &nodes);
-      UnlistLocal(job, nodes);
-      nodes.clear();
+      for (const auto map : moved.back().second) {
+        job.pending_maps.Erase(map, job.spec.maps[map], topology_, LocalNodes());
+        UnlistLocal(job, local_nodes_);
+      }
     }
     topology_.Place(node.node, location);
     for (auto& [job, maps] : moved) {
-      for (const auto map : maps) job->pending_maps.Insert(map, job->spec.maps[map], topology_, &nodes);
-      ListLocal(*job, nodes);
-      nodes.clear();
+      for (const auto map : maps) {
+        job->pending_maps.Insert(map, job->spec.maps[map], topology_, LocalNodes());
+        ListLocal(*job, local_nodes_);
+      }
     }
   }
   if (node.node.value >= nodes_.size()) {
     nodes_.resize(node.node.value + 1);
-    local_jobs_.resize(node.node.value + 1);
+    if (local_listed_) local_jobs_.resize(node.node.value + 1);
   }
   NodeState& state = nodes_[node.node.value];
   SCHED_CHECK(!state.alive, "n" + std::to_string(node.node.value));
@@ -72,7 +73,7 @@ void ClusterState::JoinNode(const NodeJoined& node) {
   for (const QueueKey& key : live_) {
     JobState& job = MutableJob(key.job);
     if (job.bad_nodes.contains(node.node)) ++job.live_bad_nodes;
-    if (first_time && job.pending_maps.CountAt(node.node) > 0) ListLocal(job, {node.node});
+    if (local_listed_ && first_time && job.pending_maps.CountAt(node.node) > 0) ListLocal(job, {node.node});
   }
 }
 

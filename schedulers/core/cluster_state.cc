@@ -13,10 +13,6 @@ const NodeState* ClusterState::FindNode(NodeId node) const {
   return &nodes_[node.value];
 }
 
-const JobState* ClusterState::FindJob(JobId job) const {
-  return job.value < jobs_.size() ? jobs_[job.value].state.get() : nullptr;
-}
-
 bool ClusterState::WasUsed(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].used; }
 
 NodeState& ClusterState::Node(NodeId node) {
@@ -54,7 +50,13 @@ std::uint32_t NodeState::Copying(JobId job) const {
 
 const std::vector<QueueKey>& ClusterState::LocalJobs(NodeId node) const {
   static const std::vector<QueueKey> kNone;
+  if (!local_listed_) ListLocalJobs();
   return node.value < local_jobs_.size() ? local_jobs_[node.value].Get() : kNone;
+}
+
+bool ClusterState::MoreLocalJobsThan(NodeId node, std::size_t count) const {
+  if (!local_listed_) ListLocalJobs();
+  return node.value < local_jobs_.size() && local_jobs_[node.value].AtLeast() > count;
 }
 
 std::optional<Time> ClusterState::MeanTime(TaskKind kind) const {
@@ -77,7 +79,26 @@ const std::vector<JobId>& ClusterState::TakeChangedJobs() {
   return taken_jobs_;
 }
 
-void ClusterState::ListLocal(const JobState& job, const std::vector<NodeId>& nodes) {
+void ClusterState::ListLocalJobs() const {
+  local_listed_ = true;
+  local_jobs_.resize(nodes_.size());
+  for (const QueueKey& key : live_) {
+    const JobState& job = *FindJob(key.job);
+    ListLocal(job, job.pending_maps.Nodes());
+  }
+}
+
+void ClusterState::DropLocalJobs() {
+  local_listed_ = false;
+  local_jobs_ = {};
+}
+
+std::vector<NodeId>* ClusterState::LocalNodes() {
+  local_nodes_.clear();
+  return local_listed_ ? &local_nodes_ : nullptr;
+}
+
+void ClusterState::ListLocal(const JobState& job, const std::vector<NodeId>& nodes) const {
   for (const NodeId node : nodes) {
     if (FindNode(node) != nullptr) local_jobs_[node.value].Insert(job.key);
   }
@@ -85,7 +106,7 @@ void ClusterState::ListLocal(const JobState& job, const std::vector<NodeId>& nod
 
 void ClusterState::UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
-    if (FindNode(node) != nullptr) local_jobs_[node.value].Erase(job.key);
+    if (node.value < local_jobs_.size()) local_jobs_[node.value].Erase(job.key);
   }
 }
 
@@ -102,6 +123,8 @@ std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Lo
     lacked_space_ = true;
     choice.reset();
   }
+  // Who launches it reads these next, from among millions.
+  if (choice) __builtin_prefetch(&state->maps[choice->map]), __builtin_prefetch(&state->spec.maps[choice->map]);
   return choice;
 }
 
@@ -162,7 +185,7 @@ void ClusterState::LeaveQueues(JobState& job) {
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     if (std::exchange(job.runnable[Index(kind)], false)) runnable_[Index(kind)].erase(job.key);
   }
-  UnlistLocal(job, job.pending_maps.Nodes());
+  if (local_listed_) UnlistLocal(job, job.pending_maps.Nodes());
 }
 
 void ClusterState::AddJob(JobId job, JobSpec spec, Time now) {
@@ -182,7 +205,7 @@ void ClusterState::AddJob(JobId job, JobSpec spec, Time now) {
   state->spec = std::move(spec);
   live_.insert(state->key);
   RefreshRunnable(*state);
-  ListLocal(*state, state->pending_maps.Nodes());
+  if (local_listed_) ListLocal(*state, state->pending_maps.Nodes());
   jobs_[job.value] = {true, std::move(state)};
 }
 
@@ -193,7 +216,7 @@ void ClusterState::SetPriority(JobId job, Priority priority) {
   state.key.priority = priority;
   live_.insert(state.key);
   RefreshRunnable(state);
-  ListLocal(state, state.pending_maps.Nodes());
+  if (local_listed_) ListLocal(state, state.pending_maps.Nodes());
 }
 
 void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {

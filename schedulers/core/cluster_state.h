@@ -7,6 +7,7 @@
 // cluster of 10,000 nodes with 1,000 jobs.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -76,7 +77,9 @@ class ClusterState {
   // Null for a node that never joined; a lost one is there, not alive.
   [[nodiscard]] const NodeState* FindNode(NodeId node) const;
   // Null for a job that was never submitted or is forgotten; an ended one is there, with its progress alone.
-  [[nodiscard]] const JobState* FindJob(JobId job) const;
+  [[nodiscard]] const JobState* FindJob(JobId job) const {
+    return job.value < jobs_.size() ? jobs_[job.value].state.get() : nullptr;
+  }
   // Ids of the nodes that take another task of this kind (alive, not drained, a slot free), in rising order.
   [[nodiscard]] const OrderedBits& FreeNodes(TaskKind kind) const { return free_[Index(kind)]; }
   // The jobs that live, by priority, then submit order.
@@ -84,8 +87,11 @@ class ClusterState {
   // Those with a pending map, or with a pending reduce that slow start lets go. In the same order.
   [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[Index(kind)]; }
   // Of those, the ones with a pending map whose input is on the node, in the same order. Whether the node is refused to
-  // a job, or avoided for its only such map, is not looked at.
+  // a job, or avoided for its only such map, is not looked at. Who does not ask does not pay: the lists are made at the
+  // first question, in O(pending maps), and kept from then on, which makes a launch about a third dearer.
   [[nodiscard]] const std::vector<QueueKey>& LocalJobs(NodeId node) const;
+  // There are more of them than this for sure; a look that does not touch the list.
+  [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
   // Slots on the nodes that are alive and not drained, by the policy's limits; the tasks that run on any node; and the
   // slots of both kinds together.
   [[nodiscard]] std::uint32_t Capacity(TaskKind kind) const { return capacity_[Index(kind)]; }
@@ -163,6 +169,8 @@ class ClusterState {
   [[nodiscard]] const std::vector<JobId>& TakeChangedJobs();
   // Nodes, or their limits, changed since the last call.
   [[nodiscard]] bool TakeNodesChanged() { return std::exchange(nodes_changed_, false); }
+  // The lists of LocalJobs are not kept any more, until somebody asks again.
+  void DropLocalJobs();
 
   // For counters and records that no index depends on. The job is known.
   [[nodiscard]] JobState& MutableJob(JobId job);
@@ -184,9 +192,12 @@ class ClusterState {
   RunningAttempt RemoveRunning(const AttemptId& attempt, Time now);
   void RemoveCopying(NodeState& node, JobId job);
   void NoteChanged(JobState& job);
-  // The job has its first pending map, or no longer one, at these nodes.
-  void ListLocal(const JobState& job, const std::vector<NodeId>& nodes);
+  // The job has its first pending map, or no longer one, at these nodes; while local jobs are listed.
+  void ListLocal(const JobState& job, const std::vector<NodeId>& nodes) const;
   void UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes);
+  // Where PendingMaps puts such nodes: empty, or null while they are not asked for.
+  std::vector<NodeId>* LocalNodes();
+  void ListLocalJobs() const;
   void PruneOutputs(NodeState& node);
 
   Topology topology_;
@@ -194,7 +205,8 @@ class ClusterState {
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
   JobQueue runnable_[2];
-  std::vector<JobList> local_jobs_;  // by node id, of nodes that ever joined
+  mutable bool local_listed_ = false;        // somebody asked for local jobs
+  mutable std::vector<JobList> local_jobs_;  // by node id, of nodes that ever joined; while listed
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;
@@ -203,7 +215,7 @@ class ClusterState {
   std::uint32_t capacity_[2] = {}, total_capacity_ = 0, running_[2] = {}, speculating_[2] = {};
   std::uint32_t finished_[2] = {};
   Time finished_total_[2] = {};
-  std::vector<NodeId> scratch_nodes_;
+  std::vector<NodeId> local_nodes_;  // of LocalNodes()
 
   OrderedBits open_[2];  // nodes that have slots of the kind, free or not, and are alive and not drained
   OrderedBits free_[2];  // those of them with a free one

@@ -23,9 +23,8 @@ std::uint32_t& DoneTasks(JobProgress& progress, TaskKind kind) {
 
 void ClusterState::InsertPending(JobState& job, TaskId task) {
   if (task.kind == TaskKind::kMap) {
-    scratch_nodes_.clear();
-    job.pending_maps.Insert(task.index, job.spec.maps[task.index], topology_, &scratch_nodes_);
-    ListLocal(job, scratch_nodes_);
+    job.pending_maps.Insert(task.index, job.spec.maps[task.index], topology_, LocalNodes());
+    ListLocal(job, local_nodes_);
   } else {
     job.pending_reduces.Insert(task.index);
   }
@@ -34,9 +33,8 @@ void ClusterState::InsertPending(JobState& job, TaskId task) {
 
 void ClusterState::ErasePending(JobState& job, TaskId task) {
   if (task.kind == TaskKind::kMap) {
-    scratch_nodes_.clear();
-    job.pending_maps.Erase(task.index, job.spec.maps[task.index], topology_, &scratch_nodes_);
-    UnlistLocal(job, scratch_nodes_);
+    job.pending_maps.Erase(task.index, job.spec.maps[task.index], topology_, LocalNodes());
+    UnlistLocal(job, local_nodes_);
   } else {
     job.pending_reduces.Erase(task.index);
   }
@@ -60,7 +58,7 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
   const bool map = id.kind == TaskKind::kMap;
   const Locality locality = map ? topology_.Distance(node, job.spec.maps[id.index].replicas) : Locality::kOff;
   ++task.launched;
-  task.running.push_back({attempt.number, node, now, locality});
+  task.running.Add({attempt.number, node, now, locality});
   ++job.running_attempts[Index(id.kind)];
   ++running_[Index(id.kind)];
   job.times[Index(id.kind)].since_total += static_cast<std::uint64_t>(now);
@@ -108,7 +106,7 @@ RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Time now) {
   const RunningAttempt running = *found;
   NodeState& host = Node(running.node);
   if (task.running.size() > 1) --speculating_[Index(id.kind)];
-  task.running.erase(task.running.begin() + (found - task.running.data()));
+  task.running.Erase(found);
   --job.running_attempts[Index(id.kind)];
   --running_[Index(id.kind)];
   job.times[Index(id.kind)].since_total -= static_cast<std::uint64_t>(running.since);
@@ -196,13 +194,9 @@ void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {
 void ClusterState::MoveReplicas(JobId job_id, std::uint32_t map, std::vector<NodeId> replicas) {
   JobState& job = MutableJob(job_id);
   const bool pending = job.maps[map].pending();
-  std::vector<NodeId> nodes;
-  if (pending) job.pending_maps.Erase(map, job.spec.maps[map], topology_, &nodes);
-  UnlistLocal(job, nodes);
-  nodes.clear();
+  if (pending) ErasePending(job, {job_id, TaskKind::kMap, map});
   job.spec.maps[map].replicas = std::move(replicas);
-  if (pending) job.pending_maps.Insert(map, job.spec.maps[map], topology_, &nodes);
-  ListLocal(job, nodes);
+  if (pending) InsertPending(job, {job_id, TaskKind::kMap, map});
   NoteChanged(job);
 }
 

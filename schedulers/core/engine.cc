@@ -93,6 +93,7 @@ void Engine::SetPolicy(std::unique_ptr<Policy> policy) { impl_->SetPolicy(std::m
 void Engine::Impl::SetPolicy(std::unique_ptr<Policy> next) {
   SCHED_CHECK(next != nullptr, "an engine without a policy");
   policy = std::move(next);
+  state.DropLocalJobs();
   RefreshLimits();
   (void)state.TakeNodesChanged();
   policy->OnNodesChanged(state);

@@ -48,7 +48,9 @@ bool Engine::Impl::On(const AttemptSucceeded& event, Effects& effects) {
   const NodeId node = running->node;
   const TaskId& task = event.attempt.task;
   state.FinishAttempt(event.attempt, now);
-  KillAttempts(task, "attempt " + std::to_string(event.attempt.number) + " has succeeded", effects);
+  if (!FindTask(task)->running.empty()) {
+    KillAttempts(task, "attempt " + std::to_string(event.attempt.number) + " has succeeded", effects);
+  }
   JobState& job = state.MutableJob(task.job);
   if (task.kind == TaskKind::kMap && event.input_bytes > 0) {
     job.map_input_bytes += event.input_bytes;

@@ -5,6 +5,8 @@
 // search and the moving up of those behind would touch the whole list. Thread rule: one thread, const calls included.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <vector>
 
 #include "schedulers/core/job_state.h"
@@ -19,6 +21,8 @@ class JobList {
   void Erase(const QueueKey& key);
   // Each once, in order. Valid until the next call of another function.
   [[nodiscard]] const std::vector<QueueKey>& Get() const;
+  // No fewer are listed. O(1).
+  [[nodiscard]] std::size_t AtLeast() const { return keys_.size() - std::min(keys_.size(), leaving_.size()); }
 
  private:
   void TakeOut() const;

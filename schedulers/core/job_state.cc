@@ -4,6 +4,27 @@
 
 namespace millrace::sched {
 
+void RunningAttempts::Add(const RunningAttempt& attempt) {
+  if (several_) {
+    several_->push_back(attempt);
+  } else if (one_.number == kNone) {
+    one_ = attempt;
+  } else {
+    several_ = std::make_unique<std::vector<RunningAttempt>>(std::vector{one_, attempt});
+  }
+}
+
+void RunningAttempts::Erase(const RunningAttempt* attempt) {
+  if (!several_) {
+    one_.number = kNone;
+    return;
+  }
+  several_->erase(several_->begin() + (attempt - several_->data()));
+  if (several_->size() > 1) return;
+  one_ = several_->front();
+  several_.reset();
+}
+
 const RunningAttempt* TaskState::Find(std::uint32_t number) const {
   const auto at = std::find_if(running.begin(), running.end(),
                                [number](const RunningAttempt& attempt) { return attempt.number == number; });

@@ -1,8 +1,10 @@
 // JobState and TaskState: what the engine keeps of a job. Read by policies, changed by ClusterState alone.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -36,18 +38,44 @@ struct RunTimes {
   std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
 };
 
-struct TaskState {
+// Those of one task, by number. One lies inline, since hardly any task has more; several lie on the heap.
+class RunningAttempts {
+ public:
+  [[nodiscard]] const RunningAttempt* begin() const { return several_ ? several_->data() : &one_; }
+  [[nodiscard]] const RunningAttempt* end() const { return begin() + size(); }
+  [[nodiscard]] RunningAttempt* begin() { return several_ ? several_->data() : &one_; }
+  [[nodiscard]] RunningAttempt* end() { return begin() + size(); }
+  [[nodiscard]] std::size_t size() const { return several_ ? several_->size() : one_.number == kNone ? 0 : 1; }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] const RunningAttempt& operator[](std::size_t i) const { return begin()[i]; }
+  [[nodiscard]] const RunningAttempt& front() const { return *begin(); }
+  [[nodiscard]] RunningAttempt& back() { return end()[-1]; }
+  // Its number is above those of the others.
+  void Add(const RunningAttempt& attempt);
+  void Erase(const RunningAttempt* attempt);
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;  // no attempt has this number: it is the last of 2^32
+
+  RunningAttempt one_{kNone, {}, 0, Locality::kOff, false, 0, 0};
+  std::unique_ptr<std::vector<RunningAttempt>> several_;  // at least two, or null
+};
+
+// A cache line: an event touches a few tasks among millions.
+struct alignas(64) TaskState {
+  RunningAttempts running;     // more than one under speculation
   bool done = false;
-  std::uint32_t launched = 0;           // attempts so far: the number of the next one
-  std::uint32_t failed = 0;             // of them, by their own fault
-  std::uint32_t winner = 0;             // the attempt that succeeded; when done
-  NodeId ran_on;                        // the winner's node; when done
-  std::vector<RunningAttempt> running;  // by number; more than one under speculation
+  std::uint32_t launched = 0;  // attempts so far: the number of the next one
+  std::uint32_t failed = 0;    // of them, by their own fault
+  std::uint32_t winner = 0;    // the attempt that succeeded; when done
+  NodeId ran_on;               // the winner's node; when done
 
   [[nodiscard]] bool pending() const { return !done && running.empty(); }
   // Null if it does not run.
   [[nodiscard]] const RunningAttempt* Find(std::uint32_t number) const;
 };
+
+static_assert(sizeof(TaskState) == 64);
 
 // The place of a job in the queue: priority, then submit order.
 struct QueueKey {

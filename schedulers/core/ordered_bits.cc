@@ -1,18 +1,28 @@
 #include "schedulers/core/ordered_bits.h"
 
+#include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace millrace::sched {
 
+OrderedBits::OrderedBits(std::uint32_t words) {
+  for (std::uint32_t count = words;; count = (count + 63) / 64) {
+    begin_[levels_ + 1] = begin_[levels_] + count;
+    ++levels_;
+    if (count == 1) break;
+  }
+  words_.assign(begin_[levels_], 0);
+}
+
 OrderedBits OrderedBits::Full(std::uint32_t count) {
-  OrderedBits bits;
-  if (count > 0) bits.Grow(count - 1);
+  if (count == 0) return {};
+  OrderedBits bits((count - 1) / 64 + 1);
   std::uint64_t left = count;  // bits to set on this level
-  for (auto& level : bits.levels_) {
-    for (std::uint64_t word = 0; word * 64 < left; ++word) {
-      const std::uint64_t here = left - word * 64;
-      level[word] = here >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1;
-    }
+  for (std::size_t level = 0; level < bits.levels_; ++level) {
+    std::uint64_t* words = &bits.words_[bits.begin_[level]];
+    std::fill_n(words, left / 64, ~std::uint64_t{0});
+    if (left % 64 != 0) words[left / 64] = (std::uint64_t{1} << left % 64) - 1;
     left = (left + 63) / 64;
   }
   bits.size_ = count;
@@ -20,27 +30,26 @@ OrderedBits OrderedBits::Full(std::uint32_t count) {
 }
 
 void OrderedBits::Grow(std::uint32_t number) {
-  std::size_t words = number / 64 + 1;
-  for (std::size_t level = 0;; ++level) {
-    if (level == levels_.size()) {
-      levels_.emplace_back();
-      // A new top: the level below had one word at most, which the new first bit stands for.
-      levels_[level].assign(words, 0);
-      if (level > 0 && !levels_[level - 1].empty() && levels_[level - 1][0] != 0) levels_[level][0] = 1;
-    } else if (levels_[level].size() < words) {
-      levels_[level].resize(words, 0);
-    }
-    if (levels_[level].size() == 1) return;
-    words = (levels_[level].size() + 63) / 64;
+  constexpr std::uint64_t kAll = std::uint64_t{1} << 26;
+  const std::uint64_t doubled = std::min(std::uint64_t{begin_[1]} * 2, kAll);
+  OrderedBits grown(static_cast<std::uint32_t>(std::max<std::uint64_t>(number / 64 + 1, doubled)));
+  grown.size_ = size_;
+  for (std::size_t level = 0; level < levels_; ++level) {
+    std::copy_n(&words_[begin_[level]], WordsOf(level), &grown.words_[grown.begin_[level]]);
   }
+  // The levels above the old top, which was one word.
+  for (std::size_t level = std::max<std::size_t>(levels_, 1); level < grown.levels_; ++level) {
+    grown.words_[grown.begin_[level]] = grown.words_[grown.begin_[level - 1]] != 0 ? 1 : 0;
+  }
+  *this = std::move(grown);
 }
 
 void OrderedBits::Insert(std::uint32_t number) {
-  if (levels_.empty() || number / 64 >= levels_[0].size()) Grow(number);
+  if (number / 64 >= begin_[1]) Grow(number);
   if (Contains(number)) return;
   ++size_;
-  for (auto& level : levels_) {
-    level[number / 64] |= std::uint64_t{1} << (number % 64);
+  for (std::size_t level = 0; level < levels_; ++level) {
+    words_[begin_[level] + number / 64] |= std::uint64_t{1} << (number % 64);
     number /= 64;
   }
 }
@@ -48,22 +57,19 @@ void OrderedBits::Insert(std::uint32_t number) {
 void OrderedBits::Erase(std::uint32_t number) {
   if (!Contains(number)) return;
   --size_;
-  for (auto& level : levels_) {
-    level[number / 64] &= ~(std::uint64_t{1} << (number % 64));
-    if (level[number / 64] != 0) return;
+  for (std::size_t level = 0; level < levels_; ++level) {
+    std::uint64_t& word = words_[begin_[level] + number / 64];
+    word &= ~(std::uint64_t{1} << (number % 64));
+    if (word != 0) return;
     number /= 64;
   }
 }
 
-bool OrderedBits::Contains(std::uint32_t number) const {
-  return !levels_.empty() && number / 64 < levels_[0].size() && (levels_[0][number / 64] >> (number % 64) & 1) != 0;
-}
-
 std::uint32_t OrderedBits::NextFrom(std::uint32_t number) const {
   std::uint64_t at = number;
-  for (std::size_t level = 0; level < levels_.size(); ++level) {
-    if (at / 64 >= levels_[level].size()) return kNone;
-    const std::uint64_t rest = levels_[level][at / 64] >> (at % 64);
+  for (std::size_t level = 0; level < levels_; ++level) {
+    if (at / 64 >= WordsOf(level)) return kNone;
+    const std::uint64_t rest = words_[begin_[level] + at / 64] >> (at % 64);
     if (rest == 0) {
       at = at / 64 + 1;
       continue;
@@ -71,7 +77,7 @@ std::uint32_t OrderedBits::NextFrom(std::uint32_t number) const {
     at += static_cast<std::uint64_t>(std::countr_zero(rest));
     while (level > 0) {
       --level;
-      at = at * 64 + static_cast<std::uint64_t>(std::countr_zero(levels_[level][at]));
+      at = at * 64 + static_cast<std::uint64_t>(std::countr_zero(words_[begin_[level] + at]));
     }
     return static_cast<std::uint32_t>(at);
   }

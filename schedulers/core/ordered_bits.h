@@ -1,8 +1,8 @@
 // OrderedBits: a set of small numbers, iterated in rising order.
 //
 // A bitmap with a summary bitmap above it (one bit a 64-bit word), another above that, and so on: insert, erase and
-// "the next member" touch one word a level, so they cost log64 of the largest number ever inserted. Thread rule: one
-// thread.
+// "the next member" touch one word a level, so they cost log64 of the largest number ever inserted. All levels lie in
+// one piece of memory. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +43,7 @@ class OrderedBits {
     std::uint32_t at_ = kNone;
   };
 
+  OrderedBits() = default;
   // Members 0 to count - 1.
   static OrderedBits Full(std::uint32_t count);
 
@@ -50,7 +51,9 @@ class OrderedBits {
   void Insert(std::uint32_t number);
   void Erase(std::uint32_t number);
 
-  [[nodiscard]] bool Contains(std::uint32_t number) const;
+  [[nodiscard]] bool Contains(std::uint32_t number) const {
+    return number / 64 < begin_[1] && (words_[number / 64] >> (number % 64) & 1) != 0;
+  }
   [[nodiscard]] std::uint32_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
   // The least member that is at least `number`; kNone if there is none.
@@ -62,9 +65,16 @@ class OrderedBits {
   [[nodiscard]] Iterator end() const { return {this, kNone}; }
 
  private:
-  void Grow(std::uint32_t number);
+  static constexpr std::size_t kMostLevels = 6;  // 64^6 is more than there are numbers
 
-  std::vector<std::vector<std::uint64_t>> levels_;  // [0] the members; the last level is one word
+  // Room for so many words of members, none set.
+  explicit OrderedBits(std::uint32_t words);
+  void Grow(std::uint32_t number);
+  [[nodiscard]] std::uint32_t WordsOf(std::size_t level) const { return begin_[level + 1] - begin_[level]; }
+
+  std::vector<std::uint64_t> words_;           // the levels one after the other, the members first, a single word last
+  std::uint32_t begin_[kMostLevels + 1] = {};  // of each level in words_; the end of the last
+  std::size_t levels_ = 0;
   std::uint32_t size_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "schedulers/core/pending_maps.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schedulers/core/limits.h"
 
@@ -32,25 +33,32 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   }
   std::sort(pairs.begin(), pairs.end());
   entries_.reserve(pairs.size());
-  std::vector<Shelf> shelves;
+  std::vector<Shelf> shelves[3];
   for (const std::uint64_t pair : pairs) {
     const auto place = static_cast<PlaceKey>(pair >> 32);
     const auto at = static_cast<std::uint32_t>(entries_.size());
-    if (shelves.empty() || shelves.back().place != place) shelves.push_back({place, at, at, 0});
+    std::vector<Shelf>& of_level = shelves[LevelOf(place)];
+    if (of_level.empty() || of_level.back().place != place) of_level.push_back({place, at, at, 0});
     entries_.push_back(static_cast<std::uint32_t>(pair));
-    ++shelves.back().end;
-    ++shelves.back().count;
+    ++of_level.back().end;
+    ++of_level.back().count;
   }
-  shelves_ = PlaceShelves(shelves);
+  for (std::size_t level = 0; level < 3; ++level) shelves_[level] = PlaceShelves(shelves[level]);
+  if (!shelves[0].empty()) stocked_.resize(shelves[0].back().place + 1);
+  for (const Shelf& shelf : shelves[0]) stocked_[shelf.place] = true;
 }
 
-std::uint32_t& PendingMaps::CountOf(PlaceKey place) {
+std::uint32_t& PendingMaps::CountOf(PlaceKey place) const {
   Shelf* shelf = FindShelf(place);
   return shelf != nullptr ? shelf->count : strays_[place];
 }
 
 // Counts are kept of nodes alone.
 void PendingMaps::CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes) {
+  if (nodes == nullptr) {
+    counted_ = false;
+    return;
+  }
   for (auto replica = input.replicas.begin(); replica != input.replicas.end(); ++replica) {
     if (replica->value > kMaxId || std::find(input.replicas.begin(), replica, *replica) != replica) continue;
     std::uint32_t& count = CountOf(Key(Locality::kNode, replica->value));
@@ -58,7 +66,20 @@ void PendingMaps::CountNodes(const MapInput& input, bool came, std::vector<NodeI
   }
 }
 
+void PendingMaps::Recount() const {
+  if (std::exchange(counted_, true)) return;
+  for (Shelf& shelf : shelves_[0].slots()) {
+    const auto from = entries_.begin() + shelf.next, to = entries_.begin() + shelf.end;
+    shelf.count = static_cast<std::uint32_t>(std::count_if(from, to, [this](auto map) { return shelved_[map]; }));
+  }
+  strays_.clear();
+  for (const auto& [place, map] : returned_) {
+    if (IsNode(place)) ++CountOf(place);
+  }
+}
+
 std::uint32_t PendingMaps::CountAt(NodeId node) const {
+  Recount();
   const PlaceKey place = Key(Locality::kNode, node.value);
   if (const Shelf* shelf = FindShelf(place); shelf != nullptr) return shelf->count;
   const auto stray = strays_.find(place);
@@ -67,19 +88,17 @@ std::uint32_t PendingMaps::CountAt(NodeId node) const {
 
 std::vector<NodeId> PendingMaps::Nodes() const {
   std::vector<NodeId> nodes;
-  for (const Shelf& shelf : shelves_.slots()) {
-    if (shelf.place <= kMaxId && shelf.count > 0) nodes.push_back(NodeId{shelf.place});
-  }
-  for (const auto& [place, count] : strays_) {
-    if (count > 0) nodes.push_back(NodeId{place});
-  }
-  std::sort(nodes.begin(), nodes.end());
+  VisitNodes([&nodes](NodeId node) {
+    nodes.push_back(node);
+    return true;
+  });
   return nodes;
 }
 
 void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology& topology,
                         std::vector<NodeId>* nodes) {
   if (!all_.Contains(map)) return;
+  if (nodes != nullptr) Recount();
   all_.Erase(map);
   CountNodes(input, false, nodes);
   if (shelved_[map]) {
@@ -94,6 +113,7 @@ void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology
 void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topology& topology,
                          std::vector<NodeId>* nodes) {
   if (all_.Contains(map)) return;
+  if (nodes != nullptr) Recount();
   all_.Insert(map);
   CountNodes(input, true, nodes);
   std::vector<PlaceKey> places;
@@ -101,12 +121,18 @@ void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topolog
   for (const PlaceKey place : places) returned_.insert({place, map});
 }
 
+std::uint32_t PendingMaps::FirstOnShelf(PlaceKey place) const {
+  if (IsNode(place) && !(place < stocked_.size() && stocked_[place])) return OrderedBits::kNone;
+  Shelf* shelf = FindShelf(place);
+  if (shelf == nullptr) return OrderedBits::kNone;
+  while (shelf->next < shelf->end && !shelved_[entries_[shelf->next]]) ++shelf->next;
+  if (shelf->next < shelf->end) return entries_[shelf->next];
+  if (IsNode(place)) stocked_[place] = false;
+  return OrderedBits::kNone;
+}
+
 std::uint32_t PendingMaps::FirstAt(PlaceKey place, const Skip& skip) const {
-  std::uint32_t first = OrderedBits::kNone;
-  if (Shelf* shelf = FindShelf(place); shelf != nullptr) {
-    while (shelf->next < shelf->end && !shelved_[entries_[shelf->next]]) ++shelf->next;
-    if (shelf->next < shelf->end) first = entries_[shelf->next];
-  }
+  const std::uint32_t first = FirstOnShelf(place);
   if (returned_.empty()) return first;
   auto back = returned_.lower_bound({place, 0});
   while (skip && back != returned_.end() && back->first == place && skip(back->second)) ++back;

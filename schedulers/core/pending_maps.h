@@ -8,6 +8,7 @@
 // cursors).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -39,7 +40,8 @@ class PendingMaps {
 
   // The map leaves or comes back. `input` and the topology must be the same when it leaves as when it came: who changes
   // them erases first and inserts again.
-  // A node at which it was the last pending map, or is the first, is appended to *nodes.
+  // A node at which it was the last pending map, or is the first, is appended to *nodes. Null: nobody wants to know, and
+  // the counts by node are left behind, which the next question for them makes up for.
   void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
   void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
 
@@ -49,9 +51,12 @@ class PendingMaps {
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
-  // How many have a replica on the node.
+  // How many have a replica on the node. O(1), but O(maps) when counts were left behind.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
-  // The nodes with a replica of one, in rising order. O(places log places).
+  // Calls visit(node) for the nodes with a replica of one, in no order but always the same, until it returns false.
+  // O(places), or O(maps) as above.
+  template <class Visit>
+  void VisitNodes(const Visit& visit) const;
   [[nodiscard]] std::vector<NodeId> Nodes() const;
   // Those with a replica on the node, in rising order. O(their number).
   [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
@@ -62,16 +67,24 @@ class PendingMaps {
  private:
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
   static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
-  Shelf* FindShelf(PlaceKey place) const { return shelves_.Find(place); }
-  std::uint32_t& CountOf(PlaceKey place);
+  static std::size_t LevelOf(PlaceKey place) { return place >> 30; }
+  static bool IsNode(PlaceKey place) { return LevelOf(place) == 0; }
+  Shelf* FindShelf(PlaceKey place) const { return shelves_[LevelOf(place)].Find(place); }
+  std::uint32_t& CountOf(PlaceKey place) const;
   void CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes);
-  [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;  // kNone: none
+  void Recount() const;  // if counts were left behind
+  // kNone: none.
+  [[nodiscard]] std::uint32_t FirstOnShelf(PlaceKey place) const;
+  [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
 
   OrderedBits all_;
-  mutable PlaceShelves shelves_;
+  mutable PlaceShelves shelves_[3];  // by level
+  // By node id, of nodes with a shelf: it is not empty yet. Most searches fail at the node, and this many fit the cache.
+  mutable std::vector<bool> stocked_;
   std::vector<std::uint32_t> entries_;
   std::vector<bool> shelved_;                              // by map: never left so far
-  std::map<PlaceKey, std::uint32_t> strays_;               // counts of places without a shelf (replicas moved there)
+  mutable bool counted_ = true;                            // the counts by node are right
+  mutable std::map<PlaceKey, std::uint32_t> strays_;       // those of nodes without a shelf (replicas moved there)
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
 };
 
@@ -94,6 +107,17 @@ void PendingMaps::VisitAt(NodeId node, const Visit& visit) const {
   }
   for (; returned_before(OrderedBits::kNone); ++back) {
     if (!visit(back->second)) return;
+  }
+}
+
+template <class Visit>
+void PendingMaps::VisitNodes(const Visit& visit) const {
+  Recount();
+  for (const Shelf& shelf : shelves_[0].slots()) {
+    if (shelf.count > 0 && !visit(NodeId{shelf.place})) return;
+  }
+  for (const auto& [place, count] : strays_) {
+    if (count > 0 && !visit(NodeId{place})) return;
   }
 }
 

@@ -35,8 +35,9 @@ class PlaceShelves {
     }
     return nullptr;
   }
-  // In no order; those with the place kNowhere are gaps.
+  // In no order, but in the same for the same places; those with the place kNowhere are gaps.
   [[nodiscard]] const std::vector<Shelf>& slots() const { return slots_; }
+  [[nodiscard]] std::vector<Shelf>& slots() { return slots_; }
 
  private:
   // The multiplier is 2^32 divided by the golden ratio, which spreads numbers that follow each other.

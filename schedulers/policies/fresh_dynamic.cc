@@ -14,7 +14,7 @@ using Phase = PhaseAdmission::Phase;
 
 constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
 
-std::uint32_t RunningAttempts(const JobState& job) { return job.running_attempts[0] + job.running_attempts[1]; }
+std::uint32_t SlotsHeld(const JobState& job) { return job.running_attempts[0] + job.running_attempts[1]; }
 
 bool Runnable(const JobState& job, TaskKind kind) { return job.runnable[static_cast<std::size_t>(kind)]; }
 
@@ -33,7 +33,7 @@ bool TakesTasks(const ClusterState& state, NodeId node) {
 
 void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) {
   if (running_.size() <= job.value) running_.resize(job.value + 1);
-  running_[job.value] = RunningAttempts(*state.FindJob(job));
+  running_[job.value] = SlotsHeld(*state.FindJob(job));
   admission_.OnJobSubmitted(state, job);
 }
 
@@ -49,7 +49,7 @@ void FreshDynamic::OnJobEnded(const ClusterState& state, JobId job) {
 
 void FreshDynamic::OnJobChanged(const ClusterState& state, JobId job) {
   admission_.OnJobChanged(job);
-  const std::uint32_t running = RunningAttempts(*state.FindJob(job));
+  const std::uint32_t running = SlotsHeld(*state.FindJob(job));
   if (running < std::exchange(running_[job.value], running)) OnNodesChanged(state);
 }
 
