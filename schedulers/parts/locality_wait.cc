@@ -110,10 +110,13 @@ std::uint32_t LocalityWait::SlotsAtData(const ClusterState& state, const JobStat
   entry.counted_pending = pending;
   entry.counted_version = nodes_version_;
   entry.slots = 0;
-  for (const NodeId id : job.pending_maps.Nodes()) {
+  // Unless it is to be judged what a wait is worth, it is enough to know that there are as many slots as maps.
+  const std::uint32_t enough = settings_.mode == DelaySettings::Mode::kAuto ? 0xffffffff : pending;
+  job.pending_maps.VisitNodes([&](NodeId id) {
     const NodeState* node = state.FindNode(id);
     if (node != nullptr) entry.slots += node->counted.maps;
-  }
+    return entry.slots < enough;
+  });
   return entry.slots;
 }
 

@@ -18,7 +18,8 @@
 // slots on the nodes with its data: the cluster's mean map time over their slots. Judged when a wait would begin.
 //
 // Thread rule: one thread. O(log jobs) for a skip and a launch. The slots at the data of a job are counted in O(nodes
-// with its data) when a sixteenth of its pending maps has gone since the last count, or nodes have changed.
+// with its data) when a sixteenth of its pending maps has gone since the last count, or nodes have changed; but for
+// mode = auto no more of them than it has pending maps.
 #pragma once
 
 #include <cstdint>
@@ -73,7 +74,8 @@ class LocalityWait : public LocalityGate {
   void SetDue(JobId job, Entry& entry, std::optional<Time> due);
   void Raise(JobId job, Entry& entry);
   void StopClock(JobId job, Entry& entry);
-  // Map slots on the nodes with data of its pending maps.
+  // Map slots on the nodes with data of its pending maps; but for mode = auto, so many or more if they are no fewer than
+  // the maps.
   std::uint32_t SlotsAtData(const ClusterState& state, const JobState& job);
   [[nodiscard]] bool WorthWaiting(const ClusterState& state, const JobState& job, NodeId node);
   // Nothing if the input of its first pending map is nowhere.

@@ -111,6 +111,7 @@ bool SlotOffers::ToCrowded(const ClusterState& state, NodeId node, Time now, Dec
 }
 
 bool SlotOffers::CollectFew(const ClusterState& state, NodeId node) {
+  if (state.MoreLocalJobsThan(node, kFew)) return false;
   const std::vector<QueueKey>& local = state.LocalJobs(node);
   if (local.size() + far_.size() + unasked_.size() > kFew) return false;
   few_.clear();
