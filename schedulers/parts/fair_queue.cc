@@ -9,10 +9,14 @@
 
 namespace millrace::sched {
 
+bool FairQueue::Sooner(const Stand& a, const Member& of_a, const Stand& b, const Member& of_b) {
+  const __int128 left = static_cast<__int128>(a.running) * b.divisor;
+  const __int128 right = static_cast<__int128>(b.running) * a.divisor;
+  return left != right ? left < right : of_a.TieBefore(of_b);
+}
+
 bool FairQueue::Earlier::operator()(const Member* a, const Member* b) const {
-  const __int128 left = static_cast<__int128>(a->fair_.running) * b->divisor_;
-  const __int128 right = static_cast<__int128>(b->fair_.running) * a->divisor_;
-  return left != right ? left < right : a->TieBefore(*b);
+  return Sooner(a->listed_, *a, b->listed_, *b);
 }
 
 bool FairQueue::TieEarlier::operator()(const Member* a, const Member* b) const { return a->TieBefore(*b); }
@@ -33,7 +37,6 @@ void FairQueue::Put(Member& member, const FairClaim& claim) {
   const std::uint32_t minimum = std::min(claim.minimum, claim.demand);
   minima_ += minimum;
   if (member.present_) {
-    Unshelve(member);
     minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
   } else {
     members_.insert(&member);
@@ -49,13 +52,15 @@ void FairQueue::Put(Member& member, const FairClaim& claim) {
     settled_ = false;
   }
   member.present_ = true;
-  Shelve(member);
+  Move(member);
   Touch(member);
 }
 
 void FairQueue::Erase(Member& member) {
   if (!member.present_) return;
-  Unshelve(member);
+  Unlist(member);
+  if (std::exchange(member.loose_, false)) std::erase(loose_, &member);
+  member.stand_ = {};
   level_.Erase(member);
   members_.erase(&member);
   minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
@@ -76,30 +81,53 @@ std::vector<FairQueue::Member*> FairQueue::TakeTouched() {
   return std::exchange(touched_, {});
 }
 
-void FairQueue::Shelve(Member& member) {
+FairQueue::Stand FairQueue::StandOf(const Member& member) {
   const FairClaim& fair = member.fair_;
-  if (!fair.offered) return;
-  if (fair.running < fair.minimum) {
-    member.shelf_ = Shelf::kBelowMinimum;
-    member.divisor_ = fair.minimum;
-  } else if (member.bound() == WaterLevel::Bound::kLevel) {
-    member.shelf_ = Shelf::kByLevel;
-    member.divisor_ = fair.weight;
-  } else if (member.bound() == WaterLevel::Bound::kMinimum) {
-    member.shelf_ = Shelf::kAtMinimum;
-    member.divisor_ = std::max<Units>(fair.minimum, 1);
-  } else {
-    member.shelf_ = Shelf::kAtDemand;
-    member.divisor_ = std::max<Units>(fair.demand, 1);
+  if (!fair.offered) return {};
+  if (fair.running < fair.minimum) return {Shelf::kBelowMinimum, fair.running, fair.minimum};
+  switch (member.bound()) {
+    case WaterLevel::Bound::kLevel:
+      return {Shelf::kByLevel, fair.running, fair.weight};
+    case WaterLevel::Bound::kMinimum:
+      return {Shelf::kAtMinimum, fair.running, std::max<Units>(fair.minimum, 1)};
+    case WaterLevel::Bound::kDemand:
+      break;
   }
-  Line& shelf = shelves_[static_cast<std::size_t>(member.shelf_)];
+  return {Shelf::kAtDemand, fair.running, std::max<Units>(fair.demand, 1)};
+}
+
+void FairQueue::Move(Member& member) {
+  member.stand_ = StandOf(member);
+  const bool loose = member.stand_ != member.listed_ && member.stand_.shelf != Shelf::kNone;
+  if (loose != member.loose_) {
+    member.loose_ = loose;
+    if (loose) {
+      loose_.push_back(&member);
+    } else {
+      std::erase(loose_, &member);
+    }
+  }
+  if (!loose) List(member);
+  while (loose_.size() > kMostLoose) {
+    Member* first = loose_.front();
+    loose_.erase(loose_.begin());
+    first->loose_ = false;
+    List(*first);
+  }
+}
+
+void FairQueue::List(Member& member) {
+  if (member.stand_ == member.listed_) return;
+  Unlist(member);
+  member.listed_ = member.stand_;
+  if (member.listed_.shelf == Shelf::kNone) return;
+  Line& shelf = shelves_[static_cast<std::size_t>(member.listed_.shelf)];
   member.place_ = member.node_ ? shelf.insert(std::move(member.node_)).position : shelf.insert(&member).first;
 }
 
-void FairQueue::Unshelve(Member& member) {
-  if (member.shelf_ == Shelf::kNone) return;
-  member.node_ = shelves_[static_cast<std::size_t>(member.shelf_)].extract(member.place_);
-  member.shelf_ = Shelf::kNone;
+void FairQueue::Unlist(Member& member) {
+  const Shelf shelf = std::exchange(member.listed_, {}).shelf;
+  if (shelf != Shelf::kNone) member.node_ = shelves_[static_cast<std::size_t>(shelf)].extract(member.place_);
 }
 
 // O(members), but only while the minima exceed the capacity and just after.
@@ -113,10 +141,9 @@ void FairQueue::GrantMinima() {
   const std::vector<double> minima = GrantedMinima(capacity, claims);
   std::size_t next = 0;
   for (Member* member : members_) {
-    Unshelve(*member);
     // Rounded down, so that they fit.
     level_.Change(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
-    Shelve(*member);
+    Move(*member);
     Touch(*member);
   }
 }
@@ -131,8 +158,7 @@ void FairQueue::Settle() {
   level_.Settle(&moved_);
   for (WaterLevel::Member* moved : moved_) {
     Member& member = static_cast<Member&>(*moved);
-    Unshelve(member);
-    Shelve(member);
+    Move(member);
     Touch(member);
   }
 }
@@ -144,8 +170,9 @@ double FairQueue::Ratio(const Member& member) const {
 }
 
 bool FairQueue::Less(const Member& a, const Member& b) const {
-  if (a.shelf_ == b.shelf_) return Earlier()(&a, &b);
-  if (a.shelf_ == Shelf::kBelowMinimum || b.shelf_ == Shelf::kBelowMinimum) return a.shelf_ == Shelf::kBelowMinimum;
+  const Shelf of_a = a.stand_.shelf, of_b = b.stand_.shelf;
+  if (of_a == of_b) return Sooner(a.stand_, a, b.stand_, b);
+  if (of_a == Shelf::kBelowMinimum || of_b == Shelf::kBelowMinimum) return of_a == Shelf::kBelowMinimum;
   const double left = Ratio(a), right = Ratio(b);
   return left != right ? left < right : a.TieBefore(b);
 }

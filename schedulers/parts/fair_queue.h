@@ -4,11 +4,14 @@
 //
 // Kept sorted through every change: members whose share follows the level are compared by running/weight, which does
 // not change with the level, those with a share of their own by running/share, and the two are merged when somebody
-// asks. O(log) a change and a step of a visit. Shares take effect at the next question.
+// asks. O(log) a change and a step of a visit. Shares take effect at the next question. A few that moved last are
+// sorted when somebody asks: who gave up a slot often takes it again, and is then where it was.
 //
 // Thread rule: one thread, const calls included.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -35,6 +38,13 @@ class FairQueue {
   // Where a member stands. Within a shelf by running/divisor.
   enum class Shelf : std::uint8_t { kBelowMinimum, kAtMinimum, kByLevel, kAtDemand, kNone };
   static constexpr std::size_t kShelves = 4;
+  static constexpr std::size_t kMostLoose = 2;
+  struct Stand {
+    Shelf shelf = Shelf::kNone;
+    Units running = 0;
+    Units divisor = 1;
+    bool operator==(const Stand&) const = default;
+  };
   struct Earlier {
     bool operator()(const Member* a, const Member* b) const;
   };
@@ -57,11 +67,11 @@ class FairQueue {
    private:
     friend class FairQueue;
     FairClaim fair_;
-    Units divisor_ = 1;
-    Shelf shelf_ = Shelf::kNone;
-    Line::iterator place_;  // on it
-    Line::node_type node_;  // kept while on none
-    bool present_ = false, touched_ = false;
+    Stand stand_;           // where it belongs
+    Stand listed_;          // where it is in shelves_; another while it is loose
+    Line::iterator place_;  // there
+    Line::node_type node_;  // kept while it is nowhere
+    bool present_ = false, touched_ = false, loose_ = false;
   };
 
   // starvation: Member::starved is kept.
@@ -88,8 +98,12 @@ class FairQueue {
   [[nodiscard]] std::vector<Member*> TakeTouched();
 
  private:
-  void Shelve(Member& member);
-  void Unshelve(Member& member);
+  [[nodiscard]] static Stand StandOf(const Member& member);
+  [[nodiscard]] static bool Sooner(const Stand& a, const Member& of_a, const Stand& b, const Member& of_b);
+  // The member's claim or bound has changed.
+  void Move(Member& member);
+  void List(Member& member);
+  void Unlist(Member& member);
   void GrantMinima();
   void Touch(Member& member);
   [[nodiscard]] WaterLevel::Claim LevelClaim(const FairClaim& fair, Units minimum) const;
@@ -100,6 +114,7 @@ class FairQueue {
   WaterLevel level_;
   std::set<Member*, TieEarlier> members_;
   Line shelves_[kShelves];
+  std::vector<Member*> loose_;  // those that belong elsewhere than they are listed
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
   bool settled_ = true, scaled_ = false;
   std::vector<WaterLevel::Member*> moved_;  // by the last Settle()
@@ -109,20 +124,25 @@ class FairQueue {
 template <class Take>
 FairQueue::Member* FairQueue::Visit(const Take& take) {
   Settle();
-  for (Member* member : shelves_[0]) {
-    if (take(*member)) return member;
-  }
+  std::sort(loose_.begin(), loose_.end(), [this](const Member* a, const Member* b) { return Less(*a, *b); });
+  auto loose = loose_.begin();
   typename Line::const_iterator at[kShelves];
-  for (std::size_t shelf = 1; shelf < kShelves; ++shelf) at[shelf] = shelves_[shelf].begin();
+  for (std::size_t shelf = 0; shelf < kShelves; ++shelf) at[shelf] = shelves_[shelf].begin();
   while (true) {
-    std::size_t first = 0;
-    for (std::size_t shelf = 1; shelf < kShelves; ++shelf) {
+    Member* first = loose == loose_.end() ? nullptr : *loose;
+    std::size_t from = kShelves;  // of the loose
+    for (std::size_t shelf = 0; shelf < kShelves; ++shelf) {
+      while (at[shelf] != shelves_[shelf].end() && (*at[shelf])->loose_) ++at[shelf];
       if (at[shelf] == shelves_[shelf].end()) continue;
-      if (first == 0 || Less(**at[shelf], **at[first])) first = shelf;
+      if (first == nullptr || Less(**at[shelf], *first)) first = *at[shelf], from = shelf;
     }
-    if (first == 0) return nullptr;
-    Member* member = *at[first]++;
-    if (take(*member)) return member;
+    if (first == nullptr) return nullptr;
+    if (from == kShelves) {
+      ++loose;
+    } else {
+      ++at[from];
+    }
+    if (take(*first)) return first;
   }
 }
 

@@ -61,20 +61,33 @@ void WaterLevel::Unpass(const Edge& edge) {
   }
 }
 
-bool WaterLevel::IsPassed(const Edge& edge) const { return next_ == edges_.end() || Earlier()(edge, *next_); }
+bool WaterLevel::IsPassed(const Edge& edge) const {
+  if (next_ != edges_.end() && !Earlier()(edge, *next_)) return false;
+  const bool last = next_ == edges_.begin() || Earlier()(*std::prev(next_), edge);
+  return !last || Reaches(edge);
+}
 
 void WaterLevel::AddEdge(Member& member, EdgeKind kind, Units at) {
   const Edge edge{at, member.claim_.weight, kind, &member};
   const bool passed = IsPassed(edge);
-  member.places_[static_cast<std::size_t>(kind)] = {edges_.insert(edge).first, true, false};
-  if (passed) Pass(edge);
+  const auto place = edges_.insert(edge).first;
+  member.places_[static_cast<std::size_t>(kind)] = {place, true, false};
+  if (passed) {
+    Pass(edge);
+  } else if (std::next(place) == next_) {
+    next_ = place;
+  }
 }
 
 void WaterLevel::AddDemandEdge(Member& member) {
   const Claim& claim = member.claim_;
-  const Units parked = std::max(claim.minimum, claim.demand - claim.demand / 8);
-  const bool far = !IsPassed({parked, claim.weight, EdgeKind::kDemand, &member});
-  AddEdge(member, EdgeKind::kDemand, far ? parked : claim.demand);
+  for (const Units part : {2, 8}) {
+    const Units parked = std::max(claim.minimum, claim.demand - claim.demand / part);
+    if (!IsPassed({parked, claim.weight, EdgeKind::kDemand, &member})) {
+      return AddEdge(member, EdgeKind::kDemand, parked);
+    }
+  }
+  AddEdge(member, EdgeKind::kDemand, claim.demand);
 }
 
 void WaterLevel::EraseEdge(Member& member, EdgeKind kind) {

@@ -98,6 +98,7 @@ class WaterLevel {
   [[nodiscard]] double Share(const Member& member) const;
 
  private:
+  // Of an edge that comes: it belongs before those that were passed, or just behind them and the level is above it.
   [[nodiscard]] bool IsPassed(const Edge& edge) const;
   void AddEdge(Member& member, EdgeKind kind, Units at);
   void AddDemandEdge(Member& member);
