@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <tuple>
 #include <utility>
 
@@ -51,15 +52,18 @@ void CapacityOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJ
 void CapacityOrder::OnJobChanged(const ClusterState& state, JobId id) {
   const JobState& known = *state.FindJob(id);
   Job& job = jobs_[id.value];
-  Unlist(job);
-  job.key = known.key;
-  if (!job.queue->settings.supports_priority) job.key.priority = Priority::kNormal;
+  QueueKey key = known.key;
+  if (!job.queue->settings.supports_priority) key.priority = Priority::kNormal;
+  if (key != job.key || !std::equal(std::begin(job.runnable), std::end(job.runnable), known.runnable)) {
+    Unlist(job);
+    job.key = key;
+  }
   for (const TaskKind kind : kKinds) {
     const bool was_full = AtCeiling(state, kind, *job.queue);
     Count(job, kind, {known.running_attempts[At(kind)], known.Demand(kind)});
     if (was_full && !AtCeiling(state, kind, *job.queue)) let_in_[At(kind)] = true;
-    job.runnable[At(kind)] = known.runnable[At(kind)];
-    if (job.runnable[At(kind)]) job.queue->runnable[At(kind)].insert(job.key);
+    const bool listed = std::exchange(job.runnable[At(kind)], known.runnable[At(kind)]);
+    if (known.runnable[At(kind)] && !listed) job.queue->runnable[At(kind)].insert(job.key);
   }
 }
 

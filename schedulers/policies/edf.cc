@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "schedulers/parts/estimates.h"
 
@@ -48,29 +49,32 @@ bool HalfDone(const ClusterState& state, const JobState& job, Time now) {
 void EdfOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   const Key key{job.spec.deadline > 0 ? job.spec.deadline : kNoDeadline, job.key.submit_order, id};
-  keys_.emplace(id, key);
+  jobs_.emplace(id.value, Entry{key, {}});
   if (exclusive_) waiting_.insert(key);
   OnJobChanged(state, id);
 }
 
 void EdfOrder::OnJobEnded(const ClusterState&, JobId job) {
-  const auto at = keys_.find(job);
-  for (std::set<Key>& runnable : runnable_) runnable.erase(at->second);
-  waiting_.erase(at->second);
-  admitted_.erase(at->second);
-  keys_.erase(at);
+  const auto at = jobs_.find(job.value);
+  const Key& key = at->second.key;
+  for (std::set<Key>& runnable : runnable_) runnable.erase(key);
+  waiting_.erase(key);
+  admitted_.erase(key);
+  jobs_.erase(at);
 }
 
 void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
-  const auto at = keys_.find(id);
-  if (at == keys_.end()) return;
+  const auto at = jobs_.find(id.value);
+  if (at == jobs_.end()) return;
+  Entry& entry = at->second;
   const JobState& job = *state.FindJob(id);
   for (const TaskKind kind : kKinds) {
     const auto i = static_cast<std::size_t>(kind);
+    if (std::exchange(entry.listed[i], job.runnable[i]) == job.runnable[i]) continue;
     if (job.runnable[i]) {
-      runnable_[i].insert(at->second);
+      runnable_[i].insert(entry.key);
     } else {
-      runnable_[i].erase(at->second);
+      runnable_[i].erase(entry.key);
     }
   }
 }
@@ -91,10 +95,10 @@ std::optional<JobId> EdfOrder::Offer(const ClusterState& state, TaskKind kind, T
   return std::nullopt;
 }
 
-bool EdfOrder::Before(const ClusterState&, TaskKind, Time, JobId a, JobId b) const { return keys_.at(a) < keys_.at(b); }
+bool EdfOrder::Before(const ClusterState&, TaskKind, Time, JobId a, JobId b) const { return KeyOf(a) < KeyOf(b); }
 
 bool EdfOrder::MayRun(const ClusterState&, TaskKind, JobId job) const {
-  return !exclusive_ || admitted_.contains(keys_.at(job));
+  return !exclusive_ || admitted_.contains(KeyOf(job));
 }
 
 std::optional<Time> EdfOrder::NextWake(const ClusterState& state) const {

@@ -11,9 +11,9 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <set>
 #include <tuple>
+#include <unordered_map>
 
 #include "schedulers/parts/job_order.h"
 #include "schedulers/parts/settings.h"
@@ -40,8 +40,14 @@ class EdfOrder : public JobOrder {
   void Admit(const ClusterState& state, Time now);
 
   const bool exclusive_;
-  std::map<JobId, Key> keys_;  // of the jobs that live
-  std::set<Key> runnable_[2];  // by TaskKind
+  struct Entry {
+    Key key;
+    bool listed[2] = {};  // by TaskKind: in runnable_
+  };
+  [[nodiscard]] const Key& KeyOf(JobId job) const { return jobs_.at(job.value).key; }
+
+  std::unordered_map<std::uint32_t, Entry> jobs_;  // that live, by id; looked up, not walked
+  std::set<Key> runnable_[2];                      // by TaskKind
   // Exclusive: the jobs that live, by whether they may run.
   std::set<Key> waiting_, admitted_;
 };

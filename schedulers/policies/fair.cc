@@ -109,7 +109,7 @@ GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const
   GroupView view{name, of.weight, 0, {}};
   const std::uint32_t minima[] = {of.min_maps, of.min_reduces};
   const std::optional<std::uint32_t> maxima[] = {of.max_maps, of.max_reduces};
-  if (pool != nullptr) view.jobs = static_cast<std::uint32_t>(pool->Jobs().size());
+  if (pool != nullptr) view.jobs = pool->live_jobs();
   for (const TaskKind kind : kKinds) {
     GroupSlots& slots = view.slots[static_cast<std::size_t>(kind)];
     slots.minimum = minima[static_cast<std::size_t>(kind)];

@@ -14,13 +14,14 @@ constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
 FairPool::FairPool(std::string name, const Settings& settings)
     : name_(std::move(name)),
       settings_(settings.Pool(name_)),
+      weight_(WeightUnits(settings_.weight)),
       order_(settings_.order.value_or(settings.fair.order)),
       in_order_(MakePoolJobs(order_, settings.mlq)),
       members_{{this, name_, TaskKind::kMap}, {this, name_, TaskKind::kReduce}} {}
 
 void FairPool::Add(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
-  Job& entry = jobs_[id];
+  Job& entry = jobs_[id.value];
   entry.key = job.key;
   waiting_.insert(job.key);
   if (job.started) {
@@ -32,7 +33,7 @@ void FairPool::Add(const ClusterState& state, JobId id) {
 }
 
 void FairPool::Change(const ClusterState& state, JobId id) {
-  Job& entry = jobs_.at(id);
+  Job& entry = jobs_.at(id.value);
   if (!entry.admitted) {
     waiting_.erase(std::exchange(entry.key, state.FindJob(id)->key));
     waiting_.insert(entry.key);
@@ -41,7 +42,7 @@ void FairPool::Change(const ClusterState& state, JobId id) {
 }
 
 void FairPool::Remove(const ClusterState& state, JobId id) {
-  const auto at = jobs_.find(id);
+  const auto at = jobs_.find(id.value);
   for (const TaskKind kind : kKinds) Replace(at->second, kind, {});
   if (at->second.admitted) {
     in_order_->Erase(id);
@@ -55,7 +56,7 @@ void FairPool::Remove(const ClusterState& state, JobId id) {
 }
 
 void FairPool::Admit(const ClusterState& state, JobId id) {
-  Job& entry = jobs_.at(id);
+  Job& entry = jobs_.at(id.value);
   waiting_.erase(entry.key);
   entry.admitted = true;
   Count(state, id, entry);
@@ -70,7 +71,7 @@ void FairPool::TakeBackOne(const ClusterState& state) {
   if (jobs_.size() - waiting_.size() <= settings_.max_running_jobs.value_or(kNoMaximum)) return;
   Job* last = nullptr;
   for (auto& [id, entry] : jobs_) {
-    const JobState& job = *state.FindJob(id);
+    const JobState& job = *state.FindJob(JobId{id});
     if (!entry.admitted || job.started) continue;
     entry.key = job.key;
     if (last == nullptr || last->key < entry.key) last = &entry;
@@ -105,7 +106,8 @@ void FairPool::Replace(Job& entry, TaskKind kind, const Counts& now) {
 
 std::vector<JobId> FairPool::Jobs() const {
   std::vector<JobId> jobs;
-  for (const auto& [id, entry] : jobs_) jobs.push_back(id);
+  for (const auto& [id, entry] : jobs_) jobs.push_back(JobId{id});
+  std::sort(jobs.begin(), jobs.end());
   return jobs;
 }
 
@@ -119,7 +121,7 @@ std::uint32_t FairPool::Minimum(TaskKind kind) const {
 
 FairClaim FairPool::Claim(TaskKind kind) const {
   const Counts& total = total_[At(kind)];
-  return {WeightUnits(settings_.weight), Minimum(kind), std::min(total.demand, Maximum(kind)), total.running,
+  return {weight_, Minimum(kind), std::min(total.demand, Maximum(kind)), total.running,
           total.runnable > 0 && HasRoom(kind)};
 }
 

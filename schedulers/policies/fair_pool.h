@@ -7,10 +7,10 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -51,7 +51,8 @@ class FairPool {
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
   // All that live, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
-  [[nodiscard]] bool Admitted(JobId job) const { return jobs_.at(job).admitted; }
+  [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
+  [[nodiscard]] bool Admitted(JobId job) const { return jobs_.at(job.value).admitted; }
   [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return total_[At(kind)].running; }
   // The pool's maximum leaves room.
   [[nodiscard]] bool HasRoom(TaskKind kind) const { return Running(kind) < Maximum(kind); }
@@ -96,9 +97,10 @@ class FairPool {
 
   std::string name_;
   PoolSettings settings_;
+  Units weight_;
   PoolOrder order_;
   std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs
-  std::map<JobId, Job> jobs_;
+  std::unordered_map<std::uint32_t, Job> jobs_;  // by id; looked up, and walked where the order makes no difference
   std::set<QueueKey> waiting_;  // not admitted
   std::array<Counts, 2> total_;
   std::array<std::uint32_t, 2> owed_ = {};

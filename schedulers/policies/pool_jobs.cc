@@ -1,8 +1,9 @@
 #include "schedulers/policies/pool_jobs.h"
 
 #include <array>
-#include <map>
+#include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "schedulers/parts/fair_queue.h"
@@ -16,17 +17,20 @@ constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind);
 class FairJobs : public PoolJobs {
  public:
   void Put(const ClusterState&, const JobState& job) override {
-    auto& entry = jobs_[job.progress.job];
-    if (!entry) entry = std::make_unique<Entry>(job.progress.job);
-    const Units weight = WeightUnits(PriorityWeight(job.progress.priority));
+    Entry& entry = jobs_.try_emplace(job.progress.job.value, job.progress.job).first->second;
+    if (entry.priority != job.progress.priority) {
+      entry.priority = job.progress.priority;
+      entry.weight = WeightUnits(PriorityWeight(job.progress.priority));
+    }
     for (const TaskKind kind : kKinds) {
       const std::uint32_t running = job.running_attempts[At(kind)];
-      queues_[At(kind)].Put(entry->member[At(kind)], {weight, 0, job.Demand(kind), running, job.runnable[At(kind)]});
+      const FairClaim claim{entry.weight, 0, job.Demand(kind), running, job.runnable[At(kind)]};
+      queues_[At(kind)].Put(entry.member[At(kind)], claim);
     }
   }
   void Erase(JobId job) override {
-    const auto at = jobs_.find(job);
-    for (const TaskKind kind : kKinds) queues_[At(kind)].Erase(at->second->member[At(kind)]);
+    const auto at = jobs_.find(job.value);
+    for (const TaskKind kind : kKinds) queues_[At(kind)].Erase(at->second.member[At(kind)]);
     jobs_.erase(at);
   }
   void SetShare(TaskKind kind, Units slots) override { queues_[At(kind)].SetCapacity(slots); }
@@ -36,33 +40,37 @@ class FairJobs : public PoolJobs {
     return taker == nullptr ? std::nullopt : std::optional(JobId{taker->id()});
   }
   bool Before(const ClusterState&, TaskKind kind, JobId a, JobId b) override {
-    return queues_[At(kind)].Before(jobs_.at(a)->member[At(kind)], jobs_.at(b)->member[At(kind)]);
+    return queues_[At(kind)].Before(jobs_.at(a.value).member[At(kind)], jobs_.at(b.value).member[At(kind)]);
   }
 
  private:
   struct Entry {
     explicit Entry(JobId job) : member{{"", job.value}, {"", job.value}} {}
     FairQueue::Member member[2];
+    std::optional<Priority> priority;
+    Units weight = kSlot;  // of that priority
   };
   std::array<FairQueue, 2> queues_;
-  std::map<JobId, std::unique_ptr<Entry>> jobs_;
+  std::unordered_map<std::uint32_t, Entry> jobs_;  // by id; looked up, not walked
 };
 
 // Runnable jobs by priority and submit order.
 class Line {
  public:
   void Put(const JobState& job) {
-    const auto [at, is_new] = keys_.try_emplace(job.progress.job, job.key);
+    Entry& entry = jobs_[job.progress.job.value];
     for (const TaskKind kind : kKinds) {
-      if (!is_new) runnable_[At(kind)].erase(at->second);
+      if (entry.listed[At(kind)] == job.runnable[At(kind)] && entry.key == job.key) continue;
+      if (entry.listed[At(kind)]) runnable_[At(kind)].erase(entry.key);
       if (job.runnable[At(kind)]) runnable_[At(kind)].insert(job.key);
+      entry.listed[At(kind)] = job.runnable[At(kind)];
     }
-    at->second = job.key;
+    entry.key = job.key;
   }
   void Erase(JobId job) {
-    const auto at = keys_.find(job);
-    for (auto& line : runnable_) line.erase(at->second);
-    keys_.erase(at);
+    const auto at = jobs_.find(job.value);
+    for (auto& line : runnable_) line.erase(at->second.key);
+    jobs_.erase(at);
   }
   std::optional<JobId> Offer(TaskKind kind, const JobOrder::Take& take) const {
     for (const QueueKey& key : runnable_[At(kind)]) {
@@ -70,13 +78,17 @@ class Line {
     }
     return std::nullopt;
   }
-  [[nodiscard]] bool Before(JobId a, JobId b) const { return keys_.at(a) < keys_.at(b); }
-  [[nodiscard]] bool Contains(JobId job) const { return keys_.contains(job); }
+  [[nodiscard]] bool Before(JobId a, JobId b) const { return jobs_.at(a.value).key < jobs_.at(b.value).key; }
+  [[nodiscard]] bool Contains(JobId job) const { return jobs_.contains(job.value); }
   [[nodiscard]] bool Runs(TaskKind kind) const { return !runnable_[At(kind)].empty(); }
 
  private:
+  struct Entry {
+    QueueKey key;
+    bool listed[2] = {};  // by TaskKind: in runnable_, under the key
+  };
   std::set<QueueKey> runnable_[2];
-  std::map<JobId, QueueKey> keys_;
+  std::unordered_map<std::uint32_t, Entry> jobs_;  // by id; looked up, not walked
 };
 
 class FifoJobs : public PoolJobs {
@@ -94,13 +106,14 @@ class FifoJobs : public PoolJobs {
 
 class MlqJobs : public PoolJobs {
  public:
-  explicit MlqJobs(const MlqSettings& settings) : settings_(settings) {}
+  explicit MlqJobs(const MlqSettings& settings)
+      : settings_(settings), small_{kSmall, settings.small_weight}, large_{kLarge, settings.large_weight} {}
 
   void Put(const ClusterState&, const JobState& job) override {
     const JobId id = job.progress.job;
     Group& group = GroupOf(IsSmall(settings_, job));
     group.line.Put(job);
-    auto& counts = group.counts[id];
+    auto& counts = group.counts[id.value];
     for (const TaskKind kind : kKinds) {
       const Counts now{job.running_attempts[At(kind)], job.Demand(kind)};
       Add(group, kind, counts[At(kind)], now);
@@ -110,8 +123,8 @@ class MlqJobs : public PoolJobs {
   void Erase(JobId job) override {
     Group& group = GroupOf(small_.line.Contains(job));
     group.line.Erase(job);
-    for (const TaskKind kind : kKinds) Add(group, kind, group.counts[job][At(kind)], {});
-    group.counts.erase(job);
+    for (const TaskKind kind : kKinds) Add(group, kind, group.counts[job.value][At(kind)], {});
+    group.counts.erase(job.value);
   }
   void SetShare(TaskKind kind, Units slots) override { queues_[At(kind)].SetCapacity(slots); }
   std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
@@ -135,10 +148,11 @@ class MlqJobs : public PoolJobs {
     std::uint32_t running = 0, demand = 0;
   };
   struct Group {
-    explicit Group(std::uint32_t id) : member{{"", id}, {"", id}} {}
+    Group(std::uint32_t id, double of_weight) : weight(WeightUnits(of_weight)), member{{"", id}, {"", id}} {}
+    const Units weight;
     FairQueue::Member member[2];
     Line line;
-    std::map<JobId, std::array<Counts, 2>> counts;
+    std::unordered_map<std::uint32_t, std::array<Counts, 2>> counts;  // by job; looked up, not walked
     std::array<Counts, 2> total;
   };
 
@@ -147,12 +161,12 @@ class MlqJobs : public PoolJobs {
     Counts& total = group.total[At(kind)];
     total.running += now.running - before.running;
     total.demand += now.demand - before.demand;
-    const Units weight = WeightUnits(&group == &small_ ? settings_.small_weight : settings_.large_weight);
-    queues_[At(kind)].Put(group.member[At(kind)], {weight, 0, total.demand, total.running, group.line.Runs(kind)});
+    const FairClaim claim{group.weight, 0, total.demand, total.running, group.line.Runs(kind)};
+    queues_[At(kind)].Put(group.member[At(kind)], claim);
   }
 
   MlqSettings settings_;
-  Group small_{kSmall}, large_{kLarge};
+  Group small_, large_;
   std::array<FairQueue, 2> queues_;
 };
 

@@ -1,7 +1,8 @@
 // PoolJobs by remaining work.
 #include <array>
-#include <map>
+#include <iterator>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "schedulers/parts/estimates.h"
@@ -20,11 +21,9 @@ class SjfJobs : public PoolJobs {
   void Put(const ClusterState& state, const JobState& job) override {
     const JobId id = job.progress.job;
     for (const TaskKind kind : kKinds) {
-      Line& line = lines_[At(kind)];
-      line.Remove(id);
-      Work work{job.Pending(kind).size(), std::nullopt};
+      Work work{job.Pending(kind).size(), std::nullopt, job.runnable[At(kind)]};
       if (OwnMeasuredTime(job, kind)) work.own = RemainingWork(state, job, kind);
-      line.Add(id, work, job.runnable[At(kind)]);
+      lines_[At(kind)].Put(id, work);
     }
   }
   void Erase(JobId job) override {
@@ -47,7 +46,7 @@ class SjfJobs : public PoolJobs {
   bool Before(const ClusterState& state, TaskKind kind, JobId a, JobId b) override {
     const double mean = ClusterTime(state, kind);
     const auto key = [&](JobId job) {
-      const Work& work = lines_[At(kind)].works.at(job);
+      const Work& work = lines_[At(kind)].works.at(job.value);
       return std::pair{work.own ? *work.own : work.pending * mean, job};
     };
     return key(a) < key(b);
@@ -57,22 +56,40 @@ class SjfJobs : public PoolJobs {
   struct Work {
     std::uint32_t pending = 0;
     std::optional<double> own;
+    bool runnable = false;
+    bool operator==(const Work&) const = default;
   };
   struct Line {
     std::set<std::pair<double, JobId>> known;
     std::set<std::pair<std::uint32_t, JobId>> unknown;
-    std::map<JobId, Work> works;
+    std::unordered_map<std::uint32_t, Work> works;  // by job; looked up, not walked
 
-    void Add(JobId job, const Work& work, bool runnable) {
-      works[job] = work;
-      if (runnable && work.own) known.insert({*work.own, job});
-      if (runnable && !work.own) unknown.insert({work.pending, job});
+    void Put(JobId job, const Work& work) {
+      Work& before = works[job.value];
+      if (work == before) return;
+      if (before.runnable && before.own && work.runnable && work.own) {  // mostly between the same two as before
+        const auto behind = std::next(known.find({*before.own, job}));
+        auto node = known.extract(std::prev(behind));
+        node.value().first = *work.own;
+        known.insert(behind, std::move(node));
+      } else {
+        Unlist(job, before);
+        if (work.runnable && work.own) known.insert({*work.own, job});
+        if (work.runnable && !work.own) unknown.insert({work.pending, job});
+      }
+      before = work;
+    }
+    void Unlist(JobId job, const Work& work) {
+      if (!work.runnable) return;
+      if (work.own) {
+        known.erase({*work.own, job});
+      } else {
+        unknown.erase({work.pending, job});
+      }
     }
     void Remove(JobId job) {
-      const auto at = works.find(job);
-      if (at == works.end()) return;
-      if (at->second.own) known.erase({*at->second.own, job});
-      unknown.erase({at->second.pending, job});
+      const auto at = works.find(job.value);
+      Unlist(job, at->second);
       works.erase(at);
     }
   };
