@@ -130,6 +130,20 @@ void FairQueue::Unlist(Member& member) {
   if (shelf != Shelf::kNone) member.node_ = shelves_[static_cast<std::size_t>(shelf)].extract(member.place_);
 }
 
+FairQueue::Member* FairQueue::First(std::size_t shelf, Cursor* at) const {
+  const auto end = shelves_[shelf].end();
+  while (at->listed != end && (*at->listed)->loose_) ++at->listed;
+  const auto elsewhere = [shelf](const Member* member) {
+    return static_cast<std::size_t>(member->stand_.shelf) != shelf;
+  };
+  while (at->loose < loose_.size() && elsewhere(loose_[at->loose])) ++at->loose;
+  if (at->loose == loose_.size()) return at->listed == end ? nullptr : *at->listed;
+  Member* loose = loose_[at->loose];
+  if (at->listed == end) return loose;
+  Member* listed = *at->listed;
+  return Sooner(loose->stand_, *loose, listed->stand_, *listed) ? loose : listed;
+}
+
 // O(members), but only while the minima exceed the capacity and just after.
 void FairQueue::GrantMinima() {
   const double capacity = static_cast<double>(level_.capacity());

@@ -104,6 +104,12 @@ class FairQueue {
   void Move(Member& member);
   void List(Member& member);
   void Unlist(Member& member);
+  // The next of a shelf in a visit: of those listed there and the loose that belong there. Null: none.
+  struct Cursor {
+    Line::const_iterator listed;
+    std::size_t loose = 0;  // in loose_, which is sorted by shelf
+  };
+  Member* First(std::size_t shelf, Cursor* at) const;
   void GrantMinima();
   void Touch(Member& member);
   [[nodiscard]] WaterLevel::Claim LevelClaim(const FairClaim& fair, Units minimum) const;
@@ -115,7 +121,7 @@ class FairQueue {
   std::set<Member*, TieEarlier> members_;
   Line shelves_[kShelves];
   std::vector<Member*> loose_;  // those that belong elsewhere than they are listed
-  std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
+  std::uint64_t minima_ = 0;    // slots, as far as there is demand for them
   bool settled_ = true, scaled_ = false;
   std::vector<WaterLevel::Member*> moved_;  // by the last Settle()
   std::vector<Member*> touched_;
@@ -124,23 +130,24 @@ class FairQueue {
 template <class Take>
 FairQueue::Member* FairQueue::Visit(const Take& take) {
   Settle();
-  std::sort(loose_.begin(), loose_.end(), [this](const Member* a, const Member* b) { return Less(*a, *b); });
-  auto loose = loose_.begin();
-  typename Line::const_iterator at[kShelves];
-  for (std::size_t shelf = 0; shelf < kShelves; ++shelf) at[shelf] = shelves_[shelf].begin();
+  std::sort(loose_.begin(), loose_.end(), [](const Member* a, const Member* b) {
+    if (a->stand_.shelf != b->stand_.shelf) return a->stand_.shelf < b->stand_.shelf;
+    return Sooner(a->stand_, *a, b->stand_, *b);
+  });
+  Cursor at[kShelves];
+  for (std::size_t shelf = 0; shelf < kShelves; ++shelf) at[shelf].listed = shelves_[shelf].begin();
   while (true) {
-    Member* first = loose == loose_.end() ? nullptr : *loose;
-    std::size_t from = kShelves;  // of the loose
-    for (std::size_t shelf = 0; shelf < kShelves; ++shelf) {
-      while (at[shelf] != shelves_[shelf].end() && (*at[shelf])->loose_) ++at[shelf];
-      if (at[shelf] == shelves_[shelf].end()) continue;
-      if (first == nullptr || Less(**at[shelf], *first)) first = *at[shelf], from = shelf;
+    std::size_t from = 0;
+    Member* first = First(0, &at[0]);
+    for (std::size_t shelf = 1; shelf < kShelves && (from > 0 || first == nullptr); ++shelf) {
+      Member* head = First(shelf, &at[shelf]);
+      if (head != nullptr && (first == nullptr || Less(*head, *first))) first = head, from = shelf;
     }
     if (first == nullptr) return nullptr;
-    if (from == kShelves) {
-      ++loose;
+    if (first->loose_) {
+      ++at[from].loose;
     } else {
-      ++at[from];
+      ++at[from].listed;
     }
     if (take(*first)) return first;
   }
