@@ -63,7 +63,7 @@ class RunningAttempts {
 
 // A cache line: an event touches a few tasks among millions.
 struct alignas(64) TaskState {
-  RunningAttempts running;     // more than one under speculation
+  RunningAttempts running;  // more than one under speculation
   bool done = false;
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
   std::uint32_t failed = 0;    // of them, by their own fault
@@ -85,35 +85,32 @@ struct QueueKey {
   auto operator<=>(const QueueKey&) const = default;
 };
 
+// What every event touches stands together, in front.
 struct JobState {
   JobProgress progress;
-  JobSpec spec;  // as submitted, but for moved replicas; the priority of today is in `progress`
   QueueKey key;
-
-  bool started = false;  // something was launched
+  bool started = false;                    // something was launched
+  bool runnable[2] = {};                   // by TaskKind: listed by ClusterState::RunnableJobs
+  bool held = false;                       // evicted: not runnable until another job ends
+  bool changed = false;                    // listed by ClusterState::TakeChangedJobs
+  std::uint32_t running_attempts[2] = {};  // by TaskKind: the slots that the job holds
+  std::uint32_t computing = 0;             // of the running reduce attempts
+  RunTimes times[2];                       // by TaskKind
+  std::uint64_t map_input_bytes = 0;       // of succeeded map attempts that said so
+  std::uint64_t map_output_bytes = 0;      // of the same
 
   // Of a live job; empty when it has ended.
   std::vector<TaskState> maps;
   std::vector<TaskState> reduces;
   PendingMaps pending_maps;
   OrderedBits pending_reduces;
-  std::uint32_t running_attempts[2] = {};  // by TaskKind: the slots that the job holds
-  std::uint32_t computing = 0;             // of the running reduce attempts
-
-  std::set<std::pair<std::uint32_t, NodeId>>
-      failed_on[2];                               // by TaskKind: tasks and nodes where attempts of them failed
-  std::map<NodeId, std::uint32_t> node_failures;  // failed attempts by node
-  std::set<NodeId> bad_nodes;                     // so many of them that the node may be refused
   std::uint32_t live_bad_nodes = 0;
+  std::set<NodeId> bad_nodes;  // so many attempts failed there that the node may be refused
+  std::set<std::pair<std::uint32_t, NodeId>> failed_on[2];         // by TaskKind: tasks and nodes where attempts failed
+  std::map<NodeId, std::uint32_t> node_failures;                   // failed attempts by node
   std::map<std::uint32_t, std::set<std::uint32_t>> fetch_reports;  // by map: the reduces that could not fetch it
-  bool runnable[2] = {};                                           // by TaskKind: listed by ClusterState::RunnableJobs
-  bool held = false;                                               // evicted: not runnable until another job ends
-  bool changed = false;                                            // listed by ClusterState::TakeChangedJobs
 
-  // Kept when it has ended.
-  RunTimes times[2];                   // by TaskKind
-  std::uint64_t map_input_bytes = 0;   // of succeeded map attempts that said so
-  std::uint64_t map_output_bytes = 0;  // of the same
+  JobSpec spec;  // as submitted, but for moved replicas; the priority of today is in `progress`
 
   [[nodiscard]] bool alive() const { return !progress.outcome.has_value(); }
   [[nodiscard]] std::vector<TaskState>& Tasks(TaskKind kind) { return kind == TaskKind::kMap ? maps : reduces; }
