@@ -88,7 +88,7 @@ class ClusterState {
   [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[Index(kind)]; }
   // Of those, the ones with a pending map whose input is on the node, in the same order. Whether the node is refused to
   // a job, or avoided for its only such map, is not looked at. Who does not ask does not pay: the lists are made at the
-  // first question, in O(pending maps), and kept from then on, which makes a launch about a third dearer.
+  // first question, in O(pending maps), and kept from then on at the cost of some cache lines a replica and launch.
   [[nodiscard]] const std::vector<QueueKey>& LocalJobs(NodeId node) const;
   // There are more of them than this for sure; a look that does not touch the list.
   [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;

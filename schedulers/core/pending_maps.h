@@ -40,8 +40,8 @@ class PendingMaps {
 
   // The map leaves or comes back. `input` and the topology must be the same when it leaves as when it came: who changes
   // them erases first and inserts again.
-  // A node at which it was the last pending map, or is the first, is appended to *nodes. Null: nobody wants to know, and
-  // the counts by node are left behind, which the next question for them makes up for.
+  // A node at which it was the last pending map, or is the first, is appended to *nodes. Null: nobody wants to know,
+  // and the counts by node are left behind, which the next question for them makes up for.
   void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
   void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
 
@@ -51,6 +51,8 @@ class PendingMaps {
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
+  // One has a replica on the node.
+  [[nodiscard]] bool AnyAt(NodeId node) const;
   // How many have a replica on the node. O(1), but O(maps) when counts were left behind.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
   // Calls visit(node) for the nodes with a replica of one, in no order but always the same, until it returns false.
@@ -79,7 +81,8 @@ class PendingMaps {
 
   OrderedBits all_;
   mutable PlaceShelves shelves_[3];  // by level
-  // By node id, of nodes with a shelf: it is not empty yet. Most searches fail at the node, and this many fit the cache.
+  // By node id, of nodes with a shelf: it is not empty yet. Most searches fail at the node, and this many fit the
+  // cache.
   mutable std::vector<bool> stocked_;
   std::vector<std::uint32_t> entries_;
   std::vector<bool> shelved_;                              // by map: never left so far

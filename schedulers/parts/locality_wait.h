@@ -74,8 +74,8 @@ class LocalityWait : public LocalityGate {
   void SetDue(JobId job, Entry& entry, std::optional<Time> due);
   void Raise(JobId job, Entry& entry);
   void StopClock(JobId job, Entry& entry);
-  // Map slots on the nodes with data of its pending maps; but for mode = auto, so many or more if they are no fewer than
-  // the maps.
+  // Map slots on the nodes with data of its pending maps; but for mode = auto, so many or more if they are no fewer
+  // than the maps.
   std::uint32_t SlotsAtData(const ClusterState& state, const JobState& job);
   [[nodiscard]] bool WorthWaiting(const ClusterState& state, const JobState& job, NodeId node);
   // Nothing if the input of its first pending map is nowhere.

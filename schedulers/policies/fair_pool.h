@@ -99,9 +99,9 @@ class FairPool {
   PoolSettings settings_;
   Units weight_;
   PoolOrder order_;
-  std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs
+  std::unique_ptr<PoolJobs> in_order_;           // the admitted jobs
   std::unordered_map<std::uint32_t, Job> jobs_;  // by id; looked up, and walked where the order makes no difference
-  std::set<QueueKey> waiting_;  // not admitted
+  std::set<QueueKey> waiting_;                   // not admitted
   std::array<Counts, 2> total_;
   std::array<std::uint32_t, 2> owed_ = {};
   std::array<bool, 2> let_in_ = {};

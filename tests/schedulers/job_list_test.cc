@@ -60,5 +60,18 @@ TEST(JobList, IsWhatASetIs) {
   }
 }
 
+TEST(JobList, KnowsWithoutALookThatThereAreMany) {
+  JobList list;
+  EXPECT_EQ(list.AtLeast(), 0U);
+  for (const std::uint32_t order : {1, 2, 3, 4}) list.Insert(Key(order));
+  EXPECT_EQ(list.AtLeast(), 4U);
+  list.Erase(Key(1));
+  list.Erase(Key(1));
+  EXPECT_LE(list.AtLeast(), 3U);
+  EXPECT_GE(list.AtLeast(), 2U);
+  EXPECT_EQ(list.Get().size(), 3U);
+  EXPECT_EQ(list.AtLeast(), 3U);
+}
+
 }  // namespace
 }  // namespace millrace::sched

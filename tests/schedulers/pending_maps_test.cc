@@ -138,6 +138,40 @@ TEST(PendingMaps, FindsWhatAPlainSearchFinds) {
   }
 }
 
+// Counts by node are right when somebody asks, also after changes of which nobody wanted to know the nodes.
+TEST(PendingMaps, MakesUpForCountsThatWereLeftBehind) {
+  constexpr std::uint32_t kSeed = 7, kMaps = 40, kNodes = 12;
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Topology topology;
+  for (std::uint32_t n = 0; n < kNodes; ++n) topology.Place(NodeId{n}, topology.Intern("r", "d"));
+  std::vector<MapInput> inputs(kMaps);
+  const auto draw = [&] { return std::vector{NodeId{random() % kNodes / 2}, NodeId{random() % kNodes / 2}}; };
+  for (MapInput& input : inputs) input.replicas = draw();
+  PendingMaps index(inputs, topology);
+  std::vector<NodeId> nodes;
+  for (int step = 0; step < 4000; ++step) {
+    std::vector<NodeId>* wanted = random() % 3 == 0 ? &nodes : nullptr;
+    const std::uint32_t map = random() % kMaps;
+    if (random() % 2 == 0) {
+      index.Erase(map, inputs[map], topology, wanted);
+    } else if (!index.all().Contains(map)) {
+      if (random() % 4 == 0) inputs[map].replicas = {NodeId{random() % kNodes}};  // perhaps where nothing was before
+      index.Insert(map, inputs[map], topology, wanted);
+    }
+    if (random() % 4 != 0) continue;
+    std::vector<NodeId> expected, visited = index.Nodes();
+    std::sort(visited.begin(), visited.end());
+    for (std::uint32_t n = 0; n < kNodes; ++n) {
+      const auto count = static_cast<std::uint32_t>(index.At(NodeId{n}).size());
+      ASSERT_EQ(index.CountAt(NodeId{n}), count) << step;
+      ASSERT_EQ(index.AnyAt(NodeId{n}), count > 0) << step;
+      if (count > 0) expected.push_back(NodeId{n});
+    }
+    ASSERT_EQ(visited, expected) << step;
+  }
+}
+
 TEST(Topology, ARackOfTheSameNameElsewhereIsAnotherRack) {
   Topology topology;
   topology.Place(NodeId{1}, topology.Intern("a", "east"));
