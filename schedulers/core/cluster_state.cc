@@ -50,12 +50,12 @@ std::uint32_t NodeState::Copying(JobId job) const {
 
 const std::vector<QueueKey>& ClusterState::LocalJobs(NodeId node) const {
   static const std::vector<QueueKey> kNone;
-  if (!local_listed_) ListLocalJobs();
+  KeepLocalJobs();
   return node.value < local_jobs_.size() ? local_jobs_[node.value].Get() : kNone;
 }
 
 bool ClusterState::MoreLocalJobsThan(NodeId node, std::size_t count) const {
-  if (!local_listed_) ListLocalJobs();
+  KeepLocalJobs();
   return node.value < local_jobs_.size() && local_jobs_[node.value].AtLeast() > count;
 }
 

@@ -90,6 +90,10 @@ class ClusterState {
   // a job, or avoided for its only such map, is not looked at. Who does not ask does not pay: the lists are made at the
   // first question, in O(pending maps), and kept from then on at the cost of some cache lines a replica and launch.
   [[nodiscard]] const std::vector<QueueKey>& LocalJobs(NodeId node) const;
+  // From now on; for who will ask, while there are few jobs, so that the lists grow with them.
+  void KeepLocalJobs() const {
+    if (!local_listed_) ListLocalJobs();
+  }
   // There are more of them than this for sure; a look that does not touch the list.
   [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
   // Slots on the nodes that are alive and not drained, by the policy's limits; the tasks that run on any node; and the

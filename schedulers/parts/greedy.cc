@@ -98,7 +98,10 @@ void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
 void Greedy::OnNodesChanged(const ClusterState& state) {
   impl_->order->OnNodesChanged(state);
   for (OfferBook& book : impl_->books) book.Reset(state.node_ids());
-  if (impl_->admission.locality() != nullptr) impl_->admission.locality()->OnNodesChanged(state);
+  if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
+    gate->OnNodesChanged(state);
+    state.KeepLocalJobs();
+  }
   impl_->offers.UpdateAll();
 }
 

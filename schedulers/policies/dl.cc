@@ -32,6 +32,7 @@ void Dl::OnJobChanged(const ClusterState& state, JobId job) { See(*state.FindJob
 
 void Dl::OnNodesChanged(const ClusterState& state) {
   for (OfferBook& book : books_) book.Reset(state.node_ids());
+  state.KeepLocalJobs();
 }
 
 NodeLimits Dl::LimitsOf(const NodeState& node) const {

@@ -53,6 +53,7 @@ void Joss::OnJobChanged(const ClusterState& state, JobId job) {
 
 void Joss::OnNodesChanged(const ClusterState& state) {
   fifo_.OnNodesChanged(state);
+  if (assigner_ == Assigner::kJob) state.KeepLocalJobs();
   nodes_changed_ = true;
 }
 
