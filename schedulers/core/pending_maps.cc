@@ -78,10 +78,6 @@ void PendingMaps::Recount() const {
   }
 }
 
-bool PendingMaps::AnyAt(NodeId node) const {
-  return FirstAt(Key(Locality::kNode, node.value), {}) != OrderedBits::kNone;
-}
-
 std::uint32_t PendingMaps::CountAt(NodeId node) const {
   Recount();
   const PlaceKey place = Key(Locality::kNode, node.value);

@@ -51,8 +51,6 @@ class PendingMaps {
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
-  // One has a replica on the node.
-  [[nodiscard]] bool AnyAt(NodeId node) const;
   // How many have a replica on the node. O(1), but O(maps) when counts were left behind.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
   // Calls visit(node) for the nodes with a replica of one, in no order but always the same, until it returns false.

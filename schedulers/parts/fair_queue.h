@@ -135,21 +135,25 @@ FairQueue::Member* FairQueue::Visit(const Take& take) {
     return Sooner(a->stand_, *a, b->stand_, *b);
   });
   Cursor at[kShelves];
-  for (std::size_t shelf = 0; shelf < kShelves; ++shelf) at[shelf].listed = shelves_[shelf].begin();
+  Member* heads[kShelves];
+  for (std::size_t shelf = 0; shelf < kShelves; ++shelf) {
+    at[shelf].listed = shelves_[shelf].begin();
+    heads[shelf] = First(shelf, &at[shelf]);
+  }
   while (true) {
     std::size_t from = 0;
-    Member* first = First(0, &at[0]);
+    Member* first = heads[0];
     for (std::size_t shelf = 1; shelf < kShelves && (from > 0 || first == nullptr); ++shelf) {
-      Member* head = First(shelf, &at[shelf]);
+      Member* head = heads[shelf];
       if (head != nullptr && (first == nullptr || Less(*head, *first))) first = head, from = shelf;
     }
-    if (first == nullptr) return nullptr;
+    if (first == nullptr || take(*first)) return first;
     if (first->loose_) {
       ++at[from].loose;
     } else {
       ++at[from].listed;
     }
-    if (take(*first)) return first;
+    heads[from] = First(from, &at[from]);
   }
 }
 

@@ -18,8 +18,7 @@ struct SlotOffers::Offer {
   SlotOffers* const self;
   std::optional<Choice> choice;
   bool unsure = false;
-  std::size_t looks = 0;  // how often it was asked whether a job has maps at the node
-  bool marked = false;    // local_mark_ is that of this offer
+  bool marked = false;  // local_mark_ is that of this offer
 };
 
 void SlotOffers::SetStance(JobId job, Stance stance) {
@@ -145,9 +144,8 @@ bool SlotOffers::LacksSpace(const ClusterState& state, JobId id, NodeId node, Ti
   return choice && state.LacksSpace(job, choice->map, node);
 }
 
-// To look into many jobs costs more than to mark those that are listed at the node.
+// A search for maps at the node costs more than to look whether the job is listed there.
 bool SlotOffers::AtItsData(Offer& offer, JobId job) {
-  if (offer.looks++ < kFewLooks) return offer.state.FindJob(job)->pending_maps.AnyAt(offer.node);
   if (!std::exchange(offer.marked, true)) {
     ++mark_;
     for (const QueueKey& key : offer.state.LocalJobs(offer.node)) local_mark_[key.job.value] = mark_;

@@ -59,7 +59,6 @@ class SlotOffers {
 
   // So few are asked one by one, without a walk over the jobs in order.
   static constexpr std::size_t kFew = 8;
-  static constexpr std::size_t kFewLooks = 16;
 
   void UpdateStance(const ClusterState& state, JobId job, Time now);
   void SetStance(JobId job, Stance stance);
