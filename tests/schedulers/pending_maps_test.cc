@@ -146,17 +146,18 @@ TEST(PendingMaps, MakesUpForCountsThatWereLeftBehind) {
   Topology topology;
   for (std::uint32_t n = 0; n < kNodes; ++n) topology.Place(NodeId{n}, topology.Intern("r", "d"));
   std::vector<MapInput> inputs(kMaps);
-  const auto draw = [&] { return std::vector{NodeId{random() % kNodes / 2}, NodeId{random() % kNodes / 2}}; };
+  const auto node = [&](std::uint32_t below) { return NodeId{static_cast<std::uint32_t>(random() % below)}; };
+  const auto draw = [&] { return std::vector{node(kNodes / 2), node(kNodes / 2)}; };
   for (MapInput& input : inputs) input.replicas = draw();
   PendingMaps index(inputs, topology);
   std::vector<NodeId> nodes;
   for (int step = 0; step < 4000; ++step) {
     std::vector<NodeId>* wanted = random() % 3 == 0 ? &nodes : nullptr;
-    const std::uint32_t map = random() % kMaps;
+    const auto map = static_cast<std::uint32_t>(random() % kMaps);
     if (random() % 2 == 0) {
       index.Erase(map, inputs[map], topology, wanted);
     } else if (!index.all().Contains(map)) {
-      if (random() % 4 == 0) inputs[map].replicas = {NodeId{random() % kNodes}};  // perhaps where nothing was before
+      if (random() % 4 == 0) inputs[map].replicas = {node(kNodes)};  // perhaps where nothing was before
       index.Insert(map, inputs[map], topology, wanted);
     }
     if (random() % 4 != 0) continue;
