@@ -73,7 +73,7 @@ void Dispatcher::SetUp(Peer& peer, const JobRecord& record) {
 
 void Dispatcher::Launch(const LaunchOrder& order) {
   const auto it = peers_.find(order.node);
-  const std::vector<Split>* splits = jobs_.Splits(order.attempt.task.job);
+  const std::vector<MapSplits>* splits = jobs_.Splits(order.attempt.task.job);
   if (it == peers_.end() || splits == nullptr) return;  // registering again, or the job's end, settles it
   const Result<JobView> view = jobs_.View(order.attempt.task.job);
   if (!view.ok()) return;
@@ -82,8 +82,10 @@ void Dispatcher::Launch(const LaunchOrder& order) {
   if (order.attempt.task.kind == sched::TaskKind::kMap) {
     auto request = it->second.control.launchMapRequest();
     Write(order.attempt, request.initAttempt());
-    const Split& split = splits->at(order.attempt.task.index);
-    WriteInput(split, files_, nodes_, nodes_.Find(order.node), request.initInputs(1)[0]);
+    const MapSplits& of_map = splits->at(order.attempt.task.index);
+    auto inputs = request.initInputs(static_cast<unsigned>(of_map.size()));
+    for (unsigned i = 0; i < inputs.size(); ++i)
+      WriteInput(of_map[i], files_, nodes_, nodes_.Find(order.node), inputs[i]);
     call = request.send().ignoreResult();
   } else {
     auto request = it->second.control.launchReduceRequest();

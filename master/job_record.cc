@@ -10,7 +10,8 @@ namespace millrace::master {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kJobVersion = 2;  // of job records: 1 lacks what schedulers were told, and is read too
+constexpr std::uint8_t kSplitsVersion = 2;  // of splits: in 1 each map had one
+constexpr std::uint8_t kJobVersion = 2;     // of job records: 1 lacks what schedulers were told, and is read too
 
 void Put(Encoder& out, const Counters& counters) {
   out.Varint(counters.size());
@@ -194,42 +195,59 @@ Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
   return record;
 }
 
-std::string EncodeSplits(const std::vector<Split>& splits) {
+namespace {
+
+void Put(Encoder& out, const Split& s) {
+  out.Text(s.path);
+  out.Text(s.name);
+  for (const std::uint64_t n : {s.file_length, s.offset, s.length, s.first_block_offset}) out.Varint(n);
+  out.Varint(s.blocks.size());
+  for (const dfs::Block& block : s.blocks) {
+    out.Varint(block.id);
+    out.Varint(block.length);
+  }
+}
+
+Split GetSplit(Decoder& in) {
+  Split s;
+  s.path = in.Text();
+  s.name = in.Text();
+  for (std::uint64_t* field : {&s.file_length, &s.offset, &s.length, &s.first_block_offset}) *field = in.Varint();
+  for (std::uint64_t blocks = in.Varint(); blocks > 0 && !in.failed(); --blocks) {
+    const dfs::BlockId id = in.Varint();
+    s.blocks.push_back({id, in.Varint()});
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string EncodeSplits(const std::vector<MapSplits>& maps) {
   Encoder out;
-  out.U8(kVersion);
-  out.Varint(splits.size());
-  for (const Split& s : splits) {
-    out.Text(s.path);
-    out.Text(s.name);
-    for (const std::uint64_t n :
-         {s.file_length, s.offset, s.length, s.first_block_offset, std::uint64_t{s.blocks.size()}})
-      out.Varint(n);
-    for (const dfs::Block& block : s.blocks) {
-      out.Varint(block.id);
-      out.Varint(block.length);
-    }
+  out.U8(kSplitsVersion);
+  out.Varint(maps.size());
+  for (const MapSplits& splits : maps) {
+    out.Varint(splits.size());
+    for (const Split& split : splits) Put(out, split);
   }
   return out.Take();
 }
 
-Result<std::vector<Split>> DecodeSplits(std::string_view value) {
+Result<std::vector<MapSplits>> DecodeSplits(std::string_view value) {
   const std::string what = "the database's splits of a job";
   Decoder in(value);
-  MILLRACE_TRY(CheckVersion(in, what));
-  std::vector<Split> splits;
+  MILLRACE_ASSIGN(const int version, ReadVersion(in, what, kSplitsVersion));
+  if (version != kSplitsVersion)
+    return Corrupt(what + ": version " + std::to_string(version) + " is not read any more");
+  std::vector<MapSplits> maps;
   for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n) {
-    Split s;
-    s.path = in.Text();
-    s.name = in.Text();
-    for (std::uint64_t* field : {&s.file_length, &s.offset, &s.length, &s.first_block_offset}) *field = in.Varint();
-    for (std::uint64_t blocks = in.Varint(); blocks > 0 && !in.failed(); --blocks) {
-      const dfs::BlockId id = in.Varint();
-      s.blocks.push_back({id, in.Varint()});
-    }
-    splits.push_back(std::move(s));
+    MapSplits splits;
+    for (std::uint64_t of_map = in.Varint(); of_map > 0 && !in.failed(); --of_map) splits.push_back(GetSplit(in));
+    if (splits.empty() && !in.failed()) return Corrupt(what + ": map " + std::to_string(maps.size()) + " has none");
+    maps.push_back(std::move(splits));
   }
   MILLRACE_TRY(in.Finish(what));
-  return splits;
+  return maps;
 }
 
 std::string EncodeReport(const TaskReport& report) {

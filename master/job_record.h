@@ -44,10 +44,10 @@ struct JobRequest {
   std::string input_sample;              // the first bytes of the input; not stored
   std::uint32_t maps = 0;                // of numbers; not stored, the splits are
   std::uint64_t records = 0;             // likewise
+  std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one each; likewise
 };
 
-// The input of one map task: a range of one file and the blocks that hold it; of numbers a range of them, without path
-// and blocks.
+// A range of one file and the blocks that hold it; of numbers a range of them, without path and blocks.
 struct Split {
   std::string path;
   std::string name;  // below the input that named it
@@ -57,6 +57,9 @@ struct Split {
   std::vector<dfs::Block> blocks;
   std::uint64_t first_block_offset = 0;  // of blocks[0] in the file
 };
+
+// The input of one map task: one or more splits, which it reads one after the other.
+using MapSplits = std::vector<Split>;
 
 using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
 void AddCounters(const Counters& from, Counters* to);
@@ -104,8 +107,9 @@ struct JobRecord {
 
 [[nodiscard]] std::string EncodeJob(const JobRecord& record);
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
-[[nodiscard]] std::string EncodeSplits(const std::vector<Split>& splits);
-[[nodiscard]] Result<std::vector<Split>> DecodeSplits(std::string_view value);
+// Of all maps of a job, in their order.
+[[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
+[[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);
 [[nodiscard]] std::string EncodeReport(const TaskReport& report);
 [[nodiscard]] Result<TaskReport> DecodeReport(std::string_view value);
 

@@ -174,7 +174,7 @@ class JobTracker {
   [[nodiscard]] std::vector<sched::JobId> JobsAfter(sched::JobId after, std::size_t limit, bool live_only) const;
   [[nodiscard]] Result<Counters> JobCounters(sched::JobId job) const;
   [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;       // in order of launch
-  [[nodiscard]] const std::vector<Split>* Splits(sched::JobId job) const;                  // null once it ended
+  [[nodiscard]] const std::vector<MapSplits>* Splits(sched::JobId job) const;              // by map; null once it ended
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const;  // maps, reduces
   // Lines of the job's journal with sequence > after, each with its sequence, at most `limit` of them and little more
   // than `bytes`; job 0 has those of nodes and schedulers. False: there are no more.
@@ -185,7 +185,7 @@ class JobTracker {
  private:
   struct Job {
     JobRecord record;
-    std::vector<Split> splits;                        // while it lives
+    std::vector<MapSplits> splits;                    // by map, while it lives
     std::map<sched::TaskId, TaskReport> reports;      // of succeeded tasks, while it lives
     std::vector<AttemptRecord> attempts;              // in order of launch; empty after a restart if it had ended
     std::map<sched::AttemptId, std::size_t> running;  // index into attempts
@@ -207,7 +207,8 @@ class JobTracker {
   void CarryEnd(const sched::JobEnded& end, Step* step);
   void CloseJob(Job& job, Step* step);
   void RecordHistory(const Job& job, Step* step);
-  void NoteTransfer(NodeNumber node, const Split& split, std::uint64_t bytes_per_second, Step* step);
+  std::optional<dfs::NodeId> ClosestHolder(NodeNumber node, const Split& split) const;
+  void NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
   void ForgetOldJobs(Step* step);
   void EndAttempt(Job& job, const sched::AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
   void LoseAttemptsOn(NodeNumber node, Step* step);

@@ -58,17 +58,34 @@ void JobTracker::NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step
   Apply(sched::NodeSpace{sched::NodeId{node}, free_bytes}, JobId{0}, step);
 }
 
-// From the closest holder of the split's data, which is where readers go first.
-void JobTracker::NoteTransfer(NodeNumber node, const Split& split, std::uint64_t bytes_per_second, Step* step) {
-  if (bytes_per_second == 0 || split.blocks.empty()) return;
+// Where readers go first.
+std::optional<dfs::NodeId> JobTracker::ClosestHolder(NodeNumber node, const Split& split) const {
+  if (split.blocks.empty()) return std::nullopt;
   const std::vector<dfs::NodeId> holders = files_.Holders(split.blocks.front().id);
   const auto distance = [&](dfs::NodeId holder) {
     return engine_.state().topology().Distance(sched::NodeId{node}, {sched::NodeId{holder}});
   };
-  const auto from = std::min_element(holders.begin(), holders.end(),
-                                     [&](dfs::NodeId a, dfs::NodeId b) { return distance(a) < distance(b); });
-  if (from == holders.end() || *from == node) return;
-  Apply(sched::BandwidthMeasured{sched::NodeId{*from}, sched::NodeId{node}, bytes_per_second}, JobId{0}, step);
+  const auto closest = std::min_element(holders.begin(), holders.end(),
+                                        [&](dfs::NodeId a, dfs::NodeId b) { return distance(a) < distance(b); });
+  if (closest == holders.end()) return std::nullopt;
+  return *closest;
+}
+
+// The rate is that of all that came from elsewhere: it says something of a node from which more than half of it came.
+void JobTracker::NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step) {
+  if (bytes_per_second == 0) return;
+  std::map<dfs::NodeId, std::uint64_t> bytes;  // from each other node
+  std::uint64_t total = 0;
+  for (const Split& split : splits) {
+    const std::optional<dfs::NodeId> from = ClosestHolder(node, split);
+    if (!from || *from == node) continue;
+    bytes[*from] += split.length;
+    total += split.length;
+  }
+  for (const auto& [from, part] : bytes) {
+    if (part > total / 2)
+      Apply(sched::BandwidthMeasured{sched::NodeId{from}, sched::NodeId{node}, bytes_per_second}, JobId{0}, step);
+  }
 }
 
 void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {

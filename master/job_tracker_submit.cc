@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "dfs/name/path.h"
 #include "master/job_tracker.h"
+#include "master/pack_splits.h"
 #include "master/splits.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/parts/input_type.h"
@@ -36,6 +37,17 @@ Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namesp
   return ComputeSplits(names, request.inputs, request.split_by);
 }
 
+// Records of a fixed length are for jobs that reckon with their places, and numbers are spread over maps already.
+bool MayPack(SplitBy split_by) { return split_by == SplitBy::kBlock || split_by == SplitBy::kFile; }
+
+// What the scheduler knows of a map's input.
+sched::MapInput InputOf(const PackedSplits& map) {
+  sched::MapInput input;
+  for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
+  for (const dfs::NodeId node : map.nodes) input.replicas.push_back(sched::NodeId{node});
+  return input;
+}
+
 }  // namespace
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
@@ -45,6 +57,11 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
   }
   MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files_.names()));
+  const std::uint64_t target =
+      MayPack(request.split_by) ? PackTarget(splits, request.pack, engine_.state().Capacity(sched::TaskKind::kMap)) : 0;
+  const auto nodes_of = [this](const Split& split) {
+    return files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id);
+  };
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
   if (live_.empty()) SnapshotNodes(step);
@@ -53,17 +70,12 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   job.record.id = id;
   job.record.request = std::move(request);
   job.record.submitted = step->now;
-  job.splits = std::move(splits);
   sched::JobSubmitted submitted{id, SpecOf(job.record.request, step->now)};
   submitted.spec.profile = history_.Lookup(submitted.spec.program, submitted.spec.input_type);
-  for (const Split& split : job.splits) {
-    const std::uint64_t bytes = split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
-    sched::MapInput input{bytes, {}};
-    for (const dfs::NodeId node : files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id)) {
-      input.replicas.push_back(sched::NodeId{node});
-    }
-    submitted.spec.maps.push_back(std::move(input));
-    job.record.figures.input_bytes += bytes;
+  for (PackedSplits& map : PackSplits(std::move(splits), nodes_of, target)) {
+    submitted.spec.maps.push_back(InputOf(map));
+    job.record.figures.input_bytes += submitted.spec.maps.back().bytes;
+    job.splits.push_back(std::move(map.splits));
   }
   job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
   job.record.figures.reduces = job.record.request.reduces;

@@ -148,7 +148,7 @@ Result<std::vector<AttemptRecord>> JobTracker::Attempts(JobId id) const {
   return attempts;
 }
 
-const std::vector<Split>* JobTracker::Splits(JobId id) const {
+const std::vector<MapSplits>* JobTracker::Splits(JobId id) const {
   const Job* job = Find(id);
   return job == nullptr || job->record.outcome ? nullptr : &job->splits;
 }

@@ -79,6 +79,7 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.record_bytes = in.getRecordBytes();
   request.maps = in.getMaps();
   request.records = in.getRecords();
+  request.pack = in.getPack();
   request.pool = ToString(in.getPool());
   request.deadline = static_cast<Micros>(in.getDeadlineMillis()) * kMillisecond;
   request.token = ToString(in.getToken());

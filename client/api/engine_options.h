@@ -19,6 +19,7 @@ struct EngineOptions {
   std::uint64_t output_block_size = 0;  // bytes; 0: the cluster's default
   double slow_start = 0;
   std::int64_t max_attempts = 0;
+  std::uint64_t pack = 0;  // bytes
 };
 
 // Declares them all into `set`; `options` outlives it.

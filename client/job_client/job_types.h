@@ -63,6 +63,7 @@ struct JobRequest {
   Micros map_time = 0, reduce_time = 0;  // that a task is said to take; 0: nothing is said
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: the scheduler's
   std::string input_sample;              // input_sample.h
+  std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one each
 };
 
 struct Attempt {

@@ -113,6 +113,7 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setRecordBytes(request.description.record_bytes);
   out.setMaps(request.description.maps);
   out.setRecords(request.description.records);
+  out.setPack(request.pack);
   out.setPool(request.pool);
   out.setDeadlineMillis(static_cast<std::uint64_t>(request.deadline / kMillisecond));
   out.setToken(request.token);

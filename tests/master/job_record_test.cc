@@ -99,14 +99,42 @@ TEST(JobRecordTest, DamagedBytesNeverCrash) {
   }
 }
 
-TEST(JobRecordTest, SplitsAndReportsRoundTrip) {
-  const std::vector<Split> splits = {{"/a b", "b", 30, 10, 20, {{5, 10}, {6, 10}}, 10}, {}};
-  const Result<std::vector<Split>> read = DecodeSplits(EncodeSplits(splits));
-  ASSERT_TRUE(read.ok());
+const std::vector<MapSplits> kSplits = {
+    {{"/a b", "b", 30, 10, 20, {{5, 10}, {6, 10}}, 10}, {"/c", "c", 7, 0, 7, {{8, 7}}, 0}}, {{}}};
+
+TEST(JobRecordTest, SplitsOfMapsRoundTrip) {
+  const Result<std::vector<MapSplits>> read = DecodeSplits(EncodeSplits(kSplits));
+  ASSERT_TRUE(read.ok()) << read.status().message();
   ASSERT_EQ(read->size(), 2u);
-  EXPECT_EQ((*read)[0].path, "/a b");
-  EXPECT_EQ((*read)[0].blocks, splits[0].blocks);
-  EXPECT_EQ((*read)[0].first_block_offset, 10u);
+  ASSERT_EQ((*read)[0].size(), 2u);
+  ASSERT_EQ((*read)[1].size(), 1u);
+  EXPECT_EQ((*read)[0][0].path, "/a b");
+  EXPECT_EQ((*read)[0][0].blocks, kSplits[0][0].blocks);
+  EXPECT_EQ((*read)[0][0].first_block_offset, 10u);
+  EXPECT_EQ((*read)[0][1].name, "c");
+  EXPECT_EQ((*read)[0][1].length, 7u);
+  EXPECT_EQ((*read)[0][1].blocks, kSplits[0][1].blocks);
+  EXPECT_EQ(EncodeSplits(*read), EncodeSplits(kSplits));
+  EXPECT_TRUE(DecodeSplits(EncodeSplits({}))->empty()) << "a job without input";
+}
+
+TEST(JobRecordTest, SplitsThatCannotBeAreRefused) {
+  const std::string bytes = EncodeSplits(kSplits);
+  for (std::size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(DecodeSplits(bytes.substr(0, n)).ok()) << n;
+  EXPECT_FALSE(DecodeSplits(bytes + '\0').ok());
+  EXPECT_FALSE(DecodeSplits('\1' + bytes.substr(1)).ok()) << "as they were when a map had one";
+  EXPECT_EQ(DecodeSplits(EncodeSplits({kSplits[0], {}})).status().code(), StatusCode::kCorrupt) << "a map without any";
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Random random(seed);
+  for (int i = 0; i < 20000; ++i) {
+    std::string damaged = bytes;
+    damaged[random.Below(damaged.size())] = static_cast<char>(random.Next());
+    (void)DecodeSplits(damaged);
+  }
+}
+
+TEST(JobRecordTest, ReportsRoundTrip) {
   TaskReport report{{{{"g", "n"}, 4}}, 1, 2, 3};
   const Result<TaskReport> back = DecodeReport(EncodeReport(report));
   ASSERT_TRUE(back.ok());

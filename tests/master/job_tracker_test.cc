@@ -2,14 +2,20 @@
 
 #include <gmock/gmock.h>
 
+#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/event_text.h"
 #include "tracker_fixture.h"
 
 namespace millrace::master {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Le;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 class JobTrackerTest : public TrackerFixture {
@@ -250,6 +256,56 @@ TEST_F(JobTrackerTest, AnEmptyInputStillMakesAnOutput) {
   ASSERT_EQ(reduce.attempt.task.kind, sched::TaskKind::kReduce);
   Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
   EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
+}
+
+// 100 files on two of three nodes each, so that every two nodes hold a third of them together.
+TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
+  const NodeNumber a = AddWorker("a", 2, 1), b = AddWorker("b", 2, 1), holder = AddWorker("c", 0, 0);
+  const std::vector<std::vector<NodeNumber>> places = {{a, b}, {b, holder}, {holder, a}};
+  for (int i = 0; i < 100; ++i) AddFile("/in/f" + std::to_string(i), 1, places[i % 3]);
+  JobRequest request = Request("/out", 1);
+  request.pack = std::uint64_t{64} << 20;
+  const sched::JobId job = Submit(request);
+  // 100 MiB and four slots: at most 12 files a map.
+  const std::vector<sched::MapInput> inputs = jobs->cluster().FindJob(job)->spec.maps;
+  EXPECT_THAT(inputs.size(), AllOf(Ge(9u), Le(12u)));
+  const std::vector<MapSplits> maps = *jobs->Splits(job);
+  ASSERT_EQ(maps.size(), inputs.size());
+  std::set<std::string> read;
+  for (std::size_t m = 0; m < maps.size(); ++m) {
+    EXPECT_EQ(inputs[m].bytes, maps[m].size() << 20);
+    EXPECT_LE(maps[m].size(), 12u);
+    EXPECT_THAT(inputs[m].replicas, Not(IsEmpty()));
+    for (const Split& split : maps[m]) {
+      const std::vector<dfs::NodeId> on = files->Holders(split.blocks.front().id);
+      for (const sched::NodeId node : inputs[m].replicas) EXPECT_THAT(on, Contains(node.value));
+      EXPECT_TRUE(read.insert(split.path).second) << split.path;
+    }
+  }
+  EXPECT_THAT(read, SizeIs(100));
+  EXPECT_EQ(jobs->View(job)->maps.total, inputs.size());
+  EXPECT_EQ(jobs->View(job)->figures.input_bytes, std::uint64_t{100} << 20);
+  Restart();
+  EXPECT_EQ(EncodeSplits(*jobs->Splits(job)), EncodeSplits(maps));
+  EXPECT_EQ(jobs->cluster().FindJob(job)->spec.maps, inputs);
+}
+
+TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  for (int i = 0; i < 8; ++i) AddFile("/in/f" + std::to_string(i), 1, {node});
+  const auto maps = [&](SplitBy split_by, std::uint64_t pack) {
+    JobRequest request = Request("/out" + std::to_string(now), 0);
+    request.split_by = split_by;
+    request.record_bytes = 1;
+    request.pack = pack;
+    return jobs->Splits(Submit(request))->size();
+  };
+  constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+  EXPECT_EQ(maps(SplitBy::kBlock, 0), 8u);
+  EXPECT_EQ(maps(SplitBy::kBlock, 64 * kMiB), 2u);
+  EXPECT_EQ(maps(SplitBy::kBlock, 2 * kMiB), 4u);
+  EXPECT_EQ(maps(SplitBy::kFile, 64 * kMiB), 2u);
+  EXPECT_EQ(maps(SplitBy::kFixedRecords, 64 * kMiB), 8u);
 }
 
 TEST_F(JobTrackerTest, OldJobsAreForgotten) {

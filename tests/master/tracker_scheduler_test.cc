@@ -9,6 +9,7 @@
 namespace millrace::master {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -299,6 +300,35 @@ TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
   const double rate =
       cluster.bandwidths().Between(sched::NodeId{holder}, sched::NodeId{reader}, cluster.topology(), {});
   EXPECT_EQ(rate, (4 << 20) / 0.05);
+}
+
+// A map of several files has one rate: it is told of the node from which more than half came, if there is one.
+TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
+  const NodeNumber reader = AddWorker("r", 1, 0), one = AddWorker("a", 0, 0), two = AddWorker("b", 0, 0),
+                   all = AddWorker("c", 0, 0);
+  // As all are as near, those with the lower numbers are read from: two files of three from `one`, then one from each.
+  const std::vector<std::vector<NodeNumber>> places = {{all}, {one, all}, {one, all}, {all}, {one, all}, {two, all}};
+  for (std::size_t i = 0; i < places.size(); ++i) AddFile("/in/f" + std::to_string(i), 1, places[i]);
+  JobRequest request = Request("/out", 1);
+  request.pack = std::uint64_t{64} << 20;
+  const sched::JobId job = Submit(request);
+  const std::vector<MapSplits>& maps = *jobs->Splits(job);
+  ASSERT_THAT(maps, SizeIs(2));
+  EXPECT_THAT(maps, Each(SizeIs(3)));
+  TaskReport report;
+  report.counters[{"millrace", "bytes_read_remote"}] = 4 << 20;
+  report.counters[{"millrace", "remote_read_micros"}] = 50'000;
+  for (int done = 0; done < 2; ++done) {
+    const LaunchOrder map = Take();
+    Step step = At();
+    jobs->AttemptDone(map.node, map.attempt, report, std::nullopt, &step);
+    Finish(std::move(step));
+    const std::vector<std::string> lines = Lines(0, "BandwidthMeasured");
+    ASSERT_THAT(lines, SizeIs(1));
+    const auto measured = std::get<sched::BandwidthMeasured>(sched::ParseEvent(lines[0])->event);
+    EXPECT_EQ(measured.from, sched::NodeId{one});
+    EXPECT_EQ(measured.to, sched::NodeId{reader});
+  }
 }
 
 // Copy-compute splitting: more reduces than slots are launched, and as many may compute as there are slots.
