@@ -19,6 +19,7 @@
 //   using Output    TextOutput (default), FixedOutput<N>, RecordOutput (output_formats.h)
 //   using Key, Value   what goes from map to reduce; without them the job has maps only, and emits to its Output
 //   void Map(record, auto& emit)
+//                   small files share a map: TaskContext::input_number() tells one from the next
 //   void Reduce(key, auto& values, auto& emit)
 //                   keys come in order of their bytes, the values of a key in order of map tasks
 //                   left out: the combined value if there is Combine, else every record

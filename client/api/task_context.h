@@ -50,8 +50,8 @@ class TaskContext {
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return read_files_(path); }
 
   // Of the record that Map is given: its file, named by its path below the input ("sub/a.txt"; of an input that is a
-  // file itself its base name), how many files came before it in this attempt, and the offset of its first byte in the
-  // file.
+  // file itself its base name), how many inputs (files or blocks) came before it in this attempt, and the offset of
+  // its first byte in the file.
   [[nodiscard]] std::string_view input_name() const { return input_name_; }
   [[nodiscard]] std::uint64_t input_number() const { return input_number_; }
   [[nodiscard]] std::uint64_t input_offset() const { return offset_.load(std::memory_order_relaxed); }

@@ -137,6 +137,36 @@ class JobsTest(unittest.TestCase):
         got = b"".join(self.cluster.output("/nasty-lines").values())
         self.assertEqual(got, b"".join(line + b"\n" for line in lines))
 
+    def test_small_files_share_maps(self):
+        local = self.cluster.path("shared")
+        counts, index = {}, {}
+        for n in range(200):
+            name, data = f"d{n % 3}/f{n}", words(n, 50 * (n % 30), vocabulary=400)
+            os.makedirs(os.path.join(local, os.path.dirname(name)), exist_ok=True)
+            with open(os.path.join(local, name), "wb") as f:
+                f.write(data)
+            for word in data.split():
+                counts[word] = counts.get(word, 0) + 1
+                index.setdefault(word, set()).add(name.encode())
+        self.cluster.run("fs", "put", "--replication", "2", local, "/shared")
+        expected = {
+            "wordcount": sorted(word + b"\t%d" % count for word, count in counts.items()),
+            "invertedindex": sorted(word + b"\t" + b" ".join(sorted(files)) for word, files in index.items()),
+        }
+        size = sum(os.path.getsize(os.path.join(local, directory, name)) for directory, _, names in os.walk(local) for name in names)
+        # Two maps for each of three slots at least.
+        for options, least, most in ((), 6, 20), (("-D", "job.pack=0"), 200, 200):
+            for job, lines in expected.items():
+                with self.subTest(job=job, options=options):
+                    output = "/shared-" + job + str(len(options))
+                    self.cluster.run("run", job, "/shared", "-o", output, "--reducers", "2", *options)
+                    self.assertEqual(sorted_lines(self.cluster.output(output)).splitlines(), lines)
+                    status = self.jobs()[max(self.jobs())]
+                    self.assertTrue(least <= status["maps"]["total"] <= most, status["maps"])
+                    self.assertEqual(status["input_bytes"], size)
+                    counters = self.cluster.run("job", "counters", str(status["job"]))[0].decode()
+                    self.assertIn(str(size), [line.split()[-1] for line in counters.splitlines() if "map_input_bytes" in line])
+
     def test_thousands_of_small_files(self):
         local = self.cluster.path("small")
         os.mkdir(local)
