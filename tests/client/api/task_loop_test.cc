@@ -101,6 +101,26 @@ TEST(TaskLoopTest, WithoutRecordsThereIsAnOutputFile) {
   EXPECT_EQ(files.written.count("/out/_temporary/job3.r.0.0/part-r-00000"), 1u);
 }
 
+struct WhereFrom {
+  explicit WhereFrom(TaskContext& task) : context(task) {}
+  void Map(std::string_view line, auto& emit) {
+    emit(std::string(context.input_name()) + " " + std::to_string(context.input_number()) + " " + std::string(line));
+  }
+  TaskContext& context;
+};
+
+TEST(TaskLoopTest, AMapKnowsOfWhichInputARecordIs) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<WhereFrom>(), files);
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(
+      0, {AddLocal(files, 1, "a", "1\n2"), AddLocal(files, 2, "empty", ""), AddLocal(files, 3, "b", "3\n")}, "");
+  TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.map_input_records"], 3);
+  EXPECT_EQ(files.written["/out/_temporary/job3.m.0.0/part-m-00000"], "a 0 1\na 0 2\nb 2 3\n");
+}
+
 TEST(TaskLoopTest, WithoutReducesMapsWriteTheOutput) {
   FakeFiles files;
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
@@ -345,6 +365,26 @@ TEST(TaskLoopTest, ProgressIsReportedWhileAnAttemptRuns) {
   }
   Open(gate);
   EXPECT_EQ(driver.WaitForEnd().counters["test.lines"], 3);
+}
+
+TEST(TaskLoopTest, ProgressGoesOnOverTheInputsOfAMap) {
+  FakeFiles files;
+  Gate gate;
+  Waiting::gate = &gate;
+  TaskDriver driver(internal::BindJob<Waiting>(), files, std::chrono::milliseconds(1));
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "12345\n"), AddLocal(files, 2, "b", "678\nwait\n9\n")}, "");
+  while (true) {
+    const task::Message message = driver.Receive();
+    const auto progress = message.Root<wire::FromTask>().getProgress();
+    if (std::string(progress.getStatus().cStr()) != "at wait") continue;
+    EXPECT_FLOAT_EQ(progress.getFraction(), 10.0f / 17.0f);
+    break;
+  }
+  Open(gate);
+  TaskDriver::End end = driver.WaitForEnd();
+  EXPECT_EQ(end.counters["test.lines"], 4);
+  EXPECT_EQ(end.counters["millrace.map_input_bytes"], 17);
 }
 
 TEST(TaskLoopTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
