@@ -65,15 +65,16 @@ class NameList {
 };
 
 struct InvertedIndex {
+  using Input = TextChunks;  // a word ends with its line
   using Key = std::string_view;
   using Value = std::string_view;
 
   explicit InvertedIndex(TaskContext& context) : context_(context) {}
 
-  void Map(std::string_view line, auto& emit) {
+  void Map(std::string_view lines, auto& emit) {
     if (names_.empty() || context_.input_number() != input_) BeginFile(emit);
     const std::uint64_t file = std::uint64_t{1} << (names_.size() - 1);
-    ForEachWord(line, [&](std::string_view word) {
+    ForEachWord(lines, [&](std::string_view word) {
       if (words_.Push(word, file)) [[unlikely]]
         EmitAll(emit);
     });

@@ -145,7 +145,9 @@ FairQueue::Member* FairQueue::Visit(const Take& take) {
     Member* first = heads[0];
     for (std::size_t shelf = 1; shelf < kShelves && (from > 0 || first == nullptr); ++shelf) {
       Member* head = heads[shelf];
-      if (head != nullptr && (first == nullptr || Less(*head, *first))) first = head, from = shelf;
+      if (head == nullptr || (first != nullptr && !Less(*head, *first))) continue;
+      first = head;
+      from = shelf;
     }
     if (first == nullptr || take(*first)) return first;
     if (first->loose_) {
