@@ -17,7 +17,7 @@ class Packer {
 
   void Add(Split split, std::vector<dfs::NodeId> nodes) {
     const std::uint64_t cost = PackCost(split);
-    if (cost >= target_) return Begin(std::move(split), std::move(nodes));
+    if (cost >= std::min(target_, kLargeSplit)) return Begin(std::move(split), std::move(nodes));
     Open& open = Choose(nodes, split);
     open.given += cost;
     const std::size_t names = NameBytes(split);

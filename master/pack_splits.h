@@ -1,11 +1,12 @@
 // From splits to the inputs of maps: small splits share a map, so that a job of many small files does not pay a task
 // for each (as Spark's FilePartition.maxSplitBytes and Hadoop's CombineFileInputFormat have it). Pure.
 //
-// A split counts its bytes, but kLeastPackCost at least: opening a file is work too. Splits that count less than the
-// target share a map as long as they count no more than it together and some node holds a replica of them all; those
-// of which nobody knows a holder share maps among themselves. Each node has one map that is open for more. A split
-// joins the open map of one of its nodes; if none has room, a new one is opened on one of them, and closes the one that
-// was open there. Between nodes the one that was given least decides, then the lower number.
+// A split counts its bytes, but kLeastPackCost at least: opening a file is work too. One of kLargeSplit or more is work
+// enough for a map and has one of its own, so a whole block does. Others that count less than the target share a map as
+// long as they count no more than it together and some node holds a replica of them all; those of which nobody knows a
+// holder share maps among themselves. Each node has one map that is open for more. A split joins the open map of one of
+// its nodes; if none has room, a new one is opened on one of them, and closes the one that was open there. Between nodes
+// the one that was given least decides, then the lower number.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 namespace millrace::master {
 
 constexpr std::uint64_t kLeastPackCost = std::uint64_t{256} << 10;
+constexpr std::uint64_t kLargeSplit = std::uint64_t{32} << 20;
 // The message that launches a map names each split with its nodes, and must stay well below 1 MiB.
 constexpr std::size_t kMostPacked = 256;
 constexpr std::size_t kMostPackedNames = std::size_t{256} << 10;  // bytes of paths and names

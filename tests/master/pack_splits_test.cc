@@ -55,6 +55,12 @@ TEST(PackSplitsTest, SplitsOfOneNodeShareMapsUpToTheTarget) {
               ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 5), ElementsAre(4), ElementsAre(6, 7)));
 }
 
+TEST(PackSplitsTest, ALargeSplitStaysAlone) {
+  Input input;
+  for (const std::uint64_t mib : {31, 32, 31, 64, 31}) input.Add(mib * kMiB, {1});
+  EXPECT_THAT(Numbers(input.Pack(128 * kMiB)), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1), ElementsAre(3)));
+}
+
 TEST(PackSplitsTest, WithoutATargetEachIsAlone) {
   Input input;
   for (int i = 0; i < 3; ++i) input.Add(i, {2, 1});

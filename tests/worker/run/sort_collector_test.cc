@@ -9,9 +9,31 @@
 namespace millrace::map {
 namespace {
 
-using SortCollectorTest = CollectorTest;
-
 bool KeyLess(const Record& a, const Record& b) { return a.first < b.first; }
+
+class SortCollectorTest : public CollectorTest {
+ protected:
+  // What comes out of a collector that is given all of them, in this order, is what a stable sort gives.
+  void ExpectStablySorted(const CollectorOptions& options,
+                          const std::vector<std::pair<std::uint32_t, Record>>& emitted) {
+    Partitions expected(options.partitions);
+    for (const auto& [partition, record] : emitted) expected[partition].push_back(record);
+    for (auto& part : expected) std::stable_sort(part.begin(), part.end(), KeyLess);
+    CollectorFigures figures;
+    {
+      SortCollector collector(options, nullptr);
+      for (const auto& [partition, record] : emitted) collector.Emit(partition, record.first, record.second);
+      const Status status = collector.Finish();
+      ASSERT_TRUE(status.ok()) << status.message();
+      figures = collector.figures();
+    }
+    ASSERT_TRUE(Output() == expected);
+    EXPECT_EQ(figures.records, emitted.size());
+    EXPECT_EQ(figures.output_records, emitted.size());
+    EXPECT_EQ(figures.spilled_records, figures.spills > 0 ? emitted.size() : 0);
+    ExpectNoSpillsLeft();
+  }
+};
 
 struct Sum {
   void operator()(std::uint64_t& sum, const std::uint64_t& value) const { sum += value; }
@@ -41,26 +63,12 @@ TEST_F(SortCollectorTest, LikeAStableSortForManySizesAndTinyMemory) {
     const auto partitions = static_cast<std::uint32_t>(1 + random.Below(seed % 10 == 0 ? 1000 : 5));
     const std::uint64_t records = random.Below(seed % 4 == 0 ? 20000 : 2000);
     const std::uint64_t memory = seed % 4 == 0 ? 64 << 20 : std::uint64_t{1} << (10 + random.Below(10));
-    Partitions expected(partitions);
-    CollectorFigures figures;
-    {
-      SortCollector collector(Options(partitions, memory, seed % 3 == 0), nullptr);
-      for (std::uint64_t i = 0; i < records; ++i) {
-        const Record record(keys.Next(), std::to_string(i));
-        const auto partition = static_cast<std::uint32_t>(random.Below(partitions));
-        collector.Emit(partition, record.first, record.second);
-        expected[partition].push_back(record);
-      }
-      const Status status = collector.Finish();
-      ASSERT_TRUE(status.ok()) << status.message();
-      figures = collector.figures();
+    std::vector<std::pair<std::uint32_t, Record>> emitted;
+    for (std::uint64_t i = 0; i < records; ++i) {
+      Record record(keys.Next(), std::to_string(i));
+      emitted.emplace_back(static_cast<std::uint32_t>(random.Below(partitions)), std::move(record));
     }
-    for (auto& part : expected) std::stable_sort(part.begin(), part.end(), KeyLess);
-    ASSERT_TRUE(Output() == expected);
-    EXPECT_EQ(figures.records, records);
-    EXPECT_EQ(figures.output_records, records);
-    EXPECT_EQ(figures.spilled_records, figures.spills > 0 ? records : 0);
-    ExpectNoSpillsLeft();
+    ExpectStablySorted(Options(partitions, memory, seed % 3 == 0), emitted);
   }
 }
 
@@ -73,33 +81,18 @@ TEST_F(SortCollectorTest, LikeAStableSortForRecordsThatComeInOrderForAWhile) {
     KeySource keys(&random);
     const auto partitions = static_cast<std::uint32_t>(1 + random.Below(seed % 10 == 0 ? 1000 : 4));
     const std::uint64_t memory = seed % 4 == 0 ? 64 << 20 : std::uint64_t{1} << (12 + random.Below(10));
-    Partitions expected(partitions);
-    CollectorFigures figures;
-    std::uint64_t total = 0;
-    {
-      SortCollector collector(Options(partitions, memory, seed % 3 == 0), nullptr);
-      const std::uint64_t pieces = 1 + random.Below(4);
-      for (std::uint64_t piece = 0; piece < pieces; ++piece) {
-        std::vector<std::string> sorted(random.Below(random.Below(4) == 0 ? 3 : 4000));
-        for (std::string& key : sorted) key = keys.Next();
-        std::sort(sorted.begin(), sorted.end());
-        for (const std::string& key : sorted) {
-          const Record record(key, std::to_string(total++));
-          const auto partition = static_cast<std::uint32_t>(std::hash<std::string>()(key) % partitions);
-          collector.Emit(partition, record.first, record.second);
-          expected[partition].push_back(record);
-        }
+    std::vector<std::pair<std::uint32_t, Record>> emitted;
+    const std::uint64_t pieces = 1 + random.Below(4);
+    for (std::uint64_t piece = 0; piece < pieces; ++piece) {
+      std::vector<std::string> sorted(random.Below(random.Below(4) == 0 ? 3 : 4000));
+      for (std::string& key : sorted) key = keys.Next();
+      std::sort(sorted.begin(), sorted.end());
+      for (const std::string& key : sorted) {
+        const auto partition = static_cast<std::uint32_t>(std::hash<std::string>()(key) % partitions);
+        emitted.emplace_back(partition, Record(key, std::to_string(emitted.size())));
       }
-      const Status status = collector.Finish();
-      ASSERT_TRUE(status.ok()) << status.message();
-      figures = collector.figures();
     }
-    for (auto& part : expected) std::stable_sort(part.begin(), part.end(), KeyLess);
-    ASSERT_TRUE(Output() == expected);
-    EXPECT_EQ(figures.records, total);
-    EXPECT_EQ(figures.output_records, total);
-    EXPECT_EQ(figures.spilled_records, figures.spills > 0 ? total : 0);
-    ExpectNoSpillsLeft();
+    ExpectStablySorted(Options(partitions, memory, seed % 3 == 0), emitted);
   }
 }
 
