@@ -120,6 +120,9 @@ struct JobState {
   [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
     return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
   }
+  // Grows when an attempt fails or a node turns bad, as it does too by outputs that cannot be fetched from it: tasks may
+  // run where they were refused.
+  [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + bad_nodes.size(); }
   // Running attempts and runnable pending tasks.
   [[nodiscard]] std::uint32_t Demand(TaskKind kind) const;
   // Mean run time of the finished attempts; nothing before one has finished.

@@ -22,7 +22,8 @@ struct Seen {
     bool operator==(const Tasks&) const = default;
   };
   Tasks tasks[2];
-  std::uint32_t computing = 0, failed = 0, done = 0;
+  std::uint32_t computing = 0, done = 0;
+  std::uint64_t failed = 0;
   bool operator==(const Seen&) const = default;
 
   static Seen Of(const JobState& job) {
@@ -31,7 +32,7 @@ struct Seen {
       seen.tasks[At(kind)] = {job.Pending(kind).size(), job.running_attempts[At(kind)], job.runnable[At(kind)]};
     }
     seen.computing = job.computing;
-    seen.failed = job.progress.failed_attempts;
+    seen.failed = job.Failures();
     seen.done = job.progress.maps_done + job.progress.reduces_done;
     return seen;
   }

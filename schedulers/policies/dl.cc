@@ -48,7 +48,7 @@ void Dl::See(const JobState& job) {
     now.running[At(kind)] = job.running_attempts[At(kind)];
     now.runnable[At(kind)] = job.runnable[At(kind)];
   }
-  now.failed = job.progress.failed_attempts;
+  now.failed = job.Failures();
   now.done = job.progress.maps_done + job.progress.reduces_done;
   const Seen was = std::exchange(seen_[id.value], now);
   for (const TaskKind kind : kKinds) {

@@ -49,7 +49,8 @@ class Dl : public Policy {
  private:
   struct Seen {  // of a job's maps and reduces: what says whether it may take what it refused
     std::uint32_t pending[2] = {}, running[2] = {};
-    std::uint32_t failed = 0, done = 0;
+    std::uint64_t failed = 0;
+    std::uint32_t done = 0;
     bool runnable[2] = {};
     bool operator==(const Seen&) const = default;
   };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "schedulers/core/engine.h"
+#include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fifo.h"
 #include "tests/schedulers/script.h"
 
@@ -52,6 +53,49 @@ TEST_F(BadNodes, AFailedTaskGoesToAnotherNodeThatWouldTakeIt) {
     7 decide
     -> launch job1.m.0.2 n1 node
   )");
+}
+
+// n1 turns bad by outputs that cannot be fetched. The reduce that waits for it goes back to n2, though nothing else has
+// changed for it.
+TEST_F(BadNodes, ANodeThatTurnsBadIsNotWaitedFor) {
+  for (const std::string policy : {"fifo", "dl", "fair"}) {
+    SCOPED_TRACE(policy);
+    std::string why;
+    Engine engine({}, MakePolicy(policy, {}, &why));
+    EXPECT_PLAYS(&engine, R"(
+      0 NodeJoined node=n1 maps=3 reduces=1
+      0 NodeJoined node=n2 reduces=1
+      0 NodeJoined node=n4
+      0 NodeJoined node=n5
+      1 JobSubmitted job=job1 maps=1:n1;1:n1;1:n1 reduces=2 slow_start=0
+      1 decide
+      -> launch job1.m.0.0 n1 node
+      -> launch job1.m.1.0 n1 node
+      -> launch job1.m.2.0 n1 node
+      -> launch job1.r.0.0 n1
+      -> launch job1.r.1.0 n2
+      2 AttemptSucceeded attempt=job1.m.0.0
+      -> ready job1.m.0.0 n1
+      2 AttemptSucceeded attempt=job1.m.1.0
+      -> ready job1.m.1.0 n1
+      2 AttemptSucceeded attempt=job1.m.2.0
+      -> ready job1.m.2.0 n1
+      3 NodeJoined node=n3 rack=r3 maps=1
+      3 AttemptFailed attempt=job1.r.1.0
+      3 decide
+      4 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+      -> gone job1.m.0.0 n1
+      4 decide
+      -> launch job1.m.0.1 n3 datacenter
+      5 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.1.0
+      -> gone job1.m.1.0 n1
+      5 decide
+      6 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.2.0
+      -> gone job1.m.2.0 n1
+      6 decide
+      -> launch job1.r.1.1 n2
+    )");
+  }
 }
 
 TEST_F(BadNodes, ATaskThatFailedEverywhereIsTriedAnywhere) {
