@@ -57,7 +57,7 @@ void ClusterState::JoinNode(const NodeJoined& node) {
   }
   if (node.node.value >= nodes_.size()) {
     nodes_.resize(node.node.value + 1);
-    if (local_listed_) local_jobs_.resize(node.node.value + 1);
+    if (local_jobs_) local_jobs_->SetNodes(nodes_.size());
   }
   NodeState& state = nodes_[node.node.value];
   SCHED_CHECK(!state.alive, "n" + std::to_string(node.node.value));
@@ -73,7 +73,7 @@ void ClusterState::JoinNode(const NodeJoined& node) {
   for (const QueueKey& key : live_) {
     JobState& job = MutableJob(key.job);
     if (job.bad_nodes.contains(node.node)) ++job.live_bad_nodes;
-    if (local_listed_ && first_time && job.pending_maps.CountAt(node.node) > 0) ListLocal(job, {node.node});
+    if (local_jobs_ && first_time && job.pending_maps.CountAt(node.node) > 0) ListLocal(job, {node.node});
   }
 }
 

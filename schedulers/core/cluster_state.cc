@@ -48,15 +48,9 @@ std::uint32_t NodeState::Copying(JobId job) const {
   return at != copying.end() && at->first == job ? at->second : 0;
 }
 
-const std::vector<QueueKey>& ClusterState::LocalJobs(NodeId node) const {
-  static const std::vector<QueueKey> kNone;
-  KeepLocalJobs();
-  return node.value < local_jobs_.size() ? local_jobs_[node.value].Get() : kNone;
-}
-
 bool ClusterState::MoreLocalJobsThan(NodeId node, std::size_t count) const {
   KeepLocalJobs();
-  return node.value < local_jobs_.size() && local_jobs_[node.value].AtLeast() > count;
+  return node.value < nodes_.size() && local_jobs_->MoreThan(node, count);
 }
 
 std::optional<Time> ClusterState::MeanTime(TaskKind kind) const {
@@ -80,33 +74,30 @@ const std::vector<JobId>& ClusterState::TakeChangedJobs() {
 }
 
 void ClusterState::ListLocalJobs() const {
-  local_listed_ = true;
-  local_jobs_.resize(nodes_.size());
+  local_jobs_.emplace().SetNodes(nodes_.size());
   for (const QueueKey& key : live_) {
     const JobState& job = *FindJob(key.job);
+    local_jobs_->AddJob(key);
     ListLocal(job, job.pending_maps.Nodes());
   }
 }
 
-void ClusterState::DropLocalJobs() {
-  local_listed_ = false;
-  local_jobs_ = {};
-}
+void ClusterState::DropLocalJobs() { local_jobs_.reset(); }
 
 std::vector<NodeId>* ClusterState::LocalNodes() {
   local_nodes_.clear();
-  return local_listed_ ? &local_nodes_ : nullptr;
+  return local_jobs_ ? &local_nodes_ : nullptr;
 }
 
 void ClusterState::ListLocal(const JobState& job, const std::vector<NodeId>& nodes) const {
   for (const NodeId node : nodes) {
-    if (FindNode(node) != nullptr) local_jobs_[node.value].Insert(job.key);
+    if (FindNode(node) != nullptr) local_jobs_->Insert(job.progress.job, node);
   }
 }
 
 void ClusterState::UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes) {
-    if (node.value < local_jobs_.size()) local_jobs_[node.value].Erase(job.key);
+    if (node.value < nodes_.size()) local_jobs_->Erase(job.progress.job, node);
   }
 }
 
@@ -180,12 +171,22 @@ void ClusterState::RefreshRunnable(JobState& job) {
   }
 }
 
+void ClusterState::EnterQueues(JobState& job) {
+  live_.insert(job.key);
+  RefreshRunnable(job);
+  if (!local_jobs_) return;
+  local_jobs_->AddJob(job.key);
+  ListLocal(job, job.pending_maps.Nodes());
+}
+
 void ClusterState::LeaveQueues(JobState& job) {
   live_.erase(job.key);
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     if (std::exchange(job.runnable[Index(kind)], false)) runnable_[Index(kind)].erase(job.key);
   }
-  if (local_listed_) UnlistLocal(job, job.pending_maps.Nodes());
+  if (!local_jobs_) return;
+  UnlistLocal(job, job.pending_maps.Nodes());
+  local_jobs_->RemoveJob(job.progress.job);
 }
 
 void ClusterState::AddJob(JobId job, JobSpec spec, Time now) {
@@ -203,9 +204,7 @@ void ClusterState::AddJob(JobId job, JobSpec spec, Time now) {
   state->pending_maps = PendingMaps(spec.maps, topology_);
   state->pending_reduces = OrderedBits::Full(spec.reduces);
   state->spec = std::move(spec);
-  live_.insert(state->key);
-  RefreshRunnable(*state);
-  if (local_listed_) ListLocal(*state, state->pending_maps.Nodes());
+  EnterQueues(*state);
   jobs_[job.value] = {true, std::move(state)};
 }
 
@@ -214,9 +213,7 @@ void ClusterState::SetPriority(JobId job, Priority priority) {
   LeaveQueues(state);
   state.progress.priority = priority;
   state.key.priority = priority;
-  live_.insert(state.key);
-  RefreshRunnable(state);
-  if (local_listed_) ListLocal(state, state.pending_maps.Nodes());
+  EnterQueues(state);
 }
 
 void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {

@@ -19,8 +19,8 @@
 #include "schedulers/core/bandwidths.h"
 #include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
-#include "schedulers/core/job_list.h"
 #include "schedulers/core/job_state.h"
+#include "schedulers/core/local_jobs.h"
 #include "schedulers/core/ordered_bits.h"
 #include "schedulers/core/pending_maps.h"
 #include "schedulers/core/topology.h"
@@ -86,16 +86,26 @@ class ClusterState {
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
   // Those with a pending map, or with a pending reduce that slow start lets go. In the same order.
   [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[Index(kind)]; }
-  // Of those, the ones with a pending map whose input is on the node, in the same order. Whether the node is refused to
-  // a job, or avoided for its only such map, is not looked at. Who does not ask does not pay: the lists are made at the
-  // first question, in O(pending maps), and kept from then on at the cost of some cache lines a replica and launch.
-  [[nodiscard]] const std::vector<QueueKey>& LocalJobs(NodeId node) const;
+  // The live jobs with a pending map whose input is on the node, held ones included. Whether the node is refused to a
+  // job, or avoided for its only such map, is not looked at. Who does not ask does not pay: the lists are made at the
+  // first question, in O(pending maps), and kept from then on at the cost of a cache line a replica and launch.
+  //
+  // Calls visit(job) in the same order until it returns false. It changes nothing of the state.
+  template <class Visit>
+  void VisitLocalJobs(NodeId node, const Visit& visit) const {
+    KeepLocalJobs();
+    if (node.value < nodes_.size()) local_jobs_->VisitAt(node, visit);
+  }
+  // The job lives.
+  [[nodiscard]] bool IsLocalJob(JobId job, NodeId node) const {
+    KeepLocalJobs();
+    return node.value < nodes_.size() && local_jobs_->Contains(job, node);
+  }
+  [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
   // From now on; for who will ask, while there are few jobs, so that the lists grow with them.
   void KeepLocalJobs() const {
-    if (!local_listed_) ListLocalJobs();
+    if (!local_jobs_) ListLocalJobs();
   }
-  // There are more of them than this for sure; a look that does not touch the list.
-  [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
   // Slots on the nodes that are alive and not drained, by the policy's limits; the tasks that run on any node; and the
   // slots of both kinds together.
   [[nodiscard]] std::uint32_t Capacity(TaskKind kind) const { return capacity_[Index(kind)]; }
@@ -190,13 +200,14 @@ class ClusterState {
   void RefreshFree(const NodeState& node);
   void RefreshOpen(NodeState& node);
   void RefreshRunnable(JobState& job);
+  void EnterQueues(JobState& job);
   void LeaveQueues(JobState& job);
   void InsertPending(JobState& job, TaskId task);
   void ErasePending(JobState& job, TaskId task);
   RunningAttempt RemoveRunning(const AttemptId& attempt, Time now);
   void RemoveCopying(NodeState& node, JobId job);
   void NoteChanged(JobState& job);
-  // The job has its first pending map, or no longer one, at these nodes; while local jobs are listed.
+  // The job has its first pending map, or no longer one, at these nodes. If local jobs are listed.
   void ListLocal(const JobState& job, const std::vector<NodeId>& nodes) const;
   void UnlistLocal(const JobState& job, const std::vector<NodeId>& nodes);
   // Where PendingMaps puts such nodes: empty, or null while they are not asked for.
@@ -209,8 +220,7 @@ class ClusterState {
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
   JobQueue runnable_[2];
-  mutable bool local_listed_ = false;        // somebody asked for local jobs
-  mutable std::vector<JobList> local_jobs_;  // by node id, of nodes that ever joined; while listed
+  mutable std::optional<LocalJobs> local_jobs_;  // of live jobs and nodes that ever joined; once somebody asked
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;

@@ -18,14 +18,10 @@ struct SlotOffers::Offer {
   SlotOffers* const self;
   std::optional<Choice> choice;
   bool unsure = false;
-  bool marked = false;  // local_mark_ is that of this offer
 };
 
 void SlotOffers::SetStance(JobId job, Stance stance) {
-  if (stances_.size() <= job.value) {
-    stances_.resize(job.value + 1, Stance::kNone);
-    local_mark_.resize(job.value + 1, 0);
-  }
+  if (stances_.size() <= job.value) stances_.resize(job.value + 1, Stance::kNone);
   const Stance before = std::exchange(stances_[job.value], stance);
   if (before == stance) return;
   if (before == Stance::kFar) far_.Erase(job.value);
@@ -112,10 +108,12 @@ bool SlotOffers::ToCrowded(const ClusterState& state, NodeId node, Time now, Dec
 
 bool SlotOffers::CollectFew(const ClusterState& state, NodeId node) {
   if (state.MoreLocalJobsThan(node, kFew)) return false;
-  const std::vector<QueueKey>& local = state.LocalJobs(node);
-  if (local.size() + far_.size() + unasked_.size() > kFew) return false;
   few_.clear();
-  for (const QueueKey& key : local) few_.push_back(key.job);
+  state.VisitLocalJobs(node, [this](JobId job) {
+    few_.push_back(job);
+    return true;
+  });
+  if (few_.size() + far_.size() + unasked_.size() > kFew) return false;
   for (const std::uint32_t job : far_) few_.push_back(JobId{job});
   for (const std::uint32_t job : unasked_) few_.push_back(JobId{job});
   std::sort(few_.begin(), few_.end());
@@ -144,18 +142,9 @@ bool SlotOffers::LacksSpace(const ClusterState& state, JobId id, NodeId node, Ti
   return choice && state.LacksSpace(job, choice->map, node);
 }
 
-// A search for maps at the node costs more than to look whether the job is listed there.
-bool SlotOffers::AtItsData(Offer& offer, JobId job) {
-  if (!std::exchange(offer.marked, true)) {
-    ++mark_;
-    for (const QueueKey& key : offer.state.LocalJobs(offer.node)) local_mark_[key.job.value] = mark_;
-  }
-  return local_mark_[job.value] == mark_;
-}
-
 bool SlotOffers::Ask(Offer& offer, JobId job) {
   const bool gated = offer.kind == TaskKind::kMap && admission_->locality() != nullptr;
-  if (gated && stances_[job.value] != Stance::kFar && !AtItsData(offer, job)) {
+  if (gated && stances_[job.value] != Stance::kFar && !offer.state.IsLocalJob(job, offer.node)) {
     if (stances_[job.value] == Stance::kWaiting) return false;
     admission_->locality()->OnSkipped(offer.state, job, offer.node, offer.now);
     UpdateStance(offer.state, job, offer.now);

@@ -65,8 +65,6 @@ class SlotOffers {
   void Refresh(const ClusterState& state, Time now);
   // The jobs that alone could take a map slot of the node or have a clock to start, if they are few.
   bool CollectFew(const ClusterState& state, NodeId node);
-  // It has a pending map there.
-  bool AtItsData(Offer& offer, JobId job);
   std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Time now);
   // That the job refused the node is for lack of space there, which may come back unnoticed.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Time now) const;
@@ -86,8 +84,6 @@ class SlotOffers {
   OrderedBits to_count_;
   bool crowds_stale_ = false;
   std::vector<JobId> few_;
-  std::vector<std::uint64_t> local_mark_;  // by job id: the last offer at whose node it was local
-  std::uint64_t mark_ = 0;
 };
 
 }  // namespace millrace::sched

@@ -111,11 +111,13 @@ bool Dl::AskAgain(const ClusterState& state, Time now) {
 }
 
 std::optional<Dl::Offer> Dl::BestOfAll(const ClusterState& state, NodeId node, Time now) {
-  for (const QueueKey& key : state.LocalJobs(node)) {
-    const auto choice = admission_.PeekMap(state, key.job, node, now);
-    if (choice && choice->locality == Locality::kNode) return Offer{key.job, *choice};
-  }
   std::optional<Offer> best;
+  state.VisitLocalJobs(node, [&](JobId job) {
+    const auto choice = admission_.PeekMap(state, job, node, now);
+    if (choice && choice->locality == Locality::kNode) best = Offer{job, *choice};
+    return !best;
+  });
+  if (best) return best;
   for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
     const auto choice = admission_.BestMap(state, key.job, node, now);
     if (choice && (!best || choice->locality < best->choice.locality)) best = Offer{key.job, *choice};

@@ -92,17 +92,20 @@ Joss::Pick Joss::PickLocal(const ClusterState& state, CenterId center, std::uint
   const auto in_queue = [&](const Share* share) {
     return share != nullptr && share->center == center && share->queue == queue && share->ready;
   };
-  for (const QueueKey& key : state.LocalJobs(node)) {
-    const auto& shares = queues_.SharesOf(key.job, TaskKind::kMap);
-    if (std::none_of(shares.begin(), shares.end(), in_queue)) continue;
-    for (const std::uint32_t map : state.FindJob(key.job)->pending_maps.At(node)) {
-      const TaskId task{key.job, TaskKind::kMap, map};
-      if (!in_queue(queues_.Find(task))) continue;
+  Pick pick;
+  state.VisitLocalJobs(node, [&](JobId job) {
+    const auto& shares = queues_.SharesOf(job, TaskKind::kMap);
+    if (std::none_of(shares.begin(), shares.end(), in_queue)) return true;
+    state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
+      const TaskId task{job, TaskKind::kMap, map};
+      if (!in_queue(queues_.Find(task))) return true;
       const Answer answer = Check(state, task, center, node);
-      if (answer != Answer::kNot) return {answer, task};
-    }
-  }
-  return {};
+      if (answer != Answer::kNot) pick = {answer, task};
+      return answer == Answer::kNot;
+    });
+    return pick.answer == Answer::kNot;
+  });
+  return pick;
 }
 
 Joss::Pick Joss::PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node) {

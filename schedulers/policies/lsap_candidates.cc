@@ -70,9 +70,9 @@ class Collector {
     if (slots_ <= (at_first ? kPerSlotAtFirst : kExactSlots)) return slots_;
     return std::min(slots_, free * (at_first ? kPerSlotAtFirst : kPerSlot));
   }
-  OrderedBits* TakenOf(const QueueKey& key) {
-    const auto [at, is_new] = number_of_.try_emplace(key.job.value, taken_.size());
-    if (is_new) taken_.push_back({key, {}});
+  OrderedBits* TakenOf(JobId job) {
+    const auto [at, is_new] = number_of_.try_emplace(job.value, taken_.size());
+    if (is_new) taken_.push_back({state_.FindJob(job)->key, {}});
     return &taken_[at->second].maps;
   }
 
@@ -89,21 +89,21 @@ class Collector {
   }
   void TakeFor(NodeId node, std::span<Wanted* const> places) {
     if (places.empty()) return;
-    for (const QueueKey& key : state_.LocalJobs(node)) {
-      const std::uint32_t group = groups_.of(key.job);
+    state_.VisitLocalJobs(node, [&](JobId job) {
+      const std::uint32_t group = groups_.of(job);
       std::uint32_t wanted = 0;
       for (const Wanted* place : places) wanted = std::max(wanted, place->left[group]);
       if (wanted == 0) {
-        if (std::all_of(places.begin(), places.end(), [](const Wanted* place) { return place->open == 0; })) return;
-        continue;
+        return std::any_of(places.begin(), places.end(), [](const Wanted* place) { return place->open > 0; });
       }
-      OrderedBits* taken = TakenOf(key);
-      state_.FindJob(key.job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
+      OrderedBits* taken = TakenOf(job);
+      state_.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
         taken->Insert(map);
         for (Wanted* place : places) place->Take(group);
         return --wanted > 0;
       });
-    }
+      return true;
+    });
   }
 
   // Racks and datacenters where something is free take from all nodes there.
@@ -138,7 +138,7 @@ class Collector {
       if (node_.open == 0) return;
       const std::uint32_t group = groups_.of(key.job);
       if (node_.left[group] == 0) continue;
-      OrderedBits* taken = TakenOf(key);
+      OrderedBits* taken = TakenOf(key.job);
       for (const std::uint32_t map : state_.FindJob(key.job)->pending_maps.all()) {
         taken->Insert(map);
         node_.Take(group);

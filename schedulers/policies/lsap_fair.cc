@@ -121,24 +121,24 @@ std::optional<PendingMap> LsapFair::CheapestAtData(const ClusterState& state, Ti
     least = std::min(least, Ageing(now - waiting.begin()->first) * lower);
   }
   std::vector<bool> seen(groups_.size());
-  for (const QueueKey& key : state.LocalJobs(node)) {
-    const std::uint32_t number = GroupOf(key.job);
-    if (seen[number]) continue;
+  std::optional<PendingMap> cheapest;
+  state.VisitLocalJobs(node, [&](JobId id) {
+    const std::uint32_t number = GroupOf(id);
+    if (seen[number]) return true;
     seen[number] = true;
-    const JobState& job = *state.FindJob(key.job);
-    if (job.live_bad_nodes > 0 || !job.failed_on[kMaps].empty()) return std::nullopt;  // may be kept from the node
+    const JobState& job = *state.FindJob(id);
+    if (job.live_bad_nodes > 0 || !job.failed_on[kMaps].empty()) return false;  // may be kept from the node
     const Standing& group = standings[number];
     const double cost =
         Ageing(now - job.progress.submitted) * (group.to_occupy > 0 ? group.cost_within : group.cost_beyond);
-    if (TransferCosts::Fixed(cost) > TransferCosts::Fixed(least)) continue;
-    PendingMap first{key.job, 0};
-    job.pending_maps.VisitAt(node, [&first](std::uint32_t map) {
-      first.map = map;
+    if (TransferCosts::Fixed(cost) > TransferCosts::Fixed(least)) return true;
+    job.pending_maps.VisitAt(node, [&](std::uint32_t map) {
+      cheapest = PendingMap{id, map};
       return false;
     });
-    return first;
-  }
-  return std::nullopt;
+    return false;
+  });
+  return cheapest;
 }
 
 PolicyView LsapFair::View(const ClusterState& state, Time now) const {

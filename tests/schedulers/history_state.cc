@@ -43,7 +43,7 @@ void History::CheckState() const {
 
 void History::CheckIndexOf(const NodeState& node) const {
   const ClusterState& state = engine_.state();
-  std::vector<QueueKey> local;
+  std::vector<JobId> local, listed;
   std::map<JobId, std::uint32_t> copying;
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
@@ -52,10 +52,14 @@ void History::CheckIndexOf(const NodeState& node) const {
           const auto& replicas = job.spec.maps[map].replicas;
           return std::find(replicas.begin(), replicas.end(), node.id) != replicas.end();
         })) {
-      local.push_back(key);
+      local.push_back(key.job);
     }
   }
-  ASSERT_EQ(state.LocalJobs(node.id), local) << "n" << node.id.value;
+  state.VisitLocalJobs(node.id, [&](JobId job) {
+    listed.push_back(job);
+    return true;
+  });
+  ASSERT_EQ(listed, local) << "n" << node.id.value;
   for (const auto& [attempt, on] : running_) {
     if (on == node.id && attempt.task.kind == TaskKind::kReduce && !computing_.contains(attempt))
       ++copying[attempt.task.job];
