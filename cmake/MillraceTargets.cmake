@@ -31,6 +31,14 @@ function(millrace_library target)
   millrace_folder(${target} ${ARG_FOLDER})
 endfunction()
 
+# millrace_allocator(PROGRAM): it allocates as base/memory says; as the sanitizer does where there is one.
+function(millrace_allocator program)
+  if(NOT MILLRACE_SANITIZE)
+    target_sources(${program} PRIVATE ${CMAKE_SOURCE_DIR}/base/memory/allocator.cc)
+    target_link_libraries(${program} PRIVATE PkgConfig::JEMALLOC)
+  endif()
+endfunction()
+
 # millrace_schema(TARGET FILES a.capnp ... LINKS other_schema ... [RPC]): Cap'n Proto code of root-relative schema files.
 # Include it as "folder/file.capnp.h". RPC: the schema holds interfaces, so users link the RPC library.
 function(millrace_schema target)
