@@ -81,7 +81,10 @@ void Greedy::OnJobSubmitted(const ClusterState& state, JobId job) {
   impl_->offers.Update(state, job, impl_->clock);
 }
 
-void Greedy::OnJobPrioritySet(const ClusterState& state, JobId job) { impl_->order->OnJobPrioritySet(state, job); }
+void Greedy::OnJobPrioritySet(const ClusterState& state, JobId job) {
+  impl_->order->OnJobPrioritySet(state, job);
+  impl_->offers.Update(state, job, impl_->clock);
+}
 
 void Greedy::OnJobEnded(const ClusterState& state, JobId job) {
   impl_->order->OnJobEnded(state, job);

@@ -36,6 +36,8 @@ class JobOrder {
   [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const = 0;
   // False if Offer would leave the runnable job out. O(1).
   [[nodiscard]] virtual bool MayRun(const ClusterState&, TaskKind, JobId) const { return true; }
+  // Offer goes in the order of ClusterState::RunnableJobs and leaves nobody out.
+  [[nodiscard]] virtual bool IsTheQueue() const { return false; }
   // True if since the last call a runnable job that Offer left out may have been let in, so that slots which all others
   // refused have to be offered again. Always true is right, but costs O(free nodes) after each event while slots idle.
   virtual bool TakeLetIn(TaskKind) { return true; }

@@ -21,7 +21,10 @@ struct SlotOffers::Offer {
 };
 
 void SlotOffers::SetStance(JobId job, Stance stance) {
-  if (stances_.size() <= job.value) stances_.resize(job.value + 1, Stance::kNone);
+  if (stances_.size() <= job.value) {
+    stances_.resize(job.value + 1, Stance::kNone);
+    anywhere_at_.resize(job.value + 1);
+  }
   const Stance before = std::exchange(stances_[job.value], stance);
   if (before == stance) return;
   if (before == Stance::kFar) far_.Erase(job.value);
@@ -31,6 +34,7 @@ void SlotOffers::SetStance(JobId job, Stance stance) {
 void SlotOffers::Forget(JobId job) {
   unasked_.Erase(job.value);
   SetStance(job, Stance::kNone);
+  if (const auto listed = std::exchange(anywhere_at_[job.value], std::nullopt)) anywhere_.erase(*listed);
   crowded_.Erase(job.value);
   to_count_.Erase(job.value);
 }
@@ -42,21 +46,33 @@ void SlotOffers::Update(const ClusterState& state, JobId job, Time now) {
   UpdateStance(state, job, now);
 }
 
-void SlotOffers::UpdateStance(const ClusterState& state, JobId job, Time now) {
+void SlotOffers::UpdateStance(const ClusterState& state, JobId id, Time now) {
   const LocalityGate* gate = admission_->locality();
-  if (!state.FindJob(job)->runnable[At(TaskKind::kMap)]) {
-    unasked_.Erase(job.value);
-    return SetStance(job, Stance::kNone);
+  const JobState& job = *state.FindJob(id);
+  Stance stance = Stance::kNone;
+  bool unasked = false;
+  if (job.runnable[At(TaskKind::kMap)]) {
+    const Locality worst = gate->Worst(state, id, now);
+    const bool clock_runs = gate->WaitingSince(id).has_value();
+    unasked = !clock_runs && worst < Locality::kOff;
+    stance = worst > Locality::kNode ? Stance::kFar : clock_runs ? Stance::kWaiting : Stance::kUnasked;
   }
-  const Locality worst = gate->Worst(state, job, now);
-  const bool clock_runs = gate->WaitingSince(job).has_value();
-  if (!clock_runs && worst < Locality::kOff) {
-    unasked_.Insert(job.value);
+  if (unasked) {
+    unasked_.Insert(id.value);
   } else {
-    unasked_.Erase(job.value);
+    unasked_.Erase(id.value);
   }
-  if (worst > Locality::kNode) return SetStance(job, Stance::kFar);
-  SetStance(job, clock_runs ? Stance::kWaiting : Stance::kUnasked);
+  SetStance(id, stance);
+  if (order_->IsTheQueue()) ListAnywhere(job, unasked || stance == Stance::kFar);
+}
+
+void SlotOffers::ListAnywhere(const JobState& job, bool is) {
+  auto& listed = anywhere_at_[job.progress.job.value];
+  if (listed && (!is || **listed != job.key)) {
+    anywhere_.erase(*listed);
+    listed.reset();
+  }
+  if (is && !listed) listed = anywhere_.insert(job.key).first;
 }
 
 void SlotOffers::Refresh(const ClusterState& state, Time now) {
@@ -173,9 +189,37 @@ OfferBook::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, No
   if (kind == TaskKind::kMap && admission_->locality() != nullptr) {
     Refresh(state, now);
     if (CollectFew(state, node)) return ToSome(offer, few_, decision);
+    if (order_->IsTheQueue()) return AlongTheQueue(offer, decision);
   }
   // One pointer, so that std::function does not allocate.
   const auto taker = order_->Offer(state, kind, now, [&offer](JobId job) { return offer.self->Ask(offer, job); });
+  return Finish(offer, taker, decision);
+}
+
+OfferBook::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
+  std::optional<JobId> taker;
+  const auto ask = [&](JobId job) {
+    if (Ask(offer, job)) taker = job;
+    return !taker;
+  };
+  auto next = anywhere_.begin();
+  // Whoever is asked may leave anywhere_.
+  const auto ask_next = [&] {
+    const QueueKey key = *next;
+    const bool go_on = ask(key.job);
+    next = anywhere_.upper_bound(key);
+    return go_on;
+  };
+  offer.state.VisitLocalJobs(offer.node, [&](JobId job) {
+    if (stances_[job.value] == Stance::kNone) return true;
+    const QueueKey& key = offer.state.FindJob(job)->key;
+    while (next != anywhere_.end() && *next < key) {
+      if (!ask_next()) return false;
+    }
+    if (next != anywhere_.end() && *next == key) return ask_next();
+    return ask(job);
+  });
+  while (!taker && next != anywhere_.end()) ask_next();
   return Finish(offer, taker, decision);
 }
 

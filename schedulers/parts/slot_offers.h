@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "schedulers/core/policy.h"
@@ -61,6 +62,7 @@ class SlotOffers {
   static constexpr std::size_t kFew = 8;
 
   void UpdateStance(const ClusterState& state, JobId job, Time now);
+  void ListAnywhere(const JobState& job, bool is);
   void SetStance(JobId job, Stance stance);
   void Refresh(const ClusterState& state, Time now);
   // The jobs that alone could take a map slot of the node or have a clock to start, if they are few.
@@ -70,6 +72,8 @@ class SlotOffers {
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Time now) const;
   void RefreshCrowds(const ClusterState& state);
   void SetCrowded(const ClusterState& state, JobId job);
+  // To all jobs, in the order of the queue, without a look at those that wait for other nodes.
+  OfferBook::Answer AlongTheQueue(Offer& offer, Decision* decision);
   OfferBook::Answer ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision);
   bool Ask(Offer& offer, JobId job);
   OfferBook::Answer Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision);
@@ -79,6 +83,9 @@ class SlotOffers {
   std::vector<Stance> stances_;  // by job id
   OrderedBits far_;
   OrderedBits unasked_;  // those that wait for something and whose clock does not run
+  // The jobs of both in the order of the queue, when the jobs are asked in that.
+  std::set<QueueKey> anywhere_;
+  std::vector<std::optional<std::set<QueueKey>::iterator>> anywhere_at_;  // by job id
   bool stale_ = false;
   OrderedBits crowded_;  // as of the last look, but for those in to_count_
   OrderedBits to_count_;

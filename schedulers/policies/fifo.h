@@ -23,6 +23,7 @@ class FifoOrder : public JobOrder {
  public:
   std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const override;
+  [[nodiscard]] bool IsTheQueue() const override { return true; }
   bool TakeLetIn(TaskKind) override { return false; }
 };
 
