@@ -6,7 +6,7 @@ import signal
 import subprocess
 import unittest
 
-from cluster import Cluster, words
+from cluster import MILLRACE, Cluster, words
 
 FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s"]
 
@@ -107,6 +107,13 @@ class VerbsTest(unittest.TestCase):
         script = self.ask("completion", "bash")
         check = subprocess.run(["bash", "-c", script.decode() + "\nCOMP_WORDS=(millrace fs s); COMP_CWORD=2; f=$(complete -p millrace | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f; echo ${COMPREPLY[@]}"], capture_output=True)
         self.assertEqual(set(check.stdout.split()), {b"stat", b"setrep"}, check.stderr)
+
+
+class Memory(unittest.TestCase):
+    def test_masters_and_simulations_ask_for_huge_pages(self):
+        for verb, pages in (("master", "always"), ("sim", "always"), ("worker", "default"), ("fs", "default")):
+            done = subprocess.run([MILLRACE, verb, "--help"], env={**os.environ, "MALLOC_CONF": "stats_print:true"}, capture_output=True, text=True)
+            self.assertIn(f'opt.thp: "{pages}"', done.stderr, verb)
 
 
 if __name__ == "__main__":
