@@ -44,11 +44,13 @@ class PartFile {
     MILLRACE_TRY(Create());
     return writer_->Write(bytes);
   }
-  Result<TaskOutput> HandOver() {
+  Status HandOver() {
     MILLRACE_TRY(Create());
-    MILLRACE_ASSIGN(dfs::FileWriter::HandedOver file, writer_->HandOver(attempt_));
-    return TaskOutput{name_, std::move(file)};
+    MILLRACE_ASSIGN(handed_, writer_->HandOver(attempt_));
+    return Status::Ok();
   }
+  // What was handed over.
+  [[nodiscard]] TaskOutput Take() { return {name_, std::move(handed_)}; }
 
  private:
   Status Create() {
@@ -62,14 +64,14 @@ class PartFile {
   std::string attempt_, name_, path_;
   dfs::WriteOptions options_;
   std::unique_ptr<dfs::FileWriter> writer_;
+  dfs::FileWriter::HandedOver handed_;
 };
 
 Result<std::optional<TaskOutput>> FinishOutput(OutputFile& output, PartFile& part, TaskContext& context) {
   MILLRACE_TRY(output.Finish());
-  MILLRACE_ASSIGN(TaskOutput handed, part.HandOver());
   context.counter("millrace", "output_records").Set(static_cast<std::int64_t>(output.records()));
   context.counter("millrace", "output_bytes").Set(static_cast<std::int64_t>(output.bytes()));
-  return std::optional<TaskOutput>(std::move(handed));
+  return std::optional<TaskOutput>(part.Take());
 }
 
 std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, TaskContext& context) {
@@ -106,7 +108,7 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
     return std::optional<TaskOutput>();
   }
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
-  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); });
+  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
   attempt.output = &output;
   MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
   return FinishOutput(output, part, context);
@@ -116,7 +118,7 @@ Result<std::optional<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& laun
   MILLRACE_ASSIGN(const MappedSegments segments, MappedSegments::Open(launch.segments));
   context.SetTotal(segments.raw_bytes());
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
-  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); });
+  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
   ReduceAttempt attempt{context, segments, Memory(context.options().engine()), output, Random(random_.Next())};
   MILLRACE_TRY(Guarded("the job's reduce", [&] { return binding_.reduce(attempt); }));
   context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));

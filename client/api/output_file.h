@@ -16,7 +16,10 @@ namespace millrace {
 class OutputFile {
  public:
   using Write = std::function<Status(std::string_view)>;
-  explicit OutputFile(Write write) : write_(std::move(write)) { buffer_.reserve(kBufferBytes + kSlackBytes); }
+  using Close = std::function<Status()>;
+  OutputFile(Write write, Close close) : write_(std::move(write)), close_(std::move(close)) {
+    buffer_.reserve(kBufferBytes + kSlackBytes);
+  }
 
   // Where a record is appended; EndRecord follows.
   [[nodiscard]] std::string& buffer() { return buffer_; }
@@ -30,9 +33,14 @@ class OutputFile {
     if (status_.ok()) status_ = std::move(status);
   }
   [[nodiscard]] const Status& status() const { return status_; }
-  // Hands on what is buffered. The file itself is closed by whoever opened it.
+  // Hands on what is buffered and closes the file: it is on disk when this is OK. Nothing is appended after it; a second
+  // call says what the first said.
   Status Finish() {
-    Flush();
+    if (!finished_) {
+      finished_ = true;
+      Flush();
+      if (status_.ok()) status_ = close_();
+    }
     return status_;
   }
   [[nodiscard]] std::uint64_t records() const { return records_; }
@@ -49,10 +57,12 @@ class OutputFile {
   }
 
   Write write_;
+  Close close_;
   std::string buffer_;
   std::uint64_t records_ = 0;
   std::uint64_t bytes_ = 0;
   Status status_;
+  bool finished_ = false;
 };
 
 }  // namespace millrace

@@ -2,11 +2,15 @@
 
 import json
 import os
+import statistics
+import struct
+import subprocess
 import unittest
 
-from cluster import Cluster
+from cluster import BIN, LIMIT_SECONDS, Cluster
 
 RECORD = 100
+PIECE = 1 << 20  # of a file that dfsio-write makes
 
 
 def crc32c_table():
@@ -26,6 +30,22 @@ def crc32c(data):
     for byte in data:
         crc = crc >> 8 ^ TABLE[(crc ^ byte) & 255]
     return crc ^ 0xFFFFFFFF
+
+
+def random_words(seed, count):
+    """splitmix64, as its paper gives it."""
+    words, mask = [], (1 << 64) - 1
+    for _ in range(count):
+        seed = (seed + 0x9E3779B97F4A7C15) & mask
+        z = (seed ^ seed >> 30) * 0xBF58476D1CE4E5B9 & mask
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+        words.append(z ^ z >> 31)
+    return words
+
+
+def dfsio_file(number, size, random_piece):
+    pieces = (struct.pack("<QQ", number, n) + random_piece[16:] for n in range(-(-size // PIECE)))
+    return b"".join(pieces)[:size]
 
 
 def records(data):
@@ -155,6 +175,53 @@ class GeneratedTest(unittest.TestCase):
         self.assertEqual(len(set(lines)), 10_000)
         self.cluster.run("run", "loadgen-random", "-o", "/random2", "-D", "input.records=10000", "-D", "loadgen.record_bytes=50")
         self.assertEqual(self.cluster.output("/random2")["part-r-00000"].splitlines(), sorted(lines))
+
+    def dfsio(self, *args, status=0):
+        """What the script says, by what comes before the colon."""
+        done = subprocess.run([os.path.join(BIN, "dfsio"), *args], env=self.cluster.environment(), capture_output=True, timeout=LIMIT_SECONDS)
+        self.assertEqual(done.returncode, status, done)
+        return dict((part.strip() for part in line.split(":")) for line in done.stdout.decode().splitlines())
+
+    def test_dfsio(self):
+        size, seed = 5 * PIECE // 2 + 7, 9
+        piece = struct.pack(f"<{PIECE // 8}Q", *random_words(seed, PIECE // 8))
+        wanted = {f"part-m-0000{n}": dfsio_file(n, size, piece) for n in range(4)}
+        crcs = {name: crc32c(data) for name, data in wanted.items()}
+        written = self.dfsio("write", "/io", "4", str(size), "-D", "output.block_size=1MiB", "-D", f"dfsio.seed={seed}")
+        self.assertEqual(self.cluster.output("/io"), wanted)
+        counters = {name: self.counter("dfsio", name + " ") for name in ("files", "bytes", "io_micros", "checksum")}
+        self.assertEqual((counters["files"], counters["bytes"], counters["checksum"]), (4, 4 * size, sum(crcs.values())))
+        self.assertEqual(written["----- dfsio -----"], "write")
+        self.assertEqual(float(written["Throughput MB/s"]), round(4 * size / counters["io_micros"], 2))
+
+        read = self.dfsio("read", "/io", "/io-read", "-D", "job.pack=0")
+        rows = [line.split("\t") for part in self.cluster.output("/io-read").values() for line in part.decode().splitlines()]
+        self.assertEqual({name: (int(length), int(crc)) for name, length, crc, _ in rows}, {name: (size, crc) for name, crc in crcs.items()})
+        micros = [int(row[3]) for row in rows]
+        rates = [size / each for each in micros]
+        for what, value, error in (("Throughput MB/s", 4 * size / sum(micros), 0.005), ("Average I/O rate MB/s", statistics.mean(rates), 0.006),
+                                   ("I/O rate std deviation", statistics.pstdev(rates), 0.006)):
+            self.assertAlmostEqual(float(read[what]), value, delta=error, msg=what)
+        for of_run in (written, read):
+            self.assertEqual((of_run["Number of files"], of_run["Total MB processed"]), ("4", f"{4 * size / 1e6:.2f}"))
+            self.assertEqual(of_run["Checksum"], str(sum(crcs.values())))
+            # No more than the three slots wait for the file system at a time.
+            self.assertLess(4 * size / 1e6 / float(of_run["Throughput MB/s"]), 3 * float(of_run["Wall time s"]))
+
+    def test_dfsio_sees_every_byte(self):
+        data = struct.pack("<200000Q", *random_words(3, 200_000))
+        sums = []
+        for n, at in enumerate((0, 1 << 20, len(data) - 1)):
+            other = data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+            self.cluster.run("fs", "put", "--block-size", "1M", "-", f"/bytes{n}", input=other)
+            sums.append(self.dfsio("read", f"/bytes{n}", f"/bytes{n}-read")["Checksum"])
+            self.assertEqual(sums[-1], str(crc32c(other)))
+        self.assertEqual(len(set(sums)), 3)
+
+    def test_dfsio_that_fails_gives_no_figures(self):
+        self.assertEqual(self.dfsio("read", "/not-there", "/x", status=1), {})
+        self.assertEqual(self.dfsio("write", "/x", "2", status=2), {})
+        self.assertEqual(self.dfsio(status=2), {})
 
     def test_2000_empty_maps(self):
         self.cluster.run("run", "sleep", "-o", "/empty", "-D", "input.maps=2000")
