@@ -1,9 +1,9 @@
-"""Benchmarks that are no contest of outputs: the file system, the cost of tasks and jobs, growth."""
+"""Benchmarks that are no contest of outputs: the cost of tasks and jobs, growth."""
 
 import os
 import statistics
 
-from suite import measure
+from suite import filesystem, measure
 from suite.contest import summary
 from suite.setting import daemons_of, files_below
 
@@ -16,30 +16,6 @@ def _repeat(cluster, make, repeat):
     """Medians of make(i), a command that the cluster runs."""
     runs = [measure.timed([make(i)], daemons_of(cluster), cluster.environment()) for i in range(repeat)]
     return runs
-
-
-def dfsio(setting, size, repeat, _):
-    """fs cat against cat, fs put against dd conv=fsync, in turn."""
-    path, aside = setting.file("records", size), os.path.join(setting.scratch, "copy")
-    millrace = os.path.join(setting.bin, "millrace")
-    with setting.cluster() as cluster:
-        cluster.run("fs", "put", "--replication", "1", "--progress", "none", path, "/data")
-        members = {
-            "read: fs cat": ([millrace, "fs", "cat", "/data"], "read: cat"),
-            "read: cat": (f"cat {path} > /dev/null", None),
-            "write: fs put": ([millrace, "fs", "put", "-f", "--replication", "1", "--progress", "none", path, "/copy"], "write: dd"),
-            "write: dd": (f"dd if={path} of={aside} bs=1M conv=fsync 2> /dev/null", None),
-        }
-        runs = {name: [] for name in members}
-        for _ in range(repeat):
-            for name, (command, _) in members.items():
-                measure.settle([path, *files_below(cluster.path("worker0"))], size)
-                runs[name].append(measure.timed([command], daemons_of(cluster), cluster.environment()))
-    figures = {name: summary(of_one, size) for name, of_one in runs.items()}
-    for name, (_, other) in members.items():
-        if other:
-            figures[name]["speed_over_limit"] = figures[other]["wall"] / figures[name]["wall"]
-    return figures
 
 
 def empty_maps(setting, size, repeat, _):
@@ -94,4 +70,4 @@ def sweeps(setting, size, repeat, _):
     return figures
 
 
-OTHERS = {"dfsio": dfsio, "empty-maps": empty_maps, "small-jobs": small_jobs, "growth": growth, "sweeps": sweeps}
+OTHERS = {"dfsio": filesystem.dfsio, "replicas": filesystem.replicas, "empty-maps": empty_maps, "small-jobs": small_jobs, "growth": growth, "sweeps": sweeps}
