@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "base/text.h"
 #include "dfs/tools/aside.h"
@@ -10,6 +12,9 @@
 
 namespace millrace::dfs {
 namespace {
+
+// To fetch and check a block costs as much as to write it, so the next one is made ready while one is written.
+constexpr std::size_t kBlocksAtOnce = 2;
 
 enum class Local { kNothing, kFile, kDirectory };
 
@@ -98,15 +103,23 @@ Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options, co
 Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, int fd, const std::string& name,
                const console::Interrupt* interrupt, console::Progress* progress) {
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(file.path));
-  const std::uint64_t length = reader->info().length;
-  if (offset >= length) return Status::Ok();
-  Status failure;
-  const Status read = reader->Stream(offset, length - offset, [&](std::string_view piece) {
-    failure = interrupt != nullptr && interrupt->Seen() ? Cancelled("interrupted") : WriteAll(fd, piece, name);
-    if (progress != nullptr) progress->Add(piece.size());
-    return failure.ok();
+  const FileInfo info = reader->info();
+  MILLRACE_ASSIGN(std::vector<LocatedBlock> blocks, reader->Blocks());
+  std::erase_if(blocks, [offset](const LocatedBlock& block) { return block.offset + block.length <= offset; });
+  Turns turns;
+  return RunParallel(blocks.size(), kBlocksAtOnce, [&](std::size_t i) {
+    const LocatedBlock& block = blocks[i];
+    const std::uint64_t begin = std::max(offset, block.offset);
+    Status failure;
+    const auto write = [&](std::string_view piece) {
+      if (!turns.Await(i)) return false;
+      failure = interrupt != nullptr && interrupt->Seen() ? Cancelled("interrupted") : WriteAll(fd, piece, name);
+      if (progress != nullptr) progress->Add(piece.size());
+      return failure.ok();
+    };
+    const Status read = client.OpenKnown(info, {block})->Stream(begin, block.offset + block.length - begin, write);
+    return turns.End(i, failure.ok() ? read : failure);
   });
-  return failure.ok() ? read : failure;
 }
 
 }  // namespace millrace::dfs

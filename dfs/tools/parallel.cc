@@ -29,4 +29,19 @@ Status RunParallel(std::size_t count, std::size_t threads, const std::function<S
   return failure;
 }
 
+bool Turns::Await(std::size_t part) {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [&] { return next_ == part; });
+  return failure_.ok();
+}
+
+Status Turns::End(std::size_t part, const Status& how) {
+  std::unique_lock lock(mutex_);
+  ended_.wait(lock, [&] { return next_ == part; });
+  if (failure_.ok()) failure_ = how;
+  ++next_;
+  ended_.notify_all();
+  return failure_;
+}
+
 }  // namespace millrace::dfs

@@ -50,7 +50,12 @@ class FakeReader final : public FileReader {
     return Status::Ok();
   }
   [[nodiscard]] Result<std::vector<LocatedBlock>> Blocks() override {
-    return std::vector<LocatedBlock>{{.id = 7, .length = data_.size(), .offset = 0, .replicas = {}}};
+    std::vector<LocatedBlock> blocks;
+    for (std::uint64_t offset = 0; offset < data_.size(); offset += info_.block_size) {
+      const std::uint64_t length = std::min<std::uint64_t>(info_.block_size, data_.size() - offset);
+      blocks.push_back({.id = 7 + blocks.size(), .length = length, .offset = offset, .replicas = {}});
+    }
+    return blocks;
   }
   [[nodiscard]] std::uint64_t bytes_local() const override { return 0; }
   [[nodiscard]] std::uint64_t bytes_remote() const override { return data_.size(); }

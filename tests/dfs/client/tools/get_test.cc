@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <latch>
 
 #include "tests/dfs/client/tools/fs_fixture.h"
 
@@ -100,6 +101,23 @@ TEST_F(GetTest, CatGoesOnBehindAMissingFile) {
   EXPECT_EQ(ran.status, 1);
   EXPECT_EQ(ran.out, "onetwo");
   EXPECT_NE(ran.err.find("/missing"), std::string::npos);
+}
+
+TEST_F(GetTest, BlocksAreReadSideBySideAndWrittenInOrder) {
+  std::string data;
+  for (int i = 0; i < 3000; ++i) data += std::to_string(i) + "\n";
+  tree_->MakeFile("/a", data);
+  tree_->entries["/a"].options.block_size = 500;
+  std::latch both(2);
+  std::atomic<int> reads = 0;
+  tree_->on_read = [&](const std::string&) {
+    if (reads++ < 2) both.arrive_and_wait();  // hangs unless two blocks are under way at once
+    return Status::Ok();
+  };
+  EXPECT_EQ(Run({"cat", "/a"}).out, data);
+  EXPECT_EQ(Run({"tail", "-c", "1700", "/a"}).out, data.substr(data.size() - 1700));
+  EXPECT_EQ(Run({"get", "/a", Local("a")}).status, 0);
+  EXPECT_EQ(Read("a"), data);
 }
 
 TEST_F(GetTest, TailGivesTheEnd) {

@@ -36,6 +36,36 @@ TEST(RunParallelTest, BeginsNothingAfterAFailure) {
   EXPECT_EQ(begun, 6);
 }
 
+TEST(TurnsTest, PartsComeInOrderThoughALaterOneIsReadyFirst) {
+  Turns turns;
+  std::latch second_ready(1);
+  std::vector<std::size_t> order;
+  EXPECT_TRUE(RunParallel(3, 3, [&](std::size_t i) {
+                if (i == 0) second_ready.wait();
+                if (i == 1) second_ready.count_down();
+                EXPECT_TRUE(turns.Await(i));
+                order.push_back(i);
+                return turns.End(i, Status::Ok());
+              }).ok());
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1, 2}));
+}
+
+TEST(TurnsTest, TheFirstFailureInOrderCountsAndWhatIsBeforeItComes) {
+  Turns turns;
+  std::vector<bool> came(4);
+  std::latch third_failed(1);
+  const Status failure = RunParallel(4, 4, [&](std::size_t i) {
+    if (i == 0) third_failed.wait();
+    if (i == 2) third_failed.count_down();
+    if (i == 1) return turns.End(i, NotFound("one"));
+    if (i == 2) return turns.End(i, NotFound("two"));
+    came[i] = turns.Await(i);
+    return turns.End(i, Status::Ok());
+  });
+  EXPECT_EQ(failure.message(), "one");
+  EXPECT_EQ(came, (std::vector<bool>{true, false, false, false}));
+}
+
 TEST(RunParallelTest, NothingToDo) {
   EXPECT_TRUE(RunParallel(0, 4, [](std::size_t) { return Internal("called"); }).ok());
 }
