@@ -105,6 +105,11 @@ Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, in
   MILLRACE_ASSIGN(const std::unique_ptr<FileReader> reader, client.Open(file.path));
   const FileInfo info = reader->info();
   MILLRACE_ASSIGN(std::vector<LocatedBlock> blocks, reader->Blocks());
+  const std::uint64_t end = blocks.empty() ? 0 : blocks.back().offset + blocks.back().length;
+  if (end != info.length) {
+    return Corrupt("read " + Quote(file.path) + ": its blocks end at byte " + std::to_string(end) + " instead of " +
+                   std::to_string(info.length));
+  }
   std::erase_if(blocks, [offset](const LocatedBlock& block) { return block.offset + block.length <= offset; });
   Turns turns;
   return RunParallel(blocks.size(), kBlocksAtOnce, [&](std::size_t i) {
