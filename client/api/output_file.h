@@ -33,8 +33,8 @@ class OutputFile {
     if (status_.ok()) status_ = std::move(status);
   }
   [[nodiscard]] const Status& status() const { return status_; }
-  // Hands on what is buffered and closes the file: it is on disk when this is OK. Nothing is appended after it; a second
-  // call says what the first said.
+  // Hands on what is buffered and closes the file: it is on disk when this is OK. Nothing is appended after it; a
+  // second call says what the first said.
   Status Finish() {
     if (!finished_) {
       finished_ = true;

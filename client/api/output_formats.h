@@ -1,7 +1,7 @@
 // Output formats: what a job names as `using Output = ...`. A format is a type with
 //   template <class K, class V> static constexpr bool kTakes;   whether it can write such a record
 //   class Writer { Writer(OutputFile&, Random); template <...> void Write(const K&, const V&); void Finish(); }
-// A failure is kept by the OutputFile.
+// A failure is kept by the OutputFile. A Writer that wants to see the file closed finishes it itself.
 // Thread rule: one thread.
 #pragma once
 

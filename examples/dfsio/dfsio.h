@@ -1,5 +1,5 @@
-// How fast the file system takes and gives files, after TestDFSIO of Hadoop. Each map of DfsioWrite writes one file, its
-// output; DfsioRead reads files, each in one map, and looks at every byte. Both count, in the group dfsio:
+// How fast the file system takes and gives files, after TestDFSIO of Hadoop. Each map of DfsioWrite writes one file,
+// its output; DfsioRead reads files, each in one map, and looks at every byte. Both count, in the group dfsio:
 //   files, bytes
 //   io_micros      the sum over files of the time that writing or reading took: to the end of the hand-over of a file
 //                  that is on disk, without making the bytes; from the first call to the last byte, looking included
