@@ -96,13 +96,27 @@ std::uint64_t AttemptRunner::Memory(const EngineOptions& engine) const {
   return set_up_.memory != 0 ? std::min(set_up_.memory, engine.task_memory) : engine.task_memory;
 }
 
+std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(const MapLaunch& launch,
+                                                                               const EngineOptions& engine) {
+  if (engine.map_compress != "auto" || !compress_choice_.Begin(launch.link, run::CoreShare())) return nullptr;
+  return [this](std::string_view first_records, std::uint64_t bytes) {
+    return compress_choice_.Choose(first_records, bytes);
+  };
+}
+
 Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
   const EngineOptions& engine = context.options().engine();
   std::vector<MapInput> inputs = OpenInputs(launch, storage_, context);
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), {}};
   if (set_up_.reduces > 0) {
-    attempt.collector = {set_up_.reduces, Memory(engine), launch.run_file, launch.scratch,
-                         engine.map_compress == "zstd", binding_.combines, last_map_keys_};
+    attempt.collector = {set_up_.reduces,
+                         Memory(engine),
+                         launch.run_file,
+                         launch.scratch,
+                         engine.map_compress == "zstd",
+                         ChooserFor(launch, engine),
+                         binding_.combines,
+                         last_map_keys_};
     MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
     last_map_keys_ = attempt.figures.output_records;
     return std::optional<TaskOutput>();

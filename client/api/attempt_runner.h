@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string_view>
 
 #include "base/random.h"
 #include "base/status.h"
@@ -12,6 +14,7 @@
 #include "client/api/storage.h"
 #include "client/api/task_context.h"
 #include "client/api/task_messages.h"
+#include "worker/run/compress_choice.h"
 
 namespace millrace {
 
@@ -27,6 +30,8 @@ class AttemptRunner {
   [[nodiscard]] Result<std::optional<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
 
  private:
+  // Decides on the map's run where that is left to us, else empty.
+  std::function<bool(std::string_view, std::uint64_t)> ChooserFor(const MapLaunch& launch, const EngineOptions& engine);
   // For a task's buffers: what the job asks for, as far as the worker allows it.
   [[nodiscard]] std::uint64_t Memory(const EngineOptions& engine) const;
 
@@ -34,6 +39,7 @@ class AttemptRunner {
   const SetUp& set_up_;
   Storage& storage_;
   Random& random_;
+  run::CompressChoice compress_choice_;
   std::uint64_t last_map_keys_ = 0;  // in the run file of the last map: the next one will have about as many
 };
 

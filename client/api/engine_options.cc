@@ -7,8 +7,8 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   set->Bytes("task.memory", &options->task_memory, 256 * kMiB, 4 * kMiB, 1024 * kGiB,
              "memory of a task for its buffers; a worker may allow less");
-  set->Choice("map.compress", &options->map_compress, "none", {"none", "zstd"},
-              "compression of map output on disk and network");
+  set->Choice("map.compress", &options->map_compress, "auto", {"auto", "none", "zstd"},
+              "compression of map output on disk and network; auto: where the network is seen to be the limit");
   set->Bool("input.text.strip_cr", &options->strip_cr, false, "drop a carriage return before the end of a line");
   set->Bytes("input.record_bytes", &options->record_bytes, 0, 0, kGiB,
              "length of fixed-length records, for a job that leaves it open");

@@ -12,7 +12,7 @@ namespace millrace {
 
 struct EngineOptions {
   std::uint64_t task_memory = 0;  // bytes
-  std::string map_compress;       // "none" or "zstd"
+  std::string map_compress;       // "auto", "none" or "zstd"
   bool strip_cr = false;
   std::uint64_t record_bytes = 0;       // of fixed-length records, when the job leaves the length open
   std::int64_t output_replication = 0;  // 0: the cluster's default

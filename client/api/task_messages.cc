@@ -77,6 +77,8 @@ MapLaunch Decode(wire::RunMap::Reader in) {
   DecodeLaunch(in, &out);
   for (const auto piece : in.getInputs()) out.inputs.push_back(Decode(piece));
   out.run_file = Str(in.getRunFile());
+  const auto link = in.getLink();
+  out.link = {link.getBytesPerSecond(), link.getCrossing(), link.getWaited(), link.getMaps()};
   return out;
 }
 
@@ -84,10 +86,10 @@ ReduceLaunch Decode(wire::RunReduce::Reader in) {
   ReduceLaunch out;
   DecodeLaunch(in, &out);
   for (const auto segment : in.getSegments()) {
-    out.segments.push_back({Str(segment.getFile()),
-                            {segment.getOffset(), segment.getLength(), segment.getRawLength(), segment.getRecords(),
-                             segment.getCrc(), segment.getCompressed(),
-                             segment.getAnyOrder() ? run::RecordOrder::kAny : run::RecordOrder::kByKey}});
+    out.segments.push_back(
+        {Str(segment.getFile()),
+         {segment.getOffset(), segment.getLength(), segment.getRawLength(), segment.getRecords(), segment.getCrc(),
+          segment.getCompressed(), segment.getAnyOrder() ? run::RecordOrder::kAny : run::RecordOrder::kByKey}});
   }
   return out;
 }

@@ -17,6 +17,7 @@
 #include "client/api/task_context.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/wire/place.h"
+#include "worker/run/compress_rule.h"
 #include "worker/task/channel.h"
 
 namespace millrace {
@@ -52,6 +53,7 @@ struct InputPiece {
 struct MapLaunch : Launch {
   std::vector<InputPiece> inputs;
   std::string run_file;
+  run::ShuffleLink link;
 };
 
 struct ReduceLaunch : Launch {

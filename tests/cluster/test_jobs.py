@@ -94,6 +94,22 @@ class JobsTest(unittest.TestCase):
         plain, packed = (self.jobs()[n]["bytes_shuffled"] for n in sorted(self.jobs())[-2:])
         self.assertLess(packed, plain)
 
+    def test_map_outputs_that_cross_no_network_are_not_compressed_by_themselves(self):
+        with open(self.cluster.path("lines"), "wb") as f:
+            f.write(words(5, 400_000))
+        with Cluster(workers=1, map_slots=2, reduce_slots=2) as alone:
+            alone.run("fs", "put", "--block-size", "1M", self.cluster.path("lines"), "/lines")
+            stored = {}
+            for mode in ("none", "zstd", "auto", "auto"):
+                out = f"/out{sum(map(len, stored.values()))}"
+                alone.run("run", "grep", "/lines", "-o", out, "--reducers", "2", "-D", "grep.pattern=", "-D", "grep.lines=true",
+                          "-D", f"map.compress={mode}", "-D", "job.pack=0")
+                job = max(job["job"] for job in json.loads(alone.run("job", "list", "--json")[0]))
+                counters = alone.run("job", "counters", str(job))[0].decode()
+                stored.setdefault(mode, []).append(next(line.split()[-1] for line in counters.splitlines() if "map_stored_bytes" in line))
+            self.assertEqual(stored["auto"], stored["none"] * 2)
+            self.assertNotEqual(stored["zstd"], stored["none"])
+
     def jobs(self):
         return {job["job"]: job for job in json.loads(self.cluster.run("job", "list", "--json")[0])}
 

@@ -57,8 +57,8 @@ struct WorkerIdentity {
 // Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
 inline constexpr float kCopyShare = 1.0F / 3;
 
-// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots). Beyond
-// so many times its slots the worker believes it no more.
+// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots).
+// Beyond so many times its slots the worker believes it no more.
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
 // Where a map's output can be had.
@@ -81,7 +81,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
 
   // What the master asks for (worker.capnp says what each is), by way of ControlServer.
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
-  void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs);
+  void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing);
   void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing);
   void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone);
   void Kill(const AttemptId& attempt, const std::string& reason);
@@ -112,6 +112,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     bool computing = false;  // a reduce past the gate
     std::optional<OwnMessage<task::wire::RunMap>> map;
     std::optional<OwnMessage<task::wire::RunReduce>> reduce;
+    double crossing = 0;     // of a map's output, to other workers
     std::uint32_t maps = 0;  // that a reduce copies
     std::unique_ptr<ReduceCopier> copier;
     std::uint64_t shuffled = 0;
@@ -133,6 +134,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   AttemptPtr Admit(const AttemptId& id);  // null: refused, or here already
   void Prepare(const AttemptPtr& attempt);
   void Proceed(Attempt& attempt);
+  void DescribeLink(Attempt& attempt);
   void StartCopy(const AttemptPtr& attempt);
   void Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments);
   void Compute(Attempt& attempt);

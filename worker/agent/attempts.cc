@@ -53,9 +53,10 @@ WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
   return attempt;
 }
 
-void WorkerAgent::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPiece>::Reader inputs) {
+void WorkerAgent::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing) {
   const AttemptPtr attempt = Admit(id);
   if (attempt == nullptr) return;
+  attempt->crossing = crossing;
   const AttemptPaths paths = parts_.files.Paths(id);
   auto launch = attempt->map.emplace().builder();
   ToWire(id, launch.initAttempt());
@@ -93,8 +94,25 @@ void WorkerAgent::Proceed(Attempt& attempt) {
   if (attempt.job->state == Job::State::kFailed) return Fail(attempt, attempt.job->failure.message());
   if (attempt.job->state == Job::State::kFetching || (attempt.id.reduce && !attempt.computing)) return;
   attempt.started = true;
-  if (attempt.map) return parts_.runner.RunMap(std::move(*attempt.map));
+  if (attempt.map) {
+    DescribeLink(attempt);
+    return parts_.runner.RunMap(std::move(*attempt.map));
+  }
   parts_.runner.RunReduce(std::move(*attempt.reduce));
+}
+
+// As late as can be, so that the first copies of the job have been seen if there are any. The time that copies wait is
+// told as if nothing were compressed, or compressing would take away its own reason.
+void WorkerAgent::DescribeLink(Attempt& attempt) {
+  if (attempt.crossing <= 0 || attempt.job->setup.reader().getReduces() == 0) return;
+  const shuffle::FetchMeter::Figures seen = parts_.plane.Seen(attempt.id.job);
+  auto link = attempt.map->builder().initLink();
+  link.setBytesPerSecond(seen.bytes_per_second);
+  link.setCrossing(std::min(attempt.crossing, 1.0));
+  link.setWaited(std::min(seen.waited * seen.ratio, 1.0));
+  link.setMaps(static_cast<std::uint32_t>(std::count_if(attempts_.begin(), attempts_.end(), [](const auto& entry) {
+    return !entry.first.reduce && entry.second->started;
+  })));
 }
 
 void WorkerAgent::StartCopy(const AttemptPtr& attempt) {

@@ -73,7 +73,9 @@ BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mail
       log_(std::move(log)),
       events_(std::make_shared<BlockEvents>()),
       blocks_(server, blocks, Posting(control, events_), log_),
-      outputs_(server, log_) {}
+      outputs_(server, log_) {
+  copy_.meter = &meter_;
+}
 
 BulkPlane::~BulkPlane() = default;
 
@@ -87,12 +89,19 @@ void BulkPlane::AddMapOutput(const AttemptId& map, const std::string& path, std:
 
 void BulkPlane::RemoveMapOutput(const AttemptId& map) { outputs_.Remove(ToMapAttempt(map)); }
 
-void BulkPlane::RemoveMapOutputs(std::uint32_t job) { outputs_.RemoveJob(job); }
+void BulkPlane::RemoveMapOutputs(std::uint32_t job) {
+  outputs_.RemoveJob(job);
+  meter_.Forget(job);
+}
 
 std::unique_ptr<ReduceCopier> BulkPlane::StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                    shuffle::CopyCallbacks callbacks) {
   return std::make_unique<BulkCopier>(server_, outputs_, reduce.task, maps, std::move(file), copy_,
                                       std::move(callbacks), control_, log_);
+}
+
+shuffle::FetchMeter::Figures BulkPlane::Seen(std::uint32_t job) const {
+  return meter_.Of(job, std::chrono::steady_clock::now());
 }
 
 void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {

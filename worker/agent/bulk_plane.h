@@ -30,12 +30,14 @@ class BulkPlane final : public DataPlane {
   void RemoveMapOutputs(std::uint32_t job) override;
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
+  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t job) const override;
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
 
  private:
   net::BulkServer& server_;
   rpc::Mailbox& control_;
   Background& background_;
+  shuffle::FetchMeter meter_;
   shuffle::CopyOptions copy_;
   Log log_;
   std::shared_ptr<BlockEvents> events_;  // read on the control thread only

@@ -23,7 +23,7 @@ kj::Promise<void> ControlServer::launchMap(LaunchMapContext context) {
   const auto params = context.getParams();
   AttemptId attempt = FromWire(params.getAttempt());
   attempt.reduce = false;
-  agent().LaunchMap(attempt, params.getInputs());
+  agent().LaunchMap(attempt, params.getInputs(), params.getCrossing());
   return kj::READY_NOW;
 }
 

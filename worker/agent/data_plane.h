@@ -44,6 +44,8 @@ class DataPlane {
   // Copies into `file`, of which the directory exists. Callbacks as of shuffle::ReduceCopy, but on the control thread.
   [[nodiscard]] virtual std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file, shuffle::CopyCallbacks callbacks) = 0;
+  // What copies of the job, or of any, have seen of the network (shuffle::FetchMeter).
+  [[nodiscard]] virtual shuffle::FetchMeter::Figures Seen(std::uint32_t job) const = 0;
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) = 0;
 };
 

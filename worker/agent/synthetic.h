@@ -69,9 +69,11 @@ class SyntheticPlane final : public DataPlane {
   void RemoveMapOutputs(std::uint32_t job) override;
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
+  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return seen_; }
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
 
   // What a test drives and looks at.
+  void SetSeen(const shuffle::FetchMeter::Figures& seen) { seen_ = seen; }
   struct Copy {
     dfs::StoredBlock block;
     std::vector<dfs::Place> targets;
@@ -82,6 +84,7 @@ class SyntheticPlane final : public DataPlane {
 
  private:
   BlockEvents events_;
+  shuffle::FetchMeter::Figures seen_;
   std::set<AttemptId> served_;
   std::vector<Copy> replications_;
   TaskGroup tasks_;

@@ -39,8 +39,8 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
                   "idle task processes that are kept for their jobs' next attempts");
   options.Duration("worker.warm_idle", &config->warm_idle, 60 * kSecond, 0, 24 * kHour,
                    "an idle task process ends after this time");
-  options.Integer("worker.copy_connections", &config->copy_connections, 5, 1, 256,
-                  "workers from which one reduce copies at once");
+  options.Integer("worker.copy_connections", &config->copy_connections, 16, 1, 256,
+                  "workers from which one reduce copies at once at most, as many as pay; 256KiB each");
   options.Duration("worker.copy_stall", &config->copy_stall, 20 * kSecond, kSecond, kHour,
                    "a copy that brings nothing for so long is tried again");
 }

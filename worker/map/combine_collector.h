@@ -47,7 +47,7 @@ struct HashPartitioner {
 };
 
 template <class Value, class Combine, class Codec, class Partitioner = HashPartitioner>
-  requires ValueCodec<Codec, Value> && std::is_trivially_copyable_v<Value> && std::default_initializable<Value>
+requires ValueCodec<Codec, Value> && std::is_trivially_copyable_v<Value> && std::default_initializable<Value>
 class CombineCollector {
  public:
   // options.memory bounds the table and the arena together; less than 128 entries is not kept to.
@@ -56,7 +56,7 @@ class CombineCollector {
         combine_(combine),
         partitioner_(partitioner),
         table_(combine, std::clamp<std::size_t>(options_.memory / 16, 256, std::size_t{1} << 20)),
-        spills_(options_.scratch, options_.partitions, options_.compress) {
+        spills_(options_) {
     MILLRACE_CHECK(options_.partitions >= 1 && options_.partitions <= kMaxPartitions,
                    std::to_string(options_.partitions));
     const std::uint64_t wanted = std::max(Table::BytesFor(options_.expected_keys), kFirstEntries * sizeof(Entry));
@@ -69,7 +69,8 @@ class CombineCollector {
 
   // The failure of a spill is kept and given by Finish; after it nothing is collected any more.
   void Emit(std::string_view key, Value value) {
-    if (key.size() > run::kKeyWordBytes) [[unlikely]] return EmitLong(key, value);
+    if (key.size() > run::kKeyWordBytes) [[unlikely]]
+      return EmitLong(key, value);
     const run::KeyWords words = run::LoadKeyWords(key);
     Push(words, HashShortKey(words, key.size()), key.size(), value);
   }
@@ -79,8 +80,9 @@ class CombineCollector {
     InsertBatch();
     MILLRACE_TRY(status_);
     if (spills_.empty()) {
-      MILLRACE_ASSIGN(run::RunWriter writer, run::RunWriter::Create(options_.run_file, options_.compress));
       figures_.output_records = table_.used();
+      const std::uint64_t mean = figures_.bytes / std::max<std::uint64_t>(figures_.records, 1);
+      MILLRACE_ASSIGN(run::RunWriter writer, CreateRun(options_, mean * table_.used()));
       const bool pays = 2 * table_.used() <= figures_.records && table_.used() <= kMaxUnsorted;
       MILLRACE_TRY(options_.any_order && pays ? WriteAsItLies(writer) : WriteSorted(writer));
       figures_.output_bytes = writer.bytes();
@@ -88,7 +90,7 @@ class CombineCollector {
     }
     if (table_.used() > 0) MILLRACE_TRY(Spill());
     CodecCombiner<Value, Combine, Codec> combiner(combine_);
-    MILLRACE_TRY(spills_.Merge(options_.run_file, &combiner, &figures_));
+    MILLRACE_TRY(spills_.Merge(&combiner, &figures_));
     return combiner.ok() ? Status::Ok() : Corrupt("merge spills of " + options_.run_file + ": a value makes no sense");
   }
   // Complete after Finish. Emitted bytes are those of keys and of values as they lie in memory.
@@ -109,7 +111,8 @@ class CombineCollector {
   void Push(run::KeyWords words, std::uint64_t hash, std::size_t size, const Value& value) {
     batch_[pending_] = {words, hash, size + 1, value};
     table_.Prefetch(hash);
-    if (++pending_ == kBatch) [[unlikely]] InsertBatch();
+    if (++pending_ == kBatch) [[unlikely]]
+      InsertBatch();
   }
 
   [[gnu::noinline]] void EmitLong(std::string_view key, const Value& value) {

@@ -28,7 +28,7 @@ struct SortCollector::Impl {
         ordered({buffer.data(), buffer.data() == nullptr ? 0 : buffer.size()}, options.partitions),
         indexed({buffer.data(), buffer.data() == nullptr ? 0 : buffer.size()}),
         in_order(combiner == nullptr),
-        spills(options.scratch, options.partitions, options.compress) {
+        spills(options) {
     MILLRACE_CHECK(options.partitions >= 1 && options.partitions <= kMaxPartitions, std::to_string(options.partitions));
     if (buffer.data() != nullptr) return;
     failure = NoSpace("sort map output: no memory for a buffer of " + std::to_string(buffer.size()) + " bytes");
@@ -123,9 +123,9 @@ Status SortCollector::Impl::Finish() {
   MILLRACE_TRY(failure);
   if (!spills.empty()) {
     if (!ordered.empty() || !indexed.empty()) MILLRACE_TRY(Spill());
-    return spills.Merge(options.run_file, combiner, &figures);
+    return spills.Merge(combiner, &figures);
   }
-  MILLRACE_ASSIGN(run::RunWriter writer, run::RunWriter::Create(options.run_file, options.compress));
+  MILLRACE_ASSIGN(run::RunWriter writer, CreateRun(options, figures.bytes));
   MILLRACE_TRY(Write(writer, &figures.output_records));
   figures.output_bytes = writer.bytes();
   return writer.Finish();

@@ -12,16 +12,22 @@ struct SpillSet::Spill {
   std::vector<run::SegmentInfo> segments;
 };
 
-SpillSet::SpillSet(std::string scratch, std::uint32_t partitions, bool compress)
-    : scratch_(std::move(scratch)), partitions_(partitions), compress_(compress) {}
+Result<run::RunWriter> CreateRun(const CollectorOptions& options, std::uint64_t expected_bytes) {
+  if (!options.choose) return run::RunWriter::Create(options.run_file, options.compress);
+  return run::RunWriter::Create(options.run_file, [choose = options.choose, expected_bytes](std::string_view first) {
+    return choose(first, expected_bytes);
+  });
+}
+
+SpillSet::SpillSet(const CollectorOptions& options) : options_(options) {}
 
 SpillSet::~SpillSet() {
   for (const std::string& path : paths_) ::unlink(path.c_str());
 }
 
 Result<run::RunWriter> SpillSet::Begin() {
-  paths_.push_back(scratch_ + "/spill-" + std::to_string(paths_.size()) + ".run");
-  return run::RunWriter::Create(paths_.back(), compress_);
+  paths_.push_back(options_.scratch + "/spill-" + std::to_string(paths_.size()) + ".run");
+  return run::RunWriter::Create(paths_.back(), compresses());
 }
 
 Result<std::vector<SpillSet::Spill>> SpillSet::Open() const {
@@ -31,7 +37,8 @@ Result<std::vector<SpillSet::Spill>> SpillSet::Open() const {
     Spill spill;
     MILLRACE_ASSIGN(const Fd fd, OpenFile(path, O_RDONLY));
     MILLRACE_ASSIGN(spill.segments, run::ReadRunIndex(fd.get(), path));
-    if (spill.segments.size() != partitions_) return Corrupt("read spill " + path + ": wrong number of partitions");
+    if (spill.segments.size() != options_.partitions)
+      return Corrupt("read spill " + path + ": wrong number of partitions");
     MILLRACE_ASSIGN(const std::uint64_t size, FileSize(fd.get(), path));
     MILLRACE_ASSIGN(spill.file, MappedFile::Map(fd.get(), 0, size, path));
     spills.push_back(std::move(spill));
@@ -53,15 +60,19 @@ Result<std::vector<run::SegmentCursor>> SpillSet::Cursors(const std::vector<Spil
   return cursors;
 }
 
-Status SpillSet::Merge(const std::string& run_file, RunCombiner* combiner, CollectorFigures* figures) {
+Status SpillSet::Merge(RunCombiner* combiner, CollectorFigures* figures) {
   MILLRACE_ASSIGN(const std::vector<Spill> spills, Open());
-  MILLRACE_ASSIGN(run::RunWriter writer, run::RunWriter::Create(run_file, compress_));
+  std::uint64_t bytes = 0;
+  for (const Spill& spill : spills) {
+    for (const run::SegmentInfo& segment : spill.segments) bytes += segment.raw_length;
+  }
+  MILLRACE_ASSIGN(run::RunWriter writer, CreateRun(options_, bytes));
   CombiningWriter out(&writer, combiner);
-  for (std::uint32_t partition = 0; partition < partitions_; ++partition) {
+  for (std::uint32_t partition = 0; partition < options_.partitions; ++partition) {
     MILLRACE_ASSIGN(std::vector<run::SegmentCursor> cursors, Cursors(spills, partition));
     run::SegmentMerger merger(std::move(cursors));
     writer.BeginPartition();
-    while (merger.Next()) MILLRACE_TRY(out.Add(merger.key(), merger.value(), /*key_stays=*/!compress_));
+    while (merger.Next()) MILLRACE_TRY(out.Add(merger.key(), merger.value(), /*key_stays=*/!compresses()));
     MILLRACE_TRY(merger.status());
     MILLRACE_TRY(out.EndPartition());
     MILLRACE_TRY(writer.EndPartition());

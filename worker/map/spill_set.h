@@ -12,10 +12,13 @@
 
 namespace millrace::map {
 
+// The run file of a collector, which is to hold about so many raw bytes.
+[[nodiscard]] Result<run::RunWriter> CreateRun(const CollectorOptions& options, std::uint64_t expected_bytes);
+
 class SpillSet {
  public:
-  SpillSet(std::string scratch, std::uint32_t partitions, bool compress);
-  ~SpillSet();  // removes the spills
+  explicit SpillSet(const CollectorOptions& options);  // outlives this
+  ~SpillSet();                                         // removes the spills
   SpillSet(const SpillSet&) = delete;
   SpillSet& operator=(const SpillSet&) = delete;
 
@@ -23,9 +26,9 @@ class SpillSet {
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
   // A writer for the next spill.
   [[nodiscard]] Result<run::RunWriter> Begin();
-  // Merges all spills into `run_file` in one pass, combining when `combiner` is given, and counts the output in
+  // Merges all spills into the run file in one pass, combining when `combiner` is given, and counts the output in
   // `figures`.
-  [[nodiscard]] Status Merge(const std::string& run_file, RunCombiner* combiner, CollectorFigures* figures);
+  [[nodiscard]] Status Merge(RunCombiner* combiner, CollectorFigures* figures);
 
  private:
   struct Spill;
@@ -33,9 +36,9 @@ class SpillSet {
   [[nodiscard]] Result<std::vector<run::SegmentCursor>> Cursors(const std::vector<Spill>& spills,
                                                                 std::uint32_t partition) const;
 
-  const std::string scratch_;
-  const std::uint32_t partitions_;
-  const bool compress_;
+  [[nodiscard]] bool compresses() const { return options_.compress && !options_.choose; }
+
+  const CollectorOptions& options_;
   std::vector<std::string> paths_;
 };
 

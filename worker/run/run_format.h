@@ -13,5 +13,6 @@ inline constexpr std::size_t kFooterSummedBytes = 12;  // of those, in the crc
 inline constexpr std::uint32_t kFlagCompressed = 1;
 inline constexpr std::uint32_t kFlagAnyOrder = 2;
 inline constexpr std::size_t kFrameHeaderBytes = 8;
+inline constexpr int kZstdLevel = 1;
 
 }  // namespace millrace::run

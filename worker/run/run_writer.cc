@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{512} << 10;
 constexpr std::size_t kHeaderBytes = 2 * kMaxVarintBytes;
-constexpr int kZstdLevel = 1;
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -26,17 +25,18 @@ struct FreeContext {
 struct RunWriter::Impl {
   Fd fd;
   std::string path;
-  bool compress = false;
+  bool compress = false;  // also while `decide` is still to be asked
+  Decide decide;
   Status failure;
   std::vector<SegmentInfo> segments;
   bool open = false;  // the last segment is being written
 
   std::unique_ptr<char[]> buffer{new char[kBufferBytes]};  // stored bytes to be written
   std::size_t used = 0;
-  std::size_t summed = 0;      // of those, in the crc of their segment
-  std::uint64_t flushed = 0;   // bytes in the file
+  std::size_t summed = 0;     // of those, in the crc of their segment
+  std::uint64_t flushed = 0;  // bytes in the file
 
-  std::string frame;           // raw records, when compressing
+  std::string frame;  // raw records, when compressing
   std::string compressed;
   std::unique_ptr<ZSTD_CCtx, FreeContext> context;
 
@@ -68,11 +68,33 @@ struct RunWriter::Impl {
     return Status::Ok();
   }
   Status CutFrame();
+  Status Settle();
+  void MakeContext();
   Status AddToFrame(std::string_view header, std::string_view key, std::string_view value);
   Status AddToBuffer(std::string_view header, std::string_view key, std::string_view value);
 };
 
+void RunWriter::Impl::MakeContext() {
+  context.reset(ZSTD_createCCtx());
+  MILLRACE_CHECK(context != nullptr, "out of memory for a zstd context");
+}
+
+// Of the first records, which no segment holds yet.
+Status RunWriter::Impl::Settle() {
+  compress = std::exchange(decide, nullptr)(frame);
+  segments.back().compressed = compress;
+  if (compress) {
+    MakeContext();
+    return Status::Ok();
+  }
+  MILLRACE_TRY(Store(frame));
+  frame = {};
+  return Status::Ok();
+}
+
 Status RunWriter::Impl::CutFrame() {
+  if (frame.empty()) return Status::Ok();
+  if (decide) MILLRACE_TRY(Settle());
   if (frame.empty()) return Status::Ok();
   compressed.resize(ZSTD_compressBound(frame.size()));
   const std::size_t size =
@@ -90,6 +112,7 @@ Status RunWriter::Impl::CutFrame() {
 Status RunWriter::Impl::AddToFrame(std::string_view header, std::string_view key, std::string_view value) {
   const std::size_t size = header.size() + key.size() + value.size();
   if (size > kFrameBytes || frame.size() > kFrameBytes - size) MILLRACE_TRY(CutFrame());
+  if (!compress) return AddToBuffer(header, key, value);
   frame.append(header).append(key).append(value);
   return Status::Ok();
 }
@@ -110,11 +133,15 @@ Result<RunWriter> RunWriter::Create(const std::string& path, bool compress) {
   MILLRACE_ASSIGN(impl->fd, OpenFile(path, O_WRONLY | O_CREAT | O_TRUNC));
   impl->path = path;
   impl->compress = compress;
-  if (compress) {
-    impl->context.reset(ZSTD_createCCtx());
-    MILLRACE_CHECK(impl->context != nullptr, "out of memory for a zstd context");
-  }
+  if (compress) impl->MakeContext();
   return RunWriter(std::move(impl));
+}
+
+Result<RunWriter> RunWriter::Create(const std::string& path, Decide decide) {
+  MILLRACE_ASSIGN(RunWriter writer, Create(path, false));
+  writer.impl_->compress = true;
+  writer.impl_->decide = std::move(decide);
+  return writer;
 }
 
 void RunWriter::BeginPartition(RecordOrder order) {
@@ -123,7 +150,7 @@ void RunWriter::BeginPartition(RecordOrder order) {
   impl_->Sum();
   SegmentInfo segment;
   segment.offset = bytes();
-  segment.compressed = impl_->compress;
+  segment.compressed = impl_->compress && !impl_->decide;
   segment.order = order;
   impl_->segments.push_back(segment);
   impl_->open = true;

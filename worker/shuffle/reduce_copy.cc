@@ -10,7 +10,13 @@ namespace millrace::shuffle {
 
 void ReduceCopy::Impl::Announced(const std::vector<Source>& sources) {
   for (const Source& source : sources) {
-    if (book.Announce(source) && source.local) LookUp(source);
+    if (!book.Announce(source)) continue;
+    if (source.local) {
+      LookUp(source);
+    } else if (options.meter != nullptr && !metered && !ended) {
+      metered = source.map.job;
+      options.meter->Begin(*metered, std::chrono::steady_clock::now());
+    }
   }
   FinishIfComplete();
   Schedule();
@@ -28,13 +34,18 @@ void ReduceCopy::Impl::LookUp(const Source& source) {
 void ReduceCopy::Impl::Schedule() {
   if (ended) return;
   book.Wake(std::chrono::steady_clock::now());
-  while (connections < std::max(options.max_connections, 1u)) {
+  while (connections < limit.limit()) {
     std::optional<Place> place = book.Visit();
     if (!place.has_value()) break;
     if (!threads.Spawn(strand, Visit(shared_from_this(), std::move(*place)))) return;  // the plane is stopping
-    ++connections;
+    Connections(connections + 1);
   }
   SetTimer();
+}
+
+void ReduceCopy::Impl::Connections(unsigned now) {
+  connections = now;
+  limit.InFlight(now, std::chrono::steady_clock::now());
 }
 
 void ReduceCopy::Impl::SetTimer() {
@@ -83,6 +94,7 @@ void ReduceCopy::Impl::FinishIfComplete() {
 }
 
 void ReduceCopy::Impl::End() {
+  if (metered && !ended) options.meter->End(*metered, std::chrono::steady_clock::now());
   ended = true;
   timer.cancel();
   for (const std::shared_ptr<Wire>& wire : wires) wire->Abort();

@@ -2,7 +2,8 @@
 // parallel over workers and in batches per worker, into one file; segments on this worker are not copied but read in
 // place (whoever reads them checks them).
 //
-// Bounded: at most `max_connections` fetches at once, one a host; retries with back-off; after `retries` failures of
+// Bounded: at most `max_connections` fetches at once, one a host, each with a buffer of 256 KiB; how many of these pay
+// is found out (fetch_limit.h). Retries with back-off; after `retries` failures of
 // one map's output, or as soon as its worker says that it has none, `failed` is called for it and it waits for another
 // announcement. Every segment is checked against its crc on arrival. A connection that is lost counts against the
 // output that was under way, a worker that cannot be reached against all that was to be fetched there. Thread rule:
@@ -20,6 +21,7 @@
 #include "base/log.h"
 #include "base/net/bulk_server.h"
 #include "base/status.h"
+#include "worker/shuffle/fetch_meter.h"
 #include "worker/shuffle/map_output_server.h"
 
 namespace millrace::shuffle {
@@ -38,10 +40,11 @@ struct CopiedSegment {
 };
 
 struct CopyOptions {
-  unsigned max_connections = 5;
+  unsigned max_connections = 16;
   unsigned retries = 4;
   Micros first_back_off = 200 * kMillisecond;
   Micros stall = 20 * kSecond;
+  FetchMeter* meter = nullptr;  // told of all that comes, if given; outlives the copy and its server's threads
 };
 
 struct CopyCallbacks {

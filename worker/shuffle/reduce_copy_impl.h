@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "base/net/bulk_handler.h"
 #include "worker/shuffle/copy_book.h"
 #include "worker/shuffle/copy_file.h"
+#include "worker/shuffle/fetch_limit.h"
 #include "worker/shuffle/gate.h"
 #include "worker/shuffle/reduce_copy.h"
 
@@ -46,7 +48,8 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
         callbacks(std::move(told)),
         log(std::move(log_to)),
         file(std::move(path)),
-        book(partition, maps, options.retries, options.first_back_off) {}
+        book(partition, maps, options.retries, options.first_back_off),
+        limit(options.max_connections) {}
 
   template <class F>
   void Post(F f) {
@@ -60,13 +63,16 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   void LookUp(const Source& source);
   void Schedule();
   void SetTimer();
+  void Connections(unsigned now);
 
   static Awaitable<void> Visit(std::shared_ptr<Impl> self, Place place);
   Awaitable<void> FetchAll(Wire& wire, Place place);
   Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
   Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);
-  Awaitable<Fetched> FetchSegment(Wire& wire, const Ticket& ticket, char* buffer);
+  Awaitable<Fetched> FetchSegment(Wire& wire, const Ticket& ticket, bool follows, char* buffer);
   Awaitable<Status> ReceiveBytes(Wire& wire, CopyFile::Extent extent, char* buffer, std::uint32_t* crc);
+  void Arrived(std::size_t size);
+  Awaitable<Status> ReadMetered(Wire& wire, char* out, std::size_t size, bool counts);
   [[nodiscard]] Status WritePiece(std::string_view piece, std::uint64_t offset);
   [[nodiscard]] std::size_t BatchLimit() const;
 
@@ -89,8 +95,10 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   CopyBook book;
   Gate gate;
   std::set<std::shared_ptr<Wire>> wires;
+  FetchLimit limit;
   unsigned connections = 0;
-  bool ended = false;  // complete, broken or destroyed
+  std::optional<std::uint32_t> metered;  // the job under which this copy is known to the meter
+  bool ended = false;                    // complete, broken or destroyed
   std::uint64_t fetched_segments = 0;
   std::atomic<std::uint32_t> copied{0};
   std::atomic<std::uint64_t> bytes_fetched{0};

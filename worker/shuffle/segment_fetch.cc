@@ -28,7 +28,7 @@ Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, Place place)
   if (!wire.ok()) {
     for (const Ticket& ticket : self->book.NextBatch(place, kMaxFetch)) self->Failed(ticket, wire.status(), false);
   }
-  --self->connections;
+  self->Connections(self->connections - 1);
   self->book.Leave(place);
   self->Schedule();
 }
@@ -40,7 +40,8 @@ Awaitable<void> ReduceCopy::Impl::FetchAll(Wire& wire, Place place) {
     std::vector<Ticket> batch = book.NextBatch(place, BatchLimit());
     if (batch.empty()) co_return;
     const bool in_step = co_await FetchBatch(wire, std::move(batch), buffer.get());
-    if (!in_step) co_return;
+    if (!in_step && !ended) limit.Failed(std::chrono::steady_clock::now());
+    if (!in_step || connections > limit.limit()) co_return;
   }
 }
 
@@ -61,7 +62,7 @@ Awaitable<bool> ReduceCopy::Impl::FetchBatch(Wire& wire, std::vector<Ticket> bat
     co_return false;
   }
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const Fetched fetched = co_await FetchSegment(wire, batch[i], buffer);
+    const Fetched fetched = co_await FetchSegment(wire, batch[i], i > 0, buffer);
     const Gate::Pass pass(gate);
     if (!pass || ended) co_return false;
     if (!fetched.status.ok()) Failed(batch[i], fetched.status, fetched.for_good);
@@ -85,10 +86,13 @@ Awaitable<Status> ReduceCopy::Impl::Ask(Wire& wire, const std::vector<Ticket>& b
   co_return net::ReplyStatus(*frame, payload, wire.peer());
 }
 
-auto ReduceCopy::Impl::FetchSegment(Wire& wire, const Ticket& ticket, char* buffer) -> Awaitable<Fetched> {
+// `follows`: it comes right behind another one, so that who waits for its header waits for the network, not for the
+// worker to find it.
+auto ReduceCopy::Impl::FetchSegment(Wire& wire, const Ticket& ticket, bool follows, char* buffer)
+    -> Awaitable<Fetched> {
   const std::string what = Name(ticket.map) + " from " + wire.peer();
   std::array<char, kSegmentHeaderBytes> bytes;
-  const Status read = co_await wire.Read(bytes.data(), bytes.size());
+  const Status read = co_await ReadMetered(wire, bytes.data(), bytes.size(), follows);
   if (!read.ok()) co_return Fetched{read.Within(what)};
   const Result<SegmentHeader> header = DecodeSegmentHeader({bytes.data(), bytes.size()});
   if (!header.ok()) co_return Fetched{header.status().Within(what)};
@@ -114,6 +118,9 @@ auto ReduceCopy::Impl::FetchSegment(Wire& wire, const Ticket& ticket, char* buff
   }
   ++fetched_segments;
   bytes_fetched += extent.length;
+  if (options.meter != nullptr) {
+    options.meter->Segment(*metered, extent.length, header->segment.raw_length, std::chrono::steady_clock::now());
+  }
   Keep(std::move(segment));
   co_return Fetched{Status::Ok(), true};
 }
@@ -125,8 +132,9 @@ Awaitable<Status> ReduceCopy::Impl::ReceiveBytes(Wire& wire, CopyFile::Extent ex
   do {
     const std::size_t size = std::min<std::uint64_t>(kPieceBytes, extent.length - done);
     if (size > 0) {
-      const Status read = co_await wire.Read(buffer, size);
+      const Status read = co_await ReadMetered(wire, buffer, size, true);
       if (!read.ok()) co_return read;
+      Arrived(size);
     }
     const std::string_view piece(buffer, size);
     auto write = [this, piece, crc, offset = extent.offset + done] {
@@ -142,6 +150,22 @@ Awaitable<Status> ReduceCopy::Impl::ReceiveBytes(Wire& wire, CopyFile::Extent ex
     done += size;
   } while (done < extent.length);
   co_return Status::Ok();
+}
+
+void ReduceCopy::Impl::Arrived(std::size_t size) {
+  const unsigned before = limit.limit();
+  limit.Came(size, std::chrono::steady_clock::now());
+  const Gate::Pass pass(gate);
+  if (pass && limit.limit() > before) Schedule();
+}
+
+Awaitable<Status> ReduceCopy::Impl::ReadMetered(Wire& wire, char* out, std::size_t size, bool counts) {
+  FetchMeter* const meter = counts ? options.meter : nullptr;
+  const std::uint32_t job = metered.value_or(0);
+  if (meter != nullptr) meter->Wait(job, std::chrono::steady_clock::now());
+  Status status = co_await wire.Read(out, size);
+  if (meter != nullptr) meter->Came(job, status.ok() ? size : 0, std::chrono::steady_clock::now());
+  co_return status;
 }
 
 Status ReduceCopy::Impl::WritePiece(std::string_view piece, std::uint64_t offset) {

@@ -74,6 +74,15 @@ struct RunMap {
   scratch @3 :Text;                 # a directory of the attempt's own; removed by the daemon
   stdout @4 :Text;                  # files that take the attempt's standard output and error
   stderr @5 :Text;
+  link @6 :ShuffleLink;
+}
+
+struct ShuffleLink {
+  # What the worker knows of moving a map's output: worker/run/compress_rule.h. All 0: nothing.
+  bytesPerSecond @0 :Float64;
+  crossing @1 :Float64;
+  waited @2 :Float64;
+  maps @3 :UInt32;
 }
 
 struct RunReduce {

@@ -87,9 +87,16 @@ class TaskDriver {
     std::uint64_t file_length = 0, offset = 0, length = 0, block = 0;  // one block, of the split's bytes
   };
   void LaunchMap(std::uint32_t task, const std::vector<Piece>& pieces, const std::string& run_file,
-                 const std::string& stdout_path = "") {
+                 const std::string& stdout_path = "", double link_bytes_per_second = 0) {
     Send([&](wire::ToTask::Builder to) {
       auto map = to.initMap();
+      if (link_bytes_per_second > 0) {
+        auto link = map.initLink();
+        link.setBytesPerSecond(link_bytes_per_second);
+        link.setCrossing(0.5);
+        link.setWaited(1);
+        link.setMaps(1);
+      }
       map.initAttempt().setTask(task);
       map.getAttempt().setJob(3);
       map.setScratch(directory_.path());

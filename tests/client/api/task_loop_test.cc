@@ -61,6 +61,46 @@ TEST(TaskLoopTest, MapsAndReducesWords) {
   EXPECT_EQ(driver.Close(), 0);
 }
 
+struct Lines {
+  using Key = std::string;
+  using Value = std::string;
+  void Map(std::string_view line, auto& emit) { emit(std::string(line), "is a line of the input"); }
+  void Reduce(const std::string& key, Values<std::string>& values, auto& emit) {
+    for (const std::string& value : values) emit(key, value);
+  }
+};
+
+// Whatever the link of its worker was when a map ran, its reduce gives the same.
+TEST(TaskLoopTest, SomeMapsOfAJobAreCompressedAndSomeAreNot) {
+  std::string text;
+  for (int i = 0; i < 30000; ++i) text += "line " + std::to_string(100000 + i * 7919 % 30000) + "\n";
+  constexpr double kSlow = 1e6, kFast = 3e9, kUnknown = 0;
+  std::vector<std::string> outputs;
+  for (const std::string mode : {"none", "zstd", "auto"}) {
+    FakeFiles files;
+    TaskDriver driver(internal::BindJob<Lines>(), files);
+    ASSERT_EQ(driver.SetUpJob(1, {{"map.compress", mode}}), "");
+    std::vector<std::string> runs;
+    std::vector<bool> compressed;
+    for (const double rate : {kUnknown, kSlow, kFast, kSlow}) {
+      const auto map = static_cast<std::uint32_t>(runs.size());
+      runs.push_back(driver.Path("m" + std::to_string(map)));
+      driver.LaunchMap(map, {AddLocal(files, map + 1, "f" + std::to_string(map), text)}, runs.back(), "", rate);
+      TaskDriver::End end = driver.WaitForEnd();
+      ASSERT_EQ(end.error, "");
+      compressed.push_back(end.counters["millrace.map_stored_bytes"] < end.counters["millrace.map_output_bytes"] / 2);
+    }
+    const bool all = mode == "zstd", some = mode != "none";
+    EXPECT_EQ(compressed, (std::vector<bool>{all, some, all, some})) << mode;
+    driver.LaunchReduce(0, runs);
+    ASSERT_EQ(driver.WaitForEnd().error, "");
+    outputs.push_back(files.written["/out/_temporary/job3.r.0.0/part-r-00000"]);
+  }
+  EXPECT_EQ(std::ranges::count(outputs[0], '\n'), 4 * 30000);
+  EXPECT_TRUE(outputs[1] == outputs[0]);
+  EXPECT_TRUE(outputs[2] == outputs[0]);
+}
+
 TEST(TaskLoopTest, ASplitIsCompletedFromRemoteBlocks) {
   FakeFiles files;
   const std::string file = "one two\nthree four\nfive\n";

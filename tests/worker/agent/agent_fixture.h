@@ -18,6 +18,7 @@
 #include "base/rpc/transport.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/synthetic.h"
+#include "worker/run/compress_rule.h"
 
 namespace millrace::worker {
 
@@ -167,6 +168,8 @@ struct ManualRunner final : TaskRunner {
   void RunMap(OwnMessage<task::wire::RunMap> launch) override {
     running.push_back(FromWire(launch.reader().getAttempt()));
     run_files.push_back(launch.reader().getRunFile());
+    const auto link = launch.reader().getLink();
+    links.push_back({link.getBytesPerSecond(), link.getCrossing(), link.getWaited(), link.getMaps()});
   }
   void RunReduce(OwnMessage<task::wire::RunReduce> launch) override {
     running.push_back(FromWire(launch.reader().getAttempt()));
@@ -204,6 +207,7 @@ struct ManualRunner final : TaskRunner {
 
   TaskObserver* observer = nullptr;
   std::vector<std::string> set_ups, run_files;
+  std::vector<run::ShuffleLink> links;
   std::vector<AttemptId> running, killed;
   std::vector<std::uint32_t> forgotten;
   std::size_t segments = 0;
@@ -258,11 +262,12 @@ class AgentTest : public testing::Test {
     request.setExecutable({reinterpret_cast<const kj::byte*>(path.data()), path.size()});
     Send(std::move(request));
   }
-  AttemptId LaunchMap(std::uint32_t task) {
+  AttemptId LaunchMap(std::uint32_t task, double crossing = 0) {
     const AttemptId id{kJob, false, task, 0};
     auto request = Control().launchMapRequest();
     ToWire(id, request.initAttempt());
     request.initInputs(1);
+    request.setCrossing(crossing);
     Send(std::move(request));
     return id;
   }

@@ -57,6 +57,25 @@ TEST_F(AttemptsTest, AMapOfAJobWithoutReducesLeavesNothing) {
   EXPECT_THAT(record_.log, Contains("done m-00000.0 read 1234 shuffled 0"));
 }
 
+TEST_F(AttemptsTest, AMapIsToldWhatMovingItsOutputCosts) {
+  StartAgent();
+  SetUpJob();
+  plane_.SetSeen({50e6, 0.25, 2});
+  LaunchMap(0);
+  LaunchMap(1, 0.5);
+  plane_.SetSeen({40e6, 0.75, 2});
+  LaunchMap(2, 0.75);
+  ASSERT_EQ(runner_.links.size(), 3U);
+  EXPECT_EQ(runner_.links[0].bytes_per_second, 0) << "nothing crosses";
+  EXPECT_EQ(runner_.links[1].bytes_per_second, 50e6);
+  EXPECT_EQ(runner_.links[1].crossing, 0.5);
+  EXPECT_EQ(runner_.links[1].waited, 0.5) << "twice as long if half the bytes were not compressed away";
+  EXPECT_EQ(runner_.links[1].maps, 2U);
+  EXPECT_EQ(runner_.links[2].bytes_per_second, 40e6);
+  EXPECT_EQ(runner_.links[2].waited, 1);
+  EXPECT_EQ(runner_.links[2].maps, 3U);
+}
+
 TEST_F(AttemptsTest, AFailureIsReportedWithItsReasonInOneLine) {
   StartAgent();
   SetUpJob();

@@ -21,6 +21,9 @@ class RunFileTest : public testing::TestWithParam<bool> {
 
   void Write(const Partitions& partitions, bool encoded = false) {
     RunWriter writer = RunWriter::Create(path_, GetParam()).value();
+    WriteTo(writer, partitions, encoded);
+  }
+  static void WriteTo(RunWriter& writer, const Partitions& partitions, bool encoded) {
     for (const auto& records : partitions) {
       writer.BeginPartition();
       if (encoded) {
@@ -252,13 +255,77 @@ TEST(SegmentCursorTest, FramesThatClaimTooMuchAreCorrupt) {
 
 TEST(SegmentCursorTest, MovesWithItsPlace) {
   Encoder bytes;
-  bytes.Raw("\x01\x01" "ax\x01\x01" "by", 8);
+  bytes.Raw(
+      "\x01\x01"
+      "ax\x01\x01"
+      "by",
+      8);
   SegmentCursor first(bytes.bytes(), false, "s");
   ASSERT_TRUE(first.Next());
   SegmentCursor second = std::move(first);
   EXPECT_EQ(second.key(), "a");
   ASSERT_TRUE(second.Next());
   EXPECT_EQ(second.value(), "y");
+}
+
+std::vector<Record> WordRecords(Random& random, int count) {
+  std::vector<Record> records;
+  for (int i = 0; i < count; ++i) records.emplace_back("word" + std::to_string(random.Below(5000)), "v");
+  return records;
+}
+
+class DecidedRunTest : public RunFileTest {
+ protected:
+  void WriteDecided(const Partitions& partitions, bool encoded) {
+    asked_.clear();
+    RunWriter writer = RunWriter::Create(path_, [this](std::string_view first) {
+                         asked_.emplace_back(first);
+                         return GetParam();
+                       }).value();
+    WriteTo(writer, partitions, encoded);
+  }
+  std::vector<std::string> asked_;
+};
+
+INSTANTIATE_TEST_SUITE_P(Compression, DecidedRunTest, testing::Bool());
+
+TEST_P(DecidedRunTest, IsTheRunThatWouldHaveBeenWrittenWithTheAnswerKnown) {
+  Random random(11);
+  const std::vector<Partitions> runs = {
+      {{{"key", "value"}}},
+      {{{"a", "1"}, {"b", "2"}}, {}, {{"c", "3"}}},
+      {{{"long", std::string(10 << 20, 'v')}, {"short", ""}}},
+      {WordRecords(random, 30000), WordRecords(random, 10), WordRecords(random, 30000)},
+  };
+  for (const Partitions& partitions : runs) {
+    for (const bool encoded : {false, true}) {
+      WriteDecided(partitions, encoded);
+      const std::string decided = ReadWholeFile(path_).value();
+      ExpectContent(partitions);
+      EXPECT_EQ(asked_.size(), 1u);
+      Write(partitions, encoded);
+      EXPECT_TRUE(decided == ReadWholeFile(path_).value());
+    }
+  }
+}
+
+TEST_P(DecidedRunTest, IsAskedWithTheFirstFrameOfRecords) {
+  Partitions partitions(2);
+  for (int i = 0; i < 2000; ++i) partitions[1].emplace_back("k" + std::to_string(10000 + i), std::string(100, 'v'));
+  WriteDecided(partitions, false);
+  ASSERT_EQ(asked_.size(), 1u);
+  EXPECT_LE(asked_[0].size(), kFrameBytes);
+  EXPECT_GT(asked_[0].size(), kFrameBytes - 200);
+  EXPECT_EQ(asked_[0].substr(2, 6), "k10000");
+  const std::vector<SegmentInfo> index = Index().value();
+  EXPECT_FALSE(index[0].compressed) << "it holds nothing";
+  EXPECT_EQ(index[1].compressed, GetParam());
+}
+
+TEST_P(DecidedRunTest, WithoutRecordsNobodyIsAsked) {
+  WriteDecided(Partitions(3), false);
+  EXPECT_TRUE(asked_.empty());
+  EXPECT_EQ(Index().value().size(), 3u);
 }
 
 TEST(RunWriterTest, SaysWhichFileCannotBeMade) {

@@ -155,6 +155,35 @@ TEST_F(SortCollectorTest, NoIntermediateWhenAllFits) {
   EXPECT_EQ(collector.figures().output_bytes, 8u);  // two lengths, a key and a value each
 }
 
+TEST_F(SortCollectorTest, OnlyTheRunIsCompressedByChoice) {
+  for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{1} << 14}) {
+    for (const bool compress : {false, true}) {
+      CollectorOptions options = Options(1, memory);
+      std::vector<std::uint64_t> expected_bytes;
+      bool spills_are_plain = true;
+      options.choose = [&](std::string_view, std::uint64_t expected) {
+        expected_bytes.push_back(expected);
+        const std::vector<std::string> names = ListDirectory(dir_.path()).value();
+        for (const std::string& name : names) {
+          if (name == "result") continue;
+          for (const run::SegmentInfo& segment : ReadIndex(dir_.path() + "/" + name)) {
+            spills_are_plain = spills_are_plain && !segment.compressed;
+          }
+        }
+        return compress;
+      };
+      std::vector<std::pair<std::uint32_t, Record>> emitted;
+      for (int i = 3000; i > 0; --i) emitted.push_back({0, {std::to_string(10000 + i % 700), "value"}});
+      ExpectStablySorted(options, emitted);
+      ASSERT_EQ(expected_bytes.size(), 1u);
+      EXPECT_GE(expected_bytes[0], 3000u * 10);
+      EXPECT_LE(expected_bytes[0], 3000u * 12);
+      EXPECT_TRUE(spills_are_plain);
+      EXPECT_EQ(Index()[0].compressed, compress);
+    }
+  }
+}
+
 TEST_F(SortCollectorTest, AWrongPartitionIsTheJobsFault) {
   SortCollector collector(Options(2, 1 << 20), nullptr);
   collector.Emit(2, "key", "value");

@@ -75,6 +75,71 @@ TEST_F(ReduceCopyTest, CopiesFromManyWorkers) {
   }
 }
 
+TEST_F(ReduceCopyTest, CompressedAndPlainSegmentsOfOneJobMix) {
+  constexpr std::uint32_t kMaps = 60;
+  std::vector<Worker> workers(2);
+  std::vector<Source> sources;
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    workers[map % 2].AddRun(map, 1, map % 3 == 0);
+    sources.push_back(workers[map % 2].Has(map));
+  }
+  Start(0, kMaps);
+  copy_->Ready(sources);
+  const auto segments = told_.WaitComplete();
+  ExpectAll(segments, 0, kMaps);
+  for (std::uint32_t map = 0; map < kMaps; ++map) EXPECT_EQ(segments[map].segment.compressed, map % 3 == 0) << map;
+}
+
+TEST_F(ReduceCopyTest, TellsTheMeterWhatCame) {
+  FetchMeter meter;
+  options_.meter = &meter;
+  constexpr std::uint32_t kMaps = 330;  // a few of more than a megabyte
+  Worker other;
+  std::vector<Source> sources;
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    other.AddRun(map, 1, true);
+    sources.push_back(other.Has(map));
+  }
+  Start(0, kMaps);
+  copy_->Ready(sources);
+  double stored = 0, raw = 0;
+  for (const CopiedSegment& segment : told_.WaitComplete()) {
+    stored += static_cast<double>(segment.segment.length);
+    raw += static_cast<double>(segment.segment.raw_length);
+  }
+  const FetchMeter::Figures figures = meter.Of(kJob, std::chrono::steady_clock::now());
+  EXPECT_NEAR(figures.ratio, raw / stored, 1e-6);
+  ASSERT_GE(stored, FetchMeter::kWindowBytes);
+  EXPECT_GT(figures.bytes_per_second, 0);
+  EXPECT_GE(figures.waited, 0);
+  EXPECT_LE(figures.waited, 1);
+}
+
+TEST_F(ReduceCopyTest, NoMoreFetchesThanTheBoundAreUnderWay) {
+  options_.max_connections = 3;
+  std::atomic<int> now = 0, most = 0;
+  std::vector<std::unique_ptr<FakeWorker>> workers;
+  std::vector<Source> sources;
+  for (std::uint32_t map = 0; map < 12; ++map) {
+    workers.push_back(std::make_unique<FakeWorker>([&now, &most, map](Wire& wire) -> Awaitable<bool> {
+      const int inside = ++now;
+      for (int seen = most; seen < inside && !most.compare_exchange_weak(seen, inside);) {
+      }
+      SegmentHeader header;
+      header.attempt = {kJob, map, 0};
+      co_await wire.WriteReply({});
+      const std::string bytes = EncodeSegmentHeader(header);
+      --now;
+      co_return (co_await wire.Write(bytes)).ok();
+    }));
+    sources.push_back(workers.back()->Has(map));
+  }
+  Start(0, 12);
+  copy_->Ready(sources);
+  EXPECT_EQ(told_.WaitComplete().size(), 12u);
+  EXPECT_LE(most, 3);
+}
+
 TEST_F(ReduceCopyTest, ReadsLocalSegmentsInPlace) {
   here_.AddRun(0, 2);
   Source source = here_.Has(0);
