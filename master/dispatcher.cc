@@ -5,7 +5,6 @@
 #include "base/rpc/deadline.h"
 #include "base/rpc/status_codec.h"
 #include "master/wire_codec.h"
-#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/event_text.h"
 
 namespace millrace::master {
@@ -14,14 +13,6 @@ namespace {
 constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
 constexpr std::size_t kOutputsPerMessage = 2000;
 constexpr std::size_t kDeletesPerMessage = 10'000;
-
-// Of what a map on the node emits, where reduces are spread as their slots are.
-double CrossingShare(const sched::ClusterState& cluster, NodeNumber number) {
-  const sched::NodeState* const node = cluster.FindNode(sched::NodeId{number});
-  const std::uint32_t all = cluster.Capacity(sched::TaskKind::kReduce);
-  if (node == nullptr || all == 0) return 0;
-  return 1 - static_cast<double>(node->counted.reduces) / all;
-}
 
 }  // namespace
 
@@ -95,7 +86,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     auto inputs = request.initInputs(static_cast<unsigned>(of_map.size()));
     for (unsigned i = 0; i < inputs.size(); ++i)
       WriteInput(of_map[i], files_, nodes_, nodes_.Find(order.node), inputs[i]);
-    request.setCrossing(CrossingShare(jobs_.cluster(), order.node));
+    request.setCrossing(jobs_.CrossingShare(order.node));
     call = request.send().ignoreResult();
   } else {
     auto request = it->second.control.launchReduceRequest();

@@ -169,6 +169,9 @@ class JobTracker {
 
   // ---- looking ----
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
+  // The share, 0 to 1, of what a map on the node emits that is expected to go to reduces on other nodes: those are
+  // spread as the slots for them are.
+  [[nodiscard]] double CrossingShare(NodeNumber node) const;
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   [[nodiscard]] Result<JobView> View(sched::JobId job) const;
   [[nodiscard]] std::vector<sched::JobId> JobsAfter(sched::JobId after, std::size_t limit, bool live_only) const;

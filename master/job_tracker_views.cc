@@ -3,6 +3,7 @@
 
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
+#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
 
@@ -37,6 +38,13 @@ Status NoSuchJob(JobId job) {
 }
 
 }  // namespace
+
+double JobTracker::CrossingShare(NodeNumber node) const {
+  const sched::NodeState* const state = engine_.state().FindNode(sched::NodeId{node});
+  const std::uint32_t slots = engine_.state().Capacity(sched::TaskKind::kReduce);
+  if (state == nullptr || slots == 0) return 0;
+  return 1 - static_cast<double>(state->counted.reduces) / slots;
+}
 
 sched::PolicyView JobTracker::ViewPolicy(Micros now) const { return engine_.policy().View(engine_.state(), now); }
 

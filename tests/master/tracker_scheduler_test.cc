@@ -42,6 +42,18 @@ class TrackerSchedulerTest : public TrackerFixture {
   }
 };
 
+TEST_F(TrackerSchedulerTest, WhatCrossesTheNetworkIsWhatReducesElsewhereTake) {
+  const NodeNumber alone = AddWorker("a", 1, 2);
+  EXPECT_EQ(jobs->CrossingShare(alone), 0);
+  const NodeNumber other = AddWorker("b", 1, 5), mapper = AddWorker("c", 1, 0);
+  const NodeNumber fourth = AddWorker("d", 1, 1);
+  EXPECT_DOUBLE_EQ(jobs->CrossingShare(alone), 0.75);
+  EXPECT_DOUBLE_EQ(jobs->CrossingShare(other), 0.375);
+  EXPECT_DOUBLE_EQ(jobs->CrossingShare(fourth), 0.875);
+  EXPECT_DOUBLE_EQ(jobs->CrossingShare(mapper), 1);
+  EXPECT_EQ(jobs->CrossingShare(fourth + 1), 0) << "nothing is known of it";
+}
+
 TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
   AddFile("/in/text", 1, {AddWorker("a", 1, 1)});
   JobRequest request = Request("/out", 1);

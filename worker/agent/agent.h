@@ -57,8 +57,8 @@ struct WorkerIdentity {
 // Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
 inline constexpr float kCopyShare = 1.0F / 3;
 
-// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots).
-// Beyond so many times its slots the worker believes it no more.
+// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots). Beyond
+// so many times its slots the worker believes it no more.
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
 // Where a map's output can be had.

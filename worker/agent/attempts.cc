@@ -113,6 +113,8 @@ void WorkerAgent::DescribeLink(Attempt& attempt) {
   link.setMaps(static_cast<std::uint32_t>(std::count_if(attempts_.begin(), attempts_.end(), [](const auto& entry) {
     return !entry.first.reduce && entry.second->started;
   })));
+  log_->debug("{}: copies come in at {:.1f} MB/s and would wait {:.0f}% of their time, {:.0f}% of its output leaves",
+              ToText(attempt.id), seen.bytes_per_second / 1e6, 100 * link.getWaited(), 100 * link.getCrossing());
 }
 
 void WorkerAgent::StartCopy(const AttemptPtr& attempt) {

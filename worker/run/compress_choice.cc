@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "worker/run/run_file.h"
@@ -66,7 +68,6 @@ class ZstdProbe {
 CompressChoice::CompressChoice()
     : CompressChoice([probe = std::make_shared<ZstdProbe>()](std::string_view sample) { return (*probe)(sample); }) {}
 CompressChoice::CompressChoice(Measure measure) : measure_(std::move(measure)) {}
-CompressChoice::~CompressChoice() = default;
 
 bool CompressChoice::Begin(const ShuffleLink& link, std::function<double()> core_share) {
   link_ = link;

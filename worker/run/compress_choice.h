@@ -6,10 +6,9 @@
 // link cannot be the limit takes none. Thread rule: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
-#include <string>
 #include <string_view>
 
 #include "worker/run/compress_rule.h"
@@ -26,7 +25,6 @@ class CompressChoice {
   // By zstd level 1 and the thread's processor time, of which a stranger's work takes nothing.
   CompressChoice();
   explicit CompressChoice(Measure measure);
-  ~CompressChoice();
 
   // The next map; false: its run is not compressed, whatever its records are. `core_share` is asked when it comes to a
   // decision: the part of a core that the map gets when it wants one, above 0 to 1.
@@ -34,7 +32,6 @@ class CompressChoice {
   // Whether its run of about `expected` raw bytes, of which the first are at hand, is compressed.
   [[nodiscard]] bool Choose(std::string_view first_records, std::uint64_t expected);
 
-  [[nodiscard]] bool last() const { return compressed_; }
   [[nodiscard]] std::uint64_t sampled_bytes() const { return sampled_; }
 
  private:
