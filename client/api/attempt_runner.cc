@@ -1,6 +1,5 @@
 #include "client/api/attempt_runner.h"
 
-#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -92,10 +91,6 @@ std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, Task
 
 }  // namespace
 
-std::uint64_t AttemptRunner::Memory(const EngineOptions& engine) const {
-  return set_up_.memory != 0 ? std::min(set_up_.memory, engine.task_memory) : engine.task_memory;
-}
-
 std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(const MapLaunch& launch,
                                                                                const EngineOptions& engine) {
   if (engine.map_compress != "auto" || !compress_choice_.Begin(launch.link, run::CoreShare())) return nullptr;
@@ -110,7 +105,7 @@ Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, Ta
   MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), {}};
   if (set_up_.reduces > 0) {
     attempt.collector = {set_up_.reduces,
-                         Memory(engine),
+                         context.facts().memory,
                          launch.run_file,
                          launch.scratch,
                          engine.map_compress == "zstd",
@@ -133,7 +128,7 @@ Result<std::optional<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& laun
   context.SetTotal(segments.raw_bytes());
   PartFile part(set_up_, context.options(), launch.attempt, storage_);
   OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
-  ReduceAttempt attempt{context, segments, Memory(context.options().engine()), output, Random(random_.Next())};
+  ReduceAttempt attempt{context, segments, context.facts().memory, output, Random(random_.Next())};
   MILLRACE_TRY(Guarded("the job's reduce", [&] { return binding_.reduce(attempt); }));
   context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));
   context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(attempt.groups));

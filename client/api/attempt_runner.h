@@ -32,8 +32,6 @@ class AttemptRunner {
  private:
   // Decides on the map's run where that is left to us, else empty.
   std::function<bool(std::string_view, std::uint64_t)> ChooserFor(const MapLaunch& launch, const EngineOptions& engine);
-  // For a task's buffers: what the job asks for, as far as the worker allows it.
-  [[nodiscard]] std::uint64_t Memory(const EngineOptions& engine) const;
 
   const JobBinding& binding_;
   const SetUp& set_up_;

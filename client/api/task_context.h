@@ -32,7 +32,8 @@ class TaskContext {
     std::string job_name;
     std::uint32_t maps = 0;
     std::uint32_t reduces = 0;
-    std::string scratch;  // an existing directory of the attempt's own, removed after it
+    std::string scratch;       // an existing directory of the attempt's own, removed after it
+    std::uint64_t memory = 0;  // bytes for its buffers: the job's task.memory, or less if the worker allows no more
   };
   using ReadFiles = std::function<Result<std::string>(const std::string&)>;
   // `options` outlives this, and what `read_files` needs.

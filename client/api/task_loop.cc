@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
@@ -98,8 +99,10 @@ class TaskLoop {
       return channel_.Write(answer);
     }
     const SetUp& set_up = prepared_->set_up;
-    TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch}, prepared_->options,
-                        [this](const std::string& path) { return ReadSideFile(path); });
+    const std::uint64_t asked = prepared_->options.engine().task_memory;
+    const std::uint64_t memory = set_up.memory != 0 ? std::min(set_up.memory, asked) : asked;
+    TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch, memory},
+                        prepared_->options, [this](const std::string& path) { return ReadSideFile(path); });
     const Result<std::optional<TaskOutput>> result = [&]() -> Result<std::optional<TaskOutput>> {
       MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
       MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));

@@ -28,7 +28,7 @@ struct SequenceCount {
   explicit SequenceCount(TaskContext& context)
       : context_(context),
         by_file_(context.options().boolean("sequencecount.by_file")),
-        triples_(context.options().engine().task_memory, by_file_) {}
+        triples_(context.facts().memory, by_file_) {}
 
   void Map(const WordSequence<3>& sequence, auto& emit) {
     if (context_.input_number() != input_) BeginInput(emit);

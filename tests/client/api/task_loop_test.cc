@@ -445,6 +445,35 @@ TEST(TaskLoopTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
   gate.changed.wait(lock, [&] { return gate.open; });
 }
 
+struct MemoryTeller {
+  using Key = std::string_view;
+  using Value = std::uint64_t;
+  explicit MemoryTeller(TaskContext& context) : context_(context) {}
+  void Map(std::string_view, auto& emit) { emit("memory", context_.facts().memory); }
+  void Reduce(std::string_view key, auto& values, auto& emit) {
+    for (const std::uint64_t value : values) emit(key, value);
+    emit("reduce", context_.facts().memory);
+  }
+
+ private:
+  TaskContext& context_;
+};
+
+// The worker of these tests allows 8 MiB.
+TEST(TaskLoopTest, AJobIsToldHowMuchMemoryItsTasksMayUse) {
+  for (const auto& [asked, given] : {std::pair("1GiB", "8388608"), std::pair("4MiB", "4194304")}) {
+    FakeFiles files;
+    TaskDriver driver(internal::BindJob<MemoryTeller>(), files);
+    ASSERT_EQ(driver.SetUpJob(1, {{"task.memory", asked}}), "");
+    driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\n")}, driver.Path("m0"));
+    EXPECT_EQ(driver.WaitForEnd().error, "");
+    driver.LaunchReduce(0, {driver.Path("m0")});
+    EXPECT_EQ(driver.WaitForEnd().error, "");
+    EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"],
+              std::string("memory\t") + given + "\nreduce\t" + given + "\n");
+  }
+}
+
 struct Printer {
   void Map(std::string_view line, auto&) { std::printf("%.*s|", static_cast<int>(line.size()), line.data()); }
 };
