@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "schedulers/core/ids.h"
@@ -26,11 +27,9 @@ class LocalJobs {
   void RemoveJob(JobId job);
 
   // The job was added, the node is below SetNodes. Both do nothing when there is nothing to do. O(1).
-  void Insert(JobId job, NodeId node) { Word(job, node) |= BitOf(job); }
-  void Erase(JobId job, NodeId node) { Word(job, node) &= ~BitOf(job); }
-  [[nodiscard]] bool Contains(JobId job, NodeId node) const {
-    return (const_cast<LocalJobs*>(this)->Word(job, node) & BitOf(job)) != 0;
-  }
+  void Insert(JobId job, NodeId node) { WordOf(*this, job, node) |= BitOf(job); }
+  void Erase(JobId job, NodeId node) { WordOf(*this, job, node) &= ~BitOf(job); }
+  [[nodiscard]] bool Contains(JobId job, NodeId node) const { return (WordOf(*this, job, node) & BitOf(job)) != 0; }
   // O(jobs / 64) words at most, as the next.
   [[nodiscard]] bool MoreThan(NodeId node, std::size_t count) const;
   // Calls visit(job) in the order of the queue until it returns false. It changes nothing here.
@@ -56,12 +55,16 @@ class LocalJobs {
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  [[nodiscard]] std::uint64_t& Word(JobId job, NodeId node) {
-    const Seat seat = seat_of_[job.value];
-    Rows& rows = rows_[seat.priority];
+  // Of LocalJobs, const or not.
+  template <class Self>
+  [[nodiscard]] static std::conditional_t<std::is_const_v<Self>, const std::uint64_t, std::uint64_t>& WordOf(
+      Self& self, JobId job, NodeId node) {
+    const Seat seat = self.seat_of_[job.value];
+    auto& rows = self.rows_[seat.priority];
     return rows.lines[node.value * rows.length + seat.number / (kWords * kBits)].words[seat.number / kBits % kWords];
   }
   [[nodiscard]] std::uint64_t BitOf(JobId job) const { return std::uint64_t{1} << seat_of_[job.value].number % kBits; }
+  // False of an entry of Rows::seats whose job left, or left and came back elsewhere.
   [[nodiscard]] bool Sits(const QueueKey& key, std::size_t number) const {
     const Seat seat = seat_of_[key.job.value];
     return seat.number == number && seat.priority == static_cast<std::uint32_t>(key.priority);

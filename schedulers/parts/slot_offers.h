@@ -3,7 +3,8 @@
 //
 // With `+delay` most jobs wait for a local slot most of the time, and a waiting job takes a slot only where it has
 // pending maps. So of the jobs whose clock runs only those are asked that ClusterState lists at the node, and when
-// these, the jobs that may run farther and those whose clock does not run yet are few, no other job is touched.
+// these, the jobs that may run farther and those whose clock does not run yet are few, no other job is touched. Where
+// the order is that of the queue no other job is touched in any case.
 //
 // Thread rule: one thread.
 #pragma once
@@ -62,6 +63,7 @@ class SlotOffers {
   static constexpr std::size_t kFew = 8;
 
   void UpdateStance(const ClusterState& state, JobId job, Time now);
+  // Keeps anywhere_.
   void ListAnywhere(const JobState& job, bool is);
   void SetStance(JobId job, Stance stance);
   void Refresh(const ClusterState& state, Time now);
