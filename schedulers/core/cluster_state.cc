@@ -30,6 +30,7 @@ bool ClusterState::Refused(const JobState& job, NodeId node) const {
 }
 
 bool ClusterState::Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const {
+  if (job.node_failures_counted == 0) return false;
   const auto& failed_on = job.failed_on[Index(kind)];
   if (failed_on.empty() || !failed_on.contains({index, node})) return false;
   const OrderedBits& open = open_[Index(kind)];
@@ -103,10 +104,12 @@ void ClusterState::UnlistLocal(const JobState& job, const std::vector<NodeId>& n
 
 std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Locality worst) const {
   const JobState* state = FindJob(job);
-  SCHED_CHECK(state != nullptr && state->alive(), "job" + std::to_string(job.value));
+  SCHED_CHECK(state != nullptr, "job" + std::to_string(job.value));
+  state->Prefetch();
+  SCHED_CHECK(state->alive(), "job" + std::to_string(job.value));
   if (Refused(*state, node)) return std::nullopt;
   PendingMaps::Skip skip;
-  if (!state->failed_on[Index(TaskKind::kMap)].empty()) {
+  if (state->node_failures_counted > 0 && !state->failed_on[Index(TaskKind::kMap)].empty()) {
     skip = [=, this](std::uint32_t map) { return Avoids(*state, TaskKind::kMap, map, node); };
   }
   auto choice = state->pending_maps.Best(node, topology_.Of(node), worst, skip);

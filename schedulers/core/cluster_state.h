@@ -162,8 +162,9 @@ class ClusterState {
   void ForgetJob(JobId job);
 
   // The task is not done, the attempt has its next number, the node is alive and not drained. Returns the locality of a
-  // map.
-  Locality StartAttempt(const AttemptId& attempt, NodeId node, Time now);
+  // map, which is the given one or found from its replicas.
+  Locality StartAttempt(const AttemptId& attempt, NodeId node, Time now,
+                        std::optional<Locality> locality = std::nullopt);
   // A running attempt is no more; the task is pending again if it was the last one and the task is not done.
   void StopAttempt(const AttemptId& attempt, Time now);
   // A running attempt has won: the task is done. Others may still run.

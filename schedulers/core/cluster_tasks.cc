@@ -41,7 +41,7 @@ void ClusterState::ErasePending(JobState& job, TaskId task) {
   RefreshRunnable(job);
 }
 
-Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time now) {
+Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time now, std::optional<Locality> known) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
@@ -56,7 +56,8 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
     ++job.progress.speculative_attempts;
   }
   const bool map = id.kind == TaskKind::kMap;
-  const Locality locality = map ? topology_.Distance(node, job.spec.maps[id.index].replicas) : Locality::kOff;
+  Locality locality = Locality::kOff;
+  if (map) locality = known ? *known : topology_.Distance(node, job.spec.maps[id.index].replicas);
   ++task.launched;
   task.running.Add({attempt.number, node, now, locality});
   ++job.running_attempts[Index(id.kind)];
@@ -202,6 +203,7 @@ void ClusterState::MoveReplicas(JobId job_id, std::uint32_t map, std::vector<Nod
 
 void ClusterState::CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit) {
   JobState& job = MutableJob(task.job);
+  ++job.node_failures_counted;
   job.failed_on[Index(task.kind)].insert({task.index, node});
   if (++job.node_failures[node] != limit) return;
   job.bad_nodes.insert(node);

@@ -44,13 +44,13 @@ void Engine::Decide(Time now, Effects* effects) {
     impl_->CheckDecision(*decision);
     const TaskId& task = decision->task;
     const AttemptId attempt{task, impl_->FindTask(task)->launched};
-    const Locality locality = impl_->state.StartAttempt(attempt, decision->node, impl_->now);
+    const Locality locality = impl_->state.StartAttempt(attempt, decision->node, impl_->now, decision->locality);
     effects->push_back(Launch{attempt, decision->node, locality});
   }
 }
 
 void Engine::Impl::CheckDecision(const Decision& decision) const {
-  const auto [task, node, speculative] = decision;
+  const auto& [task, node, speculative, locality] = decision;
   const auto detail = [&] {
     return std::string(policy->name()) + ": " + FormatTask(task) + " on n" + std::to_string(decision.node.value);
   };

@@ -43,6 +43,7 @@ bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
 }
 
 bool Engine::Impl::On(const AttemptSucceeded& event, Effects& effects) {
+  if (const JobState* job = state.FindJob(event.attempt.task.job)) job->Prefetch();
   const RunningAttempt* running = FindRunning(event.attempt);
   if (running == nullptr) return false;
   const NodeId node = running->node;

@@ -142,6 +142,7 @@ std::uint32_t PendingMaps::FirstAt(PlaceKey place, const Skip& skip) const {
 std::optional<MapChoice> PendingMaps::Best(NodeId node, Location location, Locality worst, const Skip& skip) const {
   if (all_.empty()) return std::nullopt;
   const std::uint32_t ids[] = {node.value, location.rack, location.datacenter};
+  shelves_[1].Prefetch(Key(Locality::kRack, location.rack));
   for (const Locality level : {Locality::kNode, Locality::kRack, Locality::kDatacenter}) {
     if (level > worst) return std::nullopt;
     const std::uint32_t map = FirstAt(Key(level, ids[static_cast<int>(level)]), skip);

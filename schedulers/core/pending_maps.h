@@ -78,15 +78,15 @@ class PendingMaps {
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
 
   OrderedBits all_;
-  mutable PlaceShelves shelves_[3];  // by level
   // By node id, of nodes with a shelf: it is not empty yet. Most searches fail at the node, and this many fit the
   // cache.
   mutable std::vector<bool> stocked_;
+  mutable PlaceShelves shelves_[3];  // by level
   std::vector<std::uint32_t> entries_;
   std::vector<bool> shelved_;                              // by map: never left so far
+  std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
   mutable bool counted_ = true;                            // the counts by node are right
   mutable std::map<PlaceKey, std::uint32_t> strays_;       // those of nodes without a shelf (replicas moved there)
-  std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
 };
 
 template <class Visit>

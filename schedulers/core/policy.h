@@ -25,6 +25,8 @@ struct Decision {
   TaskId task;
   NodeId node;
   bool speculative = false;  // a second attempt of a task that runs on another node; else the task is pending
+  // Of a map, as ClusterState::BestPendingMap gave it just now. None: the engine looks at the replicas itself.
+  std::optional<Locality> locality = std::nullopt;
 };
 
 // A running attempt that has to make room.

@@ -200,7 +200,7 @@ std::optional<Decision> Greedy::Impl::NextAtItsData(const ClusterState& state, J
   if (!choice || choice->locality != Locality::kNode) return std::nullopt;
   admission.OnMapLaunched(state, first, choice->locality, now);
   offers.Update(state, first, now);
-  return Decision{{first, TaskKind::kMap, choice->map}, *at};
+  return Decision{{first, TaskKind::kMap, choice->map}, *at, false, choice->locality};
 }
 
 // Everybody refused what is still free.

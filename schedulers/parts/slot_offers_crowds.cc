@@ -44,7 +44,7 @@ bool SlotOffers::ToCrowded(const ClusterState& state, NodeId node, Time now, Dec
     offer.choice = offer.self->admission_->BestIdleMap(*offer.state, job, offer.node);
     return offer.choice.has_value();
   });
-  if (taker) *decision = {{*taker, TaskKind::kMap, offer.choice->map}, node};
+  if (taker) *decision = {{*taker, TaskKind::kMap, offer.choice->map}, node, false, offer.choice->locality};
   return taker.has_value();
 }
 

@@ -94,7 +94,7 @@ std::optional<Decision> Dl::NextMap(const ClusterState& state, Time now) {
   if (!node && AskAgain(state, now)) node = walk();
   if (!node) return NextIdle(state);
   admission_.OnMapLaunched(state, taken->job, taken->choice.locality, now);
-  return Decision{{taken->job, TaskKind::kMap, taken->choice.map}, *node};
+  return Decision{{taken->job, TaskKind::kMap, taken->choice.map}, *node, false, taken->choice.locality};
 }
 
 // A launch stops a job's clock. Slots on nodes that the job had refused may be free all along, or free again: it
@@ -159,7 +159,7 @@ std::optional<Decision> Dl::NextIdle(const ClusterState& state) {
     return best.has_value();
   });
   if (!node) return std::nullopt;
-  return Decision{{best->job, TaskKind::kMap, best->choice.map}, *node};
+  return Decision{{best->job, TaskKind::kMap, best->choice.map}, *node, false, best->choice.locality};
 }
 
 std::optional<Decision> Dl::NextReduce(const ClusterState& state) {

@@ -123,21 +123,23 @@ std::optional<Decision> FreshDynamic::Place(const ClusterState& state, TaskKind 
       if (free.Contains(node.value) && (!at_data || node < *at_data)) at_data = node;
     }
     const auto map = at_data ? state.BestPendingMap(id, *at_data, Locality::kNode) : std::nullopt;
-    if (map) return Decision{{id, kind, map->map}, *at_data};
+    if (map) return Decision{{id, kind, map->map}, *at_data, false, map->locality};
   }
   std::uint32_t& next = next_node_[static_cast<std::size_t>(kind)];
   std::uint32_t node = free.NextFrom(next);
   for (std::uint32_t seen = 0; seen < free.size(); ++seen, node = free.NextFrom(node + 1)) {
     if (node == OrderedBits::kNone) node = free.First();
     std::optional<std::uint32_t> task;
+    std::optional<Locality> locality;
     if (kind == TaskKind::kReduce) {
       task = state.NextPendingReduce(id, NodeId{node});
     } else if (const auto map = state.BestPendingMap(id, NodeId{node})) {
       task = map->map;
+      locality = map->locality;
     }
     if (!task) continue;
     next = node + 1;
-    return Decision{{id, kind, *task}, NodeId{node}};
+    return Decision{{id, kind, *task}, NodeId{node}, false, locality};
   }
   return std::nullopt;
 }
