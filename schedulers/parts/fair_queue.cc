@@ -9,16 +9,6 @@
 
 namespace millrace::sched {
 
-bool FairQueue::Sooner(const Stand& a, const Member& of_a, const Stand& b, const Member& of_b) {
-  const __int128 left = static_cast<__int128>(a.running) * b.divisor;
-  const __int128 right = static_cast<__int128>(b.running) * a.divisor;
-  return left != right ? left < right : of_a.TieBefore(of_b);
-}
-
-bool FairQueue::Earlier::operator()(const Member* a, const Member* b) const {
-  return Sooner(a->listed_, *a, b->listed_, *b);
-}
-
 bool FairQueue::TieEarlier::operator()(const Member* a, const Member* b) const { return a->TieBefore(*b); }
 
 void FairQueue::SetCapacity(Units capacity) {
@@ -32,8 +22,7 @@ WaterLevel::Claim FairQueue::LevelClaim(const FairClaim& fair, Units minimum) co
   return {fair.weight, minimum, Units{fair.demand} * kSlot, mark};
 }
 
-void FairQueue::Put(Member& member, const FairClaim& claim) {
-  if (member.present_ && claim == member.fair_) return;
+void FairQueue::Change(Member& member, const FairClaim& claim) {
   const std::uint32_t minimum = std::min(claim.minimum, claim.demand);
   minima_ += minimum;
   if (member.present_) {
@@ -51,6 +40,7 @@ void FairQueue::Put(Member& member, const FairClaim& claim) {
     }
     settled_ = false;
   }
+  if (scaled_) settled_ = false;  // a minimum may have become what was granted of the old one: others get less now
   member.present_ = true;
   Move(member);
   Touch(member);
@@ -58,8 +48,7 @@ void FairQueue::Put(Member& member, const FairClaim& claim) {
 
 void FairQueue::Erase(Member& member) {
   if (!member.present_) return;
-  Unlist(member);
-  if (std::exchange(member.loose_, false)) std::erase(loose_, &member);
+  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].Erase(member);
   member.stand_ = {};
   level_.Erase(member);
   members_.erase(&member);
@@ -84,64 +73,28 @@ std::vector<FairQueue::Member*> FairQueue::TakeTouched() {
 FairQueue::Stand FairQueue::StandOf(const Member& member) {
   const FairClaim& fair = member.fair_;
   if (!fair.offered) return {};
-  if (fair.running < fair.minimum) return {Shelf::kBelowMinimum, fair.running, fair.minimum};
+  if (fair.running < fair.minimum) return {Shelf::kBelowMinimum, {fair.running, fair.minimum}};
   switch (member.bound()) {
     case WaterLevel::Bound::kLevel:
-      return {Shelf::kByLevel, fair.running, fair.weight};
+      return {Shelf::kByLevel, {fair.running, fair.weight}};
     case WaterLevel::Bound::kMinimum:
-      return {Shelf::kAtMinimum, fair.running, std::max<Units>(fair.minimum, 1)};
+      return {Shelf::kAtMinimum, {fair.running, std::max<Units>(fair.minimum, 1)}};
     case WaterLevel::Bound::kDemand:
       break;
   }
-  return {Shelf::kAtDemand, fair.running, std::max<Units>(fair.demand, 1)};
+  return {Shelf::kAtDemand, {fair.running, std::max<Units>(fair.demand, 1)}};
 }
 
 void FairQueue::Move(Member& member) {
-  member.stand_ = StandOf(member);
-  const bool loose = member.stand_ != member.listed_ && member.stand_.shelf != Shelf::kNone;
-  if (loose != member.loose_) {
-    member.loose_ = loose;
-    if (loose) {
-      loose_.push_back(&member);
-    } else {
-      std::erase(loose_, &member);
-    }
-  }
-  if (!loose) List(member);
-  while (loose_.size() > kMostLoose) {
-    Member* first = loose_.front();
-    loose_.erase(loose_.begin());
-    first->loose_ = false;
-    List(*first);
-  }
-}
-
-void FairQueue::List(Member& member) {
-  if (member.stand_ == member.listed_) return;
-  Unlist(member);
-  member.listed_ = member.stand_;
-  if (member.listed_.shelf == Shelf::kNone) return;
-  Line& shelf = shelves_[static_cast<std::size_t>(member.listed_.shelf)];
-  member.place_ = member.node_ ? shelf.insert(std::move(member.node_)).position : shelf.insert(&member).first;
-}
-
-void FairQueue::Unlist(Member& member) {
-  const Shelf shelf = std::exchange(member.listed_, {}).shelf;
-  if (shelf != Shelf::kNone) member.node_ = shelves_[static_cast<std::size_t>(shelf)].extract(member.place_);
-}
-
-FairQueue::Member* FairQueue::First(std::size_t shelf, Cursor* at) const {
-  const auto end = shelves_[shelf].end();
-  while (at->listed != end && (*at->listed)->loose_) ++at->listed;
-  const auto elsewhere = [shelf](const Member* member) {
-    return static_cast<std::size_t>(member->stand_.shelf) != shelf;
+  const Stand before = std::exchange(member.stand_, StandOf(member));
+  const Stand& now = member.stand_;
+  if (now == before) return;
+  const auto shelf = [this](const Stand& stand) -> FairShelf& {
+    return shelves_[static_cast<std::size_t>(stand.shelf)];
   };
-  while (at->loose < loose_.size() && elsewhere(loose_[at->loose])) ++at->loose;
-  if (at->loose == loose_.size()) return at->listed == end ? nullptr : *at->listed;
-  Member* loose = loose_[at->loose];
-  if (at->listed == end) return loose;
-  Member* listed = *at->listed;
-  return Sooner(loose->stand_, *loose, listed->stand_, *listed) ? loose : listed;
+  if (now.shelf == before.shelf) return shelf(now).Change(member, now.key);
+  if (before.shelf != Shelf::kNone) shelf(before).Erase(member);
+  if (now.shelf != Shelf::kNone) shelf(now).Insert(member, now.key);
 }
 
 // O(members), but only while the minima exceed the capacity and just after.
@@ -185,7 +138,7 @@ double FairQueue::Ratio(const Member& member) const {
 
 bool FairQueue::Less(const Member& a, const Member& b) const {
   const Shelf of_a = a.stand_.shelf, of_b = b.stand_.shelf;
-  if (of_a == of_b) return Sooner(a.stand_, a, b.stand_, b);
+  if (of_a == of_b) return FairShelf::Before(a.stand_.key, a, b.stand_.key, b);
   if (of_a == Shelf::kBelowMinimum || of_b == Shelf::kBelowMinimum) return of_a == Shelf::kBelowMinimum;
   const double left = Ratio(a), right = Ratio(b);
   return left != right ? left < right : a.TieBefore(b);

@@ -137,7 +137,9 @@ OfferBook::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> ta
     admission_->OnMapLaunched(offer.state, *taker, offer.choice->locality, offer.now);
     Update(offer.state, *taker, offer.now);
   }
-  *decision = {{*taker, offer.kind, offer.choice->index}, offer.node};
+  std::optional<Locality> locality;
+  if (offer.kind == TaskKind::kMap) locality = offer.choice->locality;
+  *decision = {{*taker, offer.kind, offer.choice->index}, offer.node, false, locality};
   return OfferBook::Answer::kTaken;
 }
 
@@ -187,10 +189,16 @@ OfferBook::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& job
     const bool runnable = offer.state.FindJob(job)->runnable[At(offer.kind)];
     if (runnable && order_->MayRun(offer.state, offer.kind, job)) asked.push_back(job);
   }
-  const auto before = [&](JobId a, JobId b) { return order_->Before(offer.state, offer.kind, offer.now, a, b); };
-  std::sort(asked.begin(), asked.end(), before);
-  const auto taker = std::find_if(asked.begin(), asked.end(), [&](JobId job) { return Ask(offer, job); });
-  return Finish(offer, taker == asked.end() ? std::nullopt : std::optional(*taker), decision);
+  // The first mostly takes it, so they are put in order no further than they are asked.
+  const auto later = [&](JobId a, JobId b) { return order_->Before(offer.state, offer.kind, offer.now, b, a); };
+  std::make_heap(asked.begin(), asked.end(), later);
+  std::optional<JobId> taker;
+  while (!taker && !asked.empty()) {
+    std::pop_heap(asked.begin(), asked.end(), later);
+    if (Ask(offer, asked.back())) taker = asked.back();
+    asked.pop_back();
+  }
+  return Finish(offer, taker, decision);
 }
 
 OfferBook::Answer SlotOffers::ToGrown(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,

@@ -60,7 +60,7 @@ class SlotOffers {
   struct Offer;
 
   // So few are asked one by one, without a walk over the jobs in order.
-  static constexpr std::size_t kFew = 8;
+  static constexpr std::size_t kFew = 16;
 
   void UpdateStance(const ClusterState& state, JobId job, Time now);
   // Keeps anywhere_.

@@ -42,6 +42,7 @@ void WaterLevel::Pass(const Edge& edge) {
     fixed_ += member.claim_.demand;
     slope_ -= member.claim_.weight;
     member.bound_ = Bound::kDemand;
+    member.demand_ahead_ = Member::kNoEdge;
   }
 }
 
@@ -58,6 +59,7 @@ void WaterLevel::Unpass(const Edge& edge) {
     fixed_ -= member.claim_.demand;
     slope_ += member.claim_.weight;
     member.bound_ = Bound::kLevel;
+    member.demand_ahead_ = edge.at;
   }
 }
 
@@ -72,6 +74,7 @@ void WaterLevel::AddEdge(Member& member, EdgeKind kind, Units at) {
   const bool passed = IsPassed(edge);
   const auto place = edges_.insert(edge).first;
   member.places_[static_cast<std::size_t>(kind)] = {place, true, false};
+  if (kind == EdgeKind::kDemand) member.demand_ahead_ = at;
   if (passed) {
     Pass(edge);
   } else if (std::next(place) == next_) {
@@ -98,6 +101,7 @@ void WaterLevel::EraseEdge(Member& member, EdgeKind kind) {
   const auto after = edges_.erase(place.edge);
   if (was_next) next_ = after;
   place = {};
+  if (kind == EdgeKind::kDemand) member.demand_ahead_ = Member::kNoEdge;
 }
 
 bool WaterLevel::Unpark(const Edge& edge) {
@@ -130,10 +134,9 @@ void WaterLevel::Insert(Member& member, const Claim& claim) {
 }
 
 void WaterLevel::Change(Member& member, const Claim& claim) {
-  const Member::Place& demand = member.places_[static_cast<std::size_t>(EdgeKind::kDemand)];
   Claim same = claim;
   same.demand = member.claim_.demand;
-  if (same == member.claim_ && claim.mark < 0 && demand.used && !demand.passed && demand.edge->at <= claim.demand) {
+  if (same == member.claim_ && claim.mark < 0 && member.demand_ahead_ <= claim.demand) {
     member.claim_.demand = claim.demand;
     return;
   }

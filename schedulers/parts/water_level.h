@@ -51,10 +51,11 @@ class WaterLevel {
   using Edges = std::set<Edge, Earlier>;
 
  public:
-  // Belongs to its owner, does not move, and is erased before it ends. Name and id break ties and differ among members.
+  // Belongs to its owner, does not move, and is erased before it ends. Id, then name break ties; no two members have
+  // both alike.
   class Member {
    public:
-    Member(std::string_view name, std::uint32_t id) : name_(name), id_(id) {}
+    Member(std::string_view name, std::uint32_t id) : id_(id), name_(name) {}
     Member(const Member&) = delete;
     Member& operator=(const Member&) = delete;
     ~Member() = default;
@@ -64,7 +65,7 @@ class WaterLevel {
     [[nodiscard]] Bound bound() const { return bound_; }
     [[nodiscard]] bool reaches_mark() const { return reaches_mark_; }
     [[nodiscard]] bool TieBefore(const Member& other) const {
-      return name_ != other.name_ ? name_ < other.name_ : id_ < other.id_;
+      return id_ != other.id_ ? id_ < other.id_ : name_ < other.name_;
     }
 
    private:
@@ -74,12 +75,16 @@ class WaterLevel {
       bool used = false, passed = false;
     };
 
-    std::string_view name_;
+    static constexpr Units kNoEdge = INT64_MAX;
+
+    Place places_[3];  // by EdgeKind
     std::uint32_t id_;
+    std::string_view name_;
+    // What most changes look at.
+    Units demand_ahead_ = kNoEdge;  // where the edge of the demand stands that is not passed
     Claim claim_;
     Bound bound_ = Bound::kDemand;
     bool reaches_mark_ = false, listed_ = false;
-    Place places_[3];  // by EdgeKind
   };
 
   void SetCapacity(Units capacity) { capacity_ = capacity; }

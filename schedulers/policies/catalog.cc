@@ -96,9 +96,7 @@ constexpr Entry kEntries[] = {
        return std::make_unique<Joss>(Joss::Assigner::kTask, r.settings.joss);
      }},
     {"joss-j", 0, "tasks bound to the datacenters that hold their data, the closest map of a queue first (JoSS)",
-     [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Joss>(Joss::Assigner::kJob, r.settings.joss);
-     }},
+     [](Recipe r) -> std::unique_ptr<Policy> { return std::make_unique<Joss>(Joss::Assigner::kJob, r.settings.joss); }},
 };
 
 std::string_view Cut(std::string_view* text, char separator) {

@@ -16,23 +16,24 @@ void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   auto& pool = pools_[name];
   if (!pool) pool = std::make_unique<FairPool>(name, settings_);
-  if (pool_of_.size() <= job.value) pool_of_.resize(job.value + 1, nullptr);
-  pool_of_[job.value] = pool.get();
-  pool->Add(state, job);
+  if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
+  jobs_[job.value] = std::make_unique<FairPool::Job>(pool.get(), job);
+  pool->Add(state, *jobs_[job.value]);
   Refresh(*pool);
 }
 
 void FairOrder::OnJobChanged(const ClusterState& state, JobId job) {
   FairPool& pool = PoolOf(job);
-  pool.Change(state, job);
+  pool.Change(state, *jobs_[job.value]);
   Refresh(pool);
 }
 
 void FairOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
 
 void FairOrder::OnJobEnded(const ClusterState& state, JobId job) {
-  FairPool& pool = *std::exchange(pool_of_[job.value], nullptr);
-  pool.Remove(state, job);
+  FairPool& pool = PoolOf(job);
+  pool.Remove(state, *jobs_[job.value]);
+  jobs_[job.value].reset();
   if (!pool.empty()) return Refresh(pool);
   for (const TaskKind kind : kKinds) pools(kind).Erase(pool.member(kind));
   pools_.erase(pool.name());
@@ -44,7 +45,7 @@ void FairOrder::OnNodesChanged(const ClusterState& state) {
 
 void FairOrder::Refresh(FairPool& pool) {
   for (const TaskKind kind : kKinds) {
-    pools(kind).Put(pool.member(kind), pool.Claim(kind));
+    if (pool.TakeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
     if (pool.TakeLetIn(kind)) let_in_[static_cast<std::size_t>(kind)] = true;
   }
 }
@@ -59,7 +60,7 @@ PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
 std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
                                         const std::function<bool(const FairPool&)>& which) {
   std::optional<JobId> taker;
-  pools(kind).Visit([&](const FairQueue::Member& member) {
+  pools(kind).Visit([&](const FairQueue::Member& member, std::uint32_t) {
     FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
     if (which && !which(pool)) return false;
     taker = JobsOf(pool, kind).Offer(state, kind, take);
@@ -82,7 +83,9 @@ std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, 
 bool FairOrder::Before(const ClusterState& state, TaskKind kind, Time, JobId a, JobId b) const {
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
-  if (&pool == &other) return JobsOf(pool, kind).Before(state, kind, a, b);
+  if (&pool == &other) {
+    return JobsOf(pool, kind).Before(state, kind, jobs_[a.value]->entry(), jobs_[b.value]->entry());
+  }
   if (pool.Owed(kind) != other.Owed(kind)) return pool.Owed(kind);
   return pools(kind).Before(pool.member(kind), other.member(kind));
 }
@@ -100,8 +103,7 @@ void FairOrder::ForgetOwed() {
 }
 
 bool FairOrder::MayRun(const ClusterState&, TaskKind kind, JobId job) const {
-  const FairPool& pool = PoolOf(job);
-  return pool.HasRoom(kind) && pool.Admitted(job);
+  return PoolOf(job).HasRoom(kind) && jobs_[job.value]->admitted();
 }
 
 GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const {
@@ -128,12 +130,12 @@ PolicyView FairOrder::View(const ClusterState& state, Time) const {
   for (const auto& [name, settings] : settings_.pools) all[name] = nullptr;
   for (const auto& [name, pool] : pools_) all[name] = pool.get();
   for (const auto& [name, pool] : all) view.groups.push_back(ViewOf(pool, name));
-  for (std::uint32_t id = 0; id < pool_of_.size(); ++id) {
+  for (std::uint32_t id = 0; id < jobs_.size(); ++id) {
     const JobId job{id};
-    if (pool_of_[id] == nullptr) continue;
+    if (jobs_[id] == nullptr) continue;
     for (const TaskKind kind : kKinds) {
       if (!state.FindJob(job)->runnable[static_cast<std::size_t>(kind)] || MayRun(state, kind, job)) continue;
-      view.waits.push_back({job, kind, PoolOf(job).Admitted(job) ? "over its maximum" : "max_running_jobs reached"});
+      view.waits.push_back({job, kind, jobs_[id]->admitted() ? "over its maximum" : "max_running_jobs reached"});
     }
   }
   return view;

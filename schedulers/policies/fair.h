@@ -44,7 +44,7 @@ class FairOrder : public JobOrder {
   [[nodiscard]] FairQueue& pools(TaskKind kind) const { return queues_[static_cast<std::size_t>(kind)]; }
   // Those with live jobs, by name.
   [[nodiscard]] const std::map<std::string, std::unique_ptr<FairPool>>& live_pools() const { return pools_; }
-  [[nodiscard]] FairPool& PoolOf(JobId job) const { return *pool_of_[job.value]; }
+  [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
   // The pool comes before all others until it runs so many tasks; until ForgetOwed().
   void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
   void ForgetOwed();
@@ -60,10 +60,10 @@ class FairOrder : public JobOrder {
 
   Settings settings_;
   std::map<std::string, std::unique_ptr<FairPool>> pools_;
-  bool let_in_[2] = {};             // by TaskKind: since the last TakeLetIn
-  bool owing_[2] = {};              // by TaskKind: some pool is owed slots
-  std::vector<FairPool*> pool_of_;  // by job id
-  mutable FairQueue queues_[2];     // by TaskKind; settles when it is asked
+  bool let_in_[2] = {};                               // by TaskKind: since the last TakeLetIn
+  bool owing_[2] = {};                                // by TaskKind: some pool is owed slots
+  std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs
+  mutable FairQueue queues_[2];                       // by TaskKind; settles when it is asked
 };
 
 }  // namespace millrace::sched

@@ -1,7 +1,6 @@
 #include "schedulers/policies/fair_pool.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace millrace::sched {
@@ -19,95 +18,92 @@ FairPool::FairPool(std::string name, const Settings& settings)
       in_order_(MakePoolJobs(order_, settings.mlq)),
       members_{{this, name_, TaskKind::kMap}, {this, name_, TaskKind::kReduce}} {}
 
-void FairPool::Add(const ClusterState& state, JobId id) {
-  const JobState& job = *state.FindJob(id);
-  Job& entry = jobs_[id.value];
-  entry.key = job.key;
-  waiting_.insert(job.key);
-  if (job.started) {
-    Admit(state, id);
+void FairPool::Add(const ClusterState& state, Job& job) {
+  const JobState& of = *state.FindJob(job.id());
+  jobs_.emplace(job.id(), &job);
+  job.key_ = of.key;
+  waiting_.insert(job.key_);
+  if (of.started) {
+    Admit(state, job);
     TakeBackOne(state);
   }
   AdmitNext(state);
-  Count(state, id, entry);
+  Count(state, job);
 }
 
-void FairPool::Change(const ClusterState& state, JobId id) {
-  Job& entry = jobs_.at(id.value);
-  if (!entry.admitted) {
-    waiting_.erase(std::exchange(entry.key, state.FindJob(id)->key));
-    waiting_.insert(entry.key);
+void FairPool::Change(const ClusterState& state, Job& job) {
+  if (!job.admitted_) {
+    waiting_.erase(std::exchange(job.key_, state.FindJob(job.id())->key));
+    waiting_.insert(job.key_);
   }
-  Count(state, id, entry);
+  Count(state, job);
 }
 
-void FairPool::Remove(const ClusterState& state, JobId id) {
-  const auto at = jobs_.find(id.value);
-  for (const TaskKind kind : kKinds) Replace(at->second, kind, {});
-  if (at->second.admitted) {
-    in_order_->Erase(id);
+void FairPool::Remove(const ClusterState& state, Job& job) {
+  for (const TaskKind kind : kKinds) Replace(job, kind, {});
+  if (job.admitted_) {
+    in_order_->Erase(*job.entry_);
   } else {
-    waiting_.erase(at->second.key);
+    waiting_.erase(job.key_);
   }
-  jobs_.erase(at);
+  jobs_.erase(job.id());
   const std::size_t waited = waiting_.size();
   AdmitNext(state);
   if (waiting_.size() < waited) let_in_ = {true, true};
 }
 
-void FairPool::Admit(const ClusterState& state, JobId id) {
-  Job& entry = jobs_.at(id.value);
-  waiting_.erase(entry.key);
-  entry.admitted = true;
-  Count(state, id, entry);
+void FairPool::Admit(const ClusterState& state, Job& job) {
+  waiting_.erase(job.key_);
+  job.admitted_ = true;
+  Count(state, job);
 }
 
 void FairPool::AdmitNext(const ClusterState& state) {
   const std::uint32_t limit = settings_.max_running_jobs.value_or(kNoMaximum);
-  while (!waiting_.empty() && jobs_.size() - waiting_.size() < limit) Admit(state, waiting_.begin()->job);
+  while (!waiting_.empty() && jobs_.size() - waiting_.size() < limit) Admit(state, *jobs_.at(waiting_.begin()->job));
 }
 
 void FairPool::TakeBackOne(const ClusterState& state) {
   if (jobs_.size() - waiting_.size() <= settings_.max_running_jobs.value_or(kNoMaximum)) return;
   Job* last = nullptr;
-  for (auto& [id, entry] : jobs_) {
-    const JobState& job = *state.FindJob(JobId{id});
-    if (!entry.admitted || job.started) continue;
-    entry.key = job.key;
-    if (last == nullptr || last->key < entry.key) last = &entry;
+  for (const auto& [id, job] : jobs_) {
+    const JobState& of = *state.FindJob(id);
+    if (!job->admitted_ || of.started) continue;
+    job->key_ = of.key;
+    if (last == nullptr || last->key_ < job->key_) last = job;
   }
   if (last == nullptr) return;
-  last->admitted = false;
-  waiting_.insert(last->key);
-  in_order_->Erase(last->key.job);
-  Count(state, last->key.job, *last);
+  last->admitted_ = false;
+  waiting_.insert(last->key_);
+  in_order_->Erase(*last->entry_);
+  Count(state, *last);
 }
 
-void FairPool::Count(const ClusterState& state, JobId id, Job& entry) {
-  const JobState& job = *state.FindJob(id);
+void FairPool::Count(const ClusterState& state, Job& job) {
+  const JobState& of = *state.FindJob(job.id());
   for (const TaskKind kind : kKinds) {
-    const std::uint32_t running = job.running_attempts[At(kind)];
-    Replace(entry, kind,
-            {running, entry.admitted ? job.Demand(kind) : running, entry.admitted && job.runnable[At(kind)] ? 1U : 0U});
+    const std::uint32_t running = of.running_attempts[At(kind)];
+    Replace(job, kind,
+            {running, job.admitted_ ? of.Demand(kind) : running, job.admitted_ && of.runnable[At(kind)] ? 1U : 0U});
   }
-  if (entry.admitted) in_order_->Put(state, job);
+  if (job.admitted_) in_order_->Put(state, of, *job.entry_);
 }
 
-void FairPool::Replace(Job& entry, TaskKind kind, const Counts& now) {
-  Counts& before = entry.counts[At(kind)];
+void FairPool::Replace(Job& job, TaskKind kind, const Counts& now) {
+  const Counts before = std::exchange(job.counts_[At(kind)], now);
+  if (now == before) return;
   Counts& total = total_[At(kind)];
   const bool had_room = HasRoom(kind);
   total.running += now.running - before.running;
   total.demand += now.demand - before.demand;
   total.runnable += now.runnable - before.runnable;
-  before = now;
+  changed_[At(kind)] = true;
   if (!had_room && HasRoom(kind)) let_in_[At(kind)] = true;
 }
 
 std::vector<JobId> FairPool::Jobs() const {
   std::vector<JobId> jobs;
-  for (const auto& [id, entry] : jobs_) jobs.push_back(JobId{id});
-  std::sort(jobs.begin(), jobs.end());
+  for (const auto& [id, job] : jobs_) jobs.push_back(id);
   return jobs;
 }
 

@@ -7,10 +7,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -22,6 +22,11 @@
 namespace millrace::sched {
 
 class FairPool {
+  struct Counts {
+    std::uint32_t running = 0, demand = 0, runnable = 0;
+    bool operator==(const Counts&) const = default;
+  };
+
  public:
   // Of a pool for one kind of slot, in the queue of pools.
   class Member : public FairQueue::Member {
@@ -41,9 +46,28 @@ class FairPool {
   FairPool& operator=(const FairPool&) = delete;
   ~FairPool() = default;
 
-  void Add(const ClusterState& state, JobId job);
-  void Change(const ClusterState& state, JobId job);
-  void Remove(const ClusterState& state, JobId job);
+  // One of the pool's jobs. Whoever tells the pool of the job keeps it.
+  class Job {
+   public:
+    // The pool outlives it.
+    Job(FairPool* pool, JobId job) : pool_(*pool), entry_(pool->in_order_->NewEntry(job)) {}
+    [[nodiscard]] FairPool& pool() const { return pool_; }
+    [[nodiscard]] JobId id() const { return entry_->job(); }
+    [[nodiscard]] bool admitted() const { return admitted_; }
+    [[nodiscard]] const PoolJobs::Entry& entry() const { return *entry_; }  // of in_order()
+
+   private:
+    friend class FairPool;
+    FairPool& pool_;
+    bool admitted_ = false;
+    std::array<Counts, 2> counts_;
+    std::unique_ptr<PoolJobs::Entry> entry_;
+    QueueKey key_;  // while it waits for admission
+  };
+
+  void Add(const ClusterState& state, Job& job);
+  void Change(const ClusterState& state, Job& job);
+  void Remove(const ClusterState& state, Job& job);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const PoolSettings& settings() const { return settings_; }
@@ -52,7 +76,6 @@ class FairPool {
   // All that live, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
   [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
-  [[nodiscard]] bool Admitted(JobId job) const { return jobs_.at(job.value).admitted; }
   [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return total_[At(kind)].running; }
   // The pool's maximum leaves room.
   [[nodiscard]] bool HasRoom(TaskKind kind) const { return Running(kind) < Maximum(kind); }
@@ -60,6 +83,8 @@ class FairPool {
   [[nodiscard]] std::uint32_t Demand(TaskKind kind) const { return total_[At(kind)].demand; }
   [[nodiscard]] FairClaim Claim(TaskKind kind) const;
 
+  // The claim has changed since the last call.
+  bool TakeChanged(TaskKind kind) { return std::exchange(changed_[At(kind)], false); }
   // Since the last call a job that was left out may have been let in: the pool has room again, or the job was admitted.
   bool TakeLetIn(TaskKind kind) { return std::exchange(let_in_[At(kind)], false); }
 
@@ -77,34 +102,26 @@ class FairPool {
   [[nodiscard]] std::uint32_t Minimum(TaskKind kind) const;
 
  private:
-  struct Counts {
-    std::uint32_t running = 0, demand = 0, runnable = 0;
-  };
-  struct Job {
-    bool admitted = false;
-    QueueKey key;  // while it waits for admission
-    std::array<Counts, 2> counts;
-  };
   static constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind); }
 
-  void Admit(const ClusterState& state, JobId id);
+  void Admit(const ClusterState& state, Job& job);
   // So many as may run.
   void AdmitNext(const ClusterState& state);
   // One that has not begun makes room for one that has.
   void TakeBackOne(const ClusterState& state);
-  void Count(const ClusterState& state, JobId id, Job& job);
+  void Count(const ClusterState& state, Job& job);
   void Replace(Job& job, TaskKind kind, const Counts& now);
 
   std::string name_;
   PoolSettings settings_;
   Units weight_;
   PoolOrder order_;
-  std::unique_ptr<PoolJobs> in_order_;           // the admitted jobs
-  std::unordered_map<std::uint32_t, Job> jobs_;  // by id; looked up, and walked where the order makes no difference
-  std::set<QueueKey> waiting_;                   // not admitted
+  std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs
+  std::map<JobId, Job*> jobs_;
+  std::set<QueueKey> waiting_;  // not admitted
   std::array<Counts, 2> total_;
   std::array<std::uint32_t, 2> owed_ = {};
-  std::array<bool, 2> let_in_ = {};
+  std::array<bool, 2> changed_ = {true, true}, let_in_ = {};
   Member members_[2];
 };
 

@@ -140,7 +140,7 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
       choice = state.BestPendingMap(job, node);
       return choice.has_value();
     });
-    if (taker) return Decision{{*taker, TaskKind::kMap, choice->map}, node};
+    if (taker) return Decision{{*taker, TaskKind::kMap, choice->map}, node, false, choice->locality};
   }
   return std::nullopt;
 }

@@ -10,7 +10,7 @@
 namespace millrace::sched {
 namespace {
 
-constexpr std::uint64_t kFew = 2'048;          // pending maps that are all taken, whatever the slots
+constexpr std::uint64_t kFew = 2'048;  // pending maps that are all taken, whatever the slots
 constexpr std::uint32_t kExactSlots = 512;
 constexpr std::uint32_t kPerSlot = 64, kPerSlotAtFirst = 8;
 

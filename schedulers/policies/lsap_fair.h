@@ -12,8 +12,8 @@
 // Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
 // that, so nothing starves. Everything else as lsap; one free slot is assigned as several are.
 //
-// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data costs no more
-// than any map can, and then the first such by job order is taken; else O(nodes + jobs).
+// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data costs no
+// more than any map can, and then the first such by job order is taken; else O(nodes + jobs).
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,6 @@
 #include <array>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "schedulers/parts/fair_queue.h"
@@ -16,8 +15,9 @@ constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind);
 
 class FairJobs : public PoolJobs {
  public:
-  void Put(const ClusterState&, const JobState& job) override {
-    Entry& entry = jobs_.try_emplace(job.progress.job.value, job.progress.job).first->second;
+  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
+  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& of) override {
+    Entry& entry = Of(of);
     if (entry.priority != job.progress.priority) {
       entry.priority = job.progress.priority;
       entry.weight = WeightUnits(PriorityWeight(job.progress.priority));
@@ -28,37 +28,41 @@ class FairJobs : public PoolJobs {
       queues_[At(kind)].Put(entry.member[At(kind)], claim);
     }
   }
-  void Erase(JobId job) override {
-    const auto at = jobs_.find(job.value);
-    for (const TaskKind kind : kKinds) queues_[At(kind)].Erase(at->second.member[At(kind)]);
-    jobs_.erase(at);
+  void Erase(PoolJobs::Entry& entry) override {
+    for (const TaskKind kind : kKinds) queues_[At(kind)].Erase(Of(entry).member[At(kind)]);
   }
   void SetShare(TaskKind kind, Units slots) override { queues_[At(kind)].SetCapacity(slots); }
   std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
     const auto* taker =
-        queues_[At(kind)].Visit([&](const FairQueue::Member& member) { return take(JobId{member.id()}); });
+        queues_[At(kind)].Visit([&](const FairQueue::Member&, std::uint32_t id) { return take(JobId{id}); });
     return taker == nullptr ? std::nullopt : std::optional(JobId{taker->id()});
   }
-  bool Before(const ClusterState&, TaskKind kind, JobId a, JobId b) override {
-    return queues_[At(kind)].Before(jobs_.at(a.value).member[At(kind)], jobs_.at(b.value).member[At(kind)]);
+  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
+    return queues_[At(kind)].Before(Of(a).member[At(kind)], Of(b).member[At(kind)]);
   }
 
  private:
-  struct Entry {
-    explicit Entry(JobId job) : member{{"", job.value}, {"", job.value}} {}
-    FairQueue::Member member[2];
+  struct Entry : PoolJobs::Entry {
+    explicit Entry(JobId job) : PoolJobs::Entry(job), member{{"", job.value}, {"", job.value}} {}
     std::optional<Priority> priority;
     Units weight = kSlot;  // of that priority
+    FairQueue::Member member[2];
   };
+  static Entry& Of(PoolJobs::Entry& entry) { return static_cast<Entry&>(entry); }
+  static const Entry& Of(const PoolJobs::Entry& entry) { return static_cast<const Entry&>(entry); }
+
   std::array<FairQueue, 2> queues_;
-  std::unordered_map<std::uint32_t, Entry> jobs_;  // by id; looked up, not walked
 };
 
 // Runnable jobs by priority and submit order.
 class Line {
  public:
-  void Put(const JobState& job) {
-    Entry& entry = jobs_[job.progress.job.value];
+  struct Entry {
+    QueueKey key;
+    bool listed[2] = {};  // by TaskKind: in runnable_, under the key
+  };
+
+  void Put(const JobState& job, Entry& entry) {
     for (const TaskKind kind : kKinds) {
       if (entry.listed[At(kind)] == job.runnable[At(kind)] && entry.key == job.key) continue;
       if (entry.listed[At(kind)]) runnable_[At(kind)].erase(entry.key);
@@ -67,10 +71,9 @@ class Line {
     }
     entry.key = job.key;
   }
-  void Erase(JobId job) {
-    const auto at = jobs_.find(job.value);
-    for (auto& line : runnable_) line.erase(at->second.key);
-    jobs_.erase(at);
+  void Erase(Entry& entry) {
+    for (auto& line : runnable_) line.erase(entry.key);
+    entry = {};
   }
   std::optional<JobId> Offer(TaskKind kind, const JobOrder::Take& take) const {
     for (const QueueKey& key : runnable_[At(kind)]) {
@@ -78,29 +81,32 @@ class Line {
     }
     return std::nullopt;
   }
-  [[nodiscard]] bool Before(JobId a, JobId b) const { return jobs_.at(a.value).key < jobs_.at(b.value).key; }
-  [[nodiscard]] bool Contains(JobId job) const { return jobs_.contains(job.value); }
   [[nodiscard]] bool Runs(TaskKind kind) const { return !runnable_[At(kind)].empty(); }
 
  private:
-  struct Entry {
-    QueueKey key;
-    bool listed[2] = {};  // by TaskKind: in runnable_, under the key
-  };
   std::set<QueueKey> runnable_[2];
-  std::unordered_map<std::uint32_t, Entry> jobs_;  // by id; looked up, not walked
 };
 
 class FifoJobs : public PoolJobs {
  public:
-  void Put(const ClusterState&, const JobState& job) override { line_.Put(job); }
-  void Erase(JobId job) override { line_.Erase(job); }
+  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
+  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& entry) override { line_.Put(job, Of(entry)); }
+  void Erase(PoolJobs::Entry& entry) override { line_.Erase(Of(entry)); }
   std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
     return line_.Offer(kind, take);
   }
-  bool Before(const ClusterState&, TaskKind, JobId a, JobId b) override { return line_.Before(a, b); }
+  bool Before(const ClusterState&, TaskKind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
+    return Of(a).key < Of(b).key;
+  }
 
  private:
+  struct Entry : PoolJobs::Entry {
+    using PoolJobs::Entry::Entry;
+    Line::Entry in_line;
+  };
+  static Line::Entry& Of(PoolJobs::Entry& entry) { return static_cast<Entry&>(entry).in_line; }
+  static const Line::Entry& Of(const PoolJobs::Entry& entry) { return static_cast<const Entry&>(entry).in_line; }
+
   Line line_;
 };
 
@@ -109,35 +115,35 @@ class MlqJobs : public PoolJobs {
   explicit MlqJobs(const MlqSettings& settings)
       : settings_(settings), small_{kSmall, settings.small_weight}, large_{kLarge, settings.large_weight} {}
 
-  void Put(const ClusterState&, const JobState& job) override {
-    const JobId id = job.progress.job;
-    Group& group = GroupOf(IsSmall(settings_, job));
-    group.line.Put(job);
-    auto& counts = group.counts[id.value];
+  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
+  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& of) override {
+    Entry& entry = Of(of);
+    entry.small = IsSmall(settings_, job);
+    Group& group = GroupOf(entry);
+    group.line.Put(job, entry.in_line);
     for (const TaskKind kind : kKinds) {
       const Counts now{job.running_attempts[At(kind)], job.Demand(kind)};
-      Add(group, kind, counts[At(kind)], now);
-      counts[At(kind)] = now;
+      Add(group, kind, std::exchange(entry.counts[At(kind)], now), now);
     }
   }
-  void Erase(JobId job) override {
-    Group& group = GroupOf(small_.line.Contains(job));
-    group.line.Erase(job);
-    for (const TaskKind kind : kKinds) Add(group, kind, group.counts[job.value][At(kind)], {});
-    group.counts.erase(job.value);
+  void Erase(PoolJobs::Entry& of) override {
+    Entry& entry = Of(of);
+    Group& group = GroupOf(entry);
+    group.line.Erase(entry.in_line);
+    for (const TaskKind kind : kKinds) Add(group, kind, std::exchange(entry.counts[At(kind)], {}), {});
   }
   void SetShare(TaskKind kind, Units slots) override { queues_[At(kind)].SetCapacity(slots); }
   std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
     std::optional<JobId> taker;
-    queues_[At(kind)].Visit([&](const FairQueue::Member& member) {
-      taker = GroupOf(member.id() == kSmall).line.Offer(kind, take);
+    queues_[At(kind)].Visit([&](const FairQueue::Member&, std::uint32_t id) {
+      taker = (id == kSmall ? small_ : large_).line.Offer(kind, take);
       return taker.has_value();
     });
     return taker;
   }
-  bool Before(const ClusterState&, TaskKind kind, JobId a, JobId b) override {
-    const bool small = small_.line.Contains(a);
-    if (small == small_.line.Contains(b)) return GroupOf(small).line.Before(a, b);
+  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
+    const bool small = Of(a).small;
+    if (small == Of(b).small) return Of(a).in_line.key < Of(b).in_line.key;
     const bool small_first = queues_[At(kind)].Before(small_.member[At(kind)], large_.member[At(kind)]);
     return small == small_first;
   }
@@ -147,16 +153,23 @@ class MlqJobs : public PoolJobs {
   struct Counts {
     std::uint32_t running = 0, demand = 0;
   };
+  struct Entry : PoolJobs::Entry {
+    using PoolJobs::Entry::Entry;
+    bool small = false;
+    Line::Entry in_line;
+    std::array<Counts, 2> counts;
+  };
   struct Group {
     Group(std::uint32_t id, double of_weight) : weight(WeightUnits(of_weight)), member{{"", id}, {"", id}} {}
     const Units weight;
     FairQueue::Member member[2];
     Line line;
-    std::unordered_map<std::uint32_t, std::array<Counts, 2>> counts;  // by job; looked up, not walked
     std::array<Counts, 2> total;
   };
 
-  Group& GroupOf(bool small) { return small ? small_ : large_; }
+  static Entry& Of(PoolJobs::Entry& entry) { return static_cast<Entry&>(entry); }
+  static const Entry& Of(const PoolJobs::Entry& entry) { return static_cast<const Entry&>(entry); }
+  Group& GroupOf(const Entry& entry) { return entry.small ? small_ : large_; }
   void Add(Group& group, TaskKind kind, const Counts& before, const Counts& now) {
     Counts& total = group.total[At(kind)];
     total.running += now.running - before.running;

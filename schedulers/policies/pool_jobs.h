@@ -21,15 +21,31 @@ namespace millrace::sched {
 
 class PoolJobs {
  public:
+  // What the order keeps of one of its jobs. It belongs to the caller, is erased before it ends and may be put in
+  // again.
+  class Entry {
+   public:
+    explicit Entry(JobId job) : job_(job) {}
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    virtual ~Entry() = default;
+    [[nodiscard]] JobId job() const { return job_; }
+
+   private:
+    JobId job_;
+  };
+
   virtual ~PoolJobs() = default;
-  // The job is new here, or its tasks or its priority changed.
-  virtual void Put(const ClusterState& state, const JobState& job) = 0;
-  virtual void Erase(JobId job) = 0;
+  [[nodiscard]] virtual std::unique_ptr<Entry> NewEntry(JobId job) const = 0;
+  // The job of the entry is new here, or its tasks or its priority changed.
+  virtual void Put(const ClusterState& state, const JobState& job, Entry& entry) = 0;
+  // Of a job that is here.
+  virtual void Erase(Entry& entry) = 0;
   // The slots that the pool has to share out.
   virtual void SetShare(TaskKind, Units) {}
   // As JobOrder has them.
   virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) = 0;
-  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, JobId a, JobId b) = 0;
+  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, const Entry& a, const Entry& b) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);

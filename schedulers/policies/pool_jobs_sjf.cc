@@ -2,7 +2,6 @@
 #include <array>
 #include <iterator>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 #include "schedulers/parts/estimates.h"
@@ -18,16 +17,16 @@ constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind);
 // tasks, which orders them at any mean.
 class SjfJobs : public PoolJobs {
  public:
-  void Put(const ClusterState& state, const JobState& job) override {
-    const JobId id = job.progress.job;
+  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
+  void Put(const ClusterState& state, const JobState& job, PoolJobs::Entry& entry) override {
     for (const TaskKind kind : kKinds) {
       Work work{job.Pending(kind).size(), std::nullopt, job.runnable[At(kind)]};
       if (OwnMeasuredTime(job, kind)) work.own = RemainingWork(state, job, kind);
-      lines_[At(kind)].Put(id, work);
+      lines_[At(kind)].Put(entry.job(), Of(entry, kind), work);
     }
   }
-  void Erase(JobId job) override {
-    for (Line& line : lines_) line.Remove(job);
+  void Erase(PoolJobs::Entry& entry) override {
+    for (const TaskKind kind : kKinds) lines_[At(kind)].Remove(entry.job(), Of(entry, kind));
   }
   std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) override {
     const Line& line = lines_[At(kind)];
@@ -43,11 +42,11 @@ class SjfJobs : public PoolJobs {
     }
     return std::nullopt;
   }
-  bool Before(const ClusterState& state, TaskKind kind, JobId a, JobId b) override {
+  bool Before(const ClusterState& state, TaskKind kind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
     const double mean = ClusterTime(state, kind);
-    const auto key = [&](JobId job) {
-      const Work& work = lines_[At(kind)].works.at(job.value);
-      return std::pair{work.own ? *work.own : work.pending * mean, job};
+    const auto key = [&](const PoolJobs::Entry& entry) {
+      const Work& work = static_cast<const Entry&>(entry).work[At(kind)];
+      return std::pair{work.own ? *work.own : work.pending * mean, entry.job()};
     };
     return key(a) < key(b);
   }
@@ -59,13 +58,15 @@ class SjfJobs : public PoolJobs {
     bool runnable = false;
     bool operator==(const Work&) const = default;
   };
+  struct Entry : PoolJobs::Entry {
+    using PoolJobs::Entry::Entry;
+    std::array<Work, 2> work;  // by TaskKind, as listed
+  };
   struct Line {
     std::set<std::pair<double, JobId>> known;
     std::set<std::pair<std::uint32_t, JobId>> unknown;
-    std::unordered_map<std::uint32_t, Work> works;  // by job; looked up, not walked
 
-    void Put(JobId job, const Work& work) {
-      Work& before = works[job.value];
+    void Put(JobId job, Work& before, const Work& work) {
       if (work == before) return;
       if (before.runnable && before.own && work.runnable && work.own) {  // mostly between the same two as before
         const auto behind = std::next(known.find({*before.own, job}));
@@ -87,13 +88,13 @@ class SjfJobs : public PoolJobs {
         unknown.erase({work.pending, job});
       }
     }
-    void Remove(JobId job) {
-      const auto at = works.find(job.value);
-      Unlist(job, at->second);
-      works.erase(at);
+    void Remove(JobId job, Work& work) {
+      Unlist(job, work);
+      work = {};
     }
   };
 
+  static Work& Of(PoolJobs::Entry& entry, TaskKind kind) { return static_cast<Entry&>(entry).work[At(kind)]; }
   static double ClusterTime(const ClusterState& state, TaskKind kind) {
     return static_cast<double>(ClusterTaskTime(state, kind));
   }

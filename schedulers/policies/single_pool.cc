@@ -12,13 +12,22 @@ constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
 SinglePoolOrder::SinglePoolOrder(PoolOrder order, const MlqSettings& mlq)
     : order_(order), mlq_(mlq), jobs_(MakePoolJobs(order, mlq)) {}
 
-void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) { jobs_->Put(state, *state.FindJob(job)); }
+void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
+  if (entries_.size() <= job.value) entries_.resize(job.value + 1);
+  entries_[job.value] = jobs_->NewEntry(job);
+  OnJobChanged(state, job);
+}
 
 void SinglePoolOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
 
-void SinglePoolOrder::OnJobEnded(const ClusterState&, JobId job) { jobs_->Erase(job); }
+void SinglePoolOrder::OnJobEnded(const ClusterState&, JobId job) {
+  jobs_->Erase(*entries_[job.value]);
+  entries_[job.value].reset();
+}
 
-void SinglePoolOrder::OnJobChanged(const ClusterState& state, JobId job) { jobs_->Put(state, *state.FindJob(job)); }
+void SinglePoolOrder::OnJobChanged(const ClusterState& state, JobId job) {
+  jobs_->Put(state, *state.FindJob(job), *entries_[job.value]);
+}
 
 void SinglePoolOrder::OnNodesChanged(const ClusterState& state) {
   for (const TaskKind kind : kKinds) jobs_->SetShare(kind, Units{state.Capacity(kind)} * kSlot);
@@ -29,7 +38,7 @@ std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, TaskKind 
 }
 
 bool SinglePoolOrder::Before(const ClusterState& state, TaskKind kind, Time, JobId a, JobId b) const {
-  return jobs_->Before(state, kind, a, b);
+  return jobs_->Before(state, kind, *entries_[a.value], *entries_[b.value]);
 }
 
 PolicyView SinglePoolOrder::View(const ClusterState& state, Time) const {

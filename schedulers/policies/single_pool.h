@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "schedulers/parts/job_order.h"
 #include "schedulers/parts/settings.h"
@@ -35,6 +36,7 @@ class SinglePoolOrder : public JobOrder {
   const PoolOrder order_;
   const MlqSettings mlq_;
   const std::unique_ptr<PoolJobs> jobs_;
+  std::vector<std::unique_ptr<PoolJobs::Entry>> entries_;  // by job id; of live jobs
 };
 
 }  // namespace millrace::sched

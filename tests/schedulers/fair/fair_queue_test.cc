@@ -87,7 +87,8 @@ class Model {
                  [](const auto* member) { return member->fair().offered; });
     std::sort(expected.begin(), expected.end(), [&](const auto* a, const auto* b) { return Comes(*a, *b); });
     std::vector<FairQueue::Member*> visited;
-    queue_.Visit([&](FairQueue::Member& member) {
+    queue_.Visit([&](FairQueue::Member& member, std::uint32_t id) {
+      EXPECT_EQ(id, member.id());
       visited.push_back(&member);
       return false;
     });
@@ -146,6 +147,19 @@ TEST(FairQueue, ADemandAboveTheShareChangesNobodysShare) {
   EXPECT_DOUBLE_EQ(queue.Share(b), 7);
   queue.Erase(a);
   EXPECT_DOUBLE_EQ(queue.Share(b), 10);
+}
+
+TEST(FairQueue, AMinimumThatBecomesWhatWasGrantedOfItIsScaledAnew) {
+  FairQueue queue;
+  FairQueue::Member a("a", 0), b("b", 0);
+  queue.SetCapacity(4 * kSlot);
+  queue.Put(a, {kSlot, 3, 3, 0, true});
+  queue.Put(b, {kSlot, 9, 9, 0, true});
+  EXPECT_NEAR(queue.Share(a), 1, 1e-3);
+  EXPECT_NEAR(queue.Share(b), 3, 1e-3);
+  queue.Put(a, {kSlot, 1, 3, 0, true});
+  EXPECT_NEAR(queue.Share(a), 0.4, 1e-3);
+  EXPECT_NEAR(queue.Share(b), 3.6, 1e-3);
 }
 
 }  // namespace

@@ -1,0 +1,120 @@
+// FairShelf: claimants of slots by running/divisor, the least first; ties by id, then name. What FairQueue is made of.
+//
+// The keys lie in order in rows of at most kMost, so that a search and a walk touch no claimant but those that they
+// find: O(log + kMost) a change, O(1) a step of a walk. The member that changed last keeps its old seat for a while:
+// who gave up a slot often takes it again, and then nothing has to move. Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "schedulers/parts/water_level.h"
+
+namespace millrace::sched {
+
+class FairShelf {
+ public:
+  struct Key {
+    std::uint32_t running = 0;
+    Units divisor = 1;  // at least 1
+    bool operator==(const Key&) const = default;
+  };
+  // On one shelf at most; does not move while it is there.
+  class Member : public WaterLevel::Member {
+   public:
+    using WaterLevel::Member::Member;
+
+   private:
+    friend class FairShelf;
+    Key seated_;  // the key of its seat: an old one while it is loose
+  };
+
+ private:
+  struct Seat {
+    Key key;
+    std::uint32_t id = 0;
+    Member* member = nullptr;
+  };
+  using Row = std::vector<Seat>;
+
+ public:
+  [[nodiscard]] static bool Before(const Key& a, const Member& of_a, const Key& b, const Member& of_b) {
+    const int order = Compare(a, b);
+    return order != 0 ? order < 0 : of_a.TieBefore(of_b);
+  }
+
+  void Insert(Member& member, const Key& key);
+  // Of a member that is here.
+  void Change(Member& member, const Key& key);
+  void Erase(Member& member);
+
+  // The members in order; the shelf does not change meanwhile.
+  class Walk {
+   public:
+    explicit Walk(const FairShelf& shelf) : rows_(shelf.rows_), loose_(shelf.loose_) {
+      if (rows_.empty()) return;
+      seat_ = rows_[0].data();
+      Choose();
+    }
+    // Null: no more.
+    [[nodiscard]] Member* current() const { return current_ == nullptr ? nullptr : current_->member; }
+    // Its id, which is nearer at hand than the member.
+    [[nodiscard]] std::uint32_t id() const { return current_->id; }
+    void Step() {
+      if (current_ == &loose_) {
+        loose_visited_ = true;
+      } else {
+        NextSeat();
+      }
+      Choose();
+    }
+
+   private:
+    // The current is the loose one, if it has not been visited, or that of the seat.
+    void Choose() {
+      if (seat_ != nullptr && seat_->member == loose_.member) NextSeat();
+      current_ = seat_;
+      if (loose_.member == nullptr || loose_visited_) return;
+      if (seat_ == nullptr || Sooner(loose_, *seat_)) current_ = &loose_;
+    }
+    void NextSeat() {
+      if (++seat_ != rows_[row_].data() + rows_[row_].size()) return;
+      seat_ = ++row_ == rows_.size() ? nullptr : rows_[row_].data();
+    }
+
+    const std::vector<Row>& rows_;
+    const Seat& loose_;
+    bool loose_visited_ = false;
+    std::size_t row_ = 0;
+    const Seat* seat_ = nullptr;  // null: no more
+    const Seat* current_ = nullptr;
+  };
+
+ private:
+  static constexpr std::size_t kMost = 64;
+
+  // Below 0: a comes first.
+  static int Compare(const Key& a, const Key& b) {
+    if (a.divisor == b.divisor) return a.running < b.running ? -1 : a.running > b.running ? 1 : 0;
+    const __int128 left = static_cast<__int128>(a.running) * b.divisor;
+    const __int128 right = static_cast<__int128>(b.running) * a.divisor;
+    return left < right ? -1 : left > right ? 1 : 0;
+  }
+  static bool Sooner(const Seat& a, const Seat& b) {
+    const int order = Compare(a.key, b.key);
+    if (order != 0) return order < 0;
+    return a.id != b.id ? a.id < b.id : a.member->TieBefore(*b.member);
+  }
+  // The row that it is in or belongs in. There are rows.
+  [[nodiscard]] std::vector<Row>::iterator RowOf(const Seat& seat);
+  void TakeSeat(const Seat& seat);
+  void LeaveSeat(Member& member);
+  // The loose member goes where it belongs.
+  void Tidy();
+
+  std::vector<Row> rows_;  // none is empty
+  Seat loose_;             // with its key of today, which is not that of its seat; or no member
+};
+
+}  // namespace millrace::sched
