@@ -117,8 +117,11 @@ std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Lo
     lacked_space_ = true;
     choice.reset();
   }
-  // Who launches it reads these next, from among millions.
-  if (choice) __builtin_prefetch(&state->maps[choice->map]), __builtin_prefetch(&state->spec.maps[choice->map]);
+  if (choice) {  // who launches it reads these next, from among millions
+    __builtin_prefetch(&state->maps[choice->map]);
+    if (local_jobs_) state->pending_maps.Prefetch(choice->map);
+    if (state->progress.reduces > 0) __builtin_prefetch(&state->spec.maps[choice->map]);
+  }
   return choice;
 }
 

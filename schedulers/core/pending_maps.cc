@@ -45,12 +45,35 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   }
   for (std::size_t level = 0; level < 3; ++level) shelves_[level] = PlaceShelves(shelves[level]);
   if (!shelves[0].empty()) stocked_.resize(shelves[0].back().place + 1);
-  for (const Shelf& shelf : shelves[0]) stocked_[shelf.place] = true;
+  shelves_of_.assign(count, {OrderedBits::kNone, OrderedBits::kNone, OrderedBits::kNone, OrderedBits::kNone});
+  for (const Shelf& shelf : shelves[0]) {
+    stocked_[shelf.place] = true;
+    const auto number = static_cast<std::uint32_t>(FindShelf(shelf.place) - shelves_[0].slots().data());
+    for (std::uint32_t at = shelf.next; at < shelf.end; ++at) {
+      auto& of_map = shelves_of_[entries_[at]];
+      const auto free = std::find(of_map.begin(), of_map.end(), OrderedBits::kNone);
+      if (free == of_map.end()) {
+        of_map[0] = kMany;
+      } else {
+        *free = number;
+      }
+    }
+  }
 }
 
 std::uint32_t& PendingMaps::CountOf(PlaceKey place) const {
   Shelf* shelf = FindShelf(place);
   return shelf != nullptr ? shelf->count : strays_[place];
+}
+
+// Of a map that leaves its shelves.
+void PendingMaps::CountShelved(std::uint32_t map, const MapInput& input, std::vector<NodeId>* nodes) {
+  if (nodes == nullptr || shelves_of_[map][0] == kMany) return CountNodes(input, false, nodes);
+  for (const std::uint32_t number : shelves_of_[map]) {
+    if (number == OrderedBits::kNone) return;
+    Shelf& shelf = shelves_[0].slots()[number];
+    if (--shelf.count == 0) nodes->push_back(NodeId{shelf.place});
+  }
 }
 
 // Counts are kept of nodes alone.
@@ -100,11 +123,11 @@ void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology
   if (!all_.Contains(map)) return;
   if (nodes != nullptr) Recount();
   all_.Erase(map);
-  CountNodes(input, false, nodes);
   if (shelved_[map]) {
     shelved_[map] = false;
-    return;
+    return CountShelved(map, input, nodes);
   }
+  CountNodes(input, false, nodes);
   std::vector<PlaceKey> places;
   CollectPlaces(input, topology, &places);
   for (const PlaceKey place : places) returned_.erase({place, map});

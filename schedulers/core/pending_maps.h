@@ -8,6 +8,7 @@
 // cursors).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -45,6 +46,9 @@ class PendingMaps {
   void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
   void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
 
+  // Erase of the map, with the nodes wanted, comes soon.
+  void Prefetch(std::uint32_t map) const { __builtin_prefetch(&shelves_of_[map]); }
+
   [[nodiscard]] const OrderedBits& all() const { return all_; }
   // The closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked of the maps that
   // left before, and those for which it is true are passed over.
@@ -65,12 +69,15 @@ class PendingMaps {
   void VisitAt(NodeId node, const Visit& visit) const;
 
  private:
+  static constexpr std::uint32_t kMany = OrderedBits::kNone - 1;  // in shelves_of_: there are more than that holds
+
   static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
   static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
   static std::size_t LevelOf(PlaceKey place) { return place >> 30; }
   static bool IsNode(PlaceKey place) { return LevelOf(place) == 0; }
   Shelf* FindShelf(PlaceKey place) const { return shelves_[LevelOf(place)].Find(place); }
   std::uint32_t& CountOf(PlaceKey place) const;
+  void CountShelved(std::uint32_t map, const MapInput& input, std::vector<NodeId>* nodes);
   void CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes);
   void Recount() const;  // if counts were left behind
   // kNone: none.
@@ -84,6 +91,7 @@ class PendingMaps {
   mutable PlaceShelves shelves_[3];  // by level
   std::vector<std::uint32_t> entries_;
   std::vector<bool> shelved_;                              // by map: never left so far
+  std::vector<std::array<std::uint32_t, 4>> shelves_of_;   // by map: those of its nodes in shelves_[0]; kNone: no more
   std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
   mutable bool counted_ = true;                            // the counts by node are right
   mutable std::map<PlaceKey, std::uint32_t> strays_;       // those of nodes without a shelf (replicas moved there)

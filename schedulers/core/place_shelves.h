@@ -27,7 +27,7 @@ class PlaceShelves {
   // No place twice, and none kNowhere.
   explicit PlaceShelves(const std::vector<Shelf>& shelves);
 
-  // Null if the place has none.
+  // Null if the place has none. It does not move.
   [[nodiscard]] Shelf* Find(PlaceKey place) {
     if (slots_.empty()) return nullptr;
     for (std::size_t at = Home(place); slots_[at].place != Shelf::kNowhere; at = Behind(at)) {

@@ -1,14 +1,13 @@
 // FairShelf: claimants of slots by running/divisor, the least first; ties by id, then name. What FairQueue is made of.
 //
-// The keys lie in order in rows of at most kMost, so that a search and a walk touch no claimant but those that they
-// find: O(log + kMost) a change, O(1) a step of a walk. The member that changed last keeps its old seat for a while:
-// who gave up a slot often takes it again, and then nothing has to move. Thread rule: one thread.
+// The keys lie side by side (sorted_rows.h), so that a search and a walk touch no claimant but those that they find.
+// The member that changed last keeps its old seat for a while: who gave up a slot often takes it again, and then
+// nothing has to move. O(log) a change, O(1) a step of a walk. Thread rule: one thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "schedulers/parts/sorted_rows.h"
 #include "schedulers/parts/water_level.h"
 
 namespace millrace::sched {
@@ -36,7 +35,14 @@ class FairShelf {
     std::uint32_t id = 0;
     Member* member = nullptr;
   };
-  using Row = std::vector<Seat>;
+  struct Sooner {
+    bool operator()(const Seat& a, const Seat& b) const {
+      const int order = Compare(a.key, b.key);
+      if (order != 0) return order < 0;
+      return a.id != b.id ? a.id < b.id : a.member->TieBefore(*b.member);
+    }
+  };
+  using Seats = SortedRows<Seat, Sooner>;
 
  public:
   [[nodiscard]] static bool Before(const Key& a, const Member& of_a, const Key& b, const Member& of_b) {
@@ -52,9 +58,8 @@ class FairShelf {
   // The members in order; the shelf does not change meanwhile.
   class Walk {
    public:
-    explicit Walk(const FairShelf& shelf) : rows_(shelf.rows_), loose_(shelf.loose_) {
-      if (rows_.empty()) return;
-      seat_ = rows_[0].data();
+    explicit Walk(const FairShelf& shelf)
+        : loose_(shelf.loose_), seat_(shelf.seats_.begin()), end_(shelf.seats_.end()) {
       Choose();
     }
     // Null: no more.
@@ -65,7 +70,7 @@ class FairShelf {
       if (current_ == &loose_) {
         loose_visited_ = true;
       } else {
-        NextSeat();
+        ++seat_;
       }
       Choose();
     }
@@ -73,27 +78,19 @@ class FairShelf {
    private:
     // The current is the loose one, if it has not been visited, or that of the seat.
     void Choose() {
-      if (seat_ != nullptr && seat_->member == loose_.member) NextSeat();
-      current_ = seat_;
+      if (seat_ != end_ && seat_->member == loose_.member) ++seat_;
+      current_ = seat_ == end_ ? nullptr : &*seat_;
       if (loose_.member == nullptr || loose_visited_) return;
-      if (seat_ == nullptr || Sooner(loose_, *seat_)) current_ = &loose_;
-    }
-    void NextSeat() {
-      if (++seat_ != rows_[row_].data() + rows_[row_].size()) return;
-      seat_ = ++row_ == rows_.size() ? nullptr : rows_[row_].data();
+      if (current_ == nullptr || Sooner()(loose_, *current_)) current_ = &loose_;
     }
 
-    const std::vector<Row>& rows_;
     const Seat& loose_;
     bool loose_visited_ = false;
-    std::size_t row_ = 0;
-    const Seat* seat_ = nullptr;  // null: no more
+    Seats::Iterator seat_, end_;
     const Seat* current_ = nullptr;
   };
 
  private:
-  static constexpr std::size_t kMost = 64;
-
   // Below 0: a comes first.
   static int Compare(const Key& a, const Key& b) {
     if (a.divisor == b.divisor) return a.running < b.running ? -1 : a.running > b.running ? 1 : 0;
@@ -101,20 +98,11 @@ class FairShelf {
     const __int128 right = static_cast<__int128>(b.running) * a.divisor;
     return left < right ? -1 : left > right ? 1 : 0;
   }
-  static bool Sooner(const Seat& a, const Seat& b) {
-    const int order = Compare(a.key, b.key);
-    if (order != 0) return order < 0;
-    return a.id != b.id ? a.id < b.id : a.member->TieBefore(*b.member);
-  }
-  // The row that it is in or belongs in. There are rows.
-  [[nodiscard]] std::vector<Row>::iterator RowOf(const Seat& seat);
-  void TakeSeat(const Seat& seat);
-  void LeaveSeat(Member& member);
   // The loose member goes where it belongs.
   void Tidy();
 
-  std::vector<Row> rows_;  // none is empty
-  Seat loose_;             // with its key of today, which is not that of its seat; or no member
+  Seats seats_;
+  Seat loose_;  // with its key of today, which is not that of its seat; or no member
 };
 
 }  // namespace millrace::sched

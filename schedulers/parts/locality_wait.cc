@@ -66,9 +66,10 @@ std::optional<Time> LocalityWait::NextLevel(const Entry& entry, const Topology& 
 }
 
 void LocalityWait::SetDue(JobId job, Entry& entry, std::optional<Time> due) {
-  if (entry.due) due_.erase({*entry.due, job});
+  if (entry.due == due) return;
+  if (entry.due) due_.Erase({*entry.due, job});
   entry.due = due;
-  if (due) due_.insert({*due, job});
+  if (due) due_.Insert({*due, job});
 }
 
 void LocalityWait::StopClock(JobId job, Entry& entry) {

@@ -25,13 +25,13 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "schedulers/core/bandwidths.h"
 #include "schedulers/parts/admission.h"
 #include "schedulers/parts/settings.h"
+#include "schedulers/parts/sorted_rows.h"
 
 namespace millrace::sched {
 
@@ -86,7 +86,7 @@ class LocalityWait : public LocalityGate {
   const DelaySettings settings_;
   const LevelBandwidths bandwidths_;
   std::vector<std::unique_ptr<Entry>> entries_;  // by job id
-  std::set<std::pair<Time, JobId>> due_;
+  SortedRows<std::pair<Time, JobId>> due_;
   std::vector<JobId> raised_;
   std::vector<JobId> to_judge_;  // auto: launched since TakeRaised
   std::uint64_t nodes_version_ = 1;

@@ -23,7 +23,7 @@ struct SlotOffers::Offer {
 void SlotOffers::SetStance(JobId job, Stance stance) {
   if (stances_.size() <= job.value) {
     stances_.resize(job.value + 1, Stance::kNone);
-    anywhere_at_.resize(job.value + 1);
+    anywhere_as_.resize(job.value + 1);
   }
   const Stance before = std::exchange(stances_[job.value], stance);
   if (before == stance) return;
@@ -34,7 +34,7 @@ void SlotOffers::SetStance(JobId job, Stance stance) {
 void SlotOffers::Forget(JobId job) {
   unasked_.Erase(job.value);
   SetStance(job, Stance::kNone);
-  if (const auto listed = std::exchange(anywhere_at_[job.value], std::nullopt)) anywhere_.erase(*listed);
+  if (const auto listed = std::exchange(anywhere_as_[job.value], std::nullopt)) anywhere_.Erase(*listed);
   crowded_.Erase(job.value);
   to_count_.Erase(job.value);
 }
@@ -67,12 +67,12 @@ void SlotOffers::UpdateStance(const ClusterState& state, JobId id, Time now) {
 }
 
 void SlotOffers::ListAnywhere(const JobState& job, bool is) {
-  auto& listed = anywhere_at_[job.progress.job.value];
-  if (listed && (!is || **listed != job.key)) {
-    anywhere_.erase(*listed);
+  auto& listed = anywhere_as_[job.progress.job.value];
+  if (listed && (!is || *listed != job.key)) {
+    anywhere_.Erase(*listed);
     listed.reset();
   }
-  if (is && !listed) listed = anywhere_.insert(job.key).first;
+  if (is && !listed) anywhere_.Insert(listed.emplace(job.key));
 }
 
 void SlotOffers::Refresh(const ClusterState& state, Time now) {
@@ -167,7 +167,7 @@ OfferBook::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
   const auto ask_next = [&] {
     const QueueKey key = *next;
     const bool go_on = ask(key.job);
-    next = anywhere_.upper_bound(key);
+    next = anywhere_.Behind(key);
     return go_on;
   };
   offer.state.VisitLocalJobs(offer.node, [&](JobId job) {

@@ -11,13 +11,13 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <vector>
 
 #include "schedulers/core/policy.h"
 #include "schedulers/parts/admission.h"
 #include "schedulers/parts/job_order.h"
 #include "schedulers/parts/offer_book.h"
+#include "schedulers/parts/sorted_rows.h"
 
 namespace millrace::sched {
 
@@ -86,8 +86,8 @@ class SlotOffers {
   OrderedBits far_;
   OrderedBits unasked_;  // those that wait for something and whose clock does not run
   // The jobs of both in the order of the queue, when the jobs are asked in that.
-  std::set<QueueKey> anywhere_;
-  std::vector<std::optional<std::set<QueueKey>::iterator>> anywhere_at_;  // by job id
+  SortedRows<QueueKey> anywhere_;
+  std::vector<std::optional<QueueKey>> anywhere_as_;  // by job id: its key there
   bool stale_ = false;
   OrderedBits crowded_;  // as of the last look, but for those in to_count_
   OrderedBits to_count_;

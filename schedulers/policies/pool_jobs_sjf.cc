@@ -1,10 +1,9 @@
 // PoolJobs by remaining work.
 #include <array>
-#include <iterator>
-#include <set>
 #include <utility>
 
 #include "schedulers/parts/estimates.h"
+#include "schedulers/parts/sorted_rows.h"
 #include "schedulers/policies/pool_jobs.h"
 
 namespace millrace::sched {
@@ -37,8 +36,13 @@ class SjfJobs : public PoolJobs {
       const bool first_known =
           unknown == line.unknown.end() ||
           (known != line.known.end() && *known < std::pair{unknown->first * mean, unknown->second});
-      const JobId job = first_known ? (known++)->second : (unknown++)->second;
+      const JobId job = first_known ? known->second : unknown->second;
       if (take(job)) return job;
+      if (first_known) {
+        ++known;
+      } else {
+        ++unknown;
+      }
     }
     return std::nullopt;
   }
@@ -63,29 +67,22 @@ class SjfJobs : public PoolJobs {
     std::array<Work, 2> work;  // by TaskKind, as listed
   };
   struct Line {
-    std::set<std::pair<double, JobId>> known;
-    std::set<std::pair<std::uint32_t, JobId>> unknown;
+    SortedRows<std::pair<double, JobId>> known;
+    SortedRows<std::pair<std::uint32_t, JobId>> unknown;
 
     void Put(JobId job, Work& before, const Work& work) {
       if (work == before) return;
-      if (before.runnable && before.own && work.runnable && work.own) {  // mostly between the same two as before
-        const auto behind = std::next(known.find({*before.own, job}));
-        auto node = known.extract(std::prev(behind));
-        node.value().first = *work.own;
-        known.insert(behind, std::move(node));
-      } else {
-        Unlist(job, before);
-        if (work.runnable && work.own) known.insert({*work.own, job});
-        if (work.runnable && !work.own) unknown.insert({work.pending, job});
-      }
+      Unlist(job, before);
+      if (work.runnable && work.own) known.Insert({*work.own, job});
+      if (work.runnable && !work.own) unknown.Insert({work.pending, job});
       before = work;
     }
     void Unlist(JobId job, const Work& work) {
       if (!work.runnable) return;
       if (work.own) {
-        known.erase({*work.own, job});
+        known.Erase({*work.own, job});
       } else {
-        unknown.erase({work.pending, job});
+        unknown.Erase({work.pending, job});
       }
     }
     void Remove(JobId job, Work& work) {

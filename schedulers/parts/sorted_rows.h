@@ -1,0 +1,107 @@
+// SortedRows: a sorted sequence without equals, for what is small, changes often and is walked from the front.
+//
+// The elements lie in order in rows of at most kMost, so that a search, a change and a walk touch few cache lines and
+// allocate next to nothing: O(log + kMost) a change, O(1) a step. A change ends all iterators. Thread rule: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+namespace millrace::sched {
+
+template <class T, class Before = std::less<T>>
+class SortedRows {
+  using Row = std::vector<T>;
+
+ public:
+  // Of the elements in order; that of an end is not to be read.
+  class Iterator {
+   public:
+    Iterator() = default;
+    const T& operator*() const { return *at_; }
+    const T* operator->() const { return at_; }
+    Iterator& operator++() {
+      if (++at_ != row_->data() + row_->size()) return *this;
+      at_ = ++row_ == end_ ? nullptr : row_->data();
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    friend class SortedRows;
+    Iterator(const Row* row, const Row* end, const T* at) : row_(row), end_(end), at_(at) {}
+
+    const Row* row_ = nullptr;
+    const Row* end_ = nullptr;
+    const T* at_ = nullptr;
+  };
+
+  [[nodiscard]] bool empty() const { return rows_.empty() || rows_.front().empty(); }
+  [[nodiscard]] Iterator begin() const { return empty() ? end() : At(rows_.begin(), rows_.front().data()); }
+  [[nodiscard]] Iterator end() const { return {}; }
+  // The first that comes behind the value.
+  [[nodiscard]] Iterator Behind(const T& value) const {
+    if (rows_.empty()) return end();
+    auto row = RowOf(rows_, value);
+    const auto at = std::upper_bound(row->begin(), row->end(), value, Before());
+    if (at != row->end()) return At(row, &*at);
+    return ++row == rows_.end() ? end() : At(row, row->data());
+  }
+
+  // It is not here.
+  void Insert(const T& value) {
+    if (rows_.empty()) rows_.emplace_back().reserve(kMost);
+    auto row = RowOf(rows_, value);
+    if (row->size() == kMost) row = Split(row, value);
+    row->insert(std::lower_bound(row->begin(), row->end(), value, Before()), value);
+  }
+  // It is here.
+  void Erase(const T& value) {
+    const auto row = RowOf(rows_, value);
+    row->erase(std::lower_bound(row->begin(), row->end(), value, Before()));
+    if (row->empty()) {
+      if (rows_.size() > 1) rows_.erase(row);  // the last is kept: it is soon wanted again
+    } else if (row == rows_.begin() || !Merge(std::prev(row), row)) {
+      if (std::next(row) != rows_.end()) Merge(row, std::next(row));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kMost = 64;
+  using Place = typename std::vector<Row>::iterator;
+
+  [[nodiscard]] Iterator At(typename std::vector<Row>::const_iterator row, const T* at) const {
+    return {&*row, rows_.data() + rows_.size(), at};
+  }
+  // The row that it is in or belongs in. There are rows.
+  template <class Rows>
+  [[nodiscard]] static auto RowOf(Rows& rows, const T& value) {
+    if (rows.size() == 1) return rows.begin();
+    return std::prev(std::upper_bound(rows.begin() + 1, rows.end(), value,
+                                      [](const T& of, const Row& row) { return Before()(of, row.front()); }));
+  }
+  // In halves; gives the one where the value belongs.
+  Place Split(Place row, const T& value) {
+    Row upper;
+    upper.reserve(kMost);
+    upper.assign(row->begin() + kMost / 2, row->end());
+    row->erase(row->begin() + kMost / 2, row->end());
+    const Place behind = rows_.insert(std::next(row), std::move(upper));
+    return Before()(value, behind->front()) ? std::prev(behind) : behind;
+  }
+  // If they are small, so that two neighbours are half full together.
+  bool Merge(Place into, Place from) {
+    if (into->size() + from->size() > kMost / 2) return false;
+    into->insert(into->end(), from->begin(), from->end());
+    rows_.erase(from);
+    return true;
+  }
+
+  std::vector<Row> rows_;  // none is empty but an only one
+};
+
+}  // namespace millrace::sched
