@@ -28,6 +28,11 @@ void FairOrder::OnJobChanged(const ClusterState& state, JobId job) {
   Refresh(pool);
 }
 
+void FairOrder::Hold(const ClusterState& state, TaskKind kind, JobId job, bool held) {
+  jobs_[job.value]->Hold(kind, held);
+  OnJobChanged(state, job);
+}
+
 void FairOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
 
 void FairOrder::OnJobEnded(const ClusterState& state, JobId job) {

@@ -45,6 +45,8 @@ class FairOrder : public JobOrder {
   // Those with live jobs, by name.
   [[nodiscard]] const std::map<std::string, std::unique_ptr<FairPool>>& live_pools() const { return pools_; }
   [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
+  // The job is offered no slots of the kind until that is taken back; its demand counts all the same.
+  void Hold(const ClusterState& state, TaskKind kind, JobId job, bool held);
   // The pool comes before all others until it runs so many tasks; until ForgetOwed().
   void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
   void ForgetOwed();

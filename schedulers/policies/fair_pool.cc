@@ -83,8 +83,9 @@ void FairPool::Count(const ClusterState& state, Job& job) {
   const JobState& of = *state.FindJob(job.id());
   for (const TaskKind kind : kKinds) {
     const std::uint32_t running = of.running_attempts[At(kind)];
-    Replace(job, kind,
-            {running, job.admitted_ ? of.Demand(kind) : running, job.admitted_ && of.runnable[At(kind)] ? 1U : 0U});
+    Replace(
+        job, kind,
+        {running, job.admitted_ ? of.Demand(kind) : running, job.admitted_ && job.entry_->Offered(of, kind) ? 1U : 0U});
   }
   if (job.admitted_) in_order_->Put(state, of, *job.entry_);
 }

@@ -54,6 +54,8 @@ class FairPool {
     [[nodiscard]] FairPool& pool() const { return pool_; }
     [[nodiscard]] JobId id() const { return entry_->job(); }
     [[nodiscard]] bool admitted() const { return admitted_; }
+    // As PoolJobs::Entry has it; takes effect with the next Change.
+    void Hold(TaskKind kind, bool held) { entry_->Hold(kind, held); }
     [[nodiscard]] const PoolJobs::Entry& entry() const { return *entry_; }  // of in_order()
 
    private:

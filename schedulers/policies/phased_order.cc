@@ -6,14 +6,16 @@ void PhasedOrder::Settle(const ClusterState& state) {
   for (const JobId job : admission_.Settle(state)) {
     if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
     Job& known = jobs_[job.value];
+    const bool enters = !known.in && admission_.PhaseOf(job) != PhaseAdmission::Phase::kWaiting;
+    if (enters) fair_.OnJobSubmitted(state, job);
+    known.in |= enters;
     for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
       const auto k = static_cast<std::size_t>(kind);
       const bool may = admission_.MayRun(state, kind, job);
-      if (!std::exchange(known.may_run[k], may) && may) let_in_[k] = true;
+      const bool could = std::exchange(known.may_run[k], may);
+      if (may && !could) let_in_[k] = true;
+      if (known.in && (enters || may != could)) fair_.Hold(state, kind, job, !may);
     }
-    if (known.in || admission_.PhaseOf(job) == PhaseAdmission::Phase::kWaiting) continue;
-    known.in = true;
-    fair_.OnJobSubmitted(state, job);
   }
 }
 
@@ -34,10 +36,6 @@ void PhasedOrder::OnJobEnded(const ClusterState& state, JobId job) {
 void PhasedOrder::OnJobChanged(const ClusterState& state, JobId job) {
   admission_.OnJobChanged(job);
   if (IsIn(job)) fair_.OnJobChanged(state, job);
-}
-
-std::optional<JobId> PhasedOrder::Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) {
-  return fair_.Offer(state, kind, now, [&](JobId job) { return admission_.MayRun(state, kind, job) && take(job); });
 }
 
 bool PhasedOrder::Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const {

@@ -24,7 +24,10 @@ class PhasedOrder : public JobOrder {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override { fair_.OnNodesChanged(state); }
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) override;
+  // Those that may not run are held back there.
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Time now, const Take& take) override {
+    return fair_.Offer(state, kind, now, take);
+  }
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Time now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
   bool TakeLetIn(TaskKind kind) override;

@@ -24,7 +24,7 @@ class FairJobs : public PoolJobs {
     }
     for (const TaskKind kind : kKinds) {
       const std::uint32_t running = job.running_attempts[At(kind)];
-      const FairClaim claim{entry.weight, 0, job.Demand(kind), running, job.runnable[At(kind)]};
+      const FairClaim claim{entry.weight, 0, job.Demand(kind), running, entry.Offered(job, kind)};
       queues_[At(kind)].Put(entry.member[At(kind)], claim);
     }
   }
@@ -62,12 +62,13 @@ class Line {
     bool listed[2] = {};  // by TaskKind: in runnable_, under the key
   };
 
-  void Put(const JobState& job, Entry& entry) {
+  void Put(const JobState& job, const PoolJobs::Entry& of, Entry& entry) {
     for (const TaskKind kind : kKinds) {
-      if (entry.listed[At(kind)] == job.runnable[At(kind)] && entry.key == job.key) continue;
+      const bool offered = of.Offered(job, kind);
+      if (entry.listed[At(kind)] == offered && entry.key == job.key) continue;
       if (entry.listed[At(kind)]) runnable_[At(kind)].erase(entry.key);
-      if (job.runnable[At(kind)]) runnable_[At(kind)].insert(job.key);
-      entry.listed[At(kind)] = job.runnable[At(kind)];
+      if (offered) runnable_[At(kind)].insert(job.key);
+      entry.listed[At(kind)] = offered;
     }
     entry.key = job.key;
   }
@@ -90,7 +91,9 @@ class Line {
 class FifoJobs : public PoolJobs {
  public:
   std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
-  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& entry) override { line_.Put(job, Of(entry)); }
+  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& entry) override {
+    line_.Put(job, entry, Of(entry));
+  }
   void Erase(PoolJobs::Entry& entry) override { line_.Erase(Of(entry)); }
   std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
     return line_.Offer(kind, take);
@@ -120,7 +123,7 @@ class MlqJobs : public PoolJobs {
     Entry& entry = Of(of);
     entry.small = IsSmall(settings_, job);
     Group& group = GroupOf(entry);
-    group.line.Put(job, entry.in_line);
+    group.line.Put(job, entry, entry.in_line);
     for (const TaskKind kind : kKinds) {
       const Counts now{job.running_attempts[At(kind)], job.Demand(kind)};
       Add(group, kind, std::exchange(entry.counts[At(kind)], now), now);

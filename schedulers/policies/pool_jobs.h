@@ -7,6 +7,7 @@
 // Thread rule: one thread.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,9 +31,16 @@ class PoolJobs {
     Entry& operator=(const Entry&) = delete;
     virtual ~Entry() = default;
     [[nodiscard]] JobId job() const { return job_; }
+    // The job is not offered slots of the kind, though it may count on its share. Takes effect with the next Put.
+    void Hold(TaskKind kind, bool held) { held_[static_cast<std::size_t>(kind)] = held; }
+    [[nodiscard]] bool Offered(const JobState& job, TaskKind kind) const {
+      const auto k = static_cast<std::size_t>(kind);
+      return job.runnable[k] && !held_[k];
+    }
 
    private:
     JobId job_;
+    bool held_[2] = {};
   };
 
   virtual ~PoolJobs() = default;

@@ -19,7 +19,7 @@ class SjfJobs : public PoolJobs {
   std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
   void Put(const ClusterState& state, const JobState& job, PoolJobs::Entry& entry) override {
     for (const TaskKind kind : kKinds) {
-      Work work{job.Pending(kind).size(), std::nullopt, job.runnable[At(kind)]};
+      Work work{job.Pending(kind).size(), std::nullopt, entry.Offered(job, kind)};
       if (OwnMeasuredTime(job, kind)) work.own = RemainingWork(state, job, kind);
       lines_[At(kind)].Put(entry.job(), Of(entry, kind), work);
     }
