@@ -69,6 +69,7 @@ std::vector<LsapFair::Standing> LsapFair::Standings(const ClusterState& state) c
     group.to_occupy = static_cast<std::uint32_t>(std::max(0.0, due + 1e-9));
     group.cost_within = running > 0 ? 100 * (groups_[i].running / running) / group.share : 0;
     group.cost_beyond = (1 - group.share) * settings().beta;
+    if (group.share == 1) group.cost_beyond = group.cost_within;
   }
   return standings;
 }

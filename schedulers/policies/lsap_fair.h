@@ -8,6 +8,8 @@
 //   FC of up to max(0, w_i x all map slots - running maps of i) of its tasks, those that can be node-local first, is
 //   GFC_i = 100 s_i / w_i; of its other tasks (1 - w_i) x beta.
 // (So beta has to exceed the GFC of overfull groups for a group's own share to come first.)
+// A group that is alone has every slot due to it: GFC is the FC of all its tasks. (By the letter those beyond the free
+// slots, hence those without local slots, would cost 0 and come first.)
 // When the free slots suffice for all pending maps everything runs. Small alpha: fairness wins; large alpha: locality.
 // Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
 // that, so nothing starves. Everything else as lsap; one free slot is assigned as several are.

@@ -60,7 +60,7 @@ void BlockPlacer::Add(Source& random, std::vector<NodeId>* chosen, const Fits& f
   const auto from = static_cast<std::uint32_t>(random.Below(nodes));
   for (const bool must_fit : {true, false}) {
     for (std::uint32_t i = 0; i < nodes; ++i) {
-      const std::uint32_t node = (from + i) % nodes;
+      const std::uint32_t node = from + i < nodes ? from + i : from + i - nodes;
       if (is_new(node) && (!must_fit || fits(node))) return chosen->push_back(NodeId{node});
     }
   }

@@ -116,6 +116,7 @@ MapAssignment::Fixed MapAssignment::CheapestFixed(std::uint64_t tasks, const std
   Fixed fixed;
   std::uint64_t of_all = tasks, of_marked = tasks;
   for (const Part& part : parts) {
+    if (of_all > 0) fixed.dearest = part.cost;
     take(part, &of_all, &fixed.of_all);
     if (part.marked) take(part, &of_marked, &fixed.of_marked);
     if (of_all == 0 && of_marked == 0) break;
@@ -146,8 +147,9 @@ std::optional<MapAssignment::Plan> MapAssignment::SolveLocally() const {
   if (cheapest.of_marked > cheapest.of_all) return std::nullopt;
   Assignment problem = places_;
   for (const Row& row : rows_) {
-    LocalCosts(row, &costs);
-    problem.AddRow(row.tasks, costs);
+    const bool cheap = TransferCosts::Fixed(row.first.fixed) <= cheapest.dearest;
+    if (cheap) LocalCosts(row, &costs);
+    problem.AddRow(cheap ? row.tasks : 0, costs);  // a dearer one would be none of the cheapest
   }
   const Assignment::Plan plan = problem.Solve();
   if (plan.tasks < wanted || plan.cost > cheapest.of_all) return std::nullopt;
@@ -162,12 +164,51 @@ MapAssignment::Plan MapAssignment::Solve() const {
                           static_cast<double>(measured.rack_pairs()) / std::max(1u, state_.topology().racks());
   options.far_pairs = options.far_pairs && static_cast<double>(rows_.size()) * partners <= kMaxCosts;
   TransferCosts costs(state_, slots_, options);
+  std::vector<RowCosts> known(rows_.size());
+  const Assignment::Cost highest = HighestFixed(&costs, &known);
   Assignment problem = places_;
-  for (const Row& row : rows_) {
-    const Task& task = row.first;
-    problem.AddRow(row.tasks, costs.Of({&InputOf(task), task.worst, task.weight, task.fixed, ClosedTo(task)}));
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const Row& row = rows_[i];
+    if (TransferCosts::Fixed(row.first.fixed) > highest) {
+      problem.AddRow(0, {});
+    } else if (known[i].empty()) {
+      problem.AddRow(row.tasks, CostsOf(row, &costs));
+    } else {
+      problem.AddRow(row.tasks, known[i]);
+    }
   }
   return PlanOf(problem.Solve().shares);
+}
+
+std::span<const Assignment::PlaceCost> MapAssignment::CostsOf(const Row& row, TransferCosts* costs) const {
+  const Task& task = row.first;
+  return costs->Of({&InputOf(task), task.worst, task.weight, task.fixed, ClosedTo(task)});
+}
+
+// With S slots, let S maps cost no more than c in whatever slot. In a plan with a map of a higher fixed cost one of
+// them has no slot, and would cost less in that map's.
+Assignment::Cost MapAssignment::HighestFixed(TransferCosts* costs, std::vector<RowCosts>* known) const {
+  std::vector<std::pair<Assignment::Cost, std::uint32_t>> by_fixed;  // rows
+  std::uint64_t all = 0;
+  for (std::uint32_t row = 0; row < rows_.size(); ++row) {
+    by_fixed.emplace_back(TransferCosts::Fixed(rows_[row].first.fixed), row);
+    all += rows_[row].tasks;
+  }
+  std::sort(by_fixed.begin(), by_fixed.end());
+  if (all <= slots_.total() || by_fixed.front().first == by_fixed.back().first) return Assignment::kMaxCost;
+  Assignment::Cost most = 0;
+  std::uint64_t tasks = 0;
+  for (const auto& [fixed, number] : by_fixed) {
+    const Row& row = rows_[number];
+    if (row.first.worst != Locality::kOff || Constrained(row.first)) continue;
+    const auto of_row = CostsOf(row, costs);
+    (*known)[number].assign(of_row.begin(), of_row.end());
+    for (const auto& [place, cost] : of_row) most = std::max(most, cost);
+    if (most >= by_fixed.back().first) break;  // nothing would be left out
+    tasks += row.tasks;
+    if (tasks >= slots_.total()) return most;
+  }
+  return Assignment::kMaxCost;
 }
 
 MapAssignment::Plan MapAssignment::PlanOf(const std::vector<Assignment::Share>& shares) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "schedulers/core/cluster_state.h"
@@ -68,8 +69,15 @@ class MapAssignment {
   struct Fixed {
     Assignment::Cost of_all = 0;
     Assignment::Cost of_marked = 0;
+    Assignment::Cost dearest = 0;  // of all
   };
   [[nodiscard]] Fixed CheapestFixed(std::uint64_t tasks, const std::vector<bool>& marked) const;
+  // In whatever idle slot; valid until the next call.
+  [[nodiscard]] std::span<const Assignment::PlaceCost> CostsOf(const Row& row, TransferCosts* costs) const;
+  // No map runs, in any plan at the least cost, whose fixed cost is above this. Keeps the costs that it looks at, by
+  // row.
+  using RowCosts = std::vector<Assignment::PlaceCost>;
+  Assignment::Cost HighestFixed(TransferCosts* costs, std::vector<RowCosts>* known) const;
   [[nodiscard]] Plan PlanOf(const std::vector<Assignment::Share>& shares) const;
   [[nodiscard]] bool Constrained(const Task& task) const;
 

@@ -51,8 +51,9 @@ Priced PriceAll(const ClusterState& state, const Settings& settings, NodeId node
       for (const std::uint32_t map : job.pending_maps.all()) {
         const auto& replicas = job.spec.maps[map].replicas;
         if ((std::count(replicas.begin(), replicas.end(), node) > 0) != local) continue;
-        const double fairness = left[pool]-- > 0 ? 100 * running[pool] / all_running / weight[pool]
-                                                 : (1 - weight[pool]) * settings.lsap.beta;
+        const double fairness = left[pool]-- > 0 || weight.size() == 1
+                                    ? 100 * running[pool] / all_running / weight[pool]
+                                    : (1 - weight[pool]) * settings.lsap.beta;
         const double cost = std::exp2(-steps / 4) * (fairness + (local ? 0 : settings.lsap.alpha * kSecondsAway));
         priced.cost[{key.job.value, map}] = cost;
         priced.least = std::min(priced.least, cost);

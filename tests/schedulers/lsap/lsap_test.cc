@@ -120,7 +120,8 @@ TEST_F(LsapTest, SlotsGatherWhenFewAreFree) {
     0 NodeJoined node=n1 rack=r1 maps=39
     0 NodeJoined node=n2 rack=r2 maps=1
     0 NodeJoined node=n3 rack=r3 maps=1
-    1 JobSubmitted job=job1 maps=)") + maps + "1:n2");
+    1 JobSubmitted job=job1 maps=)") +
+                            maps + "1:n2");
   Effects effects;
   engine.Decide(1, &effects);
   EXPECT_EQ(effects.size(), 40u);  // of 41 slots: one, 2.4%, is left, on n3
@@ -209,6 +210,21 @@ TEST_F(LsapTest, AGroupGetsItsShareAndNotAllThatIsFree) {
     -> launch job1.m.2.0 n2 rack
     -> launch job1.m.3.0 n2 rack
     -> launch job2.m.0.0 n2 rack
+  )");
+}
+
+// All slots are due to it, so no map of it is beyond its share and cheaper for that.
+TEST_F(LsapTest, AGroupThatIsAloneTakesLocalMapsFirst) {
+  EXPECT_PLAYS(&Make("lsap-fair", {}), R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    0 JobSubmitted job=job1 pool=a maps=1:n1;1:n2;1:n2;1:n1
+    0 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n2 node
+    1 AttemptSucceeded attempt=job1.m.0.0
+    1 decide
+    -> launch job1.m.3.0 n1 node
   )");
 }
 

@@ -141,15 +141,17 @@ Assignment::Cost CostOfPlan(const ClusterState& state, const std::vector<Task>& 
 std::vector<Task> RandomTasks(Random& random, std::uint32_t nodes, ClusterState* state) {
   JobSpec spec;
   std::vector<Task> tasks;
-  const std::uint32_t kinds = Draw(random, 1, 3);  // of fixed costs
+  const std::uint32_t kinds = Draw(random, 1, 3);                 // of fixed costs
+  const std::uint32_t spread = Draw(random, 0, 1) == 0 ? 1 : 15;  // which transfers outweigh, or mostly do not
   const bool limited = Draw(random, 0, 3) == 0;
-  for (std::uint32_t map = Draw(random, 1, 14); map > 0; --map) {
+  const bool crowd = Draw(random, 0, 3) == 0;  // more maps than slots
+  for (std::uint32_t map = Draw(random, 1, crowd ? 40 : 14); map > 0; --map) {
     MapInput input{Draw(random, 0, 3) * 30'000'000, {}};
     for (std::uint32_t n = Draw(random, 0, 6) == 0 ? 0 : 3; n > 0; --n) {
       input.replicas.push_back(NodeId{Draw(random, 0, nodes - 1)});
     }
     Task& task = tasks.emplace_back(Task{JobId{1}, static_cast<std::uint32_t>(spec.maps.size())});
-    task.fixed = Draw(random, 1, kinds);
+    task.fixed = Draw(random, 1, kinds) * spread;
     task.weight = Draw(random, 1, 4) / 2.0;
     if (limited && Draw(random, 0, 2) == 0) task.worst = static_cast<Locality>(Draw(random, 0, 2));
     spec.maps.push_back(input);
@@ -177,7 +179,8 @@ TEST(MapAssignmentTest, CostsWhatTheDenseMethodSaysWithAndWithoutTransfers) {
     if (const auto local = assignment.SolveLocally()) {
       EXPECT_EQ(CostOfPlan(state, tasks, *local, uniform), least);
       ++locally;
-      const bool priced = std::any_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.fixed > 1; });
+      const bool priced =
+          std::any_of(tasks.begin(), tasks.end(), [](const Task& task) { return task.fixed > 1 && task.fixed != 15; });
       if (priced && tasks.size() > local->placed.size()) ++locally_with_prices;
     } else {
       ++else_where;
