@@ -171,6 +171,11 @@ void History::Decide() {
       continue;
     }
     Started(launch->attempt, launch->node, options_.settings.speculation.enabled);
+    if (const TaskId& task = launch->attempt.task; task.kind == TaskKind::kMap) {
+      const ClusterState& state = engine_.state();
+      const auto& replicas = state.FindJob(task.job)->spec.maps[task.index].replicas;
+      EXPECT_EQ(launch->locality, state.topology().Distance(launch->node, replicas)) << FormatEffect(effect);
+    }
     records_.push_back({now_, FormatEvent(now_, AttemptLaunched{launch->attempt, launch->node}), true, {}});
   }
   const auto wake = engine_.NextWake();
