@@ -163,9 +163,8 @@ OfferBook::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
     return !taker;
   };
   auto next = anywhere_.begin();
-  // Whoever is asked may leave anywhere_.
-  const auto ask_next = [&] {
-    const QueueKey key = *next;
+  // Whoever is asked may enter or leave anywhere_, so the place is found anew.
+  const auto ask_and_go_on = [&](const QueueKey key) {
     const bool go_on = ask(key.job);
     next = anywhere_.Behind(key);
     return go_on;
@@ -174,12 +173,11 @@ OfferBook::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
     if (stances_[job.value] == Stance::kNone) return true;
     const QueueKey& key = offer.state.FindJob(job)->key;
     while (next != anywhere_.end() && *next < key) {
-      if (!ask_next()) return false;
+      if (!ask_and_go_on(*next)) return false;
     }
-    if (next != anywhere_.end() && *next == key) return ask_next();
-    return ask(job);
+    return ask_and_go_on(key);
   });
-  while (!taker && next != anywhere_.end()) ask_next();
+  while (!taker && next != anywhere_.end()) ask_and_go_on(*next);
   return Finish(offer, taker, decision);
 }
 

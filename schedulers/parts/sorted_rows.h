@@ -1,7 +1,8 @@
 // SortedRows: a sorted sequence without equals, for what is small, changes often and is walked from the front.
 //
 // The elements lie in order in rows of at most kMost, so that a search, a change and a walk touch few cache lines and
-// allocate next to nothing: O(log + kMost) a change, O(1) a step. A change ends all iterators. Thread rule: one thread.
+// allocate next to nothing: O(log + kMost) a change, and O(rows) when a row is split or merged; O(1) a step. A change
+// ends all iterators. Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
