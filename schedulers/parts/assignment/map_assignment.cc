@@ -86,74 +86,67 @@ std::vector<NodeId> MapAssignment::ClosedTo(const Task& task) const {
   return closed;
 }
 
-void MapAssignment::LocalCosts(const Row& row, std::vector<Assignment::PlaceCost>* costs) const {
-  costs->clear();
-  const std::vector<NodeId> closed = ClosedTo(row.first);
-  for (const NodeId replica : InputOf(row.first).replicas) {
-    if (replica.value >= state_.node_ids() || slots_.OfNode(replica) == Assignment::kNoPlace) continue;
-    if (std::binary_search(closed.begin(), closed.end(), replica)) continue;
-    costs->push_back({slots_.OfNode(replica), TransferCosts::Fixed(row.first.fixed)});
+MapAssignment::LocalRows MapAssignment::RowsAtData() const {
+  LocalRows local;
+  for (std::uint32_t number = 0; number < rows_.size(); ++number) {
+    const Row& row = rows_[number];
+    const auto begin = static_cast<std::uint32_t>(local.places.size());
+    const std::vector<NodeId> closed = ClosedTo(row.first);
+    for (const NodeId replica : InputOf(row.first).replicas) {
+      if (replica.value >= state_.node_ids() || slots_.OfNode(replica) == Assignment::kNoPlace) continue;
+      if (std::binary_search(closed.begin(), closed.end(), replica)) continue;
+      const Assignment::Place place = slots_.OfNode(replica);
+      if (std::find(local.places.begin() + begin, local.places.end(), place) == local.places.end())
+        local.places.push_back(place);
+    }
+    const auto end = static_cast<std::uint32_t>(local.places.size());
+    local.rows.push_back({TransferCosts::Fixed(row.first.fixed), number, begin, end});
   }
-}
-
-MapAssignment::Fixed MapAssignment::CheapestFixed(std::uint64_t tasks, const std::vector<bool>& marked) const {
-  struct Part {
-    Assignment::Cost cost;
-    std::uint32_t tasks;
-    bool marked;
-  };
-  std::vector<Part> parts;
-  parts.reserve(rows_.size());
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    parts.push_back({TransferCosts::Fixed(rows_[row].first.fixed), rows_[row].tasks, marked[row]});
-  }
-  std::sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.cost < b.cost; });
-  const auto take = [](const Part& part, std::uint64_t* wanted, Assignment::Cost* sum) {
-    const std::uint64_t taken = std::min<std::uint64_t>(*wanted, part.tasks);
-    *sum += part.cost * static_cast<Assignment::Cost>(taken);
-    *wanted -= taken;
-  };
-  Fixed fixed;
-  std::uint64_t of_all = tasks, of_marked = tasks;
-  for (const Part& part : parts) {
-    if (of_all > 0) fixed.dearest = part.cost;
-    take(part, &of_all, &fixed.of_all);
-    if (part.marked) take(part, &of_marked, &fixed.of_marked);
-    if (of_all == 0 && of_marked == 0) break;
-  }
-  return fixed;
+  return local;
 }
 
 std::optional<MapAssignment::Plan> MapAssignment::SolveLocally() const {
-  std::vector<Assignment::PlaceCost> costs;
-  std::vector<std::uint64_t> demand(slots_.size());
-  std::vector<bool> placeable(rows_.size());
-  std::uint64_t tasks = 0, local = 0;
-  for (std::size_t row = 0; row < rows_.size(); ++row) {
-    LocalCosts(rows_[row], &costs);
-    placeable[row] = !costs.empty();
-    tasks += rows_[row].tasks;
-    if (placeable[row]) local += rows_[row].tasks;
-    for (const auto& [place, cost] : costs) demand[place] += rows_[row].tasks;
-  }
-  const std::uint64_t wanted = std::min<std::uint64_t>(tasks, slots_.total());
-  std::uint64_t useful = 0;  // slots
+  std::vector<std::uint32_t> free(slots_.size());
   for (const std::uint32_t id : state_.FreeNodes(TaskKind::kMap)) {
-    useful += std::min<std::uint64_t>(demand[slots_.OfNode(NodeId{id})],
-                                      IdleSlots::FreeMapSlots(*state_.FindNode(NodeId{id})));
+    free[slots_.OfNode(NodeId{id})] = IdleSlots::FreeMapSlots(*state_.FindNode(NodeId{id}));
   }
-  if (std::min(local, useful) < wanted) return std::nullopt;
-  const Fixed cheapest = CheapestFixed(wanted, placeable);
-  if (cheapest.of_marked > cheapest.of_all) return std::nullopt;
-  Assignment problem = places_;
-  for (const Row& row : rows_) {
-    const bool cheap = TransferCosts::Fixed(row.first.fixed) <= cheapest.dearest;
-    if (cheap) LocalCosts(row, &costs);
-    problem.AddRow(cheap ? row.tasks : 0, costs);  // a dearer one would be none of the cheapest
+  LocalRows local = RowsAtData();
+  std::vector<std::uint64_t> demand(slots_.size());
+  std::uint64_t tasks = 0, placeable = 0, useful = 0;
+  for (const LocalRows::Entry& entry : local.rows) {
+    tasks += rows_[entry.row].tasks;
+    if (entry.begin < entry.end) placeable += rows_[entry.row].tasks;
+    for (const Assignment::Place place : local.PlacesOf(entry)) demand[place] += rows_[entry.row].tasks;
   }
-  const Assignment::Plan plan = problem.Solve();
-  if (plan.tasks < wanted || plan.cost > cheapest.of_all) return std::nullopt;
-  return PlanOf(plan.shares);
+  for (std::size_t at = 0; at < free.size(); ++at) useful += std::min<std::uint64_t>(demand[at], free[at]);
+  const std::uint64_t wanted = std::min<std::uint64_t>(tasks, slots_.total());
+  if (std::min(placeable, useful) < wanted) return std::nullopt;
+  std::stable_sort(local.rows.begin(), local.rows.end(),
+                   [](const auto& a, const auto& b) { return a.fixed < b.fixed; });
+  LocalMatch match(std::move(free));
+  if (!MatchCheapest(local, wanted, &match)) return std::nullopt;
+  return PlanOf(match.Shares());
+}
+
+bool MapAssignment::MatchCheapest(const LocalRows& local, std::uint64_t wanted, LocalMatch* match) const {
+  const auto& rows = local.rows;
+  for (std::size_t begin = 0, end = 0; wanted > 0 && begin < rows.size(); begin = end) {
+    std::uint64_t alike = 0;  // tasks of this fixed cost
+    for (; end < rows.size() && rows[end].fixed == rows[begin].fixed; ++end) alike += rows_[rows[end].row].tasks;
+    std::uint64_t left = std::min(alike, wanted);
+    std::uint64_t spare = alike - left;  // so many need no slot
+    wanted -= left;
+    for (std::size_t at = begin; left > 0 && at < end; ++at) {
+      const std::uint32_t of_row = rows_[rows[at].row].tasks;
+      const auto asked = static_cast<std::uint32_t>(std::min<std::uint64_t>(of_row, left));
+      const std::uint32_t placed = match->Add(rows[at].row, asked, local.PlacesOf(rows[at]));
+      const std::uint32_t lost = placed < asked ? of_row - placed : 0;
+      if (lost > spare) return false;
+      left -= placed;
+      spare -= lost;
+    }
+  }
+  return true;
 }
 
 MapAssignment::Plan MapAssignment::Solve() const {

@@ -12,6 +12,7 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/parts/assignment/assignment.h"
 #include "schedulers/parts/assignment/idle_slots.h"
+#include "schedulers/parts/assignment/local_match.h"
 #include "schedulers/parts/assignment/transfer_costs.h"
 
 namespace millrace::sched {
@@ -42,10 +43,9 @@ class MapAssignment {
   void Add(const Task& task);
   // The plan at the least cost.
   [[nodiscard]] Plan Solve() const;
-  // The same, with every map on a node with its input; nothing if that is not possible. Cheap: no transfer is looked
-  // at. A map costs at least its fixed cost wherever it runs, and just that at its input. So a plan of local maps is
-  // optimal when it fills all slots or places all maps, as any plan would, and costs no more than the cheapest so many
-  // fixed costs of all maps do. When all fixed costs are equal (lsap), or all maps are placed, it always is.
+  // The same, with every map on a node with its input; nothing if no such plan is optimal. Cheap: no transfer is looked
+  // at. A map costs its fixed cost at its input, and more elsewhere. So a plan of local maps is optimal just when it
+  // fills all slots or places all maps, at the lowest so many fixed costs of all maps.
   [[nodiscard]] std::optional<Plan> SolveLocally() const;
 
  private:
@@ -63,15 +63,23 @@ class MapAssignment {
   [[nodiscard]] bool Alike(const Task& a, const Task& b) const;
   [[nodiscard]] const MapInput& InputOf(const Task& task) const;
   [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
-  // Of the row on the free nodes with its input.
-  void LocalCosts(const Row& row, std::vector<Assignment::PlaceCost>* costs) const;
-  // The sum of so many fixed costs, the cheapest: of all maps, and of those in the rows that are marked.
-  struct Fixed {
-    Assignment::Cost of_all = 0;
-    Assignment::Cost of_marked = 0;
-    Assignment::Cost dearest = 0;  // of all
+  // Where the maps of each row have their input and a free slot.
+  struct LocalRows {
+    struct Entry {
+      Assignment::Cost fixed;
+      std::uint32_t row;         // into rows_
+      std::uint32_t begin, end;  // into places
+    };
+    std::vector<Entry> rows;
+    std::vector<Assignment::Place> places;
+    [[nodiscard]] std::span<const Assignment::Place> PlacesOf(const Entry& entry) const {
+      return std::span(places).subspan(entry.begin, entry.end - entry.begin);
+    }
   };
-  [[nodiscard]] Fixed CheapestFixed(std::uint64_t tasks, const std::vector<bool>& marked) const;
+  [[nodiscard]] LocalRows RowsAtData() const;
+  // Slots for as many tasks as wanted, of the lowest fixed costs (rows come in rising order of these): all tasks of a
+  // cost, but of the dearest only as many as are left to place. False: that cannot be.
+  bool MatchCheapest(const LocalRows& local, std::uint64_t wanted, LocalMatch* match) const;
   // In whatever idle slot; valid until the next call.
   [[nodiscard]] std::span<const Assignment::PlaceCost> CostsOf(const Row& row, TransferCosts* costs) const;
   // No map runs, in any plan at the least cost, whose fixed cost is above this. Keeps the costs that it looks at, by

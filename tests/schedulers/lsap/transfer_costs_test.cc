@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <string>
@@ -127,6 +128,15 @@ std::uint32_t AllFreeSlots(const ClusterState& state) {
   return slots;
 }
 
+// What no plan that uses as many slots can be below: of local maps, the cheapest.
+Assignment::Cost CheapestFixedCosts(const std::vector<Task>& tasks, std::uint32_t slots) {
+  std::vector<Assignment::Cost> fixed;
+  for (const Task& task : tasks) fixed.push_back(static_cast<Assignment::Cost>(task.fixed * TransferCosts::kUnit));
+  std::sort(fixed.begin(), fixed.end());
+  fixed.resize(std::min<std::size_t>(fixed.size(), slots));
+  return std::accumulate(fixed.begin(), fixed.end(), Assignment::Cost{0});
+}
+
 // By the formula; what could run and was not placed counts as impossible.
 Assignment::Cost CostOfPlan(const ClusterState& state, const std::vector<Task>& tasks, const MapAssignment::Plan& plan,
                             bool uniform) {
@@ -176,7 +186,9 @@ TEST(MapAssignmentTest, CostsWhatTheDenseMethodSaysWithAndWithoutTransfers) {
     for (const Task& task : tasks) assignment.Add(task);
     const Assignment::Cost least = LeastByTheDenseMethod(state, tasks, uniform);
     EXPECT_EQ(CostOfPlan(state, tasks, assignment.Solve(), uniform), least);
-    if (const auto local = assignment.SolveLocally()) {
+    const auto local = assignment.SolveLocally();
+    EXPECT_EQ(local.has_value(), least == CheapestFixedCosts(tasks, AllFreeSlots(state)));
+    if (local) {
       EXPECT_EQ(CostOfPlan(state, tasks, *local, uniform), least);
       ++locally;
       const bool priced =
