@@ -155,7 +155,14 @@ std::vector<Task> RandomTasks(Random& random, std::uint32_t nodes, ClusterState*
   const std::uint32_t spread = Draw(random, 0, 1) == 0 ? 1 : 15;  // which transfers outweigh, or mostly do not
   const bool limited = Draw(random, 0, 3) == 0;
   const bool crowd = Draw(random, 0, 3) == 0;  // more maps than slots
+  const bool alike = Draw(random, 0, 2) == 0;  // many of them
   for (std::uint32_t map = Draw(random, 1, crowd ? 40 : 14); map > 0; --map) {
+    if (alike && !tasks.empty() && Draw(random, 0, 2) > 0) {
+      tasks.push_back(tasks.back());
+      tasks.back().map = static_cast<std::uint32_t>(spec.maps.size());
+      spec.maps.push_back(MapInput(spec.maps.back()));
+      continue;
+    }
     MapInput input{Draw(random, 0, 3) * 30'000'000, {}};
     for (std::uint32_t n = Draw(random, 0, 6) == 0 ? 0 : 3; n > 0; --n) {
       input.replicas.push_back(NodeId{Draw(random, 0, nodes - 1)});
