@@ -48,6 +48,7 @@ class _Field:
         self.output = os.path.join(setting.scratch, "output")
         cluster.run("fs", "put", "--replication", "1", "--progress", "none", self.input, "/input")
         self.reads = (files_below(self.input) if contest.pieces else [self.input]) + files_below(cluster.path("worker0"))
+        self.kept = measure.bytes_below(cluster.directory) + measure.PROGRAMS
         self.touch = min(2 * size + (64 << 20), os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
         self.members = {"millrace": None}
         program = setting.limit(contest.limit.split()[0]) if contest.limit else None
@@ -56,15 +57,20 @@ class _Field:
         if peers:
             self.members.update({name: command for name, command in contest.peers.items() if _present(command)})
 
+    def _sweep(self):
+        """No output of an earlier run is left to be removed in the next one."""
+        self.cluster.run("fs", "rm", "-r", "-f", "/output")
+        for old in glob.glob(self.output + "*"):
+            os.unlink(old)
+        measure.forget(self.cluster.directory, self.kept)
+
     def run(self, name):
+        self._sweep()
         measure.settle(self.reads, self.touch)
         if name == "millrace":
-            self.cluster.run("fs", "rm", "-r", "-f", "/output")
             arguments = [a for p in self.contest.parameters for a in ("-D", p)]
             command = [os.path.join(self.setting.bin, "millrace"), "run", self.contest.job, "/input", "-o", "/output", "--reducers", str(self.contest.reducers), *arguments]
             return measure.timed([command], daemons_of(self.cluster), self.cluster.environment())
-        for old in glob.glob(self.output + "*"):
-            os.unlink(old)
         inputs = self.input + "/*" if self.contest.pieces else self.input
         command = self.members[name].replace("{input}", inputs).replace("{output}", self.output)
         return measure.timed([command], env={**os.environ, "LC_ALL": "C"})

@@ -1,5 +1,6 @@
 """The file system against cat and dd: one replica on one worker, and three on three workers that share the machine's disk."""
 
+import glob
 import os
 import statistics
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ from suite.setting import daemons_of, files_below
 class _Member:
     commands: list      # run at once
     limit: str = ""     # the member whose speed is its limit
-    before: tuple = ()  # a call of millrace that comes first, untimed
+    before: tuple = ()  # a call of millrace that comes first, untimed: it removes what the last turn wrote
+    aside: str = ""     # local files that begin so are what it writes
     said: str = ""      # the file in which the script dfsio says what it measured
 
 
@@ -26,16 +28,22 @@ def _throughput(path):
 
 def _hold(cluster, members, reads, size, repeat):
     """The members in turn, `repeat` times; their figures by name."""
-    runs = {name: [] for name in members}
+    runs, wrote = {name: [] for name in members}, {name: 0 for name in members}
     for _ in range(repeat):
         for name, member in members.items():
+            there = measure.bytes_below(cluster.directory)
             if member.before:
                 cluster.run(*member.before)
+            for old in glob.glob(member.aside + "*") if member.aside else []:
+                os.unlink(old)
+            measure.forget(cluster.directory, there - wrote[name] + measure.PROGRAMS)
+            there = measure.bytes_below(cluster.directory)
             measure.settle([*reads, *(file for n in cluster.workers for file in files_below(cluster.path(f"worker{n}")))], size)
             run = measure.timed(member.commands, daemons_of(cluster), cluster.environment())
             if member.said:
                 run["throughput"] = _throughput(member.said)
             runs[name].append(run)
+            wrote[name] = measure.bytes_below(cluster.directory) - there
     figures = {name: summary(of_one, size) for name, of_one in runs.items()}
     for name, member in members.items():
         if member.limit:
@@ -65,9 +73,9 @@ def dfsio(setting, size, repeat, _):
         return _hold(cluster, {
             "read: fs cat": _Member([[os.path.join(setting.bin, "millrace"), "fs", "cat", "/data"]], "read: cat"),
             "read: cat": _Member([f"cat {path} > /dev/null"]),
-            "write: fs put": _Member([_put(setting, 1, path, "/copy")], "write: dd"),
+            "write: fs put": _Member([_put(setting, 1, path, "/copy")], "write: dd", (*remove, "/copy")),
             "write: dfsio": _Member([write], "write: dd", (*remove, "/io"), written),
-            "write: dd": _Member([f"dd if={path} of={aside} bs=1M conv=fsync 2> /dev/null"]),
+            "write: dd": _Member([f"dd if={path} of={aside} bs=1M conv=fsync 2> /dev/null"], aside=aside),
             "read: dfsio": _Member([read], "read: cat", (*remove, "/io-read"), was_read),
         }, [path], size, repeat)
 
@@ -80,5 +88,5 @@ def replicas(setting, size, repeat, _):
         return _hold(cluster, {
             "fs put": _Member([_put(setting, 3, path, "/copy")], "dd", ("fs", "rm", "-f", "/copy")),
             "dfsio write": _Member([write], "dd", ("fs", "rm", "-r", "-f", "/io"), written),
-            "dd": _Member([f"dd if={path} of={aside}{n} bs=1M conv=fsync 2> /dev/null" for n in range(3)]),
+            "dd": _Member([f"dd if={path} of={aside}{n} bs=1M conv=fsync 2> /dev/null" for n in range(3)], aside=aside),
         }, [path], size, repeat)

@@ -8,6 +8,7 @@ cache's) over the same processes, sampled every 50 ms; the peak of the sums.
 import mmap
 import os
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -105,3 +106,40 @@ def settle(paths, touch_bytes):
             zeros = bytes(1 << 20)
             for at in range(0, touch_bytes - len(zeros), len(zeros)):
                 memory[at:at + len(zeros)] = zeros
+
+
+def bytes_below(directory):
+    """Of all files there."""
+    total = 0
+    for at, _, names in os.walk(directory):
+        for name in names:
+            try:
+                total += os.stat(os.path.join(at, name)).st_size
+            except FileNotFoundError:  # removed while we look
+                pass
+    return total
+
+
+PROGRAMS = 64 << 20  # what a run may leave: executables of jobs, journals, logs
+_CALM, _CALM_SYNCS, _PATIENCE = 0.05, 3, 60.0
+
+
+def forget(directory, left):
+    """Returns when at most `left` bytes are below the directory, whose owners remove the others, and the disk has done with them.
+
+    A file system that discards what was freed does so at a later commit, for a second a GB, and whoever syncs waits for it: without
+    this the removal of one run's output is paid by the next run. So small files are synced until that takes no time.
+    """
+    started, calm = time.monotonic(), 0
+    while bytes_below(directory) > left:
+        if time.monotonic() - started > _PATIENCE:
+            raise SystemExit(f"{directory}: more than {left} bytes are still there {_PATIENCE:.0f} s after they were removed")
+        time.sleep(0.05)
+    os.sync()
+    while calm < _CALM_SYNCS and time.monotonic() - started < _PATIENCE:
+        before = time.monotonic()
+        with tempfile.TemporaryFile(dir=directory) as probe:
+            probe.write(b"x")
+            probe.flush()
+            os.fsync(probe.fileno())
+        calm = calm + 1 if time.monotonic() - before < _CALM else 0
