@@ -1,11 +1,40 @@
 #include "schedulers/core/pending_maps.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <utility>
 
 #include "schedulers/core/limits.h"
 
 namespace millrace::sched {
+namespace {
+
+// A place in the upper half, a map in the lower: one sort of integers puts all shelves in order.
+using Pairs = std::vector<std::uint64_t>;
+
+constexpr std::size_t kFewPairs = 512;  // for which counting does not pay
+constexpr unsigned kDigits = 3, kDigitBits = 11;
+static_assert(32 + kDigits * kDigitBits >= 64);
+
+// They come in rising order of their maps, so the places alone are sorted, by counting: as few digits as they have.
+void Sort(Pairs* pairs) {
+  if (pairs->size() < kFewPairs) return std::sort(pairs->begin(), pairs->end());
+  Pairs sorted(pairs->size());
+  for (unsigned digit = 0; digit < kDigits; ++digit) {
+    const auto value = [shift = 32 + digit * kDigitBits](std::uint64_t pair) {
+      return pair >> shift & ((1u << kDigitBits) - 1);
+    };
+    std::array<std::uint32_t, 1u << kDigitBits> at{};  // where the next of this value goes
+    for (const std::uint64_t pair : *pairs) ++at[value(pair)];
+    if (at[value(pairs->front())] == pairs->size()) continue;
+    std::exclusive_scan(at.begin(), at.end(), at.begin(), 0u);
+    for (const std::uint64_t pair : *pairs) sorted[at[value(pair)]++] = pair;
+    pairs->swap(sorted);
+  }
+}
+
+}  // namespace
 
 void PendingMaps::CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places) {
   places->clear();
@@ -25,13 +54,13 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   const auto count = static_cast<std::uint32_t>(maps.size());
   all_ = OrderedBits::Full(count);
   shelved_.assign(count, true);
-  std::vector<std::uint64_t> pairs;  // place above, map below: one integer sort puts all shelves in order
+  Pairs pairs;
   std::vector<PlaceKey> places;
   for (std::uint32_t map = 0; map < count; ++map) {
     CollectPlaces(maps[map], topology, &places);
     for (const PlaceKey place : places) pairs.push_back(std::uint64_t{place} << 32 | map);
   }
-  std::sort(pairs.begin(), pairs.end());
+  Sort(&pairs);
   entries_.reserve(pairs.size());
   std::vector<Shelf> shelves[3];
   for (const std::uint64_t pair : pairs) {

@@ -4,10 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
+
+#include "schedulers/core/limits.h"
 
 namespace millrace::sched {
 namespace {
@@ -175,6 +178,38 @@ TEST(PendingMaps, MakesUpForCountsThatWereLeftBehind) {
       if (count > 0) expected.push_back(NodeId{n});
     }
     ASSERT_EQ(visited, expected) << step;
+  }
+}
+
+// Numbers of nodes with one, two and three digits of the sort, some of nodes that never joined.
+TEST(PendingMaps, ShelvesOfALargeJobAreInOrder) {
+  constexpr std::uint32_t kSeed = 11, kMaps = 4'000, kJoined = 5'000;
+  std::mt19937 random(kSeed);
+  SCOPED_TRACE("seed " + std::to_string(kSeed));
+  Topology topology;
+  for (std::uint32_t n = 0; n < kJoined; ++n)
+    topology.Place(NodeId{n}, topology.Intern("r" + std::to_string(n % 7), "d"));
+  std::vector<MapInput> inputs(kMaps);
+  std::map<std::uint32_t, std::vector<std::uint32_t>> at_node, in_rack;
+  for (std::uint32_t map = 0; map < kMaps; ++map) {
+    const auto near = static_cast<std::uint32_t>(random() % kJoined);
+    const auto far = static_cast<std::uint32_t>(kMaxId - 4'000'000 * (random() % 4));
+    inputs[map].replicas = {NodeId{far}, NodeId{near}};
+    at_node[near].push_back(map);
+    at_node[far].push_back(map);
+    in_rack[near % 7].push_back(map);
+  }
+  const PendingMaps index(inputs, topology);
+  EXPECT_EQ(index.Nodes().size(), at_node.size());
+  for (const auto& [node, maps] : at_node) EXPECT_EQ(index.At(NodeId{node}), maps) << node;
+  PendingMaps left = index;  // a node of each rack that holds nothing gets the first map of its rack
+  for (std::uint32_t node = 0; node < kJoined; ++node) {
+    if (at_node.contains(node)) continue;
+    std::vector<std::uint32_t>& maps = in_rack[node % 7];
+    const auto best = left.Best(NodeId{node}, topology.Of(NodeId{node}), Locality::kRack);
+    ASSERT_EQ(best, (MapChoice{maps.front(), Locality::kRack})) << node;
+    left.Erase(maps.front(), inputs[maps.front()], topology, nullptr);
+    maps.erase(maps.begin());
   }
 }
 
