@@ -18,6 +18,7 @@ enum class Operation : std::uint8_t {
   kFinishBlockAt = 3,
   kOpenLocalBlock = 4,
   kFetchRuns = 5,
+  kWriteLocalBlock = 6,
 };
 
 inline constexpr std::size_t kFrameBytes = 12;                // what precedes the payload

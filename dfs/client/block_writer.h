@@ -1,5 +1,6 @@
 // BlockWriter: one block through a pipeline of nodes, from a blocking caller. No threads, no event loop: job
-// executables link it. Thread rule: one thread at a time. Times out after `stall` without progress of the pipeline.
+// executables link it. To a first node on this machine the data goes by the node's own file instead of a socket.
+// Thread rule: one thread at a time. Times out after `stall` without progress of the pipeline.
 #pragma once
 
 #include <cstdint>

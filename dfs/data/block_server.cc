@@ -9,6 +9,7 @@
 
 #include "base/net/bulk_handler.h"
 #include "dfs/client/block_writer.h"
+#include "dfs/data/active_writes.h"
 #include "dfs/data/block_checksums.h"
 #include "dfs/data/packet_pump.h"
 #include "dfs/data/write_session.h"
@@ -61,17 +62,27 @@ class Handler : public net::BulkHandler {
   const std::shared_ptr<Shared> shared_;
 };
 
+Status CheckLocal(const Wire& wire) {
+  return wire.local() ? Status::Ok() : Invalid("descriptors are passed on the local socket only");
+}
+
 class WriteHandler final : public Handler {
  public:
-  using Handler::Handler;
+  WriteHandler(std::shared_ptr<Shared> shared, DataFrom data_from)
+      : Handler(std::move(shared)), data_from_(data_from) {}
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     Result<WriteRequest> request = DecodeWriteRequest(header);
-    if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+    Status status = request.status();
+    if (status.ok() && data_from_ == DataFrom::kSharedFile) status = CheckLocal(*wire);
+    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     auto finished = [shared = shared_](const StoredBlock& block) { shared->Received(block); };
-    const auto session =
-        std::make_shared<WriteSession>(shared_->store, shared_->active, std::move(*request), wire, finished);
+    const auto session = std::make_shared<WriteSession>(shared_->store, shared_->active, std::move(*request),
+                                                        data_from_, wire, finished);
     co_return co_await session->Run();
   }
+
+ private:
+  const DataFrom data_from_;
 };
 
 class ReadHandler final : public Handler {
@@ -120,7 +131,7 @@ class OpenLocalHandler final : public Handler {
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     const Result<std::uint64_t> id = DecodeBlockId(header);
     Status status = id.status();
-    if (id.ok() && !wire->local()) status = Invalid("descriptors are passed on the local socket only");
+    if (status.ok()) status = CheckLocal(*wire);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     auto open = [this, &id] { return shared_->Open(*id); };
     const Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
@@ -173,7 +184,9 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Place
 
 BlockServer::BlockServer(net::BulkServer& server, BlockStore& store, BlockObserver observer, Log log)
     : impl_(std::make_unique<Impl>(store, std::move(observer), std::move(log))) {
-  server.Register(net::Operation::kWriteBlock, std::make_shared<WriteHandler>(impl_->shared));
+  const auto write = [this](DataFrom data_from) { return std::make_shared<WriteHandler>(impl_->shared, data_from); };
+  server.Register(net::Operation::kWriteBlock, write(DataFrom::kPackets));
+  server.Register(net::Operation::kWriteLocalBlock, write(DataFrom::kSharedFile));
   server.Register(net::Operation::kReadBlock, std::make_shared<ReadHandler>(impl_->shared));
   server.Register(net::Operation::kFinishBlockAt, std::make_shared<FinishAtHandler>(impl_->shared));
   server.Register(net::Operation::kOpenLocalBlock, std::make_shared<OpenLocalHandler>(impl_->shared));

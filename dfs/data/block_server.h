@@ -1,14 +1,16 @@
 // BlockServer: a node's blocks over the bulk plane: write pipelines, reads, closing of broken writes, and node-local
-// reads by descriptor over an abstract unix socket (SCM_RIGHTS; peers of another user are refused).
+// reads and writes by descriptor over an abstract unix socket (SCM_RIGHTS; peers of another user are refused).
 //
 // Pipeline: the first node receives packets (kPacketBytes with their chunk checksums), checks them, forwards them to
 // the next node and hands them to a disk thread at once; acknowledgements come back when the packet is written here and
 // acknowledged by the rest; the last one when the block is finished (synced) on every node of the pipeline, which the
 // last node does first and the first node last. A node that fails is named in the acknowledgement, so that the writer
 // knows whom to leave out. A writer may pause between packets (for sixty idle timeouts); a write that ends without a
-// byte leaves nothing. Checksums are checked on every hop of a write and by whoever reads; this side notices damage
-// when it replicates or when a checksums' file does not fit. Thread rule: made and destroyed on one thread; observers
-// are called on the server's threads, and must not wait.
+// byte leaves nothing. A writer on the first node's machine puts the data into the unfinished file itself and sends the
+// packets' headers; the node reads what it finds there and takes it from there on as if it had come with them.
+// Checksums are checked on every hop of a write and by whoever reads; this side notices damage when it replicates or
+// when a checksums' file does not fit. Thread rule: made and destroyed on one thread; observers are called on the
+// server's threads, and must not wait.
 #pragma once
 
 #include <cstdint>

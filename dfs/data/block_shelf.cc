@@ -66,7 +66,10 @@ BlockStore::Space BlockShelf::Space() const {
 }
 
 Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) const {
-  if (size <= Space().free) return Status::Ok();
+  struct statvfs disk;
+  const bool known = ::statvfs(directory_.c_str(), &disk) == 0;
+  const std::uint64_t available = known ? std::uint64_t{disk.f_bavail} * disk.f_frsize : 0;
+  if (available >= reserved_ && available - reserved_ >= size) return Status::Ok();
   return NoSpace("write " + BlockName(id) + " in " + directory_ + ": less than " + std::to_string(reserved_) +
                  " reserved bytes would stay free; remove files or give the node more disk");
 }

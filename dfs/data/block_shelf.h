@@ -38,6 +38,7 @@ class BlockShelf {
   [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockFileName(id); }
   [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
 
+  // Whether `size` bytes more leave the reserved ones free.
   [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size) const;
   [[nodiscard]] BlockStore::Space Space() const;
   // Syncs and renames; the block is listed when this returns OK.

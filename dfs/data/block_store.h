@@ -7,8 +7,10 @@
 // renamed, directory synced. What was being written when the process died is removed at the next start. A block whose
 // checksums' file does not fit its length is not listed; it stays on the disk until it is removed or written anew.
 // Checksums' file: u64 magic, u64 length of the data, u32 crc32c a chunk, u32 crc32c of all that.
-// The in-memory twin serves the simulated cluster. Both pass one contract suite.
-// Thread rule: any thread; one writer object from one thread at a time.
+// A writer of this machine may be given the unfinished data file itself (BlockFile::Share). One that keeps its
+// descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad. The
+// in-memory twin serves the simulated cluster. Both pass one contract suite. Thread rule: any thread; one writer object
+// from one thread at a time, except for ReadShared.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +41,18 @@ class BlockFile {
   // Appends; `chunk_crcs` are those of `data` cut at kChunkBytes. Every append but the last is a whole number of
   // chunks. kCorrupt when they do not match (every hop checks), kNoSpace when the disk is full.
   virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
+
+  // Instead of Append, another process may write the bytes that come next: at their offsets in the block, into the file
+  // that this descriptor is of. Nothing of it counts before it is adopted.
+  [[nodiscard]] virtual Result<Fd> Share() = 0;
+  // `size` bytes from `offset` (a whole number of chunks) as the other process wrote them, into `out`, checked:
+  // kCorrupt when they do not match or the file ends before. Also while another thread appends or adopts.
+  virtual Status ReadShared(std::uint64_t offset, std::size_t size, const std::vector<std::uint32_t>& chunk_crcs,
+                            char* out) const = 0;
+  // As Append, but `data` stands in the file already, behind what was appended before: it is what ReadShared gave there
+  // with these `chunk_crcs`, and not checked again. kNoSpace when the other process used what must stay free.
+  virtual Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
+
   // Brings what was appended to the disk, so that Finish takes little time.
   virtual Status Sync() = 0;
   // On disk and visible when this returns.

@@ -33,14 +33,24 @@ class DiskBlockFile final : public BlockFile {
     MILLRACE_TRY(CheckChunks(data, chunk_crcs, id_, length() / kChunkBytes));
     MILLRACE_TRY(shelf_.CheckRoom(id_, data.size()));
     MILLRACE_TRY(WriteAllAt(block_->fd.get(), data, block_->length, shelf_.WritingPath(id_)));
-    block_->length += data.size();
-    block_->chunk_crcs.insert(block_->chunk_crcs.end(), chunk_crcs.begin(), chunk_crcs.end());
-    if (block_->length - flushed_ >= kFlushBytes) {
-      // Only a hint to start early: what fails here fails again at the sync.
-      ::sync_file_range(block_->fd.get(), static_cast<off_t>(flushed_), static_cast<off_t>(block_->length - flushed_),
-                        SYNC_FILE_RANGE_WRITE);
-      flushed_ = block_->length;
-    }
+    Grow(data.size(), chunk_crcs);
+    return Status::Ok();
+  }
+
+  // A file description of its own, so that the other process cannot set flags of ours, and one that cannot be read.
+  Result<Fd> Share() override { return OpenFile(shelf_.WritingPath(id_), O_WRONLY); }
+
+  // By pread: a mapping of a file that the other process cuts would kill us.
+  Status ReadShared(std::uint64_t offset, std::size_t size, const std::vector<std::uint32_t>& chunk_crcs,
+                    char* out) const override {
+    MILLRACE_TRY(ReadExactlyAt(block_->fd.get(), out, size, offset, shelf_.WritingPath(id_)));
+    return CheckChunks({out, size}, chunk_crcs, id_, offset / kChunkBytes);
+  }
+
+  Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
+    MILLRACE_CHECK(!finished_ && length() % kChunkBytes == 0, BlockName(id_) + " is finished or ends within a chunk");
+    MILLRACE_TRY(shelf_.CheckRoom(id_, 0));
+    Grow(data.size(), chunk_crcs);
     return Status::Ok();
   }
 
@@ -51,7 +61,7 @@ class DiskBlockFile final : public BlockFile {
 
   Status Finish() override {
     MILLRACE_CHECK(!finished_, BlockName(id_) + " is finished");
-    // A failed append may have left part of its bytes.
+    // A failed append may have left part of its bytes, and a sharer more than was adopted.
     if (::ftruncate(block_->fd.get(), static_cast<off_t>(block_->length)) != 0) {
       return FromErrno(errno, "truncate " + shelf_.WritingPath(id_));
     }
@@ -63,6 +73,16 @@ class DiskBlockFile final : public BlockFile {
   [[nodiscard]] std::uint64_t length() const override { return block_->length; }
 
  private:
+  void Grow(std::uint64_t size, const std::vector<std::uint32_t>& chunk_crcs) {
+    block_->length += size;
+    block_->chunk_crcs.insert(block_->chunk_crcs.end(), chunk_crcs.begin(), chunk_crcs.end());
+    if (block_->length - flushed_ < kFlushBytes) return;
+    // Only a hint to start early: what fails here fails again at the sync.
+    ::sync_file_range(block_->fd.get(), static_cast<off_t>(flushed_), static_cast<off_t>(block_->length - flushed_),
+                      SYNC_FILE_RANGE_WRITE);
+    flushed_ = block_->length;
+  }
+
   BlockShelf& shelf_;
   const std::uint64_t id_;
   std::unique_ptr<Unfinished> block_;

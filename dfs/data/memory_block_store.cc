@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -35,9 +36,26 @@ class MemoryBlockFile final : public BlockFile {
   }
 
   Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
-    MILLRACE_CHECK(bytes_ != nullptr, BlockName(id_) + " is finished");
-    MILLRACE_CHECK(length() % kChunkBytes == 0, BlockName(id_) + " ends within a chunk");
     MILLRACE_TRY(CheckChunks(data, chunk_crcs, id_, length() / kChunkBytes));
+    return Adopt(data, chunk_crcs);
+  }
+
+  Result<Fd> Share() override {
+    if (!shared_.valid()) shared_ = Fd(::memfd_create("unfinished block", MFD_CLOEXEC));
+    Fd copy(shared_.valid() ? ::fcntl(shared_.get(), F_DUPFD_CLOEXEC, 0) : -1);
+    if (!copy.valid()) return FromErrno(errno, "make a memory file for " + BlockName(id_));
+    return copy;
+  }
+
+  Status ReadShared(std::uint64_t offset, std::size_t size, const std::vector<std::uint32_t>& chunk_crcs,
+                    char* out) const override {
+    MILLRACE_TRY(ReadExactlyAt(shared_.get(), out, size, offset, BlockName(id_)));
+    return CheckChunks({out, size}, chunk_crcs, id_, offset / kChunkBytes);
+  }
+
+  Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) override {
+    MILLRACE_CHECK(bytes_ != nullptr && length() % kChunkBytes == 0,
+                   BlockName(id_) + " is finished or ends in a chunk");
     const std::lock_guard lock(state_.mutex);
     if (data.size() > state_.capacity - state_.used) {
       return NoSpace("write " + BlockName(id_) + ": the memory store of " + std::to_string(state_.capacity) +
@@ -68,6 +86,7 @@ class MemoryBlockFile final : public BlockFile {
   State& state_;
   const std::uint64_t id_;
   std::unique_ptr<Bytes> bytes_;
+  Fd shared_;  // what another process writes before it is adopted
   std::uint64_t finished_length_ = 0;
 };
 

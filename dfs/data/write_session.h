@@ -1,14 +1,17 @@
-// WriteSession: one node's part in writing a block: packets come from upstream, go to the disk and to the next node;
-// acknowledgements come back when both have them. And ActiveWrites: the sessions of a server, by block.
-// Thread rule: a session lives on its wire's strand; Abort and ActiveWrites are for any thread.
+// WriteSession: one node's part in writing a block: packets come from upstream, go to the next node and to the disk;
+// acknowledgements come back when both have them.
+//
+// Where the data comes from: with the packets, or from a writer on this machine, which puts it into the unfinished file
+// and sends headers alone. What it put there is read back, into memory that it cannot reach, and checked before it is
+// forwarded or stored: at the only node when it is stored, so that no packet takes a way of its own to the disk
+// threads; before it is forwarded when there is a next node, and then neither read nor checked again. Thread rule: a
+// session lives on its wire's strand; Abort is for any thread.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <string>
-#include <unordered_map>
+#include <string_view>
 #include <vector>
 
 #include "base/net/bulk_handler.h"
@@ -19,11 +22,14 @@ namespace millrace::dfs {
 
 class ActiveWrites;
 
+enum class DataFrom { kPackets, kSharedFile };
+
 class WriteSession : public std::enable_shared_from_this<WriteSession> {
  public:
-  // `finished` is called when the block is finished here, even if the rest of the pipeline fails.
-  WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest request, std::shared_ptr<net::Wire> upstream,
-               std::function<void(const StoredBlock&)> finished);
+  // `finished` is called when the block is finished here, even if the rest of the pipeline fails. kSharedFile: upstream
+  // is a local wire.
+  WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest request, DataFrom data_from,
+               std::shared_ptr<net::Wire> upstream, std::function<void(const StoredBlock&)> finished);
 
   // From the answer to the request to the last acknowledgement; false: the connection is to be closed.
   net::Awaitable<bool> Run();
@@ -32,14 +38,23 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
  private:
   struct Incoming {
     Packet packet;
-    std::unique_ptr<char[]> data;
+    std::unique_ptr<char[]> data;  // null while it is in the shared file only
+    [[nodiscard]] std::vector<std::uint32_t> crcs() const {
+      return {packet.crcs.begin(), packet.crcs.begin() + static_cast<std::ptrdiff_t>(packet.chunks())};
+    }
     [[nodiscard]] std::string_view bytes() const { return {data.get(), packet.length}; }
   };
 
+  Status OpenHere();
+  net::Awaitable<Status> AnswerRequest();
   net::Awaitable<void> ConnectNext();
   net::Awaitable<void> Transfer();
   net::Awaitable<void> Receive();
-  net::Awaitable<Status> ReceivePacket(Incoming* incoming, std::string* header);
+  net::Awaitable<Status> ReceivePacket(Incoming* incoming);
+  net::Awaitable<void> Take(Incoming incoming);
+  net::Awaitable<void> ReadShared();
+  Status ReadSharedBatch(std::vector<Incoming>& batch);
+  net::Awaitable<void> Forward(Incoming incoming);
   net::Awaitable<void> Store();
   net::Awaitable<void> FinishHere();
   net::Awaitable<void> ReadAcks();
@@ -47,45 +62,38 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   net::Awaitable<void> Close();
   net::Awaitable<Status> SendAck(Ack ack);
   Status StoreBatch(const std::vector<Incoming>& batch);
+  Status StoreShared(const Incoming& incoming);
+  [[nodiscard]] std::vector<Incoming> TakeBatch(std::deque<Incoming>& from) const;
+  [[nodiscard]] std::unique_ptr<char[]> Buffer();
   void Fail(Status why, std::vector<std::uint32_t> nodes);
   void FailHere(const Status& why);
   void FailNext(const Status& why);
   void Start(net::Awaitable<void> child);
+  [[nodiscard]] bool shares() const { return data_from_ == DataFrom::kSharedFile; }
   [[nodiscard]] bool over() const { return failed_ || upstream_gone_; }
 
   BlockStore& store_;
   ActiveWrites& active_;
   const WriteRequest request_;
+  const DataFrom data_from_;
   const std::shared_ptr<net::Wire> upstream_;
   const std::function<void(const StoredBlock&)> finished_here_;
   std::shared_ptr<net::Wire> next_;  // null at the last node
   std::unique_ptr<BlockFile> file_;
+  Fd shared_;                        // until the writer has it
+  std::unique_ptr<char[]> scratch_;  // of the disk thread that stores
 
-  net::Signal changed_;         // of anything below
-  std::deque<Incoming> queue_;  // for the disk
+  net::Signal changed_;           // of anything below
+  std::deque<Incoming> arrived_;  // headers whose data must be read before it is forwarded
+  std::deque<Incoming> queue_;    // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;
-  std::uint64_t received_ = 0, stored_ = 0, next_acked_ = 0;
-  bool received_last_ = false, stored_last_ = false, next_finished_ = false, finished_ = false;
+  std::uint64_t received_ = 0, forwarded_ = 0, stored_ = 0, next_acked_ = 0;
+  bool received_last_ = false, forwarded_last_ = false, stored_last_ = false;
+  bool forwarding_ = false, next_finished_ = false, finished_ = false;
   bool begun_ = false;  // the pipeline stands, and upstream was told so
   bool upstream_gone_ = false, aborted_ = false, failed_ = false;
   Ack failure_;
   int children_ = 0;
-};
-
-class ActiveWrites {
- public:
-  void Add(std::uint64_t block, const std::shared_ptr<WriteSession>& session);
-  void Remove(std::uint64_t block);
-  // Aborts the session that is writing `block`, if any, and waits for its end.
-  net::Awaitable<void> End(std::uint64_t block);
-
- private:
-  struct Entry {
-    std::weak_ptr<WriteSession> session;
-    std::vector<std::function<void()>> waiting;
-  };
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Entry> entries_;
 };
 
 }  // namespace millrace::dfs

@@ -13,7 +13,7 @@ struct Place {
   node @0 :UInt32;
   host @1 :Text;
   port @2 :UInt16;         # of its bulk server
-  localSocket @3 :Text;    # abstract unix socket for node-local reads (dfs/wire/local_socket.h)
+  localSocket @3 :Text;    # abstract unix socket for node-local reads and writes (dfs/wire/transfer.h)
   rack @4 :Text;
   datacenter @5 :Text;
 }

@@ -1,14 +1,17 @@
 // The messages of block transfer, as they stand in the frames of base/net/frame.h; encoded with Encoder, checked on
 // decoding.
 //
-//   kWriteBlock     request WriteRequest, reply empty (the block is open here), then replies that are acknowledgements:
-//   the
-//                   first (of 0 bytes) when the rest of the pipeline is connected. Packets flow the other way.
-//   kReadBlock      request ReadRequest, reply ReadReply, then packets from the chunk that holds the first byte asked
-//   for to
-//                   the end of the one that holds the last.
-//   kFinishBlockAt  request FinishRequest, reply empty. Length 0 discards the unfinished block.
-//   kOpenLocalBlock request u64 block, reply LocalBlock, then one byte with the data file's descriptor (SCM_RIGHTS).
+//   kWriteBlock      request WriteRequest, reply empty (the block is open here), then replies that are
+//                    acknowledgements: the first (of 0 bytes) when the rest of the pipeline is connected. Packets flow
+//                    the other way.
+//   kWriteLocalBlock as kWriteBlock, on the local socket only. After the reply comes one byte with a descriptor
+//                    (SCM_RIGHTS) of the unfinished data file, for writing. The writer puts the data of a packet there,
+//                    at its offset, and then sends its header alone.
+//   kReadBlock       request ReadRequest, reply ReadReply, then packets from the chunk that holds the first byte asked
+//                    for to the end of the one that holds the last.
+//   kFinishBlockAt   request FinishRequest, reply empty. Length 0 discards the unfinished block.
+//   kOpenLocalBlock  request u64 block, reply LocalBlock, then one byte with the data file's descriptor (SCM_RIGHTS);
+//                    on the local socket only.
 // Thread rule: values and free functions.
 #pragma once
 
@@ -31,7 +34,8 @@ inline constexpr std::size_t kMaxPipeline = 16;    // nodes
 static_assert(kPacketBytes % kChunkBytes == 0);
 
 // u64 offset in the block, u32 length, u32 flags (bit 0: last), u32 crc32c a chunk (unused ones zero), u32 crc32c of
-// all that; the data follows. Every packet but the last holds a whole number of chunks, and at least one.
+// all that; the data follows (or stands in the file, of a local write). Every packet but the last holds a whole number
+// of chunks, and at least one.
 struct Packet {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;

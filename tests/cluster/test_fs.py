@@ -55,6 +55,20 @@ class FsTest(unittest.TestCase):
         with open(self.cluster.path("tree-back", "sub", "deep", "d\ne"), "rb") as f:
             self.assertEqual(f.read(), b"tree/sub/deep/d\ne" * 100)
 
+    def test_put_on_a_workers_machine_writes_into_the_workers_file(self):
+        writer = self.cluster.start_writer("/by-file")
+        data = os.urandom(12 << 20)
+        writer.stdin.write(data)  # more than the pipe and the window hold: a block is under way when this returns
+        writer.stdin.flush()
+        fds = f"/proc/{writer.pid}/fd"
+        opened = [os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)]
+        self.assertTrue([path for path in opened if "/writing/" in path], opened)
+        writer.stdin.close()
+        self.assertEqual(writer.wait(), 0)
+        writer.stdout.close()
+        writer.stderr.close()
+        self.assertEqual(self.run_fs("cat", "/by-file"), b"begin" + data)
+
     def test_standard_input_and_output(self):
         data = os.urandom(300_000)
         self.run_fs("put", "-", "/stdin", input=data)

@@ -48,6 +48,19 @@ TEST_F(FileWriteTest, ManySmallWrites) {
   EXPECT_TRUE(ReadFile("/f") == data);
 }
 
+TEST_F(FileWriteTest, OnANodesMachineItNeedsNoNetwork) {
+  {
+    const std::lock_guard lock(master_.mutex);
+    Place here = nodes_[0]->Local();
+    here.port = 1;  // nobody there: TCP would fail
+    master_.places = {here};
+  }
+  const std::string data = RandomBytes(2 * kBlockSize + 7, 3);
+  WriteFile("/f", data);
+  EXPECT_THAT(BlocksOf("/f").at(0).nodes, UnorderedElementsAre(1));
+  EXPECT_TRUE(ReadFile("/f") == data);
+}
+
 TEST_F(FileWriteTest, ItIsInvisibleUntilItIsClosed) {
   const auto writer = Create("/f");
   Ok(writer->Write(RandomBytes(kBlockSize + 5, 4)));

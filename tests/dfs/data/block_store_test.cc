@@ -1,38 +1,14 @@
 // The contract of BlockStore, for the store on disk and for its twin in memory.
-#include "dfs/data/block_store.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/dfs/data/block_bytes.h"
+#include "tests/dfs/data/block_store_fixture.h"
 
 namespace millrace::dfs {
 namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-class BlockStoreTest : public testing::TestWithParam<bool> {
- protected:
-  BlockStoreTest() : directory_(std::move(*TempDir::Make("blocks"))) {
-    store_ = GetParam() ? std::move(*OpenDiskBlockStore(directory_.path(), 0)) : MakeMemoryBlockStore(1 << 30);
-  }
-
-  // Appends all of `data` by packets.
-  std::unique_ptr<BlockFile> Write(std::uint64_t id, std::string_view data) {
-    std::unique_ptr<BlockFile> file = std::move(*store_->Create(id));
-    for (std::size_t at = 0; at < data.size(); at += kPacketBytes) {
-      const std::string_view piece = data.substr(at, kPacketBytes);
-      const Status appended = file->Append(piece, ChunkCrcs(piece));
-      EXPECT_TRUE(appended.ok()) << appended.message();
-    }
-    return file;
-  }
-  void Store(std::uint64_t id, std::string_view data) { ASSERT_TRUE(Write(id, data)->Finish().ok()); }
-
-  TempDir directory_;
-  std::unique_ptr<BlockStore> store_;
-};
 
 TEST_P(BlockStoreTest, GivesBackWhatWasWritten) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kChunkBytes, kPacketBytes, 3 * kPacketBytes + 17}) {

@@ -1,4 +1,5 @@
-// Writing through pipelines of real servers, and what happens when one of them fails.
+// Writing through pipelines of real servers, and what happens when one of them fails: all of it from another machine
+// and from the first node's own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 #include "base/net/blocking_stream.h"
 #include "dfs/wire/transfer.h"
 #include "tests/dfs/data/nodes.h"
+#include "tests/dfs/data/raw_writer.h"
 
 namespace millrace::dfs {
 namespace {
@@ -14,9 +16,30 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-class BlockWriteTest : public NodesTest {};
+enum class Writer { kRemote, kLocal };
 
-TEST_F(BlockWriteTest, EveryNodeHoldsTheSameBytes) {
+class BlockWriteTest : public NodesTest, public testing::WithParamInterface<Writer> {
+ protected:
+  [[nodiscard]] static bool Local() { return GetParam() == Writer::kLocal; }
+  [[nodiscard]] Place PlaceOf(std::size_t node) const { return Local() ? nodes_[node]->Local() : nodes_[node]->place; }
+  [[nodiscard]] std::vector<Place> Pipeline() const {
+    std::vector<Place> places;
+    for (std::size_t i = 0; i < nodes_.size(); ++i) places.push_back(PlaceOf(i));
+    return places;
+  }
+  // The failure that writing all of `data` ends with.
+  static Status WriteAll(BlockWriter& writer, std::string_view data) {
+    const Status status = writer.Write(data);
+    return status.ok() ? writer.Finish().status() : status;
+  }
+  [[nodiscard]] RawWriter OpenRaw(std::uint64_t block, std::size_t nodes = 1) const {
+    std::vector<Place> pipeline = Pipeline();
+    pipeline.resize(nodes);
+    return RawWriter(block, pipeline);
+  }
+};
+
+TEST_P(BlockWriteTest, EveryNodeHoldsTheSameBytes) {
   for (int i = 0; i < 3; ++i) AddDiskNode();
   std::uint64_t block = 0;
   for (const std::size_t nodes : {std::size_t{1}, std::size_t{3}}) {
@@ -42,13 +65,13 @@ TEST_F(BlockWriteTest, EveryNodeHoldsTheSameBytes) {
   }
 }
 
-TEST_F(BlockWriteTest, TellsTheObserverOfEveryNode) {
+TEST_P(BlockWriteTest, TellsTheObserverOfEveryNode) {
   for (int i = 0; i < 3; ++i) AddNode();
   WriteBlock(5, Pipeline(), "hello");
   for (const auto& node : nodes_) EXPECT_EQ(node->told.Received(), (StoredBlock{5, 5}));
 }
 
-TEST_F(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
+TEST_P(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
   for (int i = 0; i < 3; ++i) AddNode();
   for (std::uint32_t victim = 0; victim < 3; ++victim) {
     const std::uint64_t block = 10 + victim;
@@ -56,10 +79,7 @@ TEST_F(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
     const auto writer = OpenWriter(block, Pipeline());
     ASSERT_TRUE(writer->Write(std::string_view(data).substr(0, 20 * kPacketBytes + 5)).ok());
     nodes_[victim]->server->Stop();
-    Status status = writer->Write(std::string_view(data).substr(20 * kPacketBytes + 5));
-    const bool all_taken = status.ok();
-    if (status.ok()) status = writer->Finish().status();
-    ASSERT_FALSE(status.ok()) << all_taken;
+    ASSERT_FALSE(WriteAll(*writer, std::string_view(data).substr(20 * kPacketBytes + 5)).ok());
     std::string rest;
     std::vector<std::uint32_t> failed;
     const auto saved = writer->Salvage(&rest, &failed);
@@ -70,7 +90,7 @@ TEST_F(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
     std::vector<Place> survivors;
     for (std::uint32_t i = 0; i < 3; ++i) {
       if (i == victim) continue;
-      survivors.push_back(nodes_[i]->place);
+      survivors.push_back(PlaceOf(i));
       const auto prefix = nodes_[i]->store->Read(block, 0, saved->length);
       ASSERT_TRUE(prefix.ok()) << prefix.status().message();
       EXPECT_EQ(*prefix + rest, data);
@@ -82,7 +102,7 @@ TEST_F(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
   }
 }
 
-TEST_F(BlockWriteTest, AcknowledgedBytesWithoutAnyNodeAreLost) {
+TEST_P(BlockWriteTest, AcknowledgedBytesWithoutAnyNodeAreLost) {
   AddNode();
   const auto writer = OpenWriter(1, Pipeline());
   ASSERT_TRUE(writer->Write(RandomBytes(20 * kPacketBytes, 1)).ok());
@@ -94,7 +114,7 @@ TEST_F(BlockWriteTest, AcknowledgedBytesWithoutAnyNodeAreLost) {
   EXPECT_THAT(failed, ElementsAre(1));
 }
 
-TEST_F(BlockWriteTest, NothingAcknowledgedIsNothingLost) {
+TEST_P(BlockWriteTest, NothingAcknowledgedIsNothingLost) {
   AddNode();
   const auto writer = OpenWriter(1, Pipeline());
   ASSERT_TRUE(writer->Write("abc").ok());
@@ -109,29 +129,30 @@ TEST_F(BlockWriteTest, NothingAcknowledgedIsNothingLost) {
   EXPECT_EQ(rest, "abc");
 }
 
-TEST_F(BlockWriteTest, AFullDiskNamesItsNode) {
-  AddNode();
-  AddNode(5 * kPacketBytes);
-  AddNode();
-  const std::string data = RandomBytes(30 * kPacketBytes, 3);
-  const auto writer = OpenWriter(1, Pipeline());
-  Status status = writer->Write(data);
-  if (status.ok()) status = writer->Finish().status();
-  EXPECT_EQ(status.code(), StatusCode::kNoSpace);
-  EXPECT_THAT(status.message(), HasSubstr("node 2"));
-  std::string rest;
-  std::vector<std::uint32_t> failed;
-  const auto saved = writer->Salvage(&rest, &failed);
-  ASSERT_TRUE(saved.ok()) << saved.status().message();
-  EXPECT_THAT(failed, ElementsAre(2));
-  // What all three had acknowledged stays on all three; the full one can hold it.
-  EXPECT_LE(saved->length, 5 * kPacketBytes);
-  for (const std::uint32_t node : saved->nodes) {
-    EXPECT_EQ(*nodes_[node - 1]->store->Read(1, 0, saved->length) + rest, data);
+TEST_P(BlockWriteTest, AFullDiskNamesItsNode) {
+  for (const auto& [full, nodes] : {std::pair{1u, 1u}, {1u, 3u}, {2u, 3u}}) {
+    SCOPED_TRACE(std::to_string(full) + " of " + std::to_string(nodes));
+    nodes_.clear();
+    for (std::uint32_t node = 1; node <= nodes; ++node) AddNode(node == full ? 5 * kPacketBytes : 1 << 30);
+    const std::string data = RandomBytes(30 * kPacketBytes, 3);
+    const auto writer = OpenWriter(1, Pipeline());
+    const Status status = WriteAll(*writer, data);
+    EXPECT_EQ(status.code(), StatusCode::kNoSpace);
+    EXPECT_THAT(status.message(), HasSubstr("node " + std::to_string(full)));
+    std::string rest;
+    std::vector<std::uint32_t> failed;
+    const auto saved = writer->Salvage(&rest, &failed);
+    ASSERT_TRUE(saved.ok()) << saved.status().message();
+    EXPECT_THAT(failed, ElementsAre(full));
+    // What all had acknowledged stays on all; the full one can hold it.
+    EXPECT_LE(saved->length, 5 * kPacketBytes);
+    for (const std::uint32_t node : saved->nodes) {
+      EXPECT_EQ(*nodes_[node - 1]->store->Read(1, 0, saved->length) + rest, data);
+    }
   }
 }
 
-TEST_F(BlockWriteTest, ADeadNodeIsNamedWhenThePipelineIsMade) {
+TEST_P(BlockWriteTest, ADeadNodeIsNamedWhenThePipelineIsMade) {
   for (int i = 0; i < 3; ++i) AddNode();
   for (std::uint32_t dead : {2u, 0u}) {
     nodes_[dead]->server->Stop();
@@ -139,10 +160,10 @@ TEST_F(BlockWriteTest, ADeadNodeIsNamedWhenThePipelineIsMade) {
     EXPECT_FALSE(BlockWriter::Open(1, Pipeline(), kStall, &failed).ok());
     EXPECT_THAT(failed, ElementsAre(dead + 1));
   }
-  WriteBlock(1, {nodes_[1]->place}, "the same block again, where it was refused before");
+  WriteBlock(1, {PlaceOf(1)}, "the same block again, where it was refused before");
 }
 
-TEST_F(BlockWriteTest, ABlockIsWrittenOnce) {
+TEST_P(BlockWriteTest, ABlockIsWrittenOnce) {
   AddNode();
   WriteBlock(1, Pipeline(), "first");
   std::vector<std::uint32_t> failed;
@@ -150,7 +171,7 @@ TEST_F(BlockWriteTest, ABlockIsWrittenOnce) {
   EXPECT_EQ(*nodes_[0]->store->Read(1, 0, 5), "first");
 }
 
-TEST_F(BlockWriteTest, AWriterThatGoesAwayLeavesNothing) {
+TEST_P(BlockWriteTest, AWriterThatGoesAwayLeavesNothing) {
   for (int i = 0; i < 2; ++i) AddNode();
   ASSERT_TRUE(OpenWriter(1, Pipeline())->Write(RandomBytes(3 * kPacketBytes, 1)).ok());
   for (const auto& node : nodes_) {
@@ -159,7 +180,7 @@ TEST_F(BlockWriteTest, AWriterThatGoesAwayLeavesNothing) {
   }
 }
 
-TEST_F(BlockWriteTest, FinishAtEndsAWriteThatIsUnderWay) {
+TEST_P(BlockWriteTest, FinishAtEndsAWriteThatIsUnderWay) {
   AddNode();
   const std::string data = RandomBytes(20 * kPacketBytes, 1);
   const auto writer = OpenWriter(1, Pipeline());
@@ -172,51 +193,44 @@ TEST_F(BlockWriteTest, FinishAtEndsAWriteThatIsUnderWay) {
   EXPECT_FALSE(writer->Finish().ok());
 }
 
-TEST_F(BlockWriteTest, HostilePacketsAreRefusedAndTheServerLives) {
+TEST_P(BlockWriteTest, HostilePacketsAreRefusedAndTheServerLives) {
   AddNode();
-  Packet packet;
-  packet.length = kPacketBytes;
-  const std::string data = RandomBytes(kPacketBytes, 1);
-  const auto crcs = ChunkCrcs(data);
-  std::copy(crcs.begin(), crcs.end(), packet.crcs.begin());
+  Packet packet = PacketOf(0, RandomBytes(kPacketBytes, 1));
   std::string bad_header = EncodePacket(packet);
   bad_header[9] ^= 1;
   packet.offset = kPacketBytes;
   const std::string out_of_order = EncodePacket(packet);
   std::uint64_t block = 0;
   for (const std::string& attack : {bad_header, out_of_order, RandomBytes(kPacketHeaderBytes, 9)}) {
-    auto stream = net::BlockingStream::ConnectTcp("127.0.0.1", nodes_[0]->place.port, kStall);
-    ASSERT_TRUE(stream->Call(net::Operation::kWriteBlock, Encode(WriteRequest{++block, 1, {}})).ok());
+    RawWriter writer = OpenRaw(++block);
+    ASSERT_TRUE(writer.stream->Send(attack).ok());
     std::string payload;
-    ASSERT_TRUE(stream->ReceiveReply(&payload).ok());
-    ASSERT_TRUE(stream->Send(attack).ok());
-    EXPECT_EQ(stream->ReceiveReply(&payload).status().code(), StatusCode::kUnavailable);
-    stream = net::BlockingStream::ConnectTcp("127.0.0.1", nodes_[0]->place.port, kStall);
-    EXPECT_EQ(stream->Call(net::Operation::kWriteBlock, RandomBytes(40, block)).status().code(), StatusCode::kCorrupt);
+    EXPECT_EQ(writer.stream->ReceiveReply(&payload).status().code(), StatusCode::kUnavailable);
+    auto stream = RawWriter::Connect(PlaceOf(0));
+    const auto operation = Local() ? net::Operation::kWriteLocalBlock : net::Operation::kWriteBlock;
+    EXPECT_EQ(stream->Call(operation, RandomBytes(40, block)).status().code(), StatusCode::kCorrupt);
   }
   WriteBlock(100, Pipeline(), "alive");
 }
 
-TEST_F(BlockWriteTest, BytesThatFailTheirChecksumOnTheWayAreRefused) {
-  AddNode();
-  std::string data = RandomBytes(kPacketBytes, 1);
-  Packet packet;
-  packet.length = kPacketBytes;
-  const auto crcs = ChunkCrcs(data);
-  std::copy(crcs.begin(), crcs.end(), packet.crcs.begin());
-  data[100'000] ^= 4;
-  auto stream = net::BlockingStream::ConnectTcp("127.0.0.1", nodes_[0]->place.port, kStall);
-  ASSERT_TRUE(stream->Call(net::Operation::kWriteBlock, Encode(WriteRequest{1, 1, {}})).ok());
-  std::string payload;
-  ASSERT_TRUE(stream->ReceiveReply(&payload).ok());
-  ASSERT_TRUE(stream->Send(EncodePacket(packet), data).ok());
-  const auto frame = stream->ReceiveReply(&payload);
-  ASSERT_TRUE(frame.ok()) << frame.status().message();
-  const auto ack = DecodeAck(static_cast<StatusCode>(frame->kind), payload);
-  ASSERT_TRUE(ack.ok());
-  EXPECT_EQ(ack->failure.code(), StatusCode::kCorrupt);
-  EXPECT_THAT(ack->failed_nodes, ElementsAre(1));
+TEST_P(BlockWriteTest, BytesThatFailTheirChecksumOnTheWayAreRefused) {
+  for (int i = 0; i < 2; ++i) AddNode();
+  for (const std::size_t nodes : {std::size_t{1}, std::size_t{2}}) {
+    std::string data = RandomBytes(kPacketBytes, 1);
+    const Packet packet = PacketOf(0, data);
+    data[100'000] ^= 4;
+    RawWriter writer = OpenRaw(nodes, nodes);
+    writer.Put(packet, data);
+    const Ack ack = writer.NextAck();
+    EXPECT_EQ(ack.failure.code(), StatusCode::kCorrupt);
+    EXPECT_THAT(ack.failure.message(), HasSubstr("chunk 1"));
+    EXPECT_THAT(ack.failed_nodes, ElementsAre(1));
+  }
+  WriteBlock(100, Pipeline(), "alive");
 }
+
+INSTANTIATE_TEST_SUITE_P(From, BlockWriteTest, testing::Values(Writer::kRemote, Writer::kLocal),
+                         [](const auto& from) { return from.param == Writer::kLocal ? "Local" : "Remote"; });
 
 }  // namespace
 }  // namespace millrace::dfs

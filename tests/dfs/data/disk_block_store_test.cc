@@ -122,6 +122,10 @@ TEST_F(DiskBlockStoreTest, KeepsTheReservedBytesFree) {
   const Status full = file->Append("x", ChunkCrcs("x"));
   EXPECT_EQ(full.code(), StatusCode::kNoSpace);
   EXPECT_THAT(full.message(), HasSubstr("block " + std::to_string(kId)));
+  const Fd shared = std::move(*file->Share());
+  ASSERT_TRUE(WriteAllAt(shared.get(), "x", 0, "file").ok());
+  EXPECT_EQ(file->Adopt("x", ChunkCrcs("x")).code(), StatusCode::kNoSpace);
+  EXPECT_EQ(file->length(), 0u);
 }
 
 }  // namespace

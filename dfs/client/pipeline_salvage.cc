@@ -1,0 +1,99 @@
+// PipelineWriter: what becomes of a block that was not finished.
+#include <algorithm>
+#include <utility>
+
+#include "dfs/client/pipeline_writer.h"
+
+namespace millrace::dfs {
+
+using net::BlockingStream;
+using net::Operation;
+
+namespace {
+
+constexpr Micros kDiscardStall = kSecond;  // discarding is a courtesy
+
+// Length 0 discards.
+Status FinishBlockAt(const Place& place, std::uint64_t block, std::uint64_t length, Micros stall) {
+  MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall));
+  return stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block, length})).status();
+}
+
+}  // namespace
+
+PipelineWriter::~PipelineWriter() {
+  if (closed_) return;
+  HangUp();
+  DiscardEverywhere();
+}
+
+// A node that does not answer discards it at its next start.
+void PipelineWriter::DiscardEverywhere() {
+  for (const Place& place : pipeline_) {
+    NoteAnswer(place, FinishBlockAt(place, block_, 0, std::min(stall_, kDiscardStall)));
+  }
+}
+
+void PipelineWriter::NoteAnswer(const Place& place, const Status& status) {
+  if (status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kTimeout) AddFailed(place.node);
+}
+
+// Before nodes are told to close the block: it must not grow under them.
+void PipelineWriter::HangUp() {
+  stream_.reset();
+  file_.Close();
+}
+
+// Nodes forward before they store, and finish from the last to the first: a node that has all bytes has only such
+// before it, and if the last one that answers lacks some, none is finished.
+std::uint64_t PipelineWriter::SalvageableLength() {
+  if (!sent_last_) return acked_bytes_;
+  for (auto place = pipeline_.rbegin(); place != pipeline_.rend(); ++place) {
+    const Status whole = FinishBlockAt(*place, block_, sent_bytes_, stall_);
+    if (whole.ok()) return sent_bytes_;
+    if (whole.code() == StatusCode::kInvalid) break;
+  }
+  return acked_bytes_;
+}
+
+WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
+  WrittenBlock written{block_, length, {}};
+  for (const Place& place : pipeline_) {
+    const Status closed = FinishBlockAt(place, block_, length, stall_);
+    if (closed.ok()) written.nodes.push_back(place.node);
+    NoteAnswer(place, closed);
+  }
+  return written;
+}
+
+void PipelineWriter::TakeFrom(std::uint64_t length, std::string* out) const {
+  for (const Sent& sent : sent_) {
+    const std::uint64_t skip =
+        std::clamp<std::uint64_t>(length, sent.offset, sent.offset + sent.data.size()) - sent.offset;
+    out->append(sent.data, skip);
+  }
+  out->append(pending_);
+}
+
+Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) {
+  MILLRACE_CHECK(!failure_.ok() && !closed_, "nothing to salvage");
+  HangUp();
+  closed_ = true;
+  WrittenBlock written{block_, 0, {}};
+  const std::uint64_t length = SalvageableLength();
+  if (length > 0) {
+    written = CloseAt(length);
+  } else {
+    DiscardEverywhere();
+  }
+  *failed_nodes = failed_nodes_;
+  if (length > 0 && written.nodes.empty()) {
+    return Unavailable("close block " + std::to_string(block_) + " at byte " + std::to_string(length) +
+                       ": none of its nodes answers any more; last failure: " + failure_.message());
+  }
+  unacknowledged->clear();
+  TakeFrom(written.length, unacknowledged);
+  return written;
+}
+
+}  // namespace millrace::dfs

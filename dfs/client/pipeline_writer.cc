@@ -1,0 +1,142 @@
+#include "dfs/client/pipeline_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::dfs {
+
+using net::BlockingStream;
+using net::Operation;
+
+PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall)
+    : block_(block), pipeline_(std::move(pipeline)), stall_(stall) {
+  pending_.reserve(kPacketBytes);
+}
+
+Status PipelineWriter::Begin() {
+  const std::string request = Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}});
+  MILLRACE_ASSIGN(const bool local, BeginLocal(request));
+  if (!local) MILLRACE_TRY(BeginTcp(request));
+  return ReceiveAck();  // of nothing: the pipeline stands
+}
+
+// False: not to be had this way. On another machine nobody listens there, and a node of another user hangs up without
+// an answer. What the node does answer is its word, however it was asked.
+Result<bool> PipelineWriter::BeginLocal(std::string_view request) {
+  if (first().local_socket.empty()) return false;
+  Result<BlockingStream> stream = BlockingStream::ConnectLocal(first().local_socket, stall_);
+  if (!stream.ok()) return false;
+  std::string payload;
+  const Status sent = stream->Send(net::EncodeRequest(Operation::kWriteLocalBlock, request));
+  const Result<net::Frame> reply = sent.ok() ? stream->ReceiveReply(&payload) : sent;
+  if (!reply.ok() && reply.status().code() == StatusCode::kUnavailable) return false;
+  const Status opened = reply.ok() ? net::ReplyStatus(*reply, payload, stream->peer()) : reply.status();
+  if (!opened.ok()) return Fail(opened, {first().node});
+  Result<Fd> file = stream->ReceiveDescriptor();
+  if (!file.ok()) return Fail(file.status(), {first().node});
+  file_ = std::move(*file);
+  stream_ = std::move(*stream);
+  return true;
+}
+
+Status PipelineWriter::BeginTcp(std::string_view request) {
+  Result<BlockingStream> stream = BlockingStream::ConnectTcp(first().host, first().port, stall_);
+  if (!stream.ok()) return Fail(stream.status(), {first().node});
+  stream_ = std::move(*stream);
+  const Status opened = stream_->Call(Operation::kWriteBlock, request).status();
+  return opened.ok() ? opened : Fail(opened, {first().node});
+}
+
+Status PipelineWriter::Fail(Status why, std::vector<std::uint32_t> nodes) {
+  failure_ = why.Within("write block " + std::to_string(block_));
+  for (const std::uint32_t node : nodes) AddFailed(node);
+  return failure_;
+}
+
+void PipelineWriter::AddFailed(std::uint32_t node) {
+  if (std::find(failed_nodes_.begin(), failed_nodes_.end(), node) == failed_nodes_.end()) failed_nodes_.push_back(node);
+}
+
+Status PipelineWriter::ReceiveAck() {
+  std::string payload;
+  const Result<net::Frame> frame = stream_->ReceiveReply(&payload);
+  // A pipeline that is silent may hang anywhere; one that is gone is gone at its first node.
+  if (!frame.ok() && frame.status().code() == StatusCode::kTimeout) return Fail(frame.status(), {});
+  if (!frame.ok()) return Fail(frame.status(), {first().node});
+  const Result<Ack> ack = DecodeAck(static_cast<StatusCode>(frame->kind), payload);
+  if (!ack.ok()) return Fail(ack.status(), {first().node});
+  if (!ack->failure.ok()) return Fail(ack->failure, ack->failed_nodes);
+  if (ack->length < acked_bytes_ || ack->length > sent_bytes_ ||
+      (ack->finished && (!sent_last_ || ack->length != sent_bytes_))) {
+    return Fail(Corrupt("an acknowledgement of bytes that were not sent"), {first().node});
+  }
+  acked_bytes_ = ack->length;
+  finished_ = ack->finished;
+  while (!sent_.empty() && sent_.front().offset + sent_.front().data.size() <= acked_bytes_) {
+    spare_ = std::move(sent_.front().data);
+    sent_.pop_front();
+  }
+  return Status::Ok();
+}
+
+Status PipelineWriter::SendPending(bool last) {
+  while (sent_.size() >= kWindowPackets) MILLRACE_TRY(ReceiveAck());
+  Packet packet;
+  packet.offset = sent_bytes_;
+  packet.length = static_cast<std::uint32_t>(pending_.size());
+  packet.last = last;
+  const std::vector<std::uint32_t> crcs = ChunkCrcs(pending_);
+  std::copy(crcs.begin(), crcs.end(), packet.crcs.begin());
+  sent_.push_back({sent_bytes_, std::move(pending_)});
+  pending_ = std::move(spare_);
+  pending_.clear();
+  sent_bytes_ += packet.length;
+  sent_last_ = last;
+  MILLRACE_TRY(SendPacket(packet, sent_.back().data));
+  while (stream_->Readable() && !finished_) MILLRACE_TRY(ReceiveAck());
+  return Status::Ok();
+}
+
+// A disk on which our own write finds no room is full for the node, too.
+Status PipelineWriter::SendPacket(const Packet& packet, std::string_view data) {
+  if (file_.valid()) {
+    const Status put = WriteAllAt(file_.get(), data, packet.offset, "into the node's file");
+    if (!put.ok()) return Fail(put.Within("node " + std::to_string(first().node)), {first().node});
+    data = {};
+  }
+  const Status sent = stream_->Send(EncodePacket(packet), data);
+  if (sent.ok()) return sent;
+  // The node may have said why before it hung up.
+  while (failure_.ok() && stream_->Readable()) static_cast<void>(ReceiveAck().ok());
+  if (!failure_.ok()) return failure_;
+  if (sent.code() == StatusCode::kTimeout) return Fail(sent, {});
+  return Fail(sent, {first().node});
+}
+
+Status PipelineWriter::Write(std::string_view data) {
+  if (!failure_.ok()) return failure_;
+  MILLRACE_CHECK(!sent_last_ && !closed_, "written to after its end");
+  while (!data.empty()) {
+    const std::string_view piece = data.substr(0, kPacketBytes - pending_.size());
+    pending_.append(piece);
+    data.remove_prefix(piece.size());
+    if (pending_.size() < kPacketBytes) break;
+    if (Status sent = SendPending(false); !sent.ok()) {
+      pending_.append(data);
+      return sent;
+    }
+  }
+  return Status::Ok();
+}
+
+Result<WrittenBlock> PipelineWriter::Finish() {
+  if (!failure_.ok()) return failure_;
+  MILLRACE_TRY(SendPending(true));
+  while (!finished_) MILLRACE_TRY(ReceiveAck());
+  closed_ = true;
+  WrittenBlock written{block_, sent_bytes_, {}};
+  for (const Place& place : pipeline_) written.nodes.push_back(place.node);
+  return written;
+}
+
+}  // namespace millrace::dfs

@@ -1,0 +1,68 @@
+// PipelineWriter: the BlockWriter. To a node on this machine that passes the descriptor of its unfinished file
+// (kWriteLocalBlock), data goes by that file and packets' headers by the local socket; to any other, both go by TCP.
+// Thread rule: one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/net/blocking_stream.h"
+#include "dfs/client/block_writer.h"
+#include "dfs/wire/transfer.h"
+
+namespace millrace::dfs {
+
+class PipelineWriter final : public BlockWriter {
+ public:
+  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall);
+  ~PipelineWriter() override;
+
+  // Connects the pipeline; once, and first. After a failure only failed_nodes() and KeepNothing() are of use.
+  Status Begin();
+  Status Write(std::string_view data) override;
+  Result<WrittenBlock> Finish() override;
+  Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) override;
+  [[nodiscard]] const std::vector<std::uint32_t>& failed_nodes() const { return failed_nodes_; }
+  void KeepNothing() { closed_ = true; }
+
+ private:
+  struct Sent {
+    std::uint64_t offset;
+    std::string data;
+  };
+
+  [[nodiscard]] const Place& first() const { return pipeline_[0]; }
+  Result<bool> BeginLocal(std::string_view request);
+  Status BeginTcp(std::string_view request);
+  Status SendPending(bool last);
+  Status SendPacket(const Packet& packet, std::string_view data);
+  Status ReceiveAck();
+  Status Fail(Status why, std::vector<std::uint32_t> nodes);
+  void AddFailed(std::uint32_t node);
+  void HangUp();
+  [[nodiscard]] WrittenBlock CloseAt(std::uint64_t length);
+  void DiscardEverywhere();
+  void NoteAnswer(const Place& place, const Status& status);
+  [[nodiscard]] std::uint64_t SalvageableLength();
+  void TakeFrom(std::uint64_t length, std::string* out) const;
+
+  const std::uint64_t block_;
+  const std::vector<Place> pipeline_;
+  const Micros stall_;
+  std::optional<net::BlockingStream> stream_;
+  Fd file_;                // the first node's, of a local write
+  std::string pending_;    // not yet a whole packet
+  std::deque<Sent> sent_;  // not yet acknowledged
+  std::string spare_;      // a buffer to use again
+  std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
+  bool sent_last_ = false, finished_ = false, closed_ = false;
+  Status failure_;
+  std::vector<std::uint32_t> failed_nodes_;
+};
+
+}  // namespace millrace::dfs

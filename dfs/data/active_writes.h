@@ -1,0 +1,34 @@
+// ActiveWrites: the write sessions of a server, by block, so that a block can be closed while somebody writes it.
+// Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "base/net/bulk_handler.h"
+
+namespace millrace::dfs {
+
+class WriteSession;
+
+class ActiveWrites {
+ public:
+  void Add(std::uint64_t block, const std::shared_ptr<WriteSession>& session);
+  void Remove(std::uint64_t block);
+  // Aborts the session that is writing `block`, if any, and waits for its end.
+  net::Awaitable<void> End(std::uint64_t block);
+
+ private:
+  struct Entry {
+    std::weak_ptr<WriteSession> session;
+    std::vector<std::function<void()>> waiting;
+  };
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, Entry> entries_;
+};
+
+}  // namespace millrace::dfs
