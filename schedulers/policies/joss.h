@@ -96,8 +96,9 @@ class Joss : public Policy {
   Pick PickFor(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
   Pick PickFrom(const ClusterState& state, TaskKind kind, CenterId center, std::uint32_t queue, NodeId node);
   Pick PickLocal(const ClusterState& state, CenterId center, std::uint32_t queue, NodeId node);
+  Pick PickLocalOf(const ClusterState& state, JobId job, CenterId center, std::uint32_t queue, NodeId node);
   Pick PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node);
-  Answer Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node);
+  Answer Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known);
   void MoveTo(const ClusterState& state, const TaskId& task, CenterId center);
   [[nodiscard]] bool MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const;
   // Another datacenter where the task may run; with `holding` one with a replica of its block.

@@ -89,21 +89,32 @@ Joss::Pick Joss::PickFrom(const ClusterState& state, TaskKind kind, CenterId cen
 }
 
 Joss::Pick Joss::PickLocal(const ClusterState& state, CenterId center, std::uint32_t queue, NodeId node) {
+  Pick pick;
+  if (queue != 0) {  // of one job
+    const JossQueues::Queue& ready = queues_.ReadyShares(TaskKind::kMap, center, queue);
+    const JobId job = (ready.near.empty() ? ready.far : ready.near).begin()->second->job;
+    return state.IsLocalJob(job, node) ? PickLocalOf(state, job, center, queue, node) : pick;
+  }
+  state.VisitLocalJobs(node, [&](JobId job) {
+    pick = PickLocalOf(state, job, center, queue, node);
+    return pick.answer == Answer::kNot;
+  });
+  return pick;
+}
+
+Joss::Pick Joss::PickLocalOf(const ClusterState& state, JobId job, CenterId center, std::uint32_t queue, NodeId node) {
   const auto in_queue = [&](const Share* share) {
     return share != nullptr && share->center == center && share->queue == queue && share->ready;
   };
   Pick pick;
-  state.VisitLocalJobs(node, [&](JobId job) {
-    const auto& shares = queues_.SharesOf(job, TaskKind::kMap);
-    if (std::none_of(shares.begin(), shares.end(), in_queue)) return true;
-    state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
-      const TaskId task{job, TaskKind::kMap, map};
-      if (!in_queue(queues_.Find(task))) return true;
-      const Answer answer = Check(state, task, center, node);
-      if (answer != Answer::kNot) pick = {answer, task};
-      return answer == Answer::kNot;
-    });
-    return pick.answer == Answer::kNot;
+  const auto& shares = queues_.SharesOf(job, TaskKind::kMap);
+  if (std::none_of(shares.begin(), shares.end(), in_queue)) return pick;
+  state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
+    const TaskId task{job, TaskKind::kMap, map};
+    if (!in_queue(queues_.Find(task))) return true;
+    const Answer answer = Check(state, task, center, node, Locality::kNode);
+    if (answer != Answer::kNot) pick = {answer, task};
+    return answer == Answer::kNot;
   });
   return pick;
 }
@@ -114,7 +125,7 @@ Joss::Pick Joss::PickFirst(const ClusterState& state, const std::map<std::int64_
     if (!job.runnable[static_cast<std::size_t>(share->kind)]) continue;
     for (const std::uint32_t index : share->tasks) {
       const TaskId task{share->job, share->kind, index};
-      const Answer answer = Check(state, task, share->center, node);
+      const Answer answer = Check(state, task, share->center, node, Locality::kOff);
       if (answer != Answer::kNot) return {answer, task};
       if (!state.Avoids(job, share->kind, index, node)) break;  // it is the job that may not have the node
     }
@@ -122,16 +133,18 @@ Joss::Pick Joss::PickFirst(const ClusterState& state, const std::map<std::int64_
   return {};
 }
 
-Joss::Answer Joss::Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node) {
+// A map that is known to be local has a replica in the datacenter, that of the node.
+Joss::Answer Joss::Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known) {
   const JobState& job = *state.FindJob(task.job);
   const bool map = task.kind == TaskKind::kMap;
+  const bool bound = map && known != Locality::kNode && jobs_[task.job.value].by_blocks;
   const bool lacks_space = map && state.LacksSpace(job, task.index, node);
   std::optional<CenterId> to;
   if (lacks_space || state.Refused(job, node) || state.Avoids(job, task.kind, task.index, node)) {
     if (lacks_space) (void)state.BestPendingMap(task.job, node);  // so that the engine knows what it waits for
     if (!MayRunIn(state, task, center)) to = Elsewhere(state, task, center, false);
     if (!to) return Answer::kNot;
-  } else if (map && jobs_[task.job.value].by_blocks && !centers_.Holds(state, job.spec.maps[task.index], center)) {
+  } else if (bound && !centers_.Holds(state, job.spec.maps[task.index], center)) {
     to = Elsewhere(state, task, center, true);
   }
   if (!to) return Answer::kTake;
