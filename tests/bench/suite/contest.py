@@ -49,7 +49,7 @@ class _Field:
         cluster.run("fs", "put", "--replication", "1", "--progress", "none", self.input, "/input")
         self.reads = (files_below(self.input) if contest.pieces else [self.input]) + files_below(cluster.path("worker0"))
         self.kept = measure.bytes_below(cluster.directory) + measure.PROGRAMS
-        self.touch = min(2 * size + (64 << 20), os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2)
+        self.size = size
         self.members = {"millrace": None}
         program = setting.limit(contest.limit.split()[0]) if contest.limit else None
         if program:
@@ -66,14 +66,16 @@ class _Field:
 
     def run(self, name):
         self._sweep()
-        measure.settle(self.reads, self.touch)
         if name == "millrace":
             arguments = [a for p in self.contest.parameters for a in ("-D", p)]
             command = [os.path.join(self.setting.bin, "millrace"), "run", self.contest.job, "/input", "-o", "/output", "--reducers", str(self.contest.reducers), *arguments]
-            return measure.timed([command], daemons_of(self.cluster), self.cluster.environment())
-        inputs = self.input + "/*" if self.contest.pieces else self.input
-        command = self.members[name].replace("{input}", inputs).replace("{output}", self.output)
-        return measure.timed([command], env={**os.environ, "LC_ALL": "C"})
+            daemons, env = daemons_of(self.cluster), self.cluster.environment()
+        else:
+            inputs = self.input + "/*" if self.contest.pieces else self.input
+            command = self.members[name].replace("{input}", inputs).replace("{output}", self.output)
+            daemons, env = (), {**os.environ, "LC_ALL": "C"}
+        with measure.settle(self.reads, measure.warm_for(self.size)):
+            return measure.timed([command], daemons, env)
 
     def digest(self, name):
         if name != "millrace":

@@ -38,8 +38,9 @@ def _hold(cluster, members, reads, size, repeat):
                 os.unlink(old)
             measure.forget(cluster.directory, there - wrote[name] + measure.PROGRAMS)
             there = measure.bytes_below(cluster.directory)
-            measure.settle([*reads, *(file for n in cluster.workers for file in files_below(cluster.path(f"worker{n}")))], size)
-            run = measure.timed(member.commands, daemons_of(cluster), cluster.environment())
+            blocks = [file for n in cluster.workers for file in files_below(cluster.path(f"worker{n}"))]
+            with measure.settle([*reads, *blocks], measure.warm_for(size)):
+                run = measure.timed(member.commands, daemons_of(cluster), cluster.environment())
             if member.said:
                 run["throughput"] = _throughput(member.said)
             runs[name].append(run)

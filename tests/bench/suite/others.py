@@ -49,8 +49,8 @@ def _wordcount(setting, size, repeat, reducers=2, workers=1):
         cluster.run("fs", "put", "--replication", "1", "--progress", "none", path, "/data")
         runs = []
         for i in range(repeat):
-            measure.settle(files_below(cluster.directory), min(size, 4 << 30))
-            runs.append(measure.timed([_run(cluster, "wordcount", ["/data"], f"/out{i}", "--reducers", str(reducers))], daemons_of(cluster), cluster.environment()))
+            with measure.settle(files_below(cluster.directory), measure.warm_for(size)):
+                runs.append(measure.timed([_run(cluster, "wordcount", ["/data"], f"/out{i}", "--reducers", str(reducers))], daemons_of(cluster), cluster.environment()))
     figures = summary(runs, size)
     figures["s_per_gib"] = figures["wall"] / (size / (1 << 30))
     return figures
