@@ -11,13 +11,13 @@
 #include <bit>
 #include <boost/sort/spreadsort/integer_sort.hpp>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/check.h"
+#include "examples/sequencecount/packed_word.h"
 #include "examples/words/word_table.h"
 #include "worker/map/item_sort.h"
 #include "worker/map/page_buffer.h"
@@ -61,8 +61,7 @@ class TripleCounter {
 
  private:
   using Number = std::uint32_t;
-  static constexpr std::size_t kShort = 16;  // most words are no longer, and so many bytes are copied faster than few
-  static constexpr std::size_t kAhead = 16;  // triples whose third word is fetched
+  static constexpr std::size_t kAhead = 16;           // triples whose words are fetched
   static constexpr Number kRanked = Number{1} << 31;  // set in the number of a first word that is in order already
   // A table of this size holds fewer than 2^21 words, so that three numbers fit into 64 bits.
   static constexpr std::uint64_t kMostTable = std::uint64_t{64} << 20;
@@ -95,10 +94,11 @@ class TripleCounter {
   Table table_;
 
   // Of the different words, by number:
-  std::string text_;                      // each with a bar behind it
-  std::vector<std::string_view> words_;   // in it
-  std::vector<Number> third_;             // which one it is as a third word
-  std::vector<std::string_view> thirds_;  // by that number, without a bar
+  std::string text_;                // each with a bar behind it
+  std::vector<PackedWord> words_;   // in it
+  std::vector<Number> third_;       // which one it is as a third word
+  std::vector<PackedWord> thirds_;  // by that number, without a bar
+  std::size_t longest_ = 0;         // with its bar
   int bits_ = 0;
 };
 
@@ -113,27 +113,31 @@ inline void TripleCounter::NumberInOrder() {
     words.push_back({text_.size(), word.size() + 1, first});
     text_.append(word) += '|';
   });
-  text_.append(kShort, '\0');  // so that many can be read of the last word too
   const std::string_view text = text_;
   const std::vector<Number> order =
       OrderOf(words.size(), [&](std::uint64_t i) { return text.substr(words[i].begin, words[i].size); });
   words_.clear();
+  longest_ = 0;
   for (Number i = 0; i < order.size(); ++i) {
     const Word& word = words[order[i]];
-    words_.push_back(text.substr(word.begin, word.size));
+    words_.emplace_back(text, word.begin, word.size);
+    longest_ = std::max(longest_, word.size);
     numbers_[word.first] = i | kRanked;
   }
   for (std::uint64_t i = 0; i < count_; ++i) {
     numbers_[i] = (numbers_[i] & kRanked) != 0 ? numbers_[i] & ~kRanked : numbers_[numbers_[i]];
   }
-  const std::vector<Number> by_third =
-      OrderOf(words_.size(), [&](std::uint64_t i) { return words_[i].substr(0, words_[i].size() - bars()); });
+  const auto as_third = [&](std::uint64_t i) {
+    const std::string_view word = words_[i].In(text);
+    return word.substr(0, word.size() - bars());
+  };
+  const std::vector<Number> by_third = OrderOf(words_.size(), as_third);
   third_.resize(words_.size());
   thirds_.clear();
   for (Number i = 0; i < by_third.size(); ++i) {
-    const std::string_view word = words_[by_third[i]];
+    const Word& word = words[order[by_third[i]]];
     third_[by_third[i]] = i;
-    thirds_.push_back(word.substr(0, word.size() - 1));
+    thirds_.emplace_back(text, word.begin, word.size - 1);
   }
   bits_ = std::bit_width(words_.size());
 }
@@ -167,27 +171,23 @@ inline std::span<const std::uint64_t> TripleCounter::MakeTriples(std::uint64_t* 
 template <class OnTriple>
 void TripleCounter::Give(std::span<const std::uint64_t> triples, OnTriple&& on_triple) {
   const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
-  const auto third_at = [&](std::size_t i) -> const std::string_view& { return thirds_[triples[i] & mask]; };
-  std::string text;
+  std::string room(3 * (longest_ + PackedWord::kBytes), '\0');
+  char* third = nullptr;  // behind the first two words
   std::uint64_t pair = ~std::uint64_t{0};
-  std::size_t pair_size = 0;
   for (std::size_t i = 0, next = 0; i < triples.size(); i = next) {
-    if (i + 2 * kAhead < triples.size()) {
-      __builtin_prefetch(&third_at(i + 2 * kAhead));
-      __builtin_prefetch(third_at(i + kAhead).data());
+    if (i + kAhead < triples.size()) {
+      __builtin_prefetch(&words_[triples[i + kAhead] >> bits_ & mask]);
+      __builtin_prefetch(&thirds_[triples[i + kAhead] & mask]);
     }
     for (next = i + 1; next < triples.size() && triples[next] == triples[i]; ++next) {
     }
     if (triples[i] >> bits_ != pair) {
       pair = triples[i] >> bits_;
-      text.assign(words_[pair >> bits_]).append(words_[pair & mask]);
-      pair_size = text.size();
-      text.resize(pair_size + kShort);
+      third = words_[pair >> bits_].CopyTo(room.data(), text_);
+      third = words_[pair & mask].CopyTo(third, text_);
     }
-    const std::string_view third = third_at(i);
-    if (third.size() > text.size() - pair_size) text.resize(pair_size + third.size());
-    std::memcpy(text.data() + pair_size, third.data(), std::max(third.size(), kShort));
-    on_triple(std::string_view(text.data(), pair_size + third.size()), std::uint64_t{next - i});
+    const char* const end = thirds_[triples[i] & mask].CopyTo(third, text_);
+    on_triple(std::string_view(room.data(), static_cast<std::size_t>(end - room.data())), std::uint64_t{next - i});
   }
 }
 

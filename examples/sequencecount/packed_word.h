@@ -1,0 +1,49 @@
+// PackedWord: a word of up to 15 bytes in place, else where it stands in a text. Of many words that are read in no
+// order each costs one cache miss, where a view costs one of its own and one of its text. Thread rule: immutable.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace millrace::examples {
+
+class PackedWord {
+ public:
+  static constexpr std::size_t kBytes = 16;
+
+  // The `size` bytes of `text` from `begin` on; text is shorter than 4 GiB.
+  PackedWord(std::string_view text, std::size_t begin, std::size_t size) {
+    if (size < kBytes) {
+      std::memcpy(bytes_, text.data() + begin, size);
+      bytes_[kBytes - 1] = static_cast<char>(size);
+      return;
+    }
+    const std::uint32_t place[] = {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(size)};
+    std::memcpy(bytes_, place, sizeof place);
+    bytes_[kBytes - 1] = kElsewhere;
+  }
+
+  // Valid as long as this and the text are.
+  [[nodiscard]] std::string_view In(std::string_view text) const {
+    if (bytes_[kBytes - 1] != kElsewhere) return {bytes_, static_cast<std::size_t>(bytes_[kBytes - 1])};
+    std::uint32_t place[2];
+    std::memcpy(place, bytes_, sizeof place);
+    return text.substr(place[0], place[1]);
+  }
+  // To `to`, where kBytes may be written even if the word is shorter; gives its end there.
+  char* CopyTo(char* to, std::string_view text) const {
+    std::memcpy(to, bytes_, kBytes);
+    if (bytes_[kBytes - 1] != kElsewhere) [[likely]]
+      return to + bytes_[kBytes - 1];
+    const std::string_view word = In(text);
+    std::memcpy(to, word.data(), word.size());
+    return to + word.size();
+  }
+
+ private:
+  static constexpr char kElsewhere = -1;
+  char bytes_[kBytes] = {};  // the last is the size
+};
+
+}  // namespace millrace::examples
