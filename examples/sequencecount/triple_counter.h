@@ -8,9 +8,11 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <boost/sort/spreadsort/integer_sort.hpp>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +63,7 @@ class TripleCounter {
 
  private:
   using Number = std::uint32_t;
+  static constexpr int kBucketBits = 11;
   static constexpr std::size_t kAhead = 16;           // triples whose words are fetched
   static constexpr Number kRanked = Number{1} << 31;  // set in the number of a first word that is in order already
   // A table of this size holds fewer than 2^21 words, so that three numbers fit into 64 bits.
@@ -79,6 +82,9 @@ class TripleCounter {
   [[nodiscard]] static std::vector<Number> OrderOf(std::size_t count, const WordAt& word_at);
   // What of a third word does not compare.
   [[nodiscard]] std::size_t bars() const { return barred_ ? 0 : 1; }
+  // on_number(triple) for all, in the order of the texts.
+  template <class OnNumber>
+  void ForEachTriple(const OnNumber& on_number) const;
   // Sorted, in the memory given.
   [[nodiscard]] std::span<const std::uint64_t> MakeTriples(std::uint64_t* triples) const;
   template <class OnTriple>
@@ -154,18 +160,31 @@ std::vector<TripleCounter::Number> TripleCounter::OrderOf(std::size_t count, con
   return order;
 }
 
-inline std::span<const std::uint64_t> TripleCounter::MakeTriples(std::uint64_t* triples) const {
-  std::size_t made = 0;
+template <class OnNumber>
+void TripleCounter::ForEachTriple(const OnNumber& on_number) const {
   std::uint64_t begin = 0;
   for (const std::uint64_t end : ends_) {
     for (std::uint64_t i = begin; i + 2 < end; ++i) {
       const std::uint64_t pair = std::uint64_t{numbers_[i]} << bits_ | numbers_[i + 1];
-      triples[made++] = pair << bits_ | third_[numbers_[i + 2]];
+      on_number(pair << bits_ | third_[numbers_[i + 2]]);
     }
     begin = end;
   }
-  boost::sort::spreadsort::integer_sort(triples, triples + made);
-  return {triples, made};
+}
+
+// They are put into buckets by their first bits as they are made, so that what is sorted mostly fits the cache.
+inline std::span<const std::uint64_t> TripleCounter::MakeTriples(std::uint64_t* triples) const {
+  const int shift = std::max(3 * bits_ - kBucketBits, 0);
+  std::array<std::uint64_t, (1u << kBucketBits) + 1> ends{};  // by bucket: its begin, then its end
+  ForEachTriple([&](std::uint64_t triple) { ++ends[(triple >> shift) + 1]; });
+  std::partial_sum(ends.begin(), ends.end(), ends.begin());
+  ForEachTriple([&](std::uint64_t triple) { triples[ends[triple >> shift]++] = triple; });
+  std::uint64_t begin = 0;
+  for (const std::uint64_t end : ends) {
+    boost::sort::spreadsort::integer_sort(triples + begin, triples + end);
+    begin = end;
+  }
+  return {triples, begin};
 }
 
 template <class OnTriple>
