@@ -164,6 +164,40 @@ TEST(JossTest, JobDrivenTakesTheClosestOfTheQueue) {
   EXPECT_PLAYS(&engine, std::string(kTwoNodesInA) + "-> launch job1.m.1.0 n2 node\n");
 }
 
+TEST(JossTest, JobDrivenTakesTheClosestOfAllJobsInTheQueue) {
+  Engine engine({}, JobDriven(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 datacenter=a rack=r1
+    0 NodeJoined node=n2 datacenter=a rack=r2 maps=1
+    0 NodeJoined node=n3 datacenter=b
+    0 NodeJoined node=n4 datacenter=b
+    1 JobSubmitted job=job1 maps=1:n1
+    1 JobSubmitted job=job2 maps=1:n2
+    1 decide
+    -> launch job2.m.0.0 n2 node
+  )");
+}
+
+// Large jobs: job1 has the turn, and its own closest map goes, then job2, which has none at the node.
+TEST(JossTest, JobDrivenTakesTheClosestOfALargeJobsOwnQueue) {
+  Engine engine({}, JobDriven(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 datacenter=a rack=r1
+    0 NodeJoined node=n2 datacenter=a rack=r2 maps=1
+    0 NodeJoined node=n3 datacenter=b
+    1 JobSubmitted job=job1 maps=1:n1;1:n2;1:n2
+    1 JobSubmitted job=job2 maps=1:n1;1:n1
+    1 decide
+    -> launch job1.m.1.0 n2 node
+    2 AttemptSucceeded attempt=job1.m.1.0
+    2 decide
+    -> launch job2.m.0.0 n2 datacenter
+    3 AttemptSucceeded attempt=job2.m.0.0
+    3 decide
+    -> launch job1.m.2.0 n2 node
+  )");
+}
+
 // Policy A put all of it in datacenter a, though the data of map 0 is in b: maps with data in the datacenter first.
 TEST(JossTest, JobDrivenTakesMapsWithoutDataInTheDatacenterLast) {
   Engine engine({}, JobDriven(3));
