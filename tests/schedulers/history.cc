@@ -170,7 +170,7 @@ void History::Decide() {
       Observe(effect);
       continue;
     }
-    Started(launch->attempt, launch->node, options_.settings.speculation.enabled);
+    Started(launch->attempt, launch->node, options_.settings.speculation.on());
     if (const TaskId& task = launch->attempt.task; task.kind == TaskKind::kMap) {
       const ClusterState& state = engine_.state();
       const auto& replicas = state.FindJob(task.job)->spec.maps[task.index].replicas;
