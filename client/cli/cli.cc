@@ -24,10 +24,16 @@ Verb Branch(const std::string& name, const std::string& one_line, const std::vec
       Names(verbs)};
 }
 
+// HOST:PORT, or several of them (a master and its standby), separated by commas.
 Status CheckAddress(const std::string& master) {
-  const std::size_t colon = master.rfind(':');
-  if (colon != std::string::npos && colon > 0 && colon + 1 < master.size()) return Status::Ok();
-  return Invalid("the master " + Quote(master) + " is not HOST:PORT (--master or MILLRACE_MASTER names it)");
+  for (std::size_t begin = 0, end = 0; end < master.size() || begin == 0; begin = end + 1) {
+    end = std::min(master.find(',', begin), master.size());
+    const std::string_view one = std::string_view(master).substr(begin, end - begin);
+    const std::size_t colon = one.rfind(':');
+    if (colon == one.npos || colon == 0 || colon + 1 == one.size())
+      return Invalid("the master " + Quote(master) + " is not HOST:PORT (--master or MILLRACE_MASTER names it)");
+  }
+  return Status::Ok();
 }
 
 // Takes "--master HOST:PORT" or "--master=HOST:PORT" from before the verb.

@@ -9,7 +9,7 @@ constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
 constexpr Micros kHour = 3600 * kSecond;
 
 void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
-  options.Text("worker.master", &config->master, "127.0.0.1:7700", "the master, as host:port");
+  options.Text("worker.master", &config->master, "127.0.0.1:7700", "the master, as host:port; of several, separated by commas, the one that answers is taken");
   options.Text("worker.directory", &config->directory, "", "where blocks, runs and logs lie; one worker a directory");
   options.Text("worker.name", &config->name, "", "the name in log lines; empty: the host");
   options.Text("worker.host", &config->host, "127.0.0.1",
