@@ -179,11 +179,17 @@ class JobTracker {
   [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;       // in order of launch
   [[nodiscard]] const std::vector<MapSplits>* Splits(sched::JobId job) const;              // by map; null once it ended
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const;  // maps, reduces
-  // Lines of the job's journal with sequence > after, each with its sequence, at most `limit` of them and little more
-  // than `bytes`; job 0 has those of nodes and schedulers. False: there are no more.
   using JournalLine = std::pair<std::uint64_t, std::string>;
-  [[nodiscard]] Result<bool> History(sched::JobId job, std::uint64_t after, std::size_t limit, std::size_t bytes,
-                                     std::vector<JournalLine>* lines) const;
+  struct HistoryPage {
+    std::vector<JournalLine> lines;  // each with its sequence
+    std::uint64_t next = 0;          // of the last line that is here to its end
+    bool cut = false;                // the last line goes on
+    bool more = false;
+  };
+  // Lines of the job's journal with sequence > after, the first one from its byte `offset` on, as many as an answer
+  // holds and at most `limit`; job 0 has those of nodes and schedulers.
+  [[nodiscard]] Result<HistoryPage> History(sched::JobId job, std::uint64_t after, std::uint64_t offset,
+                                            std::size_t limit) const;
 
  private:
   struct Job {

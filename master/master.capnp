@@ -10,7 +10,8 @@ $Cxx.namespace("millrace::master::wire");
 interface Master extends(N.NameProvider) {
   jobs @0 () -> (service :JobService);
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
-  nodes @2 () -> (nodes :List(NodeStatus));
+  nodes @2 (after :UInt32) -> (nodes :List(NodeStatus), more :Bool);
+  # By rising number, those after `after`.
   drainNode @3 (node :UInt32, drained :Bool) -> ();
   version @4 () -> (version :Text);
   schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
@@ -31,9 +32,11 @@ struct SchedulerView {
   file @1 :Text;               # the scheduler file; empty: there is none
   fileProblem @2 :Text;        # why the file as it now stands is not in force; empty: it is
   facts @3 :List(Fact);
-  groups @4 :List(Group);      # pools or queues
-  waits @5 :List(Wait);        # jobs that wait; the first 2000
+  groups @4 :List(Group);      # pools or queues; as many as an answer holds
+  waits @5 :List(Wait);        # jobs that wait; likewise
   moreWaits @6 :UInt32;        # that are not listed
+  moreGroups @7 :UInt32;       # likewise
+  moreFacts @8 :UInt32;        # likewise
 
   struct Fact { name @0 :Text; value @1 :Text; }
   struct Group {
@@ -207,13 +210,16 @@ interface JobService {
   # Pushes to the watcher until the subscription is dropped.
   kill @4 (job :UInt32, reason :Text) -> ();
   setPriority @5 (job :UInt32, priority :UInt8) -> ();
-  counters @6 (job :UInt32) -> (counters :List(Task.Counter));
+  counters @6 (job :UInt32, afterGroup :Text, afterName :Text) -> (counters :List(Task.Counter), more :Bool);
+  # In order of group and name, those after the named one; after two empty texts: from the first.
   attempts @7 (job :UInt32, after :UInt32, limit :UInt32) -> (attempts :List(AttemptStatus), more :Bool);
   # In the order of launch, those after the first `after`.
   readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
-  history @9 (job :UInt32, after :UInt64, limit :UInt32) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64));
+  history @9 (job :UInt32, after :UInt64, limit :UInt32, offset :UInt64) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64), cut :Bool);
   # The journal's lines of the job (schedulers/core/event_text.h) and the number of each: the journal of all jobs is in the
-  # order of these. Job 0 has the lines of nodes and schedulers.
+  # order of these. Job 0 has the lines of nodes and schedulers. A line may be longer than a message: `cut` says that the
+  # last one goes on; `next` is then the number before it, and its rest comes to who asks with that as `after` and the
+  # bytes of it that are known already as `offset`.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus) -> (); }

@@ -1,6 +1,9 @@
 #include "master/master_service.h"
 
+#include <ranges>
+
 #include "base/version.h"
+#include "master/answer_budget.h"
 #include "master/control.h"
 #include "master/job_service.h"
 #include "master/name_service.h"
@@ -12,6 +15,8 @@
 
 namespace millrace::master {
 namespace {
+
+constexpr std::size_t kMostNodes = 2000;
 
 class MasterServiceImpl final : public wire::Master::Server {
  public:
@@ -50,9 +55,13 @@ class MasterServiceImpl final : public wire::Master::Server {
 
   kj::Promise<void> nodes(NodesContext context) override {
     const auto& all = control_.nodes().all();
-    auto out = context.getResults().initNodes(static_cast<unsigned>(all.size()));
-    unsigned i = 0;
-    for (const auto& [number, node] : all) WriteNode(node, out[i++]);
+    const auto begin = all.upper_bound(context.getParams().getAfter());
+    const std::size_t count = AnswerBudget(kMostNodes).TakeFront(
+        std::ranges::subrange(begin, all.end()), [](const auto& node) { return BytesOf(node.second); });
+    auto out = context.getResults().initNodes(static_cast<unsigned>(count));
+    auto node = begin;
+    for (unsigned i = 0; i < count; ++i, ++node) WriteNode(node->second, out[i]);
+    context.getResults().setMore(node != all.end());
     return kj::READY_NOW;
   }
 

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dfs/name/path.h"
+#include "master/answer_budget.h"
 #include "master/control.h"
 #include "master/file_lease.h"
 #include "master/service_support.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
+constexpr std::size_t kUnhealthyBytes = 64;  // of an UnhealthyBlock without its path
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
@@ -31,9 +33,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
     std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
-    std::size_t count = 0;
-    for (std::size_t bytes = 0; count < std::min(entries.size(), limit) && bytes < kAnswerBytes; ++count)
-      bytes += entries[count].path.size() + 128;
+    const std::size_t count =
+        AnswerBudget(limit).TakeFront(entries, [](const dfs::FileStatus& entry) { return BytesOf(entry); });
     auto results = context.getResults();
     auto out = results.initEntries(static_cast<unsigned>(count));
     for (unsigned i = 0; i < count; ++i) Write(entries[i], out[i]);
@@ -49,7 +50,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
     const std::vector<FileSystem::Located> blocks =
         Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
-    const std::size_t count = std::min(blocks.size(), kMostBlocks);
+    const std::size_t count = AnswerBudget(kMostBlocks).TakeFront(blocks, [this](const FileSystem::Located& block) {
+      return BytesOf(block, control_.nodes());
+    });
     const bool incomplete =
         std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
     if (incomplete && control_.AwaitingReports()) {
@@ -65,8 +68,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
-    Step step = control_.Begin();
     const auto params = context.getParams();
+    Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
+    Step step = control_.Begin();
     Require(files().MakeDirectory(ToString(params.getPath()), ToString(params.getOwner()), step.now, &step.batch));
     return control_.Finish(std::move(step));
   }
@@ -113,6 +117,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     options.overwrite = params.getOverwrite();
     options.owner = ToString(params.getOwner());
     options.writer = ToString(params.getWriter());
+    Require(CheckLength("create a file: its owner", options.owner, kLongestName));
+    Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
     Step step = control_.Begin();
     const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
     context.getResults().setFile(file);
@@ -165,7 +171,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
     struct Found {
       dfs::Block block;
-      std::uint32_t live, wanted;
+      std::uint32_t live = 0, wanted = 0;
+      std::string path = {};
     };
     std::vector<Found> found;
     const std::uint64_t after = context.getParams().getAfter();
@@ -174,13 +181,17 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
       return true;
     });
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.block.id < b.block.id; });
-    const std::size_t limit = std::min<std::size_t>(context.getParams().getLimit(), kMostBlocks);
-    context.getResults().setMore(found.size() > limit);
-    found.resize(std::min(found.size(), limit));
-    auto out = context.getResults().initBlocks(static_cast<unsigned>(found.size()));
+    const std::size_t asked = context.getParams().getLimit();
+    AnswerBudget budget(std::min(asked == 0 ? kMostBlocks : asked, kMostBlocks));
+    std::size_t count = 0;
+    for (; count < found.size(); ++count) {
+      if (const auto owner = names().OwnerOf(found[count].block.id)) found[count].path = owner->path;
+      if (!budget.Take(kUnhealthyBytes + FieldBytes(found[count].path))) break;
+    }
+    context.getResults().setMore(count < found.size());
+    auto out = context.getResults().initBlocks(static_cast<unsigned>(count));
     for (unsigned i = 0; i < out.size(); ++i) {
-      const auto owner = names().OwnerOf(found[i].block.id);
-      if (owner) out[i].setPath(ToData(owner->path));
+      out[i].setPath(ToData(found[i].path));
       out[i].initBlock().setId(found[i].block.id);
       out[i].getBlock().setLength(found[i].block.length);
       out[i].setLive(found[i].live);

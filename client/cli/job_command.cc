@@ -74,8 +74,9 @@ int List(const Invocation& invocation, const Words& args) {
 }
 
 std::string Details(const job::JobStatus& status) {
-  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + status.owner + ": " +
-                     std::string(ToString(status.state)) + (status.reason.empty() ? "" : ", " + status.reason) + "\n";
+  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
+                     std::string(ToString(status.state)) +
+                     (status.reason.empty() ? "" : ", " + Printable(status.reason)) + "\n";
   text += "  priority " + job::PriorityName(status.priority) +
           (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) +
           (status.deadline == 0 ? "" : ", deadline " + console::FormatTime(status.deadline)) + ", output " +
@@ -139,6 +140,14 @@ int SetPriority(const Invocation& invocation, const Words& args) {
   return set.ok() ? kDone : invocation.Fail("job priority", set);
 }
 
+Json ToJson(const job::Counter& counter) {
+  Json json;
+  console::SetBytes(json, "group", counter.group);
+  console::SetBytes(json, "name", counter.name);
+  json["value"] = counter.value;
+  return json;
+}
+
 int ShowCounters(const Invocation& invocation, const Words& args) {
   Arguments arguments("job counters", "JOB", "Shows a job's counters: its own, and those of the engine.");
   bool json = false;
@@ -150,8 +159,7 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   Printer out(invocation.console.out);
   if (json) {
     console::JsonList list(out);
-    for (const job::Counter& counter : *counters)
-      list.Add(Json{{"group", counter.group}, {"name", counter.name}, {"value", counter.value}});
+    for (const job::Counter& counter : *counters) list.Add(ToJson(counter));
     list.Close();
     return kDone;
   }

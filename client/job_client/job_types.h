@@ -140,7 +140,7 @@ struct SchedulerView {
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<Group> groups;
   std::vector<Wait> waits;
-  std::uint32_t more_waits = 0;  // that the master did not list
+  std::uint32_t more_facts = 0, more_groups = 0, more_waits = 0;  // that the master did not list
 };
 
 }  // namespace millrace::job

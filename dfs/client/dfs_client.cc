@@ -125,7 +125,6 @@ class DfsClientImpl final : public DfsClient {
       MILLRACE_TRY(Ask("list unhealthy blocks", [&](Names::Client names) {
         auto request = names.unhealthyBlocksRequest();
         request.setAfter(after);
-        request.setLimit(500);
         return request.send().then([&](capnp::Response<Names::UnhealthyBlocksResults>&& response) {
           page.clear();
           for (const auto in : response.getBlocks()) {
@@ -209,8 +208,7 @@ class DfsClientImpl final : public DfsClient {
 }  // namespace
 
 Result<std::unique_ptr<DfsClient>> DfsClient::Connect(ClientOptions options) {
-  MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection,
-                  MasterConnection::Connect(options.master, options.connect_timeout, options.call_timeout));
+  MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection, MasterConnection::Connect(options.master, options.connect_timeout, options.call_timeout));
   return std::unique_ptr<DfsClient>(std::make_unique<DfsClientImpl>(std::move(options), std::move(connection)));
 }
 

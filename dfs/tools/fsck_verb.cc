@@ -27,7 +27,7 @@ Json ToJson(const Health& health) {
 void Show(const UnhealthyBlock& block, Printer& out) {
   const char* state = block.live == 0 ? "missing   " : block.live < block.wanted ? "under     " : "over      ";
   out << state << "block " << std::to_string(block.block) << ", " << FormatBytes(block.length) << ", "
-      << std::to_string(block.live) << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path)
+      << std::to_string(block.live) << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size())
       << "\n";
 }
 

@@ -330,12 +330,13 @@ TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
   AddFile("/in/text", 1, {node});
   const sched::JobId job = Submit(Request("/out", 0));
   Done(Take());
-  std::vector<JobTracker::JournalLine> lines;
-  EXPECT_FALSE(*jobs->History(job, 0, 100, 1 << 20, &lines)) << "no more";
-  ASSERT_THAT(lines, SizeIs(3));
-  EXPECT_TRUE(std::holds_alternative<sched::JobSubmitted>(sched::ParseEvent(lines[0].second)->event));
-  EXPECT_TRUE(std::holds_alternative<sched::AttemptLaunched>(sched::ParseEvent(lines[1].second)->event));
-  EXPECT_TRUE(std::holds_alternative<sched::AttemptSucceeded>(sched::ParseEvent(lines[2].second)->event));
+  const auto page = jobs->History(job, 0, 0, 100);
+  ASSERT_TRUE(page.ok());
+  EXPECT_FALSE(page->more);
+  ASSERT_THAT(page->lines, SizeIs(3));
+  EXPECT_TRUE(std::holds_alternative<sched::JobSubmitted>(sched::ParseEvent(page->lines[0].second)->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptLaunched>(sched::ParseEvent(page->lines[1].second)->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptSucceeded>(sched::ParseEvent(page->lines[2].second)->event));
 }
 
 TEST_F(JobTrackerTest, HistoryComesInPages) {
@@ -343,18 +344,19 @@ TEST_F(JobTrackerTest, HistoryComesInPages) {
   AddFile("/in/text", 1, {node});
   const sched::JobId job = Submit(Request("/out", 0));
   Done(Take());
-  std::vector<JobTracker::JournalLine> lines;
-  EXPECT_TRUE(*jobs->History(job, 0, 1, 1 << 20, &lines)) << "of one line";
-  ASSERT_THAT(lines, SizeIs(1));
-  const std::uint64_t first = lines[0].first;
-  lines.clear();
-  EXPECT_TRUE(*jobs->History(job, first, 100, 1, &lines)) << "of few bytes";
-  ASSERT_THAT(lines, SizeIs(1));
-  EXPECT_GT(lines[0].first, first);
-  lines.clear();
-  EXPECT_FALSE(*jobs->History(sched::JobId{0}, 0, 100, 1 << 20, &lines));
-  EXPECT_FALSE(lines.empty()) << "of nodes and schedulers";
-  EXPECT_FALSE(jobs->History(sched::JobId{99}, 0, 100, 1 << 20, &lines).ok());
+  const auto first = jobs->History(job, 0, 0, 1);
+  EXPECT_TRUE(first->more);
+  ASSERT_THAT(first->lines, SizeIs(1));
+  EXPECT_EQ(first->next, first->lines[0].first);
+  const auto rest = jobs->History(job, first->next, 0, 100);
+  EXPECT_FALSE(rest->more);
+  ASSERT_THAT(rest->lines, SizeIs(2));
+  EXPECT_GT(rest->lines[0].first, first->next);
+  const auto tail = jobs->History(job, first->next, 4, 100);
+  EXPECT_EQ(tail->lines[0].second, rest->lines[0].second.substr(4)) << "from within a line";
+  EXPECT_EQ(tail->lines[1].second, rest->lines[1].second);
+  EXPECT_FALSE(jobs->History(sched::JobId{0}, 0, 0, 100)->lines.empty()) << "of nodes and schedulers";
+  EXPECT_FALSE(jobs->History(sched::JobId{99}, 0, 0, 100).ok());
 }
 
 }  // namespace
