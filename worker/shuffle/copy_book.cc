@@ -80,6 +80,13 @@ std::optional<Place> CopyBook::Visit() {
   return std::nullopt;
 }
 
+bool CopyBook::Wants(const Place& place) const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+    return (output.state == State::kWaiting || output.state == State::kFetching) && output.source.host == place.host &&
+           output.source.port == place.port;
+  });
+}
+
 void CopyBook::Leave(const Place& place) { queues_[place].visited = false; }
 
 std::vector<Ticket> CopyBook::NextBatch(const Place& place, std::size_t most) {

@@ -51,6 +51,8 @@ class CopyBook {
   // A place that has wanted outputs and no connection; from now on it has one, until Leave.
   [[nodiscard]] std::optional<Place> Visit();
   void Leave(const Place& place);
+  // Whether anything at `place` waits or is being fetched.
+  [[nodiscard]] bool Wants(const Place& place) const;
   // Up to `most` outputs to be fetched from `place`, all of one job.
   [[nodiscard]] std::vector<Ticket> NextBatch(const Place& place, std::size_t most);
 

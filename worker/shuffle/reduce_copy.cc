@@ -37,7 +37,9 @@ void ReduceCopy::Impl::Schedule() {
   while (connections < limit.limit()) {
     std::optional<Place> place = book.Visit();
     if (!place.has_value()) break;
-    if (!threads.Spawn(strand, Visit(shared_from_this(), std::move(*place)))) return;  // the plane is stopping
+    auto guest = std::make_shared<Guest>();
+    guests[*place] = guest;
+    if (!threads.Spawn(strand, Visit(shared_from_this(), *place, std::move(guest)))) return;  // the plane is stopping
     Connections(connections + 1);
   }
   SetTimer();
@@ -46,6 +48,28 @@ void ReduceCopy::Impl::Schedule() {
 void ReduceCopy::Impl::Connections(unsigned now) {
   connections = now;
   limit.InFlight(now, std::chrono::steady_clock::now());
+}
+
+// A worker that is gone often hangs rather than refuses: nobody waits for one that has nothing more to give.
+void ReduceCopy::Impl::Withdraw(const std::vector<MapAttempt>& attempts) {
+  for (const MapAttempt& attempt : attempts) book.Withdraw(attempt);
+  std::vector<Place> places;
+  for (const auto& [place, guest] : guests) {
+    if (!book.Wants(place)) places.push_back(place);
+  }
+  for (const Place& place : places) {
+    const std::shared_ptr<Guest> guest = guests[place];
+    guest->given_up = true;
+    if (guest->wire != nullptr) guest->wire->Abort();
+    Left(place);
+  }
+  if (!places.empty()) Schedule();
+}
+
+void ReduceCopy::Impl::Left(const Place& place) {
+  guests.erase(place);
+  Connections(connections - 1);
+  book.Leave(place);
 }
 
 void ReduceCopy::Impl::SetTimer() {
@@ -97,7 +121,9 @@ void ReduceCopy::Impl::End() {
   if (metered && !ended) options.meter->End(*metered, std::chrono::steady_clock::now());
   ended = true;
   timer.cancel();
-  for (const std::shared_ptr<Wire>& wire : wires) wire->Abort();
+  for (const auto& [place, guest] : guests) {
+    if (guest->wire != nullptr) guest->wire->Abort();
+  }
 }
 
 ReduceCopy::ReduceCopy(net::BulkServer& server, const MapOutputServer& local, std::uint32_t partition,
@@ -117,9 +143,7 @@ void ReduceCopy::Ready(const std::vector<Source>& sources) {
 }
 
 void ReduceCopy::Gone(const std::vector<MapAttempt>& attempts) {
-  impl_->Post([attempts](Impl& impl) {
-    for (const MapAttempt& attempt : attempts) impl.book.Withdraw(attempt);
-  });
+  impl_->Post([attempts](Impl& impl) { impl.Withdraw(attempts); });
 }
 
 std::uint32_t ReduceCopy::copied() const { return impl_->copied; }
