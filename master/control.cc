@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/options.h"
 #include "base/rpc/status_codec.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
@@ -40,6 +41,7 @@ Control::Control(const MasterConfig& config, Seams seams, SchedulerFile schedule
             FinishLazily(std::move(step));
           },
           seams_.log),
+      leases_(config.lease_grace, config.lease_limit, TickPeriod(), Monotonic()),
       tasks_(*this) {}
 
 Control::~Control() = default;
@@ -56,7 +58,7 @@ Status Control::Load() {
   seams_.commit_log.CommitLazily(std::move(step.batch));
   for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
   for (const dfs::FileId file : files_.names().OpenFiles()) {
-    lease_deadlines_[file] = started_ + std::max(config_.startup_grace, config_.lease_grace);
+    leases_.Await(file, std::max(config_.startup_grace, config_.lease_grace));
   }
   tasks_.add(Clockwork());
   return Status::Ok();
@@ -116,28 +118,28 @@ void Control::ArmWake() {
 
 // ---- open files ----
 
-std::uint64_t Control::TakeLease(dfs::FileId file) {
-  lease_deadlines_.erase(file);
-  return leases_[file] = next_token_++;
+Status Control::RenewLease(dfs::FileId file, std::uint64_t token) {
+  if (!files_.names().FindOpen(file)) {
+    return NotFound("file " + std::to_string(file) +
+                    " is not being written any more; it was completed, or given up since its writer was silent for " +
+                    FormatDuration(config_.lease_limit) + " (dfs.lease_limit)");
+  }
+  leases_.Renew(file, token);
+  return Status::Ok();
 }
 
 void Control::DropLease(dfs::FileId file, std::uint64_t token) {
-  const auto it = leases_.find(file);
-  if (it == leases_.end() || it->second != token) return;
-  leases_.erase(it);
-  if (files_.names().FindOpen(file)) lease_deadlines_[file] = Monotonic() + config_.lease_grace;
-}
-
-void Control::LeaseToJob(dfs::FileId file) {
-  leases_.erase(file);
-  lease_deadlines_.erase(file);
+  if (files_.names().FindOpen(file)) {
+    leases_.Drop(file, token);
+  } else {
+    leases_.Forget(file);
+  }
 }
 
 // ---- clockwork ----
 
 kj::Promise<void> Control::Clockwork() {
-  const Micros period = std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond);
-  return seams_.timer.afterDelay(period * kj::MICROSECONDS).then([this]() {
+  return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this]() {
     Tick();
     return Clockwork();
   });
@@ -156,16 +158,11 @@ void Control::Tick() {
 }
 
 void Control::ExpireLeases() {
-  const Micros now = Monotonic();
   Step step = Begin();
-  for (auto it = lease_deadlines_.begin(); it != lease_deadlines_.end();) {
-    if (it->second > now) {
-      ++it;
-      continue;
-    }
-    if (files_.Abandon(it->first, &step.batch).ok())
-      seams_.log->info("open file {} is given up: its writer went away", it->first);
-    it = lease_deadlines_.erase(it);
+  for (const Leases::Lapsed& lease : leases_.Expire(Monotonic())) {
+    if (!files_.Abandon(lease.file, &step.batch).ok()) continue;
+    seams_.log->info("open file {} is given up: its writer {}", lease.file,
+                     lease.silent ? "was silent for dfs.lease_limit" : "went away");
   }
   if (!step.batch.empty()) FinishLazily(std::move(step));
 }

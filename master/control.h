@@ -27,6 +27,7 @@
 #include "master/dispatcher.h"
 #include "master/file_system.h"
 #include "master/job_tracker.h"
+#include "master/leases.h"
 #include "master/master_config.h"
 #include "master/node_table.h"
 #include "master/scheduler_file.h"
@@ -106,14 +107,17 @@ class Control final : private kj::TaskSet::ErrorHandler {
 
   // ---- open files ----
   // The right to write `file` is held; the token tells it from earlier holders.
-  [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file);
+  [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file) { return leases_.Take(file); }
+  // Its holder was heard; kNotFound when the file is not open any more.
+  Status RenewLease(dfs::FileId file, std::uint64_t token);
   void DropLease(dfs::FileId file, std::uint64_t token);
-  void LeaseToJob(dfs::FileId file);  // no deadline any more: it ends with its attempt
+  void LeaseToJob(dfs::FileId file) { leases_.Forget(file); }  // it ends with its attempt from now on
 
  private:
   Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file);
   [[nodiscard]] Status Load();
   [[nodiscard]] Micros Monotonic() const;
+  [[nodiscard]] Micros TickPeriod() const { return std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond); }
   [[nodiscard]] bool InStartupGrace() const { return Monotonic() < started_ + config_.startup_grace; }
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
@@ -142,9 +146,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   std::map<NodeNumber, std::uint64_t> epochs_;
   std::set<NodeNumber> unreported_;  // registered, their list of blocks is still under way
   std::uint64_t next_epoch_ = 1;
-  std::map<dfs::FileId, std::uint64_t> leases_;    // current token
-  std::map<dfs::FileId, Micros> lease_deadlines_;  // of files whose holder went away
-  std::uint64_t next_token_ = 1;
+  Leases leases_;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed
   kj::TaskSet tasks_;

@@ -123,6 +123,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
     context.getResults().setFile(file);
     context.getResults().setBlockSize(options.block_size);
+    context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
     context.getResults().setLease(MakeFileLease(control_, file));
     control_.FinishLazily(std::move(step));
     return kj::READY_NOW;

@@ -20,7 +20,8 @@ interface NameService {
   rename @5 (from :Data, to :Data) -> ();
   setReplication @6 (path :Data, replication :UInt32) -> ();
   measure @7 (path :Data) -> (usage :T.Usage);
-  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease, blockSize :UInt64);
+  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease, blockSize :UInt64, renewMillis :UInt32);
+  # renewMillis: how often the lease is to be renewed.
   resume @9 (file :UInt64) -> (lease :FileLease);
   # Takes an open file up again after the connection or the master was lost; kNotFound when it was completed or given up.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
@@ -50,5 +51,7 @@ interface FileLease {
   complete @2 (blocks :List(T.WrittenBlock)) -> ();
   abandon @3 () -> ();
   handOver @4 (attempt :Text) -> ();
+  renew @5 () -> ();
+  # A writer that was not heard for `dfs.lease_limit` loses the file though its connection stands; every call counts.
   # The job tracker completes the file when it lets this attempt commit, or gives it up with the attempt.
 }

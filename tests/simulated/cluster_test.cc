@@ -76,6 +76,30 @@ TEST(SimulatedClusterTest, TheFileOfAWriterThatWentAwayIsGivenUpAfterTheGrace) {
   EXPECT_TRUE(create().ok());
 }
 
+// One whose connection stands, and who says nothing over it, keeps his path for dfs.lease_limit (5 min).
+TEST(SimulatedClusterTest, TheFileOfASilentWriterIsGivenUpAfterTheLimit) {
+  SimulatedOptions options;
+  options.workers = 1;
+  SimulatedCluster cluster(options);
+  master::Control& control = cluster.control();
+  const auto create = [&control] {
+    master::Step step = control.Begin();
+    const Result<dfs::FileId> file = control.files().Create("/f", {}, step.now, &step.batch);
+    control.FinishLazily(std::move(step));
+    return file;
+  };
+  const Result<dfs::FileId> file = create();
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const std::uint64_t token = control.TakeLease(*file);
+  cluster.Advance(298);
+  EXPECT_TRUE(control.RenewLease(*file, token).ok());
+  cluster.Advance(298);
+  EXPECT_EQ(create().status().code(), StatusCode::kBusy);
+  cluster.Advance(4);
+  EXPECT_EQ(control.RenewLease(*file, token).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(create().ok());
+}
+
 TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, false), RunBatch(4, false)); }
 
 // Every success follows a launch of that attempt, and no task succeeds twice unless its output was lost in between.
