@@ -13,6 +13,12 @@
 namespace {
 
 constexpr const char* kDefaultMaster = "127.0.0.1:7700";
+constexpr const char* kDefaultWait = "30s";  // a master that is started again is there long before
+
+std::string FromEnvironment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
 
 std::string OwnPath(const char* argv0) {
   char path[4096];
@@ -26,10 +32,9 @@ std::string OwnPath(const char* argv0) {
 int main(int argc, char** argv) {
   using millrace::cli::Invocation;
   using millrace::cli::Words;
-  const char* master = std::getenv("MILLRACE_MASTER");
   const Invocation invocation{millrace::console::SystemConsole(), OwnPath(argv[0]),
-                              master != nullptr && *master != '\0' ? master : kDefaultMaster,
-                              millrace::cli::UserName()};
+                              FromEnvironment("MILLRACE_MASTER", kDefaultMaster), millrace::cli::UserName(),
+                              FromEnvironment("MILLRACE_WAIT", kDefaultWait)};
   const std::vector<millrace::cli::Verb> more{
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",

@@ -1,5 +1,6 @@
 #include "client/cli/job_command.h"
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -30,11 +31,11 @@ struct OneJob {
 };
 
 std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, const Words& args, std::size_t operands,
-                         OneJob* one) {
+                         OneJob* one, const std::function<void()>& before_wait = {}) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, operands, operands)) return status;
   const Result<std::uint32_t> job = job::ParseJob(arguments.operands()[0]);
   if (!job.ok()) return invocation.Fail(arguments.verb(), job.status(), kWrongUsage);
-  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect(before_wait);
   if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
   *one = {std::move(files).value(), *job};
   return std::nullopt;
@@ -111,7 +112,7 @@ int Wait(const Invocation& invocation, const Words& args) {
   SigintHold sigint;
   sigint.BeginThreads();
   OneJob one;
-  const std::optional<int> begun = Begin(invocation, arguments, args, 1, &one);
+  const std::optional<int> begun = Begin(invocation, arguments, args, 1, &one, [&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (begun) return *begun;
   return WaitAndReport(invocation, *one.files, one.job, sigint, json, "job wait");

@@ -208,7 +208,7 @@ class DfsClientImpl final : public DfsClient {
 }  // namespace
 
 Result<std::unique_ptr<DfsClient>> DfsClient::Connect(ClientOptions options) {
-  MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection, MasterConnection::Connect(options.master, options.connect_timeout, options.call_timeout));
+  MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection, MasterConnection::Connect(options));
   return std::unique_ptr<DfsClient>(std::make_unique<DfsClientImpl>(std::move(options), std::move(connection)));
 }
 

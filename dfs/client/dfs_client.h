@@ -23,7 +23,9 @@ namespace millrace::dfs {
 
 struct ClientOptions {
   std::string master;                    // host:port
-  Micros connect_timeout = 3 * kSecond;  // the first connection; then kUnavailable
+  Micros connect_timeout = 3 * kSecond;  // the first connection; then kUnavailable, unless there is patience:
+  Micros patience = 0;                   // for so long it is tried again, if the master's name is known
+  std::function<void()> waiting = {};    // called on the caller's thread when that begins
   Micros call_timeout = 30 * kSecond;    // a call, reconnections included
   Micros stall_timeout = 30 * kSecond;   // a silent replica or pipeline
   std::optional<std::uint32_t> node;     // the worker on whose machine we run, if known

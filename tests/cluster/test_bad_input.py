@@ -67,7 +67,7 @@ class BadInputTest(unittest.TestCase):
                 self.assertTrue(done.stderr.startswith(b"millrace: "), done.stderr)
 
     def test_an_unreachable_master(self):
-        done = subprocess.run([MILLRACE, "--master", "127.0.0.1:1", "fs", "ls", "/"], capture_output=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run([MILLRACE, "--master", "127.0.0.1:1", "--wait", "0s", "fs", "ls", "/"], capture_output=True, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
         self.assertIn(b"127.0.0.1:1", done.stderr)

@@ -31,6 +31,7 @@ FetchFile FetchFrom(const std::string& master) {
   return [master](const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
     dfs::ClientOptions options;
     options.master = master;
+    options.patience = options.call_timeout;  // a master that is started again costs no attempt
     MILLRACE_ASSIGN(const auto client, dfs::DfsClient::Connect(options));
     MILLRACE_ASSIGN(const auto file, client->Open(path));
     return file->Stream(0, file->info().length, sink);
