@@ -45,7 +45,7 @@ Control::Control(const MasterConfig& config, Seams seams, SchedulerFile schedule
 Control::~Control() = default;
 
 Status Control::Load() {
-  started_ = Monotonic();
+  started_ = Awake();
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
   MILLRACE_TRY(jobs_.Load(nodes_));
@@ -62,7 +62,9 @@ Status Control::Load() {
   return Status::Ok();
 }
 
-Micros Control::Monotonic() const { return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS; }
+Micros Control::Awake() const {
+  return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS - asleep_;
+}
 
 // ---- steps ----
 
@@ -125,7 +127,7 @@ void Control::DropLease(dfs::FileId file, std::uint64_t token) {
   const auto it = leases_.find(file);
   if (it == leases_.end() || it->second != token) return;
   leases_.erase(it);
-  if (files_.names().FindOpen(file)) lease_deadlines_[file] = Monotonic() + config_.lease_grace;
+  if (files_.names().FindOpen(file)) lease_deadlines_[file] = Awake() + config_.lease_grace;
 }
 
 void Control::LeaseToJob(dfs::FileId file) {
@@ -137,14 +139,21 @@ void Control::LeaseToJob(dfs::FileId file) {
 
 kj::Promise<void> Control::Clockwork() {
   const Micros period = std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond);
-  return seams_.timer.afterDelay(period * kj::MICROSECONDS).then([this]() {
-    Tick();
+  return seams_.timer.afterDelay(period * kj::MICROSECONDS).then([this, due = Awake() + period]() {
+    Tick(Awake() - due);
     return Clockwork();
   });
 }
 
-void Control::Tick() {
-  const Micros now = Monotonic();
+// Who stood still (stopped, moved to another machine, swapped out) has heard nobody and must not call that silence:
+// what was sent meanwhile waits to be read, before the next tick.
+void Control::Tick(Micros late) {
+  if (late > config_.heartbeat) {
+    seams_.log->warn("the master stood still for {} ms: all deadlines move out by that", late / kMillisecond);
+    asleep_ += late;
+    return;
+  }
+  const Micros now = Awake();
   std::vector<NodeNumber> silent;
   for (const auto& [node, deadline] : deadlines_) {
     if (deadline <= now) silent.push_back(node);
@@ -156,7 +165,7 @@ void Control::Tick() {
 }
 
 void Control::ExpireLeases() {
-  const Micros now = Monotonic();
+  const Micros now = Awake();
   Step step = Begin();
   for (auto it = lease_deadlines_.begin(); it != lease_deadlines_.end();) {
     if (it->second > now) {
@@ -174,7 +183,7 @@ void Control::CareForBlocks() {
   dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers()});
   if (InStartupGrace()) return;
   dispatcher_.Send(
-      files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
+      files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
 }
 
 void Control::taskFailed(kj::Exception&& exception) {
