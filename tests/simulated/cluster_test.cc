@@ -170,7 +170,7 @@ TEST(SimulatedClusterTest, APauseOfTheMasterLosesNobody) {
   EXPECT_EQ(CountLines(cluster, "NodeLost"), 0u);
   EXPECT_EQ(CountLines(cluster, "NodeJoined"), 4u);
   EXPECT_TRUE(cluster.RunUntilIdle(600));
-  EXPECT_EQ(CountLines(cluster, "AttemptLaunched"), 32u);
+  EXPECT_EQ(CountLines(cluster, "AttemptSucceeded"), 32u);
 }
 
 TEST(SimulatedClusterTest, AWorkerThatDiedInAPauseIsLostInItsTime) {
