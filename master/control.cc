@@ -41,13 +41,13 @@ Control::Control(const MasterConfig& config, Seams seams, SchedulerFile schedule
             FinishLazily(std::move(step));
           },
           seams_.log),
-      leases_(config.lease_grace, config.lease_limit, TickPeriod(), Monotonic()),
+      leases_(config.lease_grace, config.lease_limit, TickPeriod(), Awake()),
       tasks_(*this) {}
 
 Control::~Control() = default;
 
 Status Control::Load() {
-  started_ = Monotonic();
+  started_ = Awake();
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
   MILLRACE_TRY(jobs_.Load(nodes_));
@@ -64,7 +64,9 @@ Status Control::Load() {
   return Status::Ok();
 }
 
-Micros Control::Monotonic() const { return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS; }
+Micros Control::Awake() const {
+  return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS - asleep_;
+}
 
 // ---- steps ----
 
@@ -139,14 +141,21 @@ void Control::DropLease(dfs::FileId file, std::uint64_t token) {
 // ---- clockwork ----
 
 kj::Promise<void> Control::Clockwork() {
-  return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this]() {
-    Tick();
+  return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this, due = Awake() + TickPeriod()]() {
+    Tick(Awake() - due);
     return Clockwork();
   });
 }
 
-void Control::Tick() {
-  const Micros now = Monotonic();
+// Who stood still (stopped, moved to another machine, swapped out) has heard nobody and must not call that silence:
+// what was sent meanwhile waits to be read, before the next tick.
+void Control::Tick(Micros late) {
+  if (late > config_.heartbeat) {
+    seams_.log->warn("the master stood still for {} ms: all deadlines move out by that", late / kMillisecond);
+    asleep_ += late;
+    return;
+  }
+  const Micros now = Awake();
   std::vector<NodeNumber> silent;
   for (const auto& [node, deadline] : deadlines_) {
     if (deadline <= now) silent.push_back(node);
@@ -159,7 +168,7 @@ void Control::Tick() {
 
 void Control::ExpireLeases() {
   Step step = Begin();
-  for (const Leases::Lapsed& lease : leases_.Expire(Monotonic())) {
+  for (const Leases::Lapsed& lease : leases_.Expire(Awake())) {
     if (!files_.Abandon(lease.file, &step.batch).ok()) continue;
     seams_.log->info("open file {} is given up: its writer {}", lease.file,
                      lease.silent ? "was silent for dfs.lease_limit" : "went away");
@@ -171,7 +180,7 @@ void Control::CareForBlocks() {
   dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers()});
   if (InStartupGrace()) return;
   dispatcher_.Send(
-      files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
+      files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

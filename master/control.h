@@ -81,11 +81,11 @@ class Control final : private kj::TaskSet::ErrorHandler {
     NodeNumber node = 0;
     std::uint64_t epoch = 0;
     JobTracker::Reconciled reconciled;
+    kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
   };
   // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                const std::vector<sched::AttemptId>& running,
-                                const std::vector<sched::AttemptId>& map_outputs);
+                                const JobTracker::Claims& claims);
   // False if the session is not the node's current one.
   bool Heard(NodeNumber node, std::uint64_t epoch);
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;  // since it was last heard
@@ -116,14 +116,15 @@ class Control final : private kj::TaskSet::ErrorHandler {
  private:
   Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file);
   [[nodiscard]] Status Load();
-  [[nodiscard]] Micros Monotonic() const;
   [[nodiscard]] Micros TickPeriod() const { return std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond); }
-  [[nodiscard]] bool InStartupGrace() const { return Monotonic() < started_ + config_.startup_grace; }
+  // Time that the master was awake, since some moment: all deadlines are told in it.
+  [[nodiscard]] Micros Awake() const;
+  [[nodiscard]] bool InStartupGrace() const { return Awake() < started_ + config_.startup_grace; }
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
   void LoseNode(NodeNumber node);
   kj::Promise<void> Clockwork();
-  void Tick();
+  void Tick(Micros late);
   void ExpireLeases();
   void FollowSchedulerFile();
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
@@ -140,9 +141,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   JobTracker jobs_;
   Watchers watchers_;
   Dispatcher dispatcher_;
-  Micros started_ = 0;                      // monotonic
+  Micros asleep_ = 0;                       // what the monotonic clock counted while we stood still
+  Micros started_ = 0;                      // as Awake tells it
   Micros last_now_ = 0;                     // of the last step: scheduler time never goes back
-  std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost (monotonic)
+  std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost
   std::map<NodeNumber, std::uint64_t> epochs_;
   std::set<NodeNumber> unreported_;  // registered, their list of blocks is still under way
   std::uint64_t next_epoch_ = 1;

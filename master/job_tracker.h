@@ -32,6 +32,7 @@
 #include "schedulers/core/journal_text.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/parts/job_history.h"
+#include "worker/registration/settlement.h"
 
 namespace millrace::master {
 
@@ -134,15 +135,18 @@ class JobTracker {
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
 
   // ---- nodes ----
-  // A worker registered. The same incarnation that the engine knows goes on; of its attempts, those that the worker
-  // does not report are lost, and what it reports in vain is returned to be killed. Another incarnation lost
-  // everything.
+  // What a worker says that it has (worker/registration/settlement.h). Of an attempt in several lists the first holds.
+  struct Claims {
+    std::vector<sched::AttemptId> running, done, failed, served;
+  };
+  // What the worker has to do.
   struct Reconciled {
-    std::vector<sched::AttemptId> killed;
+    std::vector<sched::AttemptId> killed, settled;
     std::vector<sched::JobId> forgotten;
   };
-  Reconciled NodeRegistered(const NodeRecord& node, const std::vector<sched::AttemptId>& running,
-                            const std::vector<sched::AttemptId>& map_outputs, Step* step);
+  // A worker registered. Another incarnation than the one that the engine knows has lost everything. Then what it
+  // claims, and what it is believed to have, is settled attempt by attempt.
+  Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
   void NodeLost(NodeNumber node, Step* step);
   void NodeDrained(NodeNumber node, bool drained, Step* step);
   // Nodes that the engine holds for alive: after Load, those that have yet to register again.
@@ -218,9 +222,14 @@ class JobTracker {
   void RecordHistory(const Job& job, Step* step);
   std::optional<dfs::NodeId> ClosestHolder(NodeNumber node, const Split& split) const;
   void NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
+  [[nodiscard]] worker::Belief BeliefOf(NodeNumber node, const sched::AttemptId& attempt) const;
   void ForgetOldJobs(Step* step);
   void EndAttempt(Job& job, const sched::AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
   void LoseAttemptsOn(NodeNumber node, Step* step);
+  void AdmitNode(const NodeRecord& node, Step* step);
+  [[nodiscard]] std::map<sched::AttemptId, worker::Claim> Gather(NodeNumber node, const Claims& claims) const;
+  void SettleAttempt(NodeNumber node, const sched::AttemptId& attempt, worker::Claim claim, Reconciled* answer,
+                     Step* step);
   void NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report);
   void SnapshotNodes(Step* step);
   void ViewProgress(const Job& job, JobView* out) const;  // of a live job

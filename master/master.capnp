@@ -77,15 +77,19 @@ struct WorkerInfo {
   mapSlots @6 :UInt32;
   reduceSlots @7 :UInt32;
   incarnation @8 :UInt64;      # drawn when the process started: the same one re-registers, another one lost its tasks
-  running @9 :List(Task.Attempt);      # of this incarnation, so that a restarted master can take them over
-  mapOutputs @10 :List(Task.Attempt);  # held, likewise
+  # What this incarnation has (worker/registration/settlement.h); an attempt is in one of the lists.
+  running @9 :List(Task.Attempt);
+  mapOutputs @10 :List(Task.Attempt);  # served, and their success was answered
+  done @11 :List(Task.Attempt);        # succeeded, but the report was not answered
+  failed @12 :List(Task.Attempt);      # likewise
 }
 
 struct WorkerSettings {
   heartbeatMillis @0 :UInt32;
   lostAfterMillis @1 :UInt32;  # without a heartbeat for so long the master gives the worker up
-  killed @2 :List(Task.Attempt);       # of those reported: not wanted any more
+  killed @2 :List(Task.Attempt);       # of those reported: not wanted any more, nor what they wrote
   forgotten @3 :List(UInt32);          # jobs whose files may be deleted
+  settled @4 :List(Task.Attempt);      # of those that are done: known here, the report need not be repeated
 }
 
 struct WorkerStats {

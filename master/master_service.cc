@@ -36,9 +36,11 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> register_(RegisterContext context) override {
     const auto params = context.getParams();
     const WorkerFacts facts = Require(Read(params.getWorker()));
-    const Control::Registration registration =
-        Require(control_.Register(facts, params.getControl(), ReadAttempts(params.getWorker().getRunning()),
-                                  ReadAttempts(params.getWorker().getMapOutputs())));
+    const auto worker = params.getWorker();
+    Control::Registration registration =
+        Require(control_.Register(facts, params.getControl(),
+                                  {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
+                                   ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())}));
     auto results = context.getResults();
     results.setNode(registration.node);
     results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
@@ -46,11 +48,11 @@ class MasterServiceImpl final : public wire::Master::Server {
     settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
     settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
     const auto& reconciled = registration.reconciled;
-    auto killed = settings.initKilled(static_cast<unsigned>(reconciled.killed.size()));
-    for (unsigned i = 0; i < killed.size(); ++i) Write(reconciled.killed[i], killed[i]);
+    Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
+    Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));
     auto forgotten = settings.initForgotten(static_cast<unsigned>(reconciled.forgotten.size()));
     for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, reconciled.forgotten[i].value);
-    return kj::READY_NOW;
+    return kj::mv(registration.committed);
   }
 
   kj::Promise<void> nodes(NodesContext context) override {

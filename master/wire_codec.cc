@@ -25,6 +25,10 @@ std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Rea
   return attempts;
 }
 
+void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out) {
+  for (unsigned i = 0; i < out.size(); ++i) Write(attempts[i], out[i]);
+}
+
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
   out.setPath(ToData(status.path));
   out.setDirectory(status.directory);

@@ -32,6 +32,7 @@ namespace millrace::master {
 [[nodiscard]] sched::AttemptId Read(task::wire::Attempt::Reader in);
 void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out);
 [[nodiscard]] std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
+void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const NodeRecord& node, dfs::wire::Place::Builder out);

@@ -65,7 +65,7 @@ Event History::RandomReport() {
     case 0:
       return AttemptFailed{attempt, "exit status " + std::to_string(Below(200))};
     case 1:
-      return AttemptLost{attempt, "lost"};
+      return AttemptLost{outputs_.empty() || Below(4) != 0 ? attempt : outputs_.begin()->first, "lost"};
     case 2:
       return RandomDuplicate(attempt);
     case 3: {

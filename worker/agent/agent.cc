@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
+#include "worker/agent/attempt_watch.h"
 #include "worker/agent/control_server.h"
 
 namespace millrace::worker {
@@ -14,18 +15,23 @@ namespace {
 // A control message is at most 1 MiB (base/rpc/transport.h).
 constexpr std::size_t kMostProgressBytes = std::size_t{512} << 10;
 constexpr std::size_t kMostOneProgressBytes = std::size_t{64} << 10;
-constexpr std::size_t kMostAttemptsTold = 20'000;
+constexpr std::size_t kMostAttemptsTold = 40'000;  // of 16 bytes each
 
-void Fill(capnp::List<task::wire::Attempt>::Builder wire, const std::set<AttemptId>& attempts) {
+// Takes as many as there is room for.
+template <class Attempts>
+unsigned Take(const Attempts& attempts, std::size_t* room) {
+  const std::size_t taken = std::min(attempts.size(), *room);
+  *room -= taken;
+  return static_cast<unsigned>(taken);
+}
+
+template <class Attempts>
+void Fill(capnp::List<task::wire::Attempt>::Builder wire, const Attempts& attempts) {
   unsigned i = 0;
   for (const AttemptId& attempt : attempts) {
     if (i == wire.size()) return;
     ToWire(attempt, wire[i++]);
   }
-}
-
-unsigned Told(const std::set<AttemptId>& attempts) {
-  return static_cast<unsigned>(std::min(attempts.size(), kMostAttemptsTold));
 }
 
 // What the heartbeat has room for: of an overlong one, without counters and with the beginning of the status.
@@ -62,7 +68,10 @@ WorkerAgent::~WorkerAgent() noexcept {
   *self_ = nullptr;
 }
 
-void WorkerAgent::Start() { session_.Start(); }
+void WorkerAgent::Start() {
+  session_.Start();
+  tasks_.Add(Watch());
+}
 
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
   std::shared_ptr<Job>& job = jobs_[setup.getJob()];
@@ -71,6 +80,7 @@ void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId exec
   job->number = setup.getJob();
   job->setup = OwnMessage<task::wire::JobSetup>(setup);
   job->executable = std::move(executable);
+  job->timeout = TimeoutOf(setup, config_.task_timeout);
   FetchExecutable(job);
 }
 
@@ -189,19 +199,20 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setMapSlots(static_cast<std::uint32_t>(config_.map_slots));
   info.setReduceSlots(static_cast<std::uint32_t>(config_.reduce_slots));
   info.setIncarnation(incarnation_);
-  std::set<AttemptId> running, held;
-  for (const auto& [number, job] : jobs_) held.insert(job->held.begin(), job->held.end());
+  std::set<AttemptId> running, served;
+  for (const auto& [number, job] : jobs_) served.insert(job->held.begin(), job->held.end());
   for (const auto& [id, attempt] : attempts_) running.insert(id);
-  // To the master they run until it has heard the end.
-  for (const AttemptId& id : session_.reports().Unanswered()) {
-    running.insert(id);
-    held.erase(id);
+  const std::vector<AttemptId> done = session_.reports().Unanswered(Report::Tells::kDone);
+  const std::vector<AttemptId> failed = session_.reports().Unanswered(Report::Tells::kFailed);
+  for (const AttemptId& id : done) served.erase(id);
+  std::size_t room = kMostAttemptsTold;
+  Fill(info.initDone(Take(done, &room)), done);
+  Fill(info.initFailed(Take(failed, &room)), failed);
+  Fill(info.initRunning(Take(running, &room)), running);
+  if (served.size() > room) {
+    log_->warn("{} map outputs are served here, {} are told: the rest will run again", served.size(), room);
   }
-  if (held.size() > kMostAttemptsTold) {
-    log_->warn("{} map outputs are held here, {} are told: the rest will run again", held.size(), kMostAttemptsTold);
-  }
-  Fill(info.initRunning(Told(running)), running);
-  Fill(info.initMapOutputs(Told(held)), held);
+  Fill(info.initMapOutputs(Take(served, &room)), served);
 }
 
 wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServer>(self_); }
@@ -209,6 +220,7 @@ wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServ
 void WorkerAgent::Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) {
   node_ = node;
   for (const auto attempt : settings.getKilled()) Kill(FromWire(attempt), "the master does not want it any more");
+  for (const auto attempt : settings.getSettled()) session_.reports().Drop(FromWire(attempt));
   for (const std::uint32_t job : settings.getForgotten()) ForgetJob(job);
   if (on_registered_) on_registered_(node);
 }

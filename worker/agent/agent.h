@@ -61,6 +61,8 @@ inline constexpr float kCopyShare = 1.0F / 3;
 // so many times its slots the worker believes it no more.
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
+inline constexpr kj::Duration kFarewell = 1 * kj::SECONDS;
+
 // Where a map's output can be had.
 struct AnnouncedOutput {
   AttemptId map;
@@ -76,6 +78,9 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
 
   // Registers with config.master, now and whenever the connection was lost.
   void Start();
+  // The worker stops on request: its attempts end and the master is told that they are lost, by nobody's fault. Resolves
+  // when it has answered, or after kFarewell.
+  [[nodiscard]] kj::Promise<void> Leave();
   // Called whenever the master has taken the worker in.
   void OnRegistered(std::function<void(std::uint32_t node)> then) { on_registered_ = std::move(then); }
 
@@ -101,6 +106,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     ExecutableId executable;
     enum class State { kFetching, kReady, kFailed } state = State::kFetching;
     Status failure;
+    Micros timeout = 0;  // task.timeout, of the job or else of the worker
     std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
     std::set<AttemptId> held;                            // map outputs that we serve
   };
@@ -117,6 +123,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     std::unique_ptr<ReduceCopier> copier;
     std::uint64_t shuffled = 0;
     std::optional<OwnMessage<task::wire::Progress>> progress;  // the last, if no heartbeat has carried it
+    std::uint64_t mark = 0;                                    // of the last sign of progress that differed from others
+    kj::TimePoint moved_at = kj::origin<kj::TimePoint>();      // when that was
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
 
@@ -129,6 +137,13 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
   std::vector<dfs::StoredBlock> Blocks() override { return parts_.blocks.List(); }
   [[nodiscard]] std::vector<OwnMessage<task::wire::Progress>> TakeProgress();
+
+  // attempt_watch.cc: attempts that do not get on
+  kj::Promise<void> Watch();
+  void FailStalled();
+  [[nodiscard]] bool Stalled(Attempt& attempt) const;
+  void Moved(Attempt& attempt, std::uint64_t mark) const;
+  void Stop(Attempt& attempt);  // ends what runs of it, and its files go
 
   // attempts.cc: the way of an attempt; attempt_ends.cc: how it ends
   AttemptPtr Admit(const AttemptId& id);  // null: refused, or here already

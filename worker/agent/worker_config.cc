@@ -52,6 +52,8 @@ void DeclareTask(OptionSet& options, WorkerConfig* config) {
                 "private memory that a task process may take at most (RLIMIT_DATA); 0: no limit");
   options.Duration("task.start_timeout", &config->task_start_timeout, 60 * kSecond, kSecond, kHour,
                    "a task process that is not ready after this time has failed");
+  options.Duration("task.timeout", &config->task_timeout, 600 * kSecond, 0, 10000 * kHour,
+                   "an attempt without progress for so long has failed, unless its job says otherwise; 0: never");
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ struct WorkerConfig {
   std::uint64_t task_memory = 0;
   std::uint64_t task_memory_limit = 0;
   Micros task_start_timeout = 0;
+  Micros task_timeout = 0;
 };
 
 // Every option of the worker, bound to `config`, which has its defaults then.

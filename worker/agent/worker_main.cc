@@ -78,6 +78,7 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   // Before any thread is started: they inherit the mask, so that the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
+  if (const Status adopts = AdoptOrphans(); !adopts.ok()) log->warn("{}", adopts.message());
   auto io = kj::setupAsyncIo();
   kj::Timer& timer = io.provider->getTimer();
   const SystemClock clock;
@@ -104,6 +105,7 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   agent->Start();
   UntilStopped(io.unixEventPort).exclusiveJoin(SweepLogs(timer, disk, *files, clock, config)).wait(io.waitScope);
   log->info("the worker stops");
+  agent->Leave().wait(io.waitScope);
   agent.reset();  // copies stop before the threads they run on
   server.Stop();
   return Status::Ok();

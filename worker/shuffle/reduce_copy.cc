@@ -25,7 +25,8 @@ void ReduceCopy::Impl::Announced(const std::vector<Source>& sources) {
 void ReduceCopy::Impl::LookUp(const Source& source) {
   std::optional<MapOutputServer::Local> found = local.Find(source.map, partition);
   if (!found.has_value()) {
-    Tell(source.map, NotFound(Name(source.map) + ": its output is not on this worker any more"));
+    if (book.Miss(source.map, std::chrono::steady_clock::now()))
+      Tell(source.map, NotFound(Name(source.map) + ": its output is not on this worker any more"));
     return;
   }
   Keep({source.map.map, std::move(found->path), found->segment});
@@ -33,7 +34,8 @@ void ReduceCopy::Impl::LookUp(const Source& source) {
 
 void ReduceCopy::Impl::Schedule() {
   if (ended) return;
-  book.Wake(std::chrono::steady_clock::now());
+  for (const Source& source : book.Wake(std::chrono::steady_clock::now())) LookUp(source);
+  if (ended) return;
   while (connections < limit.limit()) {
     std::optional<Place> place = book.Visit();
     if (!place.has_value()) break;

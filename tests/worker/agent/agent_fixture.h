@@ -28,7 +28,7 @@ struct MasterRecord {
     std::string storage, host;
     std::uint32_t map_slots = 0, reduce_slots = 0;
     std::uint64_t incarnation = 0;
-    std::vector<AttemptId> running, map_outputs;
+    std::vector<AttemptId> running, map_outputs, done, failed;
   };
   struct Heartbeat {
     std::uint64_t capacity = 0, used = 0, blocks = 0;
@@ -49,7 +49,8 @@ struct MasterRecord {
   bool answer_done = true;  // else attemptDone is never answered
   bool answer_heartbeats = true;
   Status refuse_done;  // if it is a failure
-  std::vector<AttemptId> killed;
+  bool answer_failed = true;
+  std::vector<AttemptId> killed, settled;
   std::vector<std::uint32_t> forgotten;
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
@@ -101,8 +102,9 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   }
   kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
     const auto params = context.getParams();
-    return Heard(std::string(params.getLost() ? "lost " : "failed ") + FileStem(FromWire(params.getAttempt())) + ": " +
-                 params.getError().cStr());
+    (void)Heard(std::string(params.getLost() ? "lost " : "failed ") + FileStem(FromWire(params.getAttempt())) + ": " +
+                params.getError().cStr());
+    return record_.answer_failed ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
   }
   kj::Promise<void> fetchFailed(FetchFailedContext context) override {
     const auto params = context.getParams();
@@ -134,9 +136,13 @@ class FakeMaster final : public master::wire::Master::Server {
                                             worker.getReduceSlots(),
                                             worker.getIncarnation(),
                                             {},
+                                            {},
+                                            {},
                                             {}};
     for (const auto attempt : worker.getRunning()) registration.running.push_back(FromWire(attempt));
     for (const auto attempt : worker.getMapOutputs()) registration.map_outputs.push_back(FromWire(attempt));
+    for (const auto attempt : worker.getDone()) registration.done.push_back(FromWire(attempt));
+    for (const auto attempt : worker.getFailed()) registration.failed.push_back(FromWire(attempt));
     record_.registrations.push_back(std::move(registration));
     record_.control = context.getParams().getControl();
     auto results = context.getResults();
@@ -147,6 +153,8 @@ class FakeMaster final : public master::wire::Master::Server {
     settings.setLostAfterMillis(10'000);
     auto killed = settings.initKilled(static_cast<unsigned>(record_.killed.size()));
     for (unsigned i = 0; i < killed.size(); ++i) ToWire(record_.killed[i], killed[i]);
+    auto settled = settings.initSettled(static_cast<unsigned>(record_.settled.size()));
+    for (unsigned i = 0; i < settled.size(); ++i) ToWire(record_.settled[i], settled[i]);
     auto forgotten = settings.initForgotten(static_cast<unsigned>(record_.forgotten.size()));
     for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, record_.forgotten[i]);
     return kj::READY_NOW;

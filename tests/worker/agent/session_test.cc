@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/worker/agent/agent_fixture.h"
+#include "worker/registration/settlement.h"
 
 namespace millrace::worker {
 namespace {
@@ -138,7 +139,7 @@ TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {
   EXPECT_THAT(runner_.killed, IsEmpty());
 }
 
-TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttemptCountsAsRunning) {
+TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttemptIsToldApart) {
   StartAgent();
   SetUpJob();
   record_.answer_done = false;
@@ -152,7 +153,8 @@ TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttempt
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   ASSERT_EQ(record_.registrations.size(), 2U);
-  EXPECT_THAT(record_.registrations[1].running, ElementsAre(map));
+  EXPECT_THAT(record_.registrations[1].done, ElementsAre(map));
+  EXPECT_THAT(record_.registrations[1].running, IsEmpty());
   EXPECT_THAT(record_.registrations[1].map_outputs, IsEmpty());
   EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
   network_.Cut("master:1");
@@ -160,9 +162,72 @@ TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttempt
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   ASSERT_EQ(record_.registrations.size(), 3U);
-  EXPECT_THAT(record_.registrations[2].running, IsEmpty());
+  EXPECT_THAT(record_.registrations[2].done, IsEmpty());
+  EXPECT_THAT(record_.registrations[2].map_outputs, ElementsAre(map));
   EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
 }
+
+// Every state of a map attempt against everything that the master may want done with it.
+class SettlementTest : public AgentTest,
+                       public testing::WithParamInterface<std::tuple<Claim, WorkerDoes>> {
+ protected:
+  AttemptId Bring(Claim claim) {
+    const AttemptId map = LaunchMap(0);
+    record_.answer_done = claim == Claim::kServed;
+    record_.answer_failed = false;
+    if (claim == Claim::kDone || claim == Claim::kServed) runner_.Finish(map);
+    if (claim == Claim::kFailed) runner_.observer->TaskFailed(map, {"a test wants it", ""});
+    Settle();
+    return map;
+  }
+  std::ptrdiff_t Reports() const { return static_cast<std::ptrdiff_t>(record_.log.size()); }
+  void RegisterAgain() {
+    network_.Cut("master:1");
+    Settle();
+    record_.log.clear();
+    network_.Mend("master:1");
+    Advance(3 * kj::SECONDS);
+    std::erase_if(record_.log, [](const std::string& line) { return line == "end of report"; });
+  }
+};
+
+TEST_P(SettlementTest, TheWorkerDoesAsTheMasterAnswers) {
+  const auto [claim, does] = GetParam();
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = Bring(claim);
+  if (does == WorkerDoes::kSettle) record_.settled = {map};
+  if (does == WorkerDoes::kDrop) record_.killed = {map};
+  if (does == WorkerDoes::kForgetJob) record_.forgotten = {kJob};
+  RegisterAgain();
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  const auto& told = record_.registrations[1];
+  EXPECT_EQ(told.running.size(), claim == Claim::kRunning ? 1U : 0U);
+  EXPECT_EQ(told.done.size(), claim == Claim::kDone ? 1U : 0U);
+  EXPECT_EQ(told.failed.size(), claim == Claim::kFailed ? 1U : 0U);
+  EXPECT_EQ(told.map_outputs.size(), claim == Claim::kServed ? 1U : 0U);
+
+  const bool goes_on = does == WorkerDoes::kNothing || does == WorkerDoes::kSettle;
+  const bool tells = claim == Claim::kDone || claim == Claim::kFailed;
+  EXPECT_EQ(Reports(), tells && does == WorkerDoes::kNothing ? 1 : 0) << "a settled report is not repeated";
+  EXPECT_EQ(agent_->running(), claim == Claim::kRunning && goes_on ? 1U : 0U);
+  const bool output = claim == Claim::kDone || claim == Claim::kServed;
+  EXPECT_EQ(plane_.served().contains(map), output && goes_on);
+  EXPECT_EQ(runner_.killed.size(), claim == Claim::kRunning && does == WorkerDoes::kDrop ? 1U : 0U);
+
+  record_.settled.clear();
+  RegisterAgain();
+  ASSERT_EQ(record_.registrations.size(), 3U);
+  const bool served = claim == Claim::kServed || (claim == Claim::kDone && does == WorkerDoes::kSettle);
+  EXPECT_EQ(record_.registrations[2].map_outputs.size(), served && goes_on ? 1U : 0U)
+      << "what was settled is served, and told as such";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SettlementTest,
+                         testing::Combine(testing::Values(Claim::kRunning, Claim::kDone, Claim::kFailed,
+                                                          Claim::kServed),
+                                          testing::Values(WorkerDoes::kNothing, WorkerDoes::kSettle, WorkerDoes::kDrop,
+                                                          WorkerDoes::kForgetJob)));
 
 TEST_F(SessionTest, AReportMadeWhileThereIsNoConnectionComesLater) {
   StartAgent();
