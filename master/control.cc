@@ -114,6 +114,12 @@ void Control::ArmWake() {
   }));
 }
 
+kj::Promise<BackupFacts> Control::BackUp(const std::string& directory) {
+  if (seams_.back_up == nullptr) return rpc::ToException(Invalid("this master has no database that can be backed up"));
+  seams_.log->info("the database is backed up to {}", directory);
+  return seams_.back_up(directory);
+}
+
 // ---- open files ----
 
 std::uint64_t Control::TakeLease(dfs::FileId file) {

@@ -1,5 +1,6 @@
 #include "master/master_service.h"
 
+#include "base/text.h"
 #include "base/version.h"
 #include "master/control.h"
 #include "master/job_service.h"
@@ -64,6 +65,15 @@ class MasterServiceImpl final : public wire::Master::Server {
     control_.files().blocks().SetDraining(node, drained);
     control_.jobs().NodeDrained(node, drained, &step);
     return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> backUp(BackUpContext context) override {
+    const std::string directory = ToString(context.getParams().getDirectory());
+    if (!directory.starts_with("/")) Require(Invalid("back up to " + Quote(directory) + ": give an absolute path"));
+    return control_.BackUp(directory).then([context](const BackupFacts& facts) mutable {
+      context.getResults().setOperations(facts.operations);
+      context.getResults().setBytes(facts.bytes);
+    });
   }
 
   kj::Promise<void> version(VersionContext context) override {
