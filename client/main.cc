@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/cli.h"
+#include "client/cli/master_command.h"
 #include "client/local/local_command.h"
 #include "master/master_main.h"
 #include "worker/agent/worker_main.h"
@@ -38,9 +39,14 @@ int main(int argc, char** argv) {
   const std::vector<millrace::cli::Verb> more{
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",
-       "the master daemon",
-       [](const Invocation&, const Words& args) { return millrace::master::RunMaster(args); },
-       {}},
+       "the master daemon; backup, restore and repair of its database",
+       [](const Invocation& given, const Words& args) {
+         if (!args.empty() && args[0] == "backup") {
+           return millrace::cli::BackUpMaster(given, Words(args.begin() + 1, args.end()));
+         }
+         return millrace::master::RunMaster(args);
+       },
+       {"backup", "restore", "repair"}},
       {"worker",
        "the worker daemon",
        [](const Invocation&, const Words& args) { return millrace::worker::RunWorker(args); },

@@ -118,6 +118,12 @@ void Control::ArmWake() {
   }));
 }
 
+kj::Promise<BackupFacts> Control::BackUp(const std::string& directory) {
+  if (seams_.back_up == nullptr) return rpc::ToException(Invalid("this master has no database that can be backed up"));
+  seams_.log->info("the database is backed up to {}", directory);
+  return seams_.back_up(directory);
+}
+
 // ---- open files ----
 
 Status Control::RenewLease(dfs::FileId file, std::uint64_t token) {

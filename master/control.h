@@ -11,6 +11,7 @@
 #include <kj/timer.h>
 
 #include <algorithm>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -20,7 +21,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/kv/key_value_store.h"
+#include "base/kv/rocks_store.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
@@ -43,6 +44,8 @@ struct Seams {
   Random random;
   Log log;
   std::unique_ptr<WatchedFile> scheduler_file = nullptr;  // none: the defaults
+  // Backs up what is in the store; none: it cannot be.
+  std::function<kj::Promise<BackupFacts>(const std::string& directory)> back_up = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -90,12 +93,24 @@ class Control final : private kj::TaskSet::ErrorHandler {
   bool Heard(NodeNumber node, std::uint64_t epoch);
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;  // since it was last heard
   void SessionDropped(NodeNumber node, std::uint64_t epoch);
+  // The worker says that its storage is gone: it is lost now.
+  void Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason);
 
-  // A reader doubts this replica: its worker is asked to read it again.
-  void CheckReplica(NodeNumber node, dfs::BlockId block) { dispatcher_.Verify(node, block); }
+  // Asks the holder to read this replica; it reports what it finds before it answers. Never rejected: kUnreachable when
+  // there is no answer.
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> CheckReplica(NodeNumber node, dfs::BlockId block) {
+    return dispatcher_.Verify(node, block);
+  }
+  // The same, of which nobody waits for the answer.
+  void CheckReplicaLater(NodeNumber node, dfs::BlockId block) {
+    tasks_.add(dispatcher_.Verify(node, block).ignoreResult());
+  }
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) {
     return dispatcher_.Find(node);
   }
+
+  // Of the database, while it is in use.
+  [[nodiscard]] kj::Promise<BackupFacts> BackUp(const std::string& directory);
 
   // ---- waiting for workers after a start ----
   // True while a missing replica or missing room may only be a worker that has not come back, or not reported, yet:

@@ -51,6 +51,13 @@ void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
   deadline = std::min(deadline, Awake() + config_.disconnect_grace);
 }
 
+void Control::Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason) {
+  const auto it = epochs_.find(node);
+  if (it == epochs_.end() || it->second != epoch) return;
+  seams_.log->error("worker {} leaves: {}", node, reason);
+  LoseNode(node);
+}
+
 void Control::LoseNode(NodeNumber node) {
   seams_.log->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas", node);
   deadlines_.erase(node);

@@ -11,6 +11,7 @@ namespace millrace::master {
 namespace {
 
 constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
+constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // whole blocks are read, one after the other
 constexpr std::size_t kOutputsPerMessage = 2000;
 constexpr std::size_t kGonePerMessage = 20'000;
 constexpr std::size_t kDeletesPerMessage = 10'000;
@@ -159,12 +160,16 @@ void Dispatcher::Send(const dfs::BlockWork& work) {
   }
 }
 
-void Dispatcher::Verify(NodeNumber node, dfs::BlockId block) {
+kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeNumber node, dfs::BlockId block) {
   const auto it = peers_.find(node);
-  if (it == peers_.end()) return;
+  if (it == peers_.end()) return dfs::wire::ReplicaState::UNREACHABLE;
   auto request = it->second.control.verifyBlockRequest();
   request.setBlock(block);
-  Detach("check a block", node, request.send().ignoreResult());
+  using Answer = capnp::Response<worker::wire::WorkerControl::VerifyBlockResults>;
+  kj::Promise<Answer> call = request.send();
+  return rpc::WithDeadline(timer_, kCheckLimit, "check a block", kj::mv(call))
+      .then([](Answer&& answer) { return answer.getState(); },
+            [](kj::Exception&&) { return dfs::wire::ReplicaState::UNREACHABLE; });
 }
 
 void Dispatcher::Detach(const char* what, NodeNumber node, kj::Promise<void> call) {

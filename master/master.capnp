@@ -18,6 +18,8 @@ interface Master extends(N.NameProvider) {
   setScheduler @6 (name :Text) -> ();
   # A name and parts, "fair+delay+ccs". Answered when it is on disk.
   showScheduler @7 () -> (view :SchedulerView);
+  backUp @8 (directory :Text) -> (operations :UInt64, bytes :UInt64);
+  # Adds a backup of the database, as of now, to a directory of the master's machine; answered when it is on disk.
 }
 
 struct SchedulerInfo {
@@ -113,6 +115,8 @@ interface WorkerSession {
   fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text) -> ();
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
   # A reduce has copied everything and begins to compute.
+  leave @10 (reason :Text) -> ();
+  # The worker's storage is gone: what it holds is lost at once, and so are its attempts. The session ends.
 }
 
 struct NodeStatus {

@@ -2,6 +2,7 @@
 
 #include <ranges>
 
+#include "base/text.h"
 #include "base/version.h"
 #include "master/answer_budget.h"
 #include "master/control.h"
@@ -75,6 +76,15 @@ class MasterServiceImpl final : public wire::Master::Server {
     control_.files().blocks().SetDraining(node, drained);
     control_.jobs().NodeDrained(node, drained, &step);
     return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> backUp(BackUpContext context) override {
+    const std::string directory = ToString(context.getParams().getDirectory());
+    if (!directory.starts_with("/")) Require(Invalid("back up to " + Quote(directory) + ": give an absolute path"));
+    return control_.BackUp(directory).then([context](const BackupFacts& facts) mutable {
+      context.getResults().setOperations(facts.operations);
+      context.getResults().setBytes(facts.bytes);
+    });
   }
 
   kj::Promise<void> version(VersionContext context) override {

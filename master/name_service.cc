@@ -141,7 +141,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
     // A reader's word is checked by the worker itself: it reads the block again and reports it corrupt if it is.
     const auto params = context.getParams();
-    control_.CheckReplica(params.getNode(), params.getBlock());
+    control_.CheckReplicaLater(params.getNode(), params.getBlock());
     return kj::READY_NOW;
   }
 
@@ -201,7 +201,73 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> verify(VerifyContext context) override {
+    context.allowCancellation();
+    const auto params = context.getParams();
+    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::uint32_t first = params.getFirstBlock();
+    const std::vector<FileSystem::Located> blocks =
+        Require(control_.files().Locate(path, first, kMostVerified + 1));
+    const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
+    std::uint32_t count = 0;
+    for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {
+      bytes += blocks[count].block.length;
+      for (const dfs::NodeId node : files().blocks().AllReplicas(blocks[count].block.id))
+        checks->push_back({blocks[count].block.id, node, dfs::wire::ReplicaState::UNKNOWN});
+      if (files().blocks().AllReplicas(blocks[count].block.id).empty())
+        checks->push_back({blocks[count].block.id, 0, dfs::wire::ReplicaState::ABSENT});
+    }
+    const bool more = count < blocks.size();
+    return CheckAll(checks, params.getWait()).then([this, context, checks, first, count, more]() mutable {
+      auto results = context.getResults();
+      results.setNextBlock(first + count);
+      results.setMore(more);
+      WriteChecks(*checks, results.initReplicas(static_cast<unsigned>(checks->size())));
+    });
+  }
+
  private:
+  static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of so many bytes about
+  static constexpr std::uint64_t kVerifiedBytes = std::uint64_t{64} << 20;
+  static constexpr kj::Duration kVerifyPatience = 15 * kj::SECONDS;  // less than a client's for its call
+
+  struct ReplicaCheck {
+    dfs::BlockId block;
+    NodeNumber node;  // 0: there is no replica
+    dfs::wire::ReplicaState state;
+  };
+
+  // Those that took too long stay unknown; who asks again joins the reading that is under way.
+  kj::Promise<void> CheckAll(const std::shared_ptr<std::vector<ReplicaCheck>>& checks, bool wait) {
+    auto all = kj::heapArrayBuilder<kj::Promise<void>>(checks->size());
+    for (std::size_t i = 0; i < checks->size(); ++i) {
+      const ReplicaCheck& check = (*checks)[i];
+      if (check.node == 0) {
+        all.add(kj::READY_NOW);
+      } else if (wait) {
+        all.add(control_.CheckReplica(check.node, check.block).then([checks, i](dfs::wire::ReplicaState state) {
+          (*checks)[i].state = state;
+        }));
+      } else {
+        control_.CheckReplicaLater(check.node, check.block);
+        all.add(kj::READY_NOW);
+      }
+    }
+    return kj::joinPromises(all.finish()).exclusiveJoin(control_.timer().afterDelay(kVerifyPatience));
+  }
+
+  void WriteChecks(const std::vector<ReplicaCheck>& checks, capnp::List<dfs::wire::CheckedReplica>::Builder out) {
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setBlock(checks[i].block);
+      out[i].setNode(checks[i].node);
+      out[i].setState(checks[i].state);
+      const NodeRecord* node = control_.nodes().Find(checks[i].node);
+      if (node == nullptr) continue;
+      out[i].setHost(node->facts.host);
+      out[i].setPort(node->facts.port);
+    }
+  }
+
   FileSystem& files() { return control_.files(); }
   const dfs::Namespace& names() { return control_.files().names(); }
 

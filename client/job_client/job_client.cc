@@ -217,6 +217,18 @@ Status JobClient::DrainNode(std::uint32_t node, bool drained) {
              });
 }
 
+Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory) {
+  MasterBackup backup;
+  MILLRACE_TRY(Ask("back up the master", [&](Master::Client master) {
+    auto call = master.backUpRequest();
+    call.setDirectory(directory);
+    return call.send().then([&backup](capnp::Response<Master::BackUpResults>&& answer) {
+      backup = {answer.getOperations(), answer.getBytes()};
+    });
+  }));
+  return backup;
+}
+
 Result<Schedulers> JobClient::ListSchedulers() {
   Schedulers schedulers;
   MILLRACE_TRY(Ask("list schedulers", [&](Master::Client master) {

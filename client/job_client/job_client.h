@@ -38,6 +38,9 @@ class JobClient {
   // drained: no new tasks, and its blocks are copied elsewhere; false takes it back.
   Status DrainNode(std::uint32_t node, bool drained);
 
+  // Of its database, to a directory of the master's machine.
+  Result<MasterBackup> BackUpMaster(const std::string& directory);
+
   Result<Schedulers> ListSchedulers();
   // Done when it is on disk.
   Status SetScheduler(const std::string& name);

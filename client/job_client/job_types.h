@@ -105,6 +105,11 @@ struct Node {
   Micros since_heartbeat = 0;
 };
 
+struct MasterBackup {
+  std::uint64_t operations = 0;  // up to which it goes
+  std::uint64_t bytes = 0;
+};
+
 struct Schedulers {
   struct Entry {
     std::string name, one_line;

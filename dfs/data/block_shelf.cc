@@ -43,13 +43,16 @@ Status BlockShelf::LoadDirectory(const std::string& path) {
 
 Status BlockShelf::LoadBlock(std::uint64_t id) {
   struct stat data, crcs;
-  if (::stat(DataPath(id).c_str(), &data) != 0 || ::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
+  if (::stat(DataPath(id).c_str(), &data) != 0) return FromErrno(errno, "look at " + DataPath(id));
   const auto length = static_cast<std::uint64_t>(data.st_size);
+  damaged.insert(id);
+  if (::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
   if (static_cast<std::uint64_t>(crcs.st_size) != ChecksumsFileBytes(length)) return Status::Ok();
   char head[kChecksumsHeadBytes];
   MILLRACE_ASSIGN(const Fd fd, OpenFile(CrcPath(id), O_RDONLY));
   MILLRACE_TRY(ReadExactlyAt(fd.get(), head, sizeof head, 0, CrcPath(id)));
   if (ChecksumsLength({head, sizeof head}) != length) return Status::Ok();
+  damaged.erase(id);
   finished[id] = length;
   used += length;
   return Status::Ok();
@@ -89,6 +92,7 @@ Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
   MILLRACE_TRY(SyncDirectory(Directory(id)));
   const std::lock_guard lock(mutex);
   broken.erase(id);
+  damaged.erase(id);
   finished[id] = block.length;
   used += block.length;
   return Status::Ok();

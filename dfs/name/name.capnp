@@ -28,6 +28,16 @@ interface NameService {
   health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32);
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
   # By rising block id.
+  verify @13 (path :Data, firstBlock :UInt32, wait :Bool) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);
+  # Has every replica of some blocks of a file read by its holder, from firstBlock on; wait: answered when they did.
+}
+
+struct CheckedReplica {
+  block @0 :UInt64;
+  node @1 :UInt32;
+  host @2 :Text;
+  port @3 :UInt16;
+  state @4 :T.ReplicaState;
 }
 
 struct Asker {

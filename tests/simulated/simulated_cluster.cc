@@ -58,7 +58,7 @@ struct SimulatedCluster::Worker {
     config.map_slots = cluster.options_.map_slots;
     config.reduce_slots = cluster.options_.reduce_slots;
     agent = std::make_unique<worker::WorkerAgent>(
-        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background}, config,
+        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background, background}, config,
         worker::WorkerIdentity{"storage" + std::to_string(number), 1, ""}, Random(cluster.random_.Next()),
         MakeSilentLog());
     agent->Start();

@@ -152,28 +152,46 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
       });
 }
 
-namespace {
-
-// The whole block against its checksums, in pieces.
-Status CheckBlock(const dfs::BlockStore& blocks, std::uint64_t id) {
-  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
-  MILLRACE_ASSIGN(const dfs::OpenBlock open, blocks.Open(id));
-  for (std::uint64_t offset = 0; offset < open.length; offset += kPiece) {
-    MILLRACE_ASSIGN(const std::string piece, blocks.Read(id, offset, std::min(kPiece, open.length - offset)));
-  }
-  return Status::Ok();
+kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) {
+  auto answer = kj::newPromiseAndFulfiller<dfs::wire::ReplicaState>();
+  auto& waiting = checking_[id];
+  waiting.push_back(kj::mv(answer.fulfiller));
+  if (waiting.size() > 1) return kj::mv(answer.promise);
+  const auto checked = std::make_shared<CheckedBlock>();
+  parts_.checks.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
+                    [checked, id, self = self_] {
+                      if (*self == nullptr) return;
+                      (*self)->Found(*checked);
+                      auto asked = (*self)->checking_.extract(id);
+                      for (auto& who : asked.mapped()) who->fulfill(kj::cp(checked->state));
+                    });
+  return kj::mv(answer.promise);
 }
 
-}  // namespace
+void WorkerAgent::Found(const CheckedBlock& checked) {
+  const std::uint64_t id = checked.block.id;
+  switch (checked.state) {
+    case dfs::wire::ReplicaState::SOUND:
+      // Only while it is listed: what is removed meanwhile is told after this.
+      if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
+      return;
+    case dfs::wire::ReplicaState::ABSENT:
+      log_->warn("block {} is not here any more: {}", id, checked.why.message());
+      return session_.blocks().Deleted(id);
+    default: log_->error("{}", checked.why.message()); return session_.blocks().Corrupt(id);
+  }
+}
 
-void WorkerAgent::VerifyBlock(std::uint64_t id) {
-  const auto checked = std::make_shared<Status>();
-  parts_.background.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
-                        [checked, id, self = self_] {
-                          if (*self == nullptr) return;
-                          if (checked->code() == StatusCode::kCorrupt) (*self)->session_.blocks().Corrupt(id);
-                          if (checked->code() == StatusCode::kNotFound) (*self)->session_.blocks().Deleted(id);
-                        });
+// Of a damaged block with a length that no block has: the master takes it for a bad replica from the beginning, and
+// never for one that makes another superfluous.
+std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
+  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};
+  std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
+  for (const std::uint64_t id : parts_.blocks.Damaged()) {
+    log_->error("block {} is damaged: its checksums do not fit its length", id);
+    blocks.push_back({id, kNoLength});
+  }
+  return blocks;
 }
 
 kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,

@@ -24,6 +24,7 @@
 #include "dfs/data/block_store.h"
 #include "worker/agent/attempt_files.h"
 #include "worker/agent/background.h"
+#include "worker/agent/block_check.h"
 #include "worker/agent/compute_gate.h"
 #include "worker/agent/data_plane.h"
 #include "worker/agent/executables.h"
@@ -45,6 +46,7 @@ struct AgentParts {
   AttemptFiles& files;
   Executables& executables;
   Background& background;
+  Background& checks;  // where blocks are read to check them: whole blocks, so that nothing else waits behind them
 };
 
 // What the configuration does not know.
@@ -93,9 +95,18 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void ForgetJob(std::uint32_t job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
-  void VerifyBlock(std::uint64_t id);  // reads it again; corrupt or absent is told to the master
+  // Reads it from the disk and tells the master what it is (Found). The same block is read once for all who ask
+  // meanwhile.
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> VerifyBlock(std::uint64_t id);
   [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                               std::uint32_t limit);
+
+  // A block was read: one that is not sound is told to the master at once, and one that is sound makes it believe in the
+  // replica again.
+  void Found(const CheckedBlock& checked);
+  // Tells the master that the storage is gone; resolves when it has heard, or cannot be told. Nothing is told to it
+  // after that.
+  [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
   [[nodiscard]] std::size_t running() const { return attempts_.size(); }
 
@@ -135,7 +146,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   wire::WorkerControl::Client Control() override;
   void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) override;
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
-  std::vector<dfs::StoredBlock> Blocks() override { return parts_.blocks.List(); }
+  std::vector<dfs::StoredBlock> Blocks() override;
   [[nodiscard]] std::vector<OwnMessage<task::wire::Progress>> TakeProgress();
 
   // attempt_watch.cc: attempts that do not get on
@@ -174,6 +185,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   std::uint32_t node_ = 0;
   std::function<void(std::uint32_t)> on_registered_;
   ComputeGate gate_;
+  std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   std::map<std::uint32_t, std::shared_ptr<Job>> jobs_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive us find it gone

@@ -31,6 +31,12 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
                 "bytes of the disk that stay free: below, blocks and attempts are refused");
   options.Bytes("worker.executable_cache", &config->executable_cache, kGiB, 0, kMost,
                 "executables of ended jobs are kept up to this size together");
+  options.Duration("worker.scrub_period", &config->scrub_period, 72 * kHour, 0, 10000 * kHour,
+                   "within this time every block is read and checked against its checksums; 0: never");
+  options.Bytes("worker.scrub_rate", &config->scrub_rate, 32 * kMiB, kMiB / 16, kMost,
+                "bytes a second that are read to check blocks at most");
+  options.Duration("worker.storage_check", &config->storage_check, 3 * kSecond, 50 * kMillisecond, kHour,
+                   "how often a worker looks whether its directory and disk are still there");
   options.Duration("worker.log_retention", &config->log_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long the logs of attempts are kept after their last line");
   options.Bytes("worker.log_bytes", &config->log_bytes, 4 * kGiB, 0, kMost,

@@ -32,8 +32,14 @@ class WatchedStore final : public BlockStore {
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override {
     return store_->Read(id, offset, size);
   }
+  Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override {
+    return store_->Verify(id, offset, size);
+  }
+  Status TakeBack(std::uint64_t id) override { return store_->TakeBack(id); }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
   std::vector<StoredBlock> List() const override { return store_->List(); }
+  std::vector<std::uint64_t> Damaged() const override { return store_->Damaged(); }
+  std::optional<std::uint64_t> Length(std::uint64_t id) const override { return store_->Length(id); }
   Space space() const override { return store_->space(); }
 
  private:

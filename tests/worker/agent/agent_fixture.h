@@ -93,6 +93,9 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
     return Heard("corrupt " + std::to_string(context.getParams().getBlock()));
   }
+  kj::Promise<void> leave(LeaveContext context) override {
+    return Heard(std::string("leaves: ") + context.getParams().getReason().cStr());
+  }
   kj::Promise<void> attemptDone(AttemptDoneContext context) override {
     const auto params = context.getParams();
     (void)Heard("done " + FileStem(FromWire(params.getDone().getAttempt())) + " read " +
@@ -238,7 +241,7 @@ class AgentTest : public testing::Test {
   void StartAgent() {
     files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), 0));
     agent_ = kj::heap<WorkerAgent>(
-        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_}, config_,
+        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_, background_}, config_,
         WorkerIdentity{"0b", 4711, "socket"}, Random(1), MakeSilentLog());
     agent_->Start();
     Settle();

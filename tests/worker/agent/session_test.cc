@@ -117,6 +117,42 @@ TEST_F(SessionTest, ABlockThatAReaderDoubtsIsReadAgain) {
   }
   EXPECT_THAT(record_.log, Contains("deleted 8")) << "the master must not go on believing in it";
   EXPECT_THAT(record_.log, ::testing::Not(Contains("deleted 7")));
+  EXPECT_THAT(record_.log, Contains("received 7")) << "it may have been found bad, and have been mended";
+}
+
+TEST_F(SessionTest, TheAnswerToAVerificationIsWhatWasFound) {
+  AddBlock(7);
+  StartAgent();
+  for (const std::uint64_t id : {7, 8}) {
+    auto request = Control().verifyBlockRequest();
+    request.setBlock(id);
+    const auto state = request.send().wait(scope_).getState();
+    EXPECT_EQ(state, id == 7 ? dfs::wire::ReplicaState::SOUND : dfs::wire::ReplicaState::ABSENT);
+  }
+  Settle();
+  EXPECT_EQ(record_.Count("received 7"), 1);
+  auto first = agent_->VerifyBlock(7), joined = agent_->VerifyBlock(7);
+  EXPECT_EQ(first.wait(scope_), dfs::wire::ReplicaState::SOUND);
+  EXPECT_EQ(joined.wait(scope_), dfs::wire::ReplicaState::SOUND);
+  Settle();
+  EXPECT_EQ(record_.Count("received 7"), 2) << "it was read once for both";
+}
+
+TEST_F(SessionTest, AWorkerThatLeavesSaysWhyAndIsNotHeardAgain) {
+  StartAgent();
+  agent_->Leave("the disk is gone").wait(scope_);
+  EXPECT_THAT(record_.log, Contains("leaves: the disk is gone"));
+  const std::size_t beats = record_.heartbeats.size();
+  Advance(30 * kj::SECONDS);
+  EXPECT_EQ(record_.heartbeats.size(), beats);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
+TEST_F(SessionTest, AWorkerCanLeaveWithoutAMaster) {
+  network_.Cut("master:1");
+  StartAgent();
+  agent_->Leave("the disk is gone").wait(scope_);
+  EXPECT_THAT(record_.log, IsEmpty());
 }
 
 TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {
