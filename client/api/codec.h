@@ -37,7 +37,7 @@ concept Encodable = requires(const T& value, T* out, std::string* scratch, std::
 };
 
 template <class T>
-concept Printable = requires(const T& value, std::string* out) {
+concept TextValue = requires(const T& value, std::string* out) {
   Codec<T>::AppendText(value, out);
 };
 

@@ -20,7 +20,7 @@ namespace millrace {
 // A line a record: key TAB value, or the key alone when the value is Nothing.
 struct TextOutput {
   template <class K, class V>
-  static constexpr bool kTakes = Printable<K>&& Printable<V>;
+  static constexpr bool kTakes = TextValue<K>&& TextValue<V>;
 
   class Writer {
    public:
