@@ -1,5 +1,7 @@
 #include "dfs/client/master_connection.h"
 
+#include <algorithm>
+
 #include "base/options.h"
 #include "base/random.h"
 #include "base/rpc/deadline.h"
@@ -21,6 +23,23 @@ struct MasterConnection::Impl {
   // The loop's own: made and destroyed there.
   std::unique_ptr<rpc::TcpDialer> dialer;
   std::unique_ptr<rpc::Link> link;
+
+  // Whether the name of any of the addresses is known.
+  bool Resolves(Micros limit) {
+    bool known = false;
+    static_cast<void>(thread.Run([&](kj::AsyncIoContext& io) {
+      kj::Vector<kj::Promise<void>> looked_up;
+      for (std::size_t begin = 0, end = 0; begin <= master.size(); begin = end + 1) {
+        end = std::min(master.find(',', begin), master.size());
+        const std::string one = master.substr(begin, end - begin);
+        looked_up.add(kj::evalNow([&] { return io.provider->getNetwork().parseAddress(one.c_str()); })
+                          .then([&known](kj::Own<kj::NetworkAddress>&&) { known = true; }, [](kj::Exception&&) {}));
+      }
+      return rpc::WithDeadline(io.provider->getTimer(), ToDuration(limit), "look up " + master,
+                               kj::joinPromises(looked_up.releaseAsArray()));
+    }).ok());
+    return known;
+  }
 
   kj::Promise<void> Try(kj::AsyncIoContext& io, const WithMaster& f) {
     return link->Connected()
@@ -52,20 +71,15 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
   Impl& parts = *impl;
   std::shared_ptr<MasterConnection> connection(new MasterConnection(std::move(impl)));
   const std::string what = "connect to the master at " + master;
-  bool resolved = false;
   const Status connected = parts.thread.Run([&](kj::AsyncIoContext& io) {
     parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork());
     parts.link = std::make_unique<rpc::Link>(*parts.dialer, io.provider->getTimer(), master, Random(SeedFromSystem()));
-    auto dialed = kj::evalNow([&] { return io.provider->getNetwork().parseAddress(master.c_str()); })
-                      .then([&](kj::Own<kj::NetworkAddress>&&) {
-                        resolved = true;
-                        return parts.link->ConnectOnce().ignoreResult();
-                      });
-    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.connect_timeout), what, kj::mv(dialed));
+    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.connect_timeout), what,
+                             parts.link->ConnectOnce().ignoreResult());
   });
   if (connected.ok()) return connection;
   std::string waited;
-  if (resolved && options.patience > 0) {
+  if (options.patience > 0 && parts.Resolves(options.connect_timeout)) {
     if (options.waiting) options.waiting();
     const Status came = parts.thread.Run([&](kj::AsyncIoContext& io) {
       return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.patience), what,
