@@ -110,8 +110,8 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
   JobTracker::Reconciled Register(const AttemptId& attempt, Claim claim) {
     JobTracker::Claims claims;
     // What else is there is in step on both sides.
-    const sched::NodeState& node = *jobs->cluster().FindNode(sched::NodeId{node_});
-    for (const AttemptId& other : node.running) {
+    const sched::NodeState* node = jobs->cluster().FindNode(sched::NodeId{node_});  // null after a restart without jobs
+    for (const AttemptId& other : node == nullptr ? std::vector<AttemptId>() : node->running) {
       if (other != attempt) claims.running.push_back(other);
     }
     if (const sched::JobState* job = jobs->cluster().FindJob(job_); job != nullptr && job->alive()) {
