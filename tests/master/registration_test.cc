@@ -117,7 +117,7 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
     if (const sched::JobState* job = jobs->cluster().FindJob(job_); job != nullptr && job->alive()) {
       const sched::TaskState& map = job->maps[0];
       const AttemptId winner{{job_, sched::TaskKind::kMap, 0}, map.winner};
-      if (map.done && winner != attempt) claims.served.push_back(winner);
+      if (map.done && job->progress.reduces > 0 && winner != attempt) claims.served.push_back(winner);
     }
     if (claim == Claim::kRunning) claims.running.push_back(attempt);
     if (claim == Claim::kDone) claims.done.push_back(attempt);
