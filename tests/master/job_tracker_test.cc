@@ -166,7 +166,7 @@ TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
   // The same incarnation registers again and still runs what it ran.
   Step step = At();
   const auto reconciled =
-      jobs->NodeRegistered(*nodes->Find(node), {.running = {second.attempt, reduce.attempt}, .served = {first.attempt}}, &step);
+      jobs->NodeRegistered(*nodes->Find(node), {{second.attempt, reduce.attempt}, {}, {}, {first.attempt}}, &step);
   EXPECT_THAT(reconciled.killed, IsEmpty());
   EXPECT_THAT(reconciled.forgotten, IsEmpty());
   Finish(std::move(step));
@@ -199,7 +199,7 @@ TEST_F(JobTrackerTest, AReturningWorkerIsToldAllMapOutputsAgain) {
   Done(map);
   outputs.clear();
   Step step = At();
-  jobs->NodeRegistered(*nodes->Find(reducing), {.running = {reduce.attempt}}, &step);
+  jobs->NodeRegistered(*nodes->Find(reducing), {{reduce.attempt}, {}, {}, {}}, &step);
   Finish(std::move(step));
   const auto told = outputs.find({reducing, job});
   ASSERT_NE(told, outputs.end());
@@ -214,7 +214,7 @@ TEST_F(JobTrackerTest, AttemptsThatAReturningWorkerDoesNotKnowRunAgain) {
   const LaunchOrder map = Take();
   Step step = At();
   const sched::AttemptId stray{{sched::JobId{77}, sched::TaskKind::kMap, 0}, 0};
-  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {.running = {stray}}, &step);
+  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {{stray}, {}, {}, {}}, &step);
   Finish(std::move(step));
   EXPECT_THAT(reconciled.killed, IsEmpty());
   EXPECT_EQ(reconciled.forgotten, std::vector<sched::JobId>{sched::JobId{77}});
@@ -247,7 +247,7 @@ TEST_F(JobTrackerTest, ATaskThatTakesDownThreeWorkersFailsItsJobAcrossRestartsOf
     const LaunchOrder map = Take();
     Restart();  // which is nobody's death
     Step step = At();
-    jobs->NodeRegistered(*nodes->Find(node), {.running = {map.attempt}}, &step);
+    jobs->NodeRegistered(*nodes->Find(node), {{map.attempt}, {}, {}, {}}, &step);
     WorkerFacts facts = nodes->Find(node)->facts;
     facts.incarnation = incarnation;
     jobs->NodeRegistered(nodes->Admit(facts, &step.batch), {}, &step);

@@ -110,14 +110,14 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
   JobTracker::Reconciled Register(const AttemptId& attempt, Claim claim) {
     JobTracker::Claims claims;
     // What else is there is in step on both sides.
-    const sched::NodeState& node = *jobs->cluster().FindNode(sched::NodeId{node_});
-    for (const AttemptId& other : node.running) {
+    const sched::NodeState* node = jobs->cluster().FindNode(sched::NodeId{node_});  // null after a restart without jobs
+    for (const AttemptId& other : node == nullptr ? std::vector<AttemptId>() : node->running) {
       if (other != attempt) claims.running.push_back(other);
     }
     if (const sched::JobState* job = jobs->cluster().FindJob(job_); job != nullptr && job->alive()) {
       const sched::TaskState& map = job->maps[0];
       const AttemptId winner{{job_, sched::TaskKind::kMap, 0}, map.winner};
-      if (map.done && winner != attempt) claims.served.push_back(winner);
+      if (map.done && job->progress.reduces > 0 && winner != attempt) claims.served.push_back(winner);
     }
     if (claim == Claim::kRunning) claims.running.push_back(attempt);
     if (claim == Claim::kDone) claims.done.push_back(attempt);
