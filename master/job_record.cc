@@ -151,10 +151,11 @@ std::optional<sched::TaskId> ParseTaskKey(std::string_view key) {
   if (key.size() != 2 + 8 + 1 + 8) return std::nullopt;
   const auto job = ParseKeyNumber(key.substr(2, 8));
   const auto index = ParseKeyNumber(key.substr(11));
-  if (!job || !index || (key[10] != 'm' && key[10] != 'r')) return std::nullopt;
-  return sched::TaskId{sched::JobId{static_cast<std::uint32_t>(*job)},
-                       key[10] == 'm' ? sched::TaskKind::kMap : sched::TaskKind::kReduce,
-                       static_cast<std::uint32_t>(*index)};
+  if (!job || !index) return std::nullopt;
+  const sched::TaskId task{sched::JobId{static_cast<std::uint32_t>(*job)},
+                           key[10] == 'm' ? sched::TaskKind::kMap : sched::TaskKind::kReduce,
+                           static_cast<std::uint32_t>(*index)};
+  return TaskKey(task) == key ? std::optional(task) : std::nullopt;
 }
 
 std::string EncodeJob(const JobRecord& record) {

@@ -42,7 +42,7 @@ Status CommittedMark::Make(const std::string& path, std::uint64_t number) {
 Result<CommittedMark> CommittedMark::Open(const std::string& path) {
   MILLRACE_ASSIGN(const std::string bytes, ReadWholeFile(path));
   const auto first = DecodeSlot(std::string_view(bytes).substr(0, kSlotBytes));
-  const auto second = DecodeSlot(std::string_view(bytes).substr(std::min(bytes.size(), kSlotBytes)));
+  const auto second = DecodeSlot(std::string_view(bytes).substr(std::min(bytes.size(), kSlotBytes), kSlotBytes));
   if (!first && !second) return Corrupt(path + " is damaged: it does not say up to where the database was acknowledged");
   MILLRACE_ASSIGN(Fd fd, OpenFile(path, O_WRONLY));
   const bool second_is_newer = second && (!first || *second > *first);

@@ -134,7 +134,8 @@ class Cluster:
         with open(file) as f:
             self.address = f.read().strip()
 
-    def start_worker(self, n, settings=()):
+    def start_worker(self, n, settings=(), wait=True):
+        """wait: until the master has taken the worker in."""
         ready = self.path(f"ready{n}")
         if os.path.exists(ready):
             os.unlink(ready)
@@ -153,7 +154,8 @@ class Cluster:
         for setting in settings:
             args += ["--set", setting]
         self.workers[n] = self._spawn(f"worker{n}", args + self._set(("worker", "task")))
-        await_file(ready, self.workers[n])
+        if wait:
+            await_file(ready, self.workers[n])
 
     def kill_master(self):
         self.master.send_signal(signal.SIGKILL)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "base/kv/key_value_store.h"
 #include "base/random.h"
 
 namespace millrace::master {
@@ -147,6 +148,8 @@ TEST(JobRecordTest, TaskKeysRoundTripInOrder) {
   EXPECT_EQ(ParseTaskKey(TaskKey(map)), map);
   EXPECT_LT(TaskKey({sched::JobId{3}, sched::TaskKind::kMap, 9}), TaskKey(map));
   EXPECT_FALSE(ParseTaskKey("t/short").has_value());
+  EXPECT_FALSE(ParseTaskKey("x" + TaskKey(map).substr(1)).has_value());
+  EXPECT_FALSE(ParseTaskKey("t/" + KeyNumber((std::uint64_t{1} << 32) + 3) + "m" + KeyNumber(1)).has_value());
 }
 
 }  // namespace

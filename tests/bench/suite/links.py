@@ -24,7 +24,7 @@ def enter_namespace():
 
 
 class Links:
-    """A bridge, and for each worker a namespace behind a shaped pair of virtual interfaces. rate: bytes/s."""
+    """A bridge, and for each worker a namespace behind a pair of virtual interfaces, shaped to rate bytes/s unless it is None."""
 
     def __init__(self, workers, rate):
         self.holders = []
@@ -38,12 +38,13 @@ class Links:
             holder.stdout.readline()
             tool("ip", "link", "add", f"port{n}", "type", "veth", "peer", "name", "wire", "netns", str(holder.pid))
             tool("ip", "link", "set", f"port{n}", "master", "bridge", "up")
-            shape = ["root", "tbf", "rate", f"{rate * 8}bit", "burst", "256kb", "latency", "50ms"]
-            tool("tc", "qdisc", "add", "dev", f"port{n}", *shape)
             tool(*self.inside(n), "ip", "link", "set", "lo", "up")
             tool(*self.inside(n), "ip", "address", "add", f"{NETWORK}.{10 + n}/24", "dev", "wire")
             tool(*self.inside(n), "ip", "link", "set", "wire", "up")
-            tool(*self.inside(n), "tc", "qdisc", "add", "dev", "wire", *shape)
+            if rate is not None:
+                shape = ["root", "tbf", "rate", f"{rate * 8}bit", "burst", "256kb", "latency", "50ms"]
+                tool("tc", "qdisc", "add", "dev", f"port{n}", *shape)
+                tool(*self.inside(n), "tc", "qdisc", "add", "dev", "wire", *shape)
 
     def inside(self, n):
         return ["nsenter", "--target", str(self.holders[n].pid), "--net"]

@@ -1,0 +1,10 @@
+// Included first where clang compiles: KJ 0.9 leaves `const char* == StringPtr` to the reversed operator of C++20, which clang
+// does not consider, as the standard has it since (P2468), because StringPtr has an operator!= too.
+#pragma once
+
+#include <kj/string.h>
+
+namespace kj {
+inline bool operator==(const char* a, const StringPtr& b) { return b == StringPtr(a); }
+inline bool operator!=(const char* a, const StringPtr& b) { return !(b == StringPtr(a)); }
+}  // namespace kj
