@@ -18,6 +18,7 @@
 #include "dfs/client/dfs_client.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/bulk_plane.h"
+#include "worker/agent/orphans.h"
 #include "worker/agent/process_runner.h"
 #include "worker/agent/scrubber.h"
 #include "worker/agent/storage_lock.h"
