@@ -54,7 +54,7 @@ Status Control::Load() {
   last_now_ = jobs_.last_time();
   Step step = Begin();
   jobs_.NoteRestart(&step);
-  MILLRACE_TRY(UseScheduler(config_.scheduler, scheduler_file_.settings(), &step));
+  MILLRACE_TRY(UseFirstScheduler(&step));
   seams_.commit_log.CommitLazily(std::move(step.batch));
   for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
   for (const dfs::FileId file : files_.names().OpenFiles()) {

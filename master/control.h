@@ -65,8 +65,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }  // "fair+delay+ccs"
   [[nodiscard]] const SchedulerFile& scheduler_file() const { return scheduler_file_; }
-  // While jobs run: none of their tasks is touched. kInvalid, and what there is, for one that does not exist. To be
-  // finished by the caller.
+  // While jobs run: none of their tasks is touched. Holds until it is set again, over restarts and whatever
+  // master.scheduler says. kInvalid, and what there is, for one that does not exist. To be finished by the caller.
   Status SetScheduler(const std::string& name, Step* step);
 
   // ---- steps ----
@@ -142,6 +142,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void Tick(Micros late);
   void ExpireLeases();
   void FollowSchedulerFile();
+  [[nodiscard]] Status UseFirstScheduler(Step* step);
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
   void CareForBlocks();
   void ArmWake();

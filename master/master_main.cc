@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "base/daemon/arguments.h"
+#include "base/daemon/descriptors.h"
 #include "base/file.h"
 #include "base/kv/rocks_store.h"
 #include "base/log.h"
@@ -39,11 +40,22 @@ Result<std::unique_ptr<RocksStore>> OpenDatabase(const std::string& directory) {
                  "; else `millrace master restore` takes a backup, and `millrace master repair` says what can be saved");
 }
 
+rpc::ServerLimits LimitsOf(const MasterConfig& config, std::uint64_t descriptors) {
+  rpc::ServerLimits limits;
+  limits.max_connections = config.max_connections == 0 ? daemon::ConnectionsFor(descriptors)
+                                                       : static_cast<std::size_t>(config.max_connections);
+  limits.max_per_peer = static_cast<std::size_t>(config.max_connections_per_peer);
+  limits.message_bytes = config.message_memory;
+  return limits;
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
-  MILLRACE_TRY(MakeDirectories(config.directory));
-  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenDatabase(config.directory + "/database"));
+  // Before any thread is started, those of the database too: they inherit the mask, so that the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
+  const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
+  MILLRACE_TRY(MakeDirectories(config.directory));
+  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenDatabase(config.directory + "/database"));
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();
   Status disk;
@@ -52,22 +64,28 @@ Status Serve(const MasterConfig& config, const Log& log) {
     paf.fulfiller->fulfill();
   });
   const SystemClock clock;
+  kj::Timer& timer = io.provider->getTimer();
   BackupRunner backups(*store);
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
-      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), log,
+      Control::Make(config, Seams{timer, clock, *store, *commit_log, Random(SeedFromSystem()), log,
                                   config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
                                   [&backups](const std::string& directory) { return backups.Run(directory); }}));
-  rpc::Server server(MakeMasterService(*control), {});
+  rpc::TcpDialer dialer(io.provider->getNetwork());
+  auto server =
+      std::make_unique<rpc::Server>(timer, MakeMasterServices(*control, &dialer), LimitsOf(config, descriptors));
+  server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
-  log->info("the master serves at {} with scheduler {}", address, config.scheduler);
+  log->info("the master serves at {} with scheduler {}", address, control->scheduler());
   if (!config.address_file.empty()) MILLRACE_TRY(WriteFileDurably(config.address_file, address + "\n"));
-  server.AcceptLoop(kj::mv(listening.receiver))
+  server->AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
       .exclusiveJoin(kj::mv(paf.promise))
       .wait(io.waitScope);
   log->info("the master stops");
+  server.reset();
+  io.waitScope.poll();  // what the connections held goes before what it refers to
   return disk;
 }
 

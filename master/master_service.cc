@@ -11,6 +11,7 @@
 #include "master/scheduler_view.h"
 #include "master/service_support.h"
 #include "master/wire_codec.h"
+#include "master/worker_address.h"
 #include "master/worker_service.h"
 #include "schedulers/policies/catalog.h"
 
@@ -21,8 +22,9 @@ constexpr std::size_t kMostNodes = 2000;
 
 class MasterServiceImpl final : public wire::Master::Server {
  public:
-  explicit MasterServiceImpl(Control& control)
-      : control_(control), names_(MakeNameService(control)), jobs_(MakeJobService(control)) {}
+  MasterServiceImpl(Control& control, dfs::wire::NameService::Client names, wire::JobService::Client jobs,
+                    rpc::Peer peer, rpc::Dialer* dial_back)
+      : control_(control), names_(kj::mv(names)), jobs_(kj::mv(jobs)), peer_(std::move(peer)), dial_back_(dial_back) {}
 
   kj::Promise<void> names(NamesContext context) override {
     context.getResults().setService(names_);
@@ -35,8 +37,15 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> register_(RegisterContext context) override {
+    WorkerFacts facts = Require(Read(context.getParams().getWorker()));
+    facts.host = Require(HostOfWorker(facts.host, peer_));
+    if (dial_back_ == nullptr) return Admit(facts, context);
+    return DialBack(*dial_back_, control_.timer(), facts.host, facts.port)
+        .then([this, facts, context]() mutable { return Admit(facts, context); });
+  }
+
+  kj::Promise<void> Admit(const WorkerFacts& facts, RegisterContext context) {
     const auto params = context.getParams();
-    const WorkerFacts facts = Require(Read(params.getWorker()));
     const auto worker = params.getWorker();
     Control::Registration registration =
         Require(control_.Register(facts, params.getControl(),
@@ -140,10 +149,18 @@ class MasterServiceImpl final : public wire::Master::Server {
   Control& control_;
   dfs::wire::NameService::Client names_;
   wire::JobService::Client jobs_;
+  const rpc::Peer peer_;
+  rpc::Dialer* const dial_back_;
 };
 
 }  // namespace
 
-wire::Master::Client MakeMasterService(Control& control) { return kj::heap<MasterServiceImpl>(control); }
+rpc::Server::BootstrapFor MakeMasterServices(Control& control, rpc::Dialer* dial_back) {
+  auto names = std::make_shared<dfs::wire::NameService::Client>(MakeNameService(control));
+  auto jobs = std::make_shared<wire::JobService::Client>(MakeJobService(control));
+  return [&control, names, jobs, dial_back](const rpc::Peer& peer) -> capnp::Capability::Client {
+    return kj::heap<MasterServiceImpl>(control, *names, *jobs, peer, dial_back);
+  };
+}
 
 }  // namespace millrace::master

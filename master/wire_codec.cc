@@ -100,7 +100,7 @@ Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
   facts.map_slots = in.getMapSlots();
   facts.reduce_slots = in.getReduceSlots();
   facts.incarnation = in.getIncarnation();
-  if (facts.storage.empty() || facts.host.empty()) return Invalid("register a worker: it names no storage or no host");
+  if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
   if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
     return Invalid("register worker " + facts.host + ": more than 4096 slots");
   for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter}) {

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
@@ -12,6 +11,7 @@
 #include <exception>
 #include <map>
 
+#include "base/admission.h"
 #include "base/net/bulk_handler.h"
 
 namespace millrace::net {
@@ -22,6 +22,8 @@ using boost::system::error_code;
 using Local = asio::local::stream_protocol;
 
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when there are no descriptors left
+
+constexpr auto kSayEvery = std::chrono::seconds(10);
 
 // sendfile has no MSG_NOSIGNAL.
 void BlockSigpipe() {
@@ -122,19 +124,37 @@ void BulkServer::Threads::Remove(const Wire* wire) {
 
 struct BulkServer::Impl {
   Impl(BulkServerOptions given, const Log& log_to)
-      : options(std::move(given)), log(log_to), threads(options, log_to), strand(threads.MakeStrand()) {}
+      : options(std::move(given)),
+        log(log_to),
+        admission(options.max_connections, options.max_per_peer),
+        threads(options, log_to),
+        strand(threads.MakeStrand()) {}
 
   Status ListenTcp();
   Status ListenLocal();
   template <class Protocol>
   Awaitable<void> Accept(asio::basic_socket_acceptor<Protocol>& acceptor, bool local);
-  void Take(Wire::Socket socket, std::string peer, bool local);
-  Awaitable<void> Serve(std::shared_ptr<Wire> wire);
+  // A place for a connection, from Enter to Leave.
+  struct Place {
+    bool local = false;
+    std::uint64_t id = 0;  // over TCP
+  };
+  // None: it is refused.
+  std::optional<Place> Enter(const std::string& address, bool loopback, bool local);
+  void Leave(const Place& place);
+  void Take(Wire::Socket socket, std::string peer, const Place& place);
+  Awaitable<void> Serve(std::shared_ptr<Wire> wire, Place place);
+  void Refused(const std::string& peer, const char* what);
 
   const BulkServerOptions options;
   const Log log;
   std::map<Operation, std::shared_ptr<BulkHandler>> handlers;
-  std::atomic<unsigned> connections{0};
+  std::mutex mutex;
+  Admission admission;                                         // under the mutex, as the next two
+  unsigned local_connections = 0;
+  std::unordered_map<std::uint64_t, std::weak_ptr<Wire>> wires;  // those over TCP
+  std::uint64_t refused = 0;                                   // since it was last said; on the acceptors' strand
+  std::chrono::steady_clock::time_point said{};
   std::uint16_t port = 0;
   bool started = false, stopped = false;
   Threads threads;
@@ -185,29 +205,71 @@ Awaitable<void> BulkServer::Impl::Accept(asio::basic_socket_acceptor<Protocol>& 
       co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, error));
       continue;
     }
-    std::string peer = "@" + options.local_socket;
+    std::string peer = "@" + options.local_socket, address;
+    bool loopback = true;
     if constexpr (std::is_same_v<Protocol, tcp>) {
-      peer = from.address().to_string(error) + ":" + std::to_string(from.port());
+      address = from.address().to_string(error);
+      loopback = from.address().is_loopback();
+      peer = address + ":" + std::to_string(from.port());
     } else if (!FromOurUser(socket.native_handle())) {
       log->warn("{}: refused a process of another user", peer);
       continue;
     }
-    Take(Wire::Socket(std::move(socket)), std::move(peer), local);
+    if (const std::optional<Place> place = Enter(address, loopback, local)) {
+      Take(Wire::Socket(std::move(socket)), std::move(peer), *place);
+    } else {
+      Refused(peer, local ? "local connections" : "connections");
+    }
   }
 }
 
-void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, bool local) {
-  if (connections.load() >= options.max_connections) {
-    log->warn("{}: refused, {} connections are open", peer, options.max_connections);
-    return;
+std::optional<BulkServer::Impl::Place> BulkServer::Impl::Enter(const std::string& address, bool loopback, bool local) {
+  std::shared_ptr<Wire> gone;  // released without the lock
+  const std::lock_guard lock(mutex);
+  if (local) {
+    if (local_connections >= options.max_local) return std::nullopt;
+    ++local_connections;
+    return Place{true, 0};
   }
-  ++connections;
+  const Admission::Answer answer = admission.Enter(address, loopback);
+  if (answer.gives_way) {
+    gone = wires[*answer.gives_way].lock();
+    if (gone != nullptr) gone->Abort();
+  }
+  return answer.admitted ? std::optional(Place{false, answer.id}) : std::nullopt;
+}
+
+void BulkServer::Impl::Leave(const Place& place) {
+  const std::lock_guard lock(mutex);
+  if (place.local) {
+    --local_connections;
+  } else {
+    admission.Leave(place.id);
+    wires.erase(place.id);
+  }
+}
+
+// Anyone can make this happen as often as they like: it is not said each time.
+void BulkServer::Impl::Refused(const std::string& peer, const char* what) {
+  ++refused;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - said < kSayEvery) return;
+  said = now;
+  log->warn("{}: refused, too many {} are open ({} refused since this was last said)", peer, what, refused);
+  refused = 0;
+}
+
+void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, const Place& place) {
   const Executor executor = socket.get_executor();
-  if (!threads.Spawn(executor, Serve(Wire::Accepted(threads, std::move(socket), std::move(peer), local))))
-    --connections;
+  auto wire = Wire::Accepted(threads, std::move(socket), std::move(peer), place.local);
+  if (!place.local) {
+    const std::lock_guard lock(mutex);
+    wires[place.id] = wire;
+  }
+  if (!threads.Spawn(executor, Serve(std::move(wire), place))) Leave(place);
 }
 
-Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire) {
+Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Place place) {
   bool more = true;
   while (more) {
     std::string header;
@@ -215,6 +277,10 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire) {
     if (!operation.ok()) {
       log->debug("end of a connection: {}", operation.status().message());
       break;
+    }
+    if (!place.local) {
+      const std::lock_guard lock(mutex);
+      admission.Spoke(place.id);
     }
     const auto found = handlers.find(*operation);
     if (found == handlers.end()) {
@@ -224,7 +290,7 @@ Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire) {
       more = co_await found->second->Serve(wire, std::move(header));
     }
   }
-  --connections;
+  Leave(place);
 }
 
 BulkServer::BulkServer(BulkServerOptions options, Log log) : impl_(std::make_unique<Impl>(std::move(options), log)) {}

@@ -193,9 +193,13 @@ Awaitable<Result<Operation>> Wire::ReadRequest(std::string* header) {
   if (!read.ok()) co_return read;
   const Result<Frame> frame = DecodeRequestFrame({bytes.data(), bytes.size()});
   if (!frame.ok()) co_return frame.status().Within(peer_);
-  header->resize(frame->length);
-  read = co_await Read(header->data(), header->size());
-  if (!read.ok()) co_return read;
+  header->clear();
+  while (header->size() < frame->length) {  // memory as its bytes arrive: anyone can claim a long one
+    const std::size_t have = header->size();
+    header->resize(std::min<std::size_t>(frame->length, std::max<std::size_t>(have * 4, 4096)));
+    read = co_await Read(header->data() + have, header->size() - have);
+    if (!read.ok()) co_return read;
+  }
   Status intact = CheckPayload(*frame, *header, "a request of " + peer_);
   if (!intact.ok()) co_return intact;
   co_return static_cast<Operation>(frame->kind);

@@ -1,7 +1,6 @@
 #include "base/rpc/connection.h"
 
 namespace millrace::rpc {
-namespace {
 
 using capnp::rpc::twoparty::Side;
 
@@ -12,20 +11,10 @@ capnp::ReaderOptions ReaderLimits(const ConnectionLimits& limits) {
   return options;
 }
 
-}  // namespace
-
 Connection::Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits)
     : stream_(kj::mv(stream)),
       network_(*stream_, Side::CLIENT, ReaderLimits(limits)),
       system_(capnp::makeRpcClient(network_)) {
-  system_.setFlowLimit(limits.flow_limit_words);
-}
-
-Connection::Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits,
-                       capnp::Capability::Client bootstrap)
-    : stream_(kj::mv(stream)),
-      network_(*stream_, Side::SERVER, ReaderLimits(limits)),
-      system_(capnp::makeRpcServer(network_, kj::mv(bootstrap))) {
   system_.setFlowLimit(limits.flow_limit_words);
 }
 

@@ -1,4 +1,5 @@
-// One Cap'n Proto connection over a stream, with the limits that every connection of ours has. For Server and Link.
+// The calling end of one Cap'n Proto connection over a stream, with the limits that every connection of ours has. For
+// Link; the serving end is Server's.
 // Thread rule: the control thread that owns the event loop.
 #pragma once
 
@@ -11,14 +12,13 @@
 
 namespace millrace::rpc {
 
+[[nodiscard]] capnp::ReaderOptions ReaderLimits(const ConnectionLimits& limits);
+
 class Connection {
  public:
-  // The end that calls: Bootstrap() is what the peer serves.
   Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits);
-  // The end that serves `bootstrap`.
-  Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits, capnp::Capability::Client bootstrap);
 
-  [[nodiscard]] capnp::Capability::Client Bootstrap();
+  [[nodiscard]] capnp::Capability::Client Bootstrap();  // what the peer serves
   // Resolves when the connection has broken: the peer left, the network failed, or a message was over the limits.
   [[nodiscard]] kj::Promise<void> Broken() { return network_.onDisconnect(); }
 

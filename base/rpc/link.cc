@@ -106,7 +106,10 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
     return waited
         .then([this]() -> kj::Promise<void> {
           if (connection.get() != nullptr) return kj::READY_NOW;
-          return Dial().catch_([this](kj::Exception&&) { Slow(); });
+          return Dial().catch_([this](kj::Exception&& why) {
+            Slow();
+            failed(FromException(why));
+          });
         })
         .then([this] { return Try(); });
   }
@@ -138,6 +141,7 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
   bool trying = false;
   std::vector<kj::Own<kj::PromiseFulfiller<capnp::Capability::Client>>> waiters;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> break_waiters;
+  std::function<void(const Status&)> failed = [](const Status&) {};
   kj::Canceler attempts;  // those of ConnectOnce
   kj::TaskSet tasks;      // last: its promises use what stands above
 };
@@ -169,6 +173,8 @@ kj::Promise<void> Link::Broken() {
   impl_->break_waiters.push_back(kj::mv(pair.fulfiller));
   return kj::mv(pair.promise);
 }
+
+void Link::OnFailure(std::function<void(const Status&)> tell) { impl_->failed = std::move(tell); }
 
 void Link::Reset() {
   if (impl_->connection.get() != nullptr) impl_->Break();

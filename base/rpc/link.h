@@ -9,6 +9,7 @@
 #include <kj/async.h>
 #include <kj/timer.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -35,6 +36,8 @@ class Link {
   // The connection that stands, or one attempt, at once: rejects with kUnavailable naming the address, for tools that
   // should not wait.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
+  // `tell` is called with the reason of each attempt of Connected() that fails.
+  void OnFailure(std::function<void(const Status&)> tell);
   // Resolves when the connection that stands now breaks (or the Link is destroyed); at once if none stands.
   [[nodiscard]] kj::Promise<void> Broken();
   // Breaks the connection that stands, if any (a peer that answers nothing is as good as gone).

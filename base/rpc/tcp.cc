@@ -1,9 +1,13 @@
 // The real transport.
 #include "base/rpc/tcp.h"
 
+#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
 
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
@@ -12,9 +16,27 @@
 namespace millrace::rpc {
 namespace {
 
+// KJ's texts are its source and its variables: "::bind(sockfd, ...): Address already in use", "DNS lookup failed.;
+// params.host = x; ... gai_strerror(status) = Name or service not known".
+std::string Plain(const kj::Exception& why) {
+  const std::string text = FromException(kj::Exception(kj::Exception::Type::DISCONNECTED, why.getFile(), why.getLine(),
+                                                       kj::str(why.getDescription())))
+                               .message();
+  constexpr std::string_view kResolver = "gai_strerror(status) = ", kCall = "): ";
+  if (const std::size_t at = text.find(kResolver); at != std::string::npos) {
+    const std::size_t from = at + kResolver.size();
+    return "the name is not found: " + text.substr(from, text.find(';', from) - from);
+  }
+  if (text.starts_with("DNS lookup")) return "the name is not found; check it, or give a numeric address";
+  const std::size_t call = text.rfind(kCall);
+  const std::string reason = call == std::string::npos ? text : text.substr(call + kCall.size());
+  if (reason.starts_with(std::strerror(EADDRINUSE))) return "another process listens there; stop it or take another";
+  return reason.substr(0, reason.find("; "));
+}
+
 template <class T>
 kj::Promise<T> Reject(StatusCode code, std::string_view what, const std::string& address, const kj::Exception& why) {
-  return ToException(Status(code, std::string(what) + " " + Quote(address) + ": " + FromException(why).message()));
+  return ToException(Status(code, std::string(what) + " " + Quote(address) + ": " + Plain(why)));
 }
 
 }  // namespace
@@ -29,6 +51,23 @@ void TuneTcp(kj::AsyncIoStream& stream) {
   set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, 20'000);
+}
+
+Peer PeerOf(kj::AsyncIoStream& stream) {
+  sockaddr_storage storage = {};
+  kj::uint size = sizeof storage;
+  stream.getpeername(reinterpret_cast<sockaddr*>(&storage), &size);
+  char text[INET6_ADDRSTRLEN] = {};
+  in_addr v4 = {};
+  if (storage.ss_family == AF_INET6) {
+    const in6_addr& v6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
+    if (!IN6_IS_ADDR_V4MAPPED(&v6))
+      return {::inet_ntop(AF_INET6, &v6, text, sizeof text), static_cast<bool>(IN6_IS_ADDR_LOOPBACK(&v6))};
+    std::memcpy(&v4, v6.s6_addr + 12, sizeof v4);
+  } else {
+    v4 = reinterpret_cast<const sockaddr_in&>(storage).sin_addr;
+  }
+  return {::inet_ntop(AF_INET, &v4, text, sizeof text), (ntohl(v4.s_addr) >> 24) == 127};
 }
 
 kj::Promise<kj::Own<kj::AsyncIoStream>> TcpDialer::Dial(kj::StringPtr address) {
@@ -49,6 +88,8 @@ kj::Promise<kj::Own<kj::AsyncIoStream>> TcpDialer::Dial(kj::StringPtr address) {
 }
 
 kj::Promise<Listening> Listen(kj::Network& network, std::string address) {
+  if (address.find(':') == std::string::npos)
+    return ToException(Status(StatusCode::kIo, "listen on " + Quote(address) + ": it must be HOST:PORT"));
   const std::string place = address.starts_with(':') ? "*" + address : address;
   return kj::evalNow([&] { return network.parseAddress(place.c_str()); })
       .then([](kj::Own<kj::NetworkAddress> own) {

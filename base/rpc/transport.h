@@ -42,17 +42,44 @@ class TcpDialer final : public Dialer {
   kj::Network& network_;
 };
 
-// Serves `bootstrap` to every peer that connects, each connection on its own until it breaks. Destroying it breaks
-// them.
+// Who is at the other end of a connection.
+struct Peer {
+  std::string address;    // numeric, without the port; empty where there are no addresses (the in-memory network)
+  bool loopback = false;  // of this machine
+};
+
+// What strangers may take of a server.
+struct ServerLimits {
+  ConnectionLimits connection = {};
+  std::size_t max_connections = 4096, max_per_peer = 1000;  // of an Admission; asking for the bootstrap is sensible
+  kj::Duration bootstrap_within = 30 * kj::SECONDS;
+  kj::Duration message_within = 30 * kj::SECONDS;  // from the first byte of a message to its last, either way
+  // Received messages, unfinished ones and those whose calls are under way, of all peers. Over it the oldest unfinished
+  // one costs its connection, or if there is none, the connection that holds most is dropped.
+  std::uint64_t message_bytes = std::uint64_t{256} << 20;
+  std::uint64_t unread_bytes = std::uint64_t{32} << 20;  // of answers that one peer does not take
+};
+
+// Serves a bootstrap capability to every peer that connects, each connection on its own until it breaks or is dropped
+// for passing its limits. Destroying it breaks them.
 class Server {
  public:
-  Server(capnp::Capability::Client bootstrap, ConnectionLimits limits);
+  // Called at each bootstrap.
+  using BootstrapFor = std::function<capnp::Capability::Client(const Peer&)>;
+
+  // `timer` outlives this.
+  Server(kj::Timer& timer, BootstrapFor bootstrap, const ServerLimits& limits = {});
+  Server(kj::Timer& timer, capnp::Capability::Client bootstrap, const ServerLimits& limits = {});
   ~Server();
-  void Accept(kj::Own<kj::AsyncIoStream> stream);
-  // Accepts for ever from a listening TCP (or TLS over TCP) socket; the promise never resolves, it rejects if accepting
-  // fails. Drop it before the Server.
+  // A line on what was refused, dropped or not accepted since the last one, at most every 10 s. Before the first
+  // connection.
+  void OnTrouble(std::function<void(const std::string& line)> tell);
+  void Accept(kj::Own<kj::AsyncIoStream> stream, const Peer& peer = {});
+  // Accepts for ever from a listening TCP (or TLS over TCP) socket. The promise is never settled: when accepting fails,
+  // for want of descriptors or memory, it is tried again 100 ms later. Drop it before the Server.
   kj::Promise<void> AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver);
   [[nodiscard]] std::size_t connections() const;
+  [[nodiscard]] std::uint64_t message_bytes() const;  // as of ServerLimits
 
  private:
   struct Impl;

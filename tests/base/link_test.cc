@@ -56,7 +56,7 @@ class LinkTest : public testing::Test {
   DrivenLoop loop_;
   PipeNetwork network_;
   NotingDialer dialer_{network_, loop_.timer};
-  Server server_{kj::heap<EchoServer>(), ConnectionLimits{}};
+  Server server_{loop_.timer, kj::heap<EchoServer>()};
 };
 
 TEST_F(LinkTest, ConnectsAndServesManyAskersWithOneConnection) {
@@ -81,7 +81,7 @@ TEST_F(LinkTest, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   EXPECT_EQ(dialer_.addresses, (std::vector<std::string>{"master:7000", "standby:7000"}));
   network_.Cut("standby:7000");
   loop_.Advance(1 * kj::MILLISECONDS);
-  Server master(kj::heap<EchoServer>(), ConnectionLimits{});
+  Server master(loop_.timer, kj::heap<EchoServer>());
   network_.Serve("master:7000", master);
   auto connected = link.Connected();
   loop_.Advance(1 * kj::SECONDS);
@@ -93,6 +93,16 @@ TEST_F(LinkTest, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   EXPECT_EQ(nobody.code(), StatusCode::kUnavailable);
   EXPECT_THAT(nobody.message(), HasSubstr(":7000"));
   network_.Remove("master:7000");
+}
+
+TEST_F(LinkTest, SaysWhyAnAttemptFailed) {
+  Link link = MakeLink(dialer_);
+  std::vector<std::string> told;
+  link.OnFailure([&](const Status& why) { told.push_back(why.message()); });
+  auto waiting = link.Connected();
+  loop_.Advance(10 * kj::SECONDS);
+  ASSERT_EQ(told.size(), dialer_.times.size());
+  EXPECT_THAT(told, testing::Each(testing::Eq("connect to master:7000: nobody answers there")));
 }
 
 // A call learns of the end of its connection before the link does, and may ask for another at once.

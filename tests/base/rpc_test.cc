@@ -38,14 +38,14 @@ class RpcTest : public testing::Test {
 
   DrivenLoop loop_;
   PipeNetwork network_;
-  Server server_{kj::heap<EchoServer>(), ConnectionLimits{}};
+  Server server_{loop_.timer, kj::heap<EchoServer>()};
   std::vector<kj::Own<Connection>> connections_;
 };
 
 TEST_F(RpcTest, StatusSurvivesNoneOneAndTwoHops) {
   network_.Serve("far", server_);
   wire::Echo::Client far = Connect("far");
-  Server relay(kj::heap<RelayServer>(far), {});
+  Server relay(loop_.timer, kj::heap<RelayServer>(far));
   network_.Serve("near", relay);
   wire::Echo::Client near = Connect("near");
   std::string all_bytes;
@@ -146,7 +146,7 @@ TEST_F(RpcTest, GarbageCostsItsConnectionOnly) {
 }
 
 TEST_F(RpcTest, AServerThatGoesAwayBreaksItsConnections) {
-  auto server = std::make_unique<Server>(kj::heap<EchoServer>(), ConnectionLimits{});
+  auto server = std::make_unique<Server>(loop_.timer, kj::heap<EchoServer>());
   network_.Serve("far", *server);
   wire::Echo::Client echo = Connect("far");
   EXPECT_TRUE(Ping(echo, "x").ok());

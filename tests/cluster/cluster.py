@@ -157,6 +157,15 @@ class Cluster:
         if wait:
             await_file(ready, self.workers[n])
 
+    def stop_master(self, with_signal=signal.SIGTERM):
+        """Asks it to stop; gives its exit status."""
+        self.master.send_signal(with_signal)
+        return self.master.wait(LIMIT_SECONDS)
+
+    def log(self, name):
+        with open(self.path(name + ".log"), errors="replace") as f:
+            return f.read()
+
     def kill_master(self):
         self.master.send_signal(signal.SIGKILL)
         self.master.wait()

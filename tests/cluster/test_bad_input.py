@@ -2,10 +2,11 @@
 
 import json
 import os
+import socket
 import subprocess
 import unittest
 
-from cluster import MILLRACE, Cluster
+from cluster import MILLRACE, Cluster, await_line
 
 
 class BadInputTest(unittest.TestCase):
@@ -127,6 +128,35 @@ class BadInputTest(unittest.TestCase):
         self.assertIn(mention, error)
         self.cluster.run("fs", "stat", "/crash", status=1)
         self.assertEqual(before, self.cluster.run("fs", "ls", "-R", "/in")[0])
+
+
+class LostWorkerTest(unittest.TestCase):
+    """A worker that gets no session says why, at once."""
+
+    def refused(self, cluster, name, expected, *settings):
+        args = ["worker", "--set", f"worker.directory={cluster.path(name)}"]
+        for setting in settings:
+            args += ["--set", setting]
+        with open(cluster.path(name + ".log"), "wb"):
+            pass
+        worker = cluster._spawn(name, args)
+        try:
+            await_line(cluster.path(name + ".log"), expected)
+        finally:
+            worker.kill()
+            worker.wait()
+
+    def test_reasons(self):
+        with Cluster(workers=1) as cluster:
+            with socket.socket() as taken:  # bound, and not listening
+                taken.bind(("127.0.0.1", 0))
+                wrong = f"127.0.0.1:{taken.getsockname()[1]}"
+                self.refused(cluster, "refused", b"Connection refused", f"worker.master={wrong}")
+            self.refused(cluster, "nosuch", b"the name is not found", "worker.master=no-such-host.invalid:7700")
+            self.refused(cluster, "unreachable", b"the master cannot reach the worker's port", f"worker.master={cluster.address}", "worker.host=127.0.0.3")
+            nodes = cluster.run("node", "list")[0].splitlines()
+            self.assertEqual(len(nodes), 2, nodes)
+            self.assertIn(b"127.0.0.1:", nodes[1])  # the address that the master sees
 
 
 if __name__ == "__main__":

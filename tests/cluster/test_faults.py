@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import unittest
 
 from cluster import Cluster, words
@@ -41,6 +42,17 @@ class FaultsTest(unittest.TestCase):
                 self.assertEqual(hashlib.sha256(f.read()).digest(), hashlib.sha256(data).digest())
             cluster.run("run", "wordcount", "/text", "-o", "/out", "--reducers", "2")
             self.assertEqual(self.result(cluster, "/out"), count(data))
+
+    def test_a_master_that_is_asked_to_stop_does(self):
+        with Cluster(workers=2, settings=FAST) as cluster:
+            data = self.put_text(cluster)
+            for n, with_signal in enumerate((signal.SIGTERM, signal.SIGINT)):
+                job = cluster.run("run", "wordcount", "/text", "-o", f"/out{n}", "--reducers", "2", "--detach")[0].split()[-1].decode()
+                self.assertEqual(cluster.stop_master(with_signal), 0)
+                self.assertEqual(cluster.log("master").count("the master stops"), n + 1)
+                cluster.start_master()
+                cluster.run("job", "wait", job)
+                self.assertEqual(self.result(cluster, f"/out{n}"), count(data))
 
     def test_a_job_goes_on_when_the_master_dies_and_returns(self):
         with Cluster(workers=2, settings=FAST) as cluster:

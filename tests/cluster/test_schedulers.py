@@ -173,8 +173,18 @@ class SchedulersTest(unittest.TestCase):
         self.assertIsNone(json.loads(self.ask("scheduler", "show", "--json"))["file_problem"])
         self.assertIn(b"pools.good%5D%0Aweight%20%3D%207%0A", self.ask("job", "history").splitlines()[-1])
 
-    def test_after_a_restart_the_configuration_holds_and_programs_are_known(self):
-        self.ask("scheduler", "set", "fair")
+    def test_after_a_restart_what_was_set_holds_and_programs_are_known(self):
+        self.ask("scheduler", "set", "fair+delay")
+        self.cluster.kill_master()
+        self.cluster.start_master()
+        self.assertEqual(self.active(), "fair+delay")
+        self.cluster.kill_master()
+        self.cluster.settings.append("master.scheduler=edf")
+        self.cluster.start_master()
+        self.cluster.settings.remove("master.scheduler=edf")
+        self.assertEqual(self.active(), "fair+delay")
+        self.assertIn("changed from fifo to edf, but fair+delay was set by `millrace scheduler set` and holds", self.cluster.log("master"))
+        self.ask("scheduler", "set", "fifo")
         self.cluster.kill_master()
         self.cluster.start_master()
         self.assertEqual(self.active(), "fifo")

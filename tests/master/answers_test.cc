@@ -58,9 +58,9 @@ class ServedMaster {
       MILLRACE_CHECK(control.ok(), control.status().message());
       control_ = *std::move(control);
       Fill();
-      return rpc::Listen(io.provider->getNetwork(), "127.0.0.1:0").then([this](rpc::Listening&& listening) {
+      return rpc::Listen(io.provider->getNetwork(), "127.0.0.1:0").then([this, &io](rpc::Listening&& listening) {
         port_ = listening.port;
-        server_ = std::make_unique<rpc::Server>(MakeMasterService(*control_), rpc::ConnectionLimits{});
+        server_ = std::make_unique<rpc::Server>(io.provider->getTimer(), MakeMasterServices(*control_));
         accepting_ = server_->AcceptLoop(kj::mv(listening.receiver)).eagerlyEvaluate([](kj::Exception&&) {});
       });
     });

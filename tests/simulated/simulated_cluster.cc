@@ -132,7 +132,7 @@ void SimulatedCluster::StartMaster() {
                                                    MakeSilentLog(), std::make_unique<SettingsFile>(settings_)});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
-  server_ = std::make_unique<rpc::Server>(master::MakeMasterService(*control_), rpc::ConnectionLimits{});
+  server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));
   network_.Serve(kMaster, *server_);
 }
 

@@ -9,6 +9,11 @@
 #include "base/rpc/status_codec.h"
 
 namespace millrace::worker {
+namespace {
+
+constexpr kj::Duration kTellEvery = 1 * kj::MINUTES;
+
+}  // namespace
 
 MasterSession::MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random,
                              SessionOwner& owner, Log log)
@@ -21,6 +26,7 @@ MasterSession::MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string 
       blocks_(timer, [this](const Status& why) { Break(why); }) {}
 
 void MasterSession::Start() {
+  link_.OnFailure([this](const Status& why) { Tell(why); });
   cycle_ = Cycle().eagerlyEvaluate(
       [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
 }
@@ -51,13 +57,20 @@ void MasterSession::Break(const Status& why) {
   }
 }
 
+void MasterSession::Tell(const Status& why) {
+  if (told_ && timer_.now() - *told_ < kTellEvery) return;
+  told_ = timer_.now();
+  log_->warn("no session with the master at {} (worker.master): {}; it is tried again and again", master(),
+             why.message());
+}
+
 kj::Promise<void> MasterSession::Cycle() {
   return link_.Connected()
       .then([this](capnp::Capability::Client bootstrap) { return Register(bootstrap.castAs<master::wire::Master>()); })
       .then([]() -> kj::Promise<void> { return rpc::ToException(Unavailable("the connection broke")); })
       .catch_([this](kj::Exception&& exception) {
         const Status why = rpc::FromException(exception);
-        if (!std::exchange(told_, true)) log_->warn("no session with the master at {}: {}", master(), why.message());
+        Tell(why);
         reports_.Close();
         blocks_.Close();
         session_ = nullptr;
@@ -82,7 +95,7 @@ kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::Reg
   const auto settings = answer.getSettings();
   period_ = std::max<std::uint32_t>(settings.getHeartbeatMillis(), 1) * kj::MILLISECONDS;
   limit_ = std::clamp<std::uint32_t>(settings.getLostAfterMillis(), 1000, 30'000) * kj::MILLISECONDS;
-  told_ = false;
+  told_.reset();
   log_->info("registered with the master at {} as node {}", master(), answer.getNode());
   owner_.Registered(answer.getNode(), settings);
 

@@ -7,6 +7,7 @@
 #include <kj/timer.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ class MasterSession {
   kj::Promise<void> Register(master::wire::Master::Client master);
   kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
   kj::Promise<void> Beat(kj::TimePoint due);
+  void Tell(const Status& why);   // at once, then every minute, until there is a session
   void Break(const Status& why);  // the session that stands is of no use
 
   kj::Timer& timer_;
@@ -60,7 +62,7 @@ class MasterSession {
   rpc::Link link_;
   ReportQueue reports_;
   BlockNews blocks_;
-  bool told_ = false;  // that there is no session; once is enough
+  std::optional<kj::TimePoint> told_;  // when the log last said that there is no session
   kj::Duration period_ = 1 * kj::SECONDS;
   kj::Duration limit_ = 10 * kj::SECONDS;  // for the answer to one call
   kj::Maybe<master::wire::WorkerSession::Client> session_;

@@ -12,10 +12,14 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
   options.Text("worker.master", &config->master, "127.0.0.1:7700", "the master, as host:port; of several, separated by commas, the one that answers is taken");
   options.Text("worker.directory", &config->directory, "", "where blocks, runs and logs lie; one worker a directory");
   options.Text("worker.name", &config->name, "", "the name in log lines; empty: the host");
-  options.Text("worker.host", &config->host, "127.0.0.1",
-               "the host name or address under which others reach this worker");
+  options.Text("worker.host", &config->host, "",
+               "the host name or address under which others reach this worker; empty: the address that the master sees");
   options.Text("worker.bind", &config->bind, "127.0.0.1", "the address on which the bulk server listens");
   options.Integer("worker.port", &config->port, 0, 0, 65535, "the port of the bulk server; 0: any free one");
+  options.Integer("worker.max_connections", &config->max_connections, 0, 0, 1'000'000,
+                  "connections to that port at once; 0: as many as the limit of descriptors allows, 4096 at most");
+  options.Integer("worker.max_connections_per_peer", &config->max_connections_per_peer, 1000, 1, 1'000'000,
+                  "connections from one address at once; half of worker.max_connections at most");
   options.Text("worker.rack", &config->rack, "default", "the rack in which this machine stands");
   options.Text("worker.datacenter", &config->datacenter, "default", "the datacenter in which the rack stands");
   options.Text("worker.ready_file", &config->ready_file, "",
@@ -77,7 +81,6 @@ Status CheckWorkerConfig(const WorkerConfig& config) {
   if (config.master.find(':') == std::string::npos) {
     return Invalid("worker.master \"" + config.master + "\" is not host:port");
   }
-  if (config.host.empty()) return Invalid("worker.host is empty; give the name under which others reach this machine");
   return Status::Ok();
 }
 

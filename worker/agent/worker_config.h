@@ -18,6 +18,8 @@ struct WorkerConfig {
   std::string rack;
   std::string datacenter;
   std::int64_t port = 0;
+  std::int64_t max_connections = 0;
+  std::int64_t max_connections_per_peer = 0;
   std::int64_t map_slots = 0;
   std::int64_t reduce_slots = 0;
   std::string ready_file;

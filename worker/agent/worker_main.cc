@@ -7,10 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "base/clock.h"
 #include "base/daemon/arguments.h"
+#include "base/daemon/descriptors.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "dfs/client/dfs_client.h"
@@ -26,6 +28,9 @@ namespace millrace::worker {
 namespace {
 
 constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
+
+// What it is called where no name was given.
+const std::string& Place(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
 
 int Fail(const Status& why, int status) {
   std::cerr << "millrace: worker: " << why.message() << "\n";
@@ -54,11 +59,18 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& logs) {
   return limits;
 }
 
-net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage) {
+net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage,
+                                    std::uint64_t descriptors) {
   net::BulkServerOptions options;
   options.bind = config.bind;
   options.port = static_cast<std::uint16_t>(config.port);
   options.local_socket = "millrace-" + storage;
+  // A connection that is served takes descriptors of files, too.
+  const std::size_t room = daemon::ConnectionsFor(descriptors);
+  options.max_connections = static_cast<unsigned>(
+      config.max_connections == 0 ? std::min<std::size_t>(room / 2, 4096) : config.max_connections);
+  options.max_per_peer = static_cast<unsigned>(config.max_connections_per_peer);
+  options.max_local = static_cast<unsigned>(room / 4);
   return options;
 }
 
@@ -91,6 +103,7 @@ ScrubOptions ScrubOptionsOf(const WorkerConfig& config) {
 
 // Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
 Status Serve(const WorkerConfig& config, const Log& log) {
+  const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
@@ -105,7 +118,7 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   const SystemClock clock;
   rpc::Mailbox mailbox;
   ThreadBackground disk(mailbox), fetches(mailbox), checks(mailbox), scrubbing(mailbox), looks(mailbox);
-  net::BulkServer server(ServerOptions(config, storage.id()), log);
+  net::BulkServer server(ServerOptions(config, storage.id(), descriptors), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall};
   BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
@@ -122,7 +135,7 @@ Status Serve(const WorkerConfig& config, const Log& log) {
     const Status written = WriteFileDurably(config.ready_file, std::to_string(node) + "\n");
     if (!written.ok()) log->error("{}", written.message());
   });
-  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, config.host, server.port());
+  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, Place(config), server.port());
   agent->Start();
   YieldTheDisk(checks);
   YieldTheDisk(scrubbing);
@@ -158,7 +171,7 @@ int RunWorker(const std::vector<std::string>& args) {
                                                "A worker: block server and task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
-  const Log log = MakeLog(config.name.empty() ? "worker " + config.host : "worker " + config.name, config.log_level);
+  const Log log = MakeLog(config.name.empty() ? "worker " + Place(config) : "worker " + config.name, config.log_level);
   try {
     const Status served = Serve(config, log);
     return served.ok() ? 0 : Fail(served, 1);

@@ -44,12 +44,13 @@ class Echo final : public BulkHandler {
 
 class BulkServerTest : public testing::Test {
  protected:
-  explicit BulkServerTest(Micros idle = 60 * kSecond, unsigned connections = 64) {
+  explicit BulkServerTest(Micros idle = 60 * kSecond, unsigned connections = 64, unsigned per_peer = 64) {
     BulkServerOptions options;
     options.bind = "127.0.0.1";
     options.local_socket = "millrace-net-test-" + std::to_string(::getpid()) + "-" + std::to_string(SeedFromSystem());
     options.idle_timeout = idle;
     options.max_connections = connections;
+    options.max_per_peer = per_peer;
     options_ = options;
     server_ = std::make_unique<BulkServer>(options, MakeSilentLog());
     server_->Register(Operation::kReadBlock, echo_);
@@ -158,16 +159,35 @@ TEST_F(ShortPatienceTest, ASilentPeerIsDropped) {
   EXPECT_EQ(stream.ReceiveReply(&payload).status().code(), StatusCode::kUnavailable);
 }
 
-class OneConnectionTest : public BulkServerTest {
+class FewConnectionsTest : public BulkServerTest {
  protected:
-  OneConnectionTest() : BulkServerTest(60 * kSecond, 1) {}
+  FewConnectionsTest() : BulkServerTest(60 * kSecond, 8, 2) {}
 };
 
-TEST_F(OneConnectionTest, RefusesMoreConnectionsThanAllowed) {
-  BlockingStream first = Connect();
+TEST_F(FewConnectionsTest, RefusesMoreConnectionsThanAllowed) {
+  BlockingStream first = Connect(), second = Connect();
   EXPECT_EQ(*first.Call(Operation::kReadBlock, "x"), "x");
-  BlockingStream second = Connect();
-  EXPECT_FALSE(second.Call(Operation::kReadBlock, "x").ok());
+  EXPECT_EQ(*second.Call(Operation::kReadBlock, "x"), "x");
+  BlockingStream third = Connect();
+  EXPECT_FALSE(third.Call(Operation::kReadBlock, "x").ok());
+  EXPECT_EQ(*first.Call(Operation::kReadBlock, "y"), "y");
+}
+
+TEST_F(FewConnectionsTest, SilentOnesMakeRoomAndTheLocalSocketIsCountedApart) {
+  std::vector<BlockingStream> silent;
+  for (int i = 0; i < 50; ++i) {
+    silent.push_back(Connect());
+    ASSERT_TRUE(silent.back().Send(EncodeRequest(Operation::kReadBlock, "half of it").substr(0, kFrameBytes + 4)).ok());
+  }
+  BlockingStream first = Connect(), second = Connect();
+  EXPECT_EQ(*first.Call(Operation::kReadBlock, "x"), "x");
+  EXPECT_EQ(*second.Call(Operation::kReadBlock, "x"), "x");
+  for (int i = 0; i < 10; ++i) {
+    auto local = BlockingStream::ConnectLocal(options_.local_socket, kStall);
+    ASSERT_TRUE(local.ok());
+    silent.push_back(std::move(*local));
+    EXPECT_EQ(*silent.back().Call(Operation::kReadBlock, "task"), "task");
+  }
   EXPECT_EQ(*first.Call(Operation::kReadBlock, "y"), "y");
 }
 

@@ -245,9 +245,9 @@ FakeMaster::~FakeMaster() noexcept { Stop(); }
 
 void FakeMaster::Start() {
   const Status started = thread_.Run([this](kj::AsyncIoContext& io) {
-    return rpc::Listen(io.provider->getNetwork(), address()).then([this](rpc::Listening&& listening) {
+    return rpc::Listen(io.provider->getNetwork(), address()).then([this, &io](rpc::Listening&& listening) {
       port_ = listening.port;
-      server_ = std::make_unique<rpc::Server>(kj::heap<Provider>(*this), rpc::ConnectionLimits{});
+      server_ = std::make_unique<rpc::Server>(io.provider->getTimer(), kj::heap<Provider>(*this));
       accepting_ = server_->AcceptLoop(kj::mv(listening.receiver)).eagerlyEvaluate([](kj::Exception&&) {});
     });
   });

@@ -319,7 +319,7 @@ class AgentTest : public testing::Test {
   kj::WaitScope scope_{loop_};
   kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
   MasterRecord record_;
-  rpc::Server server_{kj::heap<FakeMaster>(record_), {}};
+  rpc::Server server_{timer_, kj::heap<FakeMaster>(record_)};
   rpc::PipeNetwork network_;
   WorkerConfig config_;
   OptionSet options_ = DeclareWorkerOptions(&config_);

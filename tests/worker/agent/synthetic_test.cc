@@ -18,7 +18,7 @@ Course RunJob(std::uint64_t seed) {
   kj::WaitScope scope(loop);
   kj::TimerImpl timer(kj::origin<kj::TimePoint>());
   MasterRecord record;
-  rpc::Server server(kj::heap<FakeMaster>(record), {});
+  rpc::Server server(timer, kj::heap<FakeMaster>(record));
   rpc::PipeNetwork network;
   network.Serve("master:1", server);
   WorkerConfig config;

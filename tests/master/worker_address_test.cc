@@ -1,0 +1,63 @@
+#include "master/worker_address.h"
+
+#include <gmock/gmock.h>
+
+#include "base/rpc/status_codec.h"
+
+namespace millrace::master {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(WorkerAddressTest, WhatTheMasterSeesUnlessTheWorkerSays) {
+  const rpc::Peer remote{"10.0.0.7", false}, here{"127.0.0.1", true}, none;
+  EXPECT_EQ(*HostOfWorker("", remote), "10.0.0.7");
+  EXPECT_EQ(*HostOfWorker("", here), "127.0.0.1");
+  EXPECT_EQ(*HostOfWorker("alpha", remote), "alpha");
+  EXPECT_EQ(*HostOfWorker("127.0.0.1", here), "127.0.0.1");
+  EXPECT_EQ(*HostOfWorker("host3", none), "host3");
+  EXPECT_EQ(HostOfWorker("", none).status().code(), StatusCode::kInvalid);
+}
+
+TEST(WorkerAddressTest, ALoopbackAddressOfAnotherMachineIsRefused) {
+  for (const char* said : {"127.0.0.1", "127.1.2.3", "localhost", "::1"}) {
+    const Result<std::string> host = HostOfWorker(said, {"10.0.0.7", false});
+    ASSERT_FALSE(host.ok()) << said;
+    EXPECT_THAT(host.status().message(), HasSubstr("worker.host is " + std::string(said)));
+    EXPECT_THAT(host.status().message(), HasSubstr("10.0.0.7"));
+  }
+}
+
+class OneAddress final : public rpc::Dialer {
+ public:
+  kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override {
+    dialed = address.cStr();
+    if (silent) return kj::NEVER_DONE;
+    if (dialed != "[fd00::1]:70") return rpc::ToException(Unavailable("connect to " + dialed + ": refused"));
+    kj::TwoWayPipe pipe = kj::newTwoWayPipe();
+    return kj::mv(pipe.ends[0]);
+  }
+  std::string dialed;
+  bool silent = false;
+};
+
+TEST(WorkerAddressTest, ThePortIsDialedBack) {
+  kj::EventLoop loop;
+  kj::WaitScope scope(loop);
+  kj::TimerImpl timer(kj::origin<kj::TimePoint>());
+  OneAddress dialer;
+  DialBack(dialer, timer, "fd00::1", 70).wait(scope);
+  const auto why = [&](kj::Promise<void> dialed) {
+    return dialed.then([] { return std::string(); }, [](kj::Exception&& e) { return rpc::FromException(e).message(); })
+        .wait(scope);
+  };
+  EXPECT_THAT(why(DialBack(dialer, timer, "10.0.0.7", 70)), HasSubstr("connect to 10.0.0.7:70: refused; set worker.bind"));
+  dialer.silent = true;
+  auto slow = DialBack(dialer, timer, "10.0.0.7", 70);
+  EXPECT_FALSE(slow.poll(scope));
+  timer.advanceTo(kj::origin<kj::TimePoint>() + 5 * kj::SECONDS);
+  EXPECT_THAT(why(kj::mv(slow)), HasSubstr("no answer within 5 s"));
+}
+
+}  // namespace
+}  // namespace millrace::master
