@@ -7,6 +7,8 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 #include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include "base/check.h"
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
+#include "base/options.h"
 
 namespace millrace {
 
@@ -128,8 +131,9 @@ rocksdb::Options MakeOptions() {
   options.max_background_jobs = 2;
   options.compression = rocksdb::kLZ4Compression;
   options.level_compaction_dynamic_level_bytes = true;
-  // A torn end of the log was never acknowledged; damage before it must not pass for an older, shorter history.
-  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // The log ends at its first damage: after a loss of power, sectors that were never synced may be there or not in any
+  // order. That this is no earlier than what was acknowledged is the mark's to say (CheckEnd).
+  options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
   // A log that was closed is known by its length to the manifest; the mark beside the database knows the rest.
   options.track_and_verify_wals_in_manifest = true;
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
@@ -165,6 +169,21 @@ Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& option
   rocksdb::DB* db = nullptr;
   MILLRACE_TRY(FromOpening(rocksdb::DB::Open(options, directory, &db), what));
   return std::unique_ptr<rocksdb::DB>(db);
+}
+
+Status CheckRoom(const std::string& directory, std::uint64_t available) {
+  constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
+  std::uint64_t needed = kLeast;
+  MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(directory));
+  for (const std::string& name : names) {
+    struct stat info = {};
+    if (name.ends_with(".log") && ::stat((directory + "/" + name).c_str(), &info) == 0) {
+      needed += static_cast<std::uint64_t>(info.st_size);
+    }
+  }
+  if (available >= needed) return Status::Ok();
+  return NoSpace("open database " + directory + ": its disk has " + FormatBytes(available) + " free and " +
+                 FormatBytes(needed) + " are needed; make room there, nothing is lost");
 }
 
 // Read-only, so that what is missing can still be put back: to open a database for good makes its end the end.
@@ -204,6 +223,9 @@ Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory)
   const bool fresh = !rocks::HoldsDatabase(directory) && ::access(mark_path.c_str(), F_OK) != 0;
   if (fresh) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
   MILLRACE_TRY(rocks::CheckEnd(directory));
+  struct statvfs disk = {};
+  if (::statvfs(directory.c_str(), &disk) != 0) return FromErrno(errno, "ask for the room in " + directory);
+  MILLRACE_TRY(rocks::CheckRoom(directory, std::uint64_t{disk.f_bavail} * disk.f_frsize));
   MILLRACE_ASSIGN(CommittedMark mark, CommittedMark::Open(mark_path));
   MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), directory));
   return std::unique_ptr<RocksStore>(

@@ -29,7 +29,7 @@ class RocksStore : public KeyValueStore {
 
 // An existing or new database in `directory`. kBusy if another process (or object) has it open; kCorrupt if it is
 // damaged: a torn end of its log, which nobody was told of, is cut off; damage anywhere before, files that are missing,
-// and an end before the mark are errors, and nothing is changed then.
+// and an end before the mark are errors, and nothing is changed then. kNoSpace: no room for what opening writes.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory);
 
 // The latest of the backups, as a database in `directory`. kExists when there is one already; what is left of another's

@@ -23,7 +23,11 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
     node->named.insert(reported.id);
   }
   BlockState& block = it->second;
-  if (reported.length != block.length) return MarkBad(id, node, reported.id, Flaw::kLength);
+  if (reported.length != block.length) {
+    MarkBad(id, node, reported.id, Flaw::kLength);
+    if (node->reporting) node->named.insert(reported.id);  // also where it was known before: the end must not cure it
+    return;
+  }
   if (const auto bad = node->bad.find(reported.id); bad != node->bad.end()) {
     if (bad->second == Flaw::kBytes && !fresh) {
       node->to_delete.push_back(reported.id);

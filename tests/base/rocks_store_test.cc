@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/kv/committed_mark.h"
+#include "base/kv/rocks_files.h"
 #include "base/kv/rocks_store.h"
 
 namespace millrace {
@@ -169,6 +170,17 @@ TEST_F(RocksStoreTest, AnOlderCopyAndAnEmptyDirectoryAreRefused) {
   std::filesystem::remove_all(path_);
   std::filesystem::rename(path_ + ".old", path_);
   EXPECT_NE(Refusal().find("ends at operation 1 but 2"), std::string::npos) << Refusal();
+}
+
+TEST_F(RocksStoreTest, ADiskWithoutRoomIsAnErrorAndNoAssertion) {
+  auto store = Open();
+  Put(*store, "first", std::string(100'000, '1'), Durability::kSynced);
+  store.reset();
+  const Status full = rocks::CheckRoom(path_, 1'000'000);
+  EXPECT_EQ(full.code(), StatusCode::kNoSpace);
+  EXPECT_NE(full.message().find("make room"), std::string::npos);
+  EXPECT_EQ(rocks::CheckRoom(path_, std::uint64_t{16} << 20).code(), StatusCode::kNoSpace) << "the log needs room, too";
+  EXPECT_TRUE(rocks::CheckRoom(path_, (std::uint64_t{16} << 20) + 200'000).ok());
 }
 
 TEST_F(RocksStoreTest, ADatabaseWithoutItsMarkIsRefused) {

@@ -78,12 +78,13 @@ class StorageTest(unittest.TestCase):
             cluster.run("fs", "cat", "/text")
 
     def test_damage_that_is_found_at_the_start_is_told(self):
-        with Cluster(workers=1, settings=FAST) as cluster:
+        with Cluster(workers=1, settings=FAST + ["master.startup_grace=60s"]) as cluster:
             self.put(cluster, 1)
             path = self.blocks(cluster, 0)[0]
             cluster.kill_worker(0)
             os.rename(path + ".crc", path + ".aside")
             cluster.start_worker(0)
+            cluster.run("fs", "cat", "/text", status=1)  # waits, within the grace, until the worker has listed its blocks
             out, _ = cluster.run("fs", "fsck", status=1)
             self.assertIn(b"corrupt replicas  1", out)
             os.rename(path + ".aside", path + ".crc")

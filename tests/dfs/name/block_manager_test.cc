@@ -332,6 +332,20 @@ TEST_F(BlockManagerTest, AWrongLengthIsCorruptUntilTheRightOneIsReported) {
   ExpectIdle();
 }
 
+// A worker that was restarted within the grace, and found one of its blocks cut or without checksums.
+TEST_F(BlockManagerTest, AReplicaThatWasGoodAndIsReportedWithAnotherLengthIsCorrupt) {
+  blocks_.Want({1, kLength}, 1);
+  Up(0, {{1, kLength}});
+  Up(0, {{1, ~std::uint64_t{0}}});
+  EXPECT_EQ(blocks_.Health().missing, 1u);
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
+  EXPECT_THAT(blocks_.AllReplicas(1), ElementsAre(0)) << "it can be read again";
+  ExpectIdle();
+  blocks_.Received(0, {1, kLength});
+  EXPECT_EQ(blocks_.Health().missing, 0u);
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
+}
+
 TEST_F(BlockManagerTest, ACopyFromACorruptSourceIsTakenFromAnother) {
   blocks_.Want({1, kLength}, 3);
   UpAll({{1}, {1}, {}});

@@ -1,0 +1,39 @@
+// ForgetfulFiles: what the files below a directory would be if the machine lost its power now.
+//
+// The program that links this has its calls to open, write, rename, fsync and so on go through here (they stand before
+// those of libc), RocksDB's included. Below the directory it remembers what was synced: the bytes of a file at its last
+// fsync or fdatasync, the entries of a directory at its last fsync. A cut makes another directory, in which everything
+// that was synced is, and of everything else each entry and each sector is there or not, by lot: the worst that POSIX
+// allows, and more than most file systems do. Thread rule: any thread; one object at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/random.h"
+
+namespace millrace::power {
+
+class ForgetfulFiles {
+ public:
+  // `directory` exists, with a canonical path, and is empty. `at_call` is called before each call that changes something
+  // below it, with all such calls of other threads held; it may call Cut, and change nothing below the directory itself.
+  ForgetfulFiles(std::string directory, std::function<void()> at_call);
+  ~ForgetfulFiles();
+  ForgetfulFiles(const ForgetfulFiles&) = delete;
+
+  // Makes `image`, which does not exist, what would be left of the directory.
+  void Cut(const std::string& image, Random& random);
+  // From now on a sync is believed to be one, but is none: a disk that lies.
+  void Lie();
+  [[nodiscard]] std::uint64_t calls() const;
+
+  struct State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace millrace::power

@@ -1,0 +1,165 @@
+// The machine loses its power at any call: what was acknowledged is there afterwards.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+
+#include "base/file.h"
+#include "base/kv/rocks_store.h"
+#include "base/random.h"
+#include "dfs/data/block_store.h"
+#include "dfs/wire/chunks.h"
+#include "tests/power/forgetful_files.h"
+
+namespace millrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kCuts = 40;  // a test
+constexpr std::uint64_t kCallsPerCut = 12;
+
+// A directory that is cut at random calls, and what had been acknowledged at each cut.
+template <class Acknowledged>
+class Cuts {
+ public:
+  explicit Cuts(std::uint64_t seed) : random_(seed) {
+    fs::create_directory(directory());
+    files_ = std::make_unique<power::ForgetfulFiles>(directory(), [this] {
+      if (images_.size() >= kCuts || random_.Below(kCallsPerCut) != 0) return;
+      images_.emplace_back(temp_.path() + "/image" + std::to_string(images_.size()), acknowledged);
+      files_->Cut(images_.back().first, random_);
+      done_ = images_.size() >= kCuts;
+    });
+  }
+  [[nodiscard]] std::string directory() const { return temp_.path() + "/now"; }
+  [[nodiscard]] const std::vector<std::pair<std::string, Acknowledged>>& images() const { return images_; }
+  power::ForgetfulFiles& files() { return *files_; }
+  [[nodiscard]] bool Done() const { return done_; }
+  void Stop() { files_.reset(); }
+
+  Acknowledged acknowledged{};  // changed after the call that acknowledges, before the next one
+
+ private:
+  TempDir temp_ = std::move(*TempDir::Make("power"));
+  Random random_;
+  std::atomic<bool> done_ = false;
+  std::vector<std::pair<std::string, Acknowledged>> images_;
+  std::unique_ptr<power::ForgetfulFiles> files_;
+};
+
+// Writes 0, 1, 2 ..., some synced; reopened now and then. Acknowledged: so many of them.
+void WriteNumbers(Cuts<std::uint64_t>& cuts, Random& random, const std::string& path) {
+  std::uint64_t n = 0;
+  while (!cuts.Done()) {
+    auto store = OpenRocksStore(path);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    for (std::uint64_t left = 1 + random.Below(60); left > 0; --left, ++n) {
+      WriteBatch batch;
+      batch.Put(KeyNumber(n), std::string(random.Below(3000), static_cast<char>('a' + n % 26)));
+      const bool synced = random.Below(3) == 0;
+      ASSERT_TRUE((*store)->Write(batch, synced ? Durability::kSynced : Durability::kBuffered).ok());
+      if (synced) cuts.acknowledged = n + 1;
+    }
+  }
+}
+
+// How many numbers are in the database; they are the first ones.
+Result<std::uint64_t> CountNumbers(const std::string& path) {
+  MILLRACE_ASSIGN(const auto store, OpenRocksStore(path));
+  std::uint64_t count = 0;
+  Status order;
+  MILLRACE_TRY(store->Scan("", "", [&](std::string_view key, std::string_view value) {
+    const bool right = ParseKeyNumber(key) == count && value.find_first_not_of(static_cast<char>('a' + count % 26)) ==
+                                                           std::string_view::npos;
+    if (!right) order = Internal("number " + std::to_string(count) + " is missing or wrong");
+    ++count;
+    return right;
+  }));
+  if (!order.ok()) return order;
+  return count;
+}
+
+TEST(PowerTest, ADatabaseKeepsWhatItAcknowledged) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Cuts<std::uint64_t> cuts(seed);
+  Random random(seed + 1);
+  WriteNumbers(cuts, random, cuts.directory() + "/database");
+  cuts.Stop();
+  std::uint64_t most = 0;
+  for (const auto& [image, acknowledged] : cuts.images()) {
+    const auto count = CountNumbers(image + "/database");
+    ASSERT_TRUE(count.ok()) << image << " after " << acknowledged << ": " << count.status().message();
+    ASSERT_GE(*count, acknowledged) << image;
+    most = std::max(most, acknowledged);
+  }
+  EXPECT_GT(most, 50u);
+}
+
+// The check itself: on a disk that takes no sync seriously, what was acknowledged is lost, or the loss is refused.
+TEST(PowerTest, ADiskThatLiesIsFoundOut) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  Cuts<std::uint64_t> cuts(seed);
+  Random random(seed + 1);
+  cuts.files().Lie();
+  WriteNumbers(cuts, random, cuts.directory() + "/database");
+  cuts.Stop();
+  std::uint64_t lost = 0;
+  for (const auto& [image, acknowledged] : cuts.images()) {
+    const auto count = CountNumbers(image + "/database");
+    lost += !count.ok() || *count < acknowledged ? 1 : 0;
+  }
+  EXPECT_GT(lost, kCuts / 4);
+}
+
+TEST(PowerTest, ABlockStoreKeepsWhatItAcknowledged) {
+  const std::uint64_t seed = SeedFromSystem();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  using Blocks = std::map<std::uint64_t, std::string>;
+  Cuts<Blocks> cuts(seed);
+  Random random(seed + 1);
+  const std::string path = cuts.directory();
+  std::uint64_t id = 0;
+  while (!cuts.Done()) {
+    const auto store = std::move(*dfs::OpenDiskBlockStore(path, 0));
+    for (std::uint64_t left = 1 + random.Below(30); left > 0; --left) {
+      const std::string data(1 + random.Below(200'000), static_cast<char>('a' + ++id % 26));
+      auto file = std::move(*store->Create(id));
+      for (std::size_t at = 0; at < data.size(); at += dfs::kPacketBytes) {
+        const std::string_view piece = std::string_view(data).substr(at, dfs::kPacketBytes);
+        ASSERT_TRUE(file->Append(piece, dfs::ChunkCrcs(piece)).ok());
+      }
+      if (random.Below(4) == 0) {
+        file.reset();
+        ASSERT_TRUE(store->FinishAt(id, data.size()).ok());
+      } else {
+        ASSERT_TRUE(file->Finish().ok());
+      }
+      cuts.acknowledged[id] = data;
+      if (random.Below(4) == 0) {
+        const std::uint64_t gone = 1 + random.Below(id);
+        cuts.acknowledged.erase(gone);
+        ASSERT_TRUE(store->Remove(gone).ok());
+      }
+    }
+  }
+  cuts.Stop();
+  for (const auto& [image, acknowledged] : cuts.images()) {
+    const auto store = dfs::OpenDiskBlockStore(image, 0);
+    ASSERT_TRUE(store.ok()) << store.status().message();
+    for (const auto& [block, data] : acknowledged) {
+      const auto read = (*store)->Read(block, 0, data.size());
+      ASSERT_TRUE(read.ok()) << image << ": " << read.status().message();
+      ASSERT_EQ(*read, data) << image;
+    }
+    for (const dfs::StoredBlock& block : (*store)->List()) {
+      EXPECT_TRUE((*store)->Verify(block.id, 0, block.length).ok()) << image << " lists a bad block " << block.id;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace millrace
