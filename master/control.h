@@ -90,8 +90,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;  // since it was last heard
   void SessionDropped(NodeNumber node, std::uint64_t epoch);
 
-  // A reader doubts this replica: its worker is asked to read it again.
-  void CheckReplica(NodeNumber node, dfs::BlockId block) { dispatcher_.Verify(node, block); }
+  // A reader doubts this replica: its worker is asked to read it again, and to compare it with what it must be.
+  void CheckReplica(NodeNumber node, dfs::BlockId block) {
+    if (const std::optional<dfs::Block> wanted = files_.blocks().Find(block)) dispatcher_.Verify(node, *wanted);
+  }
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) {
     return dispatcher_.Find(node);
   }

@@ -135,8 +135,7 @@ void Dispatcher::Send(const dfs::BlockWork& work) {
     const auto it = peers_.find(copy.from);
     if (it == peers_.end()) continue;
     auto request = it->second.control.replicateRequest();
-    request.initBlock().setId(copy.block.id);
-    request.getBlock().setLength(copy.block.length);
+    Write(copy.block, request.initBlock());
     auto targets = request.initTargets(static_cast<unsigned>(copy.to.size()));
     for (unsigned i = 0; i < targets.size(); ++i) {
       if (const NodeRecord* node = nodes_.Find(copy.to[i])) Write(*node, targets[i]);
@@ -156,11 +155,11 @@ void Dispatcher::Send(const dfs::BlockWork& work) {
   }
 }
 
-void Dispatcher::Verify(NodeNumber node, dfs::BlockId block) {
+void Dispatcher::Verify(NodeNumber node, const dfs::Block& block) {
   const auto it = peers_.find(node);
   if (it == peers_.end()) return;
   auto request = it->second.control.verifyBlockRequest();
-  request.setBlock(block);
+  Write(block, request.initBlock());
   Detach("check a block", node, request.send().ignoreResult());
 }
 

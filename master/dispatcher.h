@@ -34,7 +34,7 @@ class Dispatcher {
   // Kills, which make room, then forgets, launches and map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
-  void Verify(NodeNumber node, dfs::BlockId block);
+  void Verify(NodeNumber node, const dfs::Block& block);
 
  private:
   struct Peer {

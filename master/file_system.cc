@@ -93,15 +93,16 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
   for (const dfs::WrittenBlock& w : written) {
     if (w.nodes.empty())
       return Invalid("complete " + open->path + ": block " + std::to_string(w.id) + " was acknowledged by no worker");
-    blocks.push_back({w.id, w.length});
+    blocks.push_back({w.id, w.length, w.crc});
   }
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path.empty() ? std::string_view(open->path) : path));
   std::vector<dfs::BlockId> freed;
   MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
   EndWrites(file);
   for (const dfs::WrittenBlock& w : written) {
-    blocks_.Want({w.id, w.length}, open->options.replication);
-    for (const dfs::NodeId node : w.nodes) blocks_.Received(node, {w.id, w.length});
+    const dfs::Block block{w.id, w.length, w.crc};
+    blocks_.Want(block, open->options.replication);
+    for (const dfs::NodeId node : w.nodes) blocks_.Received(node, block);
   }
   Free(freed);
   return Status::Ok();

@@ -181,8 +181,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     for (unsigned i = 0; i < out.size(); ++i) {
       const auto owner = names().OwnerOf(found[i].block.id);
       if (owner) out[i].setPath(ToData(owner->path));
-      out[i].initBlock().setId(found[i].block.id);
-      out[i].getBlock().setLength(found[i].block.length);
+      Write(found[i].block, out[i].initBlock());
       out[i].setLive(found[i].live);
       out[i].setWanted(found[i].wanted);
     }

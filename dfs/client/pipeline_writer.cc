@@ -1,6 +1,7 @@
 #include "dfs/client/pipeline_writer.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace millrace::dfs {
@@ -8,13 +9,15 @@ namespace millrace::dfs {
 using net::BlockingStream;
 using net::Operation;
 
-PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall)
-    : block_(block), pipeline_(std::move(pipeline)), stall_(stall) {
+PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall,
+                               std::optional<BlockContent> expected)
+    : block_(block), pipeline_(std::move(pipeline)), stall_(stall), expected_(expected) {
   pending_.reserve(kPacketBytes);
 }
 
 Status PipelineWriter::Begin() {
-  const std::string request = Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}});
+  const std::string request =
+      Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}, expected_});
   MILLRACE_ASSIGN(const bool local, BeginLocal(request));
   if (!local) MILLRACE_TRY(BeginTcp(request));
   return ReceiveAck();  // of nothing: the pipeline stands
@@ -57,6 +60,11 @@ void PipelineWriter::AddFailed(std::uint32_t node) {
   if (std::find(failed_nodes_.begin(), failed_nodes_.end(), node) == failed_nodes_.end()) failed_nodes_.push_back(node);
 }
 
+// `length`: all that was sent, or a whole number of chunks.
+BlockContent PipelineWriter::SentUpTo(std::uint64_t length) const {
+  return {length, BlockCrc(std::span(chunk_crcs_).first(ChunkCount(length)))};
+}
+
 Status PipelineWriter::ReceiveAck() {
   std::string payload;
   const Result<net::Frame> frame = stream_->ReceiveReply(&payload);
@@ -69,6 +77,10 @@ Status PipelineWriter::ReceiveAck() {
   if (ack->length < acked_bytes_ || ack->length > sent_bytes_ ||
       (ack->finished && (!sent_last_ || ack->length != sent_bytes_))) {
     return Fail(Corrupt("an acknowledgement of bytes that were not sent"), {first().node});
+  }
+  if (ack->finished) {
+    const Status same = CheckContent(block_, SentUpTo(sent_bytes_), {ack->length, ack->crc});
+    if (!same.ok()) return Fail(same.Within("node " + std::to_string(first().node)), {first().node});
   }
   acked_bytes_ = ack->length;
   finished_ = ack->finished;
@@ -87,6 +99,7 @@ Status PipelineWriter::SendPending(bool last) {
   packet.last = last;
   const std::vector<std::uint32_t> crcs = ChunkCrcs(pending_);
   std::copy(crcs.begin(), crcs.end(), packet.crcs.begin());
+  chunk_crcs_.insert(chunk_crcs_.end(), crcs.begin(), crcs.end());
   sent_.push_back({sent_bytes_, std::move(pending_)});
   pending_ = std::move(spare_);
   pending_.clear();
@@ -134,7 +147,7 @@ Result<WrittenBlock> PipelineWriter::Finish() {
   MILLRACE_TRY(SendPending(true));
   while (!finished_) MILLRACE_TRY(ReceiveAck());
   closed_ = true;
-  WrittenBlock written{block_, sent_bytes_, {}};
+  WrittenBlock written{block_, sent_bytes_, {}, SentUpTo(sent_bytes_).crc};
   for (const Place& place : pipeline_) written.nodes.push_back(place.node);
   return written;
 }

@@ -19,7 +19,7 @@ namespace millrace::dfs {
 
 class PipelineWriter final : public BlockWriter {
  public:
-  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall);
+  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall, std::optional<BlockContent> expected);
   ~PipelineWriter() override;
 
   // Connects the pipeline; once, and first. After a failure only failed_nodes() and KeepNothing() are of use.
@@ -45,6 +45,8 @@ class PipelineWriter final : public BlockWriter {
   Status Fail(Status why, std::vector<std::uint32_t> nodes);
   void AddFailed(std::uint32_t node);
   void HangUp();
+  [[nodiscard]] BlockContent SentUpTo(std::uint64_t length) const;
+  Status FinishAt(const Place& place, std::uint64_t length, Micros stall);
   [[nodiscard]] WrittenBlock CloseAt(std::uint64_t length);
   void DiscardEverywhere();
   void NoteAnswer(const Place& place, const Status& status);
@@ -54,11 +56,13 @@ class PipelineWriter final : public BlockWriter {
   const std::uint64_t block_;
   const std::vector<Place> pipeline_;
   const Micros stall_;
+  const std::optional<BlockContent> expected_;
   std::optional<net::BlockingStream> stream_;
   Fd file_;                // the first node's, of a local write
   std::string pending_;    // not yet a whole packet
   std::deque<Sent> sent_;  // not yet acknowledged
   std::string spare_;      // a buffer to use again
+  std::vector<std::uint32_t> chunk_crcs_;  // of all that was sent
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;

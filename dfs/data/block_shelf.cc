@@ -46,11 +46,10 @@ Status BlockShelf::LoadBlock(std::uint64_t id) {
   if (::stat(DataPath(id).c_str(), &data) != 0 || ::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
   const auto length = static_cast<std::uint64_t>(data.st_size);
   if (static_cast<std::uint64_t>(crcs.st_size) != ChecksumsFileBytes(length)) return Status::Ok();
-  char head[kChecksumsHeadBytes];
-  MILLRACE_ASSIGN(const Fd fd, OpenFile(CrcPath(id), O_RDONLY));
-  MILLRACE_TRY(ReadExactlyAt(fd.get(), head, sizeof head, 0, CrcPath(id)));
-  if (ChecksumsLength({head, sizeof head}) != length) return Status::Ok();
-  finished[id] = length;
+  MILLRACE_ASSIGN(const std::string checksums, ReadWholeFile(CrcPath(id)));
+  const Result<std::vector<std::uint32_t>> chunk_crcs = DecodeChecksums(checksums, length, id);
+  if (!chunk_crcs.ok()) return Status::Ok();
+  finished[id] = {length, BlockCrc(*chunk_crcs)};
   used += length;
   return Status::Ok();
 }
@@ -89,7 +88,7 @@ Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
   MILLRACE_TRY(SyncDirectory(Directory(id)));
   const std::lock_guard lock(mutex);
   broken.erase(id);
-  finished[id] = block.length;
+  finished[id] = {block.length, BlockCrc(block.chunk_crcs)};
   used += block.length;
   return Status::Ok();
 }

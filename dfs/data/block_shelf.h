@@ -45,7 +45,7 @@ class BlockShelf {
   Status Publish(std::uint64_t id, Unfinished& block);
 
   std::mutex mutex;
-  std::map<std::uint64_t, std::uint64_t> finished;  // length by id
+  std::map<std::uint64_t, BlockContent> finished;
   // Under writing/; null while somebody has hold of the id.
   std::unordered_map<std::uint64_t, std::unique_ptr<Unfinished>> broken;
   std::uint64_t used = 0;

@@ -100,10 +100,11 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   const auto [it, fresh] = impl_->blocks.try_emplace(block.id);
   BlockState& state = it->second;
   if (!fresh) {
-    MILLRACE_CHECK(state.length == block.length, "block " + std::to_string(block.id) + " changed its length");
+    MILLRACE_CHECK(state.Is(block), "block " + std::to_string(block.id) + " changed");
     return impl_->ChangeWanted(block.id, &state, replication);
   }
   state.length = block.length;
+  state.crc = block.crc;
   state.wanted = static_cast<std::uint8_t>(replication);
   ++impl_->health.blocks;
   impl_->Account(state, true);
@@ -113,8 +114,8 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   impl_->expected.erase(expected);
   for (const ExpectedReplica& replica : replicas) {
     impl_->AddHolder(block.id, &state, replica.node);
-    if (replica.length == block.length) continue;
-    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, Flaw::kLength);
+    if (state.Is(replica.reported)) continue;
+    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, Flaw::kOther);
   }
 }
 
@@ -178,6 +179,12 @@ std::vector<NodeId> BlockManager::Replicas(BlockId block) const {
   return nodes;
 }
 
+std::optional<Block> BlockManager::Find(BlockId block) const {
+  const auto it = impl_->blocks.find(block);
+  if (it == impl_->blocks.end()) return std::nullopt;
+  return Block{block, it->second.length, it->second.crc};
+}
+
 std::uint32_t BlockManager::LiveReplicas(BlockId block) const {
   const auto it = impl_->blocks.find(block);
   return it == impl_->blocks.end() ? 0 : impl_->Live(it->second);
@@ -199,7 +206,7 @@ void BlockManager::ForEachUnhealthy(
   std::sort(unhealthy.begin(), unhealthy.end());
   for (const BlockId id : unhealthy) {
     const BlockState& block = impl_->blocks.at(id);
-    if (!visit({id, block.length}, static_cast<std::uint32_t>(block.holders.size()), block.wanted)) return;
+    if (!visit({id, block.length, block.crc}, static_cast<std::uint32_t>(block.holders.size()), block.wanted)) return;
   }
 }
 

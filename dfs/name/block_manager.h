@@ -49,7 +49,7 @@ class BlockManager {
 
   // ---- what the namespace wants ----
   // A finished block of a visible file. Called for each at load (before any node reports: an unknown replica is an
-  // unwanted one) and at Complete. The length of a block never changes.
+  // unwanted one) and at Complete. The length and checksum of a block never change.
   void Want(const Block& block, std::uint32_t replication);
   void SetReplication(BlockId block, std::uint32_t replication);
   // No file has it any more: replicas are deleted wherever they are or turn up.
@@ -70,7 +70,7 @@ class BlockManager {
 
   // ---- what nodes report ----
   // A full report comes in parts: begin, parts in any number, end. At the end, replicas not named are gone. A replica
-  // whose length differs from the wanted block is corrupt. An unwanted one is to be deleted.
+  // whose length or checksum differs from the wanted block's is corrupt. An unwanted one is to be deleted.
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
@@ -90,6 +90,7 @@ class BlockManager {
   // A writer began (+1) or ended (-1) a pipeline through the node.
   void WritesUnderWay(NodeId node, int change);
 
+  [[nodiscard]] std::optional<Block> Find(BlockId block) const;  // if it is wanted
   // Good replicas of a wanted block, draining ones last; ordered by node id otherwise.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
   [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // that count towards replication

@@ -9,8 +9,9 @@
 namespace millrace::dfs {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kNumberBytes = 8;
+constexpr std::size_t kLeastBlockBytes = 6;  // of a stored block
 enum Kind : std::uint8_t { kDirectory = 0, kFile = 1 };
 enum Flag : std::uint8_t { kOverwrite = 1, kOrphaned = 2 };
 
@@ -62,13 +63,14 @@ Status DecodeFile(Decoder* in, StoredEntry* entry) {
   const std::uint64_t replication = in->Varint();
   entry->block_size = in->Varint();
   const std::uint64_t count = in->Varint();
-  if (in->failed() || count > in->left() / 2) return Corrupt("ends too early");  // a block takes two bytes or more
+  if (in->failed() || count > in->left() / kLeastBlockBytes) return Corrupt("ends too early");
   MILLRACE_TRY(CheckShape(replication, entry->block_size));
   entry->replication = static_cast<std::uint32_t>(replication);
   entry->blocks.resize(count);
   for (Block& block : entry->blocks) {
     block.id = in->Varint();
     block.length = in->Varint();
+    block.crc = in->U32();
     if (block.length > entry->block_size) return Corrupt("a block longer than the block size");
   }
   return Status::Ok();
@@ -118,6 +120,7 @@ std::string EncodeFile(FileId id, Micros modified, std::string_view owner, std::
   for (const Block& block : blocks) {
     out.Varint(block.id);
     out.Varint(block.length);
+    out.U32(block.crc);
   }
   return out.Take();
 }

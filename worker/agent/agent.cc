@@ -144,10 +144,12 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
 
 namespace {
 
-// The whole block against its checksums, in pieces.
-Status CheckBlock(const dfs::BlockStore& blocks, std::uint64_t id) {
+// Whether this is the block that is meant, and all of it against its checksums, in pieces.
+Status CheckBlock(const dfs::BlockStore& blocks, const dfs::StoredBlock& block) {
   constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
+  const std::uint64_t id = block.id;
   MILLRACE_ASSIGN(const dfs::OpenBlock open, blocks.Open(id));
+  MILLRACE_TRY(dfs::CheckContent(id, block.content(), open.content()));
   for (std::uint64_t offset = 0; offset < open.length; offset += kPiece) {
     MILLRACE_ASSIGN(const std::string piece, blocks.Read(id, offset, std::min(kPiece, open.length - offset)));
   }
@@ -156,10 +158,11 @@ Status CheckBlock(const dfs::BlockStore& blocks, std::uint64_t id) {
 
 }  // namespace
 
-void WorkerAgent::VerifyBlock(std::uint64_t id) {
+void WorkerAgent::VerifyBlock(const dfs::StoredBlock& block) {
   const auto checked = std::make_shared<Status>();
-  parts_.background.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
-                        [checked, id, self = self_] {
+  parts_.background.Run([checked, block, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, block); },
+                        [checked, id = block.id, log = log_, self = self_] {
+                          if (checked->code() == StatusCode::kCorrupt) log->error("{}", checked->message());
                           if (*self == nullptr) return;
                           if (checked->code() == StatusCode::kCorrupt) (*self)->session_.blocks().Corrupt(id);
                           if (checked->code() == StatusCode::kNotFound) (*self)->session_.blocks().Deleted(id);

@@ -88,7 +88,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void ForgetJob(std::uint32_t job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
-  void VerifyBlock(std::uint64_t id);  // reads it again; corrupt or absent is told to the master
+  // Reads it again; that it is corrupt, absent or not this block is told to the master.
+  void VerifyBlock(const dfs::StoredBlock& block);
   [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                               std::uint32_t limit);
 

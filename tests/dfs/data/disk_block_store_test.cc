@@ -50,7 +50,7 @@ TEST_F(DiskBlockStoreTest, KeepsBlocksAcrossARestart) {
   Store(kId, data);
   Reopen();
   ASSERT_EQ(store_->List().size(), 1u);
-  EXPECT_EQ(store_->List()[0].id, kId);
+  EXPECT_EQ(store_->List()[0], StoredAs(kId, data));
   EXPECT_EQ(store_->space().used, data.size());
   EXPECT_EQ(*store_->Read(kId, 0, data.size()), data);
 }
@@ -103,7 +103,7 @@ TEST_F(DiskBlockStoreTest, WhatWasBeingWrittenIsGoneAfterARestart) {
   EXPECT_FALSE(std::filesystem::is_empty(directory_.path() + "/writing"));
   Reopen();
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/writing"));
-  EXPECT_EQ(store_->FinishAt(kId, kPacketBytes).code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->FinishAt(kId, kPacketBytes).status().code(), StatusCode::kNotFound);
   Store(kId, "new");
 }
 

@@ -76,7 +76,7 @@ TEST_P(SharedFileTest, WhatWasNotAdoptedIsNotOfTheBlock) {
       ASSERT_TRUE(file->Finish().ok());
     } else {
       file.reset();
-      EXPECT_EQ(store_->FinishAt(id, 2 * kPacketBytes).code(), StatusCode::kInvalid);
+      EXPECT_EQ(store_->FinishAt(id, 2 * kPacketBytes).status().code(), StatusCode::kInvalid);
       ASSERT_TRUE(store_->FinishAt(id, kPacketBytes).ok());
     }
     const auto open = store_->Open(id);

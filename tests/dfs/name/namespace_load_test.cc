@@ -40,7 +40,7 @@ std::string Open(std::string_view path) {
 TEST(NamespaceLoad, DirectoriesMayBeMetAfterWhatIsInThem) {
   // 9 lies in 20, which lies in the root; entries come by number of the directory, so 9's first.
   const auto store = StoreOf({{"i", EncodeIdLimit(100)},
-                              {EncodeEntryKey(5, "f"), FileOf(30, {{31, 7}})},
+                              {EncodeEntryKey(5, "f"), FileOf(30, {{31, 7, 0xfeedf00d}})},
                               {EncodeEntryKey(9, "b"), Dir(5)},
                               {EncodeEntryKey(20, "a"), Dir(9)},
                               {EncodeEntryKey(0, "top"), Dir(20)}});
@@ -48,6 +48,7 @@ TEST(NamespaceLoad, DirectoriesMayBeMetAfterWhatIsInThem) {
   const Status loaded = names.Load(*store);
   ASSERT_TRUE(loaded.ok()) << loaded.message();
   EXPECT_EQ(names.Stat("/top/a/b/f")->length, 7u);
+  EXPECT_EQ(*names.Blocks("/top/a/b/f"), (std::vector<Block>{{31, 7, 0xfeedf00d}}));
   EXPECT_EQ(names.Total().directories, 4u);
 }
 
@@ -56,7 +57,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
   std::string bad_kind = Dir(5);
   bad_kind[1] = 7;
   std::string next_version = Dir(5);
-  next_version[0] = 2;
+  next_version[0] = 3;
   const struct {
     Rows rows;
     std::string named;
@@ -67,7 +68,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
       {{{"i", limit}, {EncodeEntryKey(0, "a/b"), Dir(5)}}, "f/0/\"a/b\""},
       {{{"i", limit}, {EncodeEntryKey(0, ".."), Dir(5)}}, "f/0/\"..\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), bad_kind}}, "f/0/\"a\""},
-      {{{"i", limit}, {EncodeEntryKey(0, "a"), next_version}}, "version 2"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), next_version}}, "version 3"},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(5) + "x"}}, "f/0/\"a\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), ""}}, "f/0/\"a\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(100)}}, "never given out"},

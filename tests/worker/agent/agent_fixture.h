@@ -239,6 +239,12 @@ class AgentTest : public testing::Test {
     auto block = blocks_->Create(id);
     ASSERT_TRUE(block.ok() && (*block)->Finish().ok());
   }
+  void Verify(std::uint64_t id, std::uint32_t crc) {
+    auto request = Control().verifyBlockRequest();
+    request.initBlock().setId(id);
+    request.getBlock().setCrc(crc);
+    Send(std::move(request));
+  }
   void Settle() { scope_.poll(); }
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer_.now() + by;

@@ -109,13 +109,16 @@ TEST_F(SessionTest, DeletedBlocksAreGoneAndTold) {
 TEST_F(SessionTest, ABlockThatAReaderDoubtsIsReadAgain) {
   AddBlock(7);
   StartAgent();
-  for (const std::uint64_t id : {7, 8}) {
-    auto request = Control().verifyBlockRequest();
-    request.setBlock(id);
-    Send(std::move(request));
-  }
+  for (const std::uint64_t id : {7, 8}) Verify(id, 0);
   EXPECT_THAT(record_.log, Contains("deleted 8")) << "the master must not go on believing in it";
   EXPECT_THAT(record_.log, ::testing::Not(Contains("deleted 7")));
+}
+
+TEST_F(SessionTest, ADoubtedBlockThatIsSoundButAnotherIsCorrupt) {
+  AddBlock(7);  // with the checksum of no bytes, 0
+  StartAgent();
+  Verify(7, 1);
+  EXPECT_THAT(record_.log, Contains("corrupt 7"));
 }
 
 TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {
