@@ -11,7 +11,8 @@ interface Master extends(N.NameProvider) {
   jobs @0 () -> (service :JobService);
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
   nodes @2 () -> (nodes :List(NodeStatus));
-  drainNode @3 (node :UInt32, drained :Bool) -> ();
+  drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
+  # All or none. Without `force` the last live nodes that take tasks and blocks are not drained.
   version @4 () -> (version :Text);
   schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
   setScheduler @6 (name :Text) -> ();
