@@ -44,7 +44,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   const SystemClock clock;
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
-      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), log,
+      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), SeedFromSystem, log,
                                   config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file)}));
   rpc::Server server(MakeMasterService(*control), {});
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/net/blocking_stream.h"
+#include "dfs/wire/block_name.h"
 #include "dfs/wire/transfer.h"
 
 namespace millrace::dfs {
@@ -17,7 +18,7 @@ using net::Operation;
 
 constexpr Micros kLocalStall = 10 * kSecond;
 
-std::string BlockName(const LocatedBlock& block) { return "block " + std::to_string(block.id); }
+std::string BlockName(const LocatedBlock& block) { return dfs::BlockName(block.id); }
 
 struct LocalReplica {
   Fd data;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dfs/client/pipeline_writer.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 
@@ -96,7 +97,7 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
   }
   *failed_nodes = failed_nodes_;
   if (length > 0 && written.nodes.empty()) {
-    return Unavailable("close block " + std::to_string(block_) + " at byte " + std::to_string(length) +
+    return Unavailable("close " + BlockName(block_) + " at byte " + std::to_string(length) +
                        ": none of its nodes answers any more; last failure: " + failure_.message());
   }
   unacknowledged->clear();

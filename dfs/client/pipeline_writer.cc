@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "dfs/wire/block_name.h"
+
 namespace millrace::dfs {
 
 using net::BlockingStream;
@@ -51,7 +53,7 @@ Status PipelineWriter::BeginTcp(std::string_view request) {
 }
 
 Status PipelineWriter::Fail(Status why, std::vector<std::uint32_t> nodes) {
-  failure_ = why.Within("write block " + std::to_string(block_));
+  failure_ = why.Within("write " + BlockName(block_));
   for (const std::uint32_t node : nodes) AddFailed(node);
   return failure_;
 }

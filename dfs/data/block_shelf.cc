@@ -30,9 +30,9 @@ Status BlockShelf::Load() {
 Status BlockShelf::LoadDirectory(const std::string& path) {
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
   for (const std::string& name : names) {
-    const std::optional<std::uint64_t> id = ParseBlockFileName(std::string_view(name).substr(0, name.find('.')));
+    const std::optional<std::uint64_t> id = ParseBlockText(std::string_view(name).substr(0, name.find('.')));
     if (!id.has_value()) continue;
-    if (name == BlockFileName(*id)) {
+    if (name == BlockText(*id)) {
       MILLRACE_TRY(LoadBlock(*id));
     } else if (path + "/" + name == CrcPath(*id) && ::access(DataPath(*id).c_str(), F_OK) != 0 && errno == ENOENT) {
       ::unlink(CrcPath(*id).c_str());  // of a block that was not renamed any more

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 namespace {
@@ -15,7 +16,7 @@ auto FindCandidate(std::vector<Candidate>* candidates, NodeId node) {
 
 void CheckReplication(BlockId block, std::uint32_t replication) {
   MILLRACE_CHECK(replication >= 1 && replication <= kMaxReplication,
-                 "block " + std::to_string(block) + ": replication " + std::to_string(replication));
+                 BlockName(block) + ": replication " + std::to_string(replication));
 }
 
 }  // namespace
@@ -100,7 +101,7 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   const auto [it, fresh] = impl_->blocks.try_emplace(block.id);
   BlockState& state = it->second;
   if (!fresh) {
-    MILLRACE_CHECK(state.Is(block), "block " + std::to_string(block.id) + " changed");
+    MILLRACE_CHECK(state.Is(block), BlockName(block.id) + " changed");
     return impl_->ChangeWanted(block.id, &state, replication);
   }
   state.length = block.length;
@@ -183,6 +184,15 @@ std::optional<Block> BlockManager::Find(BlockId block) const {
   const auto it = impl_->blocks.find(block);
   if (it == impl_->blocks.end()) return std::nullopt;
   return Block{block, it->second.length, it->second.crc};
+}
+
+void BlockManager::NodeExists(NodeId node) { impl_->nodes.try_emplace(node); }
+
+bool BlockManager::Knows(NodeId node) const { return impl_->nodes.contains(node); }
+
+bool BlockManager::Holds(NodeId node, BlockId block) const {
+  const auto it = impl_->nodes.find(node);
+  return it != impl_->nodes.end() && (it->second.blocks.contains(block) || it->second.unconfirmed.contains(block));
 }
 
 std::uint32_t BlockManager::LiveReplicas(BlockId block) const {

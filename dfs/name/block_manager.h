@@ -58,6 +58,7 @@ class BlockManager {
   void Expect(BlockId block);
 
   // ---- nodes ----
+  void NodeExists(NodeId node);  // it was up in an earlier life of the master
   // A node that is up already has begun anew: copies and deletions it was told of are given out again.
   void NodeUp(NodeId node, const Location& where);
   void NodeDown(NodeId node);                             // its replicas are gone, until it reports again
@@ -91,6 +92,8 @@ class BlockManager {
   void WritesUnderWay(NodeId node, int change);
 
   [[nodiscard]] std::optional<Block> Find(BlockId block) const;  // if it is wanted
+  [[nodiscard]] bool Knows(NodeId node) const;                   // it is or was up, or exists
+  [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // as it reports; wanted or expected
   // Good replicas of a wanted block, draining ones last; ordered by node id otherwise.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
   [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // that count towards replication

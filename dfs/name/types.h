@@ -9,7 +9,7 @@
 
 namespace millrace::dfs {
 
-using BlockId = std::uint64_t;  // never used twice
+using BlockId = std::uint64_t;  // drawn by chance; 0 is none
 using FileId = std::uint64_t;   // never used twice
 using NodeId = std::uint32_t;   // a worker, as numbered by the master; the same number as the scheduler's
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/crc32c.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 
@@ -26,7 +27,7 @@ std::uint32_t BlockCrc(std::span<const std::uint32_t> chunk_crcs) {
 
 Status CheckContent(std::uint64_t block, const BlockContent& expected, const BlockContent& found) {
   if (found == expected) return Status::Ok();
-  return Corrupt("block " + std::to_string(block) + ": " + Describe(found) + " instead of " + Describe(expected) +
+  return Corrupt(BlockName(block) + ": " + Describe(found) + " instead of " + Describe(expected) +
                  ", so these are not the bytes that were written as it");
 }
 
@@ -39,7 +40,7 @@ std::vector<std::uint32_t> ChunkCrcs(std::string_view data) {
 
 Status CheckChunks(std::string_view data, std::span<const std::uint32_t> crcs, std::uint64_t block,
                    std::uint64_t first_chunk) {
-  const std::string name = "block " + std::to_string(block);
+  const std::string name = BlockName(block);
   if (crcs.size() != ChunkCount(data.size())) {
     return Corrupt(name + ": " + std::to_string(crcs.size()) + " checksums for " + std::to_string(data.size()) +
                    " bytes");

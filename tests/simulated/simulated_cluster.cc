@@ -111,6 +111,7 @@ SimulatedCluster::~SimulatedCluster() noexcept {
 void SimulatedCluster::StartMaster() {
   auto control =
       master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
+                                                   [numbers = Random(random_.Next())]() mutable { return numbers.Next(); },
                                                    MakeSilentLog(), std::make_unique<SettingsFile>(settings_)});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
+#include "dfs/wire/block_name.h"
 #include "worker/agent/control_server.h"
 
 namespace millrace::worker {
@@ -133,7 +134,7 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
         for (const std::uint64_t id : ids) {
           const Status status = blocks.Remove(id);
           if (status.ok()) deleted->push_back(id);
-          if (!status.ok()) log->warn("cannot delete block {}: {}", id, status.message());
+          if (!status.ok()) log->warn("cannot delete {}: {}", dfs::BlockName(id), status.message());
         }
       },
       [deleted, self = self_] {

@@ -269,7 +269,7 @@ TEST_F(ReplicateTest, AForeignReplicaIsReportedAndNeverCopied) {
   WriteBlock(1, {nodes_[0]->place}, RandomBytes(kPacketBytes, 1));
   const StoredBlock ours = StoredAs(1, RandomBytes(kPacketBytes, 2));
   const Status done = Replicate(*nodes_[0], ours, {nodes_[1]->place});
-  EXPECT_EQ(done.code(), StatusCode::kCorrupt);
+  ASSERT_EQ(done.code(), StatusCode::kCorrupt);
   EXPECT_EQ(nodes_[0]->told.Corrupt(), 1u);
   EXPECT_TRUE(nodes_[1]->store->List().empty());
 }

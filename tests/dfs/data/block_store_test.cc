@@ -70,7 +70,7 @@ TEST_P(BlockStoreTest, RefusesBytesThatDoNotFitTheirChecksums) {
   data[kChunkBytes + 3] ^= 1;
   const Status bad = file->Append(data, crcs);
   EXPECT_EQ(bad.code(), StatusCode::kCorrupt);
-  EXPECT_THAT(bad.message(), HasSubstr("block 5"));
+  EXPECT_THAT(bad.message(), HasSubstr("block 0000000000000005"));
   EXPECT_THAT(bad.message(), HasSubstr("chunk 5"));  // 4 are in the first packet
   EXPECT_EQ(file->Append(data, {crcs[0]}).code(), StatusCode::kCorrupt);
   EXPECT_EQ(file->length(), kPacketBytes);

@@ -51,7 +51,7 @@ TEST_P(SharedFileTest, BelievesNothingOfWhatAnotherProcessWrote) {
   ASSERT_TRUE(WriteAllAt(shared.get(), "other", kPacketBytes + kChunkBytes, "file").ok());
   const Status bad = Adopt(*file, kPacketBytes, ChunkCrcs(second));
   EXPECT_EQ(bad.code(), StatusCode::kCorrupt);
-  EXPECT_THAT(bad.message(), HasSubstr("block 5"));
+  EXPECT_THAT(bad.message(), HasSubstr("block 0000000000000005"));
   EXPECT_THAT(bad.message(), HasSubstr("chunk 5"));
   EXPECT_EQ(Adopt(*file, kPacketBytes, {1}).code(), StatusCode::kCorrupt);
   ASSERT_EQ(::ftruncate(shared.get(), static_cast<off_t>(kPacketBytes + 3 * kChunkBytes)), 0);
