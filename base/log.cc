@@ -5,6 +5,8 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include "base/text.h"
+
 namespace millrace {
 namespace {
 
@@ -24,9 +26,24 @@ spdlog::level::level_enum LevelOf(const std::string& level) {
   return spdlog::level::info;
 }
 
+class PrintableFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const std::string text = Printable({message.payload.data(), message.payload.size()});
+    spdlog::details::log_msg printable = message;
+    printable.payload = text;
+    pattern_.format(printable, out);
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<PrintableFormatter>();
+  }
+
+ private:
+  spdlog::pattern_formatter pattern_{"%Y-%m-%dT%H:%M:%S.%eZ %l %n: %v", spdlog::pattern_time_type::utc};
+};
+
 void SetUp(spdlog::logger& log, const std::string& level) {
-  log.set_formatter(
-      std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%eZ %l %n: %v", spdlog::pattern_time_type::utc));
+  log.set_formatter(std::make_unique<PrintableFormatter>());
   log.set_level(LevelOf(level));
   log.flush_on(spdlog::level::info);
 }

@@ -6,9 +6,6 @@
 namespace millrace {
 namespace {
 
-constexpr std::size_t kLongestName = 80;
-constexpr std::size_t kEnd = (kLongestName - 3) / 2;  // what stays at either end of a longer one
-
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 struct Character {
@@ -30,7 +27,9 @@ Character FrontCharacter(std::string_view text) {
   constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   if (point < kLeast[size] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return {};
   const bool control = point < 0xa0 || point == 0x2028 || point == 0x2029;  // C1, line and paragraph separator
-  return {size, !control};
+  const bool turns = point == 0x200e || point == 0x200f || (point >= 0x202a && point <= 0x202e) ||
+                     (point >= 0x2066 && point <= 0x2069);  // marks and overrides of direction
+  return {size, !control && !turns};
 }
 
 void AppendEscaped(std::string& out, std::string_view bytes) {
@@ -47,14 +46,15 @@ void AppendEscaped(std::string& out, std::string_view bytes) {
   }
 }
 
-void AppendPrintable(std::string& out, std::string_view text) {
+// `quoted`: it stands between double quotes.
+void AppendPrintable(std::string& out, std::string_view text, bool quoted) {
   while (!text.empty()) {
     const Character front = FrontCharacter(text);
     const std::string_view bytes = text.substr(0, front.size);
     if (!front.printable) {
       AppendEscaped(out, bytes);
     } else {
-      if (text[0] == '"' || text[0] == '\\') out += '\\';
+      if (quoted && (text[0] == '"' || text[0] == '\\')) out += '\\';
       out += bytes;
     }
     text.remove_prefix(front.size);
@@ -78,19 +78,33 @@ std::size_t Distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string Quote(std::string_view name) {
+std::string Printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  AppendPrintable(out, text, false);
+  return out;
+}
+
+Status CheckLength(std::string_view what, std::string_view text, std::size_t most) {
+  if (text.size() <= most) return Status::Ok();
+  return Invalid(std::string(what) + " has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(most) +
+                 " are taken");
+}
+
+std::string Quote(std::string_view name, std::size_t longest) {
   std::string out = "\"";
-  if (name.size() <= kLongestName) {
-    AppendPrintable(out, name);
+  if (name.size() <= longest) {
+    AppendPrintable(out, name, true);
     return out + '"';
   }
-  std::size_t head = kEnd;
-  std::size_t tail = name.size() - kEnd;
+  const std::size_t end = (longest - 3) / 2;  // what stays at either end
+  std::size_t head = end;
+  std::size_t tail = name.size() - end;
   for (int i = 0; i < 3 && IsContinuation(name[head]); ++i) --head;
   for (int i = 0; i < 3 && IsContinuation(name[tail]); ++i) ++tail;
-  AppendPrintable(out, name.substr(0, head));
+  AppendPrintable(out, name.substr(0, head), true);
   out += "...";
-  AppendPrintable(out, name.substr(tail));
+  AppendPrintable(out, name.substr(tail), true);
   return out + "\" (" + std::to_string(name.size()) + " bytes)";
 }
 

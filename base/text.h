@@ -2,16 +2,30 @@
 // Thread rule: free functions, any thread.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/status.h"
+
 namespace millrace {
 
-// `name` in double quotes, fit for one line of an error message: quotes, backslashes, control characters and bytes that
-// are not UTF-8 are escaped (\n, \x1b), and more than 80 bytes are shortened in the middle: "abc...xyz" (4000 bytes).
-[[nodiscard]] std::string Quote(std::string_view name);
+// `text` as it may be shown on one line of a terminal or a log, whoever it comes from: control characters (line breaks
+// and ESC among them), characters that turn the direction of writing, and bytes that are not UTF-8 are escaped (\n,
+// \x1b). All else stays, backslashes too, so that to escape twice changes nothing.
+[[nodiscard]] std::string Printable(std::string_view text);
+
+// `name` in double quotes, fit for one line of an error message: escaped as Printable does, quotes and backslashes too,
+// and more than `longest` bytes are shortened in the middle: "abc...xyz" (4000 bytes).
+[[nodiscard]] std::string Quote(std::string_view name, std::size_t longest = 80);
+
+// kInvalid for a text of more than `most` bytes; `what` begins the message, as in "the job's name".
+[[nodiscard]] Status CheckLength(std::string_view what, std::string_view text, std::size_t most);
+
+// What the master takes as a name (of a job, a user, a pool, a parameter, a counter), in bytes.
+inline constexpr std::size_t kLongestName = 255;
 
 // The candidate that takes the fewest insertions, deletions and replacements of a byte to become `name` (Levenshtein),
 // the first of equals; none when even that one takes more than max(1, size of `name` / 3).

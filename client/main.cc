@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/cli.h"
+#include "client/cli/master_command.h"
 #include "client/local/local_command.h"
 #include "master/master_main.h"
 #include "worker/agent/worker_main.h"
@@ -13,6 +14,12 @@
 namespace {
 
 constexpr const char* kDefaultMaster = "127.0.0.1:7700";
+constexpr const char* kDefaultWait = "30s";  // a master that is started again is there long before
+
+std::string FromEnvironment(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
 
 std::string OwnPath(const char* argv0) {
   char path[4096];
@@ -26,16 +33,20 @@ std::string OwnPath(const char* argv0) {
 int main(int argc, char** argv) {
   using millrace::cli::Invocation;
   using millrace::cli::Words;
-  const char* master = std::getenv("MILLRACE_MASTER");
   const Invocation invocation{millrace::console::SystemConsole(), OwnPath(argv[0]),
-                              master != nullptr && *master != '\0' ? master : kDefaultMaster,
-                              millrace::cli::UserName()};
+                              FromEnvironment("MILLRACE_MASTER", kDefaultMaster), millrace::cli::UserName(),
+                              FromEnvironment("MILLRACE_WAIT", kDefaultWait)};
   const std::vector<millrace::cli::Verb> more{
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",
-       "the master daemon",
-       [](const Invocation&, const Words& args) { return millrace::master::RunMaster(args); },
-       {}},
+       "the master daemon; backup, restore and repair of its database",
+       [](const Invocation& given, const Words& args) {
+         if (!args.empty() && args[0] == "backup") {
+           return millrace::cli::BackUpMaster(given, Words(args.begin() + 1, args.end()));
+         }
+         return millrace::master::RunMaster(args);
+       },
+       {"backup", "restore", "repair"}},
       {"worker",
        "the worker daemon",
        [](const Invocation&, const Words& args) { return millrace::worker::RunWorker(args); },

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/options.h"
 #include "base/rpc/status_codec.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
@@ -40,12 +41,13 @@ Control::Control(const MasterConfig& config, Seams seams, SchedulerFile schedule
             FinishLazily(std::move(step));
           },
           seams_.log),
+      leases_(config.lease_grace, config.lease_limit, TickPeriod(), Awake()),
       tasks_(*this) {}
 
 Control::~Control() = default;
 
 Status Control::Load() {
-  started_ = Monotonic();
+  started_ = Awake();
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
   for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
@@ -57,13 +59,15 @@ Status Control::Load() {
   seams_.commit_log.CommitLazily(std::move(step.batch));
   for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
   for (const dfs::FileId file : files_.names().OpenFiles()) {
-    lease_deadlines_[file] = started_ + std::max(config_.startup_grace, config_.lease_grace);
+    leases_.Await(file, std::max(config_.startup_grace, config_.lease_grace));
   }
   tasks_.add(Clockwork());
   return Status::Ok();
 }
 
-Micros Control::Monotonic() const { return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS; }
+Micros Control::Awake() const {
+  return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS - asleep_;
+}
 
 // ---- steps ----
 
@@ -115,37 +119,50 @@ void Control::ArmWake() {
   }));
 }
 
+kj::Promise<BackupFacts> Control::BackUp(const std::string& directory) {
+  if (seams_.back_up == nullptr) return rpc::ToException(Invalid("this master has no database that can be backed up"));
+  seams_.log->info("the database is backed up to {}", directory);
+  return seams_.back_up(directory);
+}
+
 // ---- open files ----
 
-std::uint64_t Control::TakeLease(dfs::FileId file) {
-  lease_deadlines_.erase(file);
-  return leases_[file] = next_token_++;
+Status Control::RenewLease(dfs::FileId file, std::uint64_t token) {
+  if (!files_.names().FindOpen(file)) {
+    return NotFound("file " + std::to_string(file) +
+                    " is not being written any more; it was completed, or given up since its writer was silent for " +
+                    FormatDuration(config_.lease_limit) + " (dfs.lease_limit)");
+  }
+  leases_.Renew(file, token);
+  return Status::Ok();
 }
 
 void Control::DropLease(dfs::FileId file, std::uint64_t token) {
-  const auto it = leases_.find(file);
-  if (it == leases_.end() || it->second != token) return;
-  leases_.erase(it);
-  if (files_.names().FindOpen(file)) lease_deadlines_[file] = Monotonic() + config_.lease_grace;
-}
-
-void Control::LeaseToJob(dfs::FileId file) {
-  leases_.erase(file);
-  lease_deadlines_.erase(file);
+  if (files_.names().FindOpen(file)) {
+    leases_.Drop(file, token);
+  } else {
+    leases_.Forget(file);
+  }
 }
 
 // ---- clockwork ----
 
 kj::Promise<void> Control::Clockwork() {
-  const Micros period = std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond);
-  return seams_.timer.afterDelay(period * kj::MICROSECONDS).then([this]() {
-    Tick();
+  return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this, due = Awake() + TickPeriod()]() {
+    Tick(Awake() - due);
     return Clockwork();
   });
 }
 
-void Control::Tick() {
-  const Micros now = Monotonic();
+// Who stood still (stopped, moved to another machine, swapped out) has heard nobody and must not call that silence:
+// what was sent meanwhile waits to be read, before the next tick.
+void Control::Tick(Micros late) {
+  if (late > config_.heartbeat) {
+    seams_.log->warn("the master stood still for {} ms: all deadlines move out by that", late / kMillisecond);
+    asleep_ += late;
+    return;
+  }
+  const Micros now = Awake();
   std::vector<NodeNumber> silent;
   for (const auto& [node, deadline] : deadlines_) {
     if (deadline <= now) silent.push_back(node);
@@ -157,16 +174,11 @@ void Control::Tick() {
 }
 
 void Control::ExpireLeases() {
-  const Micros now = Monotonic();
   Step step = Begin();
-  for (auto it = lease_deadlines_.begin(); it != lease_deadlines_.end();) {
-    if (it->second > now) {
-      ++it;
-      continue;
-    }
-    if (files_.Abandon(it->first, &step.batch).ok())
-      seams_.log->info("open file {} is given up: its writer went away", it->first);
-    it = lease_deadlines_.erase(it);
+  for (const Leases::Lapsed& lease : leases_.Expire(Awake())) {
+    if (!files_.Abandon(lease.file, &step.batch).ok()) continue;
+    seams_.log->info("open file {} is given up: its writer {}", lease.file,
+                     lease.silent ? "was silent for dfs.lease_limit" : "went away");
   }
   if (!step.batch.empty()) FinishLazily(std::move(step));
 }
@@ -175,7 +187,7 @@ void Control::CareForBlocks() {
   dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers()});
   if (InStartupGrace()) return;
   dispatcher_.Send(
-      files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
+      files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

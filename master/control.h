@@ -11,6 +11,7 @@
 #include <kj/timer.h>
 
 #include <algorithm>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -20,13 +21,14 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/kv/key_value_store.h"
+#include "base/kv/rocks_store.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
 #include "master/dispatcher.h"
 #include "master/file_system.h"
 #include "master/job_tracker.h"
+#include "master/leases.h"
 #include "master/master_config.h"
 #include "master/node_table.h"
 #include "master/scheduler_file.h"
@@ -43,6 +45,8 @@ struct Seams {
   dfs::BlockNumbers block_numbers;
   Log log;
   std::unique_ptr<WatchedFile> scheduler_file = nullptr;  // none: the defaults
+  // Backs up what is in the store; none: it cannot be.
+  std::function<kj::Promise<BackupFacts>(const std::string& directory)> back_up = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -81,23 +85,33 @@ class Control final : private kj::TaskSet::ErrorHandler {
     NodeNumber node = 0;
     std::uint64_t epoch = 0;
     JobTracker::Reconciled reconciled;
+    kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
   };
   // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                const std::vector<sched::AttemptId>& running,
-                                const std::vector<sched::AttemptId>& map_outputs);
+                                const JobTracker::Claims& claims);
   // False if the session is not the node's current one.
   bool Heard(NodeNumber node, std::uint64_t epoch);
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;  // since it was last heard
   void SessionDropped(NodeNumber node, std::uint64_t epoch);
+  // The worker says that its storage is gone: it is lost now.
+  void Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason);
 
-  // A reader doubts this replica: its worker is asked to read it again, and to compare it with what it must be.
-  void CheckReplica(NodeNumber node, dfs::BlockId block) {
-    if (const std::optional<dfs::Block> wanted = files_.blocks().Find(block)) dispatcher_.Verify(node, *wanted);
+  // Asks the holder to read this replica; it reports what it finds before it answers. Never rejected: kUnreachable when
+  // there is no answer.
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> CheckReplica(NodeNumber node, dfs::BlockId block) {
+    return dispatcher_.Verify(node, block);
+  }
+  // The same, of which nobody waits for the answer.
+  void CheckReplicaLater(NodeNumber node, dfs::BlockId block) {
+    tasks_.add(dispatcher_.Verify(node, block).ignoreResult());
   }
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) {
     return dispatcher_.Find(node);
   }
+
+  // Of the database, while it is in use.
+  [[nodiscard]] kj::Promise<BackupFacts> BackUp(const std::string& directory);
 
   // ---- waiting for workers after a start ----
   // True while a missing replica or missing room may only be a worker that has not come back, or not reported, yet:
@@ -109,20 +123,24 @@ class Control final : private kj::TaskSet::ErrorHandler {
 
   // ---- open files ----
   // The right to write `file` is held; the token tells it from earlier holders.
-  [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file);
+  [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file) { return leases_.Take(file); }
+  // Its holder was heard; kNotFound when the file is not open any more.
+  Status RenewLease(dfs::FileId file, std::uint64_t token);
   void DropLease(dfs::FileId file, std::uint64_t token);
-  void LeaseToJob(dfs::FileId file);  // no deadline any more: it ends with its attempt
+  void LeaseToJob(dfs::FileId file) { leases_.Forget(file); }  // it ends with its attempt from now on
 
  private:
   Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file);
   [[nodiscard]] Status Load();
-  [[nodiscard]] Micros Monotonic() const;
-  [[nodiscard]] bool InStartupGrace() const { return Monotonic() < started_ + config_.startup_grace; }
+  [[nodiscard]] Micros TickPeriod() const { return std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond); }
+  // Time that the master was awake, since some moment: all deadlines are told in it.
+  [[nodiscard]] Micros Awake() const;
+  [[nodiscard]] bool InStartupGrace() const { return Awake() < started_ + config_.startup_grace; }
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
   void LoseNode(NodeNumber node);
   kj::Promise<void> Clockwork();
-  void Tick();
+  void Tick(Micros late);
   void ExpireLeases();
   void FollowSchedulerFile();
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
@@ -139,15 +157,14 @@ class Control final : private kj::TaskSet::ErrorHandler {
   JobTracker jobs_;
   Watchers watchers_;
   Dispatcher dispatcher_;
-  Micros started_ = 0;                      // monotonic
+  Micros asleep_ = 0;                       // what the monotonic clock counted while we stood still
+  Micros started_ = 0;                      // as Awake tells it
   Micros last_now_ = 0;                     // of the last step: scheduler time never goes back
-  std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost (monotonic)
+  std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost
   std::map<NodeNumber, std::uint64_t> epochs_;
   std::set<NodeNumber> unreported_;  // registered, their list of blocks is still under way
   std::uint64_t next_epoch_ = 1;
-  std::map<dfs::FileId, std::uint64_t> leases_;    // current token
-  std::map<dfs::FileId, Micros> lease_deadlines_;  // of files whose holder went away
-  std::uint64_t next_token_ = 1;
+  Leases leases_;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed
   kj::TaskSet tasks_;

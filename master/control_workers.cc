@@ -6,41 +6,40 @@
 namespace millrace::master {
 
 Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                                const std::vector<sched::AttemptId>& running,
-                                                const std::vector<sched::AttemptId>& map_outputs) {
+                                                const JobTracker::Claims& claims) {
   Step step = Begin();
   NodeRecord& node = nodes_.Admit(facts, &step.batch);
   node.alive = true;
-  node.last_heard = Monotonic();
+  node.last_heard = Awake();
   Registration registration;
   registration.node = node.number;
   registration.epoch = epochs_[node.number] = next_epoch_++;
-  deadlines_[node.number] = Monotonic() + config_.lost_after;
+  deadlines_[node.number] = Awake() + config_.lost_after;
   files_.blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
   unreported_.insert(node.number);
   files_.blocks().ReportBegin(node.number);  // the worker lists its blocks once it has our answer
   files_.blocks().SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
-  registration.reconciled = jobs_.NodeRegistered(node, running, map_outputs, &step);
+  registration.reconciled = jobs_.NodeRegistered(node, claims, &step);
   seams_.log->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running",
                    node.number, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
-                   facts.reduce_slots, running.size());
-  FinishLazily(std::move(step));
+                   facts.reduce_slots, claims.running.size());
+  registration.committed = Finish(std::move(step));
   return registration;
 }
 
 bool Control::Heard(NodeNumber node, std::uint64_t epoch) {
   const auto it = epochs_.find(node);
   if (it == epochs_.end() || it->second != epoch) return false;
-  deadlines_[node] = Monotonic() + config_.lost_after;
-  if (NodeRecord* record = nodes_.Find(node)) record->last_heard = Monotonic();
+  deadlines_[node] = Awake() + config_.lost_after;
+  if (NodeRecord* record = nodes_.Find(node)) record->last_heard = Awake();
   return true;
 }
 
 std::uint64_t Control::MillisSilent(const NodeRecord& node) const {
   return node.last_heard == 0
              ? 0
-             : static_cast<std::uint64_t>(std::max<Micros>(0, Monotonic() - node.last_heard) / kMillisecond);
+             : static_cast<std::uint64_t>(std::max<Micros>(0, Awake() - node.last_heard) / kMillisecond);
 }
 
 void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
@@ -49,7 +48,14 @@ void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
   seams_.log->info("worker {}: connection lost", node);
   dispatcher_.Disconnect(node);
   Micros& deadline = deadlines_[node];
-  deadline = std::min(deadline, Monotonic() + config_.disconnect_grace);
+  deadline = std::min(deadline, Awake() + config_.disconnect_grace);
+}
+
+void Control::Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason) {
+  const auto it = epochs_.find(node);
+  if (it == epochs_.end() || it->second != epoch) return;
+  seams_.log->error("worker {} leaves: {}", node, reason);
+  LoseNode(node);
 }
 
 void Control::LoseNode(NodeNumber node) {
@@ -73,7 +79,7 @@ bool Control::AwaitingReports() const {
 }
 
 kj::Promise<void> Control::NextReport() {
-  const Micros left = std::max<Micros>(0, started_ + config_.startup_grace - Monotonic());
+  const Micros left = std::max<Micros>(0, started_ + config_.startup_grace - Awake());
   auto paf = kj::newPromiseAndFulfiller<void>();
   report_waiters_.push_back(std::move(paf.fulfiller));
   return paf.promise.exclusiveJoin(seams_.timer.afterDelay(left * kj::MICROSECONDS));

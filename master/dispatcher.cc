@@ -11,8 +11,11 @@ namespace millrace::master {
 namespace {
 
 constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
+constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // whole blocks are read, one after the other
 constexpr std::size_t kOutputsPerMessage = 2000;
+constexpr std::size_t kGonePerMessage = 20'000;
 constexpr std::size_t kDeletesPerMessage = 10'000;
+constexpr std::size_t kBlocksPerMessage = 2000;
 
 }  // namespace
 
@@ -84,8 +87,9 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     Write(order.attempt, request.initAttempt());
     const MapSplits& of_map = splits->at(order.attempt.task.index);
     auto inputs = request.initInputs(static_cast<unsigned>(of_map.size()));
+    AnswerBudget budget(kBlocksPerMessage);
     for (unsigned i = 0; i < inputs.size(); ++i)
-      WriteInput(of_map[i], files_, nodes_, nodes_.Find(order.node), inputs[i]);
+      WriteInput(of_map[i], files_, nodes_, nodes_.Find(order.node), budget, inputs[i]);
     request.setCrossing(jobs_.CrossingShare(order.node));
     call = request.send().ignoreResult();
   } else {
@@ -106,7 +110,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
 void Dispatcher::Tell(const OutputsOrder& order) {
   const auto it = peers_.find(order.node);
   if (it == peers_.end() || jobs_.Splits(order.job) == nullptr) return;
-  std::size_t begin = 0;
+  std::size_t begin = 0, gone_begin = 0;
   do {
     const std::size_t count = std::min(kOutputsPerMessage, order.ready.size() - begin);
     auto request = it->second.control.mapOutputsRequest();
@@ -121,13 +125,13 @@ void Dispatcher::Tell(const OutputsOrder& order) {
         ready[i].setPort(record->facts.port);
       }
     }
-    if (begin == 0) {
-      auto gone = request.initGone(static_cast<unsigned>(order.gone.size()));
-      for (unsigned i = 0; i < gone.size(); ++i) Write(order.gone[i], gone[i]);
-    }
+    const std::size_t gone_count = std::min(kGonePerMessage, order.gone.size() - gone_begin);
+    auto gone = request.initGone(static_cast<unsigned>(gone_count));
+    for (unsigned i = 0; i < gone.size(); ++i) Write(order.gone[gone_begin + i], gone[i]);
     Detach("announce map outputs", order.node, request.send().ignoreResult());
     begin += count;
-  } while (begin < order.ready.size());
+    gone_begin += gone_count;
+  } while (begin < order.ready.size() || gone_begin < order.gone.size());
 }
 
 void Dispatcher::Send(const dfs::BlockWork& work) {
@@ -155,12 +159,16 @@ void Dispatcher::Send(const dfs::BlockWork& work) {
   }
 }
 
-void Dispatcher::Verify(NodeNumber node, const dfs::Block& block) {
+kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeNumber node, dfs::BlockId block) {
   const auto it = peers_.find(node);
-  if (it == peers_.end()) return;
+  if (it == peers_.end()) return dfs::wire::ReplicaState::UNREACHABLE;
   auto request = it->second.control.verifyBlockRequest();
-  Write(block, request.initBlock());
-  Detach("check a block", node, request.send().ignoreResult());
+  request.setBlock(block);
+  using Answer = capnp::Response<worker::wire::WorkerControl::VerifyBlockResults>;
+  kj::Promise<Answer> call = request.send();
+  return rpc::WithDeadline(timer_, kCheckLimit, "check a block", kj::mv(call))
+      .then([](Answer&& answer) { return answer.getState(); },
+            [](kj::Exception&&) { return dfs::wire::ReplicaState::UNREACHABLE; });
 }
 
 void Dispatcher::Detach(const char* what, NodeNumber node, kj::Promise<void> call) {

@@ -34,7 +34,8 @@ class Dispatcher {
   // Kills, which make room, then forgets, launches and map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
-  void Verify(NodeNumber node, const dfs::Block& block);
+  // Never rejected.
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeNumber node, dfs::BlockId block);
 
  private:
   struct Peer {

@@ -14,6 +14,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
   ~FileLeaseImpl() { control_.DropLease(file_, token_); }
 
   kj::Promise<void> addBlock(AddBlockContext context) override {
+    Require(control_.RenewLease(file_, token_));
     const auto params = context.getParams();
     std::vector<dfs::NodeId> excluded;
     for (const std::uint32_t node : params.getExcluded()) excluded.push_back(node);
@@ -36,7 +37,13 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> renew(RenewContext) override {
+    Require(control_.RenewLease(file_, token_));
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> dropBlock(DropBlockContext context) override {
+    Require(control_.RenewLease(file_, token_));
     Step step = control_.Begin();
     Require(control_.files().DropBlock(file_, context.getParams().getId(), &step.batch));
     control_.FinishLazily(std::move(step));
@@ -44,6 +51,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
   }
 
   kj::Promise<void> complete(CompleteContext context) override {
+    Require(control_.RenewLease(file_, token_));
     Step step = control_.Begin();
     Require(control_.files().Complete(file_, {}, Read(context.getParams().getBlocks()), step.now, &step.batch));
     return control_.Finish(std::move(step));
@@ -57,6 +65,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
   }
 
   kj::Promise<void> handOver(HandOverContext context) override {
+    Require(control_.RenewLease(file_, token_));
     const std::string text = ToString(context.getParams().getAttempt());
     const std::optional<sched::AttemptId> attempt = sched::ParseAttempt(text);
     if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " names no attempt"));

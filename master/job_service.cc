@@ -1,8 +1,12 @@
 #include "master/job_service.h"
 
 #include <algorithm>
+#include <iterator>
+#include <span>
 
 #include "base/rpc/deadline.h"
+#include "base/text.h"
+#include "master/answer_budget.h"
 #include "master/control.h"
 #include "master/service_support.h"
 #include "master/wire_codec.h"
@@ -14,6 +18,9 @@ namespace {
 constexpr std::size_t kMostJobs = 500;
 constexpr std::size_t kMostAttempts = 2000;
 constexpr std::size_t kMostLines = 2000;
+constexpr std::size_t kLongestReason = 1000;
+constexpr std::size_t kMostCounters = 5000;
+constexpr std::size_t kAttemptBytes = 96;  // of an AttemptStatus without its texts
 
 class JobServiceImpl final : public wire::JobService::Server {
  public:
@@ -40,12 +47,14 @@ class JobServiceImpl final : public wire::JobService::Server {
   kj::Promise<void> list(ListContext context) override {
     const auto params = context.getParams();
     const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostJobs : params.getLimit(), kMostJobs);
-    std::vector<sched::JobId> jobs =
-        control_.jobs().JobsAfter(sched::JobId{params.getAfter()}, limit + 1, params.getLiveOnly());
-    context.getResults().setMore(jobs.size() > limit);
-    jobs.resize(std::min(jobs.size(), limit));
-    auto out = context.getResults().initJobs(static_cast<unsigned>(jobs.size()));
-    for (unsigned i = 0; i < out.size(); ++i) Write(Require(control_.jobs().View(jobs[i])), out[i]);
+    std::vector<JobView> views;
+    for (const sched::JobId job :
+         control_.jobs().JobsAfter(sched::JobId{params.getAfter()}, limit + 1, params.getLiveOnly()))
+      views.push_back(Require(control_.jobs().View(job)));
+    const std::size_t count = AnswerBudget(limit).TakeFront(views, [](const JobView& view) { return BytesOf(view); });
+    context.getResults().setMore(count < views.size());
+    auto out = context.getResults().initJobs(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) Write(views[i], out[i]);
     return kj::READY_NOW;
   }
 
@@ -58,6 +67,7 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   kj::Promise<void> kill(KillContext context) override {
     const std::string reason = ToString(context.getParams().getReason());
+    Require(CheckLength("kill a job: the reason", reason, kLongestReason));
     Step step = control_.Begin();
     Require(control_.jobs().Kill(Job(context), reason.empty() ? "killed on request" : reason, &step));
     return control_.Finish(std::move(step));
@@ -70,8 +80,16 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   kj::Promise<void> counters(CountersContext context) override {
-    const Counters counters = Require(control_.jobs().JobCounters(Job(context)));
-    Write(counters, context.getResults().initCounters(static_cast<unsigned>(counters.size())));
+    const auto params = context.getParams();
+    Counters counters = Require(control_.jobs().JobCounters(Job(context)));
+    const std::pair after(ToString(params.getAfterGroup()), ToString(params.getAfterName()));
+    const bool from_first = after.first.empty() && after.second.empty();
+    if (!from_first) counters.erase(counters.begin(), counters.upper_bound(after));
+    const std::size_t count =
+        AnswerBudget(kMostCounters).TakeFront(counters, [](const auto& counter) { return BytesOf(counter.first); });
+    context.getResults().setMore(count < counters.size());
+    counters.erase(std::next(counters.begin(), static_cast<std::ptrdiff_t>(count)), counters.end());
+    Write(counters, context.getResults().initCounters(static_cast<unsigned>(count)));
     return kj::READY_NOW;
   }
 
@@ -81,9 +99,11 @@ class JobServiceImpl final : public wire::JobService::Server {
     const std::size_t begin = std::min<std::size_t>(params.getAfter(), all.size());
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostAttempts : params.getLimit(), kMostAttempts);
-    std::size_t end = begin;
-    for (std::size_t bytes = 0; end < all.size() && end - begin < limit && bytes < kAnswerBytes; ++end)
-      bytes += 128 + all[end].reason.size();
+    const std::size_t end =
+        begin + AnswerBudget(limit).TakeFront(std::span(all).subspan(begin), [this](const AttemptRecord& record) {
+          const NodeRecord* node = control_.nodes().Find(record.node);
+          return kAttemptBytes + FieldBytes(record.reason) + (node == nullptr ? 0 : FieldBytes(node->facts.host));
+        });
     auto out = context.getResults().initAttempts(static_cast<unsigned>(end - begin));
     for (std::size_t i = begin; i < end; ++i) WriteAttempt(all[i], out[static_cast<unsigned>(i - begin)]);
     context.getResults().setMore(end < all.size());
@@ -119,8 +139,9 @@ class JobServiceImpl final : public wire::JobService::Server {
     const auto params = context.getParams();
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
-    std::vector<JobTracker::JournalLine> lines;
-    const bool more = Require(control_.jobs().History(Job(context), params.getAfter(), limit, kAnswerBytes, &lines));
+    const JobTracker::HistoryPage page =
+        Require(control_.jobs().History(Job(context), params.getAfter(), params.getOffset(), limit));
+    const auto& lines = page.lines;
     auto results = context.getResults();
     auto out = results.initLines(static_cast<unsigned>(lines.size()));
     auto numbers = results.initNumbers(static_cast<unsigned>(lines.size()));
@@ -128,8 +149,9 @@ class JobServiceImpl final : public wire::JobService::Server {
       out.set(i, lines[i].second);
       numbers.set(i, lines[i].first);
     }
-    results.setNext(lines.empty() ? params.getAfter() : lines.back().first);
-    results.setMore(more);
+    results.setNext(page.next);
+    results.setCut(page.cut);
+    results.setMore(page.more);
     return kj::READY_NOW;
   }
 

@@ -57,45 +57,6 @@ Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
   return Status::Ok();
 }
 
-JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const std::vector<AttemptId>& running,
-                                                  const std::vector<AttemptId>& map_outputs, Step* step) {
-  Reconciled answer;
-  const sched::NodeJoined joined{sched::NodeId{node.number},
-                                 node.facts.rack,
-                                 node.facts.datacenter,
-                                 {node.facts.map_slots, node.facts.reduce_slots}};
-  const auto known = joined_.find(node.number);
-  const bool same = known != joined_.end() && incarnations_[node.number] == node.facts.incarnation &&
-                    known->second.slots == joined.slots && known->second.rack == joined.rack &&
-                    known->second.datacenter == joined.datacenter;
-  if (!same) {
-    LoseAttemptsOn(node.number, step);
-    Apply(joined, JobId{0}, step);
-    joined_[node.number] = joined;
-    incarnations_[node.number] = node.facts.incarnation;
-    if (node.draining) Apply(sched::NodeDrained{sched::NodeId{node.number}, true}, JobId{0}, step);
-  }
-  const std::set<AttemptId> reported(running.begin(), running.end());
-  for (const AttemptId& attempt : engine_.RunningOn(sched::NodeId{node.number})) {
-    if (!reported.contains(attempt))
-      AttemptFailed(node.number, attempt, true, "the worker does not know of it any more", step);
-  }
-  for (const AttemptId& attempt : reported) {
-    if (NodeOf(attempt) != node.number) {
-      answer.killed.push_back(attempt);
-    } else if (attempt.task.kind == sched::TaskKind::kReduce) {
-      AnnounceOutputs(attempt.task.job, node.number, step);  // what was announced meanwhile did not reach it
-    }
-  }
-  std::set<JobId> jobs;
-  for (const AttemptId& attempt : map_outputs) jobs.insert(attempt.task.job);
-  for (const AttemptId& attempt : running) jobs.insert(attempt.task.job);
-  for (const JobId job : jobs) {
-    if (!live_.contains(job)) answer.forgotten.push_back(job);
-  }
-  return answer;
-}
-
 void JobTracker::NodeLost(NodeNumber node, Step* step) {
   LoseAttemptsOn(node, step);
   joined_.erase(node);
@@ -119,6 +80,9 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   const bool may_commit = job != nullptr && NodeOf(attempt) == node && engine_.MayCommit(attempt);
   if (!may_commit) {
     if (output) (void)files_.Abandon(output->file, &step->batch);  // a late report; the file may be gone already
+    const worker::WorkerDoes then = worker::Settle(worker::Claim::kDone, BeliefOf(node, attempt)).worker;
+    if (then == worker::WorkerDoes::kDrop) step->kills.push_back({node, attempt, "the master does not want it any more"});
+    if (then == worker::WorkerDoes::kForgetJob) step->forgets.push_back({node, attempt.task.job});
     return;
   }
   if (output) {

@@ -32,6 +32,7 @@
 #include "schedulers/core/journal_text.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/parts/job_history.h"
+#include "worker/registration/settlement.h"
 
 namespace millrace::master {
 
@@ -134,15 +135,18 @@ class JobTracker {
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
 
   // ---- nodes ----
-  // A worker registered. The same incarnation that the engine knows goes on; of its attempts, those that the worker
-  // does not report are lost, and what it reports in vain is returned to be killed. Another incarnation lost
-  // everything.
+  // What a worker says that it has (worker/registration/settlement.h). Of an attempt in several lists the first holds.
+  struct Claims {
+    std::vector<sched::AttemptId> running, done, failed, served;
+  };
+  // What the worker has to do.
   struct Reconciled {
-    std::vector<sched::AttemptId> killed;
+    std::vector<sched::AttemptId> killed, settled;
     std::vector<sched::JobId> forgotten;
   };
-  Reconciled NodeRegistered(const NodeRecord& node, const std::vector<sched::AttemptId>& running,
-                            const std::vector<sched::AttemptId>& map_outputs, Step* step);
+  // A worker registered. Another incarnation than the one that the engine knows has lost everything. Then what it
+  // claims, and what it is believed to have, is settled attempt by attempt.
+  Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
   void NodeLost(NodeNumber node, Step* step);
   void NodeDrained(NodeNumber node, bool drained, Step* step);
   // Nodes that the engine holds for alive: after Load, those that have yet to register again.
@@ -179,11 +183,17 @@ class JobTracker {
   [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;       // in order of launch
   [[nodiscard]] const std::vector<MapSplits>* Splits(sched::JobId job) const;              // by map; null once it ended
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const;  // maps, reduces
-  // Lines of the job's journal with sequence > after, each with its sequence, at most `limit` of them and little more
-  // than `bytes`; job 0 has those of nodes and schedulers. False: there are no more.
   using JournalLine = std::pair<std::uint64_t, std::string>;
-  [[nodiscard]] Result<bool> History(sched::JobId job, std::uint64_t after, std::size_t limit, std::size_t bytes,
-                                     std::vector<JournalLine>* lines) const;
+  struct HistoryPage {
+    std::vector<JournalLine> lines;  // each with its sequence
+    std::uint64_t next = 0;          // of the last line that is here to its end
+    bool cut = false;                // the last line goes on
+    bool more = false;
+  };
+  // Lines of the job's journal with sequence > after, the first one from its byte `offset` on, as many as an answer
+  // holds and at most `limit`; job 0 has those of nodes and schedulers.
+  [[nodiscard]] Result<HistoryPage> History(sched::JobId job, std::uint64_t after, std::uint64_t offset,
+                                            std::size_t limit) const;
 
  private:
   struct Job {
@@ -212,9 +222,14 @@ class JobTracker {
   void RecordHistory(const Job& job, Step* step);
   std::optional<dfs::NodeId> ClosestHolder(NodeNumber node, const Split& split) const;
   void NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
+  [[nodiscard]] worker::Belief BeliefOf(NodeNumber node, const sched::AttemptId& attempt) const;
   void ForgetOldJobs(Step* step);
   void EndAttempt(Job& job, const sched::AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
   void LoseAttemptsOn(NodeNumber node, Step* step);
+  void AdmitNode(const NodeRecord& node, Step* step);
+  [[nodiscard]] std::map<sched::AttemptId, worker::Claim> Gather(NodeNumber node, const Claims& claims) const;
+  void SettleAttempt(NodeNumber node, const sched::AttemptId& attempt, worker::Claim claim, Reconciled* answer,
+                     Step* step);
   void NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report);
   void SnapshotNodes(Step* step);
   void ViewProgress(const Job& job, JobView* out) const;  // of a live job

@@ -17,7 +17,7 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   scheduler_ = scheduler;
   const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
-  wants_progress_ = settings.ok() && settings->speculation.enabled;
+  wants_progress_ = settings.ok() && settings->speculation.on();
 }
 
 // Before the first job after a quiet time the nodes are written down, so that recovery can begin here. Beside the

@@ -1,6 +1,8 @@
 // What clients may see of jobs.
 #include <algorithm>
+#include <utility>
 
+#include "master/answer_budget.h"
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
 #include "schedulers/core/cluster_state.h"
@@ -169,20 +171,26 @@ std::pair<std::uint32_t, std::uint32_t> JobTracker::RunningOn(NodeNumber node) c
   return running;
 }
 
-Result<bool> JobTracker::History(JobId job, std::uint64_t after, std::size_t limit, std::size_t bytes,
-                                 std::vector<JournalLine>* lines) const {
+Result<JobTracker::HistoryPage> JobTracker::History(JobId job, std::uint64_t after, std::uint64_t offset,
+                                                    std::size_t limit) const {
   if (job.value != 0 && Find(job) == nullptr) return NoSuchJob(job);
-  bool more = false;
-  std::size_t taken = 0;
+  constexpr std::size_t kPiece = kElementBytes - 64;  // of a line; beside it stand its pointer and its number
+  HistoryPage page;
+  page.next = after;
+  AnswerBudget budget(limit);
   MILLRACE_TRY(
       store_.Scan(JournalPrefix(job), JournalKey(job, after + 1), [&](std::string_view key, std::string_view line) {
-        more = lines->size() == limit || (taken > 0 && taken + line.size() > bytes);
-        if (more) return false;
-        taken += line.size();
-        lines->emplace_back(JournalSequence(key).value_or(after), line);
-        return true;
+        line.remove_prefix(std::min<std::uint64_t>(std::exchange(offset, 0), line.size()));
+        const std::string_view piece = line.substr(0, kPiece);
+        page.more = !budget.Take(FieldBytes(piece) + 16);
+        if (page.more) return false;
+        const std::uint64_t number = JournalSequence(key).value_or(page.next);
+        page.lines.emplace_back(number, piece);
+        page.cut = page.more = piece.size() < line.size();
+        if (!page.cut) page.next = number;
+        return !page.cut;
       }));
-  return more;
+  return page;
 }
 
 }  // namespace millrace::master

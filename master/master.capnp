@@ -10,7 +10,8 @@ $Cxx.namespace("millrace::master::wire");
 interface Master extends(N.NameProvider) {
   jobs @0 () -> (service :JobService);
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
-  nodes @2 () -> (nodes :List(NodeStatus));
+  nodes @2 (after :UInt32) -> (nodes :List(NodeStatus), more :Bool);
+  # By rising number, those after `after`.
   drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
   # All or none. Without `force` the last live nodes that take tasks and blocks are not drained.
   version @4 () -> (version :Text);
@@ -18,6 +19,8 @@ interface Master extends(N.NameProvider) {
   setScheduler @6 (name :Text) -> ();
   # A name and parts, "fair+delay+ccs". Answered when it is on disk.
   showScheduler @7 () -> (view :SchedulerView);
+  backUp @8 (directory :Text) -> (operations :UInt64, bytes :UInt64);
+  # Adds a backup of the database, as of now, to a directory of the master's machine; answered when it is on disk.
 }
 
 struct SchedulerInfo {
@@ -32,9 +35,11 @@ struct SchedulerView {
   file @1 :Text;               # the scheduler file; empty: there is none
   fileProblem @2 :Text;        # why the file as it now stands is not in force; empty: it is
   facts @3 :List(Fact);
-  groups @4 :List(Group);      # pools or queues
-  waits @5 :List(Wait);        # jobs that wait; the first 2000
+  groups @4 :List(Group);      # pools or queues; as many as an answer holds
+  waits @5 :List(Wait);        # jobs that wait; likewise
   moreWaits @6 :UInt32;        # that are not listed
+  moreGroups @7 :UInt32;       # likewise
+  moreFacts @8 :UInt32;        # likewise
 
   struct Fact { name @0 :Text; value @1 :Text; }
   struct Group {
@@ -75,15 +80,19 @@ struct WorkerInfo {
   mapSlots @6 :UInt32;
   reduceSlots @7 :UInt32;
   incarnation @8 :UInt64;      # drawn when the process started: the same one re-registers, another one lost its tasks
-  running @9 :List(Task.Attempt);      # of this incarnation, so that a restarted master can take them over
-  mapOutputs @10 :List(Task.Attempt);  # held, likewise
+  # What this incarnation has (worker/registration/settlement.h); an attempt is in one of the lists.
+  running @9 :List(Task.Attempt);
+  mapOutputs @10 :List(Task.Attempt);  # served, and their success was answered
+  done @11 :List(Task.Attempt);        # succeeded, but the report was not answered
+  failed @12 :List(Task.Attempt);      # likewise
 }
 
 struct WorkerSettings {
   heartbeatMillis @0 :UInt32;
   lostAfterMillis @1 :UInt32;  # without a heartbeat for so long the master gives the worker up
-  killed @2 :List(Task.Attempt);       # of those reported: not wanted any more
+  killed @2 :List(Task.Attempt);       # of those reported: not wanted any more, nor what they wrote
   forgotten @3 :List(UInt32);          # jobs whose files may be deleted
+  settled @4 :List(Task.Attempt);      # of those that are done: known here, the report need not be repeated
 }
 
 struct WorkerStats {
@@ -107,6 +116,8 @@ interface WorkerSession {
   fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text) -> ();
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
   # A reduce has copied everything and begins to compute.
+  leave @10 (reason :Text) -> ();
+  # The worker's storage is gone: what it holds is lost at once, and so are its attempts. The session ends.
 }
 
 struct NodeStatus {
@@ -208,13 +219,16 @@ interface JobService {
   # Pushes to the watcher until the subscription is dropped.
   kill @4 (job :UInt32, reason :Text) -> ();
   setPriority @5 (job :UInt32, priority :UInt8) -> ();
-  counters @6 (job :UInt32) -> (counters :List(Task.Counter));
+  counters @6 (job :UInt32, afterGroup :Text, afterName :Text) -> (counters :List(Task.Counter), more :Bool);
+  # In order of group and name, those after the named one; after two empty texts: from the first.
   attempts @7 (job :UInt32, after :UInt32, limit :UInt32) -> (attempts :List(AttemptStatus), more :Bool);
   # In the order of launch, those after the first `after`.
   readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
-  history @9 (job :UInt32, after :UInt64, limit :UInt32) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64));
+  history @9 (job :UInt32, after :UInt64, limit :UInt32, offset :UInt64) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64), cut :Bool);
   # The journal's lines of the job (schedulers/core/event_text.h) and the number of each: the journal of all jobs is in the
-  # order of these. Job 0 has the lines of nodes and schedulers.
+  # order of these. Job 0 has the lines of nodes and schedulers. A line may be longer than a message: `cut` says that the
+  # last one goes on; `next` is then the number before it, and its rest comes to who asks with that as `after` and the
+  # bytes of it that are known already as `offset`.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus) -> (); }

@@ -28,6 +28,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
                "after a start, how long to wait for workers before blocks count as missing and are copied");
   set.Duration("dfs.lease_grace", &config->lease_grace, 10 * kSecond, 0, kHour,
                "a file whose writer went away is given up after this time");
+  set.Duration("dfs.lease_limit", &config->lease_limit, 300 * kSecond, kSecond, 24 * kHour,
+               "a file is given up if its writer was silent for so long though its connection stands: it is stopped");
   set.Duration("dfs.copy_timeout", &config->copy_timeout, 120 * kSecond, kSecond, kHour,
                "a copy of a block that was not reported for so long is started again");
   set.Integer("dfs.copies_per_node", &config->copies_per_node, 2, 1, 64,

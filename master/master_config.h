@@ -21,6 +21,7 @@ struct MasterConfig {
   Micros disconnect_grace = 0;
   Micros startup_grace = 0;
   Micros lease_grace = 0;
+  Micros lease_limit = 0;
   Micros copy_timeout = 0;
   std::int64_t copies_per_node = 0;
   std::int64_t default_replication = 0;

@@ -8,12 +8,15 @@
 
 #include "base/daemon/arguments.h"
 #include "base/file.h"
+#include "base/kv/rocks_store.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "master/backup_runner.h"
 #include "master/control.h"
+#include "master/database_verbs.h"
 #include "master/master_config.h"
 #include "master/master_service.h"
 
@@ -29,9 +32,16 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
 }
 
+Result<std::unique_ptr<RocksStore>> OpenDatabase(const std::string& directory) {
+  Result<std::unique_ptr<RocksStore>> store = OpenRocksStore(directory);
+  if (store.status().code() != StatusCode::kCorrupt) return store;
+  return Corrupt(std::string(store.status().message()) +
+                 "; else `millrace master restore` takes a backup, and `millrace master repair` says what can be saved");
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
   MILLRACE_TRY(MakeDirectories(config.directory));
-  MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(config.directory + "/database"));
+  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenDatabase(config.directory + "/database"));
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   auto io = kj::setupAsyncIo();
@@ -42,10 +52,13 @@ Status Serve(const MasterConfig& config, const Log& log) {
     paf.fulfiller->fulfill();
   });
   const SystemClock clock;
+  BackupRunner backups(*store);
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
-      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()), SeedFromSystem, log,
-                                  config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file)}));
+      Control::Make(config, Seams{io.provider->getTimer(), clock, *store, *commit_log, Random(SeedFromSystem()),
+                                  SeedFromSystem, log,
+                                  config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
+                                  [&backups](const std::string& directory) { return backups.Run(directory); }}));
   rpc::Server server(MakeMasterService(*control), {});
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
@@ -62,6 +75,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
 }  // namespace
 
 int RunMaster(const std::vector<std::string>& args) {
+  const std::string verb = args.empty() ? "" : args[0];
+  if (verb == "restore") return RunRestore({args.begin() + 1, args.end()});
+  if (verb == "repair") return RunRepair({args.begin() + 1, args.end()});
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   if (const auto exit =

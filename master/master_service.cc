@@ -1,6 +1,10 @@
 #include "master/master_service.h"
 
+#include <ranges>
+
+#include "base/text.h"
 #include "base/version.h"
+#include "master/answer_budget.h"
 #include "master/control.h"
 #include "master/job_service.h"
 #include "master/name_service.h"
@@ -12,6 +16,8 @@
 
 namespace millrace::master {
 namespace {
+
+constexpr std::size_t kMostNodes = 2000;
 
 class MasterServiceImpl final : public wire::Master::Server {
  public:
@@ -31,9 +37,11 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> register_(RegisterContext context) override {
     const auto params = context.getParams();
     const WorkerFacts facts = Require(Read(params.getWorker()));
-    const Control::Registration registration =
-        Require(control_.Register(facts, params.getControl(), ReadAttempts(params.getWorker().getRunning()),
-                                  ReadAttempts(params.getWorker().getMapOutputs())));
+    const auto worker = params.getWorker();
+    Control::Registration registration =
+        Require(control_.Register(facts, params.getControl(),
+                                  {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
+                                   ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())}));
     auto results = context.getResults();
     results.setNode(registration.node);
     results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
@@ -41,18 +49,22 @@ class MasterServiceImpl final : public wire::Master::Server {
     settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
     settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
     const auto& reconciled = registration.reconciled;
-    auto killed = settings.initKilled(static_cast<unsigned>(reconciled.killed.size()));
-    for (unsigned i = 0; i < killed.size(); ++i) Write(reconciled.killed[i], killed[i]);
+    Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
+    Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));
     auto forgotten = settings.initForgotten(static_cast<unsigned>(reconciled.forgotten.size()));
     for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, reconciled.forgotten[i].value);
-    return kj::READY_NOW;
+    return kj::mv(registration.committed);
   }
 
   kj::Promise<void> nodes(NodesContext context) override {
     const auto& all = control_.nodes().all();
-    auto out = context.getResults().initNodes(static_cast<unsigned>(all.size()));
-    unsigned i = 0;
-    for (const auto& [number, node] : all) WriteNode(node, out[i++]);
+    const auto begin = all.upper_bound(context.getParams().getAfter());
+    const std::size_t count = AnswerBudget(kMostNodes).TakeFront(
+        std::ranges::subrange(begin, all.end()), [](const auto& node) { return BytesOf(node.second); });
+    auto out = context.getResults().initNodes(static_cast<unsigned>(count));
+    auto node = begin;
+    for (unsigned i = 0; i < count; ++i, ++node) WriteNode(node->second, out[i]);
+    context.getResults().setMore(node != all.end());
     return kj::READY_NOW;
   }
 
@@ -72,6 +84,15 @@ class MasterServiceImpl final : public wire::Master::Server {
       control_.jobs().NodeDrained(node, drained, &step);
     }
     return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> backUp(BackUpContext context) override {
+    const std::string directory = ToString(context.getParams().getDirectory());
+    if (!directory.starts_with("/")) Require(Invalid("back up to " + Quote(directory) + ": give an absolute path"));
+    return control_.BackUp(directory).then([context](const BackupFacts& facts) mutable {
+      context.getResults().setOperations(facts.operations);
+      context.getResults().setBytes(facts.bytes);
+    });
   }
 
   kj::Promise<void> version(VersionContext context) override {

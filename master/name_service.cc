@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "dfs/name/path.h"
+#include "master/answer_budget.h"
 #include "master/control.h"
 #include "master/file_lease.h"
 #include "master/service_support.h"
@@ -14,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
+constexpr std::size_t kUnhealthyBytes = 64;  // of an UnhealthyBlock without its path
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
@@ -31,9 +33,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
     std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
-    std::size_t count = 0;
-    for (std::size_t bytes = 0; count < std::min(entries.size(), limit) && bytes < kAnswerBytes; ++count)
-      bytes += entries[count].path.size() + 128;
+    const std::size_t count =
+        AnswerBudget(limit).TakeFront(entries, [](const dfs::FileStatus& entry) { return BytesOf(entry); });
     auto results = context.getResults();
     auto out = results.initEntries(static_cast<unsigned>(count));
     for (unsigned i = 0; i < count; ++i) Write(entries[i], out[i]);
@@ -49,7 +50,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
     const std::vector<FileSystem::Located> blocks =
         Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
-    const std::size_t count = std::min(blocks.size(), kMostBlocks);
+    const std::size_t count = AnswerBudget(kMostBlocks).TakeFront(blocks, [this](const FileSystem::Located& block) {
+      return BytesOf(block, control_.nodes());
+    });
     const bool incomplete =
         std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
     if (incomplete && control_.AwaitingReports()) {
@@ -65,8 +68,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
-    Step step = control_.Begin();
     const auto params = context.getParams();
+    Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
+    Step step = control_.Begin();
     Require(files().MakeDirectory(ToString(params.getPath()), ToString(params.getOwner()), step.now, &step.batch));
     return control_.Finish(std::move(step));
   }
@@ -113,10 +117,13 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     options.overwrite = params.getOverwrite();
     options.owner = ToString(params.getOwner());
     options.writer = ToString(params.getWriter());
+    Require(CheckLength("create a file: its owner", options.owner, kLongestName));
+    Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
     Step step = control_.Begin();
     const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
     context.getResults().setFile(file);
     context.getResults().setBlockSize(options.block_size);
+    context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
     context.getResults().setLease(MakeFileLease(control_, file));
     control_.FinishLazily(std::move(step));
     return kj::READY_NOW;
@@ -134,7 +141,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
     // A reader's word is checked by the worker itself: it reads the block again and reports it corrupt if it is.
     const auto params = context.getParams();
-    control_.CheckReplica(params.getNode(), params.getBlock());
+    control_.CheckReplicaLater(params.getNode(), params.getBlock());
     return kj::READY_NOW;
   }
 
@@ -165,7 +172,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
     struct Found {
       dfs::Block block;
-      std::uint32_t live, wanted;
+      std::uint32_t live = 0, wanted = 0;
+      std::string path = {};
     };
     std::vector<Found> found;
     const std::uint64_t after = context.getParams().getAfter();
@@ -174,13 +182,17 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
       return true;
     });
     std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.block.id < b.block.id; });
-    const std::size_t limit = std::min<std::size_t>(context.getParams().getLimit(), kMostBlocks);
-    context.getResults().setMore(found.size() > limit);
-    found.resize(std::min(found.size(), limit));
-    auto out = context.getResults().initBlocks(static_cast<unsigned>(found.size()));
+    const std::size_t asked = context.getParams().getLimit();
+    AnswerBudget budget(std::min(asked == 0 ? kMostBlocks : asked, kMostBlocks));
+    std::size_t count = 0;
+    for (; count < found.size(); ++count) {
+      if (const auto owner = names().OwnerOf(found[count].block.id)) found[count].path = owner->path;
+      if (!budget.Take(kUnhealthyBytes + FieldBytes(found[count].path))) break;
+    }
+    context.getResults().setMore(count < found.size());
+    auto out = context.getResults().initBlocks(static_cast<unsigned>(count));
     for (unsigned i = 0; i < out.size(); ++i) {
-      const auto owner = names().OwnerOf(found[i].block.id);
-      if (owner) out[i].setPath(ToData(owner->path));
+      out[i].setPath(ToData(found[i].path));
       Write(found[i].block, out[i].initBlock());
       out[i].setLive(found[i].live);
       out[i].setWanted(found[i].wanted);
@@ -188,7 +200,73 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> verify(VerifyContext context) override {
+    context.allowCancellation();
+    const auto params = context.getParams();
+    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::uint32_t first = params.getFirstBlock();
+    const std::vector<FileSystem::Located> blocks =
+        Require(control_.files().Locate(path, first, kMostVerified + 1));
+    const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
+    std::uint32_t count = 0;
+    for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {
+      bytes += blocks[count].block.length;
+      for (const dfs::NodeId node : files().blocks().AllReplicas(blocks[count].block.id))
+        checks->push_back({blocks[count].block.id, node, dfs::wire::ReplicaState::UNKNOWN});
+      if (files().blocks().AllReplicas(blocks[count].block.id).empty())
+        checks->push_back({blocks[count].block.id, 0, dfs::wire::ReplicaState::ABSENT});
+    }
+    const bool more = count < blocks.size();
+    return CheckAll(checks, params.getWait()).then([this, context, checks, first, count, more]() mutable {
+      auto results = context.getResults();
+      results.setNextBlock(first + count);
+      results.setMore(more);
+      WriteChecks(*checks, results.initReplicas(static_cast<unsigned>(checks->size())));
+    });
+  }
+
  private:
+  static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of so many bytes about
+  static constexpr std::uint64_t kVerifiedBytes = std::uint64_t{64} << 20;
+  static constexpr kj::Duration kVerifyPatience = 15 * kj::SECONDS;  // less than a client's for its call
+
+  struct ReplicaCheck {
+    dfs::BlockId block;
+    NodeNumber node;  // 0: there is no replica
+    dfs::wire::ReplicaState state;
+  };
+
+  // Those that took too long stay unknown; who asks again joins the reading that is under way.
+  kj::Promise<void> CheckAll(const std::shared_ptr<std::vector<ReplicaCheck>>& checks, bool wait) {
+    auto all = kj::heapArrayBuilder<kj::Promise<void>>(checks->size());
+    for (std::size_t i = 0; i < checks->size(); ++i) {
+      const ReplicaCheck& check = (*checks)[i];
+      if (check.node == 0) {
+        all.add(kj::READY_NOW);
+      } else if (wait) {
+        all.add(control_.CheckReplica(check.node, check.block).then([checks, i](dfs::wire::ReplicaState state) {
+          (*checks)[i].state = state;
+        }));
+      } else {
+        control_.CheckReplicaLater(check.node, check.block);
+        all.add(kj::READY_NOW);
+      }
+    }
+    return kj::joinPromises(all.finish()).exclusiveJoin(control_.timer().afterDelay(kVerifyPatience));
+  }
+
+  void WriteChecks(const std::vector<ReplicaCheck>& checks, capnp::List<dfs::wire::CheckedReplica>::Builder out) {
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setBlock(checks[i].block);
+      out[i].setNode(checks[i].node);
+      out[i].setState(checks[i].state);
+      const NodeRecord* node = control_.nodes().Find(checks[i].node);
+      if (node == nullptr) continue;
+      out[i].setHost(node->facts.host);
+      out[i].setPort(node->facts.port);
+    }
+  }
+
   FileSystem& files() { return control_.files(); }
   const dfs::Namespace& names() { return control_.files().names(); }
 

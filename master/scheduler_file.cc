@@ -6,11 +6,29 @@
 #include "schedulers/config/settings_text.h"
 
 namespace millrace::master {
+namespace {
+
+// What a setting that is left out means in a live cluster. It is said outright, so that the journal says it too and a
+// replay of it does the same.
+sched::Settings Live(sched::Settings settings) {
+  settings.speculation.enabled = settings.speculation.enabled.value_or(true);
+  return settings;
+}
+
+Result<sched::Settings> Parse(const std::string& text, const std::string& name) {
+  MILLRACE_ASSIGN(sched::Settings settings, sched::ParseSettings(text, name));
+  return Live(std::move(settings));
+}
+
+}  // namespace
+
+SchedulerFile::SchedulerFile(std::unique_ptr<WatchedFile> file, Log log)
+    : file_(std::move(file)), settings_(Live({})), log_(std::move(log)) {}
 
 Status SchedulerFile::Load() {
   if (file_ == nullptr) return Status::Ok();
   MILLRACE_ASSIGN(const std::string text, file_->Read());
-  MILLRACE_ASSIGN(settings_, sched::ParseSettings(text, file_->name()));
+  MILLRACE_ASSIGN(settings_, Parse(text, file_->name()));
   return Status::Ok();
 }
 
@@ -19,7 +37,7 @@ void SchedulerFile::Poll(const std::function<Status(const sched::Settings&)>& ap
   const Result<std::optional<std::string>> text = file_->TakeChange();
   if (text.ok() && !*text) return;
   Result<sched::Settings> settings =
-      text.ok() ? sched::ParseSettings(**text, file_->name()) : Result<sched::Settings>(text.status());
+      text.ok() ? Parse(**text, file_->name()) : Result<sched::Settings>(text.status());
   const bool same = settings.ok() && sched::FormatSettings(*settings) == sched::FormatSettings(settings_);
   const Status applied = !settings.ok() ? settings.status() : same ? Status::Ok() : apply(*settings);
   problem_ = applied.message();

@@ -15,8 +15,8 @@ namespace millrace::master {
 
 class SchedulerFile {
  public:
-  // No file (null): the defaults, for ever.
-  SchedulerFile(std::unique_ptr<WatchedFile> file, Log log) : file_(std::move(file)), log_(std::move(log)) {}
+  // Without a file (null) the defaults of a live cluster hold for ever.
+  SchedulerFile(std::unique_ptr<WatchedFile> file, Log log);
 
   // At the start, when a wrong file is a failure: kInvalid with file, line and reason.
   [[nodiscard]] Status Load();

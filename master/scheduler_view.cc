@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "master/answer_budget.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/policy_view.h"
 
@@ -12,9 +13,7 @@ namespace {
 
 using sched::TaskKind;
 
-constexpr std::size_t kMostWaits = 2000;
-constexpr std::size_t kMostGroups = 2000;
-constexpr std::size_t kMostFacts = 200;
+constexpr std::size_t kMostElements = 4000;
 constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
 
 // Slots come first, whatever the policy says besides.
@@ -63,10 +62,16 @@ void Write(const sched::WaitView& wait, const sched::ClusterState& cluster, wire
   out.setReason(wait.reason);
   const sched::JobState* job = cluster.FindJob(wait.job);
   if (job == nullptr) return;
-  out.setName(job->spec.name.substr(0, 200));
-  out.setPool(job->spec.PoolName().substr(0, 200));
+  out.setName(job->spec.name);
+  out.setPool(job->spec.PoolName());
   out.setPending(static_cast<std::uint32_t>(job->Pending(wait.kind).size()));
   out.setRunning(job->running_attempts[static_cast<std::size_t>(wait.kind)]);
+}
+
+std::size_t BytesOf(const sched::WaitView& wait, const sched::ClusterState& cluster) {
+  const sched::JobState* job = cluster.FindJob(wait.job);
+  const std::size_t names = job == nullptr ? 0 : FieldBytes(job->spec.name) + FieldBytes(job->spec.PoolName());
+  return 64 + FieldBytes(wait.reason) + names;
 }
 
 template <class List, class Write>
@@ -84,24 +89,31 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
   out.setName(control.scheduler());
   out.setFile(control.scheduler_file().name());
   out.setFileProblem(control.scheduler_file().problem());
-  const std::size_t facts = std::min(view.facts.size(), kMostFacts);
+  AnswerBudget budget(kMostElements);
+  budget.Add(FieldBytes(control.scheduler_file().name()) + FieldBytes(control.scheduler_file().problem()));
+  const std::size_t facts = budget.TakeFront(
+      view.facts, [](const auto& fact) { return 16 + FieldBytes(fact.first) + FieldBytes(fact.second); });
   auto out_facts = out.initFacts(static_cast<unsigned>(facts));
   Fill(view.facts, facts, [&](const auto& fact, unsigned i) {
     out_facts[i].setName(fact.first);
     out_facts[i].setValue(fact.second);
   });
-  const std::size_t groups = std::min(view.groups.size(), kMostGroups);
+  const std::size_t groups =
+      budget.TakeFront(view.groups, [](const sched::GroupView& group) { return 128 + FieldBytes(group.name); });
   auto out_groups = out.initGroups(static_cast<unsigned>(groups));
   Fill(view.groups, groups, [&](const sched::GroupView& group, unsigned i) {
-    out_groups[i].setName(group.name.substr(0, 200));
+    out_groups[i].setName(group.name);
     out_groups[i].setWeight(group.weight);
     out_groups[i].setJobs(group.jobs);
     Write(group.slots[0], out_groups[i].initMaps());
     Write(group.slots[1], out_groups[i].initReduces());
   });
-  const std::size_t waits = std::min(view.waits.size(), kMostWaits);
+  const std::size_t waits =
+      budget.TakeFront(view.waits, [&](const sched::WaitView& wait) { return BytesOf(wait, cluster); });
   auto out_waits = out.initWaits(static_cast<unsigned>(waits));
   Fill(view.waits, waits, [&](const auto& wait, unsigned i) { Write(wait, cluster, out_waits[i]); });
+  out.setMoreFacts(static_cast<std::uint32_t>(view.facts.size() - facts));
+  out.setMoreGroups(static_cast<std::uint32_t>(view.groups.size() - groups));
   out.setMoreWaits(static_cast<std::uint32_t>(view.waits.size() - waits));
 }
 

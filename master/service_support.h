@@ -20,7 +20,4 @@ T Require(Result<T> result) {
   return std::move(result).value();
 }
 
-// So much of a list goes into one answer: well below the limit of a message (1 MiB).
-inline constexpr std::size_t kAnswerBytes = std::size_t{512} << 10;
-
 }  // namespace millrace::master

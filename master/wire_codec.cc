@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "dfs/name/placement.h"
 
 namespace millrace::master {
@@ -22,6 +23,10 @@ std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Rea
   std::vector<sched::AttemptId> attempts;
   for (const auto attempt : in) attempts.push_back(Read(attempt));
   return attempts;
+}
+
+void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out) {
+  for (unsigned i = 0; i < out.size(); ++i) Write(attempts[i], out[i]);
 }
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
@@ -177,7 +182,8 @@ Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
   constexpr unsigned kMostCounters = 1000;  // a task that invents names must not fill the master's memory
   Counters counters;
   for (unsigned i = 0; i < std::min(in.size(), kMostCounters); ++i) {
-    counters[{ToString(in[i].getGroup()), ToString(in[i].getName())}] += in[i].getValue();
+    counters[{ToString(in[i].getGroup()).substr(0, kLongestName), ToString(in[i].getName()).substr(0, kLongestName)}] +=
+        in[i].getValue();
   }
   return counters;
 }
@@ -198,18 +204,54 @@ void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out) {
 }
 
 void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
-                task::wire::InputPiece::Builder out) {
+                AnswerBudget& budget, task::wire::InputPiece::Builder out) {
   out.setPath(ToData(split.path));
   out.setName(ToData(split.name));
   out.setFileLength(split.file_length);
   out.setOffset(split.offset);
   out.setLength(split.length);
-  auto blocks = out.initBlocks(static_cast<unsigned>(split.blocks.size()));
+  std::vector<FileSystem::Located> located;
   std::uint64_t offset = split.first_block_offset;
-  for (unsigned i = 0; i < blocks.size(); ++i) {
-    Write(FileSystem::Located{split.blocks[i], offset, files.Holders(split.blocks[i].id)}, nodes, asker, blocks[i]);
-    offset += split.blocks[i].length;
+  for (const dfs::Block& block : split.blocks) {
+    FileSystem::Located next{block, offset, files.Holders(block.id)};
+    if (!budget.Take(BytesOf(next, nodes))) break;
+    located.push_back(std::move(next));
+    offset += block.length;
   }
+  auto blocks = out.initBlocks(static_cast<unsigned>(located.size()));
+  for (unsigned i = 0; i < blocks.size(); ++i) Write(located[i], nodes, asker, blocks[i]);
+}
+
+std::size_t BytesOf(const dfs::FileStatus& status) {
+  return 96 + FieldBytes(status.path) + FieldBytes(status.owner);
+}
+
+std::size_t BytesOf(const NodeRecord& node) {
+  const WorkerFacts& facts = node.facts;
+  std::size_t bytes = 256;
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter})
+    bytes += FieldBytes(*text);
+  return bytes;
+}
+
+std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes) {
+  std::size_t bytes = 64;
+  for (const dfs::NodeId number : block.holders) {
+    if (const NodeRecord* node = nodes.Find(number)) bytes += BytesOf(*node);
+  }
+  return bytes;
+}
+
+std::size_t BytesOf(const JobView& view) {
+  const JobRequest& request = view.record->request;
+  std::size_t bytes = 320;
+  for (const std::string* text : {&request.name, &request.owner, &request.pool, &request.output})
+    bytes += FieldBytes(*text);
+  return bytes + (view.record->outcome ? FieldBytes(view.record->outcome->reason) : 0);
+}
+
+std::size_t BytesOf(const Counters::key_type& name) {
+  return 24 + FieldBytes(name.first) + FieldBytes(name.second);
 }
 
 }  // namespace millrace::master

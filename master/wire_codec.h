@@ -12,6 +12,7 @@
 #include "dfs/name/namespace.h"
 #include "dfs/name/types.capnp.h"
 #include "dfs/wire/place.h"
+#include "master/answer_budget.h"
 #include "master/file_system.h"
 #include "master/job_record.h"
 #include "master/job_tracker.h"
@@ -31,6 +32,7 @@ namespace millrace::master {
 [[nodiscard]] sched::AttemptId Read(task::wire::Attempt::Reader in);
 void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out);
 [[nodiscard]] std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
+void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
@@ -49,11 +51,20 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
 [[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
 void Write(const JobView& view, wire::JobStatus::Builder out);
 void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
+// At most 1000 of them; of names the first 255 bytes, as tasks have it (client/api/counters.h).
 [[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
+
+// What each takes in a message at most (master/answer_budget.h).
+[[nodiscard]] std::size_t BytesOf(const dfs::FileStatus& status);
+[[nodiscard]] std::size_t BytesOf(const NodeRecord& node);  // as a Place or a NodeStatus
+[[nodiscard]] std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes);
+[[nodiscard]] std::size_t BytesOf(const JobView& view);
+[[nodiscard]] std::size_t BytesOf(const Counters::key_type& name);  // of a counter
 
 // The set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
 void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
+// As many blocks as `budget` has room for: the task looks up others when it comes to them.
 void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
-                task::wire::InputPiece::Builder out);
+                AnswerBudget& budget, task::wire::InputPiece::Builder out);
 
 }  // namespace millrace::master

@@ -1,4 +1,5 @@
 // What clients ask for when they submit a job, checked.
+#include "base/text.h"
 #include "master/wire_codec.h"
 #include "schedulers/parts/input_type.h"
 
@@ -25,7 +26,6 @@ Result<SplitBy> Read(wire::SplitBy split_by) {
 
 Status CheckForSchedulers(wire::JobRequest::Reader in) {
   constexpr std::uint64_t kLongest = std::uint64_t{24} * 3600 * 1'000'000;
-  if (in.getPool().size() > 255) return Invalid("submit a job: the name of its pool has more than 255 bytes");
   if (in.getDeadlineMillis() > kLatestDeadline)
     return Invalid("submit a job: its deadline is more than ten years away");
   if (in.getMapTime() > kLongest || in.getReduceTime() > kLongest)
@@ -46,8 +46,22 @@ Status CheckInput(wire::JobRequest::Reader in) {
   return Invalid("submit a job: " + std::to_string(in.getMaps()) + " maps without input; 1 to 100000");
 }
 
+Status CheckTexts(wire::JobRequest::Reader in) {
+  const std::pair<const char*, capnp::Text::Reader> names[] = {{"submit a job: its name", in.getName()},
+                                                               {"submit a job: its owner", in.getOwner()},
+                                                               {"submit a job: the name of its pool", in.getPool()},
+                                                               {"submit a job: its token", in.getToken()}};
+  for (const auto& [what, text] : names) MILLRACE_TRY(CheckLength(what, ToString(text), kLongestName));
+  for (const auto parameter : in.getParameters()) {
+    const std::string name = ToString(parameter.getName());
+    MILLRACE_TRY(CheckLength("submit a job: the name of its parameter " + Quote(name), name, kLongestName));
+  }
+  return Status::Ok();
+}
+
 Status Check(wire::JobRequest::Reader in) {
   constexpr std::uint32_t kMostReduces = 1000;
+  MILLRACE_TRY(CheckTexts(in));
   MILLRACE_TRY(CheckInput(in));
   if (in.getReduces() > kMostReduces)
     return Invalid("submit a job: " + std::to_string(in.getReduces()) + " reducers; at most 1000");

@@ -72,6 +72,12 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> leave(LeaveContext context) override {
+    Listen();
+    control_.Leave(node_, epoch_, ToString(context.getParams().getReason()));
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> attemptDone(AttemptDoneContext context) override {
     Listen();
     const auto params = context.getParams();

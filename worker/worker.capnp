@@ -23,9 +23,9 @@ interface WorkerControl {
   # Answers when it has begun; blocksReceived of the targets tells the end.
   deleteBlocks @7 (blocks :List(UInt64)) -> ();
   readLog @8 (attempt :Job.Attempt, stream :LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
-  verifyBlock @9 (block :T.Block) -> ();
-  # A reader found this replica bad or absent: the worker reads it again and reports blockCorrupt (or blocksDeleted) if
-  # so, or if it is not this block.
+  verifyBlock @9 (block :UInt64) -> (state :T.ReplicaState);
+  # The worker reads this replica from its disk and reports what it is: blockCorrupt, blocksDeleted, or blocksReceived
+  # with the checksum that it has, which tells the master a replica of another block. Answered when that is done.
 }
 
 enum LogStream { stdout @0; stderr @1; }

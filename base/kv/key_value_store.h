@@ -54,9 +54,6 @@ class KeyValueStore {
       const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
 };
 
-// An existing or new database in `directory`. kBusy if another process (or object) has it open; kCorrupt if it is
-// damaged: a torn end of its log, which nobody was told of, is cut off, damage anywhere before is an error.
-[[nodiscard]] Result<std::unique_ptr<KeyValueStore>> OpenRocksStore(const std::string& directory);
 [[nodiscard]] std::unique_ptr<KeyValueStore> MakeMemoryStore();
 
 // A big-endian number for use in keys, so that order of bytes is order of numbers.

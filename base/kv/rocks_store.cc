@@ -1,3 +1,5 @@
+#include "base/kv/rocks_store.h"
+
 #include <fcntl.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
@@ -5,56 +7,43 @@
 #include <rocksdb/table.h>
 #include <rocksdb/write_batch.h>
 #include <sys/file.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <mutex>
+#include <optional>
 
 #include "base/check.h"
-#include "base/file.h"
-#include "base/kv/key_value_store.h"
+#include "base/kv/committed_mark.h"
+#include "base/kv/rocks_files.h"
 
 namespace millrace {
+
+using rocks::FromRocks;
+
 namespace {
 
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
-// RocksDB quotes whole keys and paths in its messages; line ends in them must not split ours.
-std::string OneLine(std::string text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
-}
-
-Status FromRocks(const rocksdb::Status& status, const std::string& what) {
-  if (status.ok()) return Status::Ok();
-  std::string message = what + ": " + OneLine(status.ToString());
-  if (status.IsNoSpace()) return NoSpace(std::move(message));
-  if (status.IsCorruption()) return Corrupt(std::move(message));
-  if (status.IsBusy() || status.IsTryAgain()) return Busy(std::move(message));
-  if (status.IsIOError()) return Status(StatusCode::kIo, std::move(message));
-  return Internal(std::move(message));
-}
-
-class RocksStore final : public KeyValueStore {
+class StoreOnDisk final : public RocksStore {
  public:
-  RocksStore(std::string directory, Fd lock, std::unique_ptr<rocksdb::DB> db)
-      : directory_(std::move(directory)), lock_(std::move(lock)), db_(std::move(db)) {}
-
-  Status Write(const WriteBatch& batch, Durability durability) override {
-    const std::string what = "write to database " + directory_;
-    if (batch.empty()) {
-      return durability == Durability::kSynced ? FromRocks(db_->SyncWAL(), what) : Status::Ok();
-    }
-    rocksdb::WriteBatch changes;
-    for (const WriteBatch::Change& change : batch.changes()) {
-      const rocksdb::Status added = change.value ? changes.Put(change.key, *change.value) : changes.Delete(change.key);
-      MILLRACE_TRY(FromRocks(added, what));
-    }
-    rocksdb::WriteOptions options;
-    options.sync = durability == Durability::kSynced;
-    return FromRocks(db_->Write(options, &changes), what);
+  StoreOnDisk(std::string directory, Fd lock, std::optional<CommittedMark> mark, std::unique_ptr<rocksdb::DB> db)
+      : directory_(std::move(directory)), lock_(std::move(lock)), mark_(std::move(mark)), db_(std::move(db)) {}
+  ~StoreOnDisk() override {
+    if (mark_) (void)mark_->Sync();  // what it does not say is not missed
   }
+
+  // One at a time, so that the last operation after a sync is one that was synced; the commit log has one writer anyway.
+  Status Write(const WriteBatch& batch, Durability durability) override {
+    const std::lock_guard lock(write_mutex_);
+    MILLRACE_TRY(WriteDown(batch, durability));
+    if (durability != Durability::kSynced || !mark_) return Status::Ok();
+    return mark_->Raise(db_->GetLatestSequenceNumber());
+  }
+
+  Result<BackupFacts> BackUp(const std::string& directory) override { return rocks::BackUp(*db_, directory); }
 
   Result<std::optional<std::string>> Get(std::string_view key) const override {
     std::string value;
@@ -76,12 +65,50 @@ class RocksStore final : public KeyValueStore {
   }
 
  private:
+  Status WriteDown(const WriteBatch& batch, Durability durability) {
+    const std::string what = "write to database " + directory_;
+    if (batch.empty()) {
+      return durability == Durability::kSynced ? FromRocks(db_->SyncWAL(), what) : Status::Ok();
+    }
+    rocksdb::WriteBatch changes;
+    for (const WriteBatch::Change& change : batch.changes()) {
+      const rocksdb::Status added = change.value ? changes.Put(change.key, *change.value) : changes.Delete(change.key);
+      MILLRACE_TRY(FromRocks(added, what));
+    }
+    rocksdb::WriteOptions options;
+    options.sync = durability == Durability::kSynced;
+    return FromRocks(db_->Write(options, &changes), what);
+  }
+
   std::string directory_;
   Fd lock_;  // released after the database is closed
+  std::mutex write_mutex_;
+  std::optional<CommittedMark> mark_;
   std::unique_ptr<rocksdb::DB> db_;
 };
 
-// A lock of our own beside that of RocksDB, whose refusal is told from other I/O errors by its text only.
+}  // namespace
+
+namespace rocks {
+
+// RocksDB quotes whole keys and paths in its messages; line ends in them must not split ours.
+std::string OneLine(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+Status FromRocks(const rocksdb::Status& status, const std::string& what) {
+  if (status.ok()) return Status::Ok();
+  std::string message = what + ": " + OneLine(status.ToString());
+  if (status.IsNoSpace()) return NoSpace(std::move(message));
+  if (status.IsCorruption()) return Corrupt(std::move(message));
+  if (status.IsBusy() || status.IsTryAgain()) return Busy(std::move(message));
+  if (status.IsIOError()) return Status(StatusCode::kIo, std::move(message));
+  return Internal(std::move(message));
+}
+
 Result<Fd> LockDirectory(const std::string& directory) {
   const std::string path = directory + "/OWNER";
   MILLRACE_ASSIGN(Fd fd, OpenFile(path, O_RDWR | O_CREAT));
@@ -103,6 +130,8 @@ rocksdb::Options MakeOptions() {
   options.level_compaction_dynamic_level_bytes = true;
   // A torn end of the log was never acknowledged; damage before it must not pass for an older, shorter history.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
+  // A log that was closed is known by its length to the manifest; the mark beside the database knows the rest.
+  options.track_and_verify_wals_in_manifest = true;
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.max_log_file_size = std::size_t{1} << 20;
   options.keep_log_file_num = 3;
@@ -115,18 +144,70 @@ rocksdb::Options MakeOptions() {
   return options;
 }
 
+namespace {
+
+Status FromOpening(const rocksdb::Status& status, const std::string& what) {
+  if (status.IsPathNotFound()) return Corrupt(what + ": a file of it is missing: " + OneLine(status.ToString()));
+  return FromRocks(status, what);
+}
+
 }  // namespace
 
-Result<std::unique_ptr<KeyValueStore>> OpenRocksStore(const std::string& directory) {
+std::string Parent(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+}
+
+bool HoldsDatabase(const std::string& directory) { return ::access((directory + "/CURRENT").c_str(), F_OK) == 0; }
+
+Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options, const std::string& directory) {
   const std::string what = "open database " + directory;
-  MILLRACE_TRY(MakeDirectories(directory).Within(what));
-  MILLRACE_ASSIGN(Fd lock, LockDirectory(directory));
   rocksdb::DB* db = nullptr;
-  const rocksdb::Status status = rocksdb::DB::Open(MakeOptions(), directory, &db);
-  if (status.IsPathNotFound()) return Corrupt(what + ": a file of it is missing: " + OneLine(status.ToString()));
-  MILLRACE_TRY(FromRocks(status, what));
-  return std::unique_ptr<KeyValueStore>(
-      std::make_unique<RocksStore>(directory, std::move(lock), std::unique_ptr<rocksdb::DB>(db)));
+  MILLRACE_TRY(FromOpening(rocksdb::DB::Open(options, directory, &db), what));
+  return std::unique_ptr<rocksdb::DB>(db);
+}
+
+// Read-only, so that what is missing can still be put back: to open a database for good makes its end the end.
+Status CheckEnd(const std::string& directory) {
+  const std::string what = "open database " + directory;
+  const Result<CommittedMark> mark = CommittedMark::Open(MarkPath(directory));
+  const bool here = HoldsDatabase(directory);
+  if (!mark.ok() && mark.status().code() != StatusCode::kNotFound) return mark.status();
+  if (!mark.ok()) {
+    return Corrupt(what + ": " + MarkPath(directory) +
+                   ", which says up to where it was acknowledged, is missing; put that file back");
+  }
+  if (mark->number() == 0) return Status::Ok();
+  std::uint64_t end = 0;
+  if (here) {
+    rocksdb::DB* opened = nullptr;
+    MILLRACE_TRY(FromOpening(rocksdb::DB::OpenForReadOnly(MakeOptions(), directory, &opened), what));
+    const std::unique_ptr<rocksdb::DB> db(opened);
+    end = db->GetLatestSequenceNumber();
+  }
+  if (end >= mark->number()) return Status::Ok();
+  return Corrupt(what + ": the database ends at operation " + std::to_string(end) + " but " +
+                 std::to_string(mark->number()) +
+                 " was acknowledged: files of it were lost or cut, or it is an older copy; put the right files back");
+}
+
+std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db) {
+  return std::make_unique<StoreOnDisk>(std::move(directory), Fd(), std::nullopt, std::move(db));
+}
+
+}  // namespace rocks
+
+Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory) {
+  MILLRACE_TRY(MakeDirectories(directory).Within("open database " + directory));
+  MILLRACE_ASSIGN(Fd lock, rocks::LockDirectory(directory));
+  const std::string mark_path = rocks::MarkPath(directory);
+  const bool fresh = !rocks::HoldsDatabase(directory) && ::access(mark_path.c_str(), F_OK) != 0;
+  if (fresh) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
+  MILLRACE_TRY(rocks::CheckEnd(directory));
+  MILLRACE_ASSIGN(CommittedMark mark, CommittedMark::Open(mark_path));
+  MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), directory));
+  return std::unique_ptr<RocksStore>(
+      std::make_unique<StoreOnDisk>(directory, std::move(lock), std::move(mark), std::move(db)));
 }
 
 }  // namespace millrace

@@ -21,6 +21,8 @@ class BlockingStream {
   // An abstract unix socket of this machine; kUnavailable if nobody listens there.
   static Result<BlockingStream> ConnectLocal(std::string_view abstract_name, Micros stall);
 
+  void SetStall(Micros stall) { stall_ = stall; }
+
   // All of `first`, then all of `second`. kUnavailable when the peer closed.
   Status Send(std::string_view first, std::string_view second = {});
   // Exactly `size` bytes. kUnavailable when the peer closed before.

@@ -135,9 +135,9 @@ class Wire : public std::enable_shared_from_this<Wire> {
   // One byte with a descriptor, on a local wire.
   Awaitable<Status> SendDescriptor(int fd);
 
-  // A request's frame and header, checked. `silence` as of Read.
+  // A frame and what it holds, checked. `silence` as of Read, for the frame.
   Awaitable<Result<Operation>> ReadRequest(std::string* header);
-  Awaitable<Result<Frame>> ReadReply(std::string* payload);
+  Awaitable<Result<Frame>> ReadReply(std::string* payload, Micros silence = 0);
   Awaitable<Status> WriteReply(std::string payload);
   Awaitable<Status> WriteFailure(Status failure);
 

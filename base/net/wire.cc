@@ -201,9 +201,9 @@ Awaitable<Result<Operation>> Wire::ReadRequest(std::string* header) {
   co_return static_cast<Operation>(frame->kind);
 }
 
-Awaitable<Result<Frame>> Wire::ReadReply(std::string* payload) {
+Awaitable<Result<Frame>> Wire::ReadReply(std::string* payload, Micros silence) {
   std::array<char, kFrameBytes> bytes;
-  Status read = co_await Read(bytes.data(), bytes.size());
+  Status read = co_await Read(bytes.data(), bytes.size(), silence);
   if (!read.ok()) co_return read;
   const Result<Frame> frame = DecodeReplyFrame({bytes.data(), bytes.size()});
   if (!frame.ok()) co_return frame.status().Within(peer_);

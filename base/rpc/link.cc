@@ -1,5 +1,6 @@
 #include "base/rpc/link.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,17 @@ constexpr kj::Duration kDialLimit = 5 * kj::SECONDS;
 
 using Stream = kj::Own<kj::AsyncIoStream>;
 
+// "one:7700,two:7700" -> each; at least one.
+std::vector<std::string> Addresses(const std::string& list) {
+  std::vector<std::string> addresses;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    addresses.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return addresses;
+}
+
 }  // namespace
 
 struct Link::Impl final : kj::TaskSet::ErrorHandler {
@@ -21,6 +33,7 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
       : dialer(how),
         timer(clock),
         address(std::move(where)),
+        addresses(Addresses(address)),
         random(source),
         back_off(back),
         limits(most),
@@ -35,19 +48,27 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
     MILLRACE_CHECK(false, "link to " + address + ": " + FromException(failure).message());
   }
 
-  // Dials once; whoever comes first with a connection sets the one that stands.
-  kj::Promise<void> Dial() {
-    auto dialed = kj::evalNow([&] { return dialer.Dial(address.c_str()); });
-    return WithDeadline(timer, kDialLimit, "connect to " + address, kj::mv(dialed))
+  // Dials each address once until one answers, beginning with the one that answered last; whoever comes first with a
+  // connection sets the one that stands. Rejects with what the last address said.
+  kj::Promise<void> Dial() { return DialNext(addresses.size()); }
+
+  kj::Promise<void> DialNext(std::size_t left) {
+    const std::string& to = addresses[turn];
+    auto dialed = kj::evalNow([&] { return dialer.Dial(to.c_str()); });
+    return WithDeadline(timer, kDialLimit, "connect to " + to, kj::mv(dialed))
         .then([this](Stream stream) {
           if (connection.get() == nullptr) Establish(kj::mv(stream));
         })
-        .catch_([this](kj::Exception&& why) -> kj::Promise<void> { return Refused(FromException(why)); });
+        .catch_([this, &to, left](kj::Exception&& why) -> kj::Promise<void> {
+          turn = (turn + 1) % addresses.size();
+          if (left > 1 && connection.get() == nullptr) return DialNext(left - 1);
+          return Refused(to, FromException(why));
+        });
   }
 
-  [[nodiscard]] kj::Exception Refused(const Status& why) const {
-    const bool names_it = why.message().find(address) != std::string::npos;
-    return ToException(Unavailable(names_it ? why.message() : "connect to " + address + ": " + why.message()));
+  [[nodiscard]] static kj::Exception Refused(const std::string& by, const Status& why) {
+    const bool names_it = why.message().find(by) != std::string::npos;
+    return ToException(Unavailable(names_it ? why.message() : "connect to " + by + ": " + why.message()));
   }
 
   void Establish(Stream stream) {
@@ -100,7 +121,9 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
 
   Dialer& dialer;
   kj::Timer& timer;
-  const std::string address;
+  const std::string address;  // as given
+  const std::vector<std::string> addresses;
+  std::size_t turn = 0;  // the address to dial next
   Random random;
   BackOff back_off;
   ConnectionLimits limits;
@@ -135,7 +158,7 @@ kj::Promise<capnp::Capability::Client> Link::Connected() {
 kj::Promise<capnp::Capability::Client> Link::ConnectOnce() {
   if (impl_->connection.get() != nullptr) return kj::cp(impl_->bootstrap);
   return impl_->attempts.wrap(impl_->Dial().then([impl = impl_.get()]() -> kj::Promise<capnp::Capability::Client> {
-    if (impl->connection.get() == nullptr) return impl->Refused(Unavailable("the connection broke at once"));
+    if (impl->connection.get() == nullptr) return impl->Refused(impl->address, Unavailable("the connection broke at once"));
     return kj::cp(impl->bootstrap);
   }));
 }

@@ -1,5 +1,7 @@
 // Link: a connection to one server that comes back when it is asked for, with exponential back-off and jitter. A
-// connection that lasted less than BackOff::limit counts as a failed attempt.
+// connection that lasted less than BackOff::limit counts as a failed attempt. The server may have several addresses
+// ("one:7700,two:7700", a master and its standby): an attempt dials each in turn until one answers, beginning with the
+// one that answered last.
 // Thread rule: the control thread.
 #pragma once
 
@@ -27,7 +29,7 @@ class Link {
   ~Link();
 
   // Resolves when a connection stands, now or later; rejects (kCancelled) only when the Link is destroyed. The first
-  // call starts dialing; a dial that is not answered within 5 s has failed. The capability is the server's bootstrap;
+  // call starts dialing; an address that does not answer within 5 s has failed. The capability is the server's bootstrap;
   // it breaks (every call is kUnavailable) with its connection, then ask again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
   // The connection that stands, or one attempt, at once: rejects with kUnavailable naming the address, for tools that

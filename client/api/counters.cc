@@ -1,10 +1,12 @@
 #include "client/api/counters.h"
 
+#include "base/text.h"
+
 namespace millrace {
 
 Counter& CounterSet::Get(std::string_view group, std::string_view name) {
   const std::lock_guard lock(mutex_);
-  Counter*& counter = by_name_[{std::string(group), std::string(name)}];
+  Counter*& counter = by_name_[{std::string(group.substr(0, kLongestName)), std::string(name.substr(0, kLongestName))}];
   if (counter == nullptr) counter = &counters_.emplace_back();
   return *counter;
 }

@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <string>
 
+#include "base/clock.h"
 #include "base/options.h"
 
 namespace millrace {
 
 struct EngineOptions {
   std::uint64_t task_memory = 0;  // bytes
+  Micros task_timeout = 0;        // as workers read it, from the parameter
   std::string map_compress;       // "auto", "none" or "zstd"
   bool strip_cr = false;
   std::uint64_t record_bytes = 0;       // of fixed-length records, when the job leaves the length open

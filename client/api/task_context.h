@@ -41,6 +41,7 @@ class TaskContext {
       : facts_(std::move(facts)), options_(options), read_files_(std::move(read_files)) {}
 
   // A counter of the job, summed over its tasks. Look it up once (in Start), then increment: ++counter or counter += n.
+  // Of group and name the first 255 bytes count.
   [[nodiscard]] Counter& counter(std::string_view group, std::string_view name) { return counters_.Get(group, name); }
   // One line that is shown for this task until the next.
   void set_status(std::string text);

@@ -71,6 +71,7 @@ class TaskLoop {
     client.master = set_up.master;
     client.node = set_up.node;
     client.owner = set_up.owner;
+    client.patience = client.call_timeout;  // a master that is started again costs no attempt
     prepared_->storage.emplace(options_.storage, std::move(client));
     prepared_->runner.emplace(binding_, prepared_->set_up, *prepared_->storage, options_.random);
     if (!status.ok()) prepared_.reset();

@@ -1,5 +1,9 @@
 #include "client/cli/cli.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "base/options.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "client/cli/completion.h"
@@ -24,27 +28,40 @@ Verb Branch(const std::string& name, const std::string& one_line, const std::vec
       Names(verbs)};
 }
 
+// HOST:PORT, or several of them (a master and its standby), separated by commas.
 Status CheckAddress(const std::string& master) {
-  const std::size_t colon = master.rfind(':');
-  if (colon != std::string::npos && colon > 0 && colon + 1 < master.size()) return Status::Ok();
-  return Invalid("the master " + Quote(master) + " is not HOST:PORT (--master or MILLRACE_MASTER names it)");
+  for (std::size_t begin = 0, end = 0; end < master.size() || begin == 0; begin = end + 1) {
+    end = std::min(master.find(',', begin), master.size());
+    const std::string_view one = std::string_view(master).substr(begin, end - begin);
+    const std::size_t colon = one.rfind(':');
+    if (colon == one.npos || colon == 0 || colon + 1 == one.size())
+      return Invalid("the master " + Quote(master) + " is not HOST:PORT (--master or MILLRACE_MASTER names it)");
+  }
+  return Status::Ok();
 }
 
-// Takes "--master HOST:PORT" or "--master=HOST:PORT" from before the verb.
-Result<Words> TakeMaster(const Words& words, std::string* master) {
-  constexpr std::string_view kOption = "--master";
-  std::size_t at = 0;
-  for (; at < words.size() && words[at].starts_with(kOption); ++at) {
-    if (words[at] == kOption) {
-      if (++at == words.size()) return Invalid("--master needs HOST:PORT");
-      *master = words[at];
-    } else if (words[at][kOption.size()] == '=') {
-      *master = words[at].substr(kOption.size() + 1);
+// Takes "--master HOST:PORT", "--master=HOST:PORT" and likewise "--wait TIME" from before the verb.
+Result<Words> TakeOptions(const Words& words, Invocation* invocation) {
+  const struct {
+    std::string name, value;
+    std::string* field;
+  } options[] = {{"--master", "HOST:PORT", &invocation->master}, {"--wait", "a time, as 30s", &invocation->wait}};
+  auto at = words.begin();
+  while (at != words.end()) {
+    const std::string name = at->substr(0, at->find('='));
+    const auto option =
+        std::find_if(std::begin(options), std::end(options), [&](const auto& known) { return known.name == name; });
+    if (option == std::end(options)) break;
+    if (name.size() < at->size()) {
+      *option->field = at->substr(name.size() + 1);
+    } else if (++at != words.end()) {
+      *option->field = *at;
     } else {
-      break;
+      return Invalid(name + " needs " + option->value);
     }
+    ++at;
   }
-  return Words(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
+  return Words(at, words.end());
 }
 
 }  // namespace
@@ -69,10 +86,12 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
 }
 
 int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& more) {
-  const Result<Words> rest = TakeMaster(words, &defaults.master);
+  const Result<Words> rest = TakeOptions(words, &defaults);
   if (!rest.ok()) return defaults.Fail("command line", rest.status(), kWrongUsage);
   if (const Status checked = CheckAddress(defaults.master); !checked.ok())
     return defaults.Fail("command line", checked, kWrongUsage);
+  if (const Status wait = ParseDuration(defaults.wait).status(); !wait.ok())
+    return defaults.Fail("command line", wait.Within("--wait or MILLRACE_WAIT"), kWrongUsage);
   if (!rest->empty() && (*rest)[0] == "--version") {
     console::Printer(defaults.console.out) << "millrace " << kVersion << "\n";
     return kDone;

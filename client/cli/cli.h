@@ -9,8 +9,8 @@
 
 namespace millrace::cli {
 
-// `words`: the command line without the program's name. `defaults`: invocation.master is used unless --master says
-// otherwise. `more`: verbs that others bring (the daemons and `local`).
+// `words`: the command line without the program's name. `defaults`: invocation.master and invocation.wait
+// are used unless --master and --wait say otherwise. `more`: verbs that others bring (the daemons and `local`).
 [[nodiscard]] int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& more);
 
 // All verbs, in the order of --help.

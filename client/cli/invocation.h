@@ -1,6 +1,7 @@
 // Invocation: what every command is given by main, and the connection that most of them need. Thread rule: as a value.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,10 +25,12 @@ struct Invocation {
   std::string self;    // path of this program
   std::string master;  // host:port
   std::string user;
+  std::string wait = "0s";  // for a master that is not there: how long commands wait for it; 0s: they fail at once
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
-  // The cluster; kUnavailable when it cannot be reached.
-  [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect() const;
+  // The cluster; kUnavailable when it cannot be reached. That it is waited for is said on standard error; `before_wait`
+  // is called first.
+  [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(const std::function<void()>& before_wait = {}) const;
   // Says the one line of an error and gives `status`, to be returned.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;
 };

@@ -1,5 +1,6 @@
 #include "client/cli/job_command.h"
 
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -30,11 +31,11 @@ struct OneJob {
 };
 
 std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, const Words& args, std::size_t operands,
-                         OneJob* one) {
+                         OneJob* one, const std::function<void()>& before_wait = {}) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, operands, operands)) return status;
   const Result<std::uint32_t> job = job::ParseJob(arguments.operands()[0]);
   if (!job.ok()) return invocation.Fail(arguments.verb(), job.status(), kWrongUsage);
-  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect(before_wait);
   if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
   *one = {std::move(files).value(), *job};
   return std::nullopt;
@@ -74,8 +75,9 @@ int List(const Invocation& invocation, const Words& args) {
 }
 
 std::string Details(const job::JobStatus& status) {
-  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + status.owner + ": " +
-                     std::string(ToString(status.state)) + (status.reason.empty() ? "" : ", " + status.reason) + "\n";
+  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
+                     std::string(ToString(status.state)) +
+                     (status.reason.empty() ? "" : ", " + Printable(status.reason)) + "\n";
   text += "  priority " + job::PriorityName(status.priority) +
           (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) +
           (status.deadline == 0 ? "" : ", deadline " + console::FormatTime(status.deadline)) + ", output " +
@@ -110,7 +112,7 @@ int Wait(const Invocation& invocation, const Words& args) {
   SigintHold sigint;
   sigint.BeginThreads();
   OneJob one;
-  const std::optional<int> begun = Begin(invocation, arguments, args, 1, &one);
+  const std::optional<int> begun = Begin(invocation, arguments, args, 1, &one, [&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (begun) return *begun;
   return WaitAndReport(invocation, *one.files, one.job, sigint, json, "job wait");
@@ -139,6 +141,14 @@ int SetPriority(const Invocation& invocation, const Words& args) {
   return set.ok() ? kDone : invocation.Fail("job priority", set);
 }
 
+Json ToJson(const job::Counter& counter) {
+  Json json;
+  console::SetBytes(json, "group", counter.group);
+  console::SetBytes(json, "name", counter.name);
+  json["value"] = counter.value;
+  return json;
+}
+
 int ShowCounters(const Invocation& invocation, const Words& args) {
   Arguments arguments("job counters", "JOB", "Shows a job's counters: its own, and those of the engine.");
   bool json = false;
@@ -150,8 +160,7 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   Printer out(invocation.console.out);
   if (json) {
     console::JsonList list(out);
-    for (const job::Counter& counter : *counters)
-      list.Add(Json{{"group", counter.group}, {"name", counter.name}, {"value", counter.value}});
+    for (const job::Counter& counter : *counters) list.Add(ToJson(counter));
     list.Close();
     return kDone;
   }

@@ -38,7 +38,8 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t
   int status = kDone;
   for (const job::AttemptStatus& attempt : *attempts) {
     out << "==== " << FormatAttempt(attempt.attempt) << " on node " << std::to_string(attempt.node) << " ("
-        << attempt.host << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ") << attempt.reason
+        << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
+        << Printable(attempt.reason)
         << "\n";
     const Status printed = PrintLogs(client, attempt.attempt, wanted, out);
     if (out.failed()) return invocation.Fail("job logs", out.Flush());

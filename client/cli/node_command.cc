@@ -22,21 +22,22 @@ std::string State(const job::Node& node) {
 }
 
 Json ToJson(const job::Node& node) {
-  return {{"node", node.node},
-          {"host", node.host},
-          {"port", node.port},
-          {"state", State(node)},
-          {"rack", node.rack},
-          {"datacenter", node.datacenter},
-          {"map_slots", node.map_slots},
-          {"reduce_slots", node.reduce_slots},
-          {"maps_running", node.maps_running},
-          {"reduces_running", node.reduces_running},
-          {"blocks", node.blocks},
-          {"used", node.used},
-          {"free", node.free},
-          {"capacity", node.capacity},
-          {"since_heartbeat_ms", node.since_heartbeat / kMillisecond}};
+  Json json{{"node", node.node}};
+  console::SetBytes(json, "host", node.host);
+  json["port"] = node.port;
+  json["state"] = State(node);
+  console::SetBytes(json, "rack", node.rack);
+  console::SetBytes(json, "datacenter", node.datacenter);
+  json["map_slots"] = node.map_slots;
+  json["reduce_slots"] = node.reduce_slots;
+  json["maps_running"] = node.maps_running;
+  json["reduces_running"] = node.reduces_running;
+  json["blocks"] = node.blocks;
+  json["used"] = node.used;
+  json["free"] = node.free;
+  json["capacity"] = node.capacity;
+  json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
+  return json;
 }
 
 void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {

@@ -92,10 +92,14 @@ std::string Summary(const job::JobStatus& status) {
 }
 
 nlohmann::ordered_json ToJson(const job::JobStatus& status) {
-  nlohmann::ordered_json json{{"job", status.job},       {"name", status.name},
-                              {"owner", status.owner},   {"state", ToString(status.state)},
-                              {"reason", status.reason}, {"priority", job::PriorityName(status.priority)},
-                              {"pool", status.pool},     {"deadline", TimeOrNull(status.deadline)}};
+  nlohmann::ordered_json json{{"job", status.job}};
+  console::SetBytes(json, "name", status.name);
+  console::SetBytes(json, "owner", status.owner);
+  json["state"] = ToString(status.state);
+  console::SetBytes(json, "reason", status.reason);
+  json["priority"] = job::PriorityName(status.priority);
+  console::SetBytes(json, "pool", status.pool);
+  json["deadline"] = TimeOrNull(status.deadline);
   console::SetBytes(json, "output", status.output);
   json["submitted"] = TimeOrNull(status.submitted);
   json["first_launch"] = TimeOrNull(status.first_launch);

@@ -214,7 +214,7 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
 int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOptions& options) {
   SigintHold sigint;
   sigint.BeginThreads();
-  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
   const Result<std::uint32_t> job = Submit(invocation.master, **files, &prepared);

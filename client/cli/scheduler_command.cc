@@ -31,6 +31,8 @@ std::string Joined(const Words& words) {
   return text;
 }
 
+std::string MoreOf(std::uint32_t count) { return count == 0 ? "" : "and " + std::to_string(count) + " more\n"; }
+
 Json ToJson(const View::GroupSlots& slots) {
   return {{"running", slots.running},
           {"demand", slots.demand},
@@ -46,6 +48,8 @@ Json ToJson(const View& view) {
             {"facts", Json::object()},
             {"groups", Json::array()},
             {"waiting", Json::array()},
+            {"facts_not_listed", view.more_facts},
+            {"groups_not_listed", view.more_groups},
             {"waiting_not_listed", view.more_waits}};
   for (const auto& [name, value] : view.facts) json["facts"][name] = value;
   for (const View::Group& group : view.groups) {
@@ -129,12 +133,13 @@ int SetScheduler(const Invocation& invocation, const Words& args) {
 }  // namespace
 
 std::string SchedulerText(const View& view) {
-  std::string text = view.name + "\n";
+  std::string text = Printable(view.name) + "\n";
   std::vector<Words> facts;
   if (!view.file.empty()) facts.push_back({"scheduler file", view.file});
   if (!view.file_problem.empty()) facts.push_back({"refused", view.file_problem});
   for (const auto& [name, value] : view.facts) facts.push_back({name, value});
   text += FormatTable(facts);
+  text += MoreOf(view.more_facts);
   if (!view.groups.empty()) {
     std::vector<Words> rows{{"POOL", "WEIGHT", "JOBS", "KIND", "RUNNING", "DEMAND", "SHARE", "MINIMUM", "MAXIMUM"}};
     for (const View::Group& group : view.groups) {
@@ -143,6 +148,7 @@ std::string SchedulerText(const View& view) {
     }
     text += "\n" + FormatTable(rows);
   }
+  text += MoreOf(view.more_groups);
   if (!view.waits.empty()) {
     std::vector<Words> rows{{"WAITING", "NAME", "POOL", "KIND", "RUNNING", "PENDING", "WHY"}};
     for (const View::Wait& wait : view.waits) {
@@ -151,8 +157,7 @@ std::string SchedulerText(const View& view) {
     }
     text += "\n" + FormatTable(rows);
   }
-  if (view.more_waits > 0) text += "and " + std::to_string(view.more_waits) + " more\n";
-  return text;
+  return text + MoreOf(view.more_waits);
 }
 
 std::vector<Verb> SchedulerVerbs() {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "dfs/tools/arguments.h"
 
 namespace millrace::cli {
@@ -36,9 +37,11 @@ int RunVerb(const Invocation& invocation, const std::string& command, const std:
   return found->run(invocation, Words(args.begin() + 1, args.end()));
 }
 
-std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {
+std::string FormatTable(const std::vector<std::vector<std::string>>& given) {
+  std::vector<std::vector<std::string>> rows = given;
   std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
+  for (auto& row : rows) {
+    std::transform(row.begin(), row.end(), row.begin(), [](const std::string& cell) { return Printable(cell); });
     widths.resize(std::max(widths.size(), row.size()));
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }

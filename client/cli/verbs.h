@@ -24,7 +24,7 @@ struct Verb {
                           const Words& args);
 
 // A table: every column as wide as its widest cell, two spaces between, nothing behind the last. The first row is the
-// head.
+// head. Cells are made printable (base/text.h).
 [[nodiscard]] std::string FormatTable(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace millrace::cli

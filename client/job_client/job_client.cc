@@ -9,6 +9,7 @@ using master::wire::JobService;
 using master::wire::Master;
 
 constexpr std::uint32_t kLogPiece = 256 << 10;
+constexpr std::size_t kMostRequestBytes = std::size_t{960} << 10;  // a message above 1 MiB breaks the connection
 
 std::string Name(std::uint32_t job) { return "job " + std::to_string(job); }
 
@@ -25,11 +26,18 @@ Status JobClient::AskAboutJobs(const std::string& what, const AskJobs& f) {
 
 Result<std::uint32_t> JobClient::Submit(const JobRequest& request) {
   std::uint32_t job = 0;
+  std::size_t bytes = 0;
   MILLRACE_TRY(AskAboutJobs("submit the job", [&](JobService::Client jobs) {
     auto call = jobs.submitRequest();
     Write(request, call.initRequest());
+    bytes = call.totalSize().wordCount * sizeof(capnp::word);
+    if (bytes > kMostRequestBytes) return kj::Promise<void>(kj::READY_NOW);
     return call.send().then([&job](capnp::Response<JobService::SubmitResults>&& answer) { job = answer.getJob(); });
   }));
+  if (bytes > kMostRequestBytes) {
+    return Invalid("submit the job: its inputs and parameters take " + std::to_string(bytes) + " bytes; at most " +
+                   std::to_string(kMostRequestBytes) + " fit; name directories or patterns instead of files");
+  }
   return job;
 }
 
@@ -83,14 +91,23 @@ Status JobClient::SetPriority(std::uint32_t job, std::uint8_t priority) {
 
 Result<std::vector<Counter>> JobClient::Counters(std::uint32_t job) {
   std::vector<Counter> counters;
-  MILLRACE_TRY(AskAboutJobs("counters of " + Name(job), [&](JobService::Client jobs) {
-    auto call = jobs.countersRequest();
-    call.setJob(job);
-    return call.send().then([&counters](capnp::Response<JobService::CountersResults>&& answer) {
-      counters.clear();
-      for (const auto in : answer.getCounters()) counters.push_back({in.getGroup(), in.getName(), in.getValue()});
-    });
-  }));
+  for (bool more = true; more;) {
+    const std::size_t known = counters.size();
+    MILLRACE_TRY(AskAboutJobs("counters of " + Name(job), [&](JobService::Client jobs) {
+      auto call = jobs.countersRequest();
+      call.setJob(job);
+      if (known > 0) {
+        call.setAfterGroup(counters[known - 1].group);
+        call.setAfterName(counters[known - 1].name);
+      }
+      return call.send().then([&](capnp::Response<JobService::CountersResults>&& answer) {
+        counters.resize(known);
+        for (const auto in : answer.getCounters()) counters.push_back({in.getGroup(), in.getName(), in.getValue()});
+        more = answer.getMore();
+      });
+    }));
+    if (counters.size() == known) break;
+  }
   return counters;
 }
 
@@ -133,38 +150,60 @@ Status JobClient::ReadLog(const Attempt& attempt, LogStream stream, const std::f
 }
 
 Status JobClient::History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink) {
-  std::uint64_t after = 0;
-  for (bool more = true; more;) {
-    std::vector<std::pair<std::uint64_t, std::string>> lines;
-    std::uint64_t next = after;
-    MILLRACE_TRY(AskAboutJobs("history of " + Name(job), [&](JobService::Client jobs) {
-      auto call = jobs.historyRequest();
-      call.setJob(job);
-      call.setAfter(after);
-      return call.send().then([&](capnp::Response<JobService::HistoryResults>&& answer) {
-        lines.clear();
-        const auto numbers = answer.getNumbers();
-        for (unsigned i = 0; i < answer.getLines().size(); ++i)
-          lines.emplace_back(i < numbers.size() ? numbers[i] : 0, answer.getLines()[i]);
-        next = answer.getNext();
-        more = answer.getMore();
-      });
-    }));
-    for (const auto& [number, line] : lines) sink(number, line);
-    if (lines.empty()) break;
-    after = next;
+  HistoryPage page;
+  std::string begun;  // of a line that came in pieces
+  for (page.more = true; page.more;) {
+    MILLRACE_ASSIGN(page, GetHistory(job, page.next, begun.size()));
+    if (page.lines.empty()) break;
+    page.lines.front().second.insert(0, begun);
+    begun.clear();
+    if (page.cut) {
+      begun = std::move(page.lines.back().second);
+      page.lines.pop_back();
+    }
+    for (const auto& [number, line] : page.lines) sink(number, line);
   }
   return Status::Ok();
 }
 
-Result<std::vector<Node>> JobClient::Nodes() {
-  std::vector<Node> nodes;
-  MILLRACE_TRY(Ask("list nodes", [&](Master::Client master) {
-    return master.nodesRequest().send().then([&nodes](capnp::Response<Master::NodesResults>&& answer) {
-      nodes.clear();
-      for (const auto in : answer.getNodes()) nodes.push_back(Read(in));
+// Each list of an answer is read once: who asks for it again is charged for all of it again (base/rpc/transport.h).
+Result<JobClient::HistoryPage> JobClient::GetHistory(std::uint32_t job, std::uint64_t after, std::uint64_t offset) {
+  HistoryPage page;
+  MILLRACE_TRY(AskAboutJobs("history of " + Name(job), [&](JobService::Client jobs) {
+    auto call = jobs.historyRequest();
+    call.setJob(job);
+    call.setAfter(after);
+    call.setOffset(offset);
+    return call.send().then([&](capnp::Response<JobService::HistoryResults>&& answer) {
+      page.lines.clear();
+      const auto numbers = answer.getNumbers();
+      for (const auto line : answer.getLines()) {
+        const auto i = static_cast<unsigned>(page.lines.size());
+        page.lines.emplace_back(i < numbers.size() ? numbers[i] : 0, std::string(line.begin(), line.size()));
+      }
+      page.next = answer.getNext();
+      page.cut = answer.getCut();
+      page.more = answer.getMore();
     });
   }));
+  return page;
+}
+
+Result<std::vector<Node>> JobClient::Nodes() {
+  std::vector<Node> nodes;
+  for (bool more = true; more;) {
+    const std::size_t known = nodes.size();
+    MILLRACE_TRY(Ask("list nodes", [&](Master::Client master) {
+      auto call = master.nodesRequest();
+      call.setAfter(known == 0 ? 0 : nodes[known - 1].node);
+      return call.send().then([&](capnp::Response<Master::NodesResults>&& answer) {
+        nodes.resize(known);
+        for (const auto in : answer.getNodes()) nodes.push_back(Read(in));
+        more = answer.getMore();
+      });
+    }));
+    if (nodes.size() == known) break;
+  }
   return nodes;
 }
 
@@ -177,6 +216,18 @@ Status JobClient::DrainNodes(const std::vector<std::uint32_t>& nodes, bool drain
     call.setForce(force);
     return call.send().ignoreResult();
   });
+}
+
+Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory) {
+  MasterBackup backup;
+  MILLRACE_TRY(Ask("back up the master", [&](Master::Client master) {
+    auto call = master.backUpRequest();
+    call.setDirectory(directory);
+    return call.send().then([&backup](capnp::Response<Master::BackUpResults>&& answer) {
+      backup = {answer.getOperations(), answer.getBytes()};
+    });
+  }));
+  return backup;
 }
 
 Result<Schedulers> JobClient::ListSchedulers() {

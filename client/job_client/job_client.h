@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -38,12 +39,22 @@ class JobClient {
   // no other is left to take the blocks.
   Status DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force);
 
+  // Of its database, to a directory of the master's machine.
+  Result<MasterBackup> BackUpMaster(const std::string& directory);
+
   Result<Schedulers> ListSchedulers();
   // Done when it is on disk.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
 
  private:
+  struct HistoryPage {
+    std::vector<std::pair<std::uint64_t, std::string>> lines;
+    std::uint64_t next = 0;  // of the last line that is whole
+    bool cut = false;        // the last line goes on
+    bool more = false;
+  };
+  Result<HistoryPage> GetHistory(std::uint32_t job, std::uint64_t after, std::uint64_t offset);
   using AskMaster = std::function<kj::Promise<void>(master::wire::Master::Client)>;
   using AskJobs = std::function<kj::Promise<void>(master::wire::JobService::Client)>;
   Status Ask(const std::string& what, const AskMaster& f);

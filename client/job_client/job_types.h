@@ -105,6 +105,11 @@ struct Node {
   Micros since_heartbeat = 0;
 };
 
+struct MasterBackup {
+  std::uint64_t operations = 0;  // up to which it goes
+  std::uint64_t bytes = 0;
+};
+
 struct Schedulers {
   struct Entry {
     std::string name, one_line;
@@ -140,7 +145,7 @@ struct SchedulerView {
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<Group> groups;
   std::vector<Wait> waits;
-  std::uint32_t more_waits = 0;  // that the master did not list
+  std::uint32_t more_facts = 0, more_groups = 0, more_waits = 0;  // that the master did not list
 };
 
 }  // namespace millrace::job

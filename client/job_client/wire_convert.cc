@@ -150,6 +150,8 @@ SchedulerView Read(master::wire::SchedulerView::Reader in) {
     out.waits.push_back({wait.getJob(), wait.getName(), wait.getPool(), wait.getReduces(), wait.getPending(),
                          wait.getRunning(), wait.getReason()});
   }
+  out.more_facts = in.getMoreFacts();
+  out.more_groups = in.getMoreGroups();
   out.more_waits = in.getMoreWaits();
   return out;
 }

@@ -1,5 +1,7 @@
 #include "dfs/client/dfs_client.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "dfs/client/file_reader.h"
 #include "dfs/client/file_writer.h"
@@ -125,7 +127,6 @@ class DfsClientImpl final : public DfsClient {
       MILLRACE_TRY(Ask("list unhealthy blocks", [&](Names::Client names) {
         auto request = names.unhealthyBlocksRequest();
         request.setAfter(after);
-        request.setLimit(500);
         return request.send().then([&](capnp::Response<Names::UnhealthyBlocksResults>&& response) {
           page.clear();
           for (const auto in : response.getBlocks()) {
@@ -140,6 +141,36 @@ class DfsClientImpl final : public DfsClient {
         after = block.block;
       }
       if (page.empty()) return Status::Ok();
+    }
+    return Status::Ok();
+  }
+
+  // Holders read whole blocks, and the master answers before a call is given up: then some are asked again, and join
+  // the reading that is under way.
+  Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) override {
+    std::uint32_t first = 0;
+    for (bool more = true; more;) {
+      std::vector<CheckedReplica> page;
+      std::uint32_t next = first;
+      MILLRACE_TRY(Ask("verify " + Quote(path), [&](Names::Client names) {
+        auto request = names.verifyRequest();
+        request.setPath(ToData(path));
+        request.setFirstBlock(first);
+        request.setWait(wait);
+        return request.send().then([&](capnp::Response<Names::VerifyResults>&& response) {
+          page.clear();
+          for (const auto in : response.getReplicas()) page.push_back(Read(in));
+          next = response.getNextBlock();
+          more = response.getMore();
+        });
+      }));
+      const auto open = [](const CheckedReplica& replica) { return replica.finding == ReplicaFinding::kAsked; };
+      if (wait && std::any_of(page.begin(), page.end(), open)) {
+        more = true;
+        continue;
+      }
+      for (const CheckedReplica& replica : page) visit(replica);
+      first = next;
     }
     return Status::Ok();
   }
@@ -209,8 +240,7 @@ class DfsClientImpl final : public DfsClient {
 }  // namespace
 
 Result<std::unique_ptr<DfsClient>> DfsClient::Connect(ClientOptions options) {
-  MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection,
-                  MasterConnection::Connect(options.master, options.connect_timeout, options.call_timeout));
+  MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection, MasterConnection::Connect(options));
   return std::unique_ptr<DfsClient>(std::make_unique<DfsClientImpl>(std::move(options), std::move(connection)));
 }
 

@@ -23,7 +23,9 @@ namespace millrace::dfs {
 
 struct ClientOptions {
   std::string master;                    // host:port
-  Micros connect_timeout = 3 * kSecond;  // the first connection; then kUnavailable
+  Micros connect_timeout = 3 * kSecond;  // the first connection; then kUnavailable, unless there is patience:
+  Micros patience = 0;                   // for so long it is tried again, if the master's name is known
+  std::function<void()> waiting = {};    // called on the caller's thread when that begins
   Micros call_timeout = 30 * kSecond;    // a call, reconnections included
   Micros stall_timeout = 30 * kSecond;   // a silent replica or pipeline
   std::optional<std::uint32_t> node;     // the worker on whose machine we run, if known
@@ -95,6 +97,15 @@ struct UnhealthyBlock {
   std::uint32_t live = 0, wanted = 0;
 };
 
+enum class ReplicaFinding { kAsked, kSound, kCorrupt, kAbsent, kUnreachable };  // kAsked: nothing is known yet
+struct CheckedReplica {
+  std::uint64_t block = 0;
+  std::uint32_t node = 0;  // 0: no worker has the block
+  std::string host;
+  std::uint16_t port = 0;
+  ReplicaFinding finding = ReplicaFinding::kAsked;
+};
+
 class DfsClient {
  public:
   // kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" when there is no connection in time.
@@ -111,6 +122,8 @@ class DfsClient {
   virtual Result<FileUsage> Measure(std::string_view path) = 0;
   virtual Result<Health> GetHealth() = 0;
   virtual Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) = 0;
+  // Has every replica of a file read by its holder; `wait`: until they have been, so that none is kAsked.
+  virtual Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) = 0;
 
   virtual Result<std::unique_ptr<FileReader>> Open(std::string_view path) = 0;
   // A piece of a file whose blocks the caller knows already (a split); further blocks are looked up when they are read.

@@ -26,7 +26,7 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
                                              const std::string& path, const WriteOptions& write) {
   std::unique_ptr<Lease> lease(new Lease(std::move(connection), options, path));
   MILLRACE_TRY(lease->connection_->Call("create " + Quote(path), [&](capnp::Capability::Client bootstrap,
-                                                                     kj::AsyncIoContext&) {
+                                                                     kj::AsyncIoContext& io) {
     auto request = Names(bootstrap).createRequest();
     request.setPath(ToData(path));
     request.setReplication(write.replication);
@@ -34,14 +34,30 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
     request.setOverwrite(write.overwrite);
     request.setOwner(options.owner);
     request.setWriter(WriterName());
-    return request.send().then([&lease](capnp::Response<wire::NameService::CreateResults>&& response) {
+    return request.send().then([&lease, &io](capnp::Response<wire::NameService::CreateResults>&& response) {
       lease->file_ = response.getFile();
       lease->block_size_ = response.getBlockSize();
       lease->held_->lease = response.getLease();
       lease->held_->keeping = Keep(lease->connection_->link(), *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
+      if (const std::uint32_t every = response.getRenewMillis(); every > 0) {
+        lease->held_->renewing = Renew(io.provider->getTimer(), every * kj::MILLISECONDS, *lease->held_)
+                                     .eagerlyEvaluate(nullptr);
+      }
     });
   }));
   return lease;
+}
+
+// What comes of it the writer hears at its next call.
+kj::Promise<void> Lease::Renew(kj::Timer& timer, kj::Duration every, Held& held) {
+  return timer.afterDelay(every)
+      .then([&held]() -> kj::Promise<void> {
+        KJ_IF_MAYBE (lease, held.lease) {
+          return lease->renewRequest().send().ignoreResult().catch_([](kj::Exception&&) {});
+        }
+        return kj::READY_NOW;
+      })
+      .then([&timer, every, &held] { return Renew(timer, every, held); });
 }
 
 kj::Promise<void> Lease::Keep(rpc::Link& link, Held& held, std::uint64_t file) {
@@ -64,7 +80,7 @@ kj::Promise<void> Lease::Resume(capnp::Capability::Client bootstrap, Held& held,
 
 Lease::~Lease() {
   connection_->Post([held = std::move(held_)](kj::AsyncIoContext&) {
-    held->keeping = nullptr;
+    held->End();
     held->lease = nullptr;
   });
 }
@@ -130,7 +146,7 @@ Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
 
 Status Lease::HandOver(const std::string& attempt) {
   return Call("hand over", [&](wire::FileLease::Client lease) {
-    held_->keeping = nullptr;  // from here on it is the job tracker's
+    held_->End();  // from here on it is the job tracker's
     auto request = lease.handOverRequest();
     request.setAttempt(attempt);
     return request.send().ignoreResult();
@@ -139,7 +155,7 @@ Status Lease::HandOver(const std::string& attempt) {
 
 void Lease::Abandon() {
   connection_->Post([held = held_](kj::AsyncIoContext&) {
-    held->keeping = nullptr;
+    held->End();
     KJ_IF_MAYBE (lease, held->lease) {
       // The call goes out before the capability is dropped; its answer does not matter.
       lease->abandonRequest().send().ignoreResult().detach([](kj::Exception&&) {});

@@ -1,6 +1,7 @@
 // Lease: the right to write one open file, held on the control thread for a writer elsewhere. When the connection or
 // the master is lost it is taken up again by the file's id: at once when there is a connection again, since the master
-// waits for it no longer than its grace and the writer may be idle for longer. Thread rule: one thread at a time, not
+// waits for it no longer than its grace and the writer may be idle for longer. It is renewed for as long as the process
+// runs, idle or not; one that was stopped for too long hears at its next call that it lost the file. Thread rule: one thread at a time, not
 // the control thread.
 #pragma once
 
@@ -40,7 +41,12 @@ class Lease {
   using WithLease = std::function<kj::Promise<void>(wire::FileLease::Client)>;
   struct Held {  // on the control thread only
     kj::Maybe<wire::FileLease::Client> lease;
+    kj::Promise<void> renewing = nullptr;
     kj::Promise<void> keeping = nullptr;  // takes it up again; last, since it uses the rest
+    void End() {
+      renewing = nullptr;
+      keeping = nullptr;
+    }
   };
 
   Lease(std::shared_ptr<MasterConnection> connection, const ClientOptions& options, std::string path)
@@ -51,6 +57,7 @@ class Lease {
   Status Call(const char* what, const WithLease& f);
   // On the control thread: for as long as `held` keeps the promise and the file is open.
   static kj::Promise<void> Keep(rpc::Link& link, Held& held, std::uint64_t file);
+  static kj::Promise<void> Renew(kj::Timer& timer, kj::Duration every, Held& held);
   static kj::Promise<void> Resume(capnp::Capability::Client bootstrap, Held& held, std::uint64_t file);
 
   std::shared_ptr<MasterConnection> connection_;

@@ -1,5 +1,6 @@
 #include "dfs/client/master_connection.h"
 
+#include "base/options.h"
 #include "base/random.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/link.h"
@@ -43,24 +44,38 @@ MasterConnection::~MasterConnection() {
   impl_->thread.Stop();
 }
 
-Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const std::string& master, Micros connect_timeout,
-                                                                    Micros call_timeout) {
+Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const ClientOptions& options) {
+  const std::string& master = options.master;
   auto impl = std::make_unique<Impl>();
   impl->master = master;
-  impl->call_timeout = call_timeout;
+  impl->call_timeout = options.call_timeout;
   Impl& parts = *impl;
   std::shared_ptr<MasterConnection> connection(new MasterConnection(std::move(impl)));
+  const std::string what = "connect to the master at " + master;
+  bool resolved = false;
   const Status connected = parts.thread.Run([&](kj::AsyncIoContext& io) {
     parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork());
     parts.link = std::make_unique<rpc::Link>(*parts.dialer, io.provider->getTimer(), master, Random(SeedFromSystem()));
-    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(connect_timeout), "connect to the master at " + master,
-                             parts.link->ConnectOnce().ignoreResult());
+    auto dialed = kj::evalNow([&] { return io.provider->getNetwork().parseAddress(master.c_str()); })
+                      .then([&](kj::Own<kj::NetworkAddress>&&) {
+                        resolved = true;
+                        return parts.link->ConnectOnce().ignoreResult();
+                      });
+    return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.connect_timeout), what, kj::mv(dialed));
   });
-  if (!connected.ok()) {
-    return Unavailable("cannot reach the master at " + master + ": " + connected.message() +
-                       "; is it running? (--master or MILLRACE_MASTER names it)");
+  if (connected.ok()) return connection;
+  std::string waited;
+  if (resolved && options.patience > 0) {
+    if (options.waiting) options.waiting();
+    const Status came = parts.thread.Run([&](kj::AsyncIoContext& io) {
+      return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.patience), what,
+                               parts.link->Connected().ignoreResult());
+    });
+    if (came.ok()) return connection;
+    waited = " (tried for " + FormatDuration(options.patience) + ")";
   }
-  return connection;
+  return Unavailable("cannot reach the master at " + master + waited + ": " + connected.message() +
+                     "; is it running? (--master or MILLRACE_MASTER names it)");
 }
 
 Status MasterConnection::Call(const std::string& what, const WithMaster& f) {

@@ -13,6 +13,7 @@
 #include "base/rpc/control_thread.h"
 #include "base/rpc/link.h"
 #include "base/status.h"
+#include "dfs/client/dfs_client.h"
 
 namespace millrace::dfs {
 
@@ -20,9 +21,9 @@ class MasterConnection {
  public:
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
 
-  // One attempt; kUnavailable names the address when it is not answered within `connect_timeout`.
-  static Result<std::shared_ptr<MasterConnection>> Connect(const std::string& master, Micros connect_timeout,
-                                                           Micros call_timeout);
+  // One attempt, or as many as patience allows; kUnavailable names the address. A name that does not resolve fails at
+  // once.
+  static Result<std::shared_ptr<MasterConnection>> Connect(const ClientOptions& options);
   ~MasterConnection();
 
   // Runs f on the control thread with the connected bootstrap. When the connection breaks in the middle, it is made

@@ -13,6 +13,8 @@ using net::Operation;
 namespace {
 
 constexpr Micros kDiscardStall = kSecond;  // discarding is a courtesy
+// Of a node that failed: it may be back, or only its connection broken, and then it answers soon.
+constexpr Micros kFailedStall = 2 * kSecond;
 
 }  // namespace
 
@@ -40,6 +42,11 @@ void PipelineWriter::DiscardEverywhere() {
   }
 }
 
+Micros PipelineWriter::StallOf(const Place& place) const {
+  const bool failed = std::find(failed_nodes_.begin(), failed_nodes_.end(), place.node) != failed_nodes_.end();
+  return failed ? std::min(stall_, kFailedStall) : stall_;
+}
+
 void PipelineWriter::NoteAnswer(const Place& place, const Status& status) {
   const StatusCode code = status.code();
   if (code == StatusCode::kUnavailable || code == StatusCode::kTimeout || code == StatusCode::kCorrupt) {
@@ -58,7 +65,8 @@ void PipelineWriter::HangUp() {
 std::uint64_t PipelineWriter::SalvageableLength() {
   if (!sent_last_) return acked_bytes_;
   for (auto place = pipeline_.rbegin(); place != pipeline_.rend(); ++place) {
-    const Status whole = FinishAt(*place, sent_bytes_, stall_);
+    const Status whole = FinishAt(*place, sent_bytes_, StallOf(*place));
+    NoteAnswer(*place, whole);
     if (whole.ok()) return sent_bytes_;
     if (whole.code() == StatusCode::kInvalid) break;
   }
@@ -68,7 +76,7 @@ std::uint64_t PipelineWriter::SalvageableLength() {
 WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
   WrittenBlock written{block_, length, {}, SentUpTo(length).crc};
   for (const Place& place : pipeline_) {
-    const Status closed = FinishAt(place, length, stall_);
+    const Status closed = FinishAt(place, length, StallOf(place));
     if (closed.ok()) written.nodes.push_back(place.node);
     NoteAnswer(place, closed);
   }

@@ -13,7 +13,11 @@ using net::Operation;
 
 PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall,
                                std::optional<BlockContent> expected)
-    : block_(block), pipeline_(std::move(pipeline)), stall_(stall), expected_(expected) {
+    : block_(block),
+      pipeline_(std::move(pipeline)),
+      stall_(stall),
+      expected_(expected),
+      silence_(std::min(stall, kSilence)) {
   pending_.reserve(kPacketBytes);
 }
 
@@ -22,14 +26,18 @@ Status PipelineWriter::Begin() {
       Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}, expected_});
   MILLRACE_ASSIGN(const bool local, BeginLocal(request));
   if (!local) MILLRACE_TRY(BeginTcp(request));
-  return ReceiveAck();  // of nothing: the pipeline stands
+  stream_->SetStall(StandingLimit(pipeline_.size() - 1, silence_));
+  got_on_ = std::chrono::steady_clock::now();
+  MILLRACE_TRY(ReceiveAck());  // of nothing: the pipeline stands
+  stream_->SetStall(silence_);
+  return Status::Ok();
 }
 
 // False: not to be had this way. On another machine nobody listens there, and a node of another user hangs up without
 // an answer. What the node does answer is its word, however it was asked.
 Result<bool> PipelineWriter::BeginLocal(std::string_view request) {
   if (first().local_socket.empty()) return false;
-  Result<BlockingStream> stream = BlockingStream::ConnectLocal(first().local_socket, stall_);
+  Result<BlockingStream> stream = BlockingStream::ConnectLocal(first().local_socket, silence_);
   if (!stream.ok()) return false;
   std::string payload;
   const Status sent = stream->Send(net::EncodeRequest(Operation::kWriteLocalBlock, request));
@@ -45,7 +53,7 @@ Result<bool> PipelineWriter::BeginLocal(std::string_view request) {
 }
 
 Status PipelineWriter::BeginTcp(std::string_view request) {
-  Result<BlockingStream> stream = BlockingStream::ConnectTcp(first().host, first().port, stall_);
+  Result<BlockingStream> stream = BlockingStream::ConnectTcp(first().host, first().port, silence_);
   if (!stream.ok()) return Fail(stream.status(), {first().node});
   stream_ = std::move(*stream);
   const Status opened = stream_->Call(Operation::kWriteBlock, request).status();
@@ -70,8 +78,6 @@ BlockContent PipelineWriter::SentUpTo(std::uint64_t length) const {
 Status PipelineWriter::ReceiveAck() {
   std::string payload;
   const Result<net::Frame> frame = stream_->ReceiveReply(&payload);
-  // A pipeline that is silent may hang anywhere; one that is gone is gone at its first node.
-  if (!frame.ok() && frame.status().code() == StatusCode::kTimeout) return Fail(frame.status(), {});
   if (!frame.ok()) return Fail(frame.status(), {first().node});
   const Result<Ack> ack = DecodeAck(static_cast<StatusCode>(frame->kind), payload);
   if (!ack.ok()) return Fail(ack.status(), {first().node});
@@ -83,6 +89,12 @@ Status PipelineWriter::ReceiveAck() {
   if (ack->finished) {
     const Status same = CheckContent(block_, SentUpTo(sent_bytes_), {ack->length, ack->crc});
     if (!same.ok()) return Fail(same.Within("node " + std::to_string(first().node)), {first().node});
+  }
+  const auto now = std::chrono::steady_clock::now();
+  if (ack->length > acked_bytes_ || ack->finished) {
+    got_on_ = now;
+  } else if (now - got_on_ > std::chrono::microseconds(stall_)) {  // whose disk hangs, nobody knows
+    return Fail(Timeout("no node stored anything within " + std::to_string(stall_ / kMillisecond) + " ms"), {});
   }
   acked_bytes_ = ack->length;
   finished_ = ack->finished;
@@ -102,6 +114,7 @@ Status PipelineWriter::SendPending(bool last) {
   const std::vector<std::uint32_t> crcs = ChunkCrcs(pending_);
   std::copy(crcs.begin(), crcs.end(), packet.crcs.begin());
   chunk_crcs_.insert(chunk_crcs_.end(), crcs.begin(), crcs.end());
+  if (sent_.empty()) got_on_ = std::chrono::steady_clock::now();
   sent_.push_back({sent_bytes_, std::move(pending_)});
   pending_ = std::move(spare_);
   pending_.clear();
@@ -119,12 +132,14 @@ Status PipelineWriter::SendPacket(const Packet& packet, std::string_view data) {
     if (!put.ok()) return Fail(put.Within("node " + std::to_string(first().node)), {first().node});
     data = {};
   }
+  // A little more patience than the first node has with the second: it stops to read while that one hangs.
+  stream_->SetStall(silence_ + silence_ / 8);
   const Status sent = stream_->Send(EncodePacket(packet), data);
+  stream_->SetStall(silence_);
   if (sent.ok()) return sent;
   // The node may have said why before it hung up.
   while (failure_.ok() && stream_->Readable()) static_cast<void>(ReceiveAck().ok());
   if (!failure_.ok()) return failure_;
-  if (sent.code() == StatusCode::kTimeout) return Fail(sent, {});
   return Fail(sent, {first().node});
 }
 

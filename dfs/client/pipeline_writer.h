@@ -3,6 +3,7 @@
 // Thread rule: one thread at a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -19,6 +20,8 @@ namespace millrace::dfs {
 
 class PipelineWriter final : public BlockWriter {
  public:
+  // `stall`: how long the pipeline may get on with nothing. A first node that says nothing at all is given up earlier,
+  // after kSilence (dfs/wire/transfer.h), and the others are watched by their neighbours.
   PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall, std::optional<BlockContent> expected);
   ~PipelineWriter() override;
 
@@ -49,6 +52,7 @@ class PipelineWriter final : public BlockWriter {
   Status FinishAt(const Place& place, std::uint64_t length, Micros stall);
   [[nodiscard]] WrittenBlock CloseAt(std::uint64_t length);
   void DiscardEverywhere();
+  [[nodiscard]] Micros StallOf(const Place& place) const;
   void NoteAnswer(const Place& place, const Status& status);
   [[nodiscard]] std::uint64_t SalvageableLength();
   void TakeFrom(std::uint64_t length, std::string* out) const;
@@ -57,6 +61,8 @@ class PipelineWriter final : public BlockWriter {
   const std::vector<Place> pipeline_;
   const Micros stall_;
   const std::optional<BlockContent> expected_;
+  const Micros silence_;
+  std::chrono::steady_clock::time_point got_on_;  // when bytes were acknowledged, or the first of them sent
   std::optional<net::BlockingStream> stream_;
   Fd file_;                // the first node's, of a local write
   std::string pending_;    // not yet a whole packet

@@ -18,6 +18,7 @@ namespace millrace::dfs {
 [[nodiscard]] FileInfo Read(wire::FileStatus::Reader in);
 [[nodiscard]] Place Read(wire::Place::Reader in);
 [[nodiscard]] LocatedBlock Read(wire::LocatedBlock::Reader in);
+[[nodiscard]] CheckedReplica Read(wire::CheckedReplica::Reader in);
 void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out);
 // Who asks, so that the closest replica comes first.
 void WriteAsker(const ClientOptions& options, wire::Asker::Builder out);

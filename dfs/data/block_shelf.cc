@@ -43,12 +43,15 @@ Status BlockShelf::LoadDirectory(const std::string& path) {
 
 Status BlockShelf::LoadBlock(std::uint64_t id) {
   struct stat data, crcs;
-  if (::stat(DataPath(id).c_str(), &data) != 0 || ::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
+  if (::stat(DataPath(id).c_str(), &data) != 0) return FromErrno(errno, "look at " + DataPath(id));
   const auto length = static_cast<std::uint64_t>(data.st_size);
+  damaged.insert(id);
+  if (::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
   if (static_cast<std::uint64_t>(crcs.st_size) != ChecksumsFileBytes(length)) return Status::Ok();
   MILLRACE_ASSIGN(const std::string checksums, ReadWholeFile(CrcPath(id)));
   const Result<std::vector<std::uint32_t>> chunk_crcs = DecodeChecksums(checksums, length, id);
   if (!chunk_crcs.ok()) return Status::Ok();
+  damaged.erase(id);
   finished[id] = {length, BlockCrc(*chunk_crcs)};
   used += length;
   return Status::Ok();
@@ -88,6 +91,7 @@ Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
   MILLRACE_TRY(SyncDirectory(Directory(id)));
   const std::lock_guard lock(mutex);
   broken.erase(id);
+  damaged.erase(id);
   finished[id] = {block.length, BlockCrc(block.chunk_crcs)};
   used += block.length;
   return Status::Ok();

@@ -1,11 +1,12 @@
 // BlockShelf: the files of one DiskBlockStore and what is known of them (layout in block_store.h).
-// Thread rule: any thread; the public maps under `mutex`, which no file call is made with.
+// Thread rule: any thread; the public maps under `mutex`, with which no file call is made but a look whether one is there.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -46,6 +47,7 @@ class BlockShelf {
 
   std::mutex mutex;
   std::map<std::uint64_t, BlockContent> finished;
+  std::set<std::uint64_t> damaged;  // there is data, but no checksums that fit
   // Under writing/; null while somebody has hold of the id.
   std::unordered_map<std::uint64_t, std::unique_ptr<Unfinished>> broken;
   std::uint64_t used = 0;

@@ -5,7 +5,8 @@
 // The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of
 // them), written aside under `<directory>/writing` and renamed when finished: data synced, then checksums synced, then
 // renamed, directory synced. What was being written when the process died is removed at the next start. A block whose
-// checksums' file is damaged or does not fit its length at a start is not listed; it stays on the disk until it is removed or written anew.
+// checksums' file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it is
+// removed, written anew, or mended and taken back.
 // Checksums' file: u64 magic, u64 length of the data, u32 crc32c a chunk, u32 crc32c of all that.
 // A writer of this machine may be given the unfinished data file itself (BlockFile::Share). One that keeps its
 // descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad. The
@@ -87,9 +88,17 @@ class BlockStore {
   // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and
   // chunk.
   [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
+  // As Read, for those who look for rot: what the disk holds is read and not what memory remembers of it, and nothing is
+  // given. kCorrupt also when the disk cannot give the bytes; kNotFound when the data are gone: the block is not listed
+  // any more.
+  virtual Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) = 0;
+  // Lists a damaged block, all of which was verified. Fine for one that is listed.
+  virtual Status TakeBack(std::uint64_t id) = 0;
   // Removes the block, also what is left of an unfinished one that nobody is writing. Fine if there is none.
   virtual Status Remove(std::uint64_t id) = 0;
   [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;  // finished ones, by rising id
+  [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // not listed, see above; by rising id
+  [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of one that is listed
   struct Space {
     std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0;
   };

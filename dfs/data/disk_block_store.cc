@@ -101,11 +101,20 @@ class DiskBlockStore final : public BlockStore {
   void Discard(std::uint64_t id) override;
   Result<OpenBlock> Open(std::uint64_t id) const override;
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
+  Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
+  Status TakeBack(std::uint64_t id) override;
   Status Remove(std::uint64_t id) override;
   std::vector<StoredBlock> List() const override;
+  std::vector<std::uint64_t> Damaged() const override;
+  std::optional<std::uint64_t> Length(std::uint64_t id) const override;
   Space space() const override;
 
  private:
+  void Forget(std::uint64_t id);  // if its data are not there
+  // All chunks that the range, which is not empty, touches, checked.
+  Result<std::string> ReadChunks(const OpenBlock& block, std::uint64_t id, std::uint64_t offset,
+                                 std::uint64_t size) const;
+
   mutable BlockShelf shelf_;
 };
 
@@ -184,6 +193,12 @@ Result<std::string> DiskBlockStore::Read(std::uint64_t id, std::uint64_t offset,
   MILLRACE_ASSIGN(const OpenBlock block, Open(id));
   MILLRACE_TRY(CheckRange(id, block.length, offset, size));
   if (size == 0) return std::string();
+  MILLRACE_ASSIGN(const std::string bytes, ReadChunks(block, id, offset, size));
+  return bytes.substr(offset % kChunkBytes, size);
+}
+
+Result<std::string> DiskBlockStore::ReadChunks(const OpenBlock& block, std::uint64_t id, std::uint64_t offset,
+                                               std::uint64_t size) const {
   const std::uint64_t first = offset / kChunkBytes;
   const std::uint64_t from = first * kChunkBytes;
   const std::uint64_t to = std::min(block.length, ChunkCount(offset + size) * kChunkBytes);
@@ -191,7 +206,47 @@ Result<std::string> DiskBlockStore::Read(std::uint64_t id, std::uint64_t offset,
   MILLRACE_TRY(ReadExactlyAt(block.data.get(), bytes.data(), bytes.size(), from, shelf_.DataPath(id)));
   const std::span crcs(block.chunk_crcs);
   MILLRACE_TRY(CheckChunks(bytes, crcs.subspan(first, ChunkCount(bytes.size())), id, first));
-  return bytes.substr(offset - from, size);
+  return bytes;
+}
+
+// Pages that the kernel keeps of the file are given back before, so that the disk is read, and after, so that those of
+// readers are not pushed out by what nobody asked for.
+Status DiskBlockStore::Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) {
+  const auto unreadable = [id](const Status& why) {
+    return why.code() == StatusCode::kIo ? Corrupt(BlockName(id) + " cannot be read: " + why.message()) : why;
+  };
+  const Result<OpenBlock> block = Open(id);
+  if (block.status().code() == StatusCode::kNotFound) Forget(id);
+  if (!block.ok()) return unreadable(block.status());
+  MILLRACE_TRY(CheckRange(id, block->length, offset, size));
+  if (size == 0) return Status::Ok();
+  const auto drop = [&] {
+    ::posix_fadvise(block->data.get(), static_cast<off_t>(offset), static_cast<off_t>(size), POSIX_FADV_DONTNEED);
+  };
+  drop();
+  const Status read = ReadChunks(*block, id, offset, size).status();
+  drop();
+  return unreadable(read);
+}
+
+// The file may have been published since it was looked for: then it is there now.
+void DiskBlockStore::Forget(std::uint64_t id) {
+  const std::lock_guard lock(shelf_.mutex);
+  if (::access(shelf_.DataPath(id).c_str(), F_OK) == 0 || errno != ENOENT) return;
+  shelf_.damaged.erase(id);
+  const auto found = shelf_.finished.find(id);
+  if (found == shelf_.finished.end()) return;
+  shelf_.used -= found->second.length;
+  shelf_.finished.erase(found);
+}
+
+Status DiskBlockStore::TakeBack(std::uint64_t id) {
+  MILLRACE_ASSIGN(const OpenBlock block, Open(id));
+  const std::lock_guard lock(shelf_.mutex);
+  if (shelf_.damaged.erase(id) == 0) return Status::Ok();
+  shelf_.finished[id] = block.content();
+  shelf_.used += block.length;
+  return Status::Ok();
 }
 
 // The data goes first, for the same reason for which it comes last. Nothing is synced: a block that comes back after a
@@ -201,6 +256,7 @@ Status DiskBlockStore::Remove(std::uint64_t id) {
   {
     const std::lock_guard lock(shelf_.mutex);
     if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished
+    shelf_.damaged.erase(id);
     if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
       shelf_.used -= found->second.length;
       shelf_.finished.erase(found);
@@ -221,6 +277,18 @@ std::vector<StoredBlock> DiskBlockStore::List() const {
   blocks.reserve(shelf_.finished.size());
   for (const auto& [id, content] : shelf_.finished) blocks.push_back({id, content.length, content.crc});
   return blocks;
+}
+
+std::vector<std::uint64_t> DiskBlockStore::Damaged() const {
+  const std::lock_guard lock(shelf_.mutex);
+  return {shelf_.damaged.begin(), shelf_.damaged.end()};
+}
+
+std::optional<std::uint64_t> DiskBlockStore::Length(std::uint64_t id) const {
+  const std::lock_guard lock(shelf_.mutex);
+  const auto found = shelf_.finished.find(id);
+  if (found == shelf_.finished.end()) return std::nullopt;
+  return found->second.length;
 }
 
 BlockStore::Space DiskBlockStore::space() const {

@@ -152,6 +152,18 @@ class MemoryBlockStore final : public BlockStore {
     return bytes->data.substr(offset, size);
   }
 
+  Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override {
+    MILLRACE_ASSIGN(const std::shared_ptr<const Bytes> bytes, Find(id));
+    MILLRACE_TRY(CheckRange(id, bytes->data.size(), offset, size));
+    if (size == 0) return Status::Ok();
+    const std::uint64_t first = offset / kChunkBytes;
+    const std::string_view chunks = std::string_view(bytes->data)
+                                        .substr(first * kChunkBytes, (ChunkCount(offset + size) - first) * kChunkBytes);
+    return CheckChunks(chunks, std::span(bytes->chunk_crcs).subspan(first, ChunkCount(chunks.size())), id, first);
+  }
+
+  Status TakeBack(std::uint64_t id) override { return Find(id).status(); }
+
   Status Remove(std::uint64_t id) override {
     Discard(id);
     const std::lock_guard lock(state_.mutex);
@@ -167,6 +179,14 @@ class MemoryBlockStore final : public BlockStore {
     std::vector<StoredBlock> blocks;
     for (const auto& [id, bytes] : state_.finished) blocks.push_back(bytes->Stored(id));
     return blocks;
+  }
+
+  std::vector<std::uint64_t> Damaged() const override { return {}; }
+
+  std::optional<std::uint64_t> Length(std::uint64_t id) const override {
+    const Result<std::shared_ptr<const Bytes>> bytes = Find(id);
+    if (!bytes.ok()) return std::nullopt;
+    return (*bytes)->data.size();
   }
 
   Space space() const override {

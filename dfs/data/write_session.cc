@@ -1,5 +1,6 @@
 #include "dfs/data/write_session.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "dfs/data/active_writes.h"
@@ -19,7 +20,10 @@ WriteSession::WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest
       data_from_(data_from),
       upstream_(std::move(upstream)),
       finished_here_(std::move(finished)),
-      changed_(upstream_->executor()) {}
+      changed_(upstream_->executor()),
+      alive_timer_(upstream_->executor()) {}
+
+Micros WriteSession::silence() const { return std::min(upstream_->threads().idle_timeout, kSilence); }
 
 Awaitable<bool> WriteSession::Run() {
   auto open = [this] { return OpenHere(); };
@@ -77,7 +81,7 @@ Awaitable<void> WriteSession::Close() {
 Awaitable<void> WriteSession::ConnectNext() {
   const Place& place = request_.rest.front();
   net::BulkServer::Threads& threads = upstream_->threads();
-  Result<std::shared_ptr<Wire>> next = co_await Wire::Connect(threads, place.host, place.port, threads.idle_timeout);
+  Result<std::shared_ptr<Wire>> next = co_await Wire::Connect(threads, place.host, place.port, silence());
   if (!next.ok()) {
     FailNext(next.status());
     co_return;
@@ -97,7 +101,8 @@ Awaitable<void> WriteSession::ConnectNext() {
     FailNext(status);
     co_return;
   }
-  const Result<net::Frame> frame = co_await next_->ReadReply(&payload);
+  const Micros standing = StandingLimit(request_.rest.size() - 1, silence());
+  const Result<net::Frame> frame = co_await next_->ReadReply(&payload, standing);
   if (!frame.ok()) {
     FailNext(frame.status());
     co_return;
@@ -114,6 +119,7 @@ Awaitable<void> WriteSession::Transfer() {
   if (upstream_gone_) co_return;
   Start(Store());
   Start(SendAcks());
+  Start(KeepAlive());
   if (next_ != nullptr) Start(ReadAcks());
   if (next_ != nullptr && shares()) Start(ReadShared());
   co_await Receive();

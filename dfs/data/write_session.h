@@ -59,6 +59,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   net::Awaitable<void> FinishHere();
   net::Awaitable<void> ReadAcks();
   net::Awaitable<void> SendAcks();
+  net::Awaitable<void> KeepAlive();
   net::Awaitable<void> Close();
   net::Awaitable<Status> SendAck(Ack ack);
   Status StoreBatch(const std::vector<Incoming>& batch);
@@ -83,7 +84,12 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   Fd shared_;                        // until the writer has it
   std::unique_ptr<char[]> scratch_;  // of the disk thread that stores
 
+  [[nodiscard]] Micros silence() const;  // of the next node, at most
+
   net::Signal changed_;           // of anything below
+  net::asio::steady_timer alive_timer_;
+  bool alive_due_ = false;      // upstream shall hear from us
+  bool acks_ended_ = false;     // it hears nothing more
   std::deque<Incoming> arrived_;  // headers whose data must be read before it is forwarded
   std::deque<Incoming> queue_;    // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;

@@ -1,5 +1,7 @@
 // WriteSession: to the disk, and acknowledgements on their way back.
 #include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <chrono>
 #include <utility>
 
 #include "dfs/data/write_session.h"
@@ -8,6 +10,7 @@ namespace millrace::dfs {
 
 using net::Awaitable;
 using net::OnDisk;
+namespace asio = net::asio;
 
 namespace {
 
@@ -89,10 +92,16 @@ Awaitable<void> WriteSession::FinishHere() {
   changed_.Notify();
 }
 
+// The next node may be slow for as long as a peer may be idle; silent it may not be.
 Awaitable<void> WriteSession::ReadAcks() {
+  using SteadyClock = std::chrono::steady_clock;
+  SteadyClock::time_point got_on = SteadyClock::now();
   while (!next_finished_) {
     // The next node owes an answer only while it has something that it did not acknowledge.
-    while (forwarded_ == next_acked_ && !forwarded_last_ && !over()) co_await changed_.Wait();
+    while (forwarded_ == next_acked_ && !forwarded_last_ && !over()) {
+      co_await changed_.Wait();
+      got_on = SteadyClock::now();
+    }
     if (over()) co_return;
     std::string payload;
     const Result<net::Frame> frame = co_await next_->ReadReply(&payload);
@@ -107,16 +116,38 @@ Awaitable<void> WriteSession::ReadAcks() {
       Fail(ack->failure, ack->failed_nodes);
     } else if (ack->length < next_acked_ || ack->length > forwarded_ || (ack->finished && !forwarded_last_)) {
       FailNext(Corrupt(next_->peer() + ": acknowledges what it was not sent"));
-    } else {
+    } else if (ack->length > next_acked_ || ack->finished) {
+      got_on = SteadyClock::now();
       next_acked_ = ack->length;
       next_finished_ = ack->finished;
       next_crc_ = ack->crc;
       changed_.Notify();
+    } else if (SteadyClock::now() - got_on > std::chrono::microseconds(upstream_->threads().idle_timeout)) {
+      FailNext(Timeout(next_->peer() + ": stores nothing"));
     }
   }
 }
 
+Awaitable<void> WriteSession::KeepAlive() {
+  const auto every = std::chrono::microseconds(std::min(kAliveEvery, silence() / 4));
+  while (!acks_ended_) {
+    alive_timer_.expires_after(every);
+    boost::system::error_code ended;
+    co_await alive_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+    alive_due_ = true;
+    changed_.Notify();
+  }
+}
+
 Awaitable<void> WriteSession::SendAcks() {
+  struct Ended {
+    WriteSession& session;
+    ~Ended() {
+      session.acks_ended_ = true;
+      session.alive_timer_.cancel();
+    }
+  };
+  const Ended at_end{*this};
   Ack sent;
   while (!sent.finished) {
     Ack ack;
@@ -128,7 +159,9 @@ Awaitable<void> WriteSession::SendAcks() {
       co_await SendAck(failure_);
       co_return;
     }
-    if (ack.length == sent.length && ack.finished == sent.finished) {
+    const bool owing = received_ > sent.length || received_last_;
+    const bool alive = std::exchange(alive_due_, false) && owing;
+    if (ack.length == sent.length && ack.finished == sent.finished && !alive) {
       co_await changed_.Wait();
       continue;
     }

@@ -195,6 +195,18 @@ bool BlockManager::Holds(NodeId node, BlockId block) const {
   return it != impl_->nodes.end() && (it->second.blocks.contains(block) || it->second.unconfirmed.contains(block));
 }
 
+std::vector<NodeId> BlockManager::AllReplicas(BlockId block) const {
+  std::vector<NodeId> nodes = Replicas(block);
+  const auto bad = impl_->bad_at.find(block);
+  if (bad == impl_->bad_at.end()) return nodes;
+  const std::size_t good = nodes.size();
+  for (const NodeId node : bad->second) {
+    if (impl_->nodes.at(node).up) nodes.push_back(node);
+  }
+  std::sort(nodes.begin() + static_cast<std::ptrdiff_t>(good), nodes.end());
+  return nodes;
+}
+
 std::uint32_t BlockManager::LiveReplicas(BlockId block) const {
   const auto it = impl_->blocks.find(block);
   return it == impl_->blocks.end() ? 0 : impl_->Live(it->second);

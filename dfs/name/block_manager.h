@@ -96,6 +96,8 @@ class BlockManager {
   [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // as it reports; wanted or expected
   // Good replicas of a wanted block, draining ones last; ordered by node id otherwise.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
+  // The same and after them, by node id, those that were found bad.
+  [[nodiscard]] std::vector<NodeId> AllReplicas(BlockId block) const;
   [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // that count towards replication
   [[nodiscard]] BlockHealth Health() const;
   // Blocks that have no good replica, or fewer than wanted, by rising id; `live` counts draining nodes too, so 0 is

@@ -20,13 +20,24 @@ interface NameService {
   rename @5 (from :Data, to :Data) -> ();
   setReplication @6 (path :Data, replication :UInt32) -> ();
   measure @7 (path :Data) -> (usage :T.Usage);
-  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease, blockSize :UInt64);
+  create @8 (path :Data, replication :UInt32, blockSize :UInt64, overwrite :Bool, owner :Text, writer :Text) -> (file :UInt64, lease :FileLease, blockSize :UInt64, renewMillis :UInt32);
+  # renewMillis: how often the lease is to be renewed.
   resume @9 (file :UInt64) -> (lease :FileLease);
   # Takes an open file up again after the connection or the master was lost; kNotFound when it was completed or given up.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
   health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32);
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
   # By rising block id.
+  verify @13 (path :Data, firstBlock :UInt32, wait :Bool) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);
+  # Has every replica of some blocks of a file read by its holder, from firstBlock on; wait: answered when they did.
+}
+
+struct CheckedReplica {
+  block @0 :UInt64;
+  node @1 :UInt32;
+  host @2 :Text;
+  port @3 :UInt16;
+  state @4 :T.ReplicaState;
 }
 
 struct Asker {
@@ -50,5 +61,7 @@ interface FileLease {
   complete @2 (blocks :List(T.WrittenBlock)) -> ();
   abandon @3 () -> ();
   handOver @4 (attempt :Text) -> ();
+  renew @5 () -> ();
+  # A writer that was not heard for `dfs.lease_limit` loses the file though its connection stands; every call counts.
   # The job tracker completes the file when it lets this attempt commit, or gives it up with the attempt.
 }

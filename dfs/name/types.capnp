@@ -49,3 +49,12 @@ struct Usage {
   bytesWithReplicas @3 :UInt64;
   blocks @4 :UInt64;
 }
+
+enum ReplicaState {
+  # What the holder found when it read its replica.
+  unknown @0;                     # it was asked, and has not answered
+  sound @1;
+  corrupt @2;                     # data or checksums are damaged, cut or cannot be read
+  absent @3;
+  unreachable @4;                 # the holder went away, or was too slow
+}

@@ -7,17 +7,15 @@
 #include <ctime>
 
 #include "base/file.h"
+#include "base/text.h"
 
 namespace millrace::console {
 namespace {
 
 constexpr std::size_t kGathered = std::size_t{64} << 10;
 
-void WriteLine(int fd, std::string line) {
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  line += '\n';
-  (void)WriteAll(fd, line, "standard error");  // there is nobody left to tell
+void WriteLine(int fd, std::string_view line) {
+  (void)WriteAll(fd, Printable(line) + "\n", "standard error");  // there is nobody left to tell
 }
 
 }  // namespace
@@ -34,7 +32,7 @@ void SayError(const Console& console, std::string_view what, const Status& failu
   WriteLine(console.err, "millrace: " + std::string(what) + ": " + failure.message());
 }
 
-void SayLine(const Console& console, std::string_view line) { WriteLine(console.err, std::string(line)); }
+void SayLine(const Console& console, std::string_view line) { WriteLine(console.err, line); }
 
 Printer::~Printer() { (void)Flush(); }
 

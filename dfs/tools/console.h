@@ -18,7 +18,7 @@ struct Console {
 };
 [[nodiscard]] Console SystemConsole();
 
-// "millrace: WHAT: MESSAGE" and a newline on the error descriptor; whatever would end the line early is made a space.
+// "millrace: WHAT: MESSAGE" and a newline on the error descriptor, printable (base/text.h): names come from anywhere.
 void SayError(const Console& console, std::string_view what, const Status& failure);
 // One line on the error descriptor.
 void SayLine(const Console& console, std::string_view line);

@@ -27,8 +27,8 @@ Json ToJson(const Health& health) {
 
 void Show(const UnhealthyBlock& block, Printer& out) {
   const char* state = block.live == 0 ? "missing   " : block.live < block.wanted ? "under     " : "over      ";
-  out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", "
-      << std::to_string(block.live) << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path)
+  out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
+      << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size())
       << "\n";
 }
 

@@ -22,7 +22,7 @@ Json ToJson(const FileInfo& info) {
   out["replication"] = info.replication;
   out["block_size"] = info.block_size;
   out["modified"] = info.modified;
-  out["owner"] = info.owner;
+  console::SetBytes(out, "owner", info.owner);
   out["id"] = info.id;
   return out;
 }
@@ -30,7 +30,7 @@ Json ToJson(const FileInfo& info) {
 // A terminal gets what it can show; a pipe the bytes as they are.
 std::string Name(const std::string& path, const console::Console& console) {
   if (!console.out_is_terminal) return path;
-  const std::string quoted = Quote(path);
+  const std::string quoted = Quote(path, path.size());
   const bool plain = quoted.size() == path.size() + 2 && path.find(' ') == std::string::npos;
   return plain ? path : quoted;
 }
@@ -66,7 +66,7 @@ class Lister {
       return;
     }
     const std::string replicas = info.directory ? "-" : std::to_string(info.replication);
-    out_ << (info.directory ? "d " : "- ") << console::Right(replicas, 2) << "  " << console::Left(info.owner, 8) << " "
+    out_ << (info.directory ? "d " : "- ") << console::Right(replicas, 2) << "  " << console::Left(Printable(info.owner), 8) << " "
          << console::Right(std::to_string(info.length), 13) << "  " << console::FormatTime(info.modified) << "  "
          << Name(info.path, console_) << "\n";
   }
@@ -117,7 +117,7 @@ Status Du(DfsClient& client, const std::string& path, bool summary, const consol
 std::string Nodes(const LocatedBlock& block) {
   std::string nodes;
   for (const Place& place : block.replicas) {
-    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + place.host + ", " + place.rack + ")";
+    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + Printable(place.host) + ", " + Printable(place.rack) + ")";
   }
   return nodes.empty() ? "no live replica" : nodes;
 }
@@ -147,7 +147,7 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
   }
   out << "path         " << Name(info.path, console) << "\n";
   out << "type         " << (info.directory ? "directory" : "file") << "\n";
-  out << "owner        " << info.owner << "\n";
+  out << "owner        " << Printable(info.owner) << "\n";
   out << "modified     " << console::FormatTime(info.modified) << " UTC\n";
   if (info.directory) return Status::Ok();
   out << "id           " << std::to_string(info.id) << "\n";

@@ -23,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "dfs/wire/chunks.h"
 #include "dfs/wire/place.h"
@@ -33,6 +34,17 @@ inline constexpr std::size_t kChunksPerPacket = kPacketBytes / kChunkBytes;
 inline constexpr std::size_t kPacketHeaderBytes = 20 + 4 * kChunksPerPacket;
 inline constexpr std::size_t kWindowPackets = 16;  // a writer has at most so many unacknowledged
 inline constexpr std::size_t kMaxPipeline = 16;    // nodes
+// Who owes an acknowledgement says within this time that it lives, by one of no more bytes than the last, as often as
+// needed. So silence is a matter between two neighbours: a node behind whom somebody is silent is not silent itself, and
+// a disk that is slow is not silence. Several times kAliveEvery; a worker that is stopped for longer is given up by the
+// master, too.
+inline constexpr Micros kSilence = 8 * kSecond;
+inline constexpr Micros kAliveEvery = 2 * kSecond;
+// How long to wait until a pipeline stands of which so many nodes are behind the one that is asked: each of them may
+// take its time to find that the next is silent.
+[[nodiscard]] constexpr Micros StandingLimit(std::size_t behind, Micros silence) {
+  return static_cast<Micros>(behind + 1) * (silence + silence / 8);
+}
 static_assert(kPacketBytes % kChunkBytes == 0);
 
 // u64 offset in the block, u32 length, u32 flags (bit 0: last), u32 crc32c a chunk (unused ones zero), u32 crc32c of

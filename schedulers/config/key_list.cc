@@ -109,12 +109,27 @@ void KeyList::Count(std::string name, std::optional<std::uint32_t>* field, Numbe
   AddCount(std::move(name), field, range, std::move(one_line));
 }
 
-void KeyList::Flag(std::string name, bool* field, std::string one_line) {
+template <class Field>
+void KeyList::AddFlag(std::string name, Field* field, std::string one_line) {
   AddChoice(
       std::move(name), {"false", "true"}, [field](std::size_t i) { *field = i == 1; },
-      [field] { return std::optional<std::size_t>(*field ? 1 : 0); }, std::move(one_line));
+      [field]() -> std::optional<std::size_t> {
+        const std::optional<bool> value(*field);
+        return value ? std::optional<std::size_t>(*value ? 1 : 0) : std::nullopt;
+      },
+      std::move(one_line));
   SettingKey& key = section_->keys.back();
-  key.get = [field] { return std::optional<std::string>(*field ? "true" : "false"); };  // without quotes
+  key.get = [field]() -> std::optional<std::string> {
+    const std::optional<bool> value(*field);
+    return value ? std::optional<std::string>(*value ? "true" : "false") : std::nullopt;  // without quotes
+  };
+}
+
+void KeyList::Flag(std::string name, bool* field, std::string one_line) {
+  AddFlag(std::move(name), field, std::move(one_line));
+}
+void KeyList::Flag(std::string name, std::optional<bool>* field, std::string one_line) {
+  AddFlag(std::move(name), field, std::move(one_line));
 }
 
 template <class Field>

@@ -34,6 +34,7 @@ class KeyList {
   void Count(std::string name, std::uint32_t* field, NumberRange range, std::string one_line);
   void Count(std::string name, std::optional<std::uint32_t>* field, NumberRange range, std::string one_line);
   void Flag(std::string name, bool* field, std::string one_line);
+  void Flag(std::string name, std::optional<bool>* field, std::string one_line);
   void Duration(std::string name, Time* field, Time most, std::string one_line);
   void Duration(std::string name, std::optional<Time>* field, Time most, std::string one_line);
   void Bandwidth(std::string name, double* field, std::string one_line);
@@ -65,6 +66,8 @@ class KeyList {
   }
   void AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
                  std::function<std::optional<std::size_t>()> chosen, std::string one_line);
+  template <class Field>
+  void AddFlag(std::string name, Field* field, std::string one_line);
   template <class Field>
   void AddCount(std::string name, Field* field, NumberRange range, std::string one_line);
   template <class Field>

@@ -1,8 +1,10 @@
 // Engine::Impl, private to schedulers/core/engine*.cc: one On() an event, and the steps that they share.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
@@ -15,6 +17,8 @@ struct Engine::Impl {
   std::unique_ptr<Policy> policy;
   ClusterState state;
   Time now = 0;
+  // The nodes with which attempts of the task were lost, of tasks of live jobs that have not succeeded.
+  std::map<TaskId, std::vector<NodeId>> deaths;
 
   // engine.cc
   void SetPolicy(std::unique_ptr<Policy> next);
@@ -29,6 +33,8 @@ struct Engine::Impl {
   bool On(const BandwidthMeasured& event, Effects& effects);
   bool On(const SchedulerSet& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
+  // An attempt of the task ended with its node: after kMaxNodeDeaths of these the job ends.
+  void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 
   // engine_space.cc
   bool On(const JobEvicted& event, Effects& effects);
@@ -65,6 +71,12 @@ struct Engine::Impl {
   bool On(const FetchFailed& event, Effects& effects);
   bool On(const ReplicasMoved& event, Effects& effects);
   void LoseOutput(JobId job, std::uint32_t map, Effects& effects);
+  // True if reduces fetch what this attempt wrote.
+  [[nodiscard]] bool ServesOutput(const AttemptId& attempt) const;
+  // Gives up the outputs that all who may lack them have reported. To be called when fewer lack them.
+  void WeighReports(JobId job, Effects& effects);
+  [[nodiscard]] bool LacksOutputs(const TaskState& reduce) const;
+  void GiveUpOutput(const TaskId& map, Effects& effects);
 };
 
 }  // namespace millrace::sched

@@ -39,6 +39,7 @@ void Engine::Impl::EndJob(JobId job, JobOutcome outcome, const std::string& reas
       KillAttempts({job, kind, index}, why, effects);
     }
   }
+  deaths.erase(deaths.lower_bound({job, TaskKind::kMap, 0}), deaths.lower_bound({{job.value + 1}, TaskKind::kMap, 0}));
   state.EndJob(job, outcome, now);
   state.ReleaseHeld();
   policy->OnJobEnded(state, job);

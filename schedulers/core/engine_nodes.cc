@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "schedulers/core/engine_impl.h"
+#include "schedulers/core/event_text.h"
 #include "schedulers/core/limits.h"
 
 namespace millrace::sched {
@@ -58,6 +59,24 @@ void Engine::Impl::LoseNode(const NodeState& node, Effects& effects) {
   }
   state.LoseNode(node.id);
   for (const TaskId& map : state.TakeOutputs(node.id)) LoseOutput(map.job, map.index, effects);
+  for (const AttemptId& attempt : lost) {
+    if (attempt.task.kind == TaskKind::kReduce) WeighReports(attempt.task.job, effects);
+    // Who drains a node means to take it away.
+    if (!node.drained) CountDeath(attempt.task, node.id, effects);
+  }
+}
+
+void Engine::Impl::CountDeath(const TaskId& task, NodeId node, Effects& effects) {
+  if (FindTask(task) == nullptr) return;  // its job has just ended, by another task
+  std::vector<NodeId>& nodes = deaths[task];
+  nodes.push_back(node);
+  if (nodes.size() < kMaxNodeDeaths) return;
+  std::string names;
+  for (const NodeId each : nodes) names += (names.empty() ? "" : ", ") + std::to_string(each.value);
+  EndJob(task.job, JobOutcome::kFailed,
+         "task " + FormatTask(task) + " was lost with its worker " + std::to_string(nodes.size()) +
+             " times (workers " + names + "), which may be its doing; no other worker is given it",
+         effects);
 }
 
 }  // namespace millrace::sched

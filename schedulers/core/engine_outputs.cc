@@ -11,22 +11,50 @@ void Engine::Impl::LoseOutput(JobId job, std::uint32_t map, Effects& effects) {
   state.LoseOutput(job, map);
 }
 
+bool Engine::Impl::ServesOutput(const AttemptId& attempt) const {
+  const TaskState* task = attempt.task.kind == TaskKind::kMap ? FindTask(attempt.task) : nullptr;
+  return task != nullptr && task->done && task->winner == attempt.number &&
+         state.FindJob(attempt.task.job)->progress.reduces > 0;
+}
+
+// What fetching from a node failed counts against it.
+void Engine::Impl::GiveUpOutput(const TaskId& map, Effects& effects) {
+  const NodeId node = FindTask(map)->ran_on;
+  LoseOutput(map.job, map.index, effects);
+  state.CountNodeFailure(map, node, options.max_failures_per_node);
+}
+
+// It copies. Which outputs it has by now is not told, but it reports again what it goes on lacking.
+bool Engine::Impl::LacksOutputs(const TaskState& reduce) const {
+  return std::any_of(reduce.running.begin(), reduce.running.end(),
+                     [](const RunningAttempt& attempt) { return !attempt.computing; });
+}
+
 bool Engine::Impl::On(const FetchFailed& event, Effects& effects) {
   const TaskId& map = event.map_attempt.task;
   const TaskId& reduce = event.reduce.task;
   if (reduce.kind != TaskKind::kReduce || map.kind != TaskKind::kMap || reduce.job != map.job) return false;
-  const TaskState* output = FindTask(map);
-  if (FindRunning(event.reduce) == nullptr || output == nullptr) return false;
-  if (!output->done || output->winner != event.map_attempt.number) return false;
-  JobState& job = state.MutableJob(map.job);
-  auto& reporters = job.fetch_reports[map.index];
-  reporters.insert(reduce.index);
-  const std::uint32_t needed = std::min(std::max(options.max_fetch_failures, 1U), job.progress.reduces_running);
-  if (reporters.size() < needed) return true;
-  const NodeId node = output->ran_on;
-  LoseOutput(map.job, map.index, effects);
-  state.CountNodeFailure(map, node, options.max_failures_per_node);
+  if (FindRunning(event.reduce) == nullptr || !ServesOutput(event.map_attempt)) return false;
+  if (!state.MutableJob(map.job).fetch_reports[map.index].insert(reduce.index).second) {
+    GiveUpOutput(map, effects);  // it has waited and tried again
+  } else {
+    WeighReports(map.job, effects);
+  }
   return true;
+}
+
+void Engine::Impl::WeighReports(JobId id, Effects& effects) {
+  const JobState* job = FindLiveJob(id);
+  if (job == nullptr || job->fetch_reports.empty()) return;
+  const auto lacks = [&](std::uint32_t reduce) { return LacksOutputs(job->reduces[reduce]); };
+  std::uint32_t lacking = 0;
+  for (std::uint32_t reduce = 0; reduce < job->reduces.size(); ++reduce) lacking += lacks(reduce) ? 1 : 0;
+  const std::uint32_t needed = std::min(std::max(options.max_fetch_failures, 1U), std::max(lacking, 1U));
+  std::vector<std::uint32_t> lost;
+  for (const auto& [map, reporters] : job->fetch_reports) {
+    if (std::count_if(reporters.begin(), reporters.end(), lacks) >= needed) lost.push_back(map);
+  }
+  for (const std::uint32_t map : lost) GiveUpOutput({id, TaskKind::kMap, map}, effects);
 }
 
 bool Engine::Impl::On(const ReplicasMoved& event, Effects&) {

@@ -49,6 +49,7 @@ bool Engine::Impl::On(const AttemptSucceeded& event, Effects& effects) {
   const NodeId node = running->node;
   const TaskId& task = event.attempt.task;
   state.FinishAttempt(event.attempt, now);
+  if (!deaths.empty()) deaths.erase(task);
   if (!FindTask(task)->running.empty()) {
     KillAttempts(task, "attempt " + std::to_string(event.attempt.number) + " has succeeded", effects);
   }
@@ -59,6 +60,7 @@ bool Engine::Impl::On(const AttemptSucceeded& event, Effects& effects) {
     if (job.progress.reduces > 0) state.TakeSpace(node, event.output_bytes);
   }
   if (task.kind == TaskKind::kMap && job.progress.reduces > 0) effects.push_back(MapOutputReady{event.attempt, node});
+  if (task.kind == TaskKind::kReduce) WeighReports(task.job, effects);
   if (job.Complete()) EndJob(task.job, JobOutcome::kSucceeded, "", effects);
   return true;
 }
@@ -70,6 +72,7 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   const TaskId& id = event.attempt.task;
   state.StopAttempt(event.attempt, now);
   state.CountNodeFailure(id, node, options.max_failures_per_node);
+  if (id.kind == TaskKind::kReduce) WeighReports(id.job, effects);
   JobState& job = state.MutableJob(id.job);
   ++job.progress.failed_attempts;
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
@@ -82,10 +85,16 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   return true;
 }
 
-bool Engine::Impl::On(const AttemptLost& event, Effects&) {
+bool Engine::Impl::On(const AttemptLost& event, Effects& effects) {
+  const TaskId& task = event.attempt.task;
+  if (ServesOutput(event.attempt)) {
+    LoseOutput(task.job, task.index, effects);
+    return true;
+  }
   if (FindRunning(event.attempt) == nullptr) return false;
   state.StopAttempt(event.attempt, now);
-  ++state.MutableJob(event.attempt.task.job).progress.killed_attempts;
+  ++state.MutableJob(task.job).progress.killed_attempts;
+  if (task.kind == TaskKind::kReduce) WeighReports(task.job, effects);
   return true;
 }
 
@@ -112,9 +121,10 @@ bool Engine::Impl::On(const AttemptProgressed& event, Effects&) {
   return true;
 }
 
-bool Engine::Impl::On(const ReduceComputing& event, Effects&) {
+bool Engine::Impl::On(const ReduceComputing& event, Effects& effects) {
   if (event.attempt.task.kind != TaskKind::kReduce || FindRunning(event.attempt) == nullptr) return false;
   state.StartComputing(event.attempt);
+  WeighReports(event.attempt.task.job, effects);
   return true;
 }
 

@@ -117,7 +117,7 @@ struct AttemptFailed {
   std::string reason;
   bool operator==(const AttemptFailed&) const = default;
 };
-// Not the attempt's fault (worker shut down, killed on request, master could not reach it): does not count.
+// Not the attempt's fault (worker shut down, killed on request): does not count. Of a map that succeeded: its output.
 struct AttemptLost {
   AttemptId attempt;
   std::string reason;
@@ -168,8 +168,8 @@ struct SchedulerSet {
   std::string settings;
   bool operator==(const SchedulerSet&) const = default;
 };
-// A running reduce could not fetch the output of `map_attempt`. After `max_fetch_failures` such reports (from distinct
-// reduce tasks, or as many as there are running reduces, if fewer), or when its node is gone, the map runs again.
+// A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces say
+// so, or all that may lack it (they run and do not compute yet) if these are fewer, or one says so a second time.
 struct FetchFailed {
   AttemptId reduce;
   AttemptId map_attempt;

@@ -1,4 +1,4 @@
-// What the engine refuses to believe. Ids index tables, so a wild one would cost memory and not mean anything.
+// What the engine refuses to believe, or to do. Ids index tables, so a wild one would cost memory and not mean anything.
 #pragma once
 
 #include <cstddef>
@@ -11,5 +11,8 @@ inline constexpr std::uint32_t kMaxMaps = 1U << 24;        // of one job
 inline constexpr std::uint32_t kMaxReduces = 1U << 20;     // of one job
 inline constexpr std::uint32_t kMaxSlots = 1U << 16;       // of one kind on one node
 inline constexpr std::size_t kMaxRunning = 4 * kMaxSlots;  // attempts on one node
+
+// So many times an attempt of a task may be lost with its node; then the job fails, lest it takes down node after node.
+inline constexpr std::size_t kMaxNodeDeaths = 3;
 
 }  // namespace millrace::sched

@@ -13,6 +13,7 @@ namespace {
 constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
 constexpr std::size_t At(TaskKind kind) { return static_cast<std::size_t>(kind); }
 constexpr Time kLookInterval = 1 * kSecond;
+constexpr Time kLeastAge = 1 * kSecond;  // progress is told about as often
 
 // So that this share of the values, rounded down, is below it, or fewer if some are equal. The values are these and
 // `more` times `usual`; there is one.
@@ -30,9 +31,23 @@ double Quantile(std::vector<double> values, double share, std::size_t more = 0, 
 Speculating::Speculating(std::unique_ptr<Policy> policy, const SpeculationSettings& settings)
     : policy_(std::move(policy)), settings_(settings) {}
 
+void Speculating::OnNodesChanged(const ClusterState& state) {
+  largest_node_[0] = largest_node_[1] = 1;
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    const NodeState* node = state.FindNode(NodeId{id});
+    if (node == nullptr || !node->alive) continue;
+    std::uint32_t& maps = largest_node_[At(TaskKind::kMap)];
+    std::uint32_t& reduces = largest_node_[At(TaskKind::kReduce)];
+    maps = std::max(maps, node->slots.maps);
+    reduces = std::max(reduces, node->slots.reduces);
+  }
+  policy_->OnNodesChanged(state);
+}
+
 bool Speculating::MayDuplicate(const ClusterState& state, TaskKind kind) const {
   if (state.FreeNodes(kind).empty() || !state.RunnableJobs(kind).empty() || state.Running(kind) == 0) return false;
-  return state.Speculating(kind) < std::max(settings_.max_share * state.Capacity(kind), 1.0);
+  const double share = settings_.max_share * state.Capacity(kind);
+  return state.Speculating(kind) < std::max<double>(share, largest_node_[At(kind)]);
 }
 
 std::optional<Decision> Speculating::Next(const ClusterState& state, Time now) {
@@ -52,6 +67,12 @@ std::optional<Decision> Speculating::Next(const ClusterState& state, Time now) {
   return std::nullopt;
 }
 
+Time Speculating::LeastAge(const JobState& job, TaskKind kind) const {
+  if (job.times[At(kind)].finished == 0) return std::max<Time>(settings_.min_runtime, 1);
+  const Time usual = std::max(kLeastAge, job.MeanTime(kind).value_or(kLeastAge));
+  return std::max<Time>(std::min(settings_.min_runtime, usual), 1);
+}
+
 std::vector<Speculating::Judged> Speculating::Judge(const ClusterState& state, TaskKind kind, Time now) const {
   std::vector<Judged> all;
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
@@ -64,7 +85,7 @@ std::vector<Speculating::Judged> Speculating::Judge(const ClusterState& state, T
       const auto& running = job.Tasks(kind)[task.index].running;
       const RunningAttempt& of = *job.Tasks(kind)[task.index].Find(attempt.number);
       const Time age = now - of.since;
-      if (age < std::max<Time>(settings_.min_runtime, 1)) continue;
+      if (age < LeastAge(job, kind)) continue;
       const double rate = of.per_mille / 1000.0 / static_cast<double>(age);
       const double left = rate > 0 ? (1 - of.per_mille / 1000.0) / rate : std::numeric_limits<double>::infinity();
       all.push_back({task, node->id, rate, left, running.size() > 1});

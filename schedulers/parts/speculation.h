@@ -3,13 +3,16 @@
 //
 // When slots of a kind are free and no job can run another task of that kind, the running attempt that is expected to
 // end last is duplicated, of those whose progress rate is below the slowest quarter of its job's (attempts that run,
-// and those that finished at the job's mean rate), while at most max_share of the slots of that kind, but at least one,
-// hold duplicates. Not on its own node, nor on one of the slowest quarter, by how fast attempts there went compared
-// with their jobs. A map's duplicate goes to its data if a node there is free, else to the first free node by id. The
-// first to commit wins; the engine kills the other.
+// and those that finished at the job's mean rate), while at most max_share of the slots of that kind, but at least
+// those of one node, hold duplicates. Not on its own node, nor on one of the slowest quarter, by how fast attempts there
+// went compared with their jobs. A map's duplicate goes to its data if a node there is free, else to the first free node
+// by id. The first to commit wins; the engine kills the other.
 //
-// Ours: attempts younger than min_runtime are not judged, nor reduces while maps of their job are missing, which wait
-// and are not slow; and an attempt that should end within the time that a task of the job takes is left alone.
+// Ours: an attempt is not judged before it has run for min_runtime, or for the time that tasks of its kind and job took
+// so far if that is shorter (at least a second); nor are reduces while maps of their job are missing, which wait and are
+// not slow; and an attempt that should end within the time that a task of the job takes is left alone. A whole node may
+// be slow, so duplicates may hold as many slots as one node has even where that is more than max_share of a small
+// cluster's.
 //
 // Thread rule: one thread. The running attempts are looked at once a second at most, and only while slots idle.
 #pragma once
@@ -34,7 +37,7 @@ class Speculating : public Policy {
   void OnJobPrioritySet(const ClusterState& state, JobId job) override { policy_->OnJobPrioritySet(state, job); }
   void OnJobEnded(const ClusterState& state, JobId job) override { policy_->OnJobEnded(state, job); }
   void OnJobChanged(const ClusterState& state, JobId job) override { policy_->OnJobChanged(state, job); }
-  void OnNodesChanged(const ClusterState& state) override { policy_->OnNodesChanged(state); }
+  void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return policy_->LimitsOf(node); }
   bool TakeLimitsChanged() override { return policy_->TakeLimitsChanged(); }
   std::vector<Victim> Preempt(const ClusterState& state, Time now) override { return policy_->Preempt(state, now); }
@@ -57,6 +60,8 @@ class Speculating : public Policy {
   };
 
   [[nodiscard]] bool MayDuplicate(const ClusterState& state, TaskKind kind) const;
+  // The age from which attempts of the job are judged.
+  [[nodiscard]] Time LeastAge(const JobState& job, TaskKind kind) const;
   [[nodiscard]] std::vector<Judged> Judge(const ClusterState& state, TaskKind kind, Time now) const;
   // Fills kinds_[kind].slow.
   void Look(const ClusterState& state, TaskKind kind, Time now);
@@ -68,6 +73,7 @@ class Speculating : public Policy {
   const std::unique_ptr<Policy> policy_;
   const SpeculationSettings settings_;
   Kind kinds_[2];
+  std::uint32_t largest_node_[2] = {1, 1};  // slots of the kind on the node that has most of them; at least 1
   // By node id: rates there divided by their jobs' means, as last seen; below 0 for a node of which nothing is known.
   std::vector<double> speeds_;
   double slow_speed_ = 0;  // nodes below are slow

@@ -175,7 +175,7 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
     if ((*parts & part) != 0) (recipe.name += '+') += word;
   }
   auto policy = entry->make(std::move(recipe));
-  if (settings.speculation.enabled) return std::make_unique<Speculating>(std::move(policy), settings.speculation);
+  if (settings.speculation.on()) return std::make_unique<Speculating>(std::move(policy), settings.speculation);
   return policy;
 }
 

@@ -56,7 +56,7 @@ void Simulator::Launch(const sched::Launch& launch) {
   const Time cpu = task.kind == TaskKind::kMap ? job.maps[task.index].cpu : job.reduces[task.index].cpu;
   const double slowness = (attempt.slow ? cluster_.slow_factor : 1) / cluster_.nodes[attempt.node.value].speed;
   attempt.compute = static_cast<Time>(static_cast<double>(cpu) * slowness);
-  if (settings_.speculation.enabled) ScheduleProgress(slot);
+  if (settings_.speculation.on()) ScheduleProgress(slot);
   task.kind == TaskKind::kMap ? StartMap(slot, launch.locality) : StartReduce(slot);
 }
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/kv/key_value_store.h"
+#include "base/kv/rocks_store.h"
 #include "base/random.h"
 
 namespace millrace {
@@ -17,7 +17,7 @@ class KeyValueStoreTest : public testing::TestWithParam<bool> {
  protected:
   KeyValueStoreTest() {
     if (GetParam()) {
-      auto opened = OpenRocksStore(directory_->path());
+      auto opened = OpenRocksStore(directory_->path() + "/db");
       EXPECT_TRUE(opened.ok()) << opened.status().message();
       store_ = std::move(*opened);
     } else {

@@ -2,7 +2,7 @@
 // standard output as eight bytes. Its test kills it.
 #include <unistd.h>
 
-#include "base/kv/key_value_store.h"
+#include "base/kv/rocks_store.h"
 
 int main(int, char** arguments) {
   auto store = millrace::OpenRocksStore(arguments[1]);

@@ -17,8 +17,10 @@ class NotingDialer final : public Dialer {
   NotingDialer(Dialer& next, kj::Timer& timer) : next_(next), timer_(timer) {}
   kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override {
     times.push_back((timer_.now() - kj::origin<kj::TimePoint>()) / kj::MILLISECONDS);
+    addresses.emplace_back(address.cStr());
     return next_.Dial(address);
   }
+  std::vector<std::string> addresses;
   std::vector<std::int64_t> times;
 
  private:
@@ -69,6 +71,28 @@ TEST_F(LinkTest, ConnectsAndServesManyAskersWithOneConnection) {
   EXPECT_TRUE(Ping(link.Connected().wait(loop_.scope)).ok());
   EXPECT_EQ(dialer_.times.size(), 1u);
   EXPECT_EQ(server_.connections(), 1u);
+}
+
+// A master and its standby: whoever answers is taken, and after it broke the other is asked too.
+TEST_F(LinkTest, OfSeveralAddressesTheOneThatAnswersIsTaken) {
+  Link link(dialer_, loop_.timer, "master:7000,standby:7000", Random(7));
+  network_.Serve("standby:7000", server_);
+  EXPECT_TRUE(Ping(link.ConnectOnce().wait(loop_.scope)).ok());
+  EXPECT_EQ(dialer_.addresses, (std::vector<std::string>{"master:7000", "standby:7000"}));
+  network_.Cut("standby:7000");
+  loop_.Advance(1 * kj::MILLISECONDS);
+  Server master(kj::heap<EchoServer>(), ConnectionLimits{});
+  network_.Serve("master:7000", master);
+  auto connected = link.Connected();
+  loop_.Advance(1 * kj::SECONDS);
+  EXPECT_TRUE(Ping(connected.wait(loop_.scope)).ok());
+  EXPECT_EQ(master.connections(), 1u);
+  network_.Cut("master:7000");
+  loop_.Advance(1 * kj::MILLISECONDS);
+  const Status nobody = Outcome(link.ConnectOnce(), loop_.scope);
+  EXPECT_EQ(nobody.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(nobody.message(), HasSubstr(":7000"));
+  network_.Remove("master:7000");
 }
 
 // A call learns of the end of its connection before the link does, and may ask for another at once.

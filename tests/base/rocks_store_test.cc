@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/file.h"
-#include "base/kv/key_value_store.h"
+#include "base/kv/committed_mark.h"
+#include "base/kv/rocks_store.h"
 
 namespace millrace {
 namespace {
@@ -18,7 +20,7 @@ class RocksStoreTest : public testing::Test {
  protected:
   RocksStoreTest() : path_(directory_->path() + "/sub/db") {}
 
-  std::unique_ptr<KeyValueStore> Open() {
+  std::unique_ptr<RocksStore> Open() {
     auto opened = OpenRocksStore(path_);
     EXPECT_TRUE(opened.ok()) << opened.status().message();
     return opened.ok() ? std::move(*opened) : nullptr;
@@ -38,6 +40,15 @@ class RocksStoreTest : public testing::Test {
       if (name.ends_with(".log")) newest = std::max(newest, name);
     }
     return path_ + "/" + newest;
+  }
+
+  static void Cut(const std::string& path, std::uint64_t bytes) {
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - bytes);
+  }
+  std::string Refusal() {
+    const auto opened = OpenRocksStore(path_);
+    EXPECT_EQ(opened.status().code(), StatusCode::kCorrupt);
+    return std::string(opened.status().message());
   }
 
   Result<TempDir> directory_ = TempDir::Make("rocks");
@@ -108,18 +119,193 @@ TEST_F(RocksStoreTest, AKilledProcessLosesNothingItAcknowledged) {
   EXPECT_GT(found, last);
 }
 
-TEST_F(RocksStoreTest, ATornEndOfTheLogIsCutOff) {
+TEST_F(RocksStoreTest, ATornEndOfTheLogThatNobodyWasToldOfIsCutOff) {
+  auto store = Open();
+  Put(*store, "first", "1", Durability::kSynced);
+  Put(*store, "second", std::string(1000, '2'), Durability::kBuffered);
+  store.reset();
+  Cut(NewestLog(), 500);
+  store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(*store->Get("first"), "1");
+  EXPECT_EQ(*store->Get("second"), std::nullopt);
+}
+
+TEST_F(RocksStoreTest, AnAcknowledgedEndThatWasCutIsRefusedAndCanBePutBack) {
   auto store = Open();
   Put(*store, "first", "1", Durability::kSynced);
   Put(*store, "second", std::string(1000, '2'), Durability::kSynced);
   store.reset();
   const std::string log = NewestLog();
-  const std::uint64_t size = ReadWholeFile(log)->size();
-  ASSERT_EQ(::truncate(log.c_str(), static_cast<off_t>(size - 500)), 0);
+  const std::string bytes = *ReadWholeFile(log);
+  Cut(log, 500);
+  const std::string why = Refusal();
+  EXPECT_NE(why.find("ends at operation 1 but 2 was acknowledged"), std::string::npos) << why;
+  ASSERT_TRUE(WriteFileDurably(log, bytes).ok());
   store = Open();
-  ASSERT_NE(store, nullptr);
+  ASSERT_NE(store, nullptr) << "the refusal changed nothing";
+  EXPECT_EQ(*store->Get("second"), std::string(1000, '2'));
+}
+
+TEST_F(RocksStoreTest, ADeletedLogIsRefused) {
+  auto store = Open();
+  for (int i = 0; i < 5; ++i) Put(*store, "key" + std::to_string(i), "v", Durability::kSynced);
+  store.reset();
+  ASSERT_EQ(::unlink(NewestLog().c_str()), 0);
+  const std::string why = Refusal();
+  EXPECT_NE(why.find("but 5 was acknowledged"), std::string::npos) << why;
+}
+
+TEST_F(RocksStoreTest, AnOlderCopyAndAnEmptyDirectoryAreRefused) {
+  auto store = Open();
+  Put(*store, "first", "1", Durability::kSynced);
+  store.reset();
+  std::filesystem::copy(path_, path_ + ".old");
+  store = Open();
+  Put(*store, "second", "2", Durability::kSynced);
+  store.reset();
+  std::filesystem::remove_all(path_);
+  EXPECT_NE(Refusal().find("ends at operation 0 but 2"), std::string::npos) << Refusal();
+  std::filesystem::remove_all(path_);
+  std::filesystem::rename(path_ + ".old", path_);
+  EXPECT_NE(Refusal().find("ends at operation 1 but 2"), std::string::npos) << Refusal();
+}
+
+TEST_F(RocksStoreTest, ADatabaseWithoutItsMarkIsRefused) {
+  auto store = Open();
+  Put(*store, "first", "1", Durability::kSynced);
+  store.reset();
+  std::filesystem::remove(path_ + ".committed");
+  EXPECT_NE(Refusal().find("is missing; put that file back"), std::string::npos) << Refusal();
+}
+
+TEST_F(RocksStoreTest, BackupsAreTakenWhileItIsOpenAndTheLatestIsRestored) {
+  const std::string backups = directory_->path() + "/backups", copy = directory_->path() + "/copy/db";
+  auto store = Open();
+  Put(*store, "first", "1", Durability::kSynced);
+  const auto first = store->BackUp(backups);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  Put(*store, "second", "2", Durability::kSynced);
+  const auto second = store->BackUp(backups);
+  ASSERT_TRUE(second.ok()) << second.status().message();
+  EXPECT_EQ(second->operations, 2u);
+  EXPECT_GT(second->bytes, 0u);
+  Put(*store, "third", "3", Durability::kSynced);
+
+  EXPECT_EQ(RestoreRocksStore(backups, path_).status().code(), StatusCode::kExists);
+  ASSERT_TRUE(MakeDirectories(directory_->path() + "/copy").ok());
+  const auto restored = RestoreRocksStore(backups, copy);
+  ASSERT_TRUE(restored.ok()) << restored.status().message();
+  EXPECT_EQ(*restored, 2u);
+  const auto again = OpenRocksStore(copy);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(*(*again)->Get("second"), "2");
+  EXPECT_EQ(*(*again)->Get("third"), std::nullopt);
+  EXPECT_FALSE(RestoreRocksStore(directory_->path() + "/none", path_ + "2").ok());
+}
+
+TEST_F(RocksStoreTest, ABackupTakesThePlaceOfADatabaseThatWasLost) {
+  const std::string backups = directory_->path() + "/backups";
+  auto store = Open();
+  Put(*store, "first", "1", Durability::kSynced);
+  ASSERT_TRUE(store->BackUp(backups).ok());
+  Put(*store, "second", "2", Durability::kSynced);
+  store.reset();
+  std::filesystem::remove_all(path_);
+  EXPECT_FALSE(OpenRocksStore(path_).ok());
+  ASSERT_TRUE(RestoreRocksStore(backups, path_).ok());
+  store = Open();
+  ASSERT_NE(store, nullptr) << "the older end was accepted on purpose";
   EXPECT_EQ(*store->Get("first"), "1");
-  EXPECT_EQ(*store->Get("second"), std::nullopt);
+}
+
+class RepairTest : public RocksStoreTest {
+ protected:
+  RepairTest() {
+    const auto store = Open();
+    for (int i = 0; i < 10; ++i) Put(*store, "key" + std::to_string(i), std::string(1000, 'v'), Durability::kSynced);
+  }
+  RepairFacts Repair(bool apply) {
+    keys_ = 0;
+    const auto facts = RepairRocksStore(path_, apply, [this](const KeyValueStore& store) {
+      return store.Scan("", "", [this](std::string_view, std::string_view) { return ++keys_, true; });
+    });
+    EXPECT_TRUE(facts.ok()) << facts.status().message();
+    return facts.ok() ? *facts : RepairFacts();
+  }
+  std::uint64_t keys_ = 0;
+};
+
+TEST_F(RepairTest, AHealthyDatabaseIsLeftAlone) {
+  const RepairFacts facts = Repair(true);
+  EXPECT_EQ(facts.problem, "");
+  EXPECT_EQ(facts.aside, "");
+  EXPECT_EQ(facts.operations, 10u);
+  EXPECT_NE(Open(), nullptr);
+}
+
+TEST_F(RepairTest, ACutLogIsTriedDryThenForGood) {
+  Cut(NewestLog(), 2500);
+  const RepairFacts dry = Repair(false);
+  EXPECT_NE(dry.problem.find("but 10 was acknowledged"), std::string::npos) << dry.problem;
+  EXPECT_EQ(dry.operations, 7u);
+  EXPECT_EQ(dry.acknowledged, 10u);
+  EXPECT_EQ(keys_, 7u);
+  EXPECT_FALSE(OpenRocksStore(path_).ok()) << "a dry run changes nothing";
+  const RepairFacts done = Repair(true);
+  EXPECT_EQ(done.operations, 7u);
+  EXPECT_TRUE(std::filesystem::exists(done.aside));
+  const auto store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(*store->Get("key6"), std::string(1000, 'v'));
+  EXPECT_EQ(*store->Get("key7"), std::nullopt);
+}
+
+TEST_F(RepairTest, ADamagedByteInTheLogEndsTheGoodState) {
+  const std::string log = NewestLog();
+  std::string bytes = *ReadWholeFile(log);
+  bytes[3500] ^= 1;
+  ASSERT_TRUE(WriteFileDurably(log, bytes).ok());
+  EXPECT_EQ(Repair(true).operations, 3u);
+  EXPECT_EQ(keys_, 3u);
+  EXPECT_NE(Open(), nullptr);
+}
+
+TEST_F(RepairTest, WithoutAManifestTheTablesAndLogsAreGathered) {
+  const auto names = ListDirectory(path_);
+  for (const std::string& name : *names) {
+    if (name.starts_with("MANIFEST") || name == "CURRENT") std::filesystem::remove(path_ + "/" + name);
+  }
+  EXPECT_FALSE(OpenRocksStore(path_).ok());
+  const RepairFacts facts = Repair(true);
+  EXPECT_NE(facts.method.find("whatever"), std::string::npos) << facts.method;
+  EXPECT_EQ(keys_, 10u);
+  EXPECT_NE(Open(), nullptr);
+}
+
+TEST(CommittedMarkTest, RisesAndOutlivesATornSlot) {
+  const auto directory = TempDir::Make("mark");
+  const std::string path = directory->path() + "/mark";
+  EXPECT_EQ(CommittedMark::Open(path).status().code(), StatusCode::kNotFound);
+  ASSERT_TRUE(CommittedMark::Make(path, 5).ok());
+  {
+    auto mark = CommittedMark::Open(path);
+    ASSERT_TRUE(mark.ok());
+    for (const std::uint64_t n : {7, 6, 9, 12}) EXPECT_TRUE(mark->Raise(n).ok());
+    EXPECT_EQ(mark->number(), 12u);
+  }
+  EXPECT_EQ(CommittedMark::Open(path)->number(), 12u);
+  const std::string bytes = *ReadWholeFile(path);
+  for (const std::size_t slot : {0, 512}) {
+    std::string torn = bytes;
+    torn[slot + 9] ^= 1;
+    ASSERT_TRUE(WriteFileDurably(path, torn).ok());
+    const auto mark = CommittedMark::Open(path);
+    ASSERT_TRUE(mark.ok());
+    EXPECT_TRUE(mark->number() == 12u || mark->number() == 9u) << mark->number();
+  }
+  ASSERT_TRUE(WriteFileDurably(path, std::string(1024, 'x')).ok());
+  EXPECT_EQ(CommittedMark::Open(path).status().code(), StatusCode::kCorrupt);
 }
 
 TEST_F(RocksStoreTest, DamageBeforeTheEndIsCorruptionNotAShorterHistory) {

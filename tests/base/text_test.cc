@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "base/log.h"
 
@@ -25,6 +27,33 @@ TEST(QuoteTest, ControlBytesAndWrongUtf8AreEscaped) {
   EXPECT_EQ(Quote("\xe2\x82"), R"("\xe2\x82")");                  // cut off
   EXPECT_EQ(Quote("\xc2\x85"), R"("\xc2\x85")");                  // C1 control: next line
   EXPECT_EQ(Quote("\xe2\x80\xa8"), R"("\xe2\x80\xa8")");          // line separator
+}
+
+// What a hostile name may hold: nothing of it moves the cursor, ends the line or turns the direction of writing.
+constexpr std::string_view kHostile = "a\x1b[2J\r\nb\t\x07\xc2\x9b\xe2\x80\xaeltr\xff\\\"\xc3\xbc";
+
+TEST(PrintableTest, WhatATerminalWouldObeyIsEscapedAndNothingElse) {
+  EXPECT_EQ(Printable("M\xc3\xbchle \\ \"x\""), "M\xc3\xbchle \\ \"x\"");
+  const std::string shown = Printable(kHostile);
+  EXPECT_EQ(shown, "a\\x1b[2J\\x0d\\nb\\t\\x07\\xc2\\x9b\\xe2\\x80\\xaeltr\\xff\\\"\xc3\xbc");
+  EXPECT_EQ(Printable(shown), shown) << "twice is as good as once";
+}
+
+TEST(PrintableTest, ALogHasOneLineForEachEvent) {
+  Result<TempDir> directory = TempDir::Make("log");
+  const std::string path = directory->path() + "/x.log";
+  MakeLog("master", "info", path)->info("worker {}", kHostile);
+  const Result<std::string> text = ReadWholeFile(path);
+  ASSERT_TRUE(text.ok());
+  EXPECT_EQ(std::count(text->begin(), text->end(), '\n'), 1) << *text;
+  EXPECT_EQ(text->find('\x1b'), std::string::npos);
+  EXPECT_NE(text->find(Printable(kHostile)), std::string::npos) << *text;
+}
+
+TEST(CheckLengthTest, SaysWhatIsTooLongAndByHowMuch) {
+  EXPECT_TRUE(CheckLength("its name", std::string(255, 'n'), kLongestName).ok());
+  EXPECT_EQ(CheckLength("its name", std::string(256, 'n'), kLongestName).message(),
+            "its name has 256 bytes; at most 255 are taken");
 }
 
 TEST(QuoteTest, LongNamesAreShortenedInTheMiddle) {

@@ -1,4 +1,5 @@
-// A job whose maps fail in the way that -D crash.how names: exit, signal, throw, or hang until they are killed.
+// A job whose maps fail in the way that -D crash.how names: exit, signal, throw, or hang or stop until they are
+// killed: one that stops cannot even say that it lives; or that take their worker with them.
 #include <unistd.h>
 
 #include <csignal>
@@ -17,7 +18,7 @@ struct Crash {
   using Value = std::uint64_t;
 
   static void Options(millrace::JobOptions& options) {
-    options.Choice("crash.how", "throw", {"exit", "hang", "signal", "throw"}, "how the map ends");
+    options.Choice("crash.how", "throw", {"exit", "hang", "signal", "stop", "throw", "worker"}, "how the map ends");
   }
   explicit Crash(millrace::TaskContext& context) : how_(context.options().text("crash.how")) {}
 
@@ -25,7 +26,9 @@ struct Crash {
     std::fprintf(stderr, "about to end by %s\n", how_.c_str());
     if (how_ == "exit") std::_Exit(3);
     if (how_ == "signal") std::raise(SIGSEGV);
-    while (how_ == "hang") ::pause();
+    if (how_ == "worker") ::kill(::getppid(), SIGKILL);
+    if (how_ == "stop") std::raise(SIGSTOP);
+    while (how_ == "hang" || how_ == "worker") ::pause();
     if (how_ == "throw") throw std::runtime_error("thrown on purpose");
     emit(std::string_view("never"), 1);
   }

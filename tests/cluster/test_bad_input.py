@@ -1,5 +1,6 @@
 """Bad input: one clear line each, the right exit status, nothing left behind."""
 
+import json
 import os
 import subprocess
 import unittest
@@ -66,10 +67,37 @@ class BadInputTest(unittest.TestCase):
                 self.assertTrue(done.stderr.startswith(b"millrace: "), done.stderr)
 
     def test_an_unreachable_master(self):
-        done = subprocess.run([MILLRACE, "--master", "127.0.0.1:1", "fs", "ls", "/"], capture_output=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run([MILLRACE, "--master", "127.0.0.1:1", "--wait", "0s", "fs", "ls", "/"], capture_output=True, stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertEqual(done.stderr.count(b"\n"), 1, done.stderr)
         self.assertIn(b"127.0.0.1:1", done.stderr)
+
+    def test_texts_that_are_too_long(self):
+        self.refuse(1, [b"name", b"256"], "run", "wordcount", "/in", "-o", "/out", "--name", "n" * 256)
+        self.refuse(1, [b"owner", b"300"], "run", "wordcount", "/in", "-o", "/out", "--user", "u" * 300)
+        self.refuse(1, [b"pool", b"256"], "run", "wordcount", "/in", "-o", "/out", "--pool", "p" * 256)
+        self.refuse(1, [b"reason", b"5000"], "job", "kill", "1", "--reason", "r" * 5000)
+
+    def test_hostile_names_are_shown_and_not_obeyed(self):
+        name = "a\x1b[2J\rb\nc\u202ed"
+        with Cluster(workers=1) as cluster:
+            self.show_hostile_names(cluster, name)
+
+    def show_hostile_names(self, cluster, name):
+        cluster.run("fs", "put", self.cluster.path("in"), "/in")
+        cluster.run("run", "wordcount", "/in", "-o", "/hostile", "--name", name, "--user", name, "--pool", name)
+        listings = (("job", "list"), ("job", "status", "1"), ("job", "history"), ("fs", "ls", "/"), ("fs", "stat", "/hostile"))
+        shown = [cluster.run(*args)[0] for args in listings]
+        _, error = cluster.run("fs", "stat", "/" + name, status=1)
+        for text in [*shown, error]:
+            for byte in (b"\x1b", b"\r", "\u202e".encode()):
+                self.assertNotIn(byte, text)
+        self.assertEqual(shown[0].count(b"\n"), 2, shown[0])
+        self.assertIn(rb"a\x1b[2J\x0db\nc\xe2\x80\xaed", shown[0])
+        listed = json.loads(cluster.run("job", "list", "--json")[0])[0]
+        self.assertEqual([listed["name"], listed["owner"], listed["pool"]], [name] * 3)
+        with open(cluster.path("master.log"), "rb") as log:
+            self.assertNotIn(b"\x1b", log.read())
 
     def test_names(self):
         for name in ("with space", "with\nnewline", "with\ttab", "uml\u00e4ut", "quote'\"", "-dash", "star*"):

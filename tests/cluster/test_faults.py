@@ -59,6 +59,26 @@ class FaultsTest(unittest.TestCase):
             cluster.run("job", "wait", job)
             self.assertEqual(self.result(cluster, "/out"), count(data))
 
+    def test_a_task_that_stands_still_has_failed_after_its_time(self):
+        crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        with Cluster(workers=1, settings=FAST) as cluster:
+            self.put_text(cluster, 1000)
+            for how in ("stop", "hang"):  # the process is stopped; it goes on telling that nothing changes
+                _, error = cluster.run("run", crash, "/text", "-o", "/" + how, "-D", f"crash.how={how}", "-D", "job.max_attempts=2", "-D",
+                                       "task.timeout=2s", status=1)
+                self.assertIn(b"failed 2 times", error)
+                self.assertIn(b"no progress for 2", error)
+                self.assertIn(b"task.timeout", error)
+            # The worker is none the worse for it.
+            cluster.run("run", "wordcount", "/text", "-o", "/out")
+
+    def test_a_task_that_kills_its_workers_fails_its_job(self):
+        crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        with Cluster(workers=3, settings=FAST) as cluster:
+            self.put_text(cluster, 1000)
+            _, error = cluster.run("run", crash, "/text", "-o", "/out", "-D", "crash.how=worker", status=1)
+            self.assertIn(b"was lost with its worker 3 times", error)
+
     def test_a_worker_that_returns_keeps_its_blocks(self):
         with Cluster(workers=1, settings=FAST) as cluster:
             self.put_text(cluster, 300_000)

@@ -166,7 +166,7 @@ TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
   // The same incarnation registers again and still runs what it ran.
   Step step = At();
   const auto reconciled =
-      jobs->NodeRegistered(*nodes->Find(node), {second.attempt, reduce.attempt}, {first.attempt}, &step);
+      jobs->NodeRegistered(*nodes->Find(node), {.running = {second.attempt, reduce.attempt}, .served = {first.attempt}}, &step);
   EXPECT_THAT(reconciled.killed, IsEmpty());
   EXPECT_THAT(reconciled.forgotten, IsEmpty());
   Finish(std::move(step));
@@ -199,7 +199,7 @@ TEST_F(JobTrackerTest, AReturningWorkerIsToldAllMapOutputsAgain) {
   Done(map);
   outputs.clear();
   Step step = At();
-  jobs->NodeRegistered(*nodes->Find(reducing), {reduce.attempt}, {}, &step);
+  jobs->NodeRegistered(*nodes->Find(reducing), {.running = {reduce.attempt}}, &step);
   Finish(std::move(step));
   const auto told = outputs.find({reducing, job});
   ASSERT_NE(told, outputs.end());
@@ -214,9 +214,9 @@ TEST_F(JobTrackerTest, AttemptsThatAReturningWorkerDoesNotKnowRunAgain) {
   const LaunchOrder map = Take();
   Step step = At();
   const sched::AttemptId stray{{sched::JobId{77}, sched::TaskKind::kMap, 0}, 0};
-  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {stray}, {}, &step);
+  const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {.running = {stray}}, &step);
   Finish(std::move(step));
-  EXPECT_EQ(reconciled.killed, std::vector<sched::AttemptId>{stray});
+  EXPECT_THAT(reconciled.killed, IsEmpty());
   EXPECT_EQ(reconciled.forgotten, std::vector<sched::JobId>{sched::JobId{77}});
   EXPECT_EQ(Take().attempt, (sched::AttemptId{map.attempt.task, 1}));
 }
@@ -232,10 +232,31 @@ TEST_F(JobTrackerTest, ANewIncarnationLostItsMapOutputs) {
   Step step = At();
   WorkerFacts facts = nodes->Find(node)->facts;
   facts.incarnation = 2;
-  jobs->NodeRegistered(nodes->Admit(facts, &step.batch), {}, {}, &step);
+  jobs->NodeRegistered(nodes->Admit(facts, &step.batch), {}, &step);
   Finish(std::move(step));
   EXPECT_EQ(jobs->View(job)->maps.done, 0u);
   EXPECT_EQ(Take().attempt.number, 1u);
+}
+
+TEST_F(JobTrackerTest, ATaskThatTakesDownThreeWorkersFailsItsJobAcrossRestartsOfTheMaster) {
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const sched::JobId job = Submit(Request("/out", 1));
+  for (std::uint64_t incarnation = 2; incarnation <= 4; ++incarnation) {
+    ASSERT_EQ(jobs->View(job)->state, JobState::kRunning);
+    const LaunchOrder map = Take();
+    Restart();  // which is nobody's death
+    Step step = At();
+    jobs->NodeRegistered(*nodes->Find(node), {.running = {map.attempt}}, &step);
+    WorkerFacts facts = nodes->Find(node)->facts;
+    facts.incarnation = incarnation;
+    jobs->NodeRegistered(nodes->Admit(facts, &step.batch), {}, &step);
+    Finish(std::move(step));
+  }
+  EXPECT_EQ(jobs->View(job)->state, JobState::kFailed);
+  EXPECT_THAT(jobs->View(job)->record->outcome->reason, HasSubstr("m.0 was lost with its worker 3 times"));
+  Restart();
+  EXPECT_EQ(jobs->View(job)->state, JobState::kFailed);
 }
 
 TEST_F(JobTrackerTest, AJobWithoutReducesWritesPartsOfMaps) {
@@ -330,12 +351,13 @@ TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
   AddFile("/in/text", 1, {node});
   const sched::JobId job = Submit(Request("/out", 0));
   Done(Take());
-  std::vector<JobTracker::JournalLine> lines;
-  EXPECT_FALSE(*jobs->History(job, 0, 100, 1 << 20, &lines)) << "no more";
-  ASSERT_THAT(lines, SizeIs(3));
-  EXPECT_TRUE(std::holds_alternative<sched::JobSubmitted>(sched::ParseEvent(lines[0].second)->event));
-  EXPECT_TRUE(std::holds_alternative<sched::AttemptLaunched>(sched::ParseEvent(lines[1].second)->event));
-  EXPECT_TRUE(std::holds_alternative<sched::AttemptSucceeded>(sched::ParseEvent(lines[2].second)->event));
+  const auto page = jobs->History(job, 0, 0, 100);
+  ASSERT_TRUE(page.ok());
+  EXPECT_FALSE(page->more);
+  ASSERT_THAT(page->lines, SizeIs(3));
+  EXPECT_TRUE(std::holds_alternative<sched::JobSubmitted>(sched::ParseEvent(page->lines[0].second)->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptLaunched>(sched::ParseEvent(page->lines[1].second)->event));
+  EXPECT_TRUE(std::holds_alternative<sched::AttemptSucceeded>(sched::ParseEvent(page->lines[2].second)->event));
 }
 
 TEST_F(JobTrackerTest, HistoryComesInPages) {
@@ -343,18 +365,19 @@ TEST_F(JobTrackerTest, HistoryComesInPages) {
   AddFile("/in/text", 1, {node});
   const sched::JobId job = Submit(Request("/out", 0));
   Done(Take());
-  std::vector<JobTracker::JournalLine> lines;
-  EXPECT_TRUE(*jobs->History(job, 0, 1, 1 << 20, &lines)) << "of one line";
-  ASSERT_THAT(lines, SizeIs(1));
-  const std::uint64_t first = lines[0].first;
-  lines.clear();
-  EXPECT_TRUE(*jobs->History(job, first, 100, 1, &lines)) << "of few bytes";
-  ASSERT_THAT(lines, SizeIs(1));
-  EXPECT_GT(lines[0].first, first);
-  lines.clear();
-  EXPECT_FALSE(*jobs->History(sched::JobId{0}, 0, 100, 1 << 20, &lines));
-  EXPECT_FALSE(lines.empty()) << "of nodes and schedulers";
-  EXPECT_FALSE(jobs->History(sched::JobId{99}, 0, 100, 1 << 20, &lines).ok());
+  const auto first = jobs->History(job, 0, 0, 1);
+  EXPECT_TRUE(first->more);
+  ASSERT_THAT(first->lines, SizeIs(1));
+  EXPECT_EQ(first->next, first->lines[0].first);
+  const auto rest = jobs->History(job, first->next, 0, 100);
+  EXPECT_FALSE(rest->more);
+  ASSERT_THAT(rest->lines, SizeIs(2));
+  EXPECT_GT(rest->lines[0].first, first->next);
+  const auto tail = jobs->History(job, first->next, 4, 100);
+  EXPECT_EQ(tail->lines[0].second, rest->lines[0].second.substr(4)) << "from within a line";
+  EXPECT_EQ(tail->lines[1].second, rest->lines[1].second);
+  EXPECT_FALSE(jobs->History(sched::JobId{0}, 0, 0, 100)->lines.empty()) << "of nodes and schedulers";
+  EXPECT_FALSE(jobs->History(sched::JobId{99}, 0, 0, 100).ok());
 }
 
 }  // namespace

@@ -55,6 +55,21 @@ TEST_F(SchedulerFileTest, WithoutAFileThereAreTheDefaults) {
   EXPECT_EQ(file.name(), "");
 }
 
+// In a live cluster slow tasks are duplicated unless the file says otherwise, and the settings say so outright: the
+// journal keeps them, and a replay goes by the journal alone.
+TEST_F(SchedulerFileTest, SlowTasksAreDuplicatedUnlessTheFileSaysOtherwise) {
+  EXPECT_EQ(SchedulerFile(nullptr, MakeSilentLog()).settings().speculation.enabled, true);
+  SchedulerFile silent = Make("[fair]\norder = \"sjf\"\n");
+  ASSERT_TRUE(silent.Load().ok());
+  EXPECT_EQ(silent.settings().speculation.enabled, true);
+  SchedulerFile against = Make("[speculation]\nenabled = false\n");
+  ASSERT_TRUE(against.Load().ok());
+  EXPECT_EQ(against.settings().speculation.enabled, false);
+  changes_.push_back(std::optional<std::string>("[edf]\nexclusive = true\n"));
+  Poll(against);
+  EXPECT_EQ(against.settings().speculation.enabled, true);
+}
+
 TEST_F(SchedulerFileTest, AWrongFileAtTheStartIsAFailure) {
   EXPECT_EQ(Make("[fair]\norder = 1\n").Load().message(),
             "scheduler.toml:2: fair.order: 1 is not fair, fifo, sjf or mlq");

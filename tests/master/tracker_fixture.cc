@@ -26,7 +26,7 @@ NodeNumber TrackerFixture::AddWorker(const std::string& name, std::uint32_t map_
   node.alive = true;
   files->blocks().NodeUp(node.number, {"/rack", "/dc"});
   files->blocks().NodeSpace(node.number, std::uint64_t{1} << 40);
-  jobs->NodeRegistered(node, {}, {}, &step);
+  jobs->NodeRegistered(node, {}, &step);
   Finish(std::move(step));
   return node.number;
 }

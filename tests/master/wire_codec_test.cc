@@ -36,6 +36,10 @@ TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
   EXPECT_THAT(StatusOf([](Builder r) { r.setDeadlineMillis(std::numeric_limits<std::uint64_t>::max()); }).message(),
               HasSubstr("deadline"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setPool(std::string(256, 'p')); }).message(), HasSubstr("pool"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setName(std::string(256, 'n')); }).message(), HasSubstr("name has 256 bytes"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setOwner(std::string(200'000, 'o')); }).message(), HasSubstr("owner"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.initParameters(1)[0].setName(std::string(300, 'p')); }).message(),
+              HasSubstr("parameter"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setMapTime(std::numeric_limits<std::uint64_t>::max()); }).message(),
               HasSubstr("more than a day"));
   EXPECT_THAT(StatusOf([](Builder r) { r.initLocalityWaits(4); }).message(), HasSubstr("three locality waits"));

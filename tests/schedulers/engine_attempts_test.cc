@@ -208,5 +208,52 @@ TEST_F(Attempts, MayCommitWhileItRuns) {
   EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job1.m.0.1")));
 }
 
+// It may be what kills them (`kill -9 $PPID`), and would go on for ever.
+TEST(EnginePoison, ATaskThatIsLostWithThreeWorkersFailsItsJob) {
+  Engine engine({}, std::make_unique<Fifo>());
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=2
+    1 JobSubmitted job=job1 maps=1:n1
+    1 JobSubmitted job=job2 maps=1:n1;1:n1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job2.m.0.0 n1 node
+    # Another incarnation, then silence, then another incarnation again.
+    2 NodeJoined node=n1 maps=2
+    2 decide
+    -> launch job1.m.0.1 n1 node
+    -> launch job2.m.0.1 n1 node
+    3 AttemptSucceeded attempt=job2.m.0.1
+    3 decide
+    -> launch job2.m.1.0 n1 node
+    4 NodeLost node=n1
+    5 NodeJoined node=n2 maps=2
+    5 decide
+    -> launch job1.m.0.2 n2 rack
+    -> launch job2.m.1.1 n2 rack
+    6 NodeJoined node=n2 maps=2
+    -> ended job1 failed: task job1.m.0 was lost with its worker 3 times (workers 1, 1, 2), which may be its doing; no other worker is given it
+    6 decide
+    -> launch job2.m.1.2 n2 rack
+    7 AttemptSucceeded attempt=job2.m.1.2
+    -> ended job2 succeeded
+  )");
+}
+
+TEST(EnginePoison, WhatAnOperatorTakesAwayDoesNotCountNorDoLostAttemptsOfLivingWorkers) {
+  Engine engine({}, std::make_unique<Fifo>());
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:n1
+  )");
+  for (int round = 0; round < 5; ++round) {
+    const std::string number = std::to_string(2 * round);
+    const std::string next = std::to_string(2 * round + 1);
+    EXPECT_PLAYS(&engine, "2 decide\n -> launch job1.m.0." + number + " n1 node\n 2 NodeDrained node=n1\n" +
+                              "3 NodeLost node=n1\n 4 NodeJoined node=n1 maps=1\n 4 decide\n -> launch job1.m.0." +
+                              next + " n1 node\n 5 AttemptLost attempt=job1.m.0." + next);
+  }
+}
+
 }  // namespace
 }  // namespace millrace::sched

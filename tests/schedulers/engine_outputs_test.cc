@@ -156,14 +156,11 @@ TEST_F(Outputs, ThreeReducesMustReportEachCountedOnce) {
     -> launch job1.r.3.0 n1
     -> launch job1.r.4.0 n1
     3 FetchFailed reduce=job1.r.4.0 map_attempt=job1.m.0.0
-    3 FetchFailed reduce=job1.r.4.0 map_attempt=job1.m.0.0
-    3 FetchFailed reduce=job1.r.4.0 map_attempt=job1.m.0.0
     4 FetchFailed reduce=job1.r.1.0 map_attempt=job1.m.0.0
     # Another attempt of a reduce that has reported is not another reduce.
     5 AttemptFailed attempt=job1.r.1.0
     5 decide
     -> launch job1.r.1.1 n1
-    5 FetchFailed reduce=job1.r.1.1 map_attempt=job1.m.0.0
     6 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
     -> gone job1.m.0.0 n1
     6 decide
@@ -176,6 +173,81 @@ TEST_F(Outputs, ThreeReducesMustReportEachCountedOnce) {
     8 FetchFailed reduce=job1.r.3.0 map_attempt=job1.m.0.1
     -> gone job1.m.0.1 n1
   )");
+}
+
+// Three maps' outputs and as many reduces as `reduces`, all of which copy.
+std::string ReducesThatCopy(std::uint32_t reduces) {
+  std::string script = "0 NodeJoined node=n1 maps=1 reduces=9\n 1 JobSubmitted job=job1 maps=1:n1 reduces=" +
+                       std::to_string(reduces) +
+                       "\n 1 decide\n -> launch job1.m.0.0 n1 node\n 2 AttemptSucceeded attempt=job1.m.0.0\n"
+                       "-> ready job1.m.0.0 n1\n 2 decide\n";
+  for (std::uint32_t r = 0; r < reduces; ++r) script += "-> launch job1.r." + std::to_string(r) + ".0 n1\n";
+  return script;
+}
+
+TEST_F(Outputs, ReducesThatComputeDoNotCountAmongThoseThatMustReport) {
+  EXPECT_PLAYS(&engine_, ReducesThatCopy(4));
+  EXPECT_PLAYS(&engine_, R"(
+    3 ReduceComputing attempt=job1.r.1.0
+    3 ReduceComputing attempt=job1.r.2.0
+    3 ReduceComputing attempt=job1.r.3.0
+    4 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Outputs, ReportsAreWeighedAgainWhenAReduceLeavesItsCopyPhase) {
+  EXPECT_PLAYS(&engine_, ReducesThatCopy(3));
+  EXPECT_PLAYS(&engine_, R"(
+    3 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    4 ReduceComputing attempt=job1.r.1.0
+    5 ReduceComputing attempt=job1.r.2.0
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Outputs, ReportsAreWeighedAgainWhenAReduceEnds) {
+  EXPECT_PLAYS(&engine_, ReducesThatCopy(4));
+  EXPECT_PLAYS(&engine_, R"(
+    3 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    4 AttemptSucceeded attempt=job1.r.1.0
+    5 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0
+    # Two have reported, and the third that may lack it ends.
+    6 AttemptSucceeded attempt=job1.r.3.0
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Outputs, ReportsAreWeighedAgainWhenAReduceFailsOrIsLost) {
+  EXPECT_PLAYS(&engine_, ReducesThatCopy(3));
+  EXPECT_PLAYS(&engine_, R"(
+    3 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.0
+    4 AttemptFailed attempt=job1.r.1.0
+    5 AttemptLost attempt=job1.r.2.0
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Outputs, TheSecondWordOfAReduceIsEnough) {
+  EXPECT_PLAYS(&engine_, ReducesThatCopy(4));
+  EXPECT_PLAYS(&engine_, R"(
+    3 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0
+    9 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Outputs, AnOutputThatItsLivingNodeDoesNotHaveRunsAgainAndNobodyIsToBlame) {
+  EXPECT_PLAYS(&engine_, kTwoMapsOneReduce);
+  EXPECT_PLAYS(&engine_, R"(
+    3 AttemptLost attempt=job1.m.0.0
+    -> gone job1.m.0.0 n1
+    3 AttemptLost attempt=job1.m.0.0
+    -> refused
+    3 decide
+    -> launch job1.m.0.1 n1 node
+  )");
+  EXPECT_EQ(engine_.Progress(JobId{1})->killed_attempts, 0U);
 }
 
 TEST_F(Outputs, AReduceReportsOnMapsOfItsOwnJobOnly) {

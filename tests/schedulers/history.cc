@@ -65,7 +65,7 @@ Event History::RandomReport() {
     case 0:
       return AttemptFailed{attempt, "exit status " + std::to_string(Below(200))};
     case 1:
-      return AttemptLost{attempt, "lost"};
+      return AttemptLost{outputs_.empty() || Below(4) != 0 ? attempt : outputs_.begin()->first, "lost"};
     case 2:
       return RandomDuplicate(attempt);
     case 3: {
@@ -170,7 +170,7 @@ void History::Decide() {
       Observe(effect);
       continue;
     }
-    Started(launch->attempt, launch->node, options_.settings.speculation.enabled);
+    Started(launch->attempt, launch->node, options_.settings.speculation.on());
     if (const TaskId& task = launch->attempt.task; task.kind == TaskKind::kMap) {
       const ClusterState& state = engine_.state();
       const auto& replicas = state.FindJob(task.job)->spec.maps[task.index].replicas;

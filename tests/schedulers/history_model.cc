@@ -20,7 +20,7 @@ void History::Check(const Event& event, bool accepted) const {
     EXPECT_EQ(accepted, running(e->attempt));
   }
   if (const auto* e = std::get_if<AttemptLost>(&event)) {
-    EXPECT_EQ(accepted, running(e->attempt));
+    EXPECT_EQ(accepted, running(e->attempt) || outputs_.contains(e->attempt));
   }
   if (const auto* e = std::get_if<ReduceComputing>(&event)) {
     EXPECT_EQ(accepted, running(e->attempt) && e->attempt.task.kind == TaskKind::kReduce);

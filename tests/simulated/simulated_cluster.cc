@@ -58,7 +58,7 @@ struct SimulatedCluster::Worker {
     config.map_slots = cluster.options_.map_slots;
     config.reduce_slots = cluster.options_.reduce_slots;
     agent = std::make_unique<worker::WorkerAgent>(
-        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background}, config,
+        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background, background}, config,
         worker::WorkerIdentity{"storage" + std::to_string(number), 1, ""}, Random(cluster.random_.Next()),
         MakeSilentLog());
     agent->Start();
@@ -91,11 +91,28 @@ class SimulatedCluster::SettingsFile final : public master::WatchedFile {
   std::string given_;
 };
 
+// Writes at once and can keep its answers to itself.
+class SimulatedCluster::MuteLog final : public rpc::CommitLog {
+ public:
+  explicit MuteLog(std::unique_ptr<rpc::CommitLog> log) : log_(std::move(log)) {}
+  kj::Promise<void> Commit(WriteBatch batch) override {
+    auto committed = log_->Commit(std::move(batch));
+    return mute ? kj::Promise<void>(kj::NEVER_DONE) : kj::mv(committed);
+  }
+  void CommitLazily(WriteBatch batch) override { log_->CommitLazily(std::move(batch)); }
+
+  bool mute = false;
+
+ private:
+  std::unique_ptr<rpc::CommitLog> log_;
+};
+
 SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
     : options_(options), random_(options.seed), settings_(options.settings) {
   OptionSet declared = master::DeclareMasterOptions(&config_);
   config_.scheduler = options.scheduler;
-  commit_log_ = rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); });
+  commit_log_ = std::make_unique<MuteLog>(
+      rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); }));
   StartMaster();
   client_ = std::make_unique<rpc::Link>(network_, timer_, kMaster, Random(random_.Next()));
   for (std::uint32_t n = 0; n < options.workers; ++n) workers_.push_back(std::make_unique<Worker>(*this, n));
@@ -109,6 +126,7 @@ SimulatedCluster::~SimulatedCluster() noexcept {
 }
 
 void SimulatedCluster::StartMaster() {
+  commit_log_->mute = false;
   auto control =
       master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
                                                    [numbers = Random(random_.Next())]() mutable { return numbers.Next(); },
@@ -144,6 +162,13 @@ void SimulatedCluster::Advance(double seconds) {
     scope_.poll();
     if (next >= end) return;
   }
+}
+
+void SimulatedCluster::Pause(double seconds) {
+  const kj::TimePoint end = timer_.now() + static_cast<std::int64_t>(seconds * 1e6) * kj::MICROSECONDS;
+  clock_.Set(kSecond + (end - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS);
+  timer_.advanceTo(end);
+  scope_.poll();
 }
 
 bool SimulatedCluster::RunUntilIdle(double seconds) {
@@ -210,6 +235,12 @@ std::map<std::string, master::JobState> SimulatedCluster::Outputs() {
 
 void SimulatedCluster::Cut(std::uint32_t worker) { workers_.at(worker)->dialer.Cut(); }
 void SimulatedCluster::Mend(std::uint32_t worker) { workers_.at(worker)->dialer.Mend(); }
+
+void SimulatedCluster::LoseAnswers() { commit_log_->mute = true; }
+
+const std::set<worker::AttemptId>& SimulatedCluster::Served(std::uint32_t worker) const {
+  return workers_.at(worker)->plane.served();
+}
 
 std::vector<std::string> SimulatedCluster::Journal() const {
   std::map<std::uint64_t, std::string> lines;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class SimulatedCluster {
 
   // Lets everything happen that happens within `seconds`.
   void Advance(double seconds);
+  // The machine stands still: nobody runs meanwhile, and then everybody's timers are due at once.
+  void Pause(double seconds);
   // Until nothing lives any more, at most `seconds`; false if jobs still live then.
   bool RunUntilIdle(double seconds);
 
@@ -58,6 +61,10 @@ class SimulatedCluster {
   void Mend(std::uint32_t worker);
   // The master process dies, with all that it holds in memory, and starts again.
   void RestartMaster();
+  // From now on what waits for the disk is written, but not answered, until a master starts again.
+  void LoseAnswers();
+  // Map outputs that the worker serves.
+  [[nodiscard]] const std::set<worker::AttemptId>& Served(std::uint32_t worker) const;
 
   // Every journal line, in order.
   [[nodiscard]] std::vector<std::string> Journal() const;
@@ -68,6 +75,7 @@ class SimulatedCluster {
   struct Worker;
   class Dialer;
   class SettingsFile;
+  class MuteLog;
   void StartMaster();
   void StopMaster();
 
@@ -79,7 +87,7 @@ class SimulatedCluster {
   DrivenClock clock_{kSecond};
   rpc::PipeNetwork network_;
   std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
-  std::unique_ptr<rpc::CommitLog> commit_log_;
+  std::unique_ptr<MuteLog> commit_log_;
   master::MasterConfig config_;
   std::string settings_;
   std::unique_ptr<master::Control> control_;

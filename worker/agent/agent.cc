@@ -7,6 +7,7 @@
 
 #include "base/rpc/status_codec.h"
 #include "dfs/wire/block_name.h"
+#include "worker/agent/attempt_watch.h"
 #include "worker/agent/control_server.h"
 
 namespace millrace::worker {
@@ -15,18 +16,23 @@ namespace {
 // A control message is at most 1 MiB (base/rpc/transport.h).
 constexpr std::size_t kMostProgressBytes = std::size_t{512} << 10;
 constexpr std::size_t kMostOneProgressBytes = std::size_t{64} << 10;
-constexpr std::size_t kMostAttemptsTold = 20'000;
+constexpr std::size_t kMostAttemptsTold = 40'000;  // of 16 bytes each
 
-void Fill(capnp::List<task::wire::Attempt>::Builder wire, const std::set<AttemptId>& attempts) {
+// Takes as many as there is room for.
+template <class Attempts>
+unsigned Take(const Attempts& attempts, std::size_t* room) {
+  const std::size_t taken = std::min(attempts.size(), *room);
+  *room -= taken;
+  return static_cast<unsigned>(taken);
+}
+
+template <class Attempts>
+void Fill(capnp::List<task::wire::Attempt>::Builder wire, const Attempts& attempts) {
   unsigned i = 0;
   for (const AttemptId& attempt : attempts) {
     if (i == wire.size()) return;
     ToWire(attempt, wire[i++]);
   }
-}
-
-unsigned Told(const std::set<AttemptId>& attempts) {
-  return static_cast<unsigned>(std::min(attempts.size(), kMostAttemptsTold));
 }
 
 // What the heartbeat has room for: of an overlong one, without counters and with the beginning of the status.
@@ -63,7 +69,10 @@ WorkerAgent::~WorkerAgent() noexcept {
   *self_ = nullptr;
 }
 
-void WorkerAgent::Start() { session_.Start(); }
+void WorkerAgent::Start() {
+  session_.Start();
+  tasks_.Add(Watch());
+}
 
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
   std::shared_ptr<Job>& job = jobs_[setup.getJob()];
@@ -72,6 +81,7 @@ void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId exec
   job->number = setup.getJob();
   job->setup = OwnMessage<task::wire::JobSetup>(setup);
   job->executable = std::move(executable);
+  job->timeout = TimeoutOf(setup, config_.task_timeout);
   FetchExecutable(job);
 }
 
@@ -143,31 +153,46 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
       });
 }
 
-namespace {
-
-// Whether this is the block that is meant, and all of it against its checksums, in pieces.
-Status CheckBlock(const dfs::BlockStore& blocks, const dfs::StoredBlock& block) {
-  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
-  const std::uint64_t id = block.id;
-  MILLRACE_ASSIGN(const dfs::OpenBlock open, blocks.Open(id));
-  MILLRACE_TRY(dfs::CheckContent(id, block.content(), open.content()));
-  for (std::uint64_t offset = 0; offset < open.length; offset += kPiece) {
-    MILLRACE_ASSIGN(const std::string piece, blocks.Read(id, offset, std::min(kPiece, open.length - offset)));
-  }
-  return Status::Ok();
+kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) {
+  auto answer = kj::newPromiseAndFulfiller<dfs::wire::ReplicaState>();
+  auto& waiting = checking_[id];
+  waiting.push_back(kj::mv(answer.fulfiller));
+  if (waiting.size() > 1) return kj::mv(answer.promise);
+  const auto checked = std::make_shared<CheckedBlock>();
+  parts_.checks.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
+                    [checked, id, self = self_] {
+                      if (*self == nullptr) return;
+                      (*self)->Found(*checked);
+                      auto asked = (*self)->checking_.extract(id);
+                      for (auto& who : asked.mapped()) who->fulfill(kj::cp(checked->state));
+                    });
+  return kj::mv(answer.promise);
 }
 
-}  // namespace
+void WorkerAgent::Found(const CheckedBlock& checked) {
+  const std::uint64_t id = checked.block.id;
+  switch (checked.state) {
+    case dfs::wire::ReplicaState::SOUND:
+      // Only while it is listed: what is removed meanwhile is told after this.
+      if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
+      return;
+    case dfs::wire::ReplicaState::ABSENT:
+      log_->warn("{} is not here any more: {}", dfs::BlockName(id), checked.why.message());
+      return session_.blocks().Deleted(id);
+    default: log_->error("{}", checked.why.message()); return session_.blocks().Corrupt(id);
+  }
+}
 
-void WorkerAgent::VerifyBlock(const dfs::StoredBlock& block) {
-  const auto checked = std::make_shared<Status>();
-  parts_.background.Run([checked, block, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, block); },
-                        [checked, id = block.id, log = log_, self = self_] {
-                          if (checked->code() == StatusCode::kCorrupt) log->error("{}", checked->message());
-                          if (*self == nullptr) return;
-                          if (checked->code() == StatusCode::kCorrupt) (*self)->session_.blocks().Corrupt(id);
-                          if (checked->code() == StatusCode::kNotFound) (*self)->session_.blocks().Deleted(id);
-                        });
+// Of a damaged block with a length that no block has: the master takes it for a bad replica from the beginning, and
+// never for one that makes another superfluous.
+std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
+  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};
+  std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
+  for (const std::uint64_t id : parts_.blocks.Damaged()) {
+    log_->error("{} is damaged: its checksums do not fit its length", dfs::BlockName(id));
+    blocks.push_back({id, kNoLength});
+  }
+  return blocks;
 }
 
 kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
@@ -193,19 +218,20 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setMapSlots(static_cast<std::uint32_t>(config_.map_slots));
   info.setReduceSlots(static_cast<std::uint32_t>(config_.reduce_slots));
   info.setIncarnation(incarnation_);
-  std::set<AttemptId> running, held;
-  for (const auto& [number, job] : jobs_) held.insert(job->held.begin(), job->held.end());
+  std::set<AttemptId> running, served;
+  for (const auto& [number, job] : jobs_) served.insert(job->held.begin(), job->held.end());
   for (const auto& [id, attempt] : attempts_) running.insert(id);
-  // To the master they run until it has heard the end.
-  for (const AttemptId& id : session_.reports().Unanswered()) {
-    running.insert(id);
-    held.erase(id);
+  const std::vector<AttemptId> done = session_.reports().Unanswered(Report::Tells::kDone);
+  const std::vector<AttemptId> failed = session_.reports().Unanswered(Report::Tells::kFailed);
+  for (const AttemptId& id : done) served.erase(id);
+  std::size_t room = kMostAttemptsTold;
+  Fill(info.initDone(Take(done, &room)), done);
+  Fill(info.initFailed(Take(failed, &room)), failed);
+  Fill(info.initRunning(Take(running, &room)), running);
+  if (served.size() > room) {
+    log_->warn("{} map outputs are served here, {} are told: the rest will run again", served.size(), room);
   }
-  if (held.size() > kMostAttemptsTold) {
-    log_->warn("{} map outputs are held here, {} are told: the rest will run again", held.size(), kMostAttemptsTold);
-  }
-  Fill(info.initRunning(Told(running)), running);
-  Fill(info.initMapOutputs(Told(held)), held);
+  Fill(info.initMapOutputs(Take(served, &room)), served);
 }
 
 wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServer>(self_); }
@@ -213,6 +239,7 @@ wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServ
 void WorkerAgent::Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) {
   node_ = node;
   for (const auto attempt : settings.getKilled()) Kill(FromWire(attempt), "the master does not want it any more");
+  for (const auto attempt : settings.getSettled()) session_.reports().Drop(FromWire(attempt));
   for (const std::uint32_t job : settings.getForgotten()) ForgetJob(job);
   if (on_registered_) on_registered_(node);
 }

@@ -24,6 +24,7 @@
 #include "dfs/data/block_store.h"
 #include "worker/agent/attempt_files.h"
 #include "worker/agent/background.h"
+#include "worker/agent/block_check.h"
 #include "worker/agent/compute_gate.h"
 #include "worker/agent/data_plane.h"
 #include "worker/agent/executables.h"
@@ -45,6 +46,7 @@ struct AgentParts {
   AttemptFiles& files;
   Executables& executables;
   Background& background;
+  Background& checks;  // where blocks are read to check them: whole blocks, so that nothing else waits behind them
 };
 
 // What the configuration does not know.
@@ -61,6 +63,8 @@ inline constexpr float kCopyShare = 1.0F / 3;
 // so many times its slots the worker believes it no more.
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
+inline constexpr kj::Duration kFarewell = 1 * kj::SECONDS;
+
 // Where a map's output can be had.
 struct AnnouncedOutput {
   AttemptId map;
@@ -76,6 +80,9 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
 
   // Registers with config.master, now and whenever the connection was lost.
   void Start();
+  // The worker stops on request: its attempts end and the master is told that they are lost, by nobody's fault. Resolves
+  // when it has answered, or after kFarewell.
+  [[nodiscard]] kj::Promise<void> Leave();
   // Called whenever the master has taken the worker in.
   void OnRegistered(std::function<void(std::uint32_t node)> then) { on_registered_ = std::move(then); }
 
@@ -88,10 +95,18 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void ForgetJob(std::uint32_t job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
-  // Reads it again; that it is corrupt, absent or not this block is told to the master.
-  void VerifyBlock(const dfs::StoredBlock& block);
+  // Reads it from the disk and tells the master what it is (Found). The same block is read once for all who ask
+  // meanwhile.
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> VerifyBlock(std::uint64_t id);
   [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                               std::uint32_t limit);
+
+  // A block was read: one that is not sound is told to the master at once, and one that is sound makes it believe in the
+  // replica again.
+  void Found(const CheckedBlock& checked);
+  // Tells the master that the storage is gone; resolves when it has heard, or cannot be told. Nothing is told to it
+  // after that.
+  [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
   [[nodiscard]] std::size_t running() const { return attempts_.size(); }
 
@@ -102,6 +117,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     ExecutableId executable;
     enum class State { kFetching, kReady, kFailed } state = State::kFetching;
     Status failure;
+    Micros timeout = 0;  // task.timeout, of the job or else of the worker
     std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
     std::set<AttemptId> held;                            // map outputs that we serve
   };
@@ -118,6 +134,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     std::unique_ptr<ReduceCopier> copier;
     std::uint64_t shuffled = 0;
     std::optional<OwnMessage<task::wire::Progress>> progress;  // the last, if no heartbeat has carried it
+    std::uint64_t mark = 0;                                    // of the last sign of progress that differed from others
+    kj::TimePoint moved_at = kj::origin<kj::TimePoint>();      // when that was
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
 
@@ -128,8 +146,15 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   wire::WorkerControl::Client Control() override;
   void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) override;
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
-  std::vector<dfs::StoredBlock> Blocks() override { return parts_.blocks.List(); }
+  std::vector<dfs::StoredBlock> Blocks() override;
   [[nodiscard]] std::vector<OwnMessage<task::wire::Progress>> TakeProgress();
+
+  // attempt_watch.cc: attempts that do not get on
+  kj::Promise<void> Watch();
+  void FailStalled();
+  [[nodiscard]] bool Stalled(Attempt& attempt) const;
+  void Moved(Attempt& attempt, std::uint64_t mark) const;
+  void Stop(Attempt& attempt);  // ends what runs of it, and its files go
 
   // attempts.cc: the way of an attempt; attempt_ends.cc: how it ends
   AttemptPtr Admit(const AttemptId& id);  // null: refused, or here already
@@ -160,6 +185,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   std::uint32_t node_ = 0;
   std::function<void(std::uint32_t)> on_registered_;
   ComputeGate gate_;
+  std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   std::map<std::uint32_t, std::shared_ptr<Job>> jobs_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive us find it gone

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "worker/agent/agent.h"
+#include "worker/agent/attempt_watch.h"
 
 namespace millrace::worker {
 namespace {
@@ -36,6 +37,7 @@ std::string OneLine(std::string text) {
 void WorkerAgent::TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) {
   const AttemptPtr attempt = Find(id);
   if (attempt == nullptr) return;
+  if (const std::uint64_t mark = MarkOf(progress.reader()); mark != attempt->mark) Moved(*attempt, mark);
   if (id.reduce) progress.builder().setFraction(kCopyShare + (1 - kCopyShare) * progress.reader().getFraction());
   attempt->progress = std::move(progress);
 }
@@ -69,7 +71,7 @@ void WorkerAgent::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage
 
 void WorkerAgent::ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done) {
   const AttemptId id = attempt.id;
-  session_.reports().Keep({ToText(id) + " is done", id, true,
+  session_.reports().Keep({ToText(id) + " is done", id, Report::Tells::kDone,
                            [done, shuffled = attempt.shuffled](master::wire::WorkerSession::Client& session) {
                              auto request = session.attemptDoneRequest();
                              request.setDone(done->reader());
@@ -96,7 +98,7 @@ void WorkerAgent::Fail(Attempt& attempt, std::string error, std::string stderr_t
 void WorkerAgent::ReportFailed(const AttemptId& id, std::string error, bool lost, std::string stderr_tail) {
   error = OneLine(std::move(error));
   log_->info("{} failed: {}", ToText(id), error);
-  session_.reports().Keep({ToText(id) + " failed", id, true, [=](master::wire::WorkerSession::Client& session) {
+  session_.reports().Keep({ToText(id) + " failed", id, Report::Tells::kFailed, [=](master::wire::WorkerSession::Client& session) {
                              auto request = session.attemptFailedRequest();
                              ToWire(id, request.initAttempt());
                              request.setError(error);
@@ -108,7 +110,9 @@ void WorkerAgent::ReportFailed(const AttemptId& id, std::string error, bool lost
 
 void WorkerAgent::ReportFetchFailed(const AttemptId& reduce, const shuffle::MapAttempt& map, const Status& why) {
   const AttemptId id{map.job, false, map.map, map.number};
-  session_.reports().Keep({ToText(reduce) + " cannot fetch the output of " + ToText(id), reduce, false,
+  std::string what = ToText(reduce) + " cannot fetch the output of " + ToText(id);
+  if (session_.reports().Holds(what)) return;  // it is said again and again
+  session_.reports().Keep({std::move(what), reduce, Report::Tells::kOther,
                            [reduce, id, reason = OneLine(why.message())](master::wire::WorkerSession::Client& session) {
                              auto request = session.fetchFailedRequest();
                              ToWire(reduce, request.initReduce());
@@ -122,11 +126,7 @@ void WorkerAgent::Kill(const AttemptId& id, const std::string& reason) {
   session_.reports().Drop(id);
   if (const AttemptPtr attempt = Find(id)) {
     log_->info("{} is killed: {}", ToText(id), reason);
-    const bool started = attempt->started;
-    Remove(*attempt);
-    if (!started) return RemoveFiles(id, true);
-    // The process may write until it is gone.
-    return tasks_.Add(parts_.runner.Kill(id).then([this, id] { RemoveFiles(id, true); }));
+    return Stop(*attempt);
   }
   const auto job = jobs_.find(id.job);
   if (job != jobs_.end() && job->second->held.erase(id) > 0) DropMapOutput(id);

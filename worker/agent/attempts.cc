@@ -94,6 +94,7 @@ void WorkerAgent::Proceed(Attempt& attempt) {
   if (attempt.job->state == Job::State::kFailed) return Fail(attempt, attempt.job->failure.message());
   if (attempt.job->state == Job::State::kFetching || (attempt.id.reduce && !attempt.computing)) return;
   attempt.started = true;
+  Moved(attempt, 0);
   if (attempt.map) {
     DescribeLink(attempt);
     return parts_.runner.RunMap(std::move(*attempt.map));
@@ -134,6 +135,7 @@ void WorkerAgent::StartCopy(const AttemptPtr& attempt) {
     with([&](WorkerAgent& agent, Attempt& still) { agent.Fail(still, "the copy phase failed: " + why.message()); });
   };
   const std::string file = parts_.files.Paths(attempt->id).copy_file;
+  Moved(*attempt, 0);
   attempt->copier = parts_.plane.StartCopy(attempt->id, attempt->maps, file, std::move(callbacks));
   std::vector<shuffle::Source> sources;
   for (const auto& [map, source] : attempt->job->announced) sources.push_back(source);
@@ -186,7 +188,7 @@ void WorkerAgent::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegm
 void WorkerAgent::Compute(Attempt& attempt) {
   attempt.computing = true;
   attempt.progress.reset();
-  session_.reports().Keep({ToText(attempt.id) + " computes", attempt.id, false,
+  session_.reports().Keep({ToText(attempt.id) + " computes", attempt.id, Report::Tells::kOther,
                            [id = attempt.id](master::wire::WorkerSession::Client& session) {
                              auto request = session.reducePhaseRequest();
                              ToWire(id, request.initAttempt());

@@ -81,8 +81,9 @@ kj::Promise<void> ControlServer::deleteBlocks(DeleteBlocksContext context) {
 }
 
 kj::Promise<void> ControlServer::verifyBlock(VerifyBlockContext context) {
-  agent().VerifyBlock(Read(context.getParams().getBlock()));
-  return kj::READY_NOW;
+  context.allowCancellation();
+  auto checked = agent().VerifyBlock(context.getParams().getBlock());
+  return checked.then([context](dfs::wire::ReplicaState state) mutable { context.getResults().setState(state); });
 }
 
 kj::Promise<void> ControlServer::readLog(ReadLogContext context) {

@@ -25,6 +25,26 @@ void MasterSession::Start() {
       [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
 }
 
+kj::Promise<void> MasterSession::Leave(const std::string& reason) {
+  constexpr kj::Duration kPatience = 2 * kj::SECONDS;
+  kj::Promise<void> told = kj::READY_NOW;
+  KJ_IF_MAYBE (session, session_) {
+    auto request = session->leaveRequest();
+    request.setReason(reason);
+    told = rpc::WithDeadline(timer_, kPatience, "leave the master", request.send().ignoreResult());
+  }
+  return told
+      .catch_([this](kj::Exception&& exception) {
+        log_->warn("the master was not told: {}", rpc::FromException(exception).message());
+      })
+      .then([this] {
+        cycle_ = nullptr;
+        reports_.Close();
+        blocks_.Close();
+        session_ = nullptr;
+      });
+}
+
 void MasterSession::Break(const Status& why) {
   KJ_IF_MAYBE (fulfiller, break_) {
     (*fulfiller)->reject(rpc::ToException(why));

@@ -38,6 +38,8 @@ class MasterSession {
   // All arguments outlive this.
   MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random, SessionOwner& owner, Log log);
   void Start();  // once
+  // Tells the master that this worker is no more, if there is a session, and ends it for good.
+  [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
 
   [[nodiscard]] ReportQueue& reports() { return reports_; }
   [[nodiscard]] BlockNews& blocks() { return blocks_; }

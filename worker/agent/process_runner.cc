@@ -1,17 +1,22 @@
 #include "worker/agent/process_runner.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/file.h"
 #include "worker/agent/attempt_files.h"
+#include "worker/agent/orphans.h"
 
 namespace millrace::worker {
 namespace {
 
 constexpr kj::Duration kExitGrace = 5 * kj::SECONDS;  // for a process that was asked to end
+constexpr int kSweeps = 50;
+constexpr kj::Duration kSweepPause = 20 * kj::MILLISECONDS;
 constexpr std::size_t kTailBytes = std::size_t{4} << 10;
 
 }  // namespace
@@ -63,7 +68,8 @@ void ProcessRunner::Start(Work work) {
   const TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
                                    [this, serial](const std::string& how) { Ended(serial, how); }};
   const Status directory = MakeDirectories(fmt::format("{}/{}", limits_.logs_directory, process.job));
-  const SpawnSpec spec{found->second.executable, {"--millrace-task"}, process.log, limits_.memory_limit};
+  const SpawnSpec spec{found->second.executable, {"--millrace-task"}, process.log, limits_.memory_limit,
+                       MarkOf(serial)};
   auto started = directory.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(directory);
   if (!started.ok()) {
     process.state = State::kEnding;
@@ -139,6 +145,7 @@ void ProcessRunner::Ended(std::uint64_t serial, const std::string& how) {
   if (found == processes_.end()) return;
   std::unique_ptr<Process> process = std::move(found->second);
   processes_.erase(found);
+  Sweep(serial, kSweeps);
   for (auto& fulfiller : process->gone) fulfiller->fulfill();
   if (process->work && observer_ != nullptr) {
     log_->info("{} failed: {}", ToText(process->work->attempt), how);
@@ -201,6 +208,18 @@ void ProcessRunner::After(kj::Duration delay, std::uint64_t serial, std::functio
   tasks_.Add(loop_.timer.afterDelay(delay).then([this, serial, then = std::move(then)] {
     if (Process* process = Find(serial)) then(*process);
   }));
+}
+
+std::string ProcessRunner::MarkOf(std::uint64_t serial) const { return fmt::format("{}.{}", getpid(), serial); }
+
+// A round kills what it finds; the children of that come to us when it is gone, and are found by the next.
+void ProcessRunner::Sweep(std::uint64_t serial, int rounds) {
+  std::set<pid_t> ours;
+  for (const auto& [number, process] : processes_) {
+    if (process->process.get() != nullptr) ours.insert(process->process->pid());
+  }
+  if (EndOrphans(MarkOf(serial), ours) == 0 || rounds == 0) return;
+  tasks_.Add(loop_.timer.afterDelay(kSweepPause).then([this, serial, rounds] { Sweep(serial, rounds - 1); }));
 }
 
 // Of the attempt's own log; of what the process said before it had one if that is empty.

@@ -77,6 +77,9 @@ class ProcessRunner final : public TaskRunner {
   kj::Promise<void> End(Process& process);
   void After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then);
   [[nodiscard]] std::string Tail(const Process& process) const;
+  [[nodiscard]] std::string MarkOf(std::uint64_t serial) const;
+  // Ends what the process left behind, again until nothing is left, at most `rounds` times.
+  void Sweep(std::uint64_t serial, int rounds);
 
   ProcessLoop loop_;
   ProcessLimits limits_;

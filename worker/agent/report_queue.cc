@@ -17,6 +17,10 @@ void ReportQueue::Keep(Report report) {
   Pump();
 }
 
+bool ReportQueue::Holds(const std::string& what) const {
+  return std::any_of(reports_.begin(), reports_.end(), [&](const Kept& kept) { return kept.report.what == what; });
+}
+
 void ReportQueue::Open(master::wire::WorkerSession::Client session, kj::Duration limit) {
   Close();
   session_ = kj::mv(session);
@@ -54,7 +58,21 @@ std::list<ReportQueue::Kept>::iterator ReportQueue::Find(std::uint64_t serial) {
 
 void ReportQueue::Answered(std::uint64_t serial) {
   if (const auto kept = Find(serial); kept != reports_.end()) reports_.erase(kept);
+  TellEmpty();
   Pump();
+}
+
+kj::Promise<void> ReportQueue::WhenEmpty() {
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  await_empty_.push_back(kj::mv(pair.fulfiller));
+  TellEmpty();
+  return kj::mv(pair.promise);
+}
+
+void ReportQueue::TellEmpty() {
+  if (!reports_.empty()) return;
+  for (auto& waiter : await_empty_) waiter->fulfill();
+  await_empty_.clear();
 }
 
 void ReportQueue::Refused(std::uint64_t serial, const Status& why) {
@@ -87,10 +105,10 @@ void ReportQueue::DropJob(std::uint32_t job) {
   reports_.remove_if([&](const Kept& kept) { return kept.report.attempt.job == job; });
 }
 
-std::vector<AttemptId> ReportQueue::Unanswered() const {
+std::vector<AttemptId> ReportQueue::Unanswered(Report::Tells end) const {
   std::vector<AttemptId> attempts;
   for (const Kept& kept : reports_) {
-    if (kept.report.final) attempts.push_back(kept.report.attempt);
+    if (kept.report.tells == end) attempts.push_back(kept.report.attempt);
   }
   return attempts;
 }

@@ -24,7 +24,7 @@ namespace millrace::worker {
 struct Report {
   std::string what;    // "job 3 m-00007.0 is done", for messages
   AttemptId attempt;   // whom it is about
-  bool final = false;  // the attempt's last
+  enum class Tells : std::uint8_t { kDone, kFailed, kOther } tells = Tells::kOther;  // kOther: the attempt goes on
   std::function<kj::Promise<void>(master::wire::WorkerSession::Client&)> send;
 };
 
@@ -35,6 +35,8 @@ class ReportQueue {
   ReportQueue(kj::Timer& timer, std::size_t most_in_flight, std::function<void(const Status&)> broken, Log log);
 
   void Keep(Report report);
+  // A report with the same `what` waits to be sent or answered.
+  [[nodiscard]] bool Holds(const std::string& what) const;
   // Sends to this session from now on, those first that an earlier one did not answer. A call that is not answered
   // within `limit` breaks the session.
   void Open(master::wire::WorkerSession::Client session, kj::Duration limit);
@@ -44,9 +46,10 @@ class ReportQueue {
   // Nobody wants to hear of the attempt any more.
   void Drop(const AttemptId& attempt);
   void DropJob(std::uint32_t job);
-  // Attempts that are over, but the master has not said that it knows.
-  [[nodiscard]] std::vector<AttemptId> Unanswered() const;
+  // Attempts that have ended so, but the master has not said that it knows.
+  [[nodiscard]] std::vector<AttemptId> Unanswered(Report::Tells end) const;
   [[nodiscard]] bool empty() const { return reports_.empty(); }
+  [[nodiscard]] kj::Promise<void> WhenEmpty();
 
  private:
   struct Kept {
@@ -55,6 +58,7 @@ class ReportQueue {
     Report report;
   };
   void Answered(std::uint64_t serial);
+  void TellEmpty();
   void Refused(std::uint64_t serial, const Status& why);
   std::list<Kept>::iterator Find(std::uint64_t serial);
 
@@ -65,6 +69,7 @@ class ReportQueue {
   kj::Duration limit_ = 10 * kj::SECONDS;
   std::list<Kept> reports_;
   std::uint64_t next_serial_ = 0;
+  std::vector<kj::Own<kj::PromiseFulfiller<void>>> await_empty_;
   kj::Maybe<master::wire::WorkerSession::Client> session_;
   std::unique_ptr<TaskGroup> calls_;  // of the open session; last: they use what stands above
 };

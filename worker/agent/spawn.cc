@@ -13,7 +13,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
 #include <utility>
+
+#include "worker/agent/orphans.h"
 
 namespace millrace::worker {
 namespace {
@@ -85,6 +90,22 @@ Result<pid_t> CloneChild(Child& child) {
   return FromErrno(child.error, fmt::format("cannot start {}", child.executable));
 }
 
+// What programs need to run at all; the rest of the daemon's environment may hold secrets.
+bool Inherited(std::string_view variable) {
+  constexpr std::string_view kNames[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR",
+                                         "LD_LIBRARY_PATH"};
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return name.starts_with("LC_") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+std::vector<std::string> TaskEnvironment() {
+  std::vector<std::string> kept;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (Inherited(*variable)) kept.emplace_back(*variable);
+  }
+  return kept;
+}
+
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -110,10 +131,13 @@ Result<Spawned> Spawn(const SpawnSpec& spec) {
   std::vector<std::string> arguments = spec.arguments;
   arguments.insert(arguments.begin(), spec.executable);
   const std::vector<char*> argv = Pointers(arguments);
+  std::vector<std::string> variables = TaskEnvironment();
+  variables.push_back(fmt::format("{}={}", kMarkVariable, spec.mark));
+  const std::vector<char*> environment = Pointers(variables);
   Child child;
   child.executable = spec.executable.c_str();
   child.arguments = argv.data();
-  child.environment = environ;
+  child.environment = environment.data();
   child.parent = getpid();
   child.input = input.get();
   child.output = output.get();

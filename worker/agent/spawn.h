@@ -1,5 +1,5 @@
 // Spawn: starts a task process. It leads a process group of its own, holds nothing of the daemon but descriptors 0 to
-// 3, and dies with the thread that started it (PR_SET_PDEATHSIG), which must be the daemon's main thread. Thread rule:
+// 3 and a few variables of its environment (PATH, HOME, the locale, ...), and dies with the thread that started it (PR_SET_PDEATHSIG), which must be the daemon's main thread. Thread rule:
 // any thread, but see above.
 #pragma once
 
@@ -19,6 +19,7 @@ struct SpawnSpec {
   std::vector<std::string> arguments;  // after the program's name
   std::string output;                  // a file that takes standard output and error, appended to
   std::uint64_t memory_limit = 0;      // RLIMIT_DATA in bytes; 0: none
+  std::string mark;                    // by which its descendants are known (orphans.h)
 };
 
 struct Spawned {

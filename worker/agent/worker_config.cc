@@ -9,7 +9,7 @@ constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
 constexpr Micros kHour = 3600 * kSecond;
 
 void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
-  options.Text("worker.master", &config->master, "127.0.0.1:7700", "the master, as host:port");
+  options.Text("worker.master", &config->master, "127.0.0.1:7700", "the master, as host:port; of several, separated by commas, the one that answers is taken");
   options.Text("worker.directory", &config->directory, "", "where blocks, runs and logs lie; one worker a directory");
   options.Text("worker.name", &config->name, "", "the name in log lines; empty: the host");
   options.Text("worker.host", &config->host, "127.0.0.1",
@@ -31,6 +31,12 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
                 "bytes of the disk that stay free: below, blocks and attempts are refused");
   options.Bytes("worker.executable_cache", &config->executable_cache, kGiB, 0, kMost,
                 "executables of ended jobs are kept up to this size together");
+  options.Duration("worker.scrub_period", &config->scrub_period, 72 * kHour, 0, 10000 * kHour,
+                   "within this time every block is read and checked against its checksums; 0: never");
+  options.Bytes("worker.scrub_rate", &config->scrub_rate, 32 * kMiB, kMiB / 16, kMost,
+                "bytes a second that are read to check blocks at most");
+  options.Duration("worker.storage_check", &config->storage_check, 3 * kSecond, 50 * kMillisecond, kHour,
+                   "how often a worker looks whether its directory and disk are still there");
   options.Duration("worker.log_retention", &config->log_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long the logs of attempts are kept after their last line");
   options.Bytes("worker.log_bytes", &config->log_bytes, 4 * kGiB, 0, kMost,
@@ -52,6 +58,8 @@ void DeclareTask(OptionSet& options, WorkerConfig* config) {
                 "private memory that a task process may take at most (RLIMIT_DATA); 0: no limit");
   options.Duration("task.start_timeout", &config->task_start_timeout, 60 * kSecond, kSecond, kHour,
                    "a task process that is not ready after this time has failed");
+  options.Duration("task.timeout", &config->task_timeout, 600 * kSecond, 0, 10000 * kHour,
+                   "an attempt without progress for so long has failed, unless its job says otherwise; 0: never");
 }
 
 }  // namespace

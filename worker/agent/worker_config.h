@@ -23,6 +23,9 @@ struct WorkerConfig {
   std::string ready_file;
   std::uint64_t reserved_bytes = 0;
   std::uint64_t executable_cache = 0;
+  Micros scrub_period = 0;
+  std::uint64_t scrub_rate = 0;
+  Micros storage_check = 0;
   Micros log_retention = 0;
   std::uint64_t log_bytes = 0;
   std::string log_level;
@@ -33,6 +36,7 @@ struct WorkerConfig {
   std::uint64_t task_memory = 0;
   std::uint64_t task_memory_limit = 0;
   Micros task_start_timeout = 0;
+  Micros task_timeout = 0;
 };
 
 // Every option of the worker, bound to `config`, which has its defaults then.

@@ -2,7 +2,10 @@
 
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
+#include <linux/ioprio.h>
 #include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <iostream>
 
@@ -14,7 +17,9 @@
 #include "worker/agent/agent.h"
 #include "worker/agent/bulk_plane.h"
 #include "worker/agent/process_runner.h"
+#include "worker/agent/scrubber.h"
 #include "worker/agent/storage_lock.h"
+#include "worker/agent/storage_watch.h"
 
 namespace millrace::worker {
 namespace {
@@ -31,6 +36,7 @@ FetchFile FetchFrom(const std::string& master) {
   return [master](const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
     dfs::ClientOptions options;
     options.master = master;
+    options.patience = options.call_timeout;  // a master that is started again costs no attempt
     MILLRACE_ASSIGN(const auto client, dfs::DfsClient::Connect(options));
     MILLRACE_ASSIGN(const auto file, client->Open(path));
     return file->Stream(0, file->info().length, sink);
@@ -68,20 +74,36 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
 }
 
+// Of the background's thread: whatever else wants the disk goes first.
+void YieldTheDisk(Background& background) {
+  constexpr int kLeast = 7;
+  background.Run(
+      [] {
+        (void)::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, kLeast));
+      },
+      [] {});
+}
+
+ScrubOptions ScrubOptionsOf(const WorkerConfig& config) {
+  return {config.scrub_period, config.scrub_rate, config.directory + "/scrubbed"};
+}
+
 // Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
 Status Serve(const WorkerConfig& config, const Log& log) {
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
   MILLRACE_ASSIGN(const auto blocks, dfs::OpenDiskBlockStore(config.directory, config.reserved_bytes));
+  MILLRACE_ASSIGN(const auto probe, DiskStorageProbe::Make(config.directory));
   // Before any thread is started: they inherit the mask, so that the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
+  if (const Status adopts = AdoptOrphans(); !adopts.ok()) log->warn("{}", adopts.message());
   auto io = kj::setupAsyncIo();
   kj::Timer& timer = io.provider->getTimer();
   const SystemClock clock;
   rpc::Mailbox mailbox;
-  ThreadBackground disk(mailbox), fetches(mailbox);
+  ThreadBackground disk(mailbox), fetches(mailbox), checks(mailbox), scrubbing(mailbox), looks(mailbox);
   net::BulkServer server(ServerOptions(config, storage.id()), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall};
@@ -92,7 +114,7 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer}, LimitsOf(config, files->logs_directory()), log);
   rpc::TcpDialer dialer(io.provider->getNetwork());
   auto agent = std::make_unique<WorkerAgent>(
-      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk}, config,
+      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks}, config,
       WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id()}, Random(random.Next()), log);
   agent->OnRegistered([&config, &log](std::uint32_t node) {
     if (config.ready_file.empty()) return;
@@ -101,11 +123,29 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   });
   log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, config.host, server.port());
   agent->Start();
-  UntilStopped(io.unixEventPort).exclusiveJoin(SweepLogs(timer, disk, *files, clock, config)).wait(io.waitScope);
+  YieldTheDisk(checks);
+  YieldTheDisk(scrubbing);
+  Scrubber scrubber(timer, clock, *blocks, scrubbing, ScrubOptionsOf(config),
+                    [&agent](const CheckedBlock& checked) { agent->Found(checked); });
+  if (config.scrub_period > 0) scrubber.Start();
+  Status storage_status;
+  auto gone = kj::newPromiseAndFulfiller<void>();
+  StorageWatch watch(timer, looks, *probe, config.storage_check, [&](const Status& why) {
+    storage_status = why.Within("the storage in " + config.directory + " is gone");
+    log->error("{}", storage_status.message());
+    gone.fulfiller->fulfill();
+  });
+  watch.Start();
+  UntilStopped(io.unixEventPort)
+      .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
+      .exclusiveJoin(kj::mv(gone.promise))
+      .wait(io.waitScope);
+  if (!storage_status.ok()) agent->Leave(storage_status.message()).wait(io.waitScope);
   log->info("the worker stops");
+  agent->Leave().wait(io.waitScope);
   agent.reset();  // copies stop before the threads they run on
   server.Stop();
-  return Status::Ok();
+  return storage_status;
 }
 
 }  // namespace

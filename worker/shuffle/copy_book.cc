@@ -22,7 +22,8 @@ bool CopyBook::Announce(const Source& source) {
   if (source.map.map >= outputs_.size()) return false;
   Output& output = outputs_[source.map.map];
   if (output.state == State::kCopied) return false;
-  if (output.state != State::kUnknown && SameSource(output.source, source)) return false;
+  const bool idle = output.state == State::kUnknown || output.state == State::kDoubted;
+  if (!idle && SameSource(output.source, source)) return false;
   output.source = source;
   output.failures = 0;
   output.state = State::kUnknown;
@@ -41,13 +42,23 @@ void CopyBook::Wait(Output& output) {
   queues_[{output.source.host, output.source.port}].maps.push_back(output.source.map.map);
 }
 
-void CopyBook::Wake(Time now) {
+std::vector<Source> CopyBook::Wake(Time now) {
+  std::vector<Source> local;
   while (!resting_.empty() && resting_.begin()->first <= now) {
     const auto first = resting_.begin();
     Output& output = outputs_[first->second];
-    if (output.state == State::kResting && output.rest_until == first->first) Wait(output);
+    const bool rests = output.state == State::kResting || output.state == State::kDoubted;
+    if (rests && output.rest_until == first->first) {
+      if (output.source.local) {
+        output.state = State::kUnknown;
+        local.push_back(output.source);
+      } else {
+        Wait(output);
+      }
+    }
     resting_.erase(first);
   }
+  return local;
 }
 
 std::optional<CopyBook::Time> CopyBook::next_wake() const {
@@ -78,6 +89,13 @@ std::optional<Place> CopyBook::Visit() {
     return place;
   }
   return std::nullopt;
+}
+
+bool CopyBook::Wants(const Place& place) const {
+  return std::any_of(outputs_.begin(), outputs_.end(), [&](const Output& output) {
+    return (output.state == State::kWaiting || output.state == State::kFetching) && output.source.host == place.host &&
+           output.source.port == place.port;
+  });
 }
 
 void CopyBook::Leave(const Place& place) { queues_[place].visited = false; }
@@ -111,15 +129,25 @@ bool CopyBook::Fail(const Ticket& ticket, bool for_good, Time now) {
   Output* output = Find(ticket);
   if (output == nullptr) return false;
   ++output->failures;
-  if (for_good || output->failures >= retries_) {
-    output->state = State::kUnknown;
-    return true;
-  }
-  const Micros doubled = first_back_off_ << std::min(output->failures - 1, kMostDoublings);
-  output->state = State::kResting;
-  output->rest_until = now + std::chrono::microseconds(std::min(doubled, kLongestBackOff));
-  resting_.emplace(output->rest_until, ticket.map.map);
-  return false;
+  const bool doubted = for_good || output->failures >= retries_;
+  Rest(*output, doubted ? State::kDoubted : State::kResting, now);
+  return doubted;
+}
+
+bool CopyBook::Miss(const MapAttempt& attempt, Time now) {
+  Output& output = outputs_[attempt.map];
+  if (output.state != State::kUnknown || output.source.map != attempt) return false;
+  ++output.failures;
+  Rest(output, State::kDoubted, now);
+  return true;
+}
+
+void CopyBook::Rest(Output& output, State state, Time now) {
+  const Micros doubled = first_back_off_ << std::min(output.failures - 1, kMostDoublings);
+  const Micros rest = state == State::kDoubted ? doubled * kDoubtedRests : doubled;
+  output.state = state;
+  output.rest_until = now + std::chrono::microseconds(std::min(rest, kLongestBackOff));
+  resting_.emplace(output.rest_until, output.source.map.map);
 }
 
 bool CopyBook::Keep(CopiedSegment segment) {

@@ -1,7 +1,9 @@
 // CopyBook: what a copy phase knows: for each map where its output is, whether it waits, is being fetched, rests after
 // a failure or is here; and which worker is to be asked next for which maps. No I/O and no clock of its own. Workers
 // take turns; reduces begin at different ones. After its n-th failure an output rests first_back_off * 2^(n-1),
-// kLongestBackOff at most. Thread rule: one thread (or strand) at a time.
+// kLongestBackOff at most. After `retries` failures it is doubted: the master is to be told, now and after each later
+// failure, and it rests kDoubtedRests times as long. It is never given up: the word of a reduce that waits alone has to
+// be heard. Thread rule: one thread (or strand) at a time.
 #pragma once
 
 #include <chrono>
@@ -19,6 +21,7 @@
 namespace millrace::shuffle {
 
 inline constexpr Micros kLongestBackOff = 30 * kSecond;
+inline constexpr int kDoubtedRests = 4;
 
 // Where a worker's bulk server listens.
 struct Place {
@@ -44,19 +47,24 @@ class CopyBook {
   bool Announce(const Source& source);
   void Withdraw(const MapAttempt& attempt);  // not to be asked for any more
 
-  // Ends the rest of outputs whose time has come.
-  void Wake(Time now);
+  // Ends the rest of outputs whose time has come. Returns the local ones: the caller's to look up, as in Announce.
+  [[nodiscard]] std::vector<Source> Wake(Time now);
   [[nodiscard]] std::optional<Time> next_wake() const;
 
   // A place that has wanted outputs and no connection; from now on it has one, until Leave.
   [[nodiscard]] std::optional<Place> Visit();
   void Leave(const Place& place);
+  // Whether anything at `place` waits or is being fetched.
+  [[nodiscard]] bool Wants(const Place& place) const;
   // Up to `most` outputs to be fetched from `place`, all of one job.
   [[nodiscard]] std::vector<Ticket> NextBatch(const Place& place, std::size_t most);
 
   // How a try ended. A stale ticket changes nothing.
   void PutBack(const Ticket& ticket);                        // not tried
-  bool Fail(const Ticket& ticket, bool for_good, Time now);  // true: given up, until it is announced again
+  // True: to be told. `for_good`: asking again soon gives the same.
+  bool Fail(const Ticket& ticket, bool for_good, Time now);
+  // The same for a local source that is not there.
+  bool Miss(const MapAttempt& attempt, Time now);
   // False if the map was copied already. Tickets of the map become stale.
   bool Keep(CopiedSegment segment);
 
@@ -65,7 +73,7 @@ class CopyBook {
   [[nodiscard]] std::vector<CopiedSegment> TakeSegments();  // of a complete book, by map
 
  private:
-  enum class State { kUnknown, kWaiting, kFetching, kResting, kCopied };
+  enum class State { kUnknown, kWaiting, kFetching, kResting, kDoubted, kCopied };
   struct Output {
     State state = State::kUnknown;
     Source source;
@@ -80,6 +88,7 @@ class CopyBook {
   };
 
   Output* Find(const Ticket& ticket);  // nullptr if stale
+  void Rest(Output& output, State state, Time now);
   void Wait(Output& output);
   [[nodiscard]] bool Waits(std::uint32_t map, const Place& place) const;
   void Drop(const Place& place, Queue& queue);  // what waits no more from the queue's front

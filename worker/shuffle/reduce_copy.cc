@@ -25,7 +25,8 @@ void ReduceCopy::Impl::Announced(const std::vector<Source>& sources) {
 void ReduceCopy::Impl::LookUp(const Source& source) {
   std::optional<MapOutputServer::Local> found = local.Find(source.map, partition);
   if (!found.has_value()) {
-    Tell(source.map, NotFound(Name(source.map) + ": its output is not on this worker any more"));
+    if (book.Miss(source.map, std::chrono::steady_clock::now()))
+      Tell(source.map, NotFound(Name(source.map) + ": its output is not on this worker any more"));
     return;
   }
   Keep({source.map.map, std::move(found->path), found->segment});
@@ -33,11 +34,14 @@ void ReduceCopy::Impl::LookUp(const Source& source) {
 
 void ReduceCopy::Impl::Schedule() {
   if (ended) return;
-  book.Wake(std::chrono::steady_clock::now());
+  for (const Source& source : book.Wake(std::chrono::steady_clock::now())) LookUp(source);
+  if (ended) return;
   while (connections < limit.limit()) {
     std::optional<Place> place = book.Visit();
     if (!place.has_value()) break;
-    if (!threads.Spawn(strand, Visit(shared_from_this(), std::move(*place)))) return;  // the plane is stopping
+    auto guest = std::make_shared<Guest>();
+    guests[*place] = guest;
+    if (!threads.Spawn(strand, Visit(shared_from_this(), *place, std::move(guest)))) return;  // the plane is stopping
     Connections(connections + 1);
   }
   SetTimer();
@@ -46,6 +50,28 @@ void ReduceCopy::Impl::Schedule() {
 void ReduceCopy::Impl::Connections(unsigned now) {
   connections = now;
   limit.InFlight(now, std::chrono::steady_clock::now());
+}
+
+// A worker that is gone often hangs rather than refuses: nobody waits for one that has nothing more to give.
+void ReduceCopy::Impl::Withdraw(const std::vector<MapAttempt>& attempts) {
+  for (const MapAttempt& attempt : attempts) book.Withdraw(attempt);
+  std::vector<Place> places;
+  for (const auto& [place, guest] : guests) {
+    if (!book.Wants(place)) places.push_back(place);
+  }
+  for (const Place& place : places) {
+    const std::shared_ptr<Guest> guest = guests[place];
+    guest->given_up = true;
+    if (guest->wire != nullptr) guest->wire->Abort();
+    Left(place);
+  }
+  if (!places.empty()) Schedule();
+}
+
+void ReduceCopy::Impl::Left(const Place& place) {
+  guests.erase(place);
+  Connections(connections - 1);
+  book.Leave(place);
 }
 
 void ReduceCopy::Impl::SetTimer() {
@@ -97,7 +123,9 @@ void ReduceCopy::Impl::End() {
   if (metered && !ended) options.meter->End(*metered, std::chrono::steady_clock::now());
   ended = true;
   timer.cancel();
-  for (const std::shared_ptr<Wire>& wire : wires) wire->Abort();
+  for (const auto& [place, guest] : guests) {
+    if (guest->wire != nullptr) guest->wire->Abort();
+  }
 }
 
 ReduceCopy::ReduceCopy(net::BulkServer& server, const MapOutputServer& local, std::uint32_t partition,
@@ -117,9 +145,7 @@ void ReduceCopy::Ready(const std::vector<Source>& sources) {
 }
 
 void ReduceCopy::Gone(const std::vector<MapAttempt>& attempts) {
-  impl_->Post([attempts](Impl& impl) {
-    for (const MapAttempt& attempt : attempts) impl.book.Withdraw(attempt);
-  });
+  impl_->Post([attempts](Impl& impl) { impl.Withdraw(attempts); });
 }
 
 std::uint32_t ReduceCopy::copied() const { return impl_->copied; }

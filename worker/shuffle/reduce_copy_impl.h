@@ -65,8 +65,15 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   void SetTimer();
   void Connections(unsigned now);
 
-  static Awaitable<void> Visit(std::shared_ptr<Impl> self, Place place);
-  Awaitable<void> FetchAll(Wire& wire, Place place);
+  // A worker that we are connected to, or connecting.
+  struct Guest {
+    std::shared_ptr<Wire> wire;  // null while it is connecting
+    bool given_up = false;       // it has nothing any more that is wanted
+  };
+  static Awaitable<void> Visit(std::shared_ptr<Impl> self, Place place, std::shared_ptr<Guest> guest);
+  Awaitable<void> FetchAll(Guest& guest, Place place);
+  void Withdraw(const std::vector<MapAttempt>& attempts);
+  void Left(const Place& place);
   Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
   Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);
   Awaitable<Fetched> FetchSegment(Wire& wire, const Ticket& ticket, bool follows, char* buffer);
@@ -94,7 +101,7 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   CopyFile file;
   CopyBook book;
   Gate gate;
-  std::set<std::shared_ptr<Wire>> wires;
+  std::map<Place, std::shared_ptr<Guest>> guests;
   FetchLimit limit;
   unsigned connections = 0;
   std::optional<std::uint32_t> metered;  // the job under which this copy is known to the meter

@@ -16,31 +16,29 @@ constexpr std::size_t kMaxBatch = 64;
 
 }  // namespace
 
-Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, Place place) {
+Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, Place place, std::shared_ptr<Guest> guest) {
   const auto wire = co_await Wire::Connect(self->threads, place.host, place.port, self->options.stall);
-  if (wire.ok() && !self->ended) {
-    self->wires.insert(*wire);
-    co_await self->FetchAll(**wire, place);
-    self->wires.erase(*wire);
+  if (wire.ok() && !self->ended && !guest->given_up) {
+    guest->wire = *wire;
+    co_await self->FetchAll(*guest, place);
   }
   const Gate::Pass pass(self->gate);
-  if (!pass || self->ended) co_return;
+  if (!pass || self->ended || guest->given_up) co_return;
   if (!wire.ok()) {
     for (const Ticket& ticket : self->book.NextBatch(place, kMaxFetch)) self->Failed(ticket, wire.status(), false);
   }
-  self->Connections(self->connections - 1);
-  self->book.Leave(place);
+  self->Left(place);
   self->Schedule();
 }
 
 // Until the place has nothing more that is wanted, or the connection fails.
-Awaitable<void> ReduceCopy::Impl::FetchAll(Wire& wire, Place place) {
+Awaitable<void> ReduceCopy::Impl::FetchAll(Guest& guest, Place place) {
   const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
-  while (!ended) {
+  while (!ended && !guest.given_up) {
     std::vector<Ticket> batch = book.NextBatch(place, BatchLimit());
     if (batch.empty()) co_return;
-    const bool in_step = co_await FetchBatch(wire, std::move(batch), buffer.get());
-    if (!in_step && !ended) limit.Failed(std::chrono::steady_clock::now());
+    const bool in_step = co_await FetchBatch(*guest.wire, std::move(batch), buffer.get());
+    if (!in_step && !ended && !guest.given_up) limit.Failed(std::chrono::steady_clock::now());
     if (!in_step || connections > limit.limit()) co_return;
   }
 }

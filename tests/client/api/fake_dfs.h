@@ -114,6 +114,9 @@ class FakeClient final : public dfs::DfsClient {
   Result<std::unique_ptr<dfs::FileWriter>> Create(std::string_view path, const dfs::WriteOptions&) override {
     return std::unique_ptr<dfs::FileWriter>(std::make_unique<FakeWriter>(files_, std::string(path)));
   }
+  Status Verify(std::string_view, bool, const std::function<void(const dfs::CheckedReplica&)>&) override {
+    return No();
+  }
   void ReportBadReplica(std::uint64_t, std::uint32_t) override {}
   Status Call(const std::string&, const WithMaster&) override { return No(); }
 

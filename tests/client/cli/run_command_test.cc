@@ -212,6 +212,18 @@ TEST(RunCliTest, AMasterThatIsNotThereIsExitStatus3) {
   EXPECT_NE(console.err().find("127.0.0.1:1"), std::string::npos);
 }
 
+TEST(RunCliTest, HowLongToWaitIsATime) {
+  const ConsolePipe console;
+  EXPECT_EQ(RunCli(console.Make(), {"--wait", "soon", "job", "list"}, {}), kWrongUsage);
+  EXPECT_EQ(RunCli(console.Make(), {"--wait"}, {}), kWrongUsage);
+  EXPECT_EQ(RunCli(console.Make(), {"--wait", "10ms", "--master=127.0.0.1:1", "job", "list"}, {}), kUnreachable);
+  EXPECT_NE(console.err().find("waiting up to 10ms"), std::string::npos);
+}
+
+TEST(VerbsTest, TablesShowHostileCellsOnOneLine) {
+  EXPECT_EQ(FormatTable({{"a\nb", "\x1b[31m"}, {"c", "d"}}), "a\\nb  \\x1b[31m\nc     d\n");
+}
+
 TEST(VerbsTest, TablesAreAligned) { EXPECT_EQ(FormatTable({{"A", "BB"}, {"long", "x"}}), "A     BB\nlong  x\n"); }
 
 }  // namespace

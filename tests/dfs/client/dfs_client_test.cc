@@ -32,6 +32,40 @@ TEST(DfsConnectTest, AClosedPortIsUnavailableAtOnce) {
   EXPECT_THAT(client.status().message(), HasSubstr("is it running?"));
 }
 
+TEST(DfsConnectTest, WithPatienceItComesWhenTheMasterDoes) {
+  FakeMaster master;
+  master.Stop();
+  ClientOptions options;
+  options.master = master.address();
+  options.patience = 60 * kSecond;
+  options.waiting = [&master] { master.Start(); };
+  const auto client = DfsClient::Connect(options);
+  ASSERT_TRUE(client.ok()) << client.status().message();
+  EXPECT_EQ((*client)->Stat("/nowhere").status().code(), StatusCode::kNotFound);
+}
+
+TEST(DfsConnectTest, PatienceEnds) {
+  FakeMaster master;
+  master.Stop();
+  bool waited = false;
+  ClientOptions options;
+  options.master = master.address();
+  options.patience = 50 * kMillisecond;
+  options.waiting = [&waited] { waited = true; };
+  const auto client = DfsClient::Connect(options);
+  EXPECT_EQ(client.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(client.status().message(), HasSubstr("tried for 50 ms"));
+  EXPECT_TRUE(waited);
+}
+
+TEST(DfsConnectTest, NobodyWaitsForANameThatMeansNothing) {
+  ClientOptions options;
+  options.master = "no-such-host.invalid:7700";
+  options.patience = 3600 * kSecond;
+  options.waiting = [] { ADD_FAILURE() << "waits"; };
+  EXPECT_EQ(DfsClient::Connect(options).status().code(), StatusCode::kUnavailable);
+}
+
 TEST_F(DfsClientTest, FailuresOfTheMasterComeThrough) {
   const auto info = client_->Stat("/nowhere");
   EXPECT_EQ(info.status().code(), StatusCode::kNotFound);

@@ -88,6 +88,12 @@ class LeaseService final : public wire::FileLease::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> renew(RenewContext) override {
+    const std::lock_guard lock(master_.mutex);
+    master_.Log("renew " + Name());
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> handOver(HandOverContext context) override {
     const std::lock_guard lock(master_.mutex);
     master_.Log("handOver " + Name() + " to " + std::string(context.getParams().getAttempt()));
@@ -165,6 +171,7 @@ class Names final : public wire::NameService::Server {
     master_.open[file].path = path;
     context.getResults().setFile(file);
     context.getResults().setBlockSize(kBlockSize);
+    context.getResults().setRenewMillis(master_.renew_millis);
     context.getResults().setLease(kj::heap<LeaseService>(master_, file));
     return kj::READY_NOW;
   }

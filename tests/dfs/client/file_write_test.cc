@@ -169,6 +169,19 @@ TEST_F(FileWriteTest, AnIdleWriterTakesItsFileUpAgain) {
   EXPECT_EQ(ReadFile("/f"), "before and after");
 }
 
+// Also when the connection that it was opened over is gone.
+TEST_F(FileWriteTest, AnIdleWriterRenewsItsLease) {
+  master_.renew_millis = 5;
+  const auto writer = Create("/f");
+  const std::string id = IdOf("/f");
+  master_.AwaitCall("renew " + id);
+  master_.Stop();
+  master_.Start();
+  master_.AwaitCall("resume " + id);
+  master_.AwaitCall("renew " + id);
+  Ok(writer->Close());
+}
+
 TEST_F(FileWriteTest, ACloseWhoseAnswerIsLostIsAClose) {
   const auto writer = Create("/f");
   Ok(writer->Write("data"));

@@ -80,8 +80,10 @@ TEST_F(DiskBlockStoreTest, ABlockOfAnotherLengthThanItsChecksumsIsNotListed) {
     std::filesystem::resize_file(DataPath(), length);
     Reopen();
     EXPECT_TRUE(store_->List().empty());
+    EXPECT_EQ(store_->Damaged(), std::vector{kId});
     EXPECT_EQ(store_->Open(kId).status().code(), StatusCode::kCorrupt);
     ASSERT_TRUE(store_->Remove(kId).ok());
+    EXPECT_TRUE(store_->Damaged().empty());
     EXPECT_EQ(store_->Open(kId).status().code(), StatusCode::kNotFound);
   }
 }
@@ -113,6 +115,46 @@ TEST_F(DiskBlockStoreTest, ChecksumsWithoutDataAreRemovedAtStart) {
   Reopen();
   EXPECT_TRUE(store_->List().empty());
   EXPECT_FALSE(std::filesystem::exists(DataPath() + ".crc"));
+}
+
+TEST_F(DiskBlockStoreTest, RotIsFoundByVerify) {
+  const std::string data = RandomBytes(3 * kChunkBytes, 2);
+  Store(kId, data);
+  EXPECT_TRUE(store_->Verify(kId, 0, data.size()).ok());
+  Flip(DataPath(), kChunkBytes + 7);
+  EXPECT_EQ(store_->Verify(kId, 0, data.size()).code(), StatusCode::kCorrupt);
+  EXPECT_TRUE(store_->Verify(kId, 2 * kChunkBytes, kChunkBytes).ok());
+  Flip(DataPath(), kChunkBytes + 7);
+  EXPECT_TRUE(store_->Verify(kId, 0, data.size()).ok());
+  std::filesystem::resize_file(DataPath(), data.size() - 1);
+  EXPECT_EQ(store_->Verify(kId, 0, 1).code(), StatusCode::kCorrupt);
+  EXPECT_EQ(store_->Length(kId), data.size()) << "it is listed until somebody removes it";
+}
+
+TEST_F(DiskBlockStoreTest, ABlockWhoseDataVanishedIsNotListedOnceItWasVerified) {
+  Store(kId, "abc");
+  std::filesystem::remove(DataPath());
+  EXPECT_EQ(store_->Verify(kId, 0, 3).code(), StatusCode::kNotFound);
+  EXPECT_TRUE(store_->List().empty());
+  EXPECT_EQ(store_->space().used, 0u);
+  Store(kId, "new");
+  EXPECT_TRUE(store_->Verify(kId, 0, 3).ok());
+}
+
+TEST_F(DiskBlockStoreTest, ADamagedBlockThatWasMendedIsTakenBack) {
+  Store(kId, "abc");
+  const std::string crcs = *ReadWholeFile(DataPath() + ".crc");
+  std::filesystem::remove(DataPath() + ".crc");
+  Reopen();
+  EXPECT_EQ(store_->Damaged(), std::vector{kId});
+  EXPECT_EQ(store_->TakeBack(kId).code(), StatusCode::kCorrupt);
+  ASSERT_TRUE(WriteFileDurably(DataPath() + ".crc", crcs).ok());
+  EXPECT_TRUE(store_->Verify(kId, 0, 3).ok());
+  EXPECT_EQ(store_->Length(kId), std::nullopt);
+  EXPECT_TRUE(store_->TakeBack(kId).ok());
+  EXPECT_EQ(store_->Length(kId), 3u);
+  EXPECT_EQ(store_->space().used, 3u);
+  EXPECT_TRUE(store_->Damaged().empty());
 }
 
 TEST_F(DiskBlockStoreTest, KeepsTheReservedBytesFree) {

@@ -7,7 +7,9 @@
 #include <functional>
 #include <future>
 
+#include "base/net/bulk_handler.h"
 #include "tests/dfs/data/nodes.h"
+#include "tests/dfs/data/raw_writer.h"
 
 namespace millrace::dfs {
 namespace {
@@ -36,8 +38,14 @@ class WatchedStore final : public BlockStore {
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override {
     return store_->Read(id, offset, size);
   }
+  Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override {
+    return store_->Verify(id, offset, size);
+  }
+  Status TakeBack(std::uint64_t id) override { return store_->TakeBack(id); }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
   std::vector<StoredBlock> List() const override { return store_->List(); }
+  std::vector<std::uint64_t> Damaged() const override { return store_->Damaged(); }
+  std::optional<std::uint64_t> Length(std::uint64_t id) const override { return store_->Length(id); }
   Space space() const override { return store_->space(); }
 
  private:
@@ -74,9 +82,9 @@ class WatchedStore final : public BlockStore {
 
 class ForwardTest : public NodesTest, public testing::WithParamInterface<bool> {
  protected:
-  void AddWatchedNode(WatchedStore::Watch& watch) {
+  void AddWatchedNode(WatchedStore::Watch& watch, Micros idle = 60 * kSecond) {
     const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
-    nodes_.push_back(std::make_unique<Node>(number, std::make_unique<WatchedStore>(watch), 60 * kSecond));
+    nodes_.push_back(std::make_unique<Node>(number, std::make_unique<WatchedStore>(watch), idle));
   }
   [[nodiscard]] std::vector<Place> FromHereOrElsewhere() const {
     std::vector<Place> pipeline = Pipeline();
@@ -129,6 +137,87 @@ TEST_P(ForwardTest, ANodeThatKeepsSomethingElseIsNamedAndNotCountedOn) {
     EXPECT_NE(std::find(failed.begin(), failed.end(), liar + 1), failed.end());
     nodes_.clear();
   }
+}
+
+// Waited for by its writer, a node says that it lives, however long its disk takes.
+TEST_P(ForwardTest, ASlowDiskIsNoSilence) {
+  WatchedStore::Watch watch;
+  std::promise<void> released;
+  watch.storing = [&, stored = released.get_future().share()] { stored.wait(); };
+  AddWatchedNode(watch, kSecond);
+  RawWriter writer(1, FromHereOrElsewhere());
+  const std::string data = RandomBytes(1000, 1);
+  writer.Put(PacketOf(0, data, true), data);
+  for (int i = 0; i < 2; ++i) {
+    const Ack alive = writer.NextAck();
+    EXPECT_TRUE(alive.failure.ok()) << alive.failure.message();
+    EXPECT_EQ(alive.length, 0u);
+  }
+  released.set_value();
+  Ack ack;
+  while (ack.failure.ok() && !ack.finished) ack = writer.NextAck();
+  EXPECT_EQ(ack.length, data.size());
+}
+
+// Takes a block, and says nothing any more once the pipeline stands.
+class SilentHandler final : public net::BulkHandler {
+ public:
+  net::Awaitable<bool> Serve(std::shared_ptr<net::Wire> wire, std::string) override {
+    (void)co_await wire->WriteReply({});
+    (void)co_await wire->WriteReply(EncodeAck({}));
+    std::string byte(1, ' ');
+    while ((co_await wire->Read(byte.data(), 1)).ok()) {
+    }
+    co_return false;
+  }
+};
+
+struct SilentNode {
+  explicit SilentNode(std::uint32_t number) : server(Options(), MakeSilentLog()) {
+    server.Register(net::Operation::kWriteBlock, std::make_shared<SilentHandler>());
+    EXPECT_TRUE(server.Start().ok());
+    place.node = number;
+    place.host = "127.0.0.1";
+    place.port = server.port();
+  }
+  ~SilentNode() { server.Stop(); }
+  static net::BulkServerOptions Options() {
+    net::BulkServerOptions options;
+    options.bind = "127.0.0.1";
+    return options;
+  }
+  net::BulkServer server;
+  Place place;
+};
+
+// Three that wait for the fourth: it is named, and none of them.
+TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
+  for (int i = 0; i < 3; ++i) AddNode(std::uint64_t{1} << 30, 400 * kMillisecond);
+  SilentNode silent(4);
+  std::vector<Place> pipeline = Pipeline();
+  pipeline.push_back(silent.place);
+  const auto writer = OpenWriter(1, pipeline);
+  const std::string data = RandomBytes(3 * kPacketBytes, 1);
+  ASSERT_TRUE(writer->Write(data).ok());
+  EXPECT_FALSE(writer->Finish().ok());
+  std::string rest;
+  std::vector<std::uint32_t> failed;
+  const auto saved = writer->Salvage(&rest, &failed);
+  ASSERT_TRUE(saved.ok()) << saved.status().message();
+  EXPECT_EQ(failed, std::vector<std::uint32_t>{4});
+  EXPECT_EQ(saved->nodes, (std::vector<std::uint32_t>{1, 2, 3}));
+  EXPECT_EQ(saved->length + rest.size(), data.size());
+}
+
+TEST_F(NodesTest, AFirstNodeThatIsSilentIsLeftOut) {
+  SilentNode silent(1);
+  std::vector<std::uint32_t> failed;
+  const auto writer = BlockWriter::Open(1, {silent.place}, 300 * kMillisecond, &failed);
+  ASSERT_TRUE(writer.ok()) << writer.status().message();
+  EXPECT_EQ((*writer)->Write(RandomBytes(kPacketBytes, 1)).ok() && (*writer)->Finish().ok(), false);
+  std::string rest;
+  (void)(*writer)->Salvage(&rest, &failed);
+  EXPECT_EQ(failed, std::vector<std::uint32_t>{1});
 }
 
 INSTANTIATE_TEST_SUITE_P(From, ForwardTest, testing::Values(false, true),

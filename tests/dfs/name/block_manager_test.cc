@@ -350,6 +350,8 @@ TEST_F(BlockManagerTest, AWrongChecksumIsCorruptAsAWrongLengthIs) {
   EXPECT_THAT(blocks_.Replicas(5), IsEmpty()) << "what a writer says of a block is what its replicas must be";
   EXPECT_EQ(blocks_.Find(5), (Block{5, kLength, 8}));
   EXPECT_EQ(blocks_.Find(6), std::nullopt);
+  blocks_.Received(0, {1, kLength, 5});
+  EXPECT_THAT(blocks_.Replicas(1), IsEmpty()) << "read again, and found to be another";
 }
 
 TEST_F(BlockManagerTest, ACopyFromACorruptSourceIsTakenFromAnother) {

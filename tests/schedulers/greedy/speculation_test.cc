@@ -97,6 +97,62 @@ TEST_F(SpeculationTest, YoungAttemptsAreNotJudged) {
   )");
 }
 
+// As long as the tasks that have finished took is long enough, if that is less than min_runtime: a slow node is noticed
+// after one task's time.
+TEST_F(SpeculationTest, OnceATaskHasFinishedItsTimeIsLongEnough) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=3
+    0 JobSubmitted job=job1 maps=1:n1;1:n2;1:n2;1:n2
+    0 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n2 node
+    -> launch job1.m.2.0 n2 node
+    -> launch job1.m.3.0 n2 node
+    1900000 AttemptProgressed attempt=job1.m.0.0 per_mille=100
+    2000000 AttemptSucceeded attempt=job1.m.1.0
+    2000000 AttemptSucceeded attempt=job1.m.2.0
+    2900000 AttemptSucceeded attempt=job1.m.3.0
+    # They took 2.3 s on average; by its rate the slow one needs 26 s more.
+    2900000 decide
+    -> launch job1.m.0.1 n2 rack
+  )");
+}
+
+// A whole node may be slow: its two maps are duplicated at once, though two of six slots are more than a tenth.
+TEST_F(SpeculationTest, AsManyAsOneNodeHasSlots) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=2
+    0 NodeJoined node=n2 maps=4
+    0 NodeJoined node=n3 maps=4
+    0 JobSubmitted job=job1 maps=1:n1;1:n1;1:n2;1:n2;1:n2;1:n2;1:n3;1:n3;1:n3;1:n3
+    0 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 node
+    -> launch job1.m.2.0 n2 node
+    -> launch job1.m.3.0 n2 node
+    -> launch job1.m.4.0 n2 node
+    -> launch job1.m.5.0 n2 node
+    -> launch job1.m.6.0 n3 node
+    -> launch job1.m.7.0 n3 node
+    -> launch job1.m.8.0 n3 node
+    -> launch job1.m.9.0 n3 node
+    4000000 AttemptProgressed attempt=job1.m.0.0 per_mille=100
+    4000000 AttemptProgressed attempt=job1.m.1.0 per_mille=110
+    4000000 AttemptSucceeded attempt=job1.m.2.0
+    4000000 AttemptSucceeded attempt=job1.m.3.0
+    4000000 AttemptSucceeded attempt=job1.m.4.0
+    4000000 AttemptSucceeded attempt=job1.m.5.0
+    4000000 AttemptSucceeded attempt=job1.m.6.0
+    4000000 AttemptSucceeded attempt=job1.m.7.0
+    4000000 AttemptSucceeded attempt=job1.m.8.0
+    4000000 AttemptSucceeded attempt=job1.m.9.0
+    4000000 decide
+    -> launch job1.m.0.1 n2 rack
+    -> launch job1.m.1.1 n2 rack
+  )");
+}
+
 TEST_F(SpeculationTest, ATenthOfTheSlotsButAtLeastOne) {
   std::string script;
   std::string maps;

@@ -28,7 +28,7 @@ struct MasterRecord {
     std::string storage, host;
     std::uint32_t map_slots = 0, reduce_slots = 0;
     std::uint64_t incarnation = 0;
-    std::vector<AttemptId> running, map_outputs;
+    std::vector<AttemptId> running, map_outputs, done, failed;
   };
   struct Heartbeat {
     std::uint64_t capacity = 0, used = 0, blocks = 0;
@@ -49,7 +49,8 @@ struct MasterRecord {
   bool answer_done = true;  // else attemptDone is never answered
   bool answer_heartbeats = true;
   Status refuse_done;  // if it is a failure
-  std::vector<AttemptId> killed;
+  bool answer_failed = true;
+  std::vector<AttemptId> killed, settled;
   std::vector<std::uint32_t> forgotten;
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
@@ -92,6 +93,9 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
     return Heard("corrupt " + std::to_string(context.getParams().getBlock()));
   }
+  kj::Promise<void> leave(LeaveContext context) override {
+    return Heard(std::string("leaves: ") + context.getParams().getReason().cStr());
+  }
   kj::Promise<void> attemptDone(AttemptDoneContext context) override {
     const auto params = context.getParams();
     (void)Heard("done " + FileStem(FromWire(params.getDone().getAttempt())) + " read " +
@@ -101,8 +105,9 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   }
   kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
     const auto params = context.getParams();
-    return Heard(std::string(params.getLost() ? "lost " : "failed ") + FileStem(FromWire(params.getAttempt())) + ": " +
-                 params.getError().cStr());
+    (void)Heard(std::string(params.getLost() ? "lost " : "failed ") + FileStem(FromWire(params.getAttempt())) + ": " +
+                params.getError().cStr());
+    return record_.answer_failed ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
   }
   kj::Promise<void> fetchFailed(FetchFailedContext context) override {
     const auto params = context.getParams();
@@ -134,9 +139,13 @@ class FakeMaster final : public master::wire::Master::Server {
                                             worker.getReduceSlots(),
                                             worker.getIncarnation(),
                                             {},
+                                            {},
+                                            {},
                                             {}};
     for (const auto attempt : worker.getRunning()) registration.running.push_back(FromWire(attempt));
     for (const auto attempt : worker.getMapOutputs()) registration.map_outputs.push_back(FromWire(attempt));
+    for (const auto attempt : worker.getDone()) registration.done.push_back(FromWire(attempt));
+    for (const auto attempt : worker.getFailed()) registration.failed.push_back(FromWire(attempt));
     record_.registrations.push_back(std::move(registration));
     record_.control = context.getParams().getControl();
     auto results = context.getResults();
@@ -147,6 +156,8 @@ class FakeMaster final : public master::wire::Master::Server {
     settings.setLostAfterMillis(10'000);
     auto killed = settings.initKilled(static_cast<unsigned>(record_.killed.size()));
     for (unsigned i = 0; i < killed.size(); ++i) ToWire(record_.killed[i], killed[i]);
+    auto settled = settings.initSettled(static_cast<unsigned>(record_.settled.size()));
+    for (unsigned i = 0; i < settled.size(); ++i) ToWire(record_.settled[i], settled[i]);
     auto forgotten = settings.initForgotten(static_cast<unsigned>(record_.forgotten.size()));
     for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, record_.forgotten[i]);
     return kj::READY_NOW;
@@ -230,7 +241,7 @@ class AgentTest : public testing::Test {
   void StartAgent() {
     files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), 0));
     agent_ = kj::heap<WorkerAgent>(
-        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_}, config_,
+        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_, background_}, config_,
         WorkerIdentity{"0b", 4711, "socket"}, Random(1), MakeSilentLog());
     agent_->Start();
     Settle();
@@ -238,12 +249,6 @@ class AgentTest : public testing::Test {
   void AddBlock(std::uint64_t id) {
     auto block = blocks_->Create(id);
     ASSERT_TRUE(block.ok() && (*block)->Finish().ok());
-  }
-  void Verify(std::uint64_t id, std::uint32_t crc) {
-    auto request = Control().verifyBlockRequest();
-    request.initBlock().setId(id);
-    request.getBlock().setCrc(crc);
-    Send(std::move(request));
   }
   void Settle() { scope_.poll(); }
   void Advance(kj::Duration by) {

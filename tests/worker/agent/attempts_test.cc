@@ -174,6 +174,29 @@ TEST_F(AttemptsTest, AKilledAttemptIsNotReportedAndItsSlotIsFree) {
   EXPECT_THAT(record_.log, ElementsAre("end of report"));
 }
 
+// So that nobody takes it for a death.
+TEST_F(AttemptsTest, AWorkerThatLeavesSaysThatItsAttemptsAreLost) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0);
+  kj::Promise<void> left = agent_->Leave();
+  EXPECT_TRUE(left.poll(scope_)) << "everything is answered";
+  EXPECT_THAT(record_.log, Contains("lost m-00000.0: its worker was stopped"));
+  EXPECT_THAT(runner_.killed, ElementsAre(map));
+  EXPECT_EQ(agent_->running(), 0U);
+}
+
+TEST_F(AttemptsTest, AWorkerWithoutAMasterLeavesAllTheSame) {
+  StartAgent();
+  SetUpJob();
+  LaunchMap(0);
+  network_.Cut("master:1");
+  kj::Promise<void> left = agent_->Leave();
+  EXPECT_FALSE(left.poll(scope_));
+  Advance(kFarewell);
+  EXPECT_TRUE(left.poll(scope_));
+}
+
 TEST_F(AttemptsTest, AReduceThatEndsMakesRoomForTheNext) {
   StartAgent();
   SetUpJob();

@@ -74,6 +74,33 @@ void WriteTo(const std::string& path, const std::string& text) {
   Hang();
 }
 
+// The same, with a child and a grandchild in sessions of their own, whose parent is gone.
+[[noreturn]] void HangWithRunaways(task::Channel& channel, task::wire::RunMap::Reader map) {
+  const std::string fifo = std::string(map.getScratch().cStr()) + "/alive";
+  if (open(fifo.c_str(), O_WRONLY) < 0) _exit(7);
+  int ready[2];
+  if (pipe(ready) != 0) _exit(7);
+  if (fork() == 0) {
+    setsid();
+    if (fork() == 0) {
+      setsid();
+      if (write(ready[1], "r", 1) != 1) _exit(7);
+      Hang();
+    }
+    Hang();
+  }
+  char byte = 0;
+  if (read(ready[0], &byte, 1) != 1) _exit(7);
+  SayProgress(channel, map.getAttempt(), "hanging with runaways");
+  Hang();
+}
+
+std::string Environment() {
+  std::string all;
+  for (char** variable = environ; *variable != nullptr; ++variable) all += std::string(*variable) + " ";
+  return all;
+}
+
 void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
   const auto path = map.getInputs()[0].getPath().asChars();
   const std::string order(path.begin(), path.size());
@@ -90,6 +117,8 @@ void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
     kill(getpid(), SIGSEGV);
   }
   if (order == "family") HangWithChild(channel, map);
+  if (order == "runaways") HangWithRunaways(channel, map);
+  if (order == "environment") SayProgress(channel, map.getAttempt(), Environment());
   if (order == "close") {
     close(channel.fd());
     Hang();

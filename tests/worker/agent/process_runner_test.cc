@@ -7,8 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <string>
 #include <vector>
+
+#include "worker/agent/orphans.h"
 
 namespace millrace::worker {
 namespace {
@@ -204,6 +207,32 @@ TEST_F(ProcessRunnerTest, KillEndsTheProcessAndItsDescendantsAndNobodyHearsOfIt)
   char byte = 0;
   EXPECT_EQ(read(alive.get(), &byte, 1), 0);  // returns when the last of the family is dead
   EXPECT_TRUE(seen_.failures.empty());
+}
+
+// Its group does not hold them: they have sessions of their own, and so have their children.
+TEST_F(ProcessRunnerTest, DescendantsThatLeftTheGroupEndWithTheProcess) {
+  ASSERT_TRUE(AdoptOrphans().ok());
+  MakeRunner();
+  const std::string fifo = directory_.path() + "/alive";
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  kj::AutoCloseFd alive(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const AttemptId id = StartMap(0, "runaways");
+  Next();
+  const kj::Promise<void> killed = runner_->Kill(id);
+  kj::UnixEventPort::FdObserver observer(io_.unixEventPort, alive, kj::UnixEventPort::FdObserver::OBSERVE_READ);
+  observer.whenBecomesReadable().wait(io_.waitScope);  // when the last of them is dead
+  char byte = 0;
+  EXPECT_EQ(read(alive, &byte, 1), 0);
+}
+
+TEST_F(ProcessRunnerTest, TasksDoNotSeeTheEnvironmentOfTheDaemon) {
+  ASSERT_EQ(setenv("SECRET_OF_DAEMON", "hunter2", 1), 0);
+  MakeRunner();
+  StartMap(0, "environment");
+  Next();
+  ASSERT_EQ(seen_.statuses.size(), 1U);
+  EXPECT_THAT(seen_.statuses[0], HasSubstr("PATH="));
+  EXPECT_THAT(seen_.statuses[0], testing::Not(HasSubstr("SECRET")));
 }
 
 TEST_F(ProcessRunnerTest, ForgetJobEndsIdleAndBusyProcesses) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/worker/agent/agent_fixture.h"
+#include "worker/registration/settlement.h"
 
 namespace millrace::worker {
 namespace {
@@ -109,16 +110,49 @@ TEST_F(SessionTest, DeletedBlocksAreGoneAndTold) {
 TEST_F(SessionTest, ABlockThatAReaderDoubtsIsReadAgain) {
   AddBlock(7);
   StartAgent();
-  for (const std::uint64_t id : {7, 8}) Verify(id, 0);
+  for (const std::uint64_t id : {7, 8}) {
+    auto request = Control().verifyBlockRequest();
+    request.setBlock(id);
+    Send(std::move(request));
+  }
   EXPECT_THAT(record_.log, Contains("deleted 8")) << "the master must not go on believing in it";
   EXPECT_THAT(record_.log, ::testing::Not(Contains("deleted 7")));
+  EXPECT_THAT(record_.log, Contains("received 7")) << "it may have been found bad, and have been mended";
 }
 
-TEST_F(SessionTest, ADoubtedBlockThatIsSoundButAnotherIsCorrupt) {
-  AddBlock(7);  // with the checksum of no bytes, 0
+TEST_F(SessionTest, TheAnswerToAVerificationIsWhatWasFound) {
+  AddBlock(7);
   StartAgent();
-  Verify(7, 1);
-  EXPECT_THAT(record_.log, Contains("corrupt 7"));
+  for (const std::uint64_t id : {7, 8}) {
+    auto request = Control().verifyBlockRequest();
+    request.setBlock(id);
+    const auto state = request.send().wait(scope_).getState();
+    EXPECT_EQ(state, id == 7 ? dfs::wire::ReplicaState::SOUND : dfs::wire::ReplicaState::ABSENT);
+  }
+  Settle();
+  EXPECT_EQ(record_.Count("received 7"), 1);
+  auto first = agent_->VerifyBlock(7), joined = agent_->VerifyBlock(7);
+  EXPECT_EQ(first.wait(scope_), dfs::wire::ReplicaState::SOUND);
+  EXPECT_EQ(joined.wait(scope_), dfs::wire::ReplicaState::SOUND);
+  Settle();
+  EXPECT_EQ(record_.Count("received 7"), 2) << "it was read once for both";
+}
+
+TEST_F(SessionTest, AWorkerThatLeavesSaysWhyAndIsNotHeardAgain) {
+  StartAgent();
+  agent_->Leave("the disk is gone").wait(scope_);
+  EXPECT_THAT(record_.log, Contains("leaves: the disk is gone"));
+  const std::size_t beats = record_.heartbeats.size();
+  Advance(30 * kj::SECONDS);
+  EXPECT_EQ(record_.heartbeats.size(), beats);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
+TEST_F(SessionTest, AWorkerCanLeaveWithoutAMaster) {
+  network_.Cut("master:1");
+  StartAgent();
+  agent_->Leave("the disk is gone").wait(scope_);
+  EXPECT_THAT(record_.log, IsEmpty());
 }
 
 TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {
@@ -141,7 +175,7 @@ TEST_F(SessionTest, RegistersAgainWithWhatStillRunsWhenTheConnectionBroke) {
   EXPECT_THAT(runner_.killed, IsEmpty());
 }
 
-TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttemptCountsAsRunning) {
+TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttemptIsToldApart) {
   StartAgent();
   SetUpJob();
   record_.answer_done = false;
@@ -155,7 +189,8 @@ TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttempt
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   ASSERT_EQ(record_.registrations.size(), 2U);
-  EXPECT_THAT(record_.registrations[1].running, ElementsAre(map));
+  EXPECT_THAT(record_.registrations[1].done, ElementsAre(map));
+  EXPECT_THAT(record_.registrations[1].running, IsEmpty());
   EXPECT_THAT(record_.registrations[1].map_outputs, IsEmpty());
   EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
   network_.Cut("master:1");
@@ -163,9 +198,72 @@ TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttempt
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
   ASSERT_EQ(record_.registrations.size(), 3U);
-  EXPECT_THAT(record_.registrations[2].running, IsEmpty());
+  EXPECT_THAT(record_.registrations[2].done, IsEmpty());
+  EXPECT_THAT(record_.registrations[2].map_outputs, ElementsAre(map));
   EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
 }
+
+// Every state of a map attempt against everything that the master may want done with it.
+class SettlementTest : public AgentTest,
+                       public testing::WithParamInterface<std::tuple<Claim, WorkerDoes>> {
+ protected:
+  AttemptId Bring(Claim claim) {
+    const AttemptId map = LaunchMap(0);
+    record_.answer_done = claim == Claim::kServed;
+    record_.answer_failed = false;
+    if (claim == Claim::kDone || claim == Claim::kServed) runner_.Finish(map);
+    if (claim == Claim::kFailed) runner_.observer->TaskFailed(map, {"a test wants it", ""});
+    Settle();
+    return map;
+  }
+  std::ptrdiff_t Reports() const { return static_cast<std::ptrdiff_t>(record_.log.size()); }
+  void RegisterAgain() {
+    network_.Cut("master:1");
+    Settle();
+    record_.log.clear();
+    network_.Mend("master:1");
+    Advance(3 * kj::SECONDS);
+    std::erase_if(record_.log, [](const std::string& line) { return line == "end of report"; });
+  }
+};
+
+TEST_P(SettlementTest, TheWorkerDoesAsTheMasterAnswers) {
+  const auto [claim, does] = GetParam();
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = Bring(claim);
+  if (does == WorkerDoes::kSettle) record_.settled = {map};
+  if (does == WorkerDoes::kDrop) record_.killed = {map};
+  if (does == WorkerDoes::kForgetJob) record_.forgotten = {kJob};
+  RegisterAgain();
+  ASSERT_EQ(record_.registrations.size(), 2U);
+  const auto& told = record_.registrations[1];
+  EXPECT_EQ(told.running.size(), claim == Claim::kRunning ? 1U : 0U);
+  EXPECT_EQ(told.done.size(), claim == Claim::kDone ? 1U : 0U);
+  EXPECT_EQ(told.failed.size(), claim == Claim::kFailed ? 1U : 0U);
+  EXPECT_EQ(told.map_outputs.size(), claim == Claim::kServed ? 1U : 0U);
+
+  const bool goes_on = does == WorkerDoes::kNothing || does == WorkerDoes::kSettle;
+  const bool tells = claim == Claim::kDone || claim == Claim::kFailed;
+  EXPECT_EQ(Reports(), tells && does == WorkerDoes::kNothing ? 1 : 0) << "a settled report is not repeated";
+  EXPECT_EQ(agent_->running(), claim == Claim::kRunning && goes_on ? 1U : 0U);
+  const bool output = claim == Claim::kDone || claim == Claim::kServed;
+  EXPECT_EQ(plane_.served().contains(map), output && goes_on);
+  EXPECT_EQ(runner_.killed.size(), claim == Claim::kRunning && does == WorkerDoes::kDrop ? 1U : 0U);
+
+  record_.settled.clear();
+  RegisterAgain();
+  ASSERT_EQ(record_.registrations.size(), 3U);
+  const bool served = claim == Claim::kServed || (claim == Claim::kDone && does == WorkerDoes::kSettle);
+  EXPECT_EQ(record_.registrations[2].map_outputs.size(), served && goes_on ? 1U : 0U)
+      << "what was settled is served, and told as such";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SettlementTest,
+                         testing::Combine(testing::Values(Claim::kRunning, Claim::kDone, Claim::kFailed,
+                                                          Claim::kServed),
+                                          testing::Values(WorkerDoes::kNothing, WorkerDoes::kSettle, WorkerDoes::kDrop,
+                                                          WorkerDoes::kForgetJob)));
 
 TEST_F(SessionTest, AReportMadeWhileThereIsNoConnectionComesLater) {
   StartAgent();

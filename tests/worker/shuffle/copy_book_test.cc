@@ -60,25 +60,51 @@ TEST_F(CopyBookTest, BatchesAreBoundedAndHoldEachOutputOnce) {
   EXPECT_THAT(Batch("a"), IsEmpty());
 }
 
-TEST_F(CopyBookTest, RestsTwiceAsLongAfterEachFailureAndThenGivesUp) {
+TEST_F(CopyBookTest, RestsTwiceAsLongAfterEachFailureAndIsDoubtedThen) {
   book_.Announce(At(0, 0, "a"));
   EXPECT_FALSE(book_.Fail(One("a"), false, now_));
   EXPECT_EQ(*book_.next_wake(), now_ + milliseconds(100));
-  book_.Wake(now_ + milliseconds(99));
+  EXPECT_THAT(book_.Wake(now_ + milliseconds(99)), IsEmpty());
   EXPECT_THAT(Batch("a"), IsEmpty());
-  book_.Wake(now_ + milliseconds(100));
+  EXPECT_THAT(book_.Wake(now_ + milliseconds(100)), IsEmpty());
   EXPECT_FALSE(book_.Fail(One("a"), false, now_));
   EXPECT_EQ(*book_.next_wake(), now_ + milliseconds(200));
-  book_.Wake(now_ + milliseconds(200));
+  (void)book_.Wake(now_ + milliseconds(200));
   EXPECT_TRUE(book_.Fail(One("a"), false, now_));
-  EXPECT_FALSE(book_.next_wake().has_value());
   EXPECT_TRUE(book_.Announce(At(0, 0, "a")));  // again: it starts anew
   EXPECT_FALSE(book_.Fail(One("a"), false, now_));
 }
 
-TEST_F(CopyBookTest, GivesUpAtOnceWhatIsNotThere) {
+TEST_F(CopyBookTest, DoubtsAtOnceWhatIsNotThere) {
   book_.Announce(At(0, 0, "a"));
   EXPECT_TRUE(book_.Fail(One("a"), true, now_));
+}
+
+// The one that waits for it may be the only one left: it must be heard again.
+TEST_F(CopyBookTest, WhatIsDoubtedIsTriedAndToldAgainAndAgainAfterLongerRests) {
+  book_.Announce(At(0, 0, "a"));
+  EXPECT_TRUE(book_.Fail(One("a"), true, now_));
+  for (const int rest : {400, 800, 1600}) {
+    ASSERT_TRUE(book_.next_wake().has_value());
+    EXPECT_EQ(*book_.next_wake(), now_ + milliseconds(rest));
+    now_ += milliseconds(rest);
+    (void)book_.Wake(now_);
+    EXPECT_TRUE(book_.Fail(One("a"), false, now_) || rest == 400) << "the third failure and all later ones are told";
+  }
+}
+
+TEST_F(CopyBookTest, ALocalOutputThatIsMissingIsLookedUpAgain) {
+  const Source local{{1, 2, 0}, "here", 1, true};
+  EXPECT_TRUE(book_.Announce(local));
+  EXPECT_TRUE(book_.Miss(local.map, now_));
+  EXPECT_FALSE(book_.Miss(local.map, now_)) << "it rests";
+  EXPECT_THAT(book_.Wake(now_ + milliseconds(399)), IsEmpty());
+  const std::vector<Source> again = book_.Wake(now_ + milliseconds(400));
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].map, local.map);
+  EXPECT_TRUE(book_.Miss(local.map, now_ + milliseconds(400)));
+  book_.Withdraw(local.map);
+  EXPECT_THAT(book_.Wake(now_ + std::chrono::hours(1)), IsEmpty());
 }
 
 TEST_F(CopyBookTest, AnotherAttemptReplacesOneThatIsUnderWay) {

@@ -322,6 +322,29 @@ TEST_F(ReduceCopyTest, WhatIsGoneIsTriedNoMoreAndNotReported) {
   EXPECT_TRUE(told_.failed.empty());
 }
 
+// The only connection that it may have hangs at a worker whose output is not wanted any more.
+TEST_F(ReduceCopyTest, WhatIsGoneKeepsNobodyWaiting) {
+  options_.max_connections = 1;
+  options_.stall = 3600 * kSecond;
+  std::promise<void> hangs;
+  FakeWorker fake([&hangs](Wire& wire) -> Awaitable<bool> {
+    co_await SendHalf(wire);
+    hangs.set_value();
+    char byte = 0;
+    co_return (co_await wire.Read(&byte, 1)).ok();
+  });
+  Worker other;
+  other.AddRun(0, 1);
+  other.AddRun(1, 1, false, 1);
+  Start(0, 2);
+  copy_->Ready({fake.Has(1)});
+  hangs.get_future().wait();
+  copy_->Gone({{kJob, 1, 0}});
+  copy_->Ready({other.Has(0), other.Has(1, 1)});
+  ExpectAll(told_.WaitComplete(), 0, 2);
+  EXPECT_TRUE(told_.failed.empty());
+}
+
 TEST_F(ReduceCopyTest, BreaksWhenItsOwnFileCannotBeWritten) {
   file_ = here_.dir.path() + "/missing/copy";
   Worker other;

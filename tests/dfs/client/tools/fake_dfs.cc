@@ -189,6 +189,13 @@ class FakeClient final : public DfsClient {
     tree_->on_create(name);
     return std::unique_ptr<FileWriter>(new FakeWriter(tree_, name, options));
   }
+  Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) override {
+    for (CheckedReplica replica : tree_->replicas[std::string(path)]) {
+      if (!wait) replica.finding = ReplicaFinding::kAsked;
+      visit(replica);
+    }
+    return Status::Ok();
+  }
   void ReportBadReplica(std::uint64_t, std::uint32_t) override {}
   Status Call(const std::string&, const WithMaster&) override { return Internal("not of the fake"); }
 

@@ -26,6 +26,7 @@ struct FakeTree {
   std::uint64_t next_id = 1;
   Health health;
   std::vector<UnhealthyBlock> unhealthy;
+  std::map<std::string, std::vector<CheckedReplica>> replicas;
   // Called without the lock, before a write of `path` takes bytes, and before each piece of a read; a failure is given
   // on.
   std::function<Status(const std::string& path)> on_write = [](const std::string&) { return Status::Ok(); };

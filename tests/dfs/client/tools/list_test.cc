@@ -100,5 +100,23 @@ TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
   EXPECT_EQ(json.at("unhealthy")[0].at("block"), "fedcba9876543210") << "a number of this size would lose bits";
 }
 
+TEST_F(ListTest, VerifySaysWhichReplicasAreNotSound) {
+  tree_->MakeFile("/d/a", "1");
+  tree_->MakeFile("/d/e/b", "2");
+  tree_->replicas["/d/a"] = {{.block = 1, .node = 4, .host = "h", .port = 7, .finding = ReplicaFinding::kSound}};
+  EXPECT_EQ(Run({"verify", "--wait", "/d"}).status, 0);
+  EXPECT_NE(Run({"verify", "--wait"}).out.find("checked 1 replicas of 2 files: 1 sound"), std::string::npos);
+  tree_->replicas["/d/e/b"] = {{.block = 2, .node = 5, .host = "i", .port = 8, .finding = ReplicaFinding::kCorrupt},
+                               {.block = 2, .node = 6, .host = "j", .port = 9, .finding = ReplicaFinding::kAbsent}};
+  const auto found = Run({"verify", "--wait", "/d"});
+  EXPECT_EQ(found.status, 1);
+  EXPECT_NE(found.out.find("corrupt     block 2 on node 5 at i:8: \"/d/e/b\""), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("absent      block 2 on node 6 at j:9"), std::string::npos) << found.out;
+  EXPECT_EQ(Run({"verify", "--wait", "/d/a"}).status, 0);
+  const auto asked = Run({"verify", "/d"});
+  EXPECT_EQ(asked.status, 0);
+  EXPECT_NE(asked.out.find("3 replicas of 2 files are being checked"), std::string::npos) << asked.out;
+}
+
 }  // namespace
 }  // namespace millrace::dfs::testing

@@ -1,0 +1,35 @@
+#include "client/cli/master_command.h"
+
+#include <filesystem>
+#include <optional>
+
+#include "base/options.h"
+#include "client/job_client/job_client.h"
+#include "dfs/tools/arguments.h"
+
+namespace millrace::cli {
+namespace {
+
+constexpr Micros kPatience = 1800 * kSecond;  // for the copying of the whole database
+
+}  // namespace
+
+int BackUpMaster(const Invocation& invocation, const Words& args) {
+  console::Arguments arguments("master backup", "DIRECTORY",
+                               "Adds a backup of the running master's database to DIRECTORY, on the master's machine; what "
+                               "earlier backups there have is not copied again.");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
+  const std::string directory = std::filesystem::absolute(arguments.operands()[0]).string();
+  const auto files =
+      dfs::DfsClient::Connect({.master = invocation.master, .call_timeout = kPatience, .node = {}, .owner = invocation.user});
+  if (!files.ok()) return invocation.Fail("master backup", files.status(), kUnreachable);
+  const Result<job::MasterBackup> backup = job::JobClient(**files).BackUpMaster(directory);
+  if (!backup.ok()) return invocation.Fail("master backup", backup.status());
+  console::Printer out(invocation.console.out);
+  out << directory << " has the database up to operation " << std::to_string(backup->operations) << ", "
+      << FormatBytes(backup->bytes) << "\n";
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail("master backup", written);
+}
+
+}  // namespace millrace::cli

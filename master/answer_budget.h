@@ -1,0 +1,53 @@
+// AnswerBudget: how much of a list goes into one answer. A message above 1 MiB breaks the connection
+// (base/rpc/transport.h), so lists are answered in pages, and a page ends by bytes as well as by count: single texts may
+// be long. Thread rule: a value, one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace millrace::master {
+
+// So much of lists goes into one answer: well below the limit of a message.
+inline constexpr std::size_t kAnswerBytes = std::size_t{512} << 10;
+// No single element takes more: texts are capped where they come in, and what may be longer is answered in pieces.
+inline constexpr std::size_t kElementBytes = std::size_t{256} << 10;
+
+// What a text or data field of so many bytes takes in a message besides its pointer: whole words, the NUL included.
+[[nodiscard]] constexpr std::size_t FieldBytes(std::size_t size) { return size / 8 * 8 + 8; }
+[[nodiscard]] constexpr std::size_t FieldBytes(std::string_view text) { return FieldBytes(text.size()); }
+
+class AnswerBudget {
+ public:
+  // `most`: elements.
+  explicit AnswerBudget(std::size_t most) : most_(most) {}
+
+  // Counts an element of `bytes` and says whether it goes in. The first one always does: a page makes headway.
+  [[nodiscard]] bool Take(std::size_t bytes) {
+    if (taken_ == most_ || (taken_ > 0 && bytes_ + bytes > kAnswerBytes)) return false;
+    ++taken_;
+    bytes_ += bytes;
+    return true;
+  }
+  // Counts what stands in the answer besides the lists.
+  void Add(std::size_t bytes) { bytes_ += bytes; }
+  [[nodiscard]] std::size_t taken() const { return taken_; }  // elements
+
+  // How many from the front of `list` go in; `bytes_of(element)` is what one takes.
+  template <class List, class BytesOf>
+  [[nodiscard]] std::size_t TakeFront(const List& list, BytesOf bytes_of) {
+    std::size_t count = 0;
+    for (const auto& element : list) {
+      if (!Take(bytes_of(element))) break;
+      ++count;
+    }
+    return count;
+  }
+
+ private:
+  std::size_t most_;
+  std::size_t taken_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,108 @@
+#include "master/database_verbs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+
+#include "base/daemon/arguments.h"
+#include "base/file.h"
+#include "base/kv/rocks_store.h"
+#include "base/options.h"
+#include "dfs/name/namespace.h"
+#include "master/master_config.h"
+
+namespace millrace::master {
+namespace {
+
+int Fail(const std::string& verb, const Status& why, int status = 1) {
+  std::cerr << "millrace: " << verb << ": " << why.message() << "\n";
+  return status;
+}
+
+std::string DatabaseOf(const MasterConfig& config) { return config.directory + "/database"; }
+
+struct Holdings {
+  dfs::Namespace::Usage usage;
+  std::uint64_t jobs = 0;
+};
+
+Status CountHoldings(const KeyValueStore& store, Holdings* holdings) {
+  dfs::Namespace names;
+  MILLRACE_TRY(names.Load(store));
+  MILLRACE_ASSIGN(holdings->usage, names.Measure("/"));
+  return store.Scan("j/", {}, [holdings](std::string_view, std::string_view) { return ++holdings->jobs, true; });
+}
+
+std::string InWords(const Holdings& holdings) {
+  return fmt::format("{} files with {} in {} directories, {} jobs", holdings.usage.files,
+                     FormatBytes(holdings.usage.bytes), holdings.usage.directories, holdings.jobs);
+}
+
+void Tell(const std::string& database, const RepairFacts& facts, const Holdings& holdings) {
+  std::cout << facts.problem << "\n"
+            << "the last good state of " << database << " has " << facts.method << ": it ends at operation "
+            << facts.operations << " with " << InWords(holdings) << "\n";
+  if (facts.acknowledged > facts.operations) {
+    std::cout << facts.acknowledged - facts.operations << " acknowledged operations are lost\n";
+  } else if (facts.acknowledged == 0) {
+    std::cout << "how many acknowledged operations are lost is not known\n";
+  } else {
+    std::cout << "it ends no earlier than what was acknowledged\n";
+  }
+  if (facts.aside.empty()) {
+    std::cout << "nothing was changed; --yes takes that state, and keeps the damaged database aside\n";
+  } else {
+    std::cout << "that state is taken; the damaged database lies in " << facts.aside << "\n";
+  }
+}
+
+}  // namespace
+
+int RunRestore(const std::vector<std::string>& args) {
+  const std::string verb = "master restore";
+  if (args.empty() || args[0].starts_with("-")) {
+    if (args.empty() || (args[0] != "--help" && args[0] != "-h")) {
+      return Fail(verb, Invalid("DIRECTORY is missing: millrace master restore DIRECTORY --set master.directory=..."), 2);
+    }
+  }
+  const bool help = args[0].starts_with("-");
+  MasterConfig config;
+  OptionSet options = DeclareMasterOptions(&config);
+  const std::vector<std::string> rest(args.begin() + (help ? 0 : 1), args.end());
+  if (const auto exit = daemon::ParseArguments(
+          verb, "DIRECTORY: makes a master's database of the latest backup in it. Refuses to replace one.", rest, options))
+    return *exit;
+  const std::string database = DatabaseOf(config);
+  if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
+  const Result<std::uint64_t> end = RestoreRocksStore(args[0], database);
+  if (!end.ok()) return Fail(verb, end.status());
+  std::cout << database << " is restored up to operation " << *end << "\n";
+  return 0;
+}
+
+int RunRepair(const std::vector<std::string>& args) {
+  const std::string verb = "master repair";
+  std::vector<std::string> rest = args;
+  const bool apply = std::erase(rest, "--yes") > 0;
+  MasterConfig config;
+  OptionSet options = DeclareMasterOptions(&config);
+  if (const auto exit = daemon::ParseArguments(
+          verb, "Says what the last good state of a damaged database is; with --yes, takes it and keeps the rest aside.",
+          rest, options))
+    return *exit;
+  Holdings holdings;
+  const std::string database = DatabaseOf(config);
+  const Result<RepairFacts> facts = RepairRocksStore(
+      database, apply, [&](const KeyValueStore& store) { return CountHoldings(store, &holdings); });
+  if (!facts.ok()) return Fail(verb, facts.status());
+  if (facts->problem.empty()) {
+    std::cout << database << " is sound: " << InWords(holdings) << "\n";
+    return 0;
+  }
+  Tell(database, *facts, holdings);
+  return apply ? 0 : 1;
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,79 @@
+// Leases: who holds the right to write an open file, and when it lapses: `grace` after its holder went away, or when a
+// holder whose connection stands was silent for `limit` (its process is stopped, or its machine sleeps), so that a path
+// is never held for ever. Time in which the master itself did not run counts for nobody: nobody could be heard. Pure.
+// Thread rule: control thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/clock.h"
+#include "dfs/name/types.h"
+
+namespace millrace::master {
+
+class Leases {
+ public:
+  // `period`: how often Expire is called, about; no time is measured finer. `now` is monotonic.
+  Leases(Micros grace, Micros limit, Micros period, Micros now)
+      : grace_(grace), limit_(limit), longest_step_(2 * period), last_(now) {}
+
+  // The right is held from now on; the token tells this holder from earlier ones, who have lost it.
+  [[nodiscard]] std::uint64_t Take(dfs::FileId file) {
+    leases_[file] = {next_token_, ran_ + limit_};
+    return next_token_++;
+  }
+  // Its holder was heard. False: it is not held by this token any more.
+  bool Renew(dfs::FileId file, std::uint64_t token) {
+    const auto it = Find(file, token);
+    if (it != leases_.end()) it->second.until = ran_ + limit_;
+    return it != leases_.end();
+  }
+  // Its holder went away.
+  void Drop(dfs::FileId file, std::uint64_t token) {
+    if (Find(file, token) != leases_.end()) Await(file, grace_);
+  }
+  // It has no holder, and lapses unless one comes within `time`.
+  void Await(dfs::FileId file, Micros time) { leases_[file] = {std::nullopt, ran_ + time}; }
+  // It cannot lapse any more.
+  void Forget(dfs::FileId file) { leases_.erase(file); }
+
+  struct Lapsed {
+    dfs::FileId file = 0;
+    bool silent = false;  // it had a holder
+  };
+  // Those that lapsed since the last call; they are forgotten.
+  [[nodiscard]] std::vector<Lapsed> Expire(Micros now) {
+    ran_ += std::min(now - last_, longest_step_);
+    last_ = now;
+    std::vector<Lapsed> lapsed;
+    std::erase_if(leases_, [&](const auto& lease) {
+      if (lease.second.until > ran_) return false;
+      lapsed.push_back({lease.first, lease.second.token.has_value()});
+      return true;
+    });
+    return lapsed;
+  }
+  [[nodiscard]] Micros limit() const { return limit_; }
+
+ private:
+  struct Lease {
+    std::optional<std::uint64_t> token;  // none: nobody holds it
+    Micros until = 0;                    // on the clock of `ran_`
+  };
+  [[nodiscard]] std::map<dfs::FileId, Lease>::iterator Find(dfs::FileId file, std::uint64_t token) {
+    const auto it = leases_.find(file);
+    return it != leases_.end() && it->second.token == token ? it : leases_.end();
+  }
+
+  const Micros grace_, limit_, longest_step_;
+  std::map<dfs::FileId, Lease> leases_;
+  std::uint64_t next_token_ = 1;
+  Micros last_;     // when Expire was called last
+  Micros ran_ = 0;  // for how long the master ran
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,89 @@
+"""A master whose database was cut, lost or damaged says so, and can be given a backup or what is left."""
+
+import glob
+import os
+import shutil
+import subprocess
+import unittest
+
+from cluster import LIMIT_SECONDS, MILLRACE, Cluster
+
+FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s"]
+
+
+class MasterStorageTest(unittest.TestCase):
+    def master(self, cluster, *args, status=0):
+        """Runs the master's program on the cluster's directory and gives what it says."""
+        setting = ["--set", f"master.directory={cluster.path('master')}", "--set", "master.bind=127.0.0.1:0"]
+        done = subprocess.run([MILLRACE, "master", *args, *setting], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT_SECONDS)
+        self.assertEqual(done.returncode, status, done.stdout)
+        return done.stdout
+
+    def log(self, cluster):
+        return max(glob.glob(cluster.path("master", "database", "*.log")))
+
+    def make(self, cluster, first, last):
+        for n in range(first, last):
+            cluster.run("fs", "mkdir", f"/d{n}")
+
+    def test_a_cut_and_a_deleted_log_are_refused(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            self.make(cluster, 0, 8)
+            cluster.kill_master()
+            log = self.log(cluster)
+            with open(log, "rb") as f:
+                whole = f.read()
+            os.truncate(log, len(whole) // 2)
+            said = self.master(cluster, status=1)
+            self.assertIn(b"was acknowledged", said)
+            self.assertIn(b"millrace master repair", said)
+            os.unlink(log)
+            self.assertIn(b"was acknowledged", self.master(cluster, status=1))
+            with open(log, "wb") as f:
+                f.write(whole)
+            cluster.start_master()
+            out, _ = cluster.run("fs", "ls", "/")
+            for n in range(8):
+                self.assertIn(b"d%d" % n, out)
+
+    def test_repair_takes_the_last_good_state_and_says_what_is_lost(self):
+        with Cluster(workers=0, settings=FAST) as cluster:
+            self.make(cluster, 0, 8)
+            cluster.kill_master()
+            log = self.log(cluster)
+            os.truncate(log, os.path.getsize(log) // 2)
+            said = self.master(cluster, "repair", status=1)
+            self.assertIn(b"acknowledged operations are lost", said)
+            self.assertIn(b"nothing was changed", said)
+            self.master(cluster, status=1)
+            self.assertIn(b"that state is taken", self.master(cluster, "repair", "--yes"))
+            cluster.start_master()
+            out, _ = cluster.run("fs", "ls", "/")
+            self.assertIn(b"d0", out)
+            self.assertNotIn(b"d7", out)
+
+    def test_a_backup_is_taken_while_the_master_runs_and_restored(self):
+        with Cluster(workers=1, settings=FAST) as cluster:
+            backups = cluster.path("backups")
+            self.make(cluster, 0, 3)
+            data = os.urandom(300_000)
+            cluster.run("fs", "put", "--replication", "1", "-", "/file", input=data)
+            self.assertIn(b"up to operation", cluster.run("master", "backup", backups)[0])
+            self.make(cluster, 3, 6)
+            cluster.run("master", "backup", backups)
+            self.make(cluster, 6, 9)
+            cluster.kill_master()
+            self.assertIn(b"there is a database already", self.master(cluster, "restore", backups, status=1))
+            shutil.rmtree(cluster.path("master", "database"))
+            self.assertIn(b"was acknowledged", self.master(cluster, status=1))
+            shutil.rmtree(cluster.path("master", "database"))
+            self.assertIn(b"is restored up to operation", self.master(cluster, "restore", backups))
+            cluster.start_master()
+            out, _ = cluster.run("fs", "ls", "/")
+            self.assertIn(b"d5", out)
+            self.assertNotIn(b"d6", out)
+            self.assertEqual(cluster.run("fs", "cat", "/file")[0], data)
+
+
+if __name__ == "__main__":
+    unittest.main()

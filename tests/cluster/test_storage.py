@@ -1,0 +1,116 @@
+"""Rot that nobody reads is found, and a worker whose storage is gone leaves."""
+
+import glob
+import os
+import shutil
+import unittest
+
+from cluster import Cluster, await_line, words
+
+FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s", "worker.storage_check=200ms"]
+
+
+class StorageTest(unittest.TestCase):
+    def put(self, cluster, replication, name="/text"):
+        data = words(7, 300_000)
+        with open(cluster.path("text"), "wb") as f:
+            f.write(data)
+        cluster.run("fs", "put", "--block-size", "1M", "--replication", str(replication), cluster.path("text"), name)
+        return data
+
+    def blocks(self, cluster, n):
+        """The data files of the worker's blocks."""
+        return sorted(p for p in glob.glob(cluster.path(f"worker{n}", "blocks", "*", "*")) if not p.endswith(".crc"))
+
+    def flip(self, path, at=1000):
+        with open(path, "r+b") as f:
+            f.seek(at)
+            byte = f.read(1)
+            f.seek(at)
+            f.write(bytes([byte[0] ^ 1]))
+
+    def seen(self, cluster, name):
+        return os.path.getsize(cluster.path(name + ".log"))
+
+    def spoil(self, cluster):
+        """A flipped byte, a cut file, no data and no checksums: one each, on different workers."""
+        self.flip(self.blocks(cluster, 0)[0])
+        os.truncate(self.blocks(cluster, 1)[1], 1000)
+        os.unlink(self.blocks(cluster, 2)[2])
+        os.unlink(self.blocks(cluster, 0)[3] + ".crc")
+
+    def test_the_scrubber_finds_what_no_reader_met(self):
+        # Every block within 2 s: a worker reads all of its few blocks again and again.
+        with Cluster(workers=4, settings=FAST + ["worker.scrub_period=2s"]) as cluster:
+            for n in range(8):
+                self.put(cluster, 3, f"/text{n}")
+            for n, spoil, said in [
+                (0, self.flip, b"chunk"),
+                (1, lambda path: os.truncate(path, 1000), b"block"),
+                (2, os.unlink, b"is not here any more"),
+            ]:
+                before = self.seen(cluster, f"worker{n}")
+                spoil(self.blocks(cluster, n)[n])
+                await_line(cluster.path(f"worker{n}.log"), said, before)
+
+    def test_verify_finds_what_no_reader_met(self):
+        with Cluster(workers=3, settings=FAST) as cluster:
+            for n in range(4):
+                self.put(cluster, 3, f"/text{n}")
+            out, _ = cluster.run("fs", "verify", "--wait")
+            self.assertIn(b" 0 corrupt, 0 absent, 0 unreachable", out)
+            self.spoil(cluster)
+            out, _ = cluster.run("fs", "verify", "--wait", status=1)
+            self.assertIn(b" 3 corrupt, 1 absent, 0 unreachable", out)
+            self.assertEqual(out.count(b"corrupt     block"), 3)
+
+    def test_a_mended_replica_is_taken_back(self):
+        with Cluster(workers=1, settings=FAST) as cluster:
+            self.put(cluster, 1)
+            path = self.blocks(cluster, 0)[0]
+            self.flip(path)
+            cluster.run("fs", "verify", "--wait", "/text", status=1)
+            cluster.run("fs", "fsck", status=1)
+            cluster.run("fs", "cat", "/text", status=1)
+            self.flip(path)
+            cluster.run("fs", "verify", "--wait", "/text")
+            cluster.run("fs", "fsck")
+            cluster.run("fs", "cat", "/text")
+
+    def test_damage_that_is_found_at_the_start_is_told(self):
+        with Cluster(workers=1, settings=FAST) as cluster:
+            self.put(cluster, 1)
+            path = self.blocks(cluster, 0)[0]
+            cluster.kill_worker(0)
+            os.rename(path + ".crc", path + ".aside")
+            cluster.start_worker(0)
+            out, _ = cluster.run("fs", "fsck", status=1)
+            self.assertIn(b"corrupt replicas  1", out)
+            os.rename(path + ".aside", path + ".crc")
+            cluster.run("fs", "verify", "--wait", "/text")
+            cluster.run("fs", "fsck")
+
+    def test_a_worker_whose_directory_is_deleted_leaves(self):
+        with Cluster(workers=2, settings=FAST) as cluster:
+            data = self.put(cluster, 1)
+            holder = 0 if self.blocks(cluster, 0) else 1
+            self.put(cluster, 2, "/twice")
+            shutil.rmtree(cluster.path(f"worker{holder}"))
+            self.assertEqual(cluster.workers[holder].wait(60), 1)
+            with open(cluster.path(f"worker{holder}.log"), "rb") as log:
+                self.assertIn(b"is gone", log.read())
+            out, _ = cluster.run("fs", "fsck", status=1)
+            self.assertIn(b"missing           1", out)
+            self.assertIn(b"live workers      1", out)
+            # It was told, and did not need to be missed.
+            with open(cluster.path("master.log"), "rb") as log:
+                self.assertIn(b"leaves: the storage in", log.read())
+            self.assertEqual(cluster.run("fs", "cat", "/twice")[0], data)
+            # Its next life is a new node, to which the block is copied.
+            before = self.seen(cluster, f"worker{holder}")
+            cluster.start_worker(holder)
+            await_line(cluster.path(f"worker{holder}.log"), b"as node 3", before)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+#include "worker/agent/storage_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <kj/timer.h>
+
+#include <filesystem>
+
+#include "dfs/data/block_store.h"
+#include "worker/agent/attempt_files.h"
+#include "worker/agent/storage_lock.h"
+
+namespace millrace::worker {
+namespace {
+
+using testing::HasSubstr;
+
+class DiskStorageProbeTest : public testing::Test {
+ protected:
+  DiskStorageProbeTest() {
+    Random random(1);
+    lock_.emplace(std::move(*StorageLock::Take(path_, random)));
+    files_ = std::move(*DiskAttemptFiles::Open(path_, 0));
+    blocks_ = std::move(*dfs::OpenDiskBlockStore(path_, 0));
+    auto probe = DiskStorageProbe::Make(path_);
+    EXPECT_TRUE(probe.ok()) << probe.status().message();
+    probe_ = std::move(*probe);
+  }
+
+  TempDir directory_ = std::move(*TempDir::Make("storage"));
+  std::string path_ = directory_.path() + "/worker";
+  std::optional<StorageLock> lock_;
+  std::unique_ptr<DiskAttemptFiles> files_;
+  std::unique_ptr<dfs::BlockStore> blocks_;
+  std::unique_ptr<DiskStorageProbe> probe_;
+};
+
+TEST_F(DiskStorageProbeTest, FindsNothingWrongWithStorageInUse) {
+  EXPECT_TRUE(probe_->Look().ok());
+  EXPECT_TRUE(probe_->Look().ok());
+}
+
+TEST_F(DiskStorageProbeTest, NoticesADirectoryThatWasDeletedWhollyOrInPart) {
+  for (const char* part : {"/blocks/7f", "/writing", "/storage_id", ""}) {
+    std::filesystem::remove_all(path_ + part);
+    EXPECT_FALSE(probe_->Look().ok()) << part;
+    EXPECT_FALSE(std::filesystem::exists(path_ + part)) << "a look must not make a new directory";
+  }
+}
+
+TEST_F(DiskStorageProbeTest, NoticesAnotherDirectoryInItsPlace) {
+  std::filesystem::rename(path_, path_ + ".old");
+  std::filesystem::copy(path_ + ".old", path_, std::filesystem::copy_options::recursive);
+  EXPECT_THAT(probe_->Look().message(), HasSubstr("is another one"));
+}
+
+TEST_F(DiskStorageProbeTest, NoticesThatItCannotWrite) {
+  std::filesystem::create_directory(path_ + "/probe");  // what a writer meets on a disk that turned read-only: an error
+  EXPECT_FALSE(probe_->Look().ok());
+}
+
+struct FakeProbe final : StorageProbe {
+  Status Look() override { return ++looks, answer; }
+  int looks = 0;
+  Status answer;
+};
+
+TEST(StorageWatchTest, LooksEveryPeriodAndTellsOnce) {
+  kj::EventLoop loop;
+  kj::WaitScope scope(loop);
+  kj::TimerImpl timer(kj::origin<kj::TimePoint>());
+  InlineBackground background;
+  FakeProbe probe;
+  std::vector<std::string> told;
+  StorageWatch watch(timer, background, probe, 3 * kSecond, [&](const Status& why) { told.push_back(why.message()); });
+  watch.Start();
+  const auto advance = [&](int seconds) {
+    for (int i = 0; i < seconds; ++i) {
+      timer.advanceTo(timer.now() + 1 * kj::SECONDS);
+      scope.poll();
+    }
+  };
+  advance(10);
+  EXPECT_EQ(probe.looks, 3);
+  EXPECT_TRUE(told.empty());
+  probe.answer = Corrupt("no disk");
+  advance(30);
+  EXPECT_EQ(probe.looks, 4);
+  EXPECT_THAT(told, testing::ElementsAre("no disk"));
+}
+
+}  // namespace
+}  // namespace millrace::worker

@@ -1,0 +1,61 @@
+// ScrubSchedule: which block is read next in search of rot, and when. Pure.
+//
+//   the block that was not read for longest is next
+//   a block is due 9/10 of the period after it was last read; one that is new counts as read when it is first seen
+//   speed = the lowest at which every block is due no earlier than it and all before it can have been read
+//   the next block begins when the one before it has had its time at that speed
+//
+// So every block is read within the period, spread over it evenly when the blocks came evenly, and as fast as the
+// caller's limit allows when that is late. A block costs its bytes and kBlockCost. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "dfs/data/block_store.h"
+
+namespace millrace::worker {
+
+class ScrubSchedule {
+ public:
+  static constexpr std::uint64_t kBlockCost = std::uint64_t{64} << 10;  // to find and open it
+
+  // `saved`: what Text gave once; lines that make no sense are left out, and times after `now` are taken for `now`.
+  // Requires: period > 0.
+  ScrubSchedule(Micros period, std::string_view saved, Micros now);
+
+  struct Next {
+    dfs::StoredBlock block;
+    Micros at = 0;
+  };
+  // Of these blocks, which are all there are, by rising id. None if there are none. O(n).
+  [[nodiscard]] std::optional<Next> Choose(const std::vector<dfs::StoredBlock>& blocks, Micros now);
+  // The reading of the block began at this time.
+  void Began(std::uint64_t id, Micros at);
+  // When each block was last read, a line each.
+  [[nodiscard]] std::string Text() const;
+
+ private:
+  struct State {
+    Micros last = 0;
+    std::uint64_t cost = 0;
+  };
+  void Follow(const std::vector<dfs::StoredBlock>& blocks, Micros now);
+  void Set(std::uint64_t id, Micros last);
+  [[nodiscard]] double SlowestSpeed(Micros from) const;  // bytes a microsecond
+
+  Micros period_;
+  std::map<std::uint64_t, State> blocks_;
+  std::set<std::pair<Micros, std::uint64_t>> by_time_;  // last, id
+  std::optional<Micros> began_;                         // the reading before
+  std::uint64_t cost_before_ = 0;                       // of that
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,74 @@
+#include "worker/agent/storage_watch.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/rpc/status_codec.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr int kBlockDirectories = 256;
+
+}  // namespace
+
+Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::string& directory) {
+  std::vector<std::string> paths;
+  for (const char* name : {"lock", "storage_id", "writing", "jobs", "logs", "blocks"}) {
+    paths.push_back(directory + "/" + name);
+  }
+  for (int i = 0; i < kBlockDirectories; ++i) paths.push_back(fmt::format("{}/blocks/{:02x}", directory, i));
+  std::vector<Known> known;
+  for (const std::string& path : paths) {
+    struct stat info = {};
+    if (::stat(path.c_str(), &info) != 0) return FromErrno(errno, "look at " + path);
+    known.push_back({path, info.st_dev, info.st_ino});
+  }
+  return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known)));
+}
+
+Status DiskStorageProbe::Look() {
+  for (const Known& file : known_) {
+    struct stat info = {};
+    if (::stat(file.path.c_str(), &info) != 0) return FromErrno(errno, "look at " + file.path);
+    if (info.st_dev != file.device || info.st_ino != file.inode) {
+      return Corrupt(file.path + " is another one than the worker began with");
+    }
+  }
+  const std::string path = directory_ + "/probe";
+  const auto write = [&]() -> Status {
+    MILLRACE_ASSIGN(const Fd fd, OpenFile(path, O_WRONLY | O_CREAT));
+    MILLRACE_TRY(WriteAllAt(fd.get(), fmt::format("{:020}\n", ++looks_), 0, path));
+    return ::fdatasync(fd.get()) == 0 ? Status::Ok() : FromErrno(errno, "sync " + path);
+  };
+  const Status written = write();
+  return written.code() == StatusCode::kNoSpace ? Status::Ok() : written;
+}
+
+StorageWatch::StorageWatch(kj::Timer& timer, Background& background, StorageProbe& probe, Micros period,
+                           std::function<void(const Status&)> gone)
+    : timer_(timer), background_(background), probe_(probe), period_(period), gone_(std::move(gone)) {}
+
+void StorageWatch::Start() {
+  cycle_ = Cycle().eagerlyEvaluate(
+      [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
+}
+
+kj::Promise<void> StorageWatch::Cycle() {
+  return timer_.afterDelay(period_ * kj::MICROSECONDS).then([this]() -> kj::Promise<void> {
+    auto looked = kj::newPromiseAndFulfiller<void>();
+    const auto tell = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(looked.fulfiller));
+    const auto seen = std::make_shared<Status>();
+    background_.Run([seen, &probe = probe_] { *seen = probe.Look(); }, [tell] { (*tell)->fulfill(); });
+    return looked.promise.then([this, seen]() -> kj::Promise<void> {
+      if (seen->ok()) return Cycle();
+      gone_(*seen);
+      return kj::READY_NOW;
+    });
+  });
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,68 @@
+// StorageWatch: notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Files
+// that are open go on working then, so nothing else would tell. Thread rule: the control thread; it looks on
+// `background`, which should be one of its own: a disk that dies may take its time.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "worker/agent/background.h"
+
+namespace millrace::worker {
+
+class StorageProbe {
+ public:
+  virtual ~StorageProbe() = default;
+  // Not OK: the storage is gone, and why. Any thread, one at a time; blocks on the disk.
+  [[nodiscard]] virtual Status Look() = 0;
+};
+
+// Remembers which files and directories the worker's `directory` consists of (lock, storage_id, and the directories of
+// blocks and attempts), and looks whether they are still the same; then writes and syncs `<directory>/probe`. A full
+// disk is not gone.
+class DiskStorageProbe final : public StorageProbe {
+ public:
+  static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory);
+  [[nodiscard]] Status Look() override;
+
+ private:
+  struct Known {
+    std::string path;
+    std::uint64_t device = 0, inode = 0;
+  };
+  DiskStorageProbe(std::string directory, std::vector<Known> known)
+      : directory_(std::move(directory)), known_(std::move(known)) {}
+
+  std::string directory_;
+  std::vector<Known> known_;
+  std::uint64_t looks_ = 0;
+};
+
+class StorageWatch {
+ public:
+  // `gone` is called once, with the reason. All references outlive this.
+  StorageWatch(kj::Timer& timer, Background& background, StorageProbe& probe, Micros period,
+               std::function<void(const Status&)> gone);
+  void Start();  // once
+
+ private:
+  kj::Promise<void> Cycle();
+
+  kj::Timer& timer_;
+  Background& background_;
+  StorageProbe& probe_;
+  Micros period_;
+  std::function<void(const Status&)> gone_;
+  kj::Promise<void> cycle_ = nullptr;
+};
+
+}  // namespace millrace::worker
