@@ -26,7 +26,7 @@ Control::Control(const MasterConfig& config, Seams seams, SchedulerFile schedule
       seams_(std::move(seams)),
       scheduler_file_(std::move(scheduler_file)),
       scheduler_(config.scheduler),
-      files_(Random(seams_.random.Next())),
+      files_(Random(seams_.random.Next()), seams_.block_numbers),
       jobs_(files_, seams_.store,
             {.scheduler = {config.scheduler, sched::FormatSettings(scheduler_file_.settings())},
              .background = true,
@@ -50,6 +50,7 @@ Status Control::Load() {
   started_ = Awake();
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
+  for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
   MILLRACE_TRY(jobs_.Load(nodes_));
   last_now_ = jobs_.last_time();
   Step step = Begin();

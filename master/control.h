@@ -42,6 +42,7 @@ struct Seams {
   const KeyValueStore& store;
   rpc::CommitLog& commit_log;
   Random random;
+  dfs::BlockNumbers block_numbers;
   Log log;
   std::unique_ptr<WatchedFile> scheduler_file = nullptr;  // none: the defaults
   // Backs up what is in the store; none: it cannot be.

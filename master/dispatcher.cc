@@ -139,8 +139,7 @@ void Dispatcher::Send(const dfs::BlockWork& work) {
     const auto it = peers_.find(copy.from);
     if (it == peers_.end()) continue;
     auto request = it->second.control.replicateRequest();
-    request.initBlock().setId(copy.block.id);
-    request.getBlock().setLength(copy.block.length);
+    Write(copy.block, request.initBlock());
     auto targets = request.initTargets(static_cast<unsigned>(copy.to.size()));
     for (unsigned i = 0; i < targets.size(); ++i) {
       if (const NodeRecord* node = nodes_.Find(copy.to[i])) Write(*node, targets[i]);

@@ -1,6 +1,10 @@
 #include "master/file_system.h"
 
+#include <algorithm>
+
+#include "base/text.h"
 #include "dfs/name/path.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::master {
 
@@ -76,12 +80,33 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
   blocks_.Expect(id);
   EndWrites(file);
   for (const dfs::NodeId node : targets) blocks_.WritesUnderWay(node, 1);
+  given_out_[file][id] = targets;
   return pipelines_[file] = NewBlock{id, std::move(targets)};
 }
 
 Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch) {
   MILLRACE_TRY(names_.DropBlock(file, block, batch));
+  if (const auto it = given_out_.find(file); it != given_out_.end()) it->second.erase(block);
   blocks_.Unwant(block);
+  return Status::Ok();
+}
+
+Status FileSystem::CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const {
+  const std::string what = "complete " + Quote(file.path) + ": " + dfs::BlockName(written.id);
+  if (written.nodes.empty()) return Invalid(what + " was acknowledged by no worker");
+  const std::vector<dfs::NodeId>* targets = nullptr;
+  if (const auto of_file = given_out_.find(file.id); of_file != given_out_.end()) {
+    if (const auto of_block = of_file->second.find(written.id); of_block != of_file->second.end())
+      targets = &of_block->second;
+  }
+  for (const dfs::NodeId node : written.nodes) {
+    const bool asked =
+        targets == nullptr ? blocks_.Knows(node) : std::find(targets->begin(), targets->end(), node) != targets->end();
+    if (!asked && !blocks_.Holds(node, written.id)) {
+      return Invalid(what + ": worker " + std::to_string(node) + " was not asked to hold it; name those that it was " +
+                     "given out with");
+    }
+  }
   return Status::Ok();
 }
 
@@ -91,17 +116,18 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
   if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
   std::vector<dfs::Block> blocks;
   for (const dfs::WrittenBlock& w : written) {
-    if (w.nodes.empty())
-      return Invalid("complete " + open->path + ": block " + std::to_string(w.id) + " was acknowledged by no worker");
-    blocks.push_back({w.id, w.length});
+    MILLRACE_TRY(CheckNodes(*open, w));
+    blocks.push_back({w.id, w.length, w.crc});
   }
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path.empty() ? std::string_view(open->path) : path));
   std::vector<dfs::BlockId> freed;
   MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
   EndWrites(file);
+  given_out_.erase(file);
   for (const dfs::WrittenBlock& w : written) {
-    blocks_.Want({w.id, w.length}, open->options.replication);
-    for (const dfs::NodeId node : w.nodes) blocks_.Received(node, {w.id, w.length});
+    const dfs::Block block{w.id, w.length, w.crc};
+    blocks_.Want(block, open->options.replication);
+    for (const dfs::NodeId node : w.nodes) blocks_.Received(node, block);
   }
   Free(freed);
   return Status::Ok();
@@ -114,6 +140,7 @@ Status FileSystem::Abandon(dfs::FileId file, WriteBatch* batch) {
     for (const dfs::NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
   }
   EndWrites(file);
+  given_out_.erase(file);
   Free(freed);
   return Status::Ok();
 }

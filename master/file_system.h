@@ -24,7 +24,7 @@ namespace millrace::master {
 
 class FileSystem {
  public:
-  explicit FileSystem(Random random) : blocks_(random) {}
+  FileSystem(Random random, dfs::BlockNumbers numbers) : names_(std::move(numbers)), blocks_(random) {}
 
   [[nodiscard]] Status Load(const KeyValueStore& store);
 
@@ -46,7 +46,9 @@ class FileSystem {
   Result<NewBlock> AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer, std::vector<dfs::NodeId> excluded,
                             WriteBatch* batch);
   Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
-  // `path` empty: the one it was created under. The nodes named in `written` count as holders from now on.
+  // `path` empty: the one it was created under. The nodes named in `written` count as holders from now on. kInvalid for a
+  // block that names none, or one that was neither given out with it nor reports it. (Of a block given out before the
+  // master was started anew, any node that exists will do.)
   Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
                   WriteBatch* batch);
   Status Abandon(dfs::FileId file, WriteBatch* batch);
@@ -67,11 +69,13 @@ class FileSystem {
  private:
   void Free(const std::vector<dfs::BlockId>& freed);
   void EndWrites(dfs::FileId file);
+  [[nodiscard]] Status CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const;
 
   dfs::Namespace names_;
   dfs::BlockManager blocks_;
   std::map<dfs::FileId, NewBlock>
       pipelines_;  // the block of an open file that is being written, and through which nodes
+  std::map<dfs::FileId, std::map<dfs::BlockId, std::vector<dfs::NodeId>>> given_out_;  // in this life of the master
   std::vector<dfs::DeleteWork> leftovers_;
 };
 

@@ -204,8 +204,9 @@ void Put(Encoder& out, const Split& s) {
   for (const std::uint64_t n : {s.file_length, s.offset, s.length, s.first_block_offset}) out.Varint(n);
   out.Varint(s.blocks.size());
   for (const dfs::Block& block : s.blocks) {
-    out.Varint(block.id);
+    out.U64(block.id);
     out.Varint(block.length);
+    out.U32(block.crc);
   }
 }
 
@@ -215,8 +216,9 @@ Split GetSplit(Decoder& in) {
   s.name = in.Text();
   for (std::uint64_t* field : {&s.file_length, &s.offset, &s.length, &s.first_block_offset}) *field = in.Varint();
   for (std::uint64_t blocks = in.Varint(); blocks > 0 && !in.failed(); --blocks) {
-    const dfs::BlockId id = in.Varint();
-    s.blocks.push_back({id, in.Varint()});
+    const dfs::BlockId id = in.U64();
+    const std::uint64_t length = in.Varint();
+    s.blocks.push_back({id, length, in.U32()});
   }
   return s;
 }

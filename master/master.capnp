@@ -12,7 +12,8 @@ interface Master extends(N.NameProvider) {
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
   nodes @2 (after :UInt32) -> (nodes :List(NodeStatus), more :Bool);
   # By rising number, those after `after`.
-  drainNode @3 (node :UInt32, drained :Bool) -> ();
+  drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
+  # All or none. Without `force` the last live nodes that take tasks and blocks are not drained.
   version @4 () -> (version :Text);
   schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
   setScheduler @6 (name :Text) -> ();

@@ -68,7 +68,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   BackupRunner backups(*store);
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
-      Control::Make(config, Seams{timer, clock, *store, *commit_log, Random(SeedFromSystem()), log,
+      Control::Make(config, Seams{timer, clock, *store, *commit_log, Random(SeedFromSystem()), SeedFromSystem, log,
                                   config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
                                   [&backups](const std::string& directory) { return backups.Run(directory); }}));
   rpc::TcpDialer dialer(io.provider->getNetwork());

@@ -78,12 +78,20 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> drainNode(DrainNodeContext context) override {
-    const NodeNumber node = context.getParams().getNode();
-    const bool drained = context.getParams().getDrained();
+    const auto params = context.getParams();
+    const bool drained = params.getDrained();
+    std::vector<NodeNumber> nodes;
+    for (const NodeNumber node : params.getNodes()) {
+      if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
+      nodes.push_back(node);
+    }
+    if (drained && !params.getForce()) Require(control_.nodes().CheckDraining(nodes));
     Step step = control_.Begin();
-    Require(control_.nodes().SetDraining(node, drained, &step.batch));
-    control_.files().blocks().SetDraining(node, drained);
-    control_.jobs().NodeDrained(node, drained, &step);
+    for (const NodeNumber node : nodes) {
+      Require(control_.nodes().SetDraining(node, drained, &step.batch));
+      control_.files().blocks().SetDraining(node, drained);
+      control_.jobs().NodeDrained(node, drained, &step);
+    }
     return control_.Finish(std::move(step));
   }
 

@@ -193,8 +193,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     auto out = context.getResults().initBlocks(static_cast<unsigned>(count));
     for (unsigned i = 0; i < out.size(); ++i) {
       out[i].setPath(ToData(found[i].path));
-      out[i].initBlock().setId(found[i].block.id);
-      out[i].getBlock().setLength(found[i].block.length);
+      Write(found[i].block, out[i].initBlock());
       out[i].setLive(found[i].live);
       out[i].setWanted(found[i].wanted);
     }

@@ -1,5 +1,7 @@
 #include "master/node_table.h"
 
+#include <algorithm>
+
 #include "base/bytes.h"
 
 namespace millrace::master {
@@ -68,10 +70,23 @@ NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {
   return record;
 }
 
+Status NoSuchNode(NodeNumber number) {
+  return NotFound("node " + std::to_string(number) + ": no such worker; `millrace node list` shows them");
+}
+
+Status NodeTable::CheckDraining(const std::vector<NodeNumber>& numbers) const {
+  const auto stays = [&](const auto& entry) {
+    return entry.second.alive && !entry.second.draining &&
+           std::find(numbers.begin(), numbers.end(), entry.first) == numbers.end();
+  };
+  if (std::any_of(nodes_.begin(), nodes_.end(), stays)) return Status::Ok();
+  return Invalid("decommission: no live node would be left to take blocks and tasks; leave one in use, or use --force");
+}
+
 Status NodeTable::SetDraining(NodeNumber number, bool draining, WriteBatch* batch) {
   NodeRecord* record = Find(number);
   if (record == nullptr)
-    return NotFound("node " + std::to_string(number) + ": no such worker; `millrace node list` shows them");
+    return NoSuchNode(number);
   record->draining = draining;
   Store(*record, batch);
   return Status::Ok();

@@ -44,12 +44,16 @@ struct NodeRecord {
   Micros last_heard = 0;
 };
 
+[[nodiscard]] Status NoSuchNode(NodeNumber number);  // kNotFound
+
 class NodeTable {
  public:
   // Numbers are given from 1.
   [[nodiscard]] Status Load(const KeyValueStore& store);
   // The record of this storage, new or known, with these facts. Stored through the batch when anything changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
+  // kInvalid when no live node would be left that is not draining: nobody could take blocks and tasks.
+  [[nodiscard]] Status CheckDraining(const std::vector<NodeNumber>& numbers) const;
   Status SetDraining(NodeNumber number, bool draining, WriteBatch* batch);
 
   [[nodiscard]] NodeRecord* Find(NodeNumber number);

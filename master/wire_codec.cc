@@ -40,6 +40,12 @@ void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
   out.setId(status.id);
 }
 
+void Write(const dfs::Block& block, dfs::wire::Block::Builder out) {
+  out.setId(block.id);
+  out.setLength(block.length);
+  out.setCrc(block.crc);
+}
+
 void Write(const NodeRecord& node, dfs::wire::Place::Builder out) {
   out.setNode(node.number);
   out.setHost(node.facts.host);
@@ -64,8 +70,7 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
     std::stable_sort(holders.begin(), holders.end(),
                      [&](const NodeRecord* a, const NodeRecord* b) { return distance(a) < distance(b); });
   }
-  out.initBlock().setId(block.block.id);
-  out.getBlock().setLength(block.block.length);
+  Write(block.block, out.initBlock());
   out.setOffset(block.offset);
   auto replicas = out.initReplicas(static_cast<unsigned>(holders.size()));
   for (unsigned i = 0; i < replicas.size(); ++i) Write(*holders[i], replicas[i]);
@@ -74,7 +79,8 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in) {
   std::vector<dfs::WrittenBlock> blocks;
   for (const auto block : in) {
-    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}};
+    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {},
+                              block.getBlock().getCrc()};
     for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
     blocks.push_back(std::move(written));
   }
@@ -84,7 +90,7 @@ std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader
 std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in) {
   std::vector<dfs::Block> blocks;
   blocks.reserve(in.size());
-  for (const auto block : in) blocks.push_back({block.getId(), block.getLength()});
+  for (const auto block : in) blocks.push_back({block.getId(), block.getLength(), block.getCrc()});
   return blocks;
 }
 

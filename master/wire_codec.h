@@ -35,6 +35,7 @@ void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out);
 void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
+void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
 void Write(const NodeRecord& node, dfs::wire::Place::Builder out);
 // Replicas are those of the holders that are alive, closest to `asker` first (null: in order of number).
 void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "dfs/wire/block_name.h"
 #include "master/control.h"
 #include "master/service_support.h"
 #include "master/wire_codec.h"
@@ -66,7 +67,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
     Listen();
     const std::uint64_t block = context.getParams().getBlock();
-    control_.log()->warn("worker {}: its replica of block {} is corrupt", node_, block);
+    control_.log()->warn("worker {}: its replica of {} is corrupt", node_, dfs::BlockName(block));
     control_.files().blocks().Corrupt(node_, block);
     return kj::READY_NOW;
   }

@@ -24,8 +24,8 @@ interface WorkerControl {
   deleteBlocks @7 (blocks :List(UInt64)) -> ();
   readLog @8 (attempt :Job.Attempt, stream :LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
   verifyBlock @9 (block :UInt64) -> (state :T.ReplicaState);
-  # The worker reads this replica from its disk and reports what it is: blockCorrupt, blocksDeleted or blocksReceived.
-  # Answered when that is done.
+  # The worker reads this replica from its disk and reports what it is: blockCorrupt, blocksDeleted, or blocksReceived
+  # with the checksum that it has, which tells the master a replica of another block. Answered when that is done.
 }
 
 enum LogStream { stdout @0; stderr @1; }

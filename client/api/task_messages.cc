@@ -25,6 +25,7 @@ dfs::LocatedBlock Decode(dfs::wire::LocatedBlock::Reader in) {
   dfs::LocatedBlock block;
   block.id = in.getBlock().getId();
   block.length = in.getBlock().getLength();
+  block.crc = in.getBlock().getCrc();
   block.offset = in.getOffset();
   for (const auto place : in.getReplicas()) {
     block.replicas.push_back({place.getNode(), Str(place.getHost()), place.getPort(), Str(place.getLocalSocket()),
@@ -122,6 +123,7 @@ void Encode(const TaskOutput& output, wire::Output::Builder out) {
     const dfs::WrittenBlock& block = output.file.blocks[i];
     blocks[i].initBlock().setId(block.id);
     blocks[i].getBlock().setLength(block.length);
+    blocks[i].getBlock().setCrc(block.crc);
     auto nodes = blocks[i].initNodes(static_cast<capnp::uint>(block.nodes.size()));
     for (capnp::uint n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
   }

@@ -85,17 +85,20 @@ Result<std::uint32_t> FindNode(job::JobClient& client, const std::string& word) 
 int Drain(const Invocation& invocation, const Words& args, const std::string& verb, bool drained,
           const std::string& one_line) {
   Arguments arguments(verb, "NODE...", one_line);
+  bool force = false;
+  if (drained) arguments.Flag("--force", &force, "even if no node is left to take the blocks");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 10000)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
   job::JobClient client(**files);
-  int exit_status = kDone;
+  std::vector<std::uint32_t> nodes;
   for (const std::string& word : arguments.operands()) {
     const Result<std::uint32_t> node = FindNode(client, word);
-    const Status done = node.ok() ? client.DrainNode(*node, drained) : node.status();
-    if (!done.ok()) exit_status = invocation.Fail(verb, done);
+    if (!node.ok()) return invocation.Fail(verb, node.status());
+    nodes.push_back(*node);
   }
-  return exit_status;
+  const Status done = client.DrainNodes(nodes, drained, force);
+  return done.ok() ? kDone : invocation.Fail(verb, done);
 }
 
 int Decommission(const Invocation& invocation, const Words& args) {

@@ -207,14 +207,15 @@ Result<std::vector<Node>> JobClient::Nodes() {
   return nodes;
 }
 
-Status JobClient::DrainNode(std::uint32_t node, bool drained) {
-  return Ask((drained ? "decommission node " : "recommission node ") + std::to_string(node),
-             [&](Master::Client master) {
-               auto call = master.drainNodeRequest();
-               call.setNode(node);
-               call.setDrained(drained);
-               return call.send().ignoreResult();
-             });
+Status JobClient::DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force) {
+  return Ask(drained ? "decommission nodes" : "recommission nodes", [&](Master::Client master) {
+    auto call = master.drainNodeRequest();
+    auto numbers = call.initNodes(static_cast<unsigned>(nodes.size()));
+    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i]);
+    call.setDrained(drained);
+    call.setForce(force);
+    return call.send().ignoreResult();
+  });
 }
 
 Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory) {

@@ -35,8 +35,9 @@ class JobClient {
   Status History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink);
 
   Result<std::vector<Node>> Nodes();
-  // drained: no new tasks, and its blocks are copied elsewhere; false takes it back.
-  Status DrainNode(std::uint32_t node, bool drained);
+  // drained: no new tasks, and their blocks are copied elsewhere; false takes them back. All or none; `force`: even when
+  // no other is left to take the blocks.
+  Status DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force);
 
   // Of its database, to a directory of the master's machine.
   Result<MasterBackup> BackUpMaster(const std::string& directory);

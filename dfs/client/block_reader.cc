@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/net/blocking_stream.h"
+#include "dfs/wire/block_name.h"
 #include "dfs/wire/transfer.h"
 
 namespace millrace::dfs {
@@ -17,22 +18,22 @@ using net::Operation;
 
 constexpr Micros kLocalStall = 10 * kSecond;
 
-std::string BlockName(const LocatedBlock& block) { return "block " + std::to_string(block.id); }
+std::string BlockName(const LocatedBlock& block) { return dfs::BlockName(block.id); }
 
 struct LocalReplica {
   Fd data;
   std::vector<std::uint32_t> chunk_crcs;
 };
 
-// Any failure only means that it cannot be had this way.
+// kCorrupt: it is not the block. Any other failure only means that it cannot be had this way.
 Result<LocalReplica> OpenLocal(const LocatedBlock& block, const Place& place, Micros stall) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectLocal(place.local_socket, stall));
   MILLRACE_ASSIGN(const std::string reply, stream.Call(Operation::kOpenLocalBlock, EncodeBlockId(block.id)));
-  MILLRACE_ASSIGN(LocalBlock local, DecodeLocalBlock(reply));
-  if (local.length != block.length) return NotFound(BlockName(block) + ": of another length");
+  MILLRACE_ASSIGN(BlockChunks local, DecodeBlockChunks(reply));
+  MILLRACE_TRY(CheckContent(block.id, {block.length, block.crc}, local.content()));
   LocalReplica replica;
   MILLRACE_ASSIGN(replica.data, stream.ReceiveDescriptor());
-  replica.chunk_crcs = std::move(local.chunk_crcs);
+  replica.chunk_crcs = std::move(local.crcs);
   return replica;
 }
 
@@ -53,7 +54,7 @@ class Reading {
 
   Status ReadLocal(const Place& place);
   Status ReadRemote(const Place& place);
-  Status Receive(BlockingStream& stream);
+  Status Receive(BlockingStream& stream, std::span<const std::uint32_t> crcs);
   // `bytes` have been checked and begin at `offset` of the block.
   Status HandOver(std::uint64_t offset, std::string_view bytes);
   void Note(const Place& place, const Status& status);
@@ -107,15 +108,13 @@ Status Reading::ReadRemote(const Place& place) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall_));
   const ReadRequest request{block_.id, at_, end_ - at_};
   MILLRACE_ASSIGN(const std::string payload, stream.Call(Operation::kReadBlock, Encode(request)));
-  MILLRACE_ASSIGN(const ReadReply reply, DecodeReadReply(payload));
-  if (reply.length != block_.length) {
-    return Corrupt(stream.peer() + ": " + BlockName(block_) + " has " + std::to_string(reply.length) +
-                   " bytes instead of " + std::to_string(block_.length));
-  }
-  return Receive(stream).Within(stream.peer());
+  MILLRACE_ASSIGN(const BlockChunks chunks, DecodeBlockChunks(payload));
+  MILLRACE_TRY(CheckContent(block_.id, {block_.length, block_.crc}, chunks.content()).Within(stream.peer()));
+  return Receive(stream, chunks.crcs).Within(stream.peer());
 }
 
-Status Reading::Receive(BlockingStream& stream) {
+// The data is checked against `crcs`, those of the whole block, and not against what its packets say of themselves.
+Status Reading::Receive(BlockingStream& stream, std::span<const std::uint32_t> crcs) {
   std::uint64_t next = first_byte();
   const std::uint64_t end = last_byte();
   const std::unique_ptr<char[]> buffer(new char[kPacketBytes]);
@@ -128,7 +127,8 @@ Status Reading::Receive(BlockingStream& stream) {
     }
     MILLRACE_TRY(stream.Receive(buffer.get(), packet.length));
     const std::string_view bytes(buffer.get(), packet.length);
-    MILLRACE_TRY(CheckChunks(bytes, std::span(packet.crcs).first(packet.chunks()), block_.id, next / kChunkBytes));
+    const std::uint64_t chunk = next / kChunkBytes;
+    MILLRACE_TRY(CheckChunks(bytes, crcs.subspan(chunk, packet.chunks()), block_.id, chunk));
     MILLRACE_TRY(HandOver(next, bytes));
     next += packet.length;
   }

@@ -1,5 +1,6 @@
-// Reading one block: from this machine by descriptor, else from the closest replica that answers, with every chunk
-// checked. Thread rule: any thread; blocking.
+// Reading one block: from this machine by descriptor, else from the closest replica that answers. A replica says first
+// what checksums its chunks have; unless they make the block's (LocatedBlock), it is another block's or another
+// cluster's and not a byte of it is taken. Then every chunk is checked against them. Thread rule: any thread; blocking.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace millrace::dfs {
 
-// Called for each replica that turned out bad (checksum, or absent where it should be), to be told to the master.
+// Called for each replica that turned out bad (checksum, not the block that is meant, or absent where it should be), to
+// be told to the master.
 using BadReplica = std::function<void(std::uint64_t block, std::uint32_t node)>;
 
 // Where the last read of a block came from, for locality figures.

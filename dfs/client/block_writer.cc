@@ -8,10 +8,11 @@
 namespace millrace::dfs {
 
 Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, const std::vector<Place>& pipeline,
-                                                       Micros stall, std::vector<std::uint32_t>* failed_nodes) {
+                                                       Micros stall, std::vector<std::uint32_t>* failed_nodes,
+                                                       const std::optional<BlockContent>& expected) {
   MILLRACE_CHECK(!pipeline.empty() && pipeline.size() <= kMaxPipeline, std::to_string(pipeline.size()));
   failed_nodes->clear();
-  auto writer = std::make_unique<PipelineWriter>(block, pipeline, stall);
+  auto writer = std::make_unique<PipelineWriter>(block, pipeline, stall, expected);
   if (const Status begun = writer->Begin(); !begun.ok()) {
     *failed_nodes = writer->failed_nodes();
     // A node that refused it may hold a finished block of this number, which is not ours to touch; the others drop a

@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
+#include "dfs/wire/chunks.h"
 #include "dfs/wire/place.h"
 
 namespace millrace::dfs {
@@ -17,16 +19,18 @@ namespace millrace::dfs {
 class BlockWriter {
  public:
   // Connects the pipeline (the first place is the first node). On failure *failed_nodes names those to leave out next
-  // time, as far as they are known, and nothing of the block is left on the others.
+  // time, as far as they are known, and nothing of the block is left on the others. `expected`, of a copy: no node
+  // finishes the block as anything else.
   static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<Place>& pipeline,
-                                                   Micros stall, std::vector<std::uint32_t>* failed_nodes);
+                                                   Micros stall, std::vector<std::uint32_t>* failed_nodes,
+                                                   const std::optional<BlockContent>& expected = {});
   // Unless Finish or Salvage ended it, the nodes that answer are told to discard the block.
   virtual ~BlockWriter() = default;
 
   // Sends bytes (buffered to whole packets; at most 16 packets are unacknowledged). One that fails has taken its bytes,
   // for Salvage; those after it fail alike and take nothing. A full disk is kNoSpace and names the node.
   virtual Status Write(std::string_view data) = 0;
-  // Sends the rest and waits until every node has finished the block.
+  // Sends the rest and waits until every node has finished the block, with the checksum of what was sent: else kCorrupt.
   virtual Result<WrittenBlock> Finish() = 0;
 
   // After a failed Write or Finish: closes the block at the last byte that all nodes had acknowledged, on the nodes

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "dfs/client/pipeline_writer.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 
@@ -15,13 +16,18 @@ constexpr Micros kDiscardStall = kSecond;  // discarding is a courtesy
 // Of a node that failed: it may be back, or only its connection broken, and then it answers soon.
 constexpr Micros kFailedStall = 2 * kSecond;
 
-// Length 0 discards.
-Status FinishBlockAt(const Place& place, std::uint64_t block, std::uint64_t length, Micros stall) {
-  MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall));
-  return stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block, length})).status();
-}
-
 }  // namespace
+
+// Length 0 discards. kCorrupt: what the node closed is not what was sent; nobody counts on it, and the master will
+// find it bad.
+Status PipelineWriter::FinishAt(const Place& place, std::uint64_t length, Micros stall) {
+  MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall));
+  MILLRACE_ASSIGN(const std::string reply,
+                  stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length})));
+  if (length == 0) return Status::Ok();
+  MILLRACE_ASSIGN(const std::uint32_t crc, DecodeCrc(reply));
+  return CheckContent(block_, SentUpTo(length), {length, crc}).Within("node " + std::to_string(place.node));
+}
 
 PipelineWriter::~PipelineWriter() {
   if (closed_) return;
@@ -32,7 +38,7 @@ PipelineWriter::~PipelineWriter() {
 // A node that does not answer discards it at its next start.
 void PipelineWriter::DiscardEverywhere() {
   for (const Place& place : pipeline_) {
-    NoteAnswer(place, FinishBlockAt(place, block_, 0, std::min(stall_, kDiscardStall)));
+    NoteAnswer(place, FinishAt(place, 0, std::min(stall_, kDiscardStall)));
   }
 }
 
@@ -42,7 +48,10 @@ Micros PipelineWriter::StallOf(const Place& place) const {
 }
 
 void PipelineWriter::NoteAnswer(const Place& place, const Status& status) {
-  if (status.code() == StatusCode::kUnavailable || status.code() == StatusCode::kTimeout) AddFailed(place.node);
+  const StatusCode code = status.code();
+  if (code == StatusCode::kUnavailable || code == StatusCode::kTimeout || code == StatusCode::kCorrupt) {
+    AddFailed(place.node);
+  }
 }
 
 // Before nodes are told to close the block: it must not grow under them.
@@ -56,7 +65,7 @@ void PipelineWriter::HangUp() {
 std::uint64_t PipelineWriter::SalvageableLength() {
   if (!sent_last_) return acked_bytes_;
   for (auto place = pipeline_.rbegin(); place != pipeline_.rend(); ++place) {
-    const Status whole = FinishBlockAt(*place, block_, sent_bytes_, StallOf(*place));
+    const Status whole = FinishAt(*place, sent_bytes_, StallOf(*place));
     NoteAnswer(*place, whole);
     if (whole.ok()) return sent_bytes_;
     if (whole.code() == StatusCode::kInvalid) break;
@@ -65,9 +74,9 @@ std::uint64_t PipelineWriter::SalvageableLength() {
 }
 
 WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
-  WrittenBlock written{block_, length, {}};
+  WrittenBlock written{block_, length, {}, SentUpTo(length).crc};
   for (const Place& place : pipeline_) {
-    const Status closed = FinishBlockAt(place, block_, length, StallOf(place));
+    const Status closed = FinishAt(place, length, StallOf(place));
     if (closed.ok()) written.nodes.push_back(place.node);
     NoteAnswer(place, closed);
   }
@@ -96,7 +105,7 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
   }
   *failed_nodes = failed_nodes_;
   if (length > 0 && written.nodes.empty()) {
-    return Unavailable("close block " + std::to_string(block_) + " at byte " + std::to_string(length) +
+    return Unavailable("close " + BlockName(block_) + " at byte " + std::to_string(length) +
                        ": none of its nodes answers any more; last failure: " + failure_.message());
   }
   unacknowledged->clear();

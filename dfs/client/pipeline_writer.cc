@@ -1,20 +1,29 @@
 #include "dfs/client/pipeline_writer.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
+
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 
 using net::BlockingStream;
 using net::Operation;
 
-PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall)
-    : block_(block), pipeline_(std::move(pipeline)), stall_(stall), silence_(std::min(stall, kSilence)) {
+PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall,
+                               std::optional<BlockContent> expected)
+    : block_(block),
+      pipeline_(std::move(pipeline)),
+      stall_(stall),
+      expected_(expected),
+      silence_(std::min(stall, kSilence)) {
   pending_.reserve(kPacketBytes);
 }
 
 Status PipelineWriter::Begin() {
-  const std::string request = Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}});
+  const std::string request =
+      Encode(WriteRequest{block_, first().node, {pipeline_.begin() + 1, pipeline_.end()}, expected_});
   MILLRACE_ASSIGN(const bool local, BeginLocal(request));
   if (!local) MILLRACE_TRY(BeginTcp(request));
   stream_->SetStall(StandingLimit(pipeline_.size() - 1, silence_));
@@ -52,13 +61,18 @@ Status PipelineWriter::BeginTcp(std::string_view request) {
 }
 
 Status PipelineWriter::Fail(Status why, std::vector<std::uint32_t> nodes) {
-  failure_ = why.Within("write block " + std::to_string(block_));
+  failure_ = why.Within("write " + BlockName(block_));
   for (const std::uint32_t node : nodes) AddFailed(node);
   return failure_;
 }
 
 void PipelineWriter::AddFailed(std::uint32_t node) {
   if (std::find(failed_nodes_.begin(), failed_nodes_.end(), node) == failed_nodes_.end()) failed_nodes_.push_back(node);
+}
+
+// `length`: all that was sent, or a whole number of chunks.
+BlockContent PipelineWriter::SentUpTo(std::uint64_t length) const {
+  return {length, BlockCrc(std::span(chunk_crcs_).first(ChunkCount(length)))};
 }
 
 Status PipelineWriter::ReceiveAck() {
@@ -71,6 +85,10 @@ Status PipelineWriter::ReceiveAck() {
   if (ack->length < acked_bytes_ || ack->length > sent_bytes_ ||
       (ack->finished && (!sent_last_ || ack->length != sent_bytes_))) {
     return Fail(Corrupt("an acknowledgement of bytes that were not sent"), {first().node});
+  }
+  if (ack->finished) {
+    const Status same = CheckContent(block_, SentUpTo(sent_bytes_), {ack->length, ack->crc});
+    if (!same.ok()) return Fail(same.Within("node " + std::to_string(first().node)), {first().node});
   }
   const auto now = std::chrono::steady_clock::now();
   if (ack->length > acked_bytes_ || ack->finished) {
@@ -95,6 +113,7 @@ Status PipelineWriter::SendPending(bool last) {
   packet.last = last;
   const std::vector<std::uint32_t> crcs = ChunkCrcs(pending_);
   std::copy(crcs.begin(), crcs.end(), packet.crcs.begin());
+  chunk_crcs_.insert(chunk_crcs_.end(), crcs.begin(), crcs.end());
   if (sent_.empty()) got_on_ = std::chrono::steady_clock::now();
   sent_.push_back({sent_bytes_, std::move(pending_)});
   pending_ = std::move(spare_);
@@ -145,7 +164,7 @@ Result<WrittenBlock> PipelineWriter::Finish() {
   MILLRACE_TRY(SendPending(true));
   while (!finished_) MILLRACE_TRY(ReceiveAck());
   closed_ = true;
-  WrittenBlock written{block_, sent_bytes_, {}};
+  WrittenBlock written{block_, sent_bytes_, {}, SentUpTo(sent_bytes_).crc};
   for (const Place& place : pipeline_) written.nodes.push_back(place.node);
   return written;
 }

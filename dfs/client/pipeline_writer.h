@@ -22,7 +22,7 @@ class PipelineWriter final : public BlockWriter {
  public:
   // `stall`: how long the pipeline may get on with nothing. A first node that says nothing at all is given up earlier,
   // after kSilence (dfs/wire/transfer.h), and the others are watched by their neighbours.
-  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall);
+  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall, std::optional<BlockContent> expected);
   ~PipelineWriter() override;
 
   // Connects the pipeline; once, and first. After a failure only failed_nodes() and KeepNothing() are of use.
@@ -48,6 +48,8 @@ class PipelineWriter final : public BlockWriter {
   Status Fail(Status why, std::vector<std::uint32_t> nodes);
   void AddFailed(std::uint32_t node);
   void HangUp();
+  [[nodiscard]] BlockContent SentUpTo(std::uint64_t length) const;
+  Status FinishAt(const Place& place, std::uint64_t length, Micros stall);
   [[nodiscard]] WrittenBlock CloseAt(std::uint64_t length);
   void DiscardEverywhere();
   [[nodiscard]] Micros StallOf(const Place& place) const;
@@ -58,6 +60,7 @@ class PipelineWriter final : public BlockWriter {
   const std::uint64_t block_;
   const std::vector<Place> pipeline_;
   const Micros stall_;
+  const std::optional<BlockContent> expected_;
   const Micros silence_;
   std::chrono::steady_clock::time_point got_on_;  // when bytes were acknowledged, or the first of them sent
   std::optional<net::BlockingStream> stream_;
@@ -65,6 +68,7 @@ class PipelineWriter final : public BlockWriter {
   std::string pending_;    // not yet a whole packet
   std::deque<Sent> sent_;  // not yet acknowledged
   std::string spare_;      // a buffer to use again
+  std::vector<std::uint32_t> chunk_crcs_;  // of all that was sent
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;

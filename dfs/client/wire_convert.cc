@@ -22,7 +22,7 @@ Place Read(wire::Place::Reader in) {
 }
 
 LocatedBlock Read(wire::LocatedBlock::Reader in) {
-  LocatedBlock block{in.getBlock().getId(), in.getBlock().getLength(), in.getOffset(), {}};
+  LocatedBlock block{in.getBlock().getId(), in.getBlock().getLength(), in.getOffset(), {}, in.getBlock().getCrc()};
   for (const auto replica : in.getReplicas()) block.replicas.push_back(Read(replica));
   return block;
 }
@@ -42,6 +42,7 @@ CheckedReplica Read(wire::CheckedReplica::Reader in) {
 void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out) {
   out.initBlock().setId(block.id);
   out.getBlock().setLength(block.length);
+  out.getBlock().setCrc(block.crc);
   auto nodes = out.initNodes(static_cast<unsigned>(block.nodes.size()));
   for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, block.nodes[i]);
 }

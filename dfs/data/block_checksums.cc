@@ -1,7 +1,5 @@
 #include "dfs/data/block_checksums.h"
 
-#include <charconv>
-
 #include "base/bytes.h"
 #include "base/crc32c.h"
 
@@ -9,7 +7,6 @@ namespace millrace::dfs {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x315343524b4c424d;  // "MBLKRCS1"
-constexpr std::size_t kNameDigits = 16;
 
 }  // namespace
 
@@ -40,22 +37,6 @@ Result<std::vector<std::uint32_t>> DecodeChecksums(std::string_view file, std::u
   for (std::uint32_t& crc : crcs) crc = in.U32();
   if (in.U32() != Crc32c(file.substr(0, file.size() - 4))) return Corrupt(what + " has a wrong checksum of its own");
   return crcs;
-}
-
-std::string BlockName(std::uint64_t id) { return "block " + std::to_string(id); }
-
-std::string BlockFileName(std::uint64_t id) {
-  char digits[kNameDigits];
-  const auto end = std::to_chars(digits, digits + kNameDigits, id, 16).ptr;
-  const auto size = static_cast<std::size_t>(end - digits);
-  return std::string(kNameDigits - size, '0') + std::string(digits, size);
-}
-
-std::optional<std::uint64_t> ParseBlockFileName(std::string_view name) {
-  std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id, 16);
-  if (error != std::errc() || end != name.data() + name.size() || BlockFileName(id) != name) return std::nullopt;
-  return id;
 }
 
 Status CheckCut(std::uint64_t block, std::uint64_t appended, std::uint64_t length) {

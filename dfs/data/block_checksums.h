@@ -1,4 +1,4 @@
-// The checksums' file of a block (format in block_store.h), and names of blocks in messages and on disk.
+// The checksums' file of a block (format in block_store.h), and what may be asked of a block.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "dfs/wire/block_name.h"
 #include "dfs/wire/chunks.h"
 
 namespace millrace::dfs {
@@ -26,12 +27,6 @@ inline constexpr std::size_t kChecksumsHeadBytes = 16;
 // All of them; kCorrupt unless the file is intact and made for `length` bytes of data.
 [[nodiscard]] Result<std::vector<std::uint32_t>> DecodeChecksums(std::string_view file, std::uint64_t length,
                                                                  std::uint64_t block);
-
-// "block 17", for messages.
-[[nodiscard]] std::string BlockName(std::uint64_t id);
-// 16 hexadecimal digits, and back.
-[[nodiscard]] std::string BlockFileName(std::uint64_t id);
-[[nodiscard]] std::optional<std::uint64_t> ParseBlockFileName(std::string_view name);
 
 // Whether `length` is one at which `appended` bytes may be cut.
 [[nodiscard]] Status CheckCut(std::uint64_t block, std::uint64_t appended, std::uint64_t length);

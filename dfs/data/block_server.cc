@@ -96,7 +96,8 @@ class ReadHandler final : public Handler {
     Status status = block.status();
     if (block.ok()) status = CheckRange(request->block, block->length, request->offset, request->size);
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
-    const Status told = co_await wire->WriteReply(Encode(ReadReply{block->length}));
+    std::string reply = Encode(BlockChunks{block->length, block->chunk_crcs});
+    const Status told = co_await wire->WriteReply(std::move(reply));
     if (!told.ok() || request->size == 0) co_return told.ok();
     const auto pump = std::make_shared<PacketPump>(std::move(*block), request->block, request->offset, request->size);
     auto step = [pump](int socket) { return pump->Step(socket); };
@@ -113,15 +114,17 @@ class FinishAtHandler final : public Handler {
     const Result<FinishRequest> request = DecodeFinishRequest(header);
     if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
     co_await shared_->active.End(request->block);
-    auto finish = [this, &request] {
+    auto finish = [this, &request]() -> Result<StoredBlock> {
       if (request->length > 0) return shared_->store.FinishAt(request->block, request->length);
       shared_->store.Discard(request->block);
-      return Status::Ok();
+      return StoredBlock{};
     };
-    const Status status = co_await OnDisk(wire->threads(), finish);
-    if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
-    if (request->length > 0) shared_->Received({request->block, request->length});
-    co_return (co_await wire->WriteReply({})).ok();
+    const Result<StoredBlock> finished = co_await OnDisk(wire->threads(), finish);
+    if (!finished.ok()) co_return (co_await wire->WriteFailure(finished.status())).ok();
+    if (request->length == 0) co_return (co_await wire->WriteReply({})).ok();
+    shared_->Received(*finished);
+    std::string reply = EncodeCrc(finished->crc);
+    co_return (co_await wire->WriteReply(std::move(reply))).ok();
   }
 };
 
@@ -137,7 +140,7 @@ class OpenLocalHandler final : public Handler {
     const Result<OpenBlock> block = co_await OnDisk(wire->threads(), open);
     status = block.status();
     std::string reply;
-    if (block.ok()) reply = Encode(LocalBlock{block->length, block->chunk_crcs});
+    if (block.ok()) reply = Encode(BlockChunks{block->length, block->chunk_crcs});
     if (reply.size() > net::kMaxReplyBytes) status = Invalid(BlockName(*id) + " is too large to be passed");
     if (!status.ok()) co_return (co_await wire->WriteFailure(status)).ok();
     status = co_await wire->WriteReply(std::move(reply));
@@ -163,9 +166,13 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Place
   const std::string what = "replicate " + BlockName(block.id);
   if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": to 1 to 16 targets only");
   MILLRACE_ASSIGN(const OpenBlock open, shared->Open(block.id));
-  if (open.length != block.length) return Invalid(what + ": it has " + std::to_string(open.length) + " bytes here");
+  if (Status same = CheckContent(block.id, block.content(), open.content()); !same.ok()) {
+    shared->Corrupt(block.id, same);
+    return same;
+  }
   std::vector<std::uint32_t> failed;
-  MILLRACE_ASSIGN(const auto writer, BlockWriter::Open(block.id, targets, kReplicationStall, &failed));
+  MILLRACE_ASSIGN(const auto writer,
+                  BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content()));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
     if (stopping) return Cancelled(what + ": this node is stopping");

@@ -30,9 +30,9 @@ Status BlockShelf::Load() {
 Status BlockShelf::LoadDirectory(const std::string& path) {
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
   for (const std::string& name : names) {
-    const std::optional<std::uint64_t> id = ParseBlockFileName(std::string_view(name).substr(0, name.find('.')));
+    const std::optional<std::uint64_t> id = ParseBlockText(std::string_view(name).substr(0, name.find('.')));
     if (!id.has_value()) continue;
-    if (name == BlockFileName(*id)) {
+    if (name == BlockText(*id)) {
       MILLRACE_TRY(LoadBlock(*id));
     } else if (path + "/" + name == CrcPath(*id) && ::access(DataPath(*id).c_str(), F_OK) != 0 && errno == ENOENT) {
       ::unlink(CrcPath(*id).c_str());  // of a block that was not renamed any more
@@ -48,12 +48,11 @@ Status BlockShelf::LoadBlock(std::uint64_t id) {
   damaged.insert(id);
   if (::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
   if (static_cast<std::uint64_t>(crcs.st_size) != ChecksumsFileBytes(length)) return Status::Ok();
-  char head[kChecksumsHeadBytes];
-  MILLRACE_ASSIGN(const Fd fd, OpenFile(CrcPath(id), O_RDONLY));
-  MILLRACE_TRY(ReadExactlyAt(fd.get(), head, sizeof head, 0, CrcPath(id)));
-  if (ChecksumsLength({head, sizeof head}) != length) return Status::Ok();
+  MILLRACE_ASSIGN(const std::string checksums, ReadWholeFile(CrcPath(id)));
+  const Result<std::vector<std::uint32_t>> chunk_crcs = DecodeChecksums(checksums, length, id);
+  if (!chunk_crcs.ok()) return Status::Ok();
   damaged.erase(id);
-  finished[id] = length;
+  finished[id] = {length, BlockCrc(*chunk_crcs)};
   used += length;
   return Status::Ok();
 }
@@ -93,7 +92,7 @@ Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
   const std::lock_guard lock(mutex);
   broken.erase(id);
   damaged.erase(id);
-  finished[id] = block.length;
+  finished[id] = {block.length, BlockCrc(block.chunk_crcs)};
   used += block.length;
   return Status::Ok();
 }

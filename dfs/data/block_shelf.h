@@ -32,11 +32,11 @@ class BlockShelf {
 
   // Makes the directories, removes what a dead process was writing, lists the rest.
   Status Load();
-  [[nodiscard]] std::string WritingPath(std::uint64_t id) const { return directory_ + "/writing/" + BlockFileName(id); }
+  [[nodiscard]] std::string WritingPath(std::uint64_t id) const { return directory_ + "/writing/" + BlockText(id); }
   [[nodiscard]] std::string Directory(std::uint64_t id) const {
-    return directory_ + "/blocks/" + BlockFileName(id & 0xff).substr(14);
+    return directory_ + "/blocks/" + BlockText(id & 0xff).substr(14);
   }
-  [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockFileName(id); }
+  [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockText(id); }
   [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
 
   // Whether `size` bytes more leave the reserved ones free.
@@ -46,8 +46,8 @@ class BlockShelf {
   Status Publish(std::uint64_t id, Unfinished& block);
 
   std::mutex mutex;
-  std::map<std::uint64_t, std::uint64_t> finished;  // length by id
-  std::set<std::uint64_t> damaged;                  // there is data, but no checksums that fit
+  std::map<std::uint64_t, BlockContent> finished;
+  std::set<std::uint64_t> damaged;  // there is data, but no checksums that fit
   // Under writing/; null while somebody has hold of the id.
   std::unordered_map<std::uint64_t, std::unique_ptr<Unfinished>> broken;
   std::uint64_t used = 0;

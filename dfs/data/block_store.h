@@ -5,8 +5,8 @@
 // The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of
 // them), written aside under `<directory>/writing` and renamed when finished: data synced, then checksums synced, then
 // renamed, directory synced. What was being written when the process died is removed at the next start. A block whose
-// checksums' file does not fit its length is damaged and not listed; it stays on the disk until it is removed, written
-// anew, or mended and taken back.
+// checksums' file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it is
+// removed, written anew, or mended and taken back.
 // Checksums' file: u64 magic, u64 length of the data, u32 crc32c a chunk, u32 crc32c of all that.
 // A writer of this machine may be given the unfinished data file itself (BlockFile::Share). One that keeps its
 // descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad. The
@@ -31,6 +31,8 @@ namespace millrace::dfs {
 struct StoredBlock {
   std::uint64_t id = 0;
   std::uint64_t length = 0;
+  std::uint32_t crc = 0;  // BlockCrc
+  [[nodiscard]] BlockContent content() const { return {length, crc}; }
   bool operator==(const StoredBlock&) const = default;
 };
 
@@ -59,6 +61,7 @@ class BlockFile {
   // On disk and visible when this returns.
   virtual Status Finish() = 0;
   [[nodiscard]] virtual std::uint64_t length() const = 0;
+  [[nodiscard]] virtual std::uint32_t crc() const = 0;  // BlockCrc of what was appended or adopted
 };
 
 // A block for reading: a descriptor of the data file (of the real store), its length and checksums.
@@ -66,6 +69,7 @@ struct OpenBlock {
   Fd data;
   std::uint64_t length = 0;
   std::vector<std::uint32_t> chunk_crcs;
+  [[nodiscard]] BlockContent content() const { return {length, BlockCrc(chunk_crcs)}; }
 };
 
 class BlockStore {
@@ -76,7 +80,7 @@ class BlockStore {
   // Closes a block whose writer lost its pipeline: cut back to `length` (at most what was appended; a whole number of
   // chunks or exactly all of it; else kInvalid), then as Finish. A block that is finished at this length already is
   // fine, at another one kInvalid. kBusy while its BlockFile exists; kNotFound.
-  virtual Status FinishAt(std::uint64_t id, std::uint64_t length) = 0;
+  virtual Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) = 0;
   // Forgets an unfinished block. Fine if there is none.
   virtual void Discard(std::uint64_t id) = 0;
   // kNotFound; kCorrupt if the checksums' file does not fit the data's length.

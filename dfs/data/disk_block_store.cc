@@ -71,6 +71,7 @@ class DiskBlockFile final : public BlockFile {
   }
 
   [[nodiscard]] std::uint64_t length() const override { return block_->length; }
+  [[nodiscard]] std::uint32_t crc() const override { return BlockCrc(block_->chunk_crcs); }
 
  private:
   void Grow(std::uint64_t size, const std::vector<std::uint32_t>& chunk_crcs) {
@@ -96,7 +97,7 @@ class DiskBlockStore final : public BlockStore {
   Status Load() { return shelf_.Load(); }
 
   Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override;
-  Status FinishAt(std::uint64_t id, std::uint64_t length) override;
+  Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override;
   void Discard(std::uint64_t id) override;
   Result<OpenBlock> Open(std::uint64_t id) const override;
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
@@ -133,14 +134,14 @@ Result<std::unique_ptr<BlockFile>> DiskBlockStore::Create(std::uint64_t id) {
   return std::unique_ptr<BlockFile>(std::make_unique<DiskBlockFile>(shelf_, id, std::move(*fd)));
 }
 
-Status DiskBlockStore::FinishAt(std::uint64_t id, std::uint64_t length) {
+Result<StoredBlock> DiskBlockStore::FinishAt(std::uint64_t id, std::uint64_t length) {
   std::unique_ptr<Unfinished> block;
   {
     const std::lock_guard lock(shelf_.mutex);
     if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
-      if (found->second == length) return Status::Ok();
+      if (found->second.length == length) return StoredBlock{id, length, found->second.crc};
       return Invalid("finish " + BlockName(id) + " at byte " + std::to_string(length) + ": it was finished at " +
-                     std::to_string(found->second));
+                     std::to_string(found->second.length));
     }
     const auto found = shelf_.broken.find(id);
     if (found == shelf_.broken.end()) return NotFound("finish " + BlockName(id) + ": it is not here");
@@ -156,7 +157,7 @@ Status DiskBlockStore::FinishAt(std::uint64_t id, std::uint64_t length) {
   } else {
     status = shelf_.Publish(id, *block);
   }
-  if (status.ok()) return status;
+  if (status.ok()) return StoredBlock{id, length, BlockCrc(block->chunk_crcs)};
   const std::lock_guard lock(shelf_.mutex);
   shelf_.broken[id] = std::move(block);
   return status;
@@ -235,7 +236,7 @@ void DiskBlockStore::Forget(std::uint64_t id) {
   shelf_.damaged.erase(id);
   const auto found = shelf_.finished.find(id);
   if (found == shelf_.finished.end()) return;
-  shelf_.used -= found->second;
+  shelf_.used -= found->second.length;
   shelf_.finished.erase(found);
 }
 
@@ -243,7 +244,7 @@ Status DiskBlockStore::TakeBack(std::uint64_t id) {
   MILLRACE_ASSIGN(const OpenBlock block, Open(id));
   const std::lock_guard lock(shelf_.mutex);
   if (shelf_.damaged.erase(id) == 0) return Status::Ok();
-  shelf_.finished[id] = block.length;
+  shelf_.finished[id] = block.content();
   shelf_.used += block.length;
   return Status::Ok();
 }
@@ -257,7 +258,7 @@ Status DiskBlockStore::Remove(std::uint64_t id) {
     if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished
     shelf_.damaged.erase(id);
     if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
-      shelf_.used -= found->second;
+      shelf_.used -= found->second.length;
       shelf_.finished.erase(found);
     }
   }
@@ -274,7 +275,7 @@ std::vector<StoredBlock> DiskBlockStore::List() const {
   const std::lock_guard lock(shelf_.mutex);
   std::vector<StoredBlock> blocks;
   blocks.reserve(shelf_.finished.size());
-  for (const auto& [id, length] : shelf_.finished) blocks.push_back({id, length});
+  for (const auto& [id, content] : shelf_.finished) blocks.push_back({id, content.length, content.crc});
   return blocks;
 }
 
@@ -287,7 +288,7 @@ std::optional<std::uint64_t> DiskBlockStore::Length(std::uint64_t id) const {
   const std::lock_guard lock(shelf_.mutex);
   const auto found = shelf_.finished.find(id);
   if (found == shelf_.finished.end()) return std::nullopt;
-  return found->second;
+  return found->second.length;
 }
 
 BlockStore::Space DiskBlockStore::space() const {

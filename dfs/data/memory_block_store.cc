@@ -16,6 +16,7 @@ namespace {
 struct Bytes {
   std::string data;
   std::vector<std::uint32_t> chunk_crcs;
+  [[nodiscard]] StoredBlock Stored(std::uint64_t id) const { return {id, data.size(), BlockCrc(chunk_crcs)}; }
 };
 
 // What files and the store share: a file may outlive a call, never the store.
@@ -73,13 +74,16 @@ class MemoryBlockFile final : public BlockFile {
     MILLRACE_CHECK(bytes_ != nullptr, BlockName(id_) + " is finished");
     const std::lock_guard lock(state_.mutex);
     state_.broken.erase(id_);
-    finished_length_ = bytes_->data.size();
+    finished_ = bytes_->Stored(id_);
     state_.finished[id_] = std::move(bytes_);
     return Status::Ok();
   }
 
   [[nodiscard]] std::uint64_t length() const override {
-    return bytes_ != nullptr ? bytes_->data.size() : finished_length_;
+    return bytes_ != nullptr ? bytes_->data.size() : finished_.length;
+  }
+  [[nodiscard]] std::uint32_t crc() const override {
+    return bytes_ != nullptr ? BlockCrc(bytes_->chunk_crcs) : finished_.crc;
   }
 
  private:
@@ -87,7 +91,7 @@ class MemoryBlockFile final : public BlockFile {
   const std::uint64_t id_;
   std::unique_ptr<Bytes> bytes_;
   Fd shared_;  // what another process writes before it is adopted
-  std::uint64_t finished_length_ = 0;
+  StoredBlock finished_;
 };
 
 class MemoryBlockStore final : public BlockStore {
@@ -102,10 +106,10 @@ class MemoryBlockStore final : public BlockStore {
     return std::unique_ptr<BlockFile>(std::make_unique<MemoryBlockFile>(state_, id));
   }
 
-  Status FinishAt(std::uint64_t id, std::uint64_t length) override {
+  Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override {
     const std::lock_guard lock(state_.mutex);
     if (const auto found = state_.finished.find(id); found != state_.finished.end()) {
-      if (found->second->data.size() == length) return Status::Ok();
+      if (found->second->data.size() == length) return found->second->Stored(id);
       return Invalid("finish " + BlockName(id) + " at byte " + std::to_string(length) + ": it was finished at " +
                      std::to_string(found->second->data.size()));
     }
@@ -117,9 +121,10 @@ class MemoryBlockStore final : public BlockStore {
     state_.used -= bytes.data.size() - length;
     bytes.data.resize(length);
     bytes.chunk_crcs.resize(ChunkCount(length));
+    const StoredBlock stored = bytes.Stored(id);
     state_.finished[id] = std::move(found->second);
     state_.broken.erase(found);
-    return Status::Ok();
+    return stored;
   }
 
   void Discard(std::uint64_t id) override {
@@ -172,7 +177,7 @@ class MemoryBlockStore final : public BlockStore {
   std::vector<StoredBlock> List() const override {
     const std::lock_guard lock(state_.mutex);
     std::vector<StoredBlock> blocks;
-    for (const auto& [id, bytes] : state_.finished) blocks.push_back({id, bytes->data.size()});
+    for (const auto& [id, bytes] : state_.finished) blocks.push_back(bytes->Stored(id));
     return blocks;
   }
 

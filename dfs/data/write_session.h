@@ -94,6 +94,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   std::deque<Incoming> queue_;    // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;
   std::uint64_t received_ = 0, forwarded_ = 0, stored_ = 0, next_acked_ = 0;
+  std::uint32_t next_crc_ = 0;  // when the next one has finished
   bool received_last_ = false, forwarded_last_ = false, stored_last_ = false;
   bool forwarding_ = false, next_finished_ = false, finished_ = false;
   bool begun_ = false;  // the pipeline stands, and upstream was told so

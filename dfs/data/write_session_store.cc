@@ -67,10 +67,20 @@ Awaitable<void> WriteSession::Store() {
 }
 
 // From the last node to the first, so that nodes with a finished block never stand before one that lacks bytes:
-// BlockWriter relies on it when it salvages.
+// BlockWriter relies on it when it salvages. Nothing is finished that differs from what the rest of the pipeline has,
+// or from what a copy is to be.
 Awaitable<void> WriteSession::FinishHere() {
   while (next_ != nullptr && !next_finished_ && !over()) co_await changed_.Wait();
   if (over()) co_return;
+  const BlockContent here{file_->length(), file_->crc()};
+  if (next_ != nullptr) {
+    const Status same = CheckContent(request_.block, here, {next_acked_, next_crc_});
+    if (!same.ok()) co_return FailNext(same.Within(next_->peer()));
+  }
+  if (request_.expected.has_value()) {
+    const Status same = CheckContent(request_.block, *request_.expected, here);
+    if (!same.ok()) co_return FailHere(same);
+  }
   auto finish = [this] { return file_->Finish(); };
   const Status status = co_await OnDisk(upstream_->threads(), finish);
   if (!status.ok()) {
@@ -78,7 +88,7 @@ Awaitable<void> WriteSession::FinishHere() {
     co_return;
   }
   finished_ = true;
-  finished_here_({request_.block, stored_});
+  finished_here_({request_.block, here.length, here.crc});
   changed_.Notify();
 }
 
@@ -110,6 +120,7 @@ Awaitable<void> WriteSession::ReadAcks() {
       got_on = SteadyClock::now();
       next_acked_ = ack->length;
       next_finished_ = ack->finished;
+      next_crc_ = ack->crc;
       changed_.Notify();
     } else if (SteadyClock::now() - got_on > std::chrono::microseconds(upstream_->threads().idle_timeout)) {
       FailNext(Timeout(next_->peer() + ": stores nothing"));
@@ -142,6 +153,7 @@ Awaitable<void> WriteSession::SendAcks() {
     Ack ack;
     ack.length = next_ == nullptr ? stored_ : std::min(stored_, next_acked_);
     ack.finished = finished_;
+    if (finished_) ack.crc = file_->crc();
     if (upstream_gone_) co_return;
     if (failed_) {
       co_await SendAck(failure_);

@@ -98,7 +98,7 @@ class BlockManager::Impl::Copier {
       request.existing.push_back(it->first.second);
     }
     if (const auto bad = impl_.bad_at.find(id); bad != impl_.bad_at.end()) request.excluded = bad->second;
-    ReplicateWork work{.block = {id, block.length}, .from = *from, .to = {}};
+    ReplicateWork work{.block = {id, block.length, block.crc}, .from = *from, .to = {}};
     work.to = dfs::ChooseTargets(targets_, request, impl_.random);
     // There an order to delete this block may still be under way.
     std::erase_if(work.to, [&](NodeId n) { return impl_.nodes.at(n).ordered.contains(id); });

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 namespace {
@@ -15,7 +16,7 @@ auto FindCandidate(std::vector<Candidate>* candidates, NodeId node) {
 
 void CheckReplication(BlockId block, std::uint32_t replication) {
   MILLRACE_CHECK(replication >= 1 && replication <= kMaxReplication,
-                 "block " + std::to_string(block) + ": replication " + std::to_string(replication));
+                 BlockName(block) + ": replication " + std::to_string(replication));
 }
 
 }  // namespace
@@ -100,10 +101,11 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   const auto [it, fresh] = impl_->blocks.try_emplace(block.id);
   BlockState& state = it->second;
   if (!fresh) {
-    MILLRACE_CHECK(state.length == block.length, "block " + std::to_string(block.id) + " changed its length");
+    MILLRACE_CHECK(state.Is(block), BlockName(block.id) + " changed");
     return impl_->ChangeWanted(block.id, &state, replication);
   }
   state.length = block.length;
+  state.crc = block.crc;
   state.wanted = static_cast<std::uint8_t>(replication);
   ++impl_->health.blocks;
   impl_->Account(state, true);
@@ -113,8 +115,8 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   impl_->expected.erase(expected);
   for (const ExpectedReplica& replica : replicas) {
     impl_->AddHolder(block.id, &state, replica.node);
-    if (replica.length == block.length) continue;
-    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, Flaw::kLength);
+    if (state.Is(replica.reported)) continue;
+    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, Flaw::kOther);
   }
 }
 
@@ -178,6 +180,21 @@ std::vector<NodeId> BlockManager::Replicas(BlockId block) const {
   return nodes;
 }
 
+std::optional<Block> BlockManager::Find(BlockId block) const {
+  const auto it = impl_->blocks.find(block);
+  if (it == impl_->blocks.end()) return std::nullopt;
+  return Block{block, it->second.length, it->second.crc};
+}
+
+void BlockManager::NodeExists(NodeId node) { impl_->nodes.try_emplace(node); }
+
+bool BlockManager::Knows(NodeId node) const { return impl_->nodes.contains(node); }
+
+bool BlockManager::Holds(NodeId node, BlockId block) const {
+  const auto it = impl_->nodes.find(node);
+  return it != impl_->nodes.end() && (it->second.blocks.contains(block) || it->second.unconfirmed.contains(block));
+}
+
 std::vector<NodeId> BlockManager::AllReplicas(BlockId block) const {
   std::vector<NodeId> nodes = Replicas(block);
   const auto bad = impl_->bad_at.find(block);
@@ -211,7 +228,7 @@ void BlockManager::ForEachUnhealthy(
   std::sort(unhealthy.begin(), unhealthy.end());
   for (const BlockId id : unhealthy) {
     const BlockState& block = impl_->blocks.at(id);
-    if (!visit({id, block.length}, static_cast<std::uint32_t>(block.holders.size()), block.wanted)) return;
+    if (!visit({id, block.length, block.crc}, static_cast<std::uint32_t>(block.holders.size()), block.wanted)) return;
   }
 }
 

@@ -49,7 +49,7 @@ class BlockManager {
 
   // ---- what the namespace wants ----
   // A finished block of a visible file. Called for each at load (before any node reports: an unknown replica is an
-  // unwanted one) and at Complete. The length of a block never changes.
+  // unwanted one) and at Complete. The length and checksum of a block never change.
   void Want(const Block& block, std::uint32_t replication);
   void SetReplication(BlockId block, std::uint32_t replication);
   // No file has it any more: replicas are deleted wherever they are or turn up.
@@ -58,6 +58,7 @@ class BlockManager {
   void Expect(BlockId block);
 
   // ---- nodes ----
+  void NodeExists(NodeId node);  // it was up in an earlier life of the master
   // A node that is up already has begun anew: copies and deletions it was told of are given out again.
   void NodeUp(NodeId node, const Location& where);
   void NodeDown(NodeId node);                             // its replicas are gone, until it reports again
@@ -70,7 +71,7 @@ class BlockManager {
 
   // ---- what nodes report ----
   // A full report comes in parts: begin, parts in any number, end. At the end, replicas not named are gone. A replica
-  // whose length differs from the wanted block is corrupt. An unwanted one is to be deleted.
+  // whose length or checksum differs from the wanted block's is corrupt. An unwanted one is to be deleted.
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
@@ -90,6 +91,9 @@ class BlockManager {
   // A writer began (+1) or ended (-1) a pipeline through the node.
   void WritesUnderWay(NodeId node, int change);
 
+  [[nodiscard]] std::optional<Block> Find(BlockId block) const;  // if it is wanted
+  [[nodiscard]] bool Knows(NodeId node) const;                   // it is or was up, or exists
+  [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // as it reports; wanted or expected
   // Good replicas of a wanted block, draining ones last; ordered by node id otherwise.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
   // The same and after them, by node id, those that were found bad.

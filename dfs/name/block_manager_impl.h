@@ -18,21 +18,24 @@
 namespace millrace::dfs {
 
 enum class Flaw : std::uint8_t {
-  kLength,  // not as long as the block: a later report of the right length clears it
+  kOther,   // of another length or checksum than the block: a later report of the right ones clears it
   kBytes,   // found corrupt: only a fresh copy clears it
 };
 
 struct BlockState {  // of a wanted block; millions of them
   std::uint64_t length = 0;
+  std::uint32_t crc = 0;
   std::uint8_t wanted = 0;
   std::uint8_t queued = 0;                            // bit i: an entry in Impl::endangered[i]
   bool queued_surplus = false;                        // an entry in Impl::surplus
   boost::container::small_vector<NodeId, 3> holders;  // of good replicas, ascending
+
+  [[nodiscard]] bool Is(const Block& reported) const { return reported.length == length && reported.crc == crc; }
 };
 
 struct ExpectedReplica {
   NodeId node = 0;
-  std::uint64_t length = 0;
+  Block reported;
 };
 
 struct NodeState {

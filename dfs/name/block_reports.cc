@@ -23,8 +23,8 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
     node->named.insert(reported.id);
   }
   BlockState& block = it->second;
-  if (reported.length != block.length) {
-    MarkBad(id, node, reported.id, Flaw::kLength);
+  if (!block.Is(reported)) {
+    MarkBad(id, node, reported.id, Flaw::kOther);
     if (node->reporting) node->named.insert(reported.id);  // also where it was known before: the end must not cure it
     return;
   }
@@ -45,9 +45,9 @@ void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& r
   node->blocks.insert(reported.id);
   const auto known = std::find_if(replicas->begin(), replicas->end(), [id](const auto& r) { return r.node == id; });
   if (known != replicas->end()) {
-    known->length = reported.length;
+    known->reported = reported;
   } else {
-    replicas->push_back({id, reported.length});
+    replicas->push_back({id, reported});
   }
 }
 
@@ -207,7 +207,7 @@ void BlockManager::Corrupt(NodeId id, BlockId block) {
   if (node == nullptr || (!node->blocks.contains(block) && !node->unconfirmed.contains(block))) return;
   if (impl_->blocks.contains(block)) return impl_->MarkBad(id, node, block, Flaw::kBytes);
   constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // of no block: Want will find it bad
-  impl_->HoldExpected(id, node, {block, kNoLength}, &impl_->expected.at(block));
+  impl_->HoldExpected(id, node, {block, kNoLength, 0}, &impl_->expected.at(block));
 }
 
 }  // namespace millrace::dfs

@@ -52,7 +52,7 @@ Result<const File*> Namespace::Impl::ExistingFile(std::string_view path) const {
   return static_cast<const File*>(node);
 }
 
-Namespace::Namespace() : impl_(std::make_unique<Impl>()) {}
+Namespace::Namespace(BlockNumbers numbers) : impl_(std::make_unique<Impl>(std::move(numbers))) {}
 Namespace::~Namespace() = default;
 
 Result<FileStatus> Namespace::Stat(std::string_view path) const {

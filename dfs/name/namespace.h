@@ -8,7 +8,9 @@
 // Stored under keys that begin with "f/" (entries of the tree, by the number of their directory and their name, so that
 // a renamed directory is one entry moved, however much is below it), "o/" (open files and the blocks given out to them)
 // and "i" (the id high-water mark: ids are reserved in runs of 4096, so a crash wastes some but repeats none); the
-// formats are in dfs/name/namespace_codec.h. Directories, files and blocks are numbered from one row of ids.
+// formats are in dfs/name/namespace_codec.h. Directories and files are numbered from one row of ids. Blocks have numbers
+// that nobody can guess: no other cluster's block has the same one, and knowing one block's leads to no other's
+// (docs/decisions/0012-believing-a-replica.md).
 //
 // A call that fails changes nothing and adds nothing to the batch.
 // Thread rule: one thread. No I/O but through the WriteBatch and Load.
@@ -41,12 +43,16 @@ struct OpenFile {
   FileId id = 0;
   std::string path;
   CreateOptions options;
-  std::vector<BlockId> blocks;  // given out so far, finished or not
+  std::vector<BlockId> blocks;  // given out so far, finished or not; ascending
 };
+
+// Where the numbers of blocks come from: in production the kernel, which tells nobody what it gives next (a Random would:
+// one of its numbers is enough to compute all that follow); in tests a Random.
+using BlockNumbers = std::function<std::uint64_t()>;
 
 class Namespace {
  public:
-  Namespace();
+  explicit Namespace(BlockNumbers numbers);
   ~Namespace();
 
   // Reads everything back; kCorrupt names the key that does not decode or does not fit the others. Call on an empty
@@ -99,7 +105,8 @@ class Namespace {
   // kExists: a file is there and not overwrite, or a directory; kBusy: being written by another (named); kInvalid:
   // options out of range, or a component of the path is a file. Missing parents are made at Complete.
   Result<FileId> Create(std::string_view path, const CreateOptions& options, Micros now, WriteBatch* batch);
-  Result<BlockId> AddBlock(FileId file, WriteBatch* batch);  // kNotFound when the file is not open
+  // A number that no block of a file has, and never 0. kNotFound when the file is not open.
+  Result<BlockId> AddBlock(FileId file, WriteBatch* batch);
   // A block given out to this file that will not be used: its id is forgotten. kNotFound.
   Status DropBlock(FileId file, BlockId block, WriteBatch* batch);
   // The file becomes visible with exactly these blocks (each given out to it, in the order of the file's bytes). Blocks

@@ -5,12 +5,14 @@
 #include "base/bytes.h"
 #include "base/text.h"
 #include "dfs/name/path.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 namespace {
 
-constexpr std::uint8_t kVersion = 1;
+constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kNumberBytes = 8;
+constexpr std::size_t kLeastBlockBytes = 13;  // of a stored block
 enum Kind : std::uint8_t { kDirectory = 0, kFile = 1 };
 enum Flag : std::uint8_t { kOverwrite = 1, kOrphaned = 2 };
 
@@ -62,13 +64,14 @@ Status DecodeFile(Decoder* in, StoredEntry* entry) {
   const std::uint64_t replication = in->Varint();
   entry->block_size = in->Varint();
   const std::uint64_t count = in->Varint();
-  if (in->failed() || count > in->left() / 2) return Corrupt("ends too early");  // a block takes two bytes or more
+  if (in->failed() || count > in->left() / kLeastBlockBytes) return Corrupt("ends too early");
   MILLRACE_TRY(CheckShape(replication, entry->block_size));
   entry->replication = static_cast<std::uint32_t>(replication);
   entry->blocks.resize(count);
   for (Block& block : entry->blocks) {
-    block.id = in->Varint();
+    block.id = in->U64();
     block.length = in->Varint();
+    block.crc = in->U32();
     if (block.length > entry->block_size) return Corrupt("a block longer than the block size");
   }
   return Status::Ok();
@@ -116,8 +119,9 @@ std::string EncodeFile(FileId id, Micros modified, std::string_view owner, std::
   out.Varint(block_size);
   out.Varint(blocks.size());
   for (const Block& block : blocks) {
-    out.Varint(block.id);
+    out.U64(block.id);
     out.Varint(block.length);
+    out.U32(block.crc);
   }
   return out.Take();
 }
@@ -195,7 +199,7 @@ std::string DescribeKey(std::string_view key) {
   key.remove_prefix(begin + kNumberBytes);
   if (key.empty()) return head;
   const bool is_block = head.starts_with(kOpenPrefix) && key.size() == kNumberBytes;
-  return head + "/" + (is_block ? std::to_string(ReadNumber(key)) : Quote(key));
+  return head + "/" + (is_block ? BlockText(ReadNumber(key)) : Quote(key));
 }
 
 }  // namespace millrace::dfs

@@ -68,7 +68,8 @@ struct StoredOpenFile {
 [[nodiscard]] std::string EncodeIdLimit(std::uint64_t limit);
 [[nodiscard]] Result<std::uint64_t> DecodeIdLimit(std::string_view value);
 
-// A stored key as a message shows it: its numbers in decimal, its name quoted.
+// A stored key as a message shows it: its numbers in decimal, that of a block as it is called everywhere, its name
+// quoted.
 [[nodiscard]] std::string DescribeKey(std::string_view key);
 
 }  // namespace millrace::dfs

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "dfs/name/namespace.h"
 #include "dfs/name/namespace_open.h"
@@ -24,10 +25,14 @@ class IdSource {
 };
 
 struct Namespace::Impl {
+  explicit Impl(BlockNumbers source) : numbers(std::move(source)) {}
+
   mutable Tree tree;  // Find serves both the calls that look and those that change
   OpenTable open;
   IdSource ids;
+  BlockNumbers numbers;
 
+  [[nodiscard]] BlockId NewBlock() const;
   [[nodiscard]] Result<Node*> Existing(std::string_view path) const;  // kNotFound
   [[nodiscard]] Result<const File*> ExistingFile(std::string_view path) const;
   // The directory in which the last component of at.rest belongs, made with all that is missing above it.

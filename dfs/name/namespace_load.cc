@@ -78,7 +78,7 @@ class TreeLoader {
     file->block_size = entry.block_size;
     file->blocks = std::move(entry.blocks);
     for (const Block& block : file->blocks) {
-      if (block.id == 0 || block.id >= id_limit_) return Misfit(key, "the id of a block was never given out");
+      if (block.id == 0) return Misfit(key, "no block has the number 0");
     }
     if (!tree_.Register(file.get())) return Misfit(key, "a block is in two places");
     tree_.Attach(current_, name, std::move(file));
@@ -96,7 +96,7 @@ Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, s
                OpenTable* open) {
   const Result<OpenKey> id = DecodeOpenKey(key);
   if (!id.ok()) return Misfit(key, id.status().message());
-  if (id->file == 0 || id->file >= id_limit || id->block >= id_limit) return Misfit(key, "its id was never given out");
+  if (id->file == 0 || id->file >= id_limit) return Misfit(key, "its id was never given out");
   if (id->block != 0) {
     if (open->Find(id->file) == nullptr) return Misfit(key, "its file is not open");
     if (tree.HolderOf(id->block) != nullptr || !open->AddBlock(id->file, id->block)) {

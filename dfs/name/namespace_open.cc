@@ -22,7 +22,8 @@ void OpenTable::Erase(FileId file) {
 
 bool OpenTable::AddBlock(FileId file, BlockId block) {
   if (!by_block_.emplace(block, file).second) return false;
-  files_.at(file).file.blocks.push_back(block);
+  std::vector<BlockId>& blocks = files_.at(file).file.blocks;
+  blocks.insert(std::lower_bound(blocks.begin(), blocks.end(), block), block);
   return true;
 }
 

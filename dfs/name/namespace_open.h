@@ -25,7 +25,7 @@ class OpenTable {
   // False if another open file has this path (unless one of the two is orphaned) or this id.
   [[nodiscard]] bool Add(OpenEntry entry);
   void Erase(FileId file);  // and the blocks given out to it
-  // Ids rise. False if another open file has this block.
+  // False if another open file has this block.
   [[nodiscard]] bool AddBlock(FileId file, BlockId block);
   [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if it was not given out to this file
   // Marks those below the directory `path`; says which.

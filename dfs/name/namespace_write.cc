@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dfs/name/namespace_codec.h"
 #include "dfs/name/namespace_impl.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 namespace {
@@ -24,7 +25,7 @@ Status NotOpen(FileId file) {
 Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Block>& blocks) {
   std::vector<bool> named(file.blocks.size(), false);
   for (const Block& block : blocks) {
-    const std::string what = Quote(file.path) + ": block " + std::to_string(block.id);
+    const std::string what = Quote(file.path) + ": " + BlockName(block.id);
     const auto it = std::lower_bound(file.blocks.begin(), file.blocks.end(), block.id);
     if (it == file.blocks.end() || *it != block.id) return Invalid(what + " was not given out to this file");
     const auto index = static_cast<std::size_t>(it - file.blocks.begin());
@@ -88,10 +89,17 @@ Result<FileId> Namespace::Create(std::string_view path, const CreateOptions& opt
   return id;
 }
 
+BlockId Namespace::Impl::NewBlock() const {
+  while (true) {
+    const BlockId block = numbers();
+    if (block != 0 && tree.HolderOf(block) == nullptr && open.OfBlock(block) == nullptr) return block;
+  }
+}
+
 Result<BlockId> Namespace::AddBlock(FileId file, WriteBatch* batch) {
   if (impl_->open.Find(file) == nullptr) return NotOpen(file);
-  const BlockId block = impl_->ids.Take(batch);
-  MILLRACE_CHECK(impl_->open.AddBlock(file, block), "id given out twice: " + std::to_string(block));
+  const BlockId block = impl_->NewBlock();
+  MILLRACE_CHECK(impl_->open.AddBlock(file, block), BlockName(block) + " given out twice");
   batch->Put(EncodeOpenBlockKey(file, block), "");
   return block;
 }
@@ -99,7 +107,7 @@ Result<BlockId> Namespace::AddBlock(FileId file, WriteBatch* batch) {
 Status Namespace::DropBlock(FileId file, BlockId block, WriteBatch* batch) {
   if (impl_->open.Find(file) == nullptr) return NotOpen(file);
   if (!impl_->open.DropBlock(file, block)) {
-    return NotFound("block " + std::to_string(block) + " was not given out to file " + std::to_string(file));
+    return NotFound(BlockName(block) + " was not given out to file " + std::to_string(file));
   }
   batch->Remove(EncodeOpenBlockKey(file, block));
   return Status::Ok();

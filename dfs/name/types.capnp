@@ -6,6 +6,7 @@ $Cxx.namespace("millrace::dfs::wire");
 struct Block {
   id @0 :UInt64;
   length @1 :UInt64;   # bytes
+  crc @2 :UInt32;      # of its chunks' checksums (dfs/wire/chunks.h)
 }
 
 struct Place {

@@ -9,7 +9,7 @@
 
 namespace millrace::dfs {
 
-using BlockId = std::uint64_t;  // never used twice
+using BlockId = std::uint64_t;  // drawn by chance; 0 is none
 using FileId = std::uint64_t;   // never used twice
 using NodeId = std::uint32_t;   // a worker, as numbered by the master; the same number as the scheduler's
 
@@ -27,11 +27,12 @@ struct Location {
   auto operator<=>(const Location&) const = default;
 };
 
-// A finished block. Blocks of one file may be shorter than its block size: a write that lost its pipeline closes the
+// A finished block: its length and BlockCrc (dfs/wire/chunks.h) are what every replica must have. Blocks of one file may be shorter than its block size: a write that lost its pipeline closes the
 // block at the last acknowledged byte and goes on in a new one.
 struct Block {
   BlockId id = 0;
   std::uint64_t length = 0;
+  std::uint32_t crc = 0;
   auto operator<=>(const Block&) const = default;
 };
 

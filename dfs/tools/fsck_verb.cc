@@ -4,6 +4,7 @@
 #include "dfs/tools/json_output.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 namespace {
@@ -26,8 +27,8 @@ Json ToJson(const Health& health) {
 
 void Show(const UnhealthyBlock& block, Printer& out) {
   const char* state = block.live == 0 ? "missing   " : block.live < block.wanted ? "under     " : "over      ";
-  out << state << "block " << std::to_string(block.block) << ", " << FormatBytes(block.length) << ", "
-      << std::to_string(block.live) << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size())
+  out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
+      << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size())
       << "\n";
 }
 
@@ -56,7 +57,7 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
       Show(block, out);
       return !out.failed();
     }
-    Json entry = {{"block", block.block}, {"length", block.length}, {"live", block.live}, {"wanted", block.wanted}};
+    Json entry = {{"block", BlockText(block.block)}, {"length", block.length}, {"live", block.live}, {"wanted", block.wanted}};
     console::SetBytes(entry, "path", block.path);
     json["unhealthy"].push_back(entry);
     return true;

@@ -5,6 +5,7 @@
 #include "dfs/tools/json_output.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 namespace {
@@ -126,7 +127,7 @@ Json ToJson(const std::vector<LocatedBlock>& blocks) {
   for (const LocatedBlock& block : blocks) {
     Json nodes = Json::array();
     for (const Place& place : block.replicas) nodes.push_back(place.node);
-    list.push_back({{"block", block.id}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
+    list.push_back({{"block", BlockText(block.id)}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
   }
   return list;
 }
@@ -155,7 +156,7 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
   out << "block size   " << FormatBytes(info.block_size) << "\n";
   out << "blocks       " << std::to_string(blocks.size()) << "\n";
   for (const LocatedBlock& block : blocks) {
-    out << "  " << std::to_string(block.id) << " at " << std::to_string(block.offset) << ", "
+    out << "  " << BlockText(block.id) << " at " << std::to_string(block.offset) << ", "
         << FormatBytes(block.length) << ", on nodes " << Nodes(block) << "\n";
   }
   return Status::Ok();

@@ -5,6 +5,7 @@
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
 namespace {
@@ -42,7 +43,7 @@ void Count(const CheckedReplica& replica, const std::string& path, Counts* count
     case ReplicaFinding::kAbsent: ++counts->absent, finding = "absent      "; break;
     case ReplicaFinding::kUnreachable: ++counts->unreachable, finding = "unreachable "; break;
   }
-  out << finding << "block " << std::to_string(replica.block);
+  out << finding << BlockName(replica.block);
   if (replica.node == 0) {
     out << " on no worker";
   } else {

@@ -1,4 +1,4 @@
-// Chunks and packets: the units in which blocks are checked and transferred.
+// Chunks and packets: the units in which blocks are checked and transferred; and what a replica must be to be believed.
 // Thread rule: free functions, any thread.
 #pragma once
 
@@ -18,6 +18,20 @@ inline constexpr std::size_t kPacketBytes = std::size_t{256} << 10;  // a whole 
 [[nodiscard]] constexpr std::uint64_t ChunkCount(std::uint64_t bytes) {
   return (bytes + kChunkBytes - 1) / kChunkBytes;
 }
+
+// What every replica of a block is, whatever node it lies on: so long, with this BlockCrc. Known to the namespace, so
+// that a replica of another block, or of another cluster's block of the same number, is not taken for it.
+struct BlockContent {
+  std::uint64_t length = 0;
+  std::uint32_t crc = 0;
+  bool operator==(const BlockContent&) const = default;
+};
+
+// The checksum of a whole block: crc32c of its chunks' checksums in order, each as four bytes, little-endian; 0 of none.
+[[nodiscard]] std::uint32_t BlockCrc(std::span<const std::uint32_t> chunk_crcs);
+
+// kCorrupt, naming the block, what was expected and what was found, unless the two are equal.
+[[nodiscard]] Status CheckContent(std::uint64_t block, const BlockContent& expected, const BlockContent& found);
 
 // The checksums of `data` cut at kChunkBytes.
 [[nodiscard]] std::vector<std::uint32_t> ChunkCrcs(std::string_view data);

@@ -50,6 +50,11 @@ std::string Encode(const WriteRequest& request) {
     out.Text(place.host);
     out.U32(place.port);
   }
+  out.U8(request.expected.has_value() ? 1 : 0);
+  if (request.expected.has_value()) {
+    out.U64(request.expected->length);
+    out.U32(request.expected->crc);
+  }
   return out.Take();
 }
 
@@ -70,6 +75,10 @@ Result<WriteRequest> DecodeWriteRequest(std::string_view bytes) {
     place.port = static_cast<std::uint16_t>(port);
     request.rest.push_back(std::move(place));
   }
+  if (in.U8() != 0) {
+    const std::uint64_t length = in.U64();
+    request.expected = BlockContent{length, in.U32()};
+  }
   MILLRACE_TRY(in.Finish("a request to write"));
   return request;
 }
@@ -79,6 +88,7 @@ std::string EncodeAck(const Ack& ack) {
   if (ack.failure.ok()) {
     out.U64(ack.length);
     out.U8(ack.finished ? 1 : 0);
+    out.U32(ack.crc);
     return out.Take();
   }
   out.Varint(ack.failed_nodes.size());
@@ -93,6 +103,7 @@ Result<Ack> DecodeAck(StatusCode code, std::string_view payload) {
   if (code == StatusCode::kOk) {
     ack.length = in.U64();
     ack.finished = in.U8() != 0;
+    ack.crc = in.U32();
   } else {
     const std::uint64_t count = in.Varint();
     if (count > kMaxPipeline) return Corrupt("an acknowledgement: " + std::to_string(count) + " failed nodes");
@@ -119,20 +130,6 @@ Result<ReadRequest> DecodeReadRequest(std::string_view bytes) {
   request.size = in.U64();
   MILLRACE_TRY(in.Finish("a request to read"));
   return request;
-}
-
-std::string Encode(const ReadReply& reply) {
-  Encoder out;
-  out.U64(reply.length);
-  return out.Take();
-}
-
-Result<ReadReply> DecodeReadReply(std::string_view bytes) {
-  Decoder in(bytes);
-  ReadReply reply;
-  reply.length = in.U64();
-  MILLRACE_TRY(in.Finish("the reply to a read"));
-  return reply;
 }
 
 std::string Encode(const FinishRequest& request) {
@@ -164,23 +161,37 @@ Result<std::uint64_t> DecodeBlockId(std::string_view bytes) {
   return block;
 }
 
-std::string Encode(const LocalBlock& block) {
+std::string Encode(const BlockChunks& block) {
   Encoder out;
   out.U64(block.length);
-  for (const std::uint32_t crc : block.chunk_crcs) out.U32(crc);
+  for (const std::uint32_t crc : block.crcs) out.U32(crc);
   return out.Take();
 }
 
-Result<LocalBlock> DecodeLocalBlock(std::string_view bytes) {
+Result<BlockChunks> DecodeBlockChunks(std::string_view bytes) {
   Decoder in(bytes);
-  LocalBlock block;
+  BlockChunks block;
   block.length = in.U64();
   if (block.length > bytes.size() * kChunkBytes || ChunkCount(block.length) != in.left() / 4) {
-    return Corrupt("a local block: its checksums do not fit its length");
+    return Corrupt("a block's checksums: they do not fit its length");
   }
-  while (in.left() >= 4) block.chunk_crcs.push_back(in.U32());
-  MILLRACE_TRY(in.Finish("a local block"));
+  block.crcs.reserve(in.left() / 4);
+  while (in.left() >= 4) block.crcs.push_back(in.U32());
+  MILLRACE_TRY(in.Finish("a block's checksums"));
   return block;
+}
+
+std::string EncodeCrc(std::uint32_t crc) {
+  Encoder out;
+  out.U32(crc);
+  return out.Take();
+}
+
+Result<std::uint32_t> DecodeCrc(std::string_view bytes) {
+  Decoder in(bytes);
+  const std::uint32_t crc = in.U32();
+  MILLRACE_TRY(in.Finish("a block's checksum"));
+  return crc;
 }
 
 }  // namespace millrace::dfs

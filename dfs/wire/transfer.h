@@ -7,16 +7,18 @@
 //   kWriteLocalBlock as kWriteBlock, on the local socket only. After the reply comes one byte with a descriptor
 //                    (SCM_RIGHTS) of the unfinished data file, for writing. The writer puts the data of a packet there,
 //                    at its offset, and then sends its header alone.
-//   kReadBlock       request ReadRequest, reply ReadReply, then packets from the chunk that holds the first byte asked
+//   kReadBlock       request ReadRequest, reply BlockChunks, then packets from the chunk that holds the first byte asked
 //                    for to the end of the one that holds the last.
-//   kFinishBlockAt   request FinishRequest, reply empty. Length 0 discards the unfinished block.
-//   kOpenLocalBlock  request u64 block, reply LocalBlock, then one byte with the data file's descriptor (SCM_RIGHTS);
+//   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of what is finished. Length 0 discards the unfinished
+//                    block, and the reply is empty.
+//   kOpenLocalBlock  request u64 block, reply BlockChunks, then one byte with the data file's descriptor (SCM_RIGHTS);
 //                    on the local socket only.
 // Thread rule: values and free functions.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,15 +65,19 @@ struct WriteRequest {
   std::uint64_t block = 0;
   std::uint32_t node = 0;   // of the receiver, to name itself by
   std::vector<Place> rest;  // of the pipeline: node, host and port only
+  // Of a copy: what it must be at its end; anything else is not finished. A first writer can not know it.
+  std::optional<BlockContent> expected = {};
 };
 [[nodiscard]] std::string Encode(const WriteRequest& request);
 [[nodiscard]] Result<WriteRequest> DecodeWriteRequest(std::string_view bytes);
 
-// On the way back: all nodes from here on have `length` bytes; finished: and have synced the block. A failed one, whose
+// On the way back: all nodes from here on have `length` bytes; finished: and have synced the block, each with the
+// BlockCrc `crc`. A failed one, whose
 // reply has the code of `failure`, names the nodes to leave out (empty: unknown) before the message.
 struct Ack {
   std::uint64_t length = 0;
   bool finished = false;
+  std::uint32_t crc = 0;  // when finished
   Status failure;
   std::vector<std::uint32_t> failed_nodes;
 };
@@ -84,12 +90,6 @@ struct ReadRequest {
 [[nodiscard]] std::string Encode(const ReadRequest& request);
 [[nodiscard]] Result<ReadRequest> DecodeReadRequest(std::string_view bytes);
 
-struct ReadReply {
-  std::uint64_t length = 0;  // of the block
-};
-[[nodiscard]] std::string Encode(const ReadReply& reply);
-[[nodiscard]] Result<ReadReply> DecodeReadReply(std::string_view bytes);
-
 struct FinishRequest {
   std::uint64_t block = 0, length = 0;
 };
@@ -99,11 +99,16 @@ struct FinishRequest {
 [[nodiscard]] std::string EncodeBlockId(std::uint64_t block);
 [[nodiscard]] Result<std::uint64_t> DecodeBlockId(std::string_view bytes);
 
-struct LocalBlock {
+// A whole replica by its checksums: before a byte of it is believed, the reader knows whether it is the block meant.
+struct BlockChunks {
   std::uint64_t length = 0;
-  std::vector<std::uint32_t> chunk_crcs;  // exactly those of `length` bytes
+  std::vector<std::uint32_t> crcs;  // exactly those of `length` bytes
+  [[nodiscard]] BlockContent content() const { return {length, BlockCrc(crcs)}; }
 };
-[[nodiscard]] std::string Encode(const LocalBlock& block);
-[[nodiscard]] Result<LocalBlock> DecodeLocalBlock(std::string_view bytes);
+[[nodiscard]] std::string Encode(const BlockChunks& block);
+[[nodiscard]] Result<BlockChunks> DecodeBlockChunks(std::string_view bytes);
+
+[[nodiscard]] std::string EncodeCrc(std::uint32_t crc);
+[[nodiscard]] Result<std::uint32_t> DecodeCrc(std::string_view bytes);
 
 }  // namespace millrace::dfs

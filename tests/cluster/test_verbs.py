@@ -81,6 +81,13 @@ class VerbsTest(unittest.TestCase):
         self.assertEqual(client.returncode, 130)
         self.assertEqual([j["state"] for j in self.jobs().values() if j["name"] == "interrupted"], ["killed"])
 
+    def test_the_last_nodes_are_decommissioned_by_force_only(self):
+        numbers = [str(node["node"]) for node in json.loads(self.ask("node", "list", "--json"))]
+        _, error = self.cluster.run("node", "decommission", *numbers, status=1)
+        self.assertIn(b"--force", error)
+        states = {node["state"] for node in json.loads(self.ask("node", "list", "--json"))}
+        self.assertEqual(states, {"alive"}, "all or none")
+
     def test_decommissioned_node_is_drained_and_comes_back(self):
         nodes = json.loads(self.ask("node", "list", "--json"))
         number = str(nodes[0]["node"])

@@ -35,6 +35,19 @@ TEST(NodeTableTest, OnlyLiveNodesAreFoundByHost) {
   EXPECT_EQ(table.SetDraining(9, true, &batch).code(), StatusCode::kNotFound);
 }
 
+TEST(NodeTableTest, TheLastNodesInUseAreNotDrained) {
+  NodeTable table;
+  WriteBatch batch;
+  for (const char* storage : {"s1", "s2", "s3"}) table.Admit({storage, "host", 1, "", "", "", 1, 1, 1}, &batch);
+  table.Find(1)->alive = table.Find(2)->alive = true;  // 3 is lost
+  EXPECT_TRUE(table.CheckDraining({1}).ok());
+  EXPECT_EQ(table.CheckDraining({1, 2}).code(), StatusCode::kInvalid);
+  ASSERT_TRUE(table.SetDraining(1, true, &batch).ok());
+  EXPECT_EQ(table.CheckDraining({2}).code(), StatusCode::kInvalid);
+  EXPECT_TRUE(table.CheckDraining({3}).ok());
+  EXPECT_EQ(NoSuchNode(9).code(), StatusCode::kNotFound);
+}
+
 TEST(NodeTableTest, ADamagedRecordIsCorrupt) {
   const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   WriteBatch batch;

@@ -9,11 +9,12 @@ TrackerFixture::TrackerFixture() { Restart(); }
 
 void TrackerFixture::Restart() {
   jobs.reset();
-  files = std::make_unique<FileSystem>(Random(7));
+  files = std::make_unique<FileSystem>(Random(7), [numbers = Random(8)]() mutable { return numbers.Next(); });
   nodes = std::make_unique<NodeTable>();
   jobs = std::make_unique<JobTracker>(*files, *store, TrackerOptions{scheduler, false, 100}, MakeSilentLog());
   ASSERT_TRUE(files->Load(*store).ok());
   ASSERT_TRUE(nodes->Load(*store).ok());
+  for (const auto& [number, node] : nodes->all()) files->blocks().NodeExists(number);
   const Status loaded = jobs->Load(*nodes);
   ASSERT_TRUE(loaded.ok()) << loaded.message();
 }
@@ -45,6 +46,7 @@ void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const 
   for (std::size_t i = 0; i < blocks; ++i) {
     const Result<FileSystem::NewBlock> block = files->AddBlock(*file, std::nullopt, {}, &step.batch);
     ASSERT_TRUE(block.ok()) << block.status().message();
+    for (const NodeNumber node : on) files->blocks().Received(node, {block->id, std::uint64_t{1} << 20});
     written.push_back({block->id, std::uint64_t{1} << 20, on});
   }
   ASSERT_TRUE(files->Complete(*file, {}, written, step.now, &step.batch).ok());

@@ -129,6 +129,7 @@ void SimulatedCluster::StartMaster() {
   commit_log_->mute = false;
   auto control =
       master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
+                                                   [numbers = Random(random_.Next())]() mutable { return numbers.Next(); },
                                                    MakeSilentLog(), std::make_unique<SettingsFile>(settings_)});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);

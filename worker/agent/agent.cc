@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
+#include "dfs/wire/block_name.h"
 #include "worker/agent/attempt_watch.h"
 #include "worker/agent/control_server.h"
 
@@ -143,7 +144,7 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
         for (const std::uint64_t id : ids) {
           const Status status = blocks.Remove(id);
           if (status.ok()) deleted->push_back(id);
-          if (!status.ok()) log->warn("cannot delete block {}: {}", id, status.message());
+          if (!status.ok()) log->warn("cannot delete {}: {}", dfs::BlockName(id), status.message());
         }
       },
       [deleted, self = self_] {
@@ -176,7 +177,7 @@ void WorkerAgent::Found(const CheckedBlock& checked) {
       if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
       return;
     case dfs::wire::ReplicaState::ABSENT:
-      log_->warn("block {} is not here any more: {}", id, checked.why.message());
+      log_->warn("{} is not here any more: {}", dfs::BlockName(id), checked.why.message());
       return session_.blocks().Deleted(id);
     default: log_->error("{}", checked.why.message()); return session_.blocks().Corrupt(id);
   }
@@ -188,7 +189,7 @@ std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
   constexpr std::uint64_t kNoLength = ~std::uint64_t{0};
   std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
   for (const std::uint64_t id : parts_.blocks.Damaged()) {
-    log_->error("block {} is damaged: its checksums do not fit its length", id);
+    log_->error("{} is damaged: its checksums do not fit its length", dfs::BlockName(id));
     blocks.push_back({id, kNoLength});
   }
   return blocks;

@@ -18,6 +18,7 @@ CheckedBlock CheckBlock(dfs::BlockStore& blocks, std::uint64_t id) {
     MILLRACE_TRY(blocks.Verify(id, 0, 0));  // for one whose data are gone: it is not listed any more then
     MILLRACE_ASSIGN(const dfs::OpenBlock open, blocks.Open(id));
     block.length = open.length;
+    block.crc = open.content().crc;
     for (std::uint64_t at = 0; at < open.length; at += kCheckPiece) {
       MILLRACE_TRY(blocks.Verify(id, at, std::min(kCheckPiece, open.length - at)));
     }

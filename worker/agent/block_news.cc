@@ -14,6 +14,7 @@ void Fill(capnp::List<dfs::wire::Block>::Builder wire, const dfs::StoredBlock* b
   for (unsigned i = 0; i < wire.size(); ++i) {
     wire[i].setId(blocks[i].id);
     wire[i].setLength(blocks[i].length);
+    wire[i].setCrc(blocks[i].crc);
   }
 }
 
@@ -23,8 +24,8 @@ BlockNews::BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken
     : timer_(timer), broken_(std::move(broken)) {}
 
 void BlockNews::Received(const dfs::StoredBlock& block) { Happened({Kind::kReceived, block}); }
-void BlockNews::Deleted(std::uint64_t id) { Happened({Kind::kDeleted, {id, 0}}); }
-void BlockNews::Corrupt(std::uint64_t id) { Happened({Kind::kCorrupt, {id, 0}}); }
+void BlockNews::Deleted(std::uint64_t id) { Happened({Kind::kDeleted, {id}}); }
+void BlockNews::Corrupt(std::uint64_t id) { Happened({Kind::kCorrupt, {id}}); }
 
 void BlockNews::Happened(Event event) {
   if (session_ == nullptr && event.kind != Kind::kCorrupt) return;  // the next session's list tells it

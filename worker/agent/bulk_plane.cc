@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "dfs/wire/block_name.h"
+
 namespace millrace::worker {
 namespace {
 
@@ -106,7 +108,7 @@ shuffle::FetchMeter::Figures BulkPlane::Seen(std::uint32_t job) const {
 
 void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
   blocks_.Replicate(block, std::move(targets), [log = log_, id = block.id](const Status& status) {
-    if (!status.ok()) log->warn("cannot replicate block {}: {}", id, status.message());
+    if (!status.ok()) log->warn("cannot replicate {}: {}", dfs::BlockName(id), status.message());
   });
 }
 

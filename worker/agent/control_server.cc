@@ -5,6 +5,11 @@
 #include "base/rpc/status_codec.h"
 
 namespace millrace::worker {
+namespace {
+
+dfs::StoredBlock Read(dfs::wire::Block::Reader in) { return {in.getId(), in.getLength(), in.getCrc()}; }
+
+}  // namespace
 
 WorkerAgent& ControlServer::agent() const {
   if (*agent_ == nullptr) kj::throwFatalException(rpc::ToException(Unavailable("the worker stops")));
@@ -64,7 +69,7 @@ kj::Promise<void> ControlServer::replicate(ReplicateContext context) {
     targets.push_back({place.getNode(), place.getHost(), place.getPort(), place.getLocalSocket(), place.getRack(),
                        place.getDatacenter()});
   }
-  agent().Replicate({params.getBlock().getId(), params.getBlock().getLength()}, std::move(targets));
+  agent().Replicate(Read(params.getBlock()), std::move(targets));
   return kj::READY_NOW;
 }
 

@@ -70,7 +70,7 @@ class LeaseService final : public wire::FileLease::Server {
     const std::string path = Open().path;
     FakeMaster::File file{file_, {}};
     for (const auto block : context.getParams().getBlocks()) {
-      WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}};
+      WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}, block.getBlock().getCrc()};
       for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
       if (!Open().blocks.contains(written.id)) Refuse(Invalid("block " + std::to_string(written.id) + " is not of it"));
       file.blocks.push_back(std::move(written));
@@ -213,6 +213,7 @@ class Names final : public wire::NameService::Server {
   void WriteBlock(const WrittenBlock& block, std::uint64_t offset, wire::LocatedBlock::Builder out) {
     out.initBlock().setId(block.id);
     out.getBlock().setLength(block.length);
+    out.getBlock().setCrc(block.crc);
     out.setOffset(offset);
     std::vector<Place> holders;
     for (const Place& place : master_.places) {

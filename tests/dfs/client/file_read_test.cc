@@ -16,6 +16,18 @@ class FileReadTest : public ClientTest {
     const std::lock_guard lock(master_.mutex);
     for (std::size_t i = 0; i < nodes_.size(); ++i) master_.places[i] = nodes_[i]->Local();
   }
+  // Another cluster's block of this number and length stands on the node instead of ours.
+  void MakeForeign(std::size_t node, const WrittenBlock& block) {
+    BlockStore& store = *nodes_[node]->store;
+    Ok(store.Remove(block.id));
+    const auto file = store.Create(block.id).value();
+    const std::string bytes = RandomBytes(block.length, 99);
+    for (std::size_t at = 0; at < bytes.size(); at += kPacketBytes) {
+      const std::string_view piece = std::string_view(bytes).substr(at, kPacketBytes);
+      Ok(file->Append(piece, ChunkCrcs(piece)));
+    }
+    Ok(file->Finish());
+  }
   const std::string data_ = RandomBytes(5 * kBlockSize + 12345, 1);  // six blocks: three pages
 };
 
@@ -69,6 +81,22 @@ TEST_F(FileReadTest, AnAbsentReplicaIsReportedAndAnotherRead) {
   Ok(nodes_[0]->store->Remove(block));
   EXPECT_TRUE(ReadFile("/f") == data_);
   master_.AwaitCall("bad " + std::to_string(block) + " on " + std::to_string(node));
+}
+
+TEST_F(FileReadTest, AForeignBlockOfTheSameNumberAndLengthIsNeverRead) {
+  const WrittenBlock block = BlocksOf("/f")[1];
+  for (const bool local : {false, true}) {
+    if (local) MakeLocal();
+    MakeForeign(0, block);
+    ASSERT_TRUE(ReadFile("/f") == data_);
+    master_.AwaitCall("bad " + std::to_string(block.id) + " on " + std::to_string(master_.places[0].node));
+  }
+  MakeForeign(1, block);
+  MakeForeign(2, block);
+  std::string got;
+  const Status failed = client_->Open("/f").value()->ReadAt(0, data_.size(), &got);
+  EXPECT_EQ(failed.code(), StatusCode::kCorrupt) << failed.message();
+  EXPECT_TRUE(got == data_.substr(0, kBlockSize)) << "the block before it";
 }
 
 TEST_F(FileReadTest, WithoutAnyReplicaItFailsNamingTheFile) {

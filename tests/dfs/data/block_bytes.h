@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 #include "base/random.h"
+#include "dfs/data/block_store.h"
 
 namespace millrace::dfs {
 
@@ -18,6 +20,11 @@ inline std::string RandomBytes(std::size_t size, std::uint64_t seed) {
   }
   bytes.resize(size);
   return bytes;
+}
+
+// What a store says of a block with these bytes.
+inline StoredBlock StoredAs(std::uint64_t id, std::string_view data) {
+  return {id, data.size(), BlockCrc(ChunkCrcs(data))};
 }
 
 }  // namespace millrace::dfs

@@ -31,7 +31,15 @@ class BlockReadTest : public NodesTest {
     file.put(byte);
     ASSERT_TRUE(file.good());
   }
-  LocatedBlock Located(std::uint64_t block, std::uint64_t length) { return {block, length, 0, Pipeline()}; }
+  static std::string Hex(std::uint32_t crc) {
+    char text[16];
+    std::snprintf(text, sizeof text, "%08x", crc);
+    return text;
+  }
+  // As the namespace knows a block that was written with these bytes.
+  LocatedBlock Located(std::uint64_t block, std::string_view data) {
+    return {block, data.size(), 0, Pipeline(), StoredAs(block, data).crc};
+  }
 };
 
 TEST_F(BlockReadTest, AnyRangeOverTheNetwork) {
@@ -44,21 +52,21 @@ TEST_F(BlockReadTest, AnyRangeOverTheNetwork) {
   for (int i = 0; i < 50; ++i) {
     const std::uint64_t offset = random.Below(data.size());
     const std::uint64_t size = random.Below(data.size() - offset + 1);
-    const auto read = ReadAll(Located(1, data.size()), offset, size);
+    const auto read = ReadAll(Located(1, data), offset, size);
     ASSERT_TRUE(read.status.ok()) << read.status.message();
     ASSERT_EQ(read.bytes, data.substr(offset, size)) << offset << " " << size;
   }
-  const auto all = ReadAll(Located(1, data.size()), 0, data.size());
+  const auto all = ReadAll(Located(1, data), 0, data.size());
   EXPECT_EQ(all.bytes, data);
   EXPECT_EQ(all.source, ReadSource::kRemote);
-  EXPECT_EQ(ReadAll(Located(1, data.size()), 1, data.size()).status.code(), StatusCode::kInvalid);
+  EXPECT_EQ(ReadAll(Located(1, data), 1, data.size()).status.code(), StatusCode::kInvalid);
 }
 
 TEST_F(BlockReadTest, LocalReplicasAreReadByDescriptor) {
   AddDiskNode();
   const std::string data = RandomBytes(3 * kPacketBytes + 99, 1);
   WriteBlock(1, Pipeline(), data);
-  LocatedBlock block = Located(1, data.size());
+  LocatedBlock block = Located(1, data);
   block.replicas = {nodes_[0]->Local()};
   block.replicas[0].port = 1;  // nobody there: TCP would fail
   const auto read = ReadAll(block, kChunkBytes - 1, 2 * kPacketBytes);
@@ -68,7 +76,7 @@ TEST_F(BlockReadTest, LocalReplicasAreReadByDescriptor) {
   const auto mapped = MapLocalBlock(block, {});
   ASSERT_TRUE(mapped.ok()) << mapped.status().message();
   EXPECT_EQ(mapped->bytes(), data);
-  EXPECT_EQ(MapLocalBlock(Located(1, data.size()), {}).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(MapLocalBlock(Located(1, data), {}).status().code(), StatusCode::kNotFound);
 }
 
 TEST_F(BlockReadTest, AnEmptyBlockCanBeMapped) {
@@ -92,12 +100,12 @@ TEST_F(BlockReadTest, ADamagedReplicaIsReportedAndTheNextOneGoesOn) {
   const std::string data = RandomBytes(8 * kPacketBytes, 1);
   WriteBlock(1, Pipeline(), data);
   Damage(0, 1, 5 * kPacketBytes + 3);
-  const auto read = ReadAll(Located(1, data.size()), 100, data.size() - 200);
+  const auto read = ReadAll(Located(1, data), 100, data.size() - 200);
   ASSERT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_EQ(read.bytes, data.substr(100, data.size() - 200));
   EXPECT_THAT(read.bad, ElementsAre(1));
 
-  LocatedBlock local = Located(1, data.size());
+  LocatedBlock local = Located(1, data);
   local.replicas[0] = nodes_[0]->Local();
   const auto mixed = ReadAll(local, 0, data.size());
   EXPECT_EQ(mixed.bytes, data);
@@ -116,7 +124,7 @@ TEST_F(BlockReadTest, WhenAllReplicasAreDamagedTheReadIsCorrupt) {
   WriteBlock(1, Pipeline(), data);
   Damage(0, 1, 3);
   Damage(1, 1, 3);
-  const auto read = ReadAll(Located(1, data.size()), 0, data.size());
+  const auto read = ReadAll(Located(1, data), 0, data.size());
   EXPECT_EQ(read.status.code(), StatusCode::kCorrupt);
   EXPECT_THAT(read.status.message(), HasSubstr("node 1"));
   EXPECT_THAT(read.status.message(), HasSubstr("node 2"));
@@ -126,9 +134,10 @@ TEST_F(BlockReadTest, WhenAllReplicasAreDamagedTheReadIsCorrupt) {
 
 TEST_F(BlockReadTest, DamagedChecksumsAreNoticedByTheNode) {
   AddDiskNode();
-  WriteBlock(1, Pipeline(), RandomBytes(kPacketBytes, 1));
+  const std::string data = RandomBytes(kPacketBytes, 1);
+  WriteBlock(1, Pipeline(), data);
   Damage(0, 1, 18, ".crc");
-  EXPECT_EQ(ReadAll(Located(1, kPacketBytes), 0, 10).status.code(), StatusCode::kCorrupt);
+  EXPECT_EQ(ReadAll(Located(1, data), 0, 10).status.code(), StatusCode::kCorrupt);
   EXPECT_EQ(nodes_[0]->told.Corrupt(), 1u);
 }
 
@@ -145,7 +154,7 @@ TEST_F(BlockReadTest, AServerThatStopsInTheMiddleIsReplaced) {
   };
   std::vector<std::uint32_t> bad;
   const auto bad_replica = [&](std::uint64_t, std::uint32_t node) { bad.push_back(node); };
-  const Status read = ReadBlock(Located(1, data.size()), 7, data.size() - 7, kStall, bad_replica, sink);
+  const Status read = ReadBlock(Located(1, data), 7, data.size() - 7, kStall, bad_replica, sink);
   ASSERT_TRUE(read.ok()) << read.message();
   EXPECT_TRUE(bytes == data.substr(7));
   EXPECT_THAT(bad, IsEmpty());  // it may come back, with a sound replica
@@ -155,29 +164,81 @@ TEST_F(BlockReadTest, AReplicaThatIsNotThereIsReported) {
   AddNode();
   AddNode();
   WriteBlock(1, {nodes_[1]->place}, "abc");
-  const auto read = ReadAll(Located(1, 3), 0, 3);
+  const auto read = ReadAll(Located(1, "abc"), 0, 3);
   EXPECT_EQ(read.bytes, "abc");
   EXPECT_THAT(read.bad, ElementsAre(1));
-  EXPECT_EQ(ReadAll(Located(2, 3), 0, 3).status.code(), StatusCode::kUnavailable);
+  EXPECT_EQ(ReadAll(Located(2, "abc"), 0, 3).status.code(), StatusCode::kUnavailable);
   EXPECT_EQ(ReadAll({1, 3, 0, {}}, 0, 3).status.code(), StatusCode::kUnavailable);
 }
 
 TEST_F(BlockReadTest, AReplicaOfAnotherLengthIsBad) {
   AddNode();
   WriteBlock(1, Pipeline(), "abcdef");
-  const auto read = ReadAll(Located(1, 3), 0, 3);
+  const auto read = ReadAll(Located(1, "abc"), 0, 3);
   EXPECT_EQ(read.status.code(), StatusCode::kCorrupt);
   EXPECT_THAT(read.bad, ElementsAre(1));
 }
 
 TEST_F(BlockReadTest, TheSinkMayStop) {
   AddNode();
-  WriteBlock(1, Pipeline(), RandomBytes(3 * kPacketBytes, 1));
+  const std::string data = RandomBytes(3 * kPacketBytes, 1);
+  WriteBlock(1, Pipeline(), data);
   int pieces = 0;
   const auto sink = [&](std::string_view) { return ++pieces < 2; };
-  EXPECT_EQ(ReadBlock(Located(1, 3 * kPacketBytes), 0, 3 * kPacketBytes, kStall, {}, sink).code(),
+  EXPECT_EQ(ReadBlock(Located(1, data), 0, 3 * kPacketBytes, kStall, {}, sink).code(),
             StatusCode::kCancelled);
   EXPECT_EQ(pieces, 2);
+}
+
+// Another cluster's server: it holds a block of the same number and length, whole and sound, of other bytes. Its own
+// checks find nothing; what the namespace knows of the block does.
+class ForeignReplicaTest : public BlockReadTest {
+ protected:
+  void SetUp() override {
+    AddDiskNode();
+    AddDiskNode();
+    WriteBlock(1, {nodes_[0]->place}, foreign_);
+    WriteBlock(1, {nodes_[1]->place}, ours_);
+  }
+  const std::string ours_ = RandomBytes(12 * kChunkBytes + 99, 1);
+  const std::string foreign_ = RandomBytes(12 * kChunkBytes + 99, 2);
+};
+
+TEST_F(ForeignReplicaTest, IsReportedAndTheNextOneRead) {
+  for (const auto& [offset, size] : {std::pair<std::uint64_t, std::uint64_t>{0, ours_.size()}, {70'000, 10}}) {
+    const auto read = ReadAll(Located(1, ours_), offset, size);
+    ASSERT_TRUE(read.status.ok()) << read.status.message();
+    EXPECT_TRUE(read.bytes == ours_.substr(offset, size));
+    EXPECT_THAT(read.bad, ElementsAre(1));
+  }
+}
+
+TEST_F(ForeignReplicaTest, IsReportedWhenItIsOnThisMachine) {
+  LocatedBlock block = Located(1, ours_);
+  block.replicas[0] = nodes_[0]->Local();
+  const auto read = ReadAll(block, 0, ours_.size());
+  ASSERT_TRUE(read.status.ok()) << read.status.message();
+  EXPECT_TRUE(read.bytes == ours_);
+  EXPECT_THAT(read.bad, ElementsAre(1));
+  std::vector<std::uint32_t> bad;
+  const auto mapped = MapLocalBlock(block, [&](std::uint64_t, std::uint32_t node) { bad.push_back(node); });
+  EXPECT_EQ(mapped.status().code(), StatusCode::kNotFound);
+  EXPECT_THAT(bad, ElementsAre(1));
+}
+
+TEST_F(ForeignReplicaTest, AloneIsAnErrorThatSaysWhatWasFoundWhere) {
+  for (const Place& place : {nodes_[0]->place, nodes_[0]->Local()}) {
+    LocatedBlock block = Located(1, ours_);
+    block.replicas = {place};
+    for (const std::uint64_t size : {ours_.size(), std::size_t{1}}) {
+      const auto read = ReadAll(block, 0, size);
+      EXPECT_EQ(read.status.code(), StatusCode::kCorrupt);
+      EXPECT_THAT(read.status.message(), HasSubstr("node 1"));
+      EXPECT_THAT(read.status.message(), HasSubstr(Hex(StoredAs(1, foreign_).crc) + " instead of "));
+      EXPECT_THAT(read.status.message(), HasSubstr(Hex(StoredAs(1, ours_).crc)));
+      EXPECT_THAT(read.bytes, IsEmpty());
+    }
+  }
 }
 
 class ReplicateTest : public BlockReadTest {
@@ -193,14 +254,45 @@ TEST_F(ReplicateTest, CopiesABlockToOthers) {
   for (int i = 0; i < 3; ++i) AddNode();
   const std::string data = RandomBytes(7 * kPacketBytes + 3, 1);
   WriteBlock(1, {nodes_[0]->place}, data);
-  const Status done = Replicate(*nodes_[0], {1, data.size()}, {nodes_[1]->place, nodes_[2]->place});
+  const Status done = Replicate(*nodes_[0], StoredAs(1, data), {nodes_[1]->place, nodes_[2]->place});
   ASSERT_TRUE(done.ok()) << done.message();
   for (int i : {1, 2}) {
     EXPECT_EQ(*nodes_[i]->store->Read(1, 0, data.size()), data);
-    EXPECT_EQ(nodes_[i]->told.Received(), (StoredBlock{1, data.size()}));
+    EXPECT_EQ(nodes_[i]->told.Received(), StoredAs(1, data));
   }
-  EXPECT_EQ(Replicate(*nodes_[0], {1, data.size()}, {nodes_[1]->place}).code(), StatusCode::kExists);
-  EXPECT_EQ(Replicate(*nodes_[0], {2, 1}, {nodes_[1]->place}).code(), StatusCode::kNotFound);
+  EXPECT_EQ(Replicate(*nodes_[0], StoredAs(1, data), {nodes_[1]->place}).code(), StatusCode::kExists);
+  EXPECT_EQ(Replicate(*nodes_[0], StoredAs(2, "x"), {nodes_[1]->place}).code(), StatusCode::kNotFound);
+}
+
+TEST_F(ReplicateTest, AForeignReplicaIsReportedAndNeverCopied) {
+  for (int i = 0; i < 2; ++i) AddNode();
+  WriteBlock(1, {nodes_[0]->place}, RandomBytes(kPacketBytes, 1));
+  const StoredBlock ours = StoredAs(1, RandomBytes(kPacketBytes, 2));
+  const Status done = Replicate(*nodes_[0], ours, {nodes_[1]->place});
+  ASSERT_EQ(done.code(), StatusCode::kCorrupt);
+  EXPECT_EQ(nodes_[0]->told.Corrupt(), 1u);
+  EXPECT_TRUE(nodes_[1]->store->List().empty());
+}
+
+// A source that does not check: one that was told nothing, or whose memory fails.
+TEST_F(ReplicateTest, TargetsFinishNothingElse) {
+  for (int i = 0; i < 2; ++i) AddNode();
+  const std::string data = RandomBytes(3 * kPacketBytes + 7, 1);
+  for (const BlockContent& other : {StoredAs(1, RandomBytes(data.size(), 2)).content(),
+                                    BlockContent{data.size() + 1, StoredAs(1, data).crc}}) {
+    std::vector<std::uint32_t> failed;
+    auto writer = BlockWriter::Open(1, Pipeline(), kStall, &failed, other);
+    ASSERT_TRUE(writer.ok()) << writer.status().message();
+    ASSERT_TRUE((*writer)->Write(data).ok());
+    const auto finished = (*writer)->Finish();
+    EXPECT_EQ(finished.status().code(), StatusCode::kCorrupt);
+    EXPECT_THAT(finished.status().message(), HasSubstr("node 2"));  // the last one finishes first
+    writer->reset();
+    for (const auto& node : nodes_) {
+      EXPECT_TRUE(node->store->List().empty());
+      EXPECT_EQ(node->store->space().free, node->store->space().capacity);
+    }
+  }
 }
 
 TEST_F(ReplicateTest, DamageIsReportedAndNeverCopied) {
@@ -209,7 +301,7 @@ TEST_F(ReplicateTest, DamageIsReportedAndNeverCopied) {
   const std::string data = RandomBytes(7 * kPacketBytes, 1);
   WriteBlock(1, {nodes_[0]->place}, data);
   Damage(0, 1, 6 * kPacketBytes);
-  EXPECT_EQ(Replicate(*nodes_[0], {1, data.size()}, {nodes_[1]->place}).code(), StatusCode::kCorrupt);
+  EXPECT_EQ(Replicate(*nodes_[0], StoredAs(1, data), {nodes_[1]->place}).code(), StatusCode::kCorrupt);
   EXPECT_EQ(nodes_[0]->told.Corrupt(), 1u);
   EXPECT_TRUE(nodes_[1]->store->List().empty());
   EXPECT_EQ(nodes_[1]->store->space().free, nodes_[1]->store->space().capacity);

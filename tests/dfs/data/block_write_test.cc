@@ -54,6 +54,7 @@ TEST_P(BlockWriteTest, EveryNodeHoldsTheSameBytes) {
       const auto written = writer->Finish();
       ASSERT_TRUE(written.ok()) << written.status().message();
       EXPECT_EQ(written->length, size);
+      EXPECT_EQ(written->crc, StoredAs(block, data).crc);
       EXPECT_EQ(written->nodes.size(), nodes);
       for (std::size_t i = 0; i < nodes; ++i) {
         const auto stored = nodes_[i]->store->Read(block, 0, size);
@@ -68,7 +69,7 @@ TEST_P(BlockWriteTest, EveryNodeHoldsTheSameBytes) {
 TEST_P(BlockWriteTest, TellsTheObserverOfEveryNode) {
   for (int i = 0; i < 3; ++i) AddNode();
   WriteBlock(5, Pipeline(), "hello");
-  for (const auto& node : nodes_) EXPECT_EQ(node->told.Received(), (StoredBlock{5, 5}));
+  for (const auto& node : nodes_) EXPECT_EQ(node->told.Received(), StoredAs(5, "hello"));
 }
 
 TEST_P(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
@@ -96,7 +97,9 @@ TEST_P(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
       EXPECT_EQ(*prefix + rest, data);
     }
     WriteBlock(block + 1000, survivors, rest);
-    const auto whole = ReadAll({block + 1000, rest.size(), saved->length, survivors}, 0, rest.size());
+    EXPECT_EQ(saved->crc, StoredAs(block, std::string_view(data).substr(0, saved->length)).crc);
+    const StoredBlock next = StoredAs(block + 1000, rest);
+    const auto whole = ReadAll({next.id, next.length, saved->length, survivors, next.crc}, 0, rest.size());
     EXPECT_EQ(data.substr(0, saved->length) + whole.bytes, data);
     nodes_[victim] = std::make_unique<Node>(victim + 1, MakeMemoryBlockStore(1 << 30), kStall);
   }
@@ -176,7 +179,7 @@ TEST_P(BlockWriteTest, AWriterThatGoesAwayLeavesNothing) {
   ASSERT_TRUE(OpenWriter(1, Pipeline())->Write(RandomBytes(3 * kPacketBytes, 1)).ok());
   for (const auto& node : nodes_) {
     EXPECT_EQ(node->store->space().free, node->store->space().capacity);
-    EXPECT_EQ(node->store->FinishAt(1, kPacketBytes).code(), StatusCode::kNotFound);
+    EXPECT_EQ(node->store->FinishAt(1, kPacketBytes).status().code(), StatusCode::kNotFound);
   }
 }
 
@@ -189,7 +192,7 @@ TEST_P(BlockWriteTest, FinishAtEndsAWriteThatIsUnderWay) {
   const auto closed = stream->Call(net::Operation::kFinishBlockAt, Encode(FinishRequest{1, 4 * kPacketBytes}));
   ASSERT_TRUE(closed.ok()) << closed.status().message();
   EXPECT_EQ(*nodes_[0]->store->Read(1, 0, 4 * kPacketBytes), data.substr(0, 4 * kPacketBytes));
-  EXPECT_EQ(nodes_[0]->told.Received(), (StoredBlock{1, 4 * kPacketBytes}));
+  EXPECT_EQ(nodes_[0]->told.Received(), StoredAs(1, data.substr(0, 4 * kPacketBytes)));
   EXPECT_FALSE(writer->Finish().ok());
 }
 

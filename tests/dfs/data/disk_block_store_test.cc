@@ -50,7 +50,7 @@ TEST_F(DiskBlockStoreTest, KeepsBlocksAcrossARestart) {
   Store(kId, data);
   Reopen();
   ASSERT_EQ(store_->List().size(), 1u);
-  EXPECT_EQ(store_->List()[0].id, kId);
+  EXPECT_EQ(store_->List()[0], StoredAs(kId, data));
   EXPECT_EQ(store_->space().used, data.size());
   EXPECT_EQ(*store_->Read(kId, 0, data.size()), data);
 }
@@ -61,7 +61,7 @@ TEST_F(DiskBlockStoreTest, ADamagedByteFailsTheChunkThatHoldsIt) {
   Flip(DataPath(), kChunkBytes + 7);
   const auto bad = store_->Read(kId, 0, data.size());
   EXPECT_EQ(bad.status().code(), StatusCode::kCorrupt);
-  EXPECT_THAT(bad.status().message(), HasSubstr("block " + std::to_string(kId)));
+  EXPECT_THAT(bad.status().message(), HasSubstr("block 0000000000000ab1"));
   EXPECT_THAT(bad.status().message(), HasSubstr("chunk 1"));
   EXPECT_EQ(*store_->Read(kId, 0, kChunkBytes), data.substr(0, kChunkBytes));
   EXPECT_EQ(*store_->Read(kId, 2 * kChunkBytes, 9), data.substr(2 * kChunkBytes, 9));
@@ -105,7 +105,7 @@ TEST_F(DiskBlockStoreTest, WhatWasBeingWrittenIsGoneAfterARestart) {
   EXPECT_FALSE(std::filesystem::is_empty(directory_.path() + "/writing"));
   Reopen();
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/writing"));
-  EXPECT_EQ(store_->FinishAt(kId, kPacketBytes).code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->FinishAt(kId, kPacketBytes).status().code(), StatusCode::kNotFound);
   Store(kId, "new");
 }
 
@@ -163,7 +163,7 @@ TEST_F(DiskBlockStoreTest, KeepsTheReservedBytesFree) {
   const auto file = std::move(*store_->Create(kId));
   const Status full = file->Append("x", ChunkCrcs("x"));
   EXPECT_EQ(full.code(), StatusCode::kNoSpace);
-  EXPECT_THAT(full.message(), HasSubstr("block " + std::to_string(kId)));
+  EXPECT_THAT(full.message(), HasSubstr("block 0000000000000ab1"));
   const Fd shared = std::move(*file->Share());
   ASSERT_TRUE(WriteAllAt(shared.get(), "x", 0, "file").ok());
   EXPECT_EQ(file->Adopt("x", ChunkCrcs("x")).code(), StatusCode::kNoSpace);

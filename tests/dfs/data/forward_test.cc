@@ -1,6 +1,7 @@
-// In which order a node of a pipeline forwards, reads and stores, seen from its store.
+// In which order a node of a pipeline forwards, reads and stores, seen from its store; and a store that lies.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -19,6 +20,7 @@ class WatchedStore final : public BlockStore {
   struct Watch {
     std::function<void()> storing = [] {};  // called before each packet is stored
     std::atomic<int> reads{0};
+    std::uint32_t wrong = 0;  // its checksums differ from the right ones by so much
   };
   explicit WatchedStore(Watch& watch) : watch_(watch) {}
 
@@ -26,7 +28,11 @@ class WatchedStore final : public BlockStore {
     MILLRACE_ASSIGN(std::unique_ptr<BlockFile> file, store_->Create(id));
     return std::unique_ptr<BlockFile>(std::make_unique<File>(watch_, std::move(file)));
   }
-  Status FinishAt(std::uint64_t id, std::uint64_t length) override { return store_->FinishAt(id, length); }
+  Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override {
+    Result<StoredBlock> finished = store_->FinishAt(id, length);
+    if (finished.ok()) finished->crc ^= watch_.wrong;
+    return finished;
+  }
   void Discard(std::uint64_t id) override { store_->Discard(id); }
   Result<OpenBlock> Open(std::uint64_t id) const override { return store_->Open(id); }
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override {
@@ -63,6 +69,7 @@ class WatchedStore final : public BlockStore {
     Status Sync() override { return file_->Sync(); }
     Status Finish() override { return file_->Finish(); }
     std::uint64_t length() const override { return file_->length(); }
+    std::uint32_t crc() const override { return file_->crc() ^ watch_.wrong; }
 
    private:
     Watch& watch_;
@@ -108,6 +115,27 @@ TEST_P(ForwardTest, WhatAWriterPutIntoTheFileIsReadOnce) {
     WriteBlock(1, FromHereOrElsewhere(), RandomBytes(40 * kPacketBytes + 1, 1));
     nodes_.clear();
     EXPECT_EQ(first.reads, GetParam() ? 41 : 0);
+  }
+}
+
+TEST_P(ForwardTest, ANodeThatKeepsSomethingElseIsNamedAndNotCountedOn) {
+  for (const std::size_t liar : {std::size_t{0}, std::size_t{1}}) {
+    WatchedStore::Watch honest, lying;
+    lying.wrong = 1;
+    for (std::size_t i = 0; i < 2; ++i) AddWatchedNode(i == liar ? lying : honest);
+    const std::string data = RandomBytes(5 * kPacketBytes, 1);
+    const auto writer = OpenWriter(1, FromHereOrElsewhere());
+    ASSERT_TRUE(writer->Write(data).ok());
+    EXPECT_EQ(writer->Finish().status().code(), StatusCode::kCorrupt);
+    std::string rest;
+    std::vector<std::uint32_t> failed;
+    const auto saved = writer->Salvage(&rest, &failed);
+    ASSERT_TRUE(saved.ok()) << saved.status().message();
+    EXPECT_EQ(saved->length + rest.size(), data.size());
+    EXPECT_EQ(saved->crc, StoredAs(1, std::string_view(data).substr(0, saved->length)).crc);
+    EXPECT_EQ(saved->nodes, std::vector<std::uint32_t>{liar == 0 ? 2u : 1u});
+    EXPECT_NE(std::find(failed.begin(), failed.end(), liar + 1), failed.end());
+    nodes_.clear();
   }
 }
 

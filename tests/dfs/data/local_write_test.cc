@@ -151,7 +151,7 @@ TEST_F(LocalWriteTest, ACopyToANodeOfThisMachine) {
   Place target = nodes_[1]->Local();
   target.port = 1;
   std::promise<Status> done;
-  nodes_[0]->block_server->Replicate({1, data.size()}, {target, nodes_[2]->Local()},
+  nodes_[0]->block_server->Replicate(StoredAs(1, data), {target, nodes_[2]->Local()},
                                      [&](const Status& status) { done.set_value(status); });
   const Status copied = done.get_future().get();
   ASSERT_TRUE(copied.ok()) << copied.message();
@@ -175,12 +175,15 @@ class HeaderTaker final : public net::BulkHandler {
       const Result<Packet> packet = DecodePacket(header);
       if (!status.ok() || !packet.ok()) break;
       packets.push_back(*packet);
+      for (std::size_t i = 0; i < packet->chunks(); ++i) chunk_crcs.push_back(packet->crcs[i]);
       ack.length += packet->length;
       ack.finished = packet->last;
+      ack.crc = BlockCrc(chunk_crcs);
     }
     co_return false;
   }
   const Fd file;
+  std::vector<std::uint32_t> chunk_crcs;
   std::vector<Packet> packets;  // to be read when the writer has been answered, or the server stopped
 };
 

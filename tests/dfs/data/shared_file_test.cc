@@ -51,7 +51,7 @@ TEST_P(SharedFileTest, BelievesNothingOfWhatAnotherProcessWrote) {
   ASSERT_TRUE(WriteAllAt(shared.get(), "other", kPacketBytes + kChunkBytes, "file").ok());
   const Status bad = Adopt(*file, kPacketBytes, ChunkCrcs(second));
   EXPECT_EQ(bad.code(), StatusCode::kCorrupt);
-  EXPECT_THAT(bad.message(), HasSubstr("block 5"));
+  EXPECT_THAT(bad.message(), HasSubstr("block 0000000000000005"));
   EXPECT_THAT(bad.message(), HasSubstr("chunk 5"));
   EXPECT_EQ(Adopt(*file, kPacketBytes, {1}).code(), StatusCode::kCorrupt);
   ASSERT_EQ(::ftruncate(shared.get(), static_cast<off_t>(kPacketBytes + 3 * kChunkBytes)), 0);
@@ -76,7 +76,7 @@ TEST_P(SharedFileTest, WhatWasNotAdoptedIsNotOfTheBlock) {
       ASSERT_TRUE(file->Finish().ok());
     } else {
       file.reset();
-      EXPECT_EQ(store_->FinishAt(id, 2 * kPacketBytes).code(), StatusCode::kInvalid);
+      EXPECT_EQ(store_->FinishAt(id, 2 * kPacketBytes).status().code(), StatusCode::kInvalid);
       ASSERT_TRUE(store_->FinishAt(id, kPacketBytes).ok());
     }
     const auto open = store_->Open(id);

@@ -346,6 +346,28 @@ TEST_F(BlockManagerTest, AReplicaThatWasGoodAndIsReportedWithAnotherLengthIsCorr
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
 }
 
+// A replica of another cluster's block of the same number, as long as ours.
+TEST_F(BlockManagerTest, AWrongChecksumIsCorruptAsAWrongLengthIs) {
+  blocks_.Want({1, kLength, 77}, 2);
+  Up(0, {{1, kLength, 77}});
+  Up(1, {{1, kLength, 78}});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
+  Up(2);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].block, (Block{1, kLength, 77}));
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(2));
+  blocks_.Expect(5);
+  blocks_.Received(1, {5, kLength, 9});
+  blocks_.Want({5, kLength, 8}, 1);
+  EXPECT_THAT(blocks_.Replicas(5), IsEmpty()) << "what a writer says of a block is what its replicas must be";
+  EXPECT_EQ(blocks_.Find(5), (Block{5, kLength, 8}));
+  EXPECT_EQ(blocks_.Find(6), std::nullopt);
+  blocks_.Received(0, {1, kLength, 5});
+  EXPECT_THAT(blocks_.Replicas(1), IsEmpty()) << "read again, and found to be another";
+}
+
 TEST_F(BlockManagerTest, ACopyFromACorruptSourceIsTakenFromAnother) {
   blocks_.Want({1, kLength}, 3);
   UpAll({{1}, {1}, {}});

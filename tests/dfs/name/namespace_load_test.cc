@@ -6,6 +6,7 @@
 
 #include "dfs/name/namespace.h"
 #include "dfs/name/namespace_codec.h"
+#include "block_numbers.h"
 
 namespace millrace::dfs {
 namespace {
@@ -40,14 +41,15 @@ std::string Open(std::string_view path) {
 TEST(NamespaceLoad, DirectoriesMayBeMetAfterWhatIsInThem) {
   // 9 lies in 20, which lies in the root; entries come by number of the directory, so 9's first.
   const auto store = StoreOf({{"i", EncodeIdLimit(100)},
-                              {EncodeEntryKey(5, "f"), FileOf(30, {{31, 7}})},
+                              {EncodeEntryKey(5, "f"), FileOf(30, {{31, 7, 0xfeedf00d}})},
                               {EncodeEntryKey(9, "b"), Dir(5)},
                               {EncodeEntryKey(20, "a"), Dir(9)},
                               {EncodeEntryKey(0, "top"), Dir(20)}});
-  Namespace names;
+  Namespace names(SeededNumbers(7));
   const Status loaded = names.Load(*store);
   ASSERT_TRUE(loaded.ok()) << loaded.message();
   EXPECT_EQ(names.Stat("/top/a/b/f")->length, 7u);
+  EXPECT_EQ(*names.Blocks("/top/a/b/f"), (std::vector<Block>{{31, 7, 0xfeedf00d}}));
   EXPECT_EQ(names.Total().directories, 4u);
 }
 
@@ -56,7 +58,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
   std::string bad_kind = Dir(5);
   bad_kind[1] = 7;
   std::string next_version = Dir(5);
-  next_version[0] = 2;
+  next_version[0] = 3;
   const struct {
     Rows rows;
     std::string named;
@@ -67,13 +69,13 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
       {{{"i", limit}, {EncodeEntryKey(0, "a/b"), Dir(5)}}, "f/0/\"a/b\""},
       {{{"i", limit}, {EncodeEntryKey(0, ".."), Dir(5)}}, "f/0/\"..\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), bad_kind}}, "f/0/\"a\""},
-      {{{"i", limit}, {EncodeEntryKey(0, "a"), next_version}}, "version 2"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), next_version}}, "version 3"},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(5) + "x"}}, "f/0/\"a\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), ""}}, "f/0/\"a\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(100)}}, "never given out"},
       {{{EncodeEntryKey(0, "a"), Dir(1)}}, "never given out"},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), Dir(0)}}, "never given out"},
-      {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{100, 1}})}}, "never given out"},
+      {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{0, 1}})}}, "number 0"},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{6, kMinBlockSize + 1}})}}, "f/0/\"a\""},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{6, 1}, {6, 1}})}}, "two places"},
       {{{"i", limit}, {EncodeEntryKey(0, "a"), FileOf(5, {{6, 1}})}, {EncodeEntryKey(0, "b"), FileOf(7, {{6, 1}})}},
@@ -86,8 +88,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
       {{{"i", limit}, {EncodeOpenKey(5), "x"}}, "o/5"},
       {{{"i", limit}, {EncodeOpenKey(5), Open("/f/../g")}}, "o/5"},
       {{{"i", limit}, {EncodeOpenKey(5), Open("/f")}, {EncodeOpenKey(6), Open("/f")}}, "o/6"},
-      {{{"i", limit}, {EncodeOpenBlockKey(5, 6), ""}}, "o/5/6"},
-      {{{"i", limit}, {EncodeOpenKey(5), Open("/f")}, {EncodeOpenBlockKey(5, 100), ""}}, "o/5/100"},
+      {{{"i", limit}, {EncodeOpenBlockKey(5, 6), ""}}, "o/5/0000000000000006"},
       {{{"i", limit},
         {EncodeEntryKey(0, "a"), FileOf(7, {{6, 1}})},
         {EncodeOpenKey(5), Open("/f")},
@@ -95,7 +96,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
        "two places"},
   };
   for (const auto& row : table) {
-    Namespace names;
+    Namespace names(SeededNumbers(7));
     const Status loaded = names.Load(*StoreOf(row.rows));
     EXPECT_EQ(loaded.code(), StatusCode::kCorrupt) << row.named;
     EXPECT_THAT(loaded.message(), HasSubstr(row.named));
@@ -105,7 +106,7 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
 TEST(NamespaceLoad, EveryCutOrChangedByteOfAValueIsRefusedOrHarmless) {
   const std::string value = FileOf(5, {{6, 1}, {7, 2}});
   for (std::size_t size = 0; size < value.size(); ++size) {
-    Namespace names;
+    Namespace names(SeededNumbers(7));
     const Status cut =
         names.Load(*StoreOf({{"i", EncodeIdLimit(100)}, {EncodeEntryKey(0, "a"), value.substr(0, size)}}));
     EXPECT_EQ(cut.code(), StatusCode::kCorrupt) << "cut at " << size;
@@ -113,7 +114,7 @@ TEST(NamespaceLoad, EveryCutOrChangedByteOfAValueIsRefusedOrHarmless) {
   for (std::size_t at = 0; at < value.size() * 8; ++at) {
     std::string changed = value;
     changed[at / 8] = static_cast<char>(changed[at / 8] ^ (1 << at % 8));
-    Namespace names;
+    Namespace names(SeededNumbers(7));
     const Status status = names.Load(*StoreOf({{"i", EncodeIdLimit(100)}, {EncodeEntryKey(0, "a"), changed}}));
     EXPECT_TRUE(status.ok() || status.code() == StatusCode::kCorrupt);
   }
@@ -121,9 +122,9 @@ TEST(NamespaceLoad, EveryCutOrChangedByteOfAValueIsRefusedOrHarmless) {
 
 TEST(NamespaceLoad, IdsNeverComeAgain) {
   const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
-  std::set<std::uint64_t> seen;
+  std::set<std::uint64_t> seen, blocks;
   for (int life = 0; life < 5; ++life) {
-    Namespace names;
+    Namespace names(SeededNumbers(7));  // the same numbers in each life
     ASSERT_TRUE(names.Load(*store).ok());
     for (int i = 0; i < 3000; ++i) {
       WriteBatch batch;
@@ -132,11 +133,12 @@ TEST(NamespaceLoad, IdsNeverComeAgain) {
       const Result<BlockId> block = names.AddBlock(*file, &batch);
       ASSERT_TRUE(block.ok());
       EXPECT_TRUE(seen.insert(*file).second) << *file;
-      EXPECT_TRUE(seen.insert(*block).second) << *block;
+      EXPECT_TRUE(blocks.insert(*block).second) << *block;
       ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
     }
   }
   EXPECT_FALSE(seen.contains(0));
+  EXPECT_FALSE(blocks.contains(0));
 }
 
 }  // namespace

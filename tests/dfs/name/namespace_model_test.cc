@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "dfs/name/namespace.h"
 #include "dfs/name/path.h"
+#include "block_numbers.h"
 
 namespace millrace::dfs {
 namespace {
@@ -112,7 +113,7 @@ void ExpectTotals(const Namespace& names) {
 class Driver {
  public:
   explicit Driver(std::uint64_t seed)
-      : random_(seed), names_(std::make_unique<Namespace>()), store_(MakeMemoryStore()) {}
+      : random_(seed), numbers_(SeededNumbers(seed)), names_(NewNames()), store_(MakeMemoryStore()) {}
 
   void Step() {
     ++now_;
@@ -135,13 +136,19 @@ class Driver {
 
   // A new life: the Namespace is what the store says.
   void Reload() {
-    names_ = std::make_unique<Namespace>();
+    names_ = NewNames();
     const Status loaded = names_->Load(*store_);
     ASSERT_TRUE(loaded.ok()) << loaded.message();
     Compare();
   }
 
  private:
+  // All lives draw from one source.
+  std::unique_ptr<Namespace> NewNames() {
+    return std::make_unique<Namespace>([this] { return numbers_(); });
+  }
+  Block AnyBlock(BlockId id) { return {id, random_.Below(100), static_cast<std::uint32_t>(random_.Next())}; }
+
   Model Visible() const {
     Model visible = model_;
     for (auto& [id, file] : visible.open) file.orphaned = false;  // shows only at Complete
@@ -281,7 +288,8 @@ class Driver {
     const Result<BlockId> block = names_->AddBlock(file, batch);
     if (!block.ok()) return block.status().code();
     EXPECT_TRUE(ids_.insert(*block).second) << "id " << *block << " came again";
-    model_.open[file].blocks.push_back(*block);
+    std::vector<BlockId>& blocks = model_.open[file].blocks;
+    blocks.insert(std::lower_bound(blocks.begin(), blocks.end(), *block), *block);
     return StatusCode::kOk;
   }
 
@@ -321,7 +329,7 @@ class Driver {
       const ModelOpen was = open->second;
       const std::string path = as ? other : was.path;
       for (const BlockId b : was.blocks) {
-        if (random_.Below(4) != 0) blocks.insert(blocks.begin(), {b, random_.Below(100)});
+        if (random_.Below(4) != 0) blocks.insert(blocks.begin(), AnyBlock(b));
       }
       if (!was.orphaned) expected_ = model_.Place(path, was.overwrite, file);
       if (expected_ == StatusCode::kOk) {
@@ -342,6 +350,7 @@ class Driver {
   }
 
   Random random_;
+  BlockNumbers numbers_;
   std::unique_ptr<Namespace> names_;
   std::unique_ptr<KeyValueStore> store_;
   Model model_;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "dfs/name/path.h"
+#include "block_numbers.h"
 
 namespace millrace::dfs {
 namespace {
@@ -51,7 +52,7 @@ class NamespaceTest : public testing::Test {
     EXPECT_EQ(status.message().find('\n'), std::string::npos);
   }
 
-  Namespace names_;
+  Namespace names_{SeededNumbers(7)};
   WriteBatch batch_;
   std::vector<BlockId> freed_;
 };
@@ -84,6 +85,23 @@ TEST_F(NamespaceTest, MakesDirectoriesWithParents) {
   ExpectFails(StatusCode::kInvalid, [&] { return names_.MakeDirectory("/f/x/y", "ann", 9, &batch_); });
 }
 
+TEST(BlockNumbersTest, AreThoseOfTheSourceButNeither0NorInUse) {
+  std::vector<std::uint64_t> source = {0, 9, 9, 5, 0, 9, 5, ~std::uint64_t{0}, 7};
+  Namespace names([&, next = std::size_t{0}]() mutable { return source.at(next++); });
+  WriteBatch batch;
+  std::vector<BlockId> freed;
+  const FileId file = *names.Create("/f", {}, 1, &batch);
+  const BlockId first = *names.AddBlock(file, &batch), second = *names.AddBlock(file, &batch);
+  EXPECT_EQ(first, 9u);
+  EXPECT_EQ(second, 5u);
+  ASSERT_TRUE(names.DropBlock(file, second, &batch).ok());
+  ASSERT_TRUE(names.Complete(file, {{first, 1, 2}}, 1, &batch, &freed).ok());
+  const FileId other = *names.Create("/g", {}, 1, &batch);
+  EXPECT_EQ(*names.AddBlock(other, &batch), 5u) << "9 is in a file, 5 was dropped";
+  EXPECT_EQ(*names.AddBlock(other, &batch), ~std::uint64_t{0});
+  EXPECT_EQ(names.OwnerOf(~std::uint64_t{0})->path, "/g");
+}
+
 TEST_F(NamespaceTest, AFileAppearsWholeAtComplete) {
   const FileId id = *names_.Create("/d/f", Options(), 5, &batch_);
   const std::vector<Block> blocks = AddBlocks(id, {4 * kMiB, 3});
@@ -92,7 +110,7 @@ TEST_F(NamespaceTest, AFileAppearsWholeAtComplete) {
   ASSERT_TRUE(open.has_value());
   EXPECT_EQ(open->path, "/d/f");
   EXPECT_EQ(open->options.writer, "host:1");
-  EXPECT_THAT(open->blocks, ElementsAre(blocks[0].id, blocks[1].id));
+  EXPECT_THAT(open->blocks, UnorderedElementsAre(blocks[0].id, blocks[1].id));
   EXPECT_THAT(names_.OpenFiles(), ElementsAre(id));
 
   ASSERT_TRUE(names_.Complete(id, blocks, 7, &batch_, &freed_).ok());
@@ -217,7 +235,7 @@ TEST_F(NamespaceTest, DropBlockForgetsAndAbandonFrees) {
   ExpectFails(StatusCode::kNotFound, [&] { return names_.DropBlock(id + 1000, blocks[0].id, &batch_); });
   ExpectFails(StatusCode::kInvalid, [&] { return names_.Complete(id, {blocks[1]}, 7, &batch_, &freed_); });
   ASSERT_TRUE(names_.Abandon(id, &batch_, &freed_).ok());
-  EXPECT_THAT(freed_, ElementsAre(blocks[0].id, blocks[2].id));
+  EXPECT_THAT(freed_, UnorderedElementsAre(blocks[0].id, blocks[2].id));
   ExpectFails(StatusCode::kNotFound, [&] { return names_.Abandon(id, &batch_, &freed_); });
   ExpectFails(StatusCode::kNotFound, [&] { return names_.AddBlock(id, &batch_).status(); });
   EXPECT_FALSE(names_.FindOpen(id).has_value());

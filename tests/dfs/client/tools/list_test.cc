@@ -65,7 +65,10 @@ TEST_F(ListTest, StatSaysWhatIsKnown) {
   EXPECT_NE(ran.out.find("length       5 (5 B)"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("replication  3"), std::string::npos);
   EXPECT_NE(ran.out.find("modified     2023-11-14 22:13:20 UTC"), std::string::npos) << ran.out;
-  EXPECT_EQ(RunJson({"stat", "--json", "/a"})[0].at("blocks").size(), 1u);
+  EXPECT_NE(ran.out.find("  0000000000000007 at 0"), std::string::npos) << ran.out;
+  const Json json = RunJson({"stat", "--json", "/a"});
+  ASSERT_EQ(json[0].at("blocks").size(), 1u);
+  EXPECT_EQ(json[0].at("blocks")[0].at("block"), "0000000000000007");
   Refuses(1, {"stat", "/missing"}, {"/missing"});
 }
 
@@ -83,9 +86,10 @@ TEST_F(ListTest, DuCountsWhatIsBelowEachEntry) {
 
 TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
   tree_->health = {.blocks = 10, .under_replicated = 1, .live_workers = 2};
-  tree_->unhealthy = {{.path = "/d/thin", .block = 3, .length = 9, .live = 1, .wanted = 3}};
+  tree_->unhealthy = {{.path = "/d/thin", .block = 0xfedcba9876543210, .length = 9, .live = 1, .wanted = 3}};
   EXPECT_EQ(Run({"fsck"}).status, 0);
   EXPECT_NE(Run({"fsck"}).out.find("/d/thin"), std::string::npos);
+  EXPECT_NE(Run({"fsck"}).out.find("block fedcba9876543210"), std::string::npos);
   tree_->health.missing = 1;
   tree_->unhealthy.push_back({.path = "/dd/gone", .block = 4, .length = 9, .live = 0, .wanted = 3});
   Refuses(1, {"fsck"}, {"1 blocks have no live replica"});
@@ -93,6 +97,7 @@ TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
   EXPECT_EQ(json.at("healthy"), false);
   ASSERT_EQ(json.at("unhealthy").size(), 1u);  // "/dd" is not below "/d"
   EXPECT_EQ(json.at("unhealthy")[0].at("path"), "/d/thin");
+  EXPECT_EQ(json.at("unhealthy")[0].at("block"), "fedcba9876543210") << "a number of this size would lose bits";
 }
 
 TEST_F(ListTest, VerifySaysWhichReplicasAreNotSound) {

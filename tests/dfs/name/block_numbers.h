@@ -1,0 +1,13 @@
+// Numbers of blocks for tests: as by chance, the same every time.
+#pragma once
+
+#include "base/random.h"
+#include "dfs/name/namespace.h"
+
+namespace millrace::dfs {
+
+inline BlockNumbers SeededNumbers(std::uint64_t seed) {
+  return [random = Random(seed)]() mutable { return random.Next(); };
+}
+
+}  // namespace millrace::dfs

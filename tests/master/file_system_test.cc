@@ -1,0 +1,87 @@
+// What FileSystem refuses though namespace and block manager, each for itself, would take it.
+#include "master/file_system.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/kv/key_value_store.h"
+
+namespace millrace::master {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class FileSystemTest : public testing::Test {
+ protected:
+  FileSystemTest() {
+    Start();
+    for (const dfs::NodeId node : {1, 2, 3}) {
+      files_->blocks().NodeUp(node, {"/rack", "/dc"});
+      files_->blocks().NodeSpace(node, std::uint64_t{1} << 40);
+    }
+    dfs::CreateOptions options;
+    options.replication = 2;
+    file_ = *files_->Create("/f", options, 1, &batch_);
+    block_ = *files_->AddBlock(file_, std::nullopt, {}, &batch_);
+    for (const dfs::NodeId node : {1, 2, 3}) {
+      if (node != block_.targets[0] && node != block_.targets[1]) other_ = node;
+    }
+  }
+  void Start() {
+    files_ = std::make_unique<FileSystem>(Random(7), [numbers = Random(8)]() mutable { return numbers.Next(); });
+  }
+  // A new life of the master, in which no worker has come back yet.
+  void Restart() {
+    ASSERT_TRUE(store_->Write(batch_, Durability::kSynced).ok());
+    batch_ = {};
+    Start();
+    ASSERT_TRUE(files_->Load(*store_).ok());
+    for (const dfs::NodeId node : {1, 2, 3}) files_->blocks().NodeExists(node);
+  }
+  Status Complete(const std::vector<dfs::NodeId>& nodes) {
+    return files_->Complete(file_, {}, {{block_.id, 10, nodes, 99}}, 2, &batch_);
+  }
+
+  const std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
+  std::unique_ptr<FileSystem> files_;
+  WriteBatch batch_;
+  dfs::FileId file_ = 0;
+  FileSystem::NewBlock block_;
+  dfs::NodeId other_ = 0;
+};
+
+TEST_F(FileSystemTest, CompleteNamesOnlyNodesThatTheBlockWasGivenOutWith) {
+  for (const std::vector<dfs::NodeId>& nodes :
+       {std::vector<dfs::NodeId>{}, {77}, {block_.targets[0], 77}, {other_}}) {
+    EXPECT_EQ(Complete(nodes).code(), StatusCode::kInvalid);
+  }
+  EXPECT_THAT(Complete({77}).message(), HasSubstr("worker 77 was not asked to hold it"));
+  EXPECT_TRUE(files_->names().FindOpen(file_).has_value()) << "the writer may try again";
+  ASSERT_TRUE(Complete({block_.targets[1]}).ok());
+  EXPECT_THAT(files_->Holders(block_.id), ElementsAre(block_.targets[1]));
+}
+
+TEST_F(FileSystemTest, CompleteMayNameANodeThatReportsTheBlock) {
+  files_->blocks().Received(other_, {block_.id, 10, 99});
+  EXPECT_TRUE(Complete({other_}).ok());
+}
+
+TEST_F(FileSystemTest, AfterARestartCompleteNamesNodesThatExist) {
+  Restart();
+  EXPECT_EQ(Complete({77}).code(), StatusCode::kInvalid);
+  const Status completed = Complete(block_.targets);
+  EXPECT_TRUE(completed.ok()) << completed.message();
+}
+
+TEST_F(FileSystemTest, TheChecksumOfABlockOutlivesARestart) {
+  ASSERT_TRUE(Complete(block_.targets).ok());
+  Restart();
+  EXPECT_EQ(files_->blocks().Find(block_.id), (dfs::Block{block_.id, 10, 99}));
+  EXPECT_EQ((*files_->Locate("/f", 0, 10)).at(0).block.crc, 99u);
+}
+
+}  // namespace
+}  // namespace millrace::master
