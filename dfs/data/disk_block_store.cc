@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "dfs/data/block_checksums.h"
@@ -102,11 +104,35 @@ class DiskBlockStore final : public BlockStore {
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
   Status Remove(std::uint64_t id) override;
   std::vector<StoredBlock> List() const override;
+  Status Trash(std::uint64_t id, Micros now) override;
+  Result<StoredBlock> Restore(std::uint64_t id) override;
+  std::vector<StoredBlock> ListTrash() const override { return shelf_.trash.List(); }
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override;
   Space space() const override;
 
  private:
+  // The id is ours until Release: nobody else writes it or touches its files.
+  [[nodiscard]] bool Claim(std::uint64_t id);
+  [[nodiscard]] bool Finished(std::uint64_t id) const;
+  void Release(std::uint64_t id);
+
   mutable BlockShelf shelf_;
 };
+
+bool DiskBlockStore::Claim(std::uint64_t id) {
+  const std::lock_guard lock(shelf_.mutex);
+  return shelf_.broken.try_emplace(id).second;
+}
+
+bool DiskBlockStore::Finished(std::uint64_t id) const {
+  const std::lock_guard lock(shelf_.mutex);
+  return shelf_.finished.contains(id);
+}
+
+void DiskBlockStore::Release(std::uint64_t id) {
+  const std::lock_guard lock(shelf_.mutex);
+  shelf_.broken.erase(id);
+}
 
 Result<std::unique_ptr<BlockFile>> DiskBlockStore::Create(std::uint64_t id) {
   {
@@ -117,8 +143,7 @@ Result<std::unique_ptr<BlockFile>> DiskBlockStore::Create(std::uint64_t id) {
   }
   Result<Fd> fd = OpenFile(shelf_.WritingPath(id), O_RDWR | O_CREAT | O_TRUNC);
   if (!fd.ok()) {
-    const std::lock_guard lock(shelf_.mutex);
-    shelf_.broken.erase(id);
+    Release(id);
     return fd.status();
   }
   return std::unique_ptr<BlockFile>(std::make_unique<DiskBlockFile>(shelf_, id, std::move(*fd)));
@@ -209,9 +234,50 @@ Status DiskBlockStore::Remove(std::uint64_t id) {
   for (const std::string& path : {shelf_.DataPath(id), shelf_.CrcPath(id)}) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT && status.ok()) status = FromErrno(errno, "remove " + path);
   }
+  Release(id);
+  return status;
+}
+
+Status DiskBlockStore::Trash(std::uint64_t id, Micros now) {
+  Discard(id);
+  std::optional<std::uint64_t> length;
+  {
+    const std::lock_guard lock(shelf_.mutex);
+    if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished
+    if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
+      length = found->second;
+      shelf_.used -= found->second;
+      shelf_.finished.erase(found);
+    }
+  }
+  const Status status = length.has_value() ? shelf_.trash.Put(id, *length, now) : Status::Ok();
+  Release(id);
+  return status;
+}
+
+Result<StoredBlock> DiskBlockStore::Restore(std::uint64_t id) {
+  if (!Claim(id)) return Exists("restore " + BlockName(id) + ": it is being written here");
+  Result<std::uint64_t> length = Exists("restore " + BlockName(id) + ": it is here already");
+  if (!Finished(id)) length = shelf_.trash.Take(id);
   const std::lock_guard lock(shelf_.mutex);
   shelf_.broken.erase(id);
-  return status;
+  if (!length.ok()) return length.status();
+  shelf_.finished[id] = *length;
+  shelf_.used += *length;
+  return StoredBlock{id, *length};
+}
+
+BlockStore::Swept DiskBlockStore::SweepTrash(Micros before, std::uint64_t least_free) {
+  Swept swept;
+  while (shelf_.trash.RemoveOldest(before, &swept)) {
+  }
+  const auto short_of_room = [&] {
+    const BlockStore::Space disk = shelf_.Space();
+    return disk.capacity > 0 && disk.free < least_free;  // else the disk could not be looked at
+  };
+  while (short_of_room() && shelf_.trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) {
+  }
+  return swept;
 }
 
 std::vector<StoredBlock> DiskBlockStore::List() const {
@@ -225,7 +291,8 @@ std::vector<StoredBlock> DiskBlockStore::List() const {
 BlockStore::Space DiskBlockStore::space() const {
   Space space = shelf_.Space();
   const std::lock_guard lock(shelf_.mutex);
-  space.used = shelf_.used;
+  space.trashed = shelf_.trash.bytes();
+  space.used = shelf_.used + space.trashed;
   space.blocks = shelf_.finished.size();
   return space;
 }

@@ -32,6 +32,10 @@ class WatchedStore final : public BlockStore {
   }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
   std::vector<StoredBlock> List() const override { return store_->List(); }
+  Status Trash(std::uint64_t id, Micros now) override { return store_->Trash(id, now); }
+  Result<StoredBlock> Restore(std::uint64_t id) override { return store_->Restore(id); }
+  std::vector<StoredBlock> ListTrash() const override { return store_->ListTrash(); }
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override { return store_->SweepTrash(before, least_free); }
   Space space() const override { return store_->space(); }
 
  private:
