@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/cli.h"
+#include "client/cli/known_clusters.h"
 #include "client/local/local_command.h"
 #include "master/master_main.h"
 #include "worker/agent/worker_main.h"
@@ -21,15 +22,21 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using millrace::cli::Invocation;
   using millrace::cli::Words;
-  const char* master = std::getenv("MILLRACE_MASTER");
+  const std::string master = Environment("MILLRACE_MASTER");
   const Invocation invocation{millrace::console::SystemConsole(), OwnPath(argv[0]),
-                              master != nullptr && *master != '\0' ? master : kDefaultMaster,
-                              millrace::cli::UserName()};
+                              master.empty() ? kDefaultMaster : master,
+                              millrace::cli::UserName(), Environment("MILLRACE_CLUSTER"),
+                              millrace::cli::KnownClustersFile(Environment("XDG_STATE_HOME"), Environment("HOME"))};
   const std::vector<millrace::cli::Verb> more{
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/rpc/status_codec.h"
+#include "master/cluster_record.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/policy.h"
@@ -46,6 +47,7 @@ Control::~Control() = default;
 
 Status Control::Load() {
   started_ = Monotonic();
+  MILLRACE_ASSIGN(cluster_, ReadClusterId(seams_.store));
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
   MILLRACE_TRY(jobs_.Load(nodes_));
@@ -171,7 +173,7 @@ void Control::ExpireLeases() {
 }
 
 void Control::CareForBlocks() {
-  dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers()});
+  dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers(), {}});
   if (InStartupGrace()) return;
   dispatcher_.Send(
       files_.blocks().NextWork(Monotonic(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));

@@ -37,6 +37,7 @@ class Dispatcher {
   void Verify(NodeNumber node, dfs::BlockId block);
 
  private:
+  void Remove(const dfs::DeleteWork& removal, bool unknown);
   struct Peer {
     worker::wire::WorkerControl::Client control;
     std::set<sched::JobId> set_up;

@@ -12,11 +12,16 @@ interface Master extends(N.NameProvider) {
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
   nodes @2 () -> (nodes :List(NodeStatus));
   drainNode @3 (node :UInt32, drained :Bool) -> ();
-  version @4 () -> (version :Text);
+  version @4 () -> (version :Text, cluster :Text);
+  # cluster: base/cluster_id.h. A worker asks before it registers, so that it hands nothing over to another cluster.
   schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
   setScheduler @6 (name :Text) -> ();
   # A name and parts, "fair+delay+ccs". Answered when it is on disk.
   showScheduler @7 () -> (view :SchedulerView);
+  unknownBlocks @8 (node :UInt32, after :UInt64, limit :UInt32) -> (blocks :List(T.Block), more :Bool);
+  # On this node, of no file; by rising id.
+  discardUnknown @9 (node :UInt32) -> (blocks :UInt64);
+  # They may be put aside though they are many; says how many there are.
 }
 
 struct SchedulerInfo {
@@ -76,6 +81,7 @@ struct WorkerInfo {
   incarnation @8 :UInt64;      # drawn when the process started: the same one re-registers, another one lost its tasks
   running @9 :List(Task.Attempt);      # of this incarnation, so that a restarted master can take them over
   mapOutputs @10 :List(Task.Attempt);  # held, likewise
+  cluster @11 :Text;           # to which the directory belongs; another one's worker is refused (kInvalid)
 }
 
 struct WorkerSettings {
@@ -90,6 +96,7 @@ struct WorkerStats {
   free @1 :UInt64;
   used @2 :UInt64;             # by blocks
   blocks @3 :UInt64;
+  trashed @4 :UInt64;          # bytes of `used` that lie in the worker's trash
 }
 
 interface WorkerSession {
@@ -106,6 +113,8 @@ interface WorkerSession {
   fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text) -> ();
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
   # A reduce has copied everything and begins to compute.
+  offerTrash @10 (blocks :List(T.Block)) -> (wanted :List(UInt64));
+  # What the worker's trash holds, before endReport; it brings back those that are wanted.
 }
 
 struct NodeStatus {
@@ -118,6 +127,8 @@ struct NodeStatus {
   mapsRunning @6 :UInt32;
   reducesRunning @7 :UInt32;
   lastHeartbeatMillisAgo @8 :UInt64;
+  unknownBlocks @9 :UInt64;    # on it, of no file
+  unknownHeld @10 :Bool;       # too many of them: nothing is put aside unless `discardUnknown` says so
 }
 
 # ---- jobs ----

@@ -6,6 +6,7 @@
 
 #include <iostream>
 
+#include "base/cluster_id.h"
 #include "base/daemon/arguments.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -13,6 +14,7 @@
 #include "base/rpc/commit_log.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "master/cluster_record.h"
 #include "master/control.h"
 #include "master/master_config.h"
 #include "master/master_service.h"
@@ -20,9 +22,9 @@
 namespace millrace::master {
 namespace {
 
-int Fail(const Status& why) {
+int Fail(const Status& why, int status = 1) {
   std::cerr << "millrace: master: " << why.message() << "\n";
-  return 1;
+  return status;
 }
 
 kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
@@ -30,8 +32,7 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
 }
 
 Status Serve(const MasterConfig& config, const Log& log) {
-  MILLRACE_TRY(MakeDirectories(config.directory));
-  MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(config.directory + "/database"));
+  MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenCluster(config.directory));
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   auto io = kj::setupAsyncIo();
@@ -49,7 +50,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   rpc::Server server(MakeMasterService(*control), {});
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
-  log->info("the master serves at {} with scheduler {}", address, config.scheduler);
+  log->info("the master of cluster {} serves at {} with scheduler {}", control->cluster(), address, config.scheduler);
   if (!config.address_file.empty()) MILLRACE_TRY(WriteFileDurably(config.address_file, address + "\n"));
   server.AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
@@ -59,14 +60,27 @@ Status Serve(const MasterConfig& config, const Log& log) {
   return disk;
 }
 
+int Init(const MasterConfig& config) {
+  const std::string id = FormatClusterId(SeedFromSystem(), SeedFromSystem());
+  const Status made = InitCluster(config.directory, id);
+  if (!made.ok()) return Fail(made);
+  std::cout << id << "\n" << std::flush;
+  return std::cout ? 0 : Fail(Status(StatusCode::kIo, "cannot write the id of the new cluster to standard output"));
+}
+
 }  // namespace
 
 int RunMaster(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  if (const auto exit =
-          daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.", args, options))
+  bool init = false;
+  const daemon::Flag flag{"--init", &init, "make a new, empty cluster in master.directory, print its id and end"};
+  if (const auto exit = daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.", args,
+                                               options, {flag})) {
     return *exit;
+  }
+  if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(checked, 2);
+  if (init) return Init(config);
   const Log log = MakeLog("master", config.log_level);
   try {
     const Status served = Serve(config, log);

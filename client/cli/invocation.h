@@ -24,9 +24,11 @@ struct Invocation {
   std::string self;    // path of this program
   std::string master;  // host:port
   std::string user;
+  std::string cluster = {};         // whose master it must be; empty: as known_clusters says
+  std::string known_clusters = {};  // known_clusters.h; empty: nothing is known and nothing remembered
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
-  // The cluster; kUnavailable when it cannot be reached.
+  // The cluster; kUnavailable when it cannot be reached, kInvalid when it is another one.
   [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect() const;
   // Says the one line of an error and gives `status`, to be returned.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;

@@ -36,6 +36,10 @@ class JobClient {
   Result<std::vector<Node>> Nodes();
   // drained: no new tasks, and its blocks are copied elsewhere; false takes it back.
   Status DrainNode(std::uint32_t node, bool drained);
+  // Blocks on the node that no file has, by rising id.
+  Status UnknownBlocks(std::uint32_t node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink);
+  // They may go to the node's trash, however many they are. Returns how many they are.
+  Result<std::uint64_t> DiscardUnknown(std::uint32_t node);
 
   Result<Schedulers> ListSchedulers();
   // Done when it is on disk.

@@ -112,7 +112,9 @@ class DfsClientImpl final : public DfsClient {
                   in.getCapacity(),
                   in.getUsed(),
                   in.getFree(),
-                  in.getLiveWorkers()};
+                  in.getLiveWorkers(),
+                  in.getUnknownBlocks(),
+                  in.getHoldingWorkers()};
       });
     }));
     return health;
@@ -169,6 +171,8 @@ class DfsClientImpl final : public DfsClient {
     });
   }
 
+  std::string Cluster() override { return connection_->cluster(); }
+
   Status Call(const std::string& what, const WithMaster& f) override { return connection_->Call(what, f); }
 
  private:
@@ -210,7 +214,8 @@ class DfsClientImpl final : public DfsClient {
 
 Result<std::unique_ptr<DfsClient>> DfsClient::Connect(ClientOptions options) {
   MILLRACE_ASSIGN(std::shared_ptr<MasterConnection> connection,
-                  MasterConnection::Connect(options.master, options.connect_timeout, options.call_timeout));
+                  MasterConnection::Connect(options.master, options.connect_timeout, options.call_timeout,
+                                            {options.cluster, options.cluster_advice}));
   return std::unique_ptr<DfsClient>(std::make_unique<DfsClientImpl>(std::move(options), std::move(connection)));
 }
 

@@ -38,19 +38,19 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
       lease->file_ = response.getFile();
       lease->block_size_ = response.getBlockSize();
       lease->held_->lease = response.getLease();
-      lease->held_->keeping = Keep(lease->connection_->link(), *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
+      lease->held_->keeping = Keep(*lease->connection_, *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
     });
   }));
   return lease;
 }
 
-kj::Promise<void> Lease::Keep(rpc::Link& link, Held& held, std::uint64_t file) {
-  return link.Broken()
-      .then([&link] { return link.Connected(); })
+kj::Promise<void> Lease::Keep(MasterConnection& connection, Held& held, std::uint64_t file) {
+  return connection.Broken()
+      .then([&connection] { return connection.Connected(); })
       .then([&held, file](capnp::Capability::Client bootstrap) { return Resume(kj::mv(bootstrap), held, file); })
-      .then([&link, &held, file] { return Keep(link, held, file); },
-            [&link, &held, file](kj::Exception&& failure) -> kj::Promise<void> {
-              if (rpc::ConnectionBroke(failure)) return Keep(link, held, file);
+      .then([&connection, &held, file] { return Keep(connection, held, file); },
+            [&connection, &held, file](kj::Exception&& failure) -> kj::Promise<void> {
+              if (rpc::ConnectionBroke(failure)) return Keep(connection, held, file);
               return kj::READY_NOW;  // the file is not open any more; the writer will hear of it
             });
 }

@@ -20,9 +20,14 @@ class MasterConnection {
  public:
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
 
-  // One attempt; kUnavailable names the address when it is not answered within `connect_timeout`.
+  // Whose master it must be, on every connection; empty: of the cluster that answers first. The advice ends a refusal.
+  struct Wanted {
+    std::string cluster, advice;
+  };
+  // One attempt; kUnavailable names the address when it is not answered within `connect_timeout`. kInvalid when it is
+  // the master of another cluster.
   static Result<std::shared_ptr<MasterConnection>> Connect(const std::string& master, Micros connect_timeout,
-                                                           Micros call_timeout);
+                                                           Micros call_timeout, Wanted wanted);
   ~MasterConnection();
 
   // Runs f on the control thread with the connected bootstrap. When the connection breaks in the middle, it is made
@@ -30,8 +35,11 @@ class MasterConnection {
   Status Call(const std::string& what, const WithMaster& f);
   // Runs f on the control thread soon, connected or not; nobody waits.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
-  // For functions that run on the control thread, while this exists.
-  [[nodiscard]] rpc::Link& link();
+  [[nodiscard]] const std::string& cluster() const;
+  // For functions that run on the control thread, while this exists: as of rpc::Link, but the bootstrap is that of our
+  // cluster's master, or the promise rejects with kInvalid.
+  [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
+  [[nodiscard]] kj::Promise<void> Broken();
 
  private:
   struct Impl;

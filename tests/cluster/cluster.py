@@ -86,6 +86,7 @@ class Cluster:
 
     def __enter__(self):
         try:
+            self.init_master()
             self.start_master()
             for n in range(self.worker_count):
                 self.start_worker(n)
@@ -123,6 +124,13 @@ class Cluster:
                 out += ["--set", setting]
         return out
 
+    def init_master(self, directory=None, status=0):
+        """Makes a new cluster; gives its id, or what was said against it."""
+        done = subprocess.run([MILLRACE, "master", "--init", "--set", f"master.directory={directory or self.path('master')}"], capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+        return (done.stdout if status == 0 else done.stderr).decode().strip()
+
     def start_master(self):
         file = self.path("address")
         if os.path.exists(file):
@@ -134,7 +142,7 @@ class Cluster:
         with open(file) as f:
             self.address = f.read().strip()
 
-    def start_worker(self, n, settings=()):
+    def start_worker(self, n, settings=(), await_ready=True):
         ready = self.path(f"ready{n}")
         if os.path.exists(ready):
             os.unlink(ready)
@@ -153,7 +161,8 @@ class Cluster:
         for setting in settings:
             args += ["--set", setting]
         self.workers[n] = self._spawn(f"worker{n}", args + self._set(("worker", "task")))
-        await_file(ready, self.workers[n])
+        if await_ready:
+            await_file(ready, self.workers[n])
 
     def kill_master(self):
         self.master.send_signal(signal.SIGKILL)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cluster_id.h"
 #include "base/rpc/status_codec.h"
 #include "worker/agent/control_server.h"
 
@@ -62,7 +63,10 @@ WorkerAgent::~WorkerAgent() noexcept {
   *self_ = nullptr;
 }
 
-void WorkerAgent::Start() { session_.Start(); }
+void WorkerAgent::Start() {
+  tasks_.Add(SweepTrash());
+  session_.Start();
+}
 
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
   std::shared_ptr<Job>& job = jobs_[setup.getJob()];
@@ -90,6 +94,7 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<Job>& job, const Resul
     OwnMessage<task::wire::SetUp> set_up;
     set_up.builder().setJob(job->setup.reader());
     set_up.builder().setMaster(session_.master());
+    set_up.builder().setCluster(identity_.cluster);
     set_up.builder().setNode(node_);
     set_up.builder().setMemory(config_.task_memory);
     parts_.runner.SetUpJob(job->number, *path, std::move(set_up));
@@ -122,50 +127,6 @@ void WorkerAgent::ForgetJob(std::uint32_t job) {
       [this, job] { parts_.background.Run([&files = parts_.files, job] { files.RemoveJob(job); }, [] {}); }));
 }
 
-void WorkerAgent::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
-  parts_.plane.Replicate(block, std::move(targets));
-}
-
-void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
-  auto deleted = std::make_shared<std::vector<std::uint64_t>>();
-  parts_.background.Run(
-      [deleted, ids = std::move(ids), &blocks = parts_.blocks, log = log_] {
-        for (const std::uint64_t id : ids) {
-          const Status status = blocks.Remove(id);
-          if (status.ok()) deleted->push_back(id);
-          if (!status.ok()) log->warn("cannot delete block {}: {}", id, status.message());
-        }
-      },
-      [deleted, self = self_] {
-        if (*self == nullptr) return;
-        for (const std::uint64_t id : *deleted) (*self)->session_.blocks().Deleted(id);
-      });
-}
-
-namespace {
-
-// The whole block against its checksums, in pieces.
-Status CheckBlock(const dfs::BlockStore& blocks, std::uint64_t id) {
-  constexpr std::uint64_t kPiece = std::uint64_t{4} << 20;
-  MILLRACE_ASSIGN(const dfs::OpenBlock open, blocks.Open(id));
-  for (std::uint64_t offset = 0; offset < open.length; offset += kPiece) {
-    MILLRACE_ASSIGN(const std::string piece, blocks.Read(id, offset, std::min(kPiece, open.length - offset)));
-  }
-  return Status::Ok();
-}
-
-}  // namespace
-
-void WorkerAgent::VerifyBlock(std::uint64_t id) {
-  const auto checked = std::make_shared<Status>();
-  parts_.background.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
-                        [checked, id, self = self_] {
-                          if (*self == nullptr) return;
-                          if (checked->code() == StatusCode::kCorrupt) (*self)->session_.blocks().Corrupt(id);
-                          if (checked->code() == StatusCode::kNotFound) (*self)->session_.blocks().Deleted(id);
-                        });
-}
-
 kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                            std::uint32_t limit) {
   auto pair = kj::newPromiseAndFulfiller<LogPiece>();
@@ -179,8 +140,30 @@ kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standa
   return kj::mv(pair.promise);
 }
 
+kj::Promise<void> WorkerAgent::Join(std::string cluster) {
+  if (!IsClusterId(cluster)) return rpc::ToException(Invalid("the master does not say of which cluster it is"));
+  if (identity_.cluster == cluster) return kj::READY_NOW;
+  if (!identity_.cluster.empty()) {
+    return rpc::ToException(Invalid("this worker belongs to cluster " + identity_.cluster +
+                                    " and the master is that of cluster " + cluster +
+                                    "; nothing here is touched: correct worker.master, or the master's directory"));
+  }
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  const auto joined = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(pair.fulfiller));
+  const auto stored = std::make_shared<Status>();
+  parts_.background.Run([stored, cluster, join = identity_.join] { *stored = join(cluster); },
+                        [stored, cluster, joined, self = self_] {
+                          if (*self == nullptr) return;
+                          if (!stored->ok()) return (*joined)->reject(rpc::ToException(*stored));
+                          (*self)->identity_.cluster = cluster;
+                          (*joined)->fulfill();
+                        });
+  return kj::mv(pair.promise);
+}
+
 void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setStorage(identity_.storage);
+  info.setCluster(identity_.cluster);
   info.setHost(config_.host);
   info.setPort(identity_.port);
   info.setLocalSocket(identity_.local_socket);
@@ -220,6 +203,7 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
   stats.setFree(space.free);
   stats.setUsed(space.used);
   stats.setBlocks(space.blocks);
+  stats.setTrashed(space.trashed);
   const auto progress = TakeProgress();
   auto list = heartbeat.initProgress(static_cast<unsigned>(progress.size()));
   for (unsigned i = 0; i < list.size(); ++i) list.setWithCaveats(i, progress[i].reader());

@@ -1,6 +1,10 @@
 // MasterSession: the worker's side of its link to the master: registers, reports its blocks, sends heartbeats, and
 // begins again by itself whenever the connection breaks, is silent for too long, or the master does not know us any
-// more. Attempts go on running meanwhile. Thread rule: the control thread.
+// more. Attempts go on running meanwhile.
+//
+// The master of another cluster is handed nothing: it is asked who it is before we register. We go on asking, rather
+// than end, since the usual cause is a master that was started with a wrong directory: when the right one is back, all
+// workers are back by themselves. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -26,11 +30,16 @@ namespace millrace::worker {
 class SessionOwner {
  public:
   virtual ~SessionOwner() = default;
+  // Resolves when this worker belongs to `cluster`, on disk; rejects with kInvalid if it belongs to another.
+  virtual kj::Promise<void> Join(std::string cluster) = 0;
   virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
   virtual wire::WorkerControl::Client Control() = 0;
   virtual void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;
+  virtual std::vector<dfs::StoredBlock> Trash() = 0;
+  // Brings blocks back from the trash; gives those that came.
+  virtual kj::Promise<std::vector<dfs::StoredBlock>> Restore(std::vector<std::uint64_t> ids) = 0;
 };
 
 class MasterSession {
@@ -45,9 +54,12 @@ class MasterSession {
 
  private:
   static constexpr std::size_t kMostReportsInFlight = 32;
+  static constexpr kj::Duration kRefusedWait = 5 * kj::SECONDS;
+  static constexpr kj::Duration kRefusedLine = 1 * kj::MINUTES;
 
   kj::Promise<void> Cycle();
   kj::Promise<void> Register(master::wire::Master::Client master);
+  [[nodiscard]] kj::Promise<void> AfterFailure(const Status& why);
   kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
   kj::Promise<void> Beat(kj::TimePoint due);
   void Break(const Status& why);  // the session that stands is of no use
@@ -59,6 +71,7 @@ class MasterSession {
   ReportQueue reports_;
   BlockNews blocks_;
   bool told_ = false;  // that there is no session; once is enough
+  kj::Maybe<kj::TimePoint> refused_;  // when we last said so
   kj::Duration period_ = 1 * kj::SECONDS;
   kj::Duration limit_ = 10 * kj::SECONDS;  // for the answer to one call
   kj::Maybe<master::wire::WorkerSession::Client> session_;

@@ -31,6 +31,8 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
                 "bytes of the disk that stay free: below, blocks and attempts are refused");
   options.Bytes("worker.executable_cache", &config->executable_cache, kGiB, 0, kMost,
                 "executables of ended jobs are kept up to this size together");
+  options.Duration("worker.trash_retention", &config->trash_retention, 24 * kHour, 0, 10000 * kHour,
+                   "how long blocks that the master does not know are kept in the trash, as far as there is room");
   options.Duration("worker.log_retention", &config->log_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long the logs of attempts are kept after their last line");
   options.Bytes("worker.log_bytes", &config->log_bytes, 4 * kGiB, 0, kMost,

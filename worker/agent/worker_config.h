@@ -23,6 +23,7 @@ struct WorkerConfig {
   std::string ready_file;
   std::uint64_t reserved_bytes = 0;
   std::uint64_t executable_cache = 0;
+  Micros trash_retention = 0;
   Micros log_retention = 0;
   std::uint64_t log_bytes = 0;
   std::string log_level;
