@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "client/cli/cli.h"
+#include "client/cli/known_clusters.h"
 #include "client/cli/master_command.h"
 #include "client/local/local_command.h"
 #include "master/master_main.h"
@@ -28,14 +29,24 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   using millrace::cli::Invocation;
   using millrace::cli::Words;
-  const Invocation invocation{millrace::console::SystemConsole(), OwnPath(argv[0]),
-                              FromEnvironment("MILLRACE_MASTER", kDefaultMaster), millrace::cli::UserName(),
-                              FromEnvironment("MILLRACE_WAIT", kDefaultWait)};
+  const Invocation invocation{
+      millrace::console::SystemConsole(),
+      OwnPath(argv[0]),
+      FromEnvironment("MILLRACE_MASTER", kDefaultMaster),
+      millrace::cli::UserName(),
+      FromEnvironment("MILLRACE_WAIT", kDefaultWait),
+      FromEnvironment("MILLRACE_CLUSTER", ""),
+      millrace::cli::KnownClustersFile(FromEnvironment("XDG_STATE_HOME", ""), FromEnvironment("HOME", ""))};
   const std::vector<millrace::cli::Verb> more{
       {"local", "a whole cluster for the length of one command", millrace::local::LocalCommand, {}},
       {"master",

@@ -4,6 +4,7 @@
 
 #include "base/options.h"
 #include "base/rpc/status_codec.h"
+#include "master/cluster_record.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/policy.h"
@@ -48,6 +49,7 @@ Control::~Control() = default;
 
 Status Control::Load() {
   started_ = Awake();
+  MILLRACE_ASSIGN(cluster_, ReadClusterId(seams_.store));
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
   for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
@@ -184,7 +186,7 @@ void Control::ExpireLeases() {
 }
 
 void Control::CareForBlocks() {
-  dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers()});
+  dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers(), {}});
   if (InStartupGrace()) return;
   dispatcher_.Send(
       files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));

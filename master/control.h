@@ -51,7 +51,7 @@ struct Seams {
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Reads everything back. kInvalid for a scheduler that does not exist or a wrong scheduler file, kCorrupt for a
+  // Reads everything back. Requires: the store holds a cluster id (cluster_record.h). kInvalid for a scheduler that does not exist or a wrong scheduler file, kCorrupt for a
   // database that is not understood.
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, Seams seams);
   ~Control();
@@ -63,6 +63,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Watchers& watchers() { return watchers_; }
   [[nodiscard]] const MasterConfig& config() const { return config_; }
   [[nodiscard]] const Log& log() const { return seams_.log; }
+  [[nodiscard]] const std::string& cluster() const { return cluster_; }  // base/cluster_id.h
   [[nodiscard]] kj::Timer& timer() { return seams_.timer; }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }  // "fair+delay+ccs"
   [[nodiscard]] const SchedulerFile& scheduler_file() const { return scheduler_file_; }
@@ -87,6 +88,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
     JobTracker::Reconciled reconciled;
     kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
   };
+  // kInvalid, with both named, for a worker that belongs to another cluster than this one.
+  [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
   // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                 const JobTracker::Claims& claims);
@@ -120,6 +123,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Resolves at the next report of a worker, at the latest when the grace is over.
   [[nodiscard]] kj::Promise<void> NextReport();
   void Reported(NodeNumber node);
+  // Says in the log if the list of blocks that the worker just gave names some that no file has.
+  void TellUnknown(NodeNumber node);
 
   // ---- open files ----
   // The right to write `file` is held; the token tells it from earlier holders.
@@ -153,6 +158,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Seams seams_;
   SchedulerFile scheduler_file_;
   std::string scheduler_;
+  std::string cluster_;
   FileSystem files_;
   NodeTable nodes_;
   JobTracker jobs_;

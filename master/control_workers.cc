@@ -1,6 +1,9 @@
 // Workers that come, are heard, and go.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/text.h"
 #include "master/control.h"
 
 namespace millrace::master {
@@ -26,6 +29,15 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
                    facts.reduce_slots, claims.running.size());
   registration.committed = Finish(std::move(step));
   return registration;
+}
+
+Status Control::CheckCluster(const std::string& host, const std::string& cluster) const {
+  if (cluster == cluster_) return Status::Ok();
+  Status refusal = Invalid("the worker at " + host + " belongs to cluster " + Quote(cluster) +
+                           " and this is the master of cluster " + cluster_ +
+                           "; give it the address of its own master (worker.master), or an empty directory");
+  seams_.log->warn("refused: {}", refusal.message());
+  return refusal;
 }
 
 bool Control::Heard(NodeNumber node, std::uint64_t epoch) {
@@ -83,6 +95,22 @@ kj::Promise<void> Control::NextReport() {
   auto paf = kj::newPromiseAndFulfiller<void>();
   report_waiters_.push_back(std::move(paf.fulfiller));
   return paf.promise.exclusiveJoin(seams_.timer.afterDelay(left * kj::MICROSECONDS));
+}
+
+void Control::TellUnknown(NodeNumber number) {
+  const dfs::UnknownBlocks unknown = files_.blocks().UnknownOn(number);
+  const NodeRecord* node = nodes_.Find(number);
+  if (unknown.count == 0 || node == nullptr) return;
+  const std::string worker = fmt::format("worker {} at {}:{}", number, node->facts.host, node->facts.port);
+  if (!unknown.held) {
+    seams_.log->warn("{} has {} blocks that no file has: they go to its trash", worker, unknown.count);
+    return;
+  }
+  seams_.log->error(
+      "{} has {} blocks that no file has, too many to be right: none of them is touched. Is master.directory the right "
+      "one, and all of it there? `millrace node unknown {}` lists them, `millrace node discard-unknown {}` puts them "
+      "into the worker's trash",
+      worker, unknown.count, number, number);
 }
 
 void Control::Reported(NodeNumber node) {

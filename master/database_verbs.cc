@@ -29,7 +29,7 @@ struct Holdings {
 };
 
 Status CountHoldings(const KeyValueStore& store, Holdings* holdings) {
-  dfs::Namespace names;
+  dfs::Namespace names([]() -> dfs::BlockId { return 0; });  // it is looked at and gets no blocks
   MILLRACE_TRY(names.Load(store));
   MILLRACE_ASSIGN(holdings->usage, names.Measure("/"));
   return store.Scan("j/", {}, [holdings](std::string_view, std::string_view) { return ++holdings->jobs, true; });
@@ -74,6 +74,7 @@ int RunRestore(const std::vector<std::string>& args) {
   if (const auto exit = daemon::ParseArguments(
           verb, "DIRECTORY: makes a master's database of the latest backup in it. Refuses to replace one.", rest, options))
     return *exit;
+  if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
   if (const Status made = MakeDirectories(config.directory); !made.ok()) return Fail(verb, made);
   const Result<std::uint64_t> end = RestoreRocksStore(args[0], database);
@@ -92,6 +93,7 @@ int RunRepair(const std::vector<std::string>& args) {
           verb, "Says what the last good state of a damaged database is; with --yes, takes it and keeps the rest aside.",
           rest, options))
     return *exit;
+  if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   Holdings holdings;
   const std::string database = DatabaseOf(config);
   const Result<RepairFacts> facts = RepairRocksStore(

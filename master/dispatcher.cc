@@ -146,16 +146,20 @@ void Dispatcher::Send(const dfs::BlockWork& work) {
     }
     Detach("copy a block", copy.from, request.send().ignoreResult());
   }
-  for (const dfs::DeleteWork& removal : work.remove) {
-    const auto it = peers_.find(removal.node);
-    if (it == peers_.end()) continue;
-    for (std::size_t begin = 0; begin < removal.blocks.size(); begin += kDeletesPerMessage) {
-      const std::size_t count = std::min(kDeletesPerMessage, removal.blocks.size() - begin);
-      auto request = it->second.control.deleteBlocksRequest();
-      auto ids = request.initBlocks(static_cast<unsigned>(count));
-      for (unsigned i = 0; i < count; ++i) ids.set(i, removal.blocks[begin + i]);
-      Detach("delete blocks", removal.node, request.send().ignoreResult());
-    }
+  for (const dfs::DeleteWork& removal : work.remove) Remove(removal, false);
+  for (const dfs::DeleteWork& removal : work.aside) Remove(removal, true);
+}
+
+void Dispatcher::Remove(const dfs::DeleteWork& removal, bool unknown) {
+  const auto it = peers_.find(removal.node);
+  if (it == peers_.end()) return;
+  for (std::size_t begin = 0; begin < removal.blocks.size(); begin += kDeletesPerMessage) {
+    const std::size_t count = std::min(kDeletesPerMessage, removal.blocks.size() - begin);
+    auto request = it->second.control.deleteBlocksRequest();
+    request.setUnknown(unknown);
+    auto ids = request.initBlocks(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) ids.set(i, removal.blocks[begin + i]);
+    Detach("delete blocks", removal.node, request.send().ignoreResult());
   }
 }
 

@@ -38,6 +38,7 @@ class Dispatcher {
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeNumber node, dfs::BlockId block);
 
  private:
+  void Remove(const dfs::DeleteWork& removal, bool unknown);
   struct Peer {
     worker::wire::WorkerControl::Client control;
     std::set<sched::JobId> set_up;

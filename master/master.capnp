@@ -14,13 +14,18 @@ interface Master extends(N.NameProvider) {
   # By rising number, those after `after`.
   drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
   # All or none. Without `force` the last live nodes that take tasks and blocks are not drained.
-  version @4 () -> (version :Text);
+  version @4 () -> (version :Text, cluster :Text);
+  # cluster: base/cluster_id.h. A worker asks before it registers, so that it hands nothing over to another cluster.
   schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
   setScheduler @6 (name :Text) -> ();
   # A name and parts, "fair+delay+ccs". Answered when it is on disk.
   showScheduler @7 () -> (view :SchedulerView);
   backUp @8 (directory :Text) -> (operations :UInt64, bytes :UInt64);
   # Adds a backup of the database, as of now, to a directory of the master's machine; answered when it is on disk.
+  unknownBlocks @9 (node :UInt32, after :UInt64, limit :UInt32) -> (blocks :List(T.Block), more :Bool);
+  # On this node, of no file; by rising id.
+  discardUnknown @10 (node :UInt32) -> (blocks :UInt64);
+  # They may be put aside though they are many; says how many there are.
 }
 
 struct SchedulerInfo {
@@ -85,6 +90,7 @@ struct WorkerInfo {
   mapOutputs @10 :List(Task.Attempt);  # served, and their success was answered
   done @11 :List(Task.Attempt);        # succeeded, but the report was not answered
   failed @12 :List(Task.Attempt);      # likewise
+  cluster @13 :Text;           # to which the directory belongs; another one's worker is refused (kInvalid)
 }
 
 struct WorkerSettings {
@@ -100,6 +106,7 @@ struct WorkerStats {
   free @1 :UInt64;
   used @2 :UInt64;             # by blocks
   blocks @3 :UInt64;
+  trashed @4 :UInt64;          # bytes of `used` that lie in the worker's trash
 }
 
 interface WorkerSession {
@@ -118,6 +125,8 @@ interface WorkerSession {
   # A reduce has copied everything and begins to compute.
   leave @10 (reason :Text) -> ();
   # The worker's storage is gone: what it holds is lost at once, and so are its attempts. The session ends.
+  offerTrash @11 (blocks :List(T.Block)) -> (wanted :List(UInt64));
+  # What the worker's trash holds, before endReport; it brings back those that are wanted.
 }
 
 struct NodeStatus {
@@ -130,6 +139,8 @@ struct NodeStatus {
   mapsRunning @6 :UInt32;
   reducesRunning @7 :UInt32;
   lastHeartbeatMillisAgo @8 :UInt64;
+  unknownBlocks @9 :UInt64;    # on it, of no file
+  unknownHeld @10 :Bool;       # too many of them: nothing is put aside unless `discardUnknown` says so
 }
 
 # ---- jobs ----

@@ -9,7 +9,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   OptionSet set;
   set.Text("master.bind", &config->bind, "127.0.0.1:7700",
            "HOST:PORT on which clients and workers connect; port 0 takes any free one");
-  set.Text("master.directory", &config->directory, "master", "directory of the master's database");
+  set.Text("master.directory", &config->directory, "",
+           "directory of the master's database; must be set; `millrace master --init` makes it");
   set.Text("master.address_file", &config->address_file, "",
            "file that takes the bound HOST:PORT once the master serves");
   set.Text("master.scheduler", &config->scheduler, "fifo",
@@ -46,6 +47,11 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Bytes("master.message_memory", &config->message_memory, std::uint64_t{256} << 20, std::uint64_t{16} << 20,
             std::uint64_t{1} << 40, "memory for received messages of all connections together");
   return set;
+}
+
+Status CheckMasterConfig(const MasterConfig& config) {
+  if (!config.directory.empty()) return Status::Ok();
+  return Invalid("master.directory is not set; give the directory of the cluster's metadata (--init makes a new one)");
 }
 
 }  // namespace millrace::master

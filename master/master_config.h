@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/options.h"
+#include "base/status.h"
 
 namespace millrace::master {
 
@@ -34,5 +35,8 @@ struct MasterConfig {
 
 // The set is bound to `config`, which outlives it and has its defaults afterwards.
 [[nodiscard]] OptionSet DeclareMasterOptions(MasterConfig* config);
+
+// What a single option's range cannot say. kInvalid names the option.
+Status CheckMasterConfig(const MasterConfig& config);
 
 }  // namespace millrace::master

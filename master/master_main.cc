@@ -6,6 +6,7 @@
 
 #include <iostream>
 
+#include "base/cluster_id.h"
 #include "base/daemon/arguments.h"
 #include "base/daemon/descriptors.h"
 #include "base/file.h"
@@ -16,6 +17,7 @@
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "master/backup_runner.h"
+#include "master/cluster_record.h"
 #include "master/control.h"
 #include "master/database_verbs.h"
 #include "master/master_config.h"
@@ -24,20 +26,13 @@
 namespace millrace::master {
 namespace {
 
-int Fail(const Status& why) {
+int Fail(const Status& why, int status = 1) {
   std::cerr << "millrace: master: " << why.message() << "\n";
-  return 1;
+  return status;
 }
 
 kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
-}
-
-Result<std::unique_ptr<RocksStore>> OpenDatabase(const std::string& directory) {
-  Result<std::unique_ptr<RocksStore>> store = OpenRocksStore(directory);
-  if (store.status().code() != StatusCode::kCorrupt) return store;
-  return Corrupt(std::string(store.status().message()) +
-                 "; else `millrace master restore` takes a backup, and `millrace master repair` says what can be saved");
 }
 
 rpc::ServerLimits LimitsOf(const MasterConfig& config, std::uint64_t descriptors) {
@@ -54,8 +49,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
-  MILLRACE_TRY(MakeDirectories(config.directory));
-  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenDatabase(config.directory + "/database"));
+  MILLRACE_ASSIGN(const std::unique_ptr<RocksStore> store, OpenCluster(config.directory));
   auto io = kj::setupAsyncIo();
   auto paf = kj::newPromiseAndFulfiller<void>();
   Status disk;
@@ -77,7 +71,8 @@ Status Serve(const MasterConfig& config, const Log& log) {
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
-  log->info("the master serves at {} with scheduler {}", address, control->scheduler());
+  log->info("the master of cluster {} serves at {} with scheduler {}", control->cluster(), address,
+            control->scheduler());
   if (!config.address_file.empty()) MILLRACE_TRY(WriteFileDurably(config.address_file, address + "\n"));
   server->AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
@@ -89,6 +84,14 @@ Status Serve(const MasterConfig& config, const Log& log) {
   return disk;
 }
 
+int Init(const MasterConfig& config) {
+  const std::string id = FormatClusterId(SeedFromSystem(), SeedFromSystem());
+  const Status made = InitCluster(config.directory, id);
+  if (!made.ok()) return Fail(made);
+  std::cout << id << "\n" << std::flush;
+  return std::cout ? 0 : Fail(Status(StatusCode::kIo, "cannot write the id of the new cluster to standard output"));
+}
+
 }  // namespace
 
 int RunMaster(const std::vector<std::string>& args) {
@@ -97,9 +100,14 @@ int RunMaster(const std::vector<std::string>& args) {
   if (verb == "repair") return RunRepair({args.begin() + 1, args.end()});
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
-  if (const auto exit =
-          daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.", args, options))
+  bool init = false;
+  const daemon::Flag flag{"--init", &init, "make a new, empty cluster in master.directory, print its id and end"};
+  if (const auto exit = daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.", args,
+                                               options, {flag})) {
     return *exit;
+  }
+  if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(checked, 2);
+  if (init) return Init(config);
   const Log log = MakeLog("master", config.log_level);
   try {
     const Status served = Serve(config, log);

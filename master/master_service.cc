@@ -1,5 +1,6 @@
 #include "master/master_service.h"
 
+#include <algorithm>
 #include <ranges>
 
 #include "base/text.h"
@@ -28,6 +29,7 @@ class MasterServiceImpl final : public wire::Master::Server {
 
   kj::Promise<void> names(NamesContext context) override {
     context.getResults().setService(names_);
+    context.getResults().setCluster(control_.cluster());
     return kj::READY_NOW;
   }
 
@@ -47,6 +49,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> Admit(const WorkerFacts& facts, RegisterContext context) {
     const auto params = context.getParams();
     const auto worker = params.getWorker();
+    Require(control_.CheckCluster(facts.host, ToString(worker.getCluster())));
     Control::Registration registration =
         Require(control_.Register(facts, params.getControl(),
                                   {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
@@ -104,8 +107,38 @@ class MasterServiceImpl final : public wire::Master::Server {
     });
   }
 
+  kj::Promise<void> unknownBlocks(UnknownBlocksContext context) override {
+    constexpr std::size_t kMostInOneAnswer = 20'000;
+    const auto params = context.getParams();
+    Require(control_.nodes().Find(params.getNode()) != nullptr ? Status::Ok() : NoSuchNode(params.getNode()));
+    const std::size_t limit = std::clamp<std::size_t>(params.getLimit(), 1, kMostInOneAnswer);
+    std::vector<dfs::Block> blocks;
+    control_.files().blocks().ForEachUnknown(params.getNode(), params.getAfter(), [&](const dfs::Block& block) {
+      blocks.push_back(block);
+      return blocks.size() <= limit;
+    });
+    context.getResults().setMore(blocks.size() > limit);
+    blocks.resize(std::min(blocks.size(), limit));
+    auto out = context.getResults().initBlocks(static_cast<unsigned>(blocks.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setId(blocks[i].id);
+      out[i].setLength(blocks[i].length);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
+    const NodeNumber node = context.getParams().getNode();
+    Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
+    const std::uint64_t blocks = control_.files().blocks().DiscardUnknown(node);
+    control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as somebody asked", node, blocks);
+    context.getResults().setBlocks(blocks);
+    return kj::READY_NOW;
+  }
+
   kj::Promise<void> version(VersionContext context) override {
     context.getResults().setVersion(kVersion);
+    context.getResults().setCluster(control_.cluster());
     return kj::READY_NOW;
   }
 
@@ -137,6 +170,10 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
  private:
+  static Status NoSuchNode(NodeNumber node) {
+    return NotFound("node " + std::to_string(node) + ": no such worker; `millrace node list` shows them");
+  }
+
   void WriteNode(const NodeRecord& node, wire::NodeStatus::Builder out) {
     out.setNode(node.number);
     Write(node, out.initInfo());
@@ -148,6 +185,10 @@ class MasterServiceImpl final : public wire::Master::Server {
     stats.setFree(node.space.free);
     stats.setUsed(node.space.used);
     stats.setBlocks(node.space.blocks);
+    stats.setTrashed(node.space.trashed);
+    const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(node.number);
+    out.setUnknownBlocks(unknown.count);
+    out.setUnknownHeld(unknown.held);
     const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
     out.setMapsRunning(maps);
     out.setReducesRunning(reduces);

@@ -166,6 +166,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     out.setUsed(total.used);
     out.setFree(total.free);
     out.setLiveWorkers(live);
+    out.setUnknownBlocks(health.unknown);
+    out.setHoldingWorkers(static_cast<std::uint32_t>(health.nodes_held));
     return kj::READY_NOW;
   }
 

@@ -32,7 +32,7 @@ struct WorkerFacts {
 };
 
 struct WorkerSpace {
-  std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0;  // bytes, and a count
+  std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;  // bytes, and a count of blocks
 };
 
 struct NodeRecord {

@@ -20,7 +20,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     Listen();
     const auto stats = context.getParams().getStats();
     if (NodeRecord* node = control_.nodes().Find(node_)) {
-      node->space = {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks()};
+      node->space = {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()};
     }
     control_.files().blocks().NodeSpace(node_, stats.getFree());
     Step step = control_.Begin();
@@ -39,8 +39,21 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     control_.files().blocks().ReportPart(node_, ReadBlocks(params.getBlocks()));
     if (params.getLast()) {
       control_.files().blocks().ReportEnd(node_);
+      control_.TellUnknown(node_);
       reporting_ = false;
     }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> offerTrash(OfferTrashContext context) override {
+    Listen();
+    std::vector<dfs::BlockId> wanted;
+    for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) {
+      if (control_.files().blocks().WantsBack(node_, block)) wanted.push_back(block.id);
+    }
+    if (!wanted.empty()) control_.log()->info("worker {}: {} blocks come back from its trash", node_, wanted.size());
+    auto out = context.getResults().initWanted(static_cast<unsigned>(wanted.size()));
+    for (unsigned i = 0; i < out.size(); ++i) out.set(i, wanted[i]);
     return kj::READY_NOW;
   }
 

@@ -21,7 +21,8 @@ interface WorkerControl {
   # The job ended: task processes stop, map outputs and copies are deleted; logs stay for `worker.log_retention`.
   replicate @6 (block :T.Block, targets :List(T.Place)) -> ();
   # Answers when it has begun; blocksReceived of the targets tells the end.
-  deleteBlocks @7 (blocks :List(UInt64)) -> ();
+  deleteBlocks @7 (blocks :List(UInt64), unknown :Bool) -> ();
+  # unknown: no file has them and nobody removed them, so they go to the trash (dfs/data/block_store.h).
   readLog @8 (attempt :Job.Attempt, stream :LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
   verifyBlock @9 (block :UInt64) -> (state :T.ReplicaState);
   # The worker reads this replica from its disk and reports what it is: blockCorrupt, blocksDeleted, or blocksReceived

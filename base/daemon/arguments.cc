@@ -24,12 +24,14 @@ Status Apply(const std::string& file, const std::vector<std::string>& settings, 
 }  // namespace
 
 std::optional<int> ParseArguments(const std::string& verb, const std::string& about,
-                                  const std::vector<std::string>& args, OptionSet& options) {
+                                  const std::vector<std::string>& args, OptionSet& options,
+                                  const std::vector<Flag>& flags) {
   CLI::App app(about, "millrace " + verb);
   std::string file;
   std::vector<std::string> settings;
   app.add_option("--config", file, "TOML file with options");
   app.add_option("--set", settings, "one option, NAME=VALUE; may be repeated")->allow_extra_args(false);
+  for (const Flag& flag : flags) app.add_flag(flag.name, *flag.given, flag.one_line);
   app.footer(Describe(options));
   Status applied;
   try {

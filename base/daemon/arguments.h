@@ -10,9 +10,17 @@
 
 namespace millrace::daemon {
 
+// A word of the daemon's own: `--name`.
+struct Flag {
+  std::string name;
+  bool* given;
+  std::string one_line;
+};
+
 // Sets `options` from `args` (those after the verb; `verb` is "master" or "worker"). Nothing: go on. Otherwise the
 // process ends with this status: 0 after help, 2 after wrong usage, of which one line was written to standard error.
 [[nodiscard]] std::optional<int> ParseArguments(const std::string& verb, const std::string& about,
-                                                const std::vector<std::string>& args, OptionSet& options);
+                                                const std::vector<std::string>& args, OptionSet& options,
+                                                const std::vector<Flag>& flags = {});
 
 }  // namespace millrace::daemon

@@ -50,6 +50,7 @@ int Describe(const JobBinding& binding, int argc, char** argv) {
 Result<std::string> Prepared(const JobBinding& binding, char** argv, const std::vector<std::string>& arguments) {
   dfs::ClientOptions options;
   options.master = argv[2];
+  if (const char* cluster = std::getenv("MILLRACE_CLUSTER"); cluster != nullptr) options.cluster = cluster;
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, dfs::DfsClient::Connect(options));
   return PrepareJob(binding, *files, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)), arguments);
 }

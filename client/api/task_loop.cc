@@ -69,6 +69,8 @@ class TaskLoop {
     const Status status = SetOptions();
     dfs::ClientOptions client;
     client.master = set_up.master;
+    client.cluster = set_up.cluster;
+    client.cluster_advice = "it is that of this task's worker";
     client.node = set_up.node;
     client.owner = set_up.owner;
     client.patience = client.call_timeout;  // a master that is started again costs no attempt

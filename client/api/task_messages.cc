@@ -60,6 +60,7 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.block_size = job.getBlockSize();
   out.owner = Str(job.getOwner());
   out.master = Str(in.getMaster());
+  out.cluster = Str(in.getCluster());
   out.node = in.getNode();
   out.memory = in.getMemory();
   return out;

@@ -32,7 +32,7 @@ struct SetUp {
   std::uint32_t replication = 0;
   std::uint64_t block_size = 0;
   std::string owner;
-  std::string master;
+  std::string master, cluster;
   std::uint32_t node = 0;
   std::uint64_t memory = 0;
 };

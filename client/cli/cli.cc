@@ -71,7 +71,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
       {"run", "run a job over files of the cluster", RunCommand, {}},
       Branch("job", "list, wait for, kill and look into jobs", JobVerbs()),
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
-      Branch("node", "list, decommission and recommission workers", NodeVerbs()),
+      Branch("node", "list, decommission and look into workers", NodeVerbs()),
       Branch("scheduler", "list, show and set the scheduler", SchedulerVerbs()),
       {"sim", "simulate a workload under schedulers", SimCommand, {}},
   };

@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 
+#include "base/cluster_id.h"
 #include "base/options.h"
+#include "base/text.h"
+#include "client/cli/known_clusters.h"
 
 namespace millrace::cli {
 
@@ -13,13 +17,30 @@ Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<
   dfs::ClientOptions options;
   options.master = master;
   options.owner = user;
+  options.cluster = cluster;
+  options.cluster_advice = "MILLRACE_CLUSTER names that one";
   MILLRACE_ASSIGN(options.patience, ParseDuration(wait));
   options.waiting = [&] {
     if (before_wait) before_wait();
     console::SayLine(console, "millrace: the master at " + master + " cannot be reached; waiting up to " + wait +
                                   " for it (--wait or MILLRACE_WAIT; 0s fails at once)");
   };
-  return dfs::DfsClient::Connect(options);
+  if (!cluster.empty() && !IsClusterId(cluster))
+    return Invalid("MILLRACE_CLUSTER " + Quote(cluster) + " is no cluster id: 32 hexadecimal digits");
+  if (!cluster.empty() || known_clusters.empty() || IsLoopback(master)) return dfs::DfsClient::Connect(options);
+
+  MILLRACE_ASSIGN(const std::optional<KnownCluster> known, FindKnownCluster(known_clusters, master));
+  if (known.has_value()) {
+    options.cluster = known->cluster;
+    options.cluster_advice = "that one served this address before; if the change is meant, remove line " +
+                             std::to_string(known->line) + " of " + known_clusters;
+  }
+  MILLRACE_ASSIGN(std::unique_ptr<dfs::DfsClient> client, dfs::DfsClient::Connect(options));
+  if (!known.has_value()) {
+    const Status remembered = RememberCluster(known_clusters, master, client->Cluster());
+    if (!remembered.ok()) Fail("remember the cluster of " + master, remembered);
+  }
+  return client;
 }
 
 int Invocation::Fail(std::string_view what, const Status& failure, int status) const {

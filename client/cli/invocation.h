@@ -26,10 +26,12 @@ struct Invocation {
   std::string master;  // host:port
   std::string user;
   std::string wait = "0s";  // for a master that is not there: how long commands wait for it; 0s: they fail at once
+  std::string cluster = {};         // whose master it must be; empty: as known_clusters says
+  std::string known_clusters = {};  // known_clusters.h; empty: nothing is known and nothing remembered
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
-  // The cluster; kUnavailable when it cannot be reached. That it is waited for is said on standard error; `before_wait`
-  // is called first.
+  // The cluster; kUnavailable when it cannot be reached, kInvalid when it is another one. That it is waited for is said
+  // on standard error; `before_wait` is called first.
   [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(const std::function<void()>& before_wait = {}) const;
   // Says the one line of an error and gives `status`, to be returned.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;

@@ -36,6 +36,9 @@ Json ToJson(const job::Node& node) {
   json["used"] = node.used;
   json["free"] = node.free;
   json["capacity"] = node.capacity;
+  json["trashed"] = node.trashed;
+  json["unknown_blocks"] = node.unknown_blocks;
+  json["unknown_held"] = node.unknown_held;
   json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
   return json;
 }
@@ -56,6 +59,13 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
          FormatBytes(node.used), FormatBytes(node.free), FormatDuration(node.since_heartbeat) + " ago"});
   }
   out << FormatTable(rows);
+  for (const job::Node& node : nodes) {
+    if (!node.unknown_held) continue;
+    const std::string number = std::to_string(node.node);
+    out << "node " << number << ": " << std::to_string(node.unknown_blocks)
+        << " blocks belong to no file, too many to be right: they stay until `millrace node discard-unknown " << number
+        << "`\n";
+  }
 }
 
 int ListNodes(const Invocation& invocation, const Words& args) {
@@ -80,6 +90,56 @@ Result<std::uint32_t> FindNode(job::JobClient& client, const std::string& word) 
     if (word == std::to_string(node.node) || word == node.host + ":" + std::to_string(node.port)) return node.node;
   }
   return NotFound("there is no node " + Quote(word) + "; `millrace node list` shows them");
+}
+
+Status PrintUnknown(job::JobClient& client, const std::string& word, bool json, Printer& out) {
+  MILLRACE_ASSIGN(const std::uint32_t node, FindNode(client, word));
+  if (json) {
+    console::JsonList list(out);
+    MILLRACE_TRY(client.UnknownBlocks(node, [&list](std::uint64_t id, std::uint64_t length) {
+      list.Add({{"block", id}, {"length", length}});
+    }));
+    list.Close();
+    return out.Flush();
+  }
+  std::uint64_t blocks = 0, bytes = 0;
+  MILLRACE_TRY(client.UnknownBlocks(node, [&](std::uint64_t id, std::uint64_t length) {
+    ++blocks;
+    bytes += length;
+    out << "block " << std::to_string(id) << ", " << FormatBytes(length) << "\n";
+  }));
+  out << std::to_string(blocks) << " blocks of " << FormatBytes(bytes) << " belong to no file\n";
+  return out.Flush();
+}
+
+int Unknown(const Invocation& invocation, const Words& args) {
+  Arguments arguments("node unknown", "NODE", "Lists the blocks on a node that belong to no file.");
+  bool json = false;
+  arguments.Flag("--json", &json, "one JSON array");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("node unknown", files.status(), kUnreachable);
+  job::JobClient client(**files);
+  Printer out(invocation.console.out);
+  const Status printed = PrintUnknown(client, arguments.operands()[0], json, out);
+  return printed.ok() ? kDone : invocation.Fail("node unknown", printed);
+}
+
+int DiscardUnknown(const Invocation& invocation, const Words& args) {
+  Arguments arguments("node discard-unknown", "NODE",
+                      "Lets the blocks on a node that belong to no file go to the node's trash, however many they are; "
+                      "there they can come back from for worker.trash_retention.");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("node discard-unknown", files.status(), kUnreachable);
+  job::JobClient client(**files);
+  const Result<std::uint32_t> node = FindNode(client, arguments.operands()[0]);
+  const Result<std::uint64_t> blocks = node.ok() ? client.DiscardUnknown(*node) : node.status();
+  if (!blocks.ok()) return invocation.Fail("node discard-unknown", blocks.status());
+  Printer out(invocation.console.out);
+  out << std::to_string(*blocks) << " blocks go to the trash of node " << std::to_string(*node) << "\n";
+  const Status written = out.Flush();
+  return written.ok() ? kDone : invocation.Fail("node discard-unknown", written);
 }
 
 int Drain(const Invocation& invocation, const Words& args, const std::string& verb, bool drained,
@@ -117,6 +177,8 @@ std::vector<Verb> NodeVerbs() {
       {"list", "the workers that the master knows", ListNodes, {}},
       {"decommission", "empty a node before it is taken away", Decommission, {}},
       {"recommission", "take a node into use again", Recommission, {}},
+      {"unknown", "the blocks on a node that belong to no file", Unknown, {}},
+      {"discard-unknown", "put them into the node's trash though they are many", DiscardUnknown, {}},
   };
 }
 

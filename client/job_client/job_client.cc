@@ -230,6 +230,40 @@ Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory) {
   return backup;
 }
 
+Status JobClient::UnknownBlocks(std::uint32_t node,
+                                const std::function<void(std::uint64_t id, std::uint64_t length)>& sink) {
+  std::uint64_t after = 0;
+  for (bool more = true; more;) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> page;
+    MILLRACE_TRY(Ask("list unknown blocks of node " + std::to_string(node), [&](Master::Client master) {
+      auto call = master.unknownBlocksRequest();
+      call.setNode(node);
+      call.setAfter(after);
+      call.setLimit(10'000);
+      return call.send().then([&](capnp::Response<Master::UnknownBlocksResults>&& answer) {
+        page.clear();
+        for (const auto block : answer.getBlocks()) page.emplace_back(block.getId(), block.getLength());
+        more = answer.getMore();
+      });
+    }));
+    if (page.empty()) break;
+    for (const auto& [id, length] : page) sink(id, length);
+    after = page.back().first;
+  }
+  return Status::Ok();
+}
+
+Result<std::uint64_t> JobClient::DiscardUnknown(std::uint32_t node) {
+  std::uint64_t blocks = 0;
+  MILLRACE_TRY(Ask("discard unknown blocks of node " + std::to_string(node), [&](Master::Client master) {
+    auto call = master.discardUnknownRequest();
+    call.setNode(node);
+    return call.send().then(
+        [&blocks](capnp::Response<Master::DiscardUnknownResults>&& answer) { blocks = answer.getBlocks(); });
+  }));
+  return blocks;
+}
+
 Result<Schedulers> JobClient::ListSchedulers() {
   Schedulers schedulers;
   MILLRACE_TRY(Ask("list schedulers", [&](Master::Client master) {

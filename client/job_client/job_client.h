@@ -41,6 +41,10 @@ class JobClient {
 
   // Of its database, to a directory of the master's machine.
   Result<MasterBackup> BackUpMaster(const std::string& directory);
+  // Blocks on the node that no file has, by rising id.
+  Status UnknownBlocks(std::uint32_t node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink);
+  // They may go to the node's trash, however many they are. Returns how many they are.
+  Result<std::uint64_t> DiscardUnknown(std::uint32_t node);
 
   Result<Schedulers> ListSchedulers();
   // Done when it is on disk.

@@ -82,6 +82,9 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.free = stats.getFree();
   out.used = stats.getUsed();
   out.blocks = stats.getBlocks();
+  out.trashed = stats.getTrashed();
+  out.unknown_blocks = in.getUnknownBlocks();
+  out.unknown_held = in.getUnknownHeld();
   out.since_heartbeat = static_cast<Micros>(in.getLastHeartbeatMillisAgo()) * kMillisecond;
   return out;
 }

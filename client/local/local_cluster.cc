@@ -99,27 +99,36 @@ Status LocalCluster::MakeDirectory(const ClusterOptions& options) {
   return Status::Ok();
 }
 
+Result<Process> LocalCluster::Spawn(std::vector<std::string> argv, const std::vector<std::string>& settings,
+                                    const std::string& log) const {
+  for (const std::string& setting : settings) {
+    argv.push_back("--set");
+    argv.push_back(setting);
+  }
+  return Process::Start({.argv = std::move(argv), .environment = {}, .log = In(log)}, guardian_->registry());
+}
+
+Status LocalCluster::InitMaster(const std::string& program, const std::vector<std::string>& settings) {
+  MILLRACE_ASSIGN(Process process, Spawn({program, "master", "--init"}, settings, "master.log"));
+  const int status = process.Reap();
+  return status == 0 ? Status::Ok() : Ended("master", status);
+}
+
 Status LocalCluster::StartDaemon(const std::string& program, const std::string& name,
                                  const std::vector<std::string>& settings) {
-  ProcessSpec spec{
-      .argv = {program, name == "master" ? "master" : "worker"}, .environment = {}, .log = In(name + ".log")};
-  for (const std::string& setting : settings) {
-    spec.argv.push_back("--set");
-    spec.argv.push_back(setting);
-  }
-  MILLRACE_ASSIGN(Process process, Process::Start(spec, guardian_->registry()));
+  MILLRACE_ASSIGN(Process process,
+                  Spawn({program, name == "master" ? "master" : "worker"}, settings, name + ".log"));
   daemons_.push_back({name, std::move(process)});
   return Status::Ok();
 }
 
-Status LocalCluster::Ended(Daemon& daemon) const {
-  const int status = daemon.process.Reap();
-  std::string log = ReadWholeFile(In(daemon.name + ".log")).ok() ? ReadWholeFile(In(daemon.name + ".log")).value() : "";
+Status LocalCluster::Ended(const std::string& name, int status) const {
+  std::string log = ReadWholeFile(In(name + ".log")).ok() ? ReadWholeFile(In(name + ".log")).value() : "";
   while (!log.empty() && log.back() == '\n') log.pop_back();
   std::string last = log.substr(log.rfind('\n') + 1);
   const std::string said = last.starts_with("millrace: ") ? last.substr(10) : last;
   const std::string message =
-      "the " + daemon.name + " ended with exit status " + std::to_string(status) + (said.empty() ? "" : ": " + said);
+      "the " + name + " ended with exit status " + std::to_string(status) + (said.empty() ? "" : ": " + said);
   return status == kWrongUsage ? Invalid(message) : Unavailable(message);
 }
 
@@ -130,7 +139,7 @@ Status LocalCluster::AwaitFile(const std::string& name, Signals& signals) {
     if (::poll(waited.data(), waited.size(), -1) < 0 && errno != EINTR)
       return FromErrno(errno, "wait for " + Quote(In(name)));
     for (std::size_t i = 0; i < daemons_.size(); ++i) {
-      if (waited[i + 2].revents != 0) return Ended(daemons_[i]);
+      if (waited[i + 2].revents != 0) return Ended(daemons_[i].name, daemons_[i].process.Reap());
     }
     for (int signal; (signal = signals.Take()) != 0;) {
       if (signal != SIGCHLD) return Cancelled("interrupted while the cluster was starting");
@@ -151,7 +160,9 @@ Result<LocalCluster> LocalCluster::Start(const std::string& program, const Clust
       ::inotify_add_watch(cluster.changes_.get(), cluster.directory_.c_str(), IN_MOVED_TO | IN_CLOSE_WRITE) < 0) {
     return FromErrno(errno, "watch " + Quote(cluster.directory_));
   }
-  MILLRACE_TRY(cluster.StartDaemon(program, "master", MasterSettings(options, cluster.directory_)));
+  const std::vector<std::string> master = MasterSettings(options, cluster.directory_);
+  MILLRACE_TRY(cluster.InitMaster(program, master));
+  MILLRACE_TRY(cluster.StartDaemon(program, "master", master));
   MILLRACE_TRY(cluster.AwaitFile("address", signals));
   MILLRACE_ASSIGN(cluster.address_, ReadWholeFile(cluster.In("address")));
   cluster.address_.erase(cluster.address_.find_last_not_of('\n') + 1);

@@ -64,9 +64,12 @@ class LocalCluster {
   };
   LocalCluster() = default;
   Status MakeDirectory(const ClusterOptions& options);
+  [[nodiscard]] Result<Process> Spawn(std::vector<std::string> argv, const std::vector<std::string>& settings,
+                                      const std::string& log) const;
+  Status InitMaster(const std::string& program, const std::vector<std::string>& settings);
   Status StartDaemon(const std::string& program, const std::string& name, const std::vector<std::string>& settings);
   Status AwaitFile(const std::string& name, Signals& signals);
-  [[nodiscard]] Status Ended(Daemon& daemon) const;
+  [[nodiscard]] Status Ended(const std::string& name, int status) const;
   [[nodiscard]] std::string In(const std::string& name) const { return directory_ + "/" + name; }
   void Stop();
 

@@ -68,6 +68,7 @@ class Session {
     const ProcessSpec spec{
         .argv = argv,
         .environment = {{"MILLRACE_MASTER", cluster_.address()},
+                        {"MILLRACE_CLUSTER", ""},  // what we were told is of another
                         {"PATH", (path != nullptr ? std::string(path) + ":" : "") + invocation_.directory()}},
         .log = {},
         .without_input = without_input};

@@ -114,7 +114,9 @@ class DfsClientImpl final : public DfsClient {
                   in.getCapacity(),
                   in.getUsed(),
                   in.getFree(),
-                  in.getLiveWorkers()};
+                  in.getLiveWorkers(),
+                  in.getUnknownBlocks(),
+                  in.getHoldingWorkers()};
       });
     }));
     return health;
@@ -199,6 +201,8 @@ class DfsClientImpl final : public DfsClient {
       return request.send().ignoreResult();
     });
   }
+
+  std::string Cluster() override { return connection_->cluster(); }
 
   Status Call(const std::string& what, const WithMaster& f) override { return connection_->Call(what, f); }
 

@@ -30,6 +30,8 @@ struct ClientOptions {
   Micros stall_timeout = 30 * kSecond;   // a silent replica or pipeline
   std::optional<std::uint32_t> node;     // the worker on whose machine we run, if known
   std::string owner;                     // user name
+  std::string cluster = {};              // whose master it must be (base/cluster_id.h); empty: whichever answers first
+  std::string cluster_advice = {};       // who says so and what to do, for the refusal of another
 };
 
 struct FileInfo {
@@ -90,6 +92,8 @@ struct Health {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0;
   std::uint64_t capacity = 0, used = 0, free = 0;
   std::uint32_t live_workers = 0;
+  std::uint64_t unknown_blocks = 0;   // replicas on live workers that belong to no file
+  std::uint32_t holding_workers = 0;  // with too many of them (dfs/name/block_manager.h)
 };
 struct UnhealthyBlock {
   std::string path;
@@ -108,9 +112,11 @@ struct CheckedReplica {
 
 class DfsClient {
  public:
-  // kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" when there is no connection in time.
+  // kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" when there is no connection in time; kInvalid,
+  // with both clusters named, when it is the master of another cluster. So does every call after a reconnection.
   static Result<std::unique_ptr<DfsClient>> Connect(ClientOptions options);
   virtual ~DfsClient() = default;
+  [[nodiscard]] virtual std::string Cluster() = 0;  // with which this client speaks
 
   virtual Result<FileInfo> Stat(std::string_view path) = 0;
   // All entries, by pages; false from visit stops.

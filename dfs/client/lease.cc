@@ -38,7 +38,7 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
       lease->file_ = response.getFile();
       lease->block_size_ = response.getBlockSize();
       lease->held_->lease = response.getLease();
-      lease->held_->keeping = Keep(lease->connection_->link(), *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
+      lease->held_->keeping = Keep(*lease->connection_, *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
       if (const std::uint32_t every = response.getRenewMillis(); every > 0) {
         lease->held_->renewing = Renew(io.provider->getTimer(), every * kj::MILLISECONDS, *lease->held_)
                                      .eagerlyEvaluate(nullptr);
@@ -60,13 +60,13 @@ kj::Promise<void> Lease::Renew(kj::Timer& timer, kj::Duration every, Held& held)
       .then([&timer, every, &held] { return Renew(timer, every, held); });
 }
 
-kj::Promise<void> Lease::Keep(rpc::Link& link, Held& held, std::uint64_t file) {
-  return link.Broken()
-      .then([&link] { return link.Connected(); })
+kj::Promise<void> Lease::Keep(MasterConnection& connection, Held& held, std::uint64_t file) {
+  return connection.Broken()
+      .then([&connection] { return connection.Connected(); })
       .then([&held, file](capnp::Capability::Client bootstrap) { return Resume(kj::mv(bootstrap), held, file); })
-      .then([&link, &held, file] { return Keep(link, held, file); },
-            [&link, &held, file](kj::Exception&& failure) -> kj::Promise<void> {
-              if (rpc::ConnectionBroke(failure)) return Keep(link, held, file);
+      .then([&connection, &held, file] { return Keep(connection, held, file); },
+            [&connection, &held, file](kj::Exception&& failure) -> kj::Promise<void> {
+              if (rpc::ConnectionBroke(failure)) return Keep(connection, held, file);
               return kj::READY_NOW;  // the file is not open any more; the writer will hear of it
             });
 }

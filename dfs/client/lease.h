@@ -56,7 +56,7 @@ class Lease {
         held_(std::make_shared<Held>()) {}
   Status Call(const char* what, const WithLease& f);
   // On the control thread: for as long as `held` keeps the promise and the file is open.
-  static kj::Promise<void> Keep(rpc::Link& link, Held& held, std::uint64_t file);
+  static kj::Promise<void> Keep(MasterConnection& connection, Held& held, std::uint64_t file);
   static kj::Promise<void> Renew(kj::Timer& timer, kj::Duration every, Held& held);
   static kj::Promise<void> Resume(capnp::Capability::Client bootstrap, Held& held, std::uint64_t file);
 

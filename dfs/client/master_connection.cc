@@ -1,6 +1,7 @@
 #include "dfs/client/master_connection.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/options.h"
 #include "base/random.h"
@@ -8,6 +9,8 @@
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "base/text.h"
+#include "dfs/name/name.capnp.h"
 
 namespace millrace::dfs {
 namespace {
@@ -19,6 +22,8 @@ kj::Duration ToDuration(Micros time) { return time * kj::MICROSECONDS; }
 struct MasterConnection::Impl {
   std::string master;
   Micros call_timeout = 0;
+  // Whose master it must be, on every connection; empty: of the cluster that answers first. The advice ends a refusal.
+  std::string cluster, advice;
   rpc::ControlThread thread;
   // The loop's own: made and destroyed there.
   std::unique_ptr<rpc::TcpDialer> dialer;
@@ -41,8 +46,38 @@ struct MasterConnection::Impl {
     return known;
   }
 
+  bool checked = false;  // the connection that stands
+  kj::Promise<void> unchecking = nullptr;
+
+  kj::Promise<capnp::Capability::Client> Connected() { return Checked(link->Connected()); }
+
+  kj::Promise<capnp::Capability::Client> Checked(kj::Promise<capnp::Capability::Client> connected) {
+    return connected.then([this](capnp::Capability::Client bootstrap) { return Check(kj::mv(bootstrap)); });
+  }
+
+  kj::Promise<capnp::Capability::Client> Check(capnp::Capability::Client bootstrap) {
+    if (checked) return kj::mv(bootstrap);
+    auto asked = bootstrap.castAs<wire::NameProvider>().namesRequest().send();
+    return asked.then([this, bootstrap = kj::mv(bootstrap)](
+                          capnp::Response<wire::NameProvider::NamesResults>&& answer) mutable
+                      -> kj::Promise<capnp::Capability::Client> {
+      const std::string serves = answer.getCluster();
+      if (cluster.empty()) cluster = serves;
+      if (serves != cluster) return rpc::ToException(Refusal(serves));
+      if (!std::exchange(checked, true)) {
+        unchecking = link->Broken().then([this] { checked = false; }).eagerlyEvaluate(nullptr);
+      }
+      return kj::mv(bootstrap);
+    });
+  }
+
+  [[nodiscard]] Status Refusal(const std::string& serves) const {
+    return Invalid("the master at " + master + " is that of cluster " + Quote(serves) + " and not of cluster " +
+                   cluster + (advice.empty() ? "" : "; " + advice));
+  }
+
   kj::Promise<void> Try(kj::AsyncIoContext& io, const WithMaster& f) {
-    return link->Connected()
+    return Connected()
         .then([&io, &f](capnp::Capability::Client bootstrap) { return f(bootstrap, io); })
         .catch_([this, &io, &f](kj::Exception&& failure) -> kj::Promise<void> {
           if (!rpc::ConnectionBroke(failure)) return kj::mv(failure);
@@ -56,6 +91,7 @@ MasterConnection::MasterConnection(std::unique_ptr<Impl> impl) : impl_(std::move
 
 MasterConnection::~MasterConnection() {
   (void)impl_->thread.Run([this](kj::AsyncIoContext&) -> kj::Promise<void> {
+    impl_->unchecking = nullptr;
     impl_->link.reset();
     impl_->dialer.reset();
     return kj::READY_NOW;
@@ -68,6 +104,8 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
   auto impl = std::make_unique<Impl>();
   impl->master = master;
   impl->call_timeout = options.call_timeout;
+  impl->cluster = options.cluster;
+  impl->advice = options.cluster_advice;
   Impl& parts = *impl;
   std::shared_ptr<MasterConnection> connection(new MasterConnection(std::move(impl)));
   const std::string what = "connect to the master at " + master;
@@ -75,17 +113,22 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
     parts.dialer = std::make_unique<rpc::TcpDialer>(io.provider->getNetwork());
     parts.link = std::make_unique<rpc::Link>(*parts.dialer, io.provider->getTimer(), master, Random(SeedFromSystem()));
     return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.connect_timeout), what,
-                             parts.link->ConnectOnce().ignoreResult());
+                             parts.Checked(parts.link->ConnectOnce()).ignoreResult());
   });
   if (connected.ok()) return connection;
+  if (connected.code() == StatusCode::kInvalid) return connected;
   std::string waited;
   if (options.patience > 0 && parts.Resolves(options.connect_timeout)) {
     if (options.waiting) options.waiting();
+    const auto nothing = [](const capnp::Capability::Client&, kj::AsyncIoContext&) -> kj::Promise<void> {
+      return kj::READY_NOW;
+    };
+    const WithMaster connect = nothing;
     const Status came = parts.thread.Run([&](kj::AsyncIoContext& io) {
-      return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.patience), what,
-                               parts.link->Connected().ignoreResult());
+      return rpc::WithDeadline(io.provider->getTimer(), ToDuration(options.patience), what, parts.Try(io, connect));
     });
     if (came.ok()) return connection;
+    if (came.code() == StatusCode::kInvalid) return came;
     waited = " (tried for " + FormatDuration(options.patience) + ")";
   }
   return Unavailable("cannot reach the master at " + master + waited + ": " + connected.message() +
@@ -98,7 +141,11 @@ Status MasterConnection::Call(const std::string& what, const WithMaster& f) {
   });
 }
 
-rpc::Link& MasterConnection::link() { return *impl_->link; }
+const std::string& MasterConnection::cluster() const { return impl_->cluster; }
+
+kj::Promise<capnp::Capability::Client> MasterConnection::Connected() { return impl_->Connected(); }
+
+kj::Promise<void> MasterConnection::Broken() { return impl_->link->Broken(); }
 
 void MasterConnection::Post(std::function<void(kj::AsyncIoContext&)> f) { impl_->thread.Post(std::move(f)); }
 

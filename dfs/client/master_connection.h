@@ -22,7 +22,8 @@ class MasterConnection {
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
 
   // One attempt, or as many as patience allows; kUnavailable names the address. A name that does not resolve fails at
-  // once.
+  // once. kInvalid when it is the master of another cluster than `options.cluster`; without one, the cluster that
+  // answers first is the one that every later connection must be to.
   static Result<std::shared_ptr<MasterConnection>> Connect(const ClientOptions& options);
   ~MasterConnection();
 
@@ -31,8 +32,11 @@ class MasterConnection {
   Status Call(const std::string& what, const WithMaster& f);
   // Runs f on the control thread soon, connected or not; nobody waits.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
-  // For functions that run on the control thread, while this exists.
-  [[nodiscard]] rpc::Link& link();
+  [[nodiscard]] const std::string& cluster() const;
+  // For functions that run on the control thread, while this exists: as of rpc::Link, but the bootstrap is that of our
+  // cluster's master, or the promise rejects with kInvalid.
+  [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
+  [[nodiscard]] kj::Promise<void> Broken();
 
  private:
   struct Impl;

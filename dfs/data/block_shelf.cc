@@ -1,11 +1,11 @@
 #include "dfs/data/block_shelf.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <limits>
 #include <optional>
 
 namespace millrace::dfs {
@@ -18,9 +18,10 @@ constexpr int kDirectories = 256;
 Status BlockShelf::Load() {
   MILLRACE_TRY(RemoveTree(directory_ + "/writing"));
   MILLRACE_TRY(MakeDirectories(directory_ + "/writing"));
+  for (int i = 0; i < kDirectories; ++i) MILLRACE_TRY(MakeDirectories(Directory(static_cast<std::uint64_t>(i))));
+  MILLRACE_TRY(trash.Load());  // first: half of what it holds may still lie among the blocks
   for (int i = 0; i < kDirectories; ++i) {
     const std::string path = Directory(static_cast<std::uint64_t>(i));
-    MILLRACE_TRY(MakeDirectories(path));
     MILLRACE_TRY(LoadDirectory(path));
   }
   MILLRACE_TRY(SyncDirectory(directory_ + "/blocks"));
@@ -42,18 +43,12 @@ Status BlockShelf::LoadDirectory(const std::string& path) {
 }
 
 Status BlockShelf::LoadBlock(std::uint64_t id) {
-  struct stat data, crcs;
-  if (::stat(DataPath(id).c_str(), &data) != 0) return FromErrno(errno, "look at " + DataPath(id));
-  const auto length = static_cast<std::uint64_t>(data.st_size);
   damaged.insert(id);
-  if (::stat(CrcPath(id).c_str(), &crcs) != 0) return Status::Ok();
-  if (static_cast<std::uint64_t>(crcs.st_size) != ChecksumsFileBytes(length)) return Status::Ok();
-  MILLRACE_ASSIGN(const std::string checksums, ReadWholeFile(CrcPath(id)));
-  const Result<std::vector<std::uint32_t>> chunk_crcs = DecodeChecksums(checksums, length, id);
-  if (!chunk_crcs.ok()) return Status::Ok();
+  MILLRACE_ASSIGN(const std::optional<BlockContent> content, FinishedContent(id, DataPath(id), CrcPath(id)));
+  if (!content.has_value()) return Status::Ok();
   damaged.erase(id);
-  finished[id] = {length, BlockCrc(*chunk_crcs)};
-  used += length;
+  finished[id] = *content;
+  used += content->length;
   return Status::Ok();
 }
 
@@ -67,11 +62,18 @@ BlockStore::Space BlockShelf::Space() const {
   return space;
 }
 
-Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) const {
+bool BlockShelf::HasRoom(std::uint64_t size) const {
   struct statvfs disk;
   const bool known = ::statvfs(directory_.c_str(), &disk) == 0;
   const std::uint64_t available = known ? std::uint64_t{disk.f_bavail} * disk.f_frsize : 0;
-  if (available >= reserved_ && available - reserved_ >= size) return Status::Ok();
+  return available >= reserved_ && available - reserved_ >= size;
+}
+
+Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) {
+  BlockStore::Swept swept;
+  do {
+    if (HasRoom(size)) return Status::Ok();
+  } while (trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept));
   return NoSpace("write " + BlockName(id) + " in " + directory_ + ": less than " + std::to_string(reserved_) +
                  " reserved bytes would stay free; remove files or give the node more disk");
 }

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "dfs/data/block_checksums.h"
 #include "dfs/data/block_store.h"
+#include "dfs/data/block_trash.h"
 
 namespace millrace::dfs {
 
@@ -28,7 +29,10 @@ struct Unfinished {
 
 class BlockShelf {
  public:
-  BlockShelf(std::string directory, std::uint64_t reserved) : directory_(std::move(directory)), reserved_(reserved) {}
+  BlockShelf(std::string directory, std::uint64_t reserved)
+      : trash(directory, [this](std::uint64_t id) { return DataPath(id); }),
+        directory_(std::move(directory)),
+        reserved_(reserved) {}
 
   // Makes the directories, removes what a dead process was writing, lists the rest.
   Status Load();
@@ -39,8 +43,8 @@ class BlockShelf {
   [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockText(id); }
   [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
 
-  // Whether `size` bytes more leave the reserved ones free.
-  [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size) const;
+  // Whether `size` bytes more leave the reserved ones free; empties the trash, the oldest first, until they do.
+  [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size);
   [[nodiscard]] BlockStore::Space Space() const;
   // Syncs and renames; the block is listed when this returns OK.
   Status Publish(std::uint64_t id, Unfinished& block);
@@ -50,11 +54,13 @@ class BlockShelf {
   std::set<std::uint64_t> damaged;  // there is data, but no checksums that fit
   // Under writing/; null while somebody has hold of the id.
   std::unordered_map<std::uint64_t, std::unique_ptr<Unfinished>> broken;
-  std::uint64_t used = 0;
+  std::uint64_t used = 0;  // by finished ones
+  BlockTrash trash;
 
  private:
   Status LoadDirectory(const std::string& path);
   Status LoadBlock(std::uint64_t id);
+  [[nodiscard]] bool HasRoom(std::uint64_t size) const;
 
   const std::string directory_;
   const std::uint64_t reserved_;

@@ -6,7 +6,7 @@
 // them), written aside under `<directory>/writing` and renamed when finished: data synced, then checksums synced, then
 // renamed, directory synced. What was being written when the process died is removed at the next start. A block whose
 // checksums' file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it is
-// removed, written anew, or mended and taken back.
+// removed, written anew, or mended and taken back. The trash: block_trash.h.
 // Checksums' file: u64 magic, u64 length of the data, u32 crc32c a chunk, u32 crc32c of all that.
 // A writer of this machine may be given the unfinished data file itself (BlockFile::Share). One that keeps its
 // descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad. The
@@ -22,6 +22,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "dfs/wire/chunks.h"
@@ -99,8 +100,25 @@ class BlockStore {
   [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;  // finished ones, by rising id
   [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // not listed, see above; by rising id
   [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of one that is listed
+
+  // ---- the trash: blocks of which the master knows nothing, kept for a while in case that is its mistake ----
+  // Puts a finished block there at time `now`: it is not here any more, but its bytes are still used. It takes the
+  // place of another of its number that lies there. Fine if there is none. What is unfinished is removed.
+  virtual Status Trash(std::uint64_t id, Micros now) = 0;
+  // Brings it back: finished and listed when this returns OK. kNotFound if the trash has none, kExists if one of its
+  // number is finished or being written here.
+  [[nodiscard]] virtual Result<StoredBlock> Restore(std::uint64_t id) = 0;
+  [[nodiscard]] virtual std::vector<StoredBlock> ListTrash() const = 0;  // by rising id
+  // Removes for good what came before `before`, and then the oldest as long as less than `least_free` bytes are free.
+  // An append that finds no room removes the oldest, too.
+  struct Swept {
+    std::uint64_t blocks = 0, bytes = 0;
+  };
+  virtual Swept SweepTrash(Micros before, std::uint64_t least_free) = 0;
+
+  // `used` counts finished blocks and the trash, `blocks` the finished ones.
   struct Space {
-    std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0;
+    std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   };
   [[nodiscard]] virtual Space space() const = 0;
 };

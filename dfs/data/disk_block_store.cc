@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "dfs/data/block_checksums.h"
@@ -107,9 +109,17 @@ class DiskBlockStore final : public BlockStore {
   std::vector<StoredBlock> List() const override;
   std::vector<std::uint64_t> Damaged() const override;
   std::optional<std::uint64_t> Length(std::uint64_t id) const override;
+  Status Trash(std::uint64_t id, Micros now) override;
+  Result<StoredBlock> Restore(std::uint64_t id) override;
+  std::vector<StoredBlock> ListTrash() const override { return shelf_.trash.List(); }
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override;
   Space space() const override;
 
  private:
+  // The id is ours until Release: nobody else writes it or touches its files.
+  [[nodiscard]] bool Claim(std::uint64_t id);
+  [[nodiscard]] bool Finished(std::uint64_t id) const;
+  void Release(std::uint64_t id);
   void Forget(std::uint64_t id);  // if its data are not there
   // All chunks that the range, which is not empty, touches, checked.
   Result<std::string> ReadChunks(const OpenBlock& block, std::uint64_t id, std::uint64_t offset,
@@ -117,6 +127,21 @@ class DiskBlockStore final : public BlockStore {
 
   mutable BlockShelf shelf_;
 };
+
+bool DiskBlockStore::Claim(std::uint64_t id) {
+  const std::lock_guard lock(shelf_.mutex);
+  return shelf_.broken.try_emplace(id).second;
+}
+
+bool DiskBlockStore::Finished(std::uint64_t id) const {
+  const std::lock_guard lock(shelf_.mutex);
+  return shelf_.finished.contains(id);
+}
+
+void DiskBlockStore::Release(std::uint64_t id) {
+  const std::lock_guard lock(shelf_.mutex);
+  shelf_.broken.erase(id);
+}
 
 Result<std::unique_ptr<BlockFile>> DiskBlockStore::Create(std::uint64_t id) {
   {
@@ -127,8 +152,7 @@ Result<std::unique_ptr<BlockFile>> DiskBlockStore::Create(std::uint64_t id) {
   }
   Result<Fd> fd = OpenFile(shelf_.WritingPath(id), O_RDWR | O_CREAT | O_TRUNC);
   if (!fd.ok()) {
-    const std::lock_guard lock(shelf_.mutex);
-    shelf_.broken.erase(id);
+    Release(id);
     return fd.status();
   }
   return std::unique_ptr<BlockFile>(std::make_unique<DiskBlockFile>(shelf_, id, std::move(*fd)));
@@ -266,9 +290,50 @@ Status DiskBlockStore::Remove(std::uint64_t id) {
   for (const std::string& path : {shelf_.DataPath(id), shelf_.CrcPath(id)}) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT && status.ok()) status = FromErrno(errno, "remove " + path);
   }
+  Release(id);
+  return status;
+}
+
+Status DiskBlockStore::Trash(std::uint64_t id, Micros now) {
+  Discard(id);
+  std::optional<BlockContent> content;
+  {
+    const std::lock_guard lock(shelf_.mutex);
+    if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished
+    if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
+      content = found->second;
+      shelf_.used -= found->second.length;
+      shelf_.finished.erase(found);
+    }
+  }
+  const Status status = content.has_value() ? shelf_.trash.Put(id, *content, now) : Status::Ok();
+  Release(id);
+  return status;
+}
+
+Result<StoredBlock> DiskBlockStore::Restore(std::uint64_t id) {
+  if (!Claim(id)) return Exists("restore " + BlockName(id) + ": it is being written here");
+  Result<BlockContent> content = Exists("restore " + BlockName(id) + ": it is here already");
+  if (!Finished(id)) content = shelf_.trash.Take(id);
   const std::lock_guard lock(shelf_.mutex);
   shelf_.broken.erase(id);
-  return status;
+  if (!content.ok()) return content.status();
+  shelf_.finished[id] = *content;
+  shelf_.used += content->length;
+  return StoredBlock{id, content->length, content->crc};
+}
+
+BlockStore::Swept DiskBlockStore::SweepTrash(Micros before, std::uint64_t least_free) {
+  Swept swept;
+  while (shelf_.trash.RemoveOldest(before, &swept)) {
+  }
+  const auto short_of_room = [&] {
+    const BlockStore::Space disk = shelf_.Space();
+    return disk.capacity > 0 && disk.free < least_free;  // else the disk could not be looked at
+  };
+  while (short_of_room() && shelf_.trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) {
+  }
+  return swept;
 }
 
 std::vector<StoredBlock> DiskBlockStore::List() const {
@@ -294,7 +359,8 @@ std::optional<std::uint64_t> DiskBlockStore::Length(std::uint64_t id) const {
 BlockStore::Space DiskBlockStore::space() const {
   Space space = shelf_.Space();
   const std::lock_guard lock(shelf_.mutex);
-  space.used = shelf_.used;
+  space.trashed = shelf_.trash.bytes();
+  space.used = shelf_.used + space.trashed;
   space.blocks = shelf_.finished.size();
   return space;
 }

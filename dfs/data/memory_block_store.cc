@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -13,6 +15,14 @@
 namespace millrace::dfs {
 namespace {
 
+constexpr Micros kForEver = std::numeric_limits<Micros>::max();
+
+struct Bytes;
+struct Trashed {
+  std::shared_ptr<const Bytes> bytes;
+  Micros when = 0;
+};
+
 struct Bytes {
   std::string data;
   std::vector<std::uint32_t> chunk_crcs;
@@ -21,9 +31,22 @@ struct Bytes {
 
 // What files and the store share: a file may outlive a call, never the store.
 struct State {
+  // Under mutex. Removes the block that came first into the trash, unless it came at `before` or later.
+  bool RemoveOldest(Micros before, BlockStore::Swept* swept) {
+    const auto oldest = std::min_element(
+        trash.begin(), trash.end(), [](const auto& a, const auto& b) { return a.second.when < b.second.when; });
+    if (oldest == trash.end() || oldest->second.when >= before) return false;
+    ++swept->blocks;
+    swept->bytes += oldest->second.bytes->data.size();
+    used -= oldest->second.bytes->data.size();
+    trash.erase(oldest);
+    return true;
+  }
+
   std::mutex mutex;
   std::uint64_t capacity = 0, used = 0;  // used: unfinished ones, too
   std::map<std::uint64_t, std::shared_ptr<const Bytes>> finished;
+  std::map<std::uint64_t, Trashed> trash;
   std::unordered_map<std::uint64_t, std::unique_ptr<Bytes>> broken;  // null while their file exists
 };
 
@@ -58,6 +81,9 @@ class MemoryBlockFile final : public BlockFile {
     MILLRACE_CHECK(bytes_ != nullptr && length() % kChunkBytes == 0,
                    BlockName(id_) + " is finished or ends in a chunk");
     const std::lock_guard lock(state_.mutex);
+    BlockStore::Swept swept;
+    while (data.size() > state_.capacity - state_.used && state_.RemoveOldest(kForEver, &swept)) {
+    }
     if (data.size() > state_.capacity - state_.used) {
       return NoSpace("write " + BlockName(id_) + ": the memory store of " + std::to_string(state_.capacity) +
                      " bytes is full");
@@ -189,10 +215,53 @@ class MemoryBlockStore final : public BlockStore {
     return (*bytes)->data.size();
   }
 
+  Status Trash(std::uint64_t id, Micros now) override {
+    Discard(id);
+    const std::lock_guard lock(state_.mutex);
+    const auto found = state_.finished.find(id);
+    if (found == state_.finished.end()) return Status::Ok();
+    const Trashed replaced = std::exchange(state_.trash[id], Trashed{found->second, now});
+    if (replaced.bytes != nullptr) state_.used -= replaced.bytes->data.size();
+    state_.finished.erase(found);
+    return Status::Ok();
+  }
+
+  Result<StoredBlock> Restore(std::uint64_t id) override {
+    const std::lock_guard lock(state_.mutex);
+    if (state_.finished.contains(id) || state_.broken.contains(id)) {
+      return Exists("restore " + BlockName(id) + ": it is here already");
+    }
+    const auto found = state_.trash.find(id);
+    if (found == state_.trash.end()) return NotFound(BlockName(id) + " is not in the trash");
+    const StoredBlock block = found->second.bytes->Stored(id);
+    state_.finished[id] = std::move(found->second.bytes);
+    state_.trash.erase(found);
+    return block;
+  }
+
+  std::vector<StoredBlock> ListTrash() const override {
+    const std::lock_guard lock(state_.mutex);
+    std::vector<StoredBlock> blocks;
+    for (const auto& [id, trashed] : state_.trash) blocks.push_back(trashed.bytes->Stored(id));
+    return blocks;
+  }
+
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override {
+    const std::lock_guard lock(state_.mutex);
+    Swept swept;
+    while (state_.RemoveOldest(before, &swept)) {
+    }
+    while (state_.capacity - state_.used < least_free && state_.RemoveOldest(kForEver, &swept)) {
+    }
+    return swept;
+  }
+
   Space space() const override {
     const std::lock_guard lock(state_.mutex);
-    Space space{state_.capacity, state_.capacity - state_.used, 0, state_.finished.size()};
+    Space space{state_.capacity, state_.capacity - state_.used, 0, state_.finished.size(), 0};
     for (const auto& [id, bytes] : state_.finished) space.used += bytes->data.size();
+    for (const auto& [id, trashed] : state_.trash) space.trashed += trashed.bytes->data.size();
+    space.used += space.trashed;
     return space;
   }
 

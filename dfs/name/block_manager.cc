@@ -81,6 +81,14 @@ void BlockManager::Impl::ChangeWanted(BlockId id, BlockState* block, std::uint32
   Enqueue(id, block);
 }
 
+void BlockManager::Impl::Remember(BlockId removed_block) {
+  if (!removed.insert(removed_block).second) return;
+  removed_order.push_back(removed_block);
+  if (removed_order.size() <= kRemembered) return;
+  removed.erase(removed_order.front());
+  removed_order.pop_front();
+}
+
 void BlockManager::Impl::UpdateCandidate(NodeId id) {
   const NodeState& node = nodes.at(id);
   const auto at = FindCandidate(&candidates, id);
@@ -127,6 +135,7 @@ void BlockManager::SetReplication(BlockId block, std::uint32_t replication) {
 }
 
 void BlockManager::Unwant(BlockId block) {
+  impl_->Remember(block);
   std::vector<NodeId> holders;
   if (const auto it = impl_->blocks.find(block); it != impl_->blocks.end()) {
     holders.assign(it->second.holders.begin(), it->second.holders.end());
@@ -166,6 +175,36 @@ bool BlockManager::Drained(NodeId node) const {
     if (impl_->Live(block->second) < std::min<std::uint32_t>(block->second.wanted, places)) return false;
   }
   return true;
+}
+
+UnknownBlocks BlockManager::UnknownOn(NodeId id) const {
+  const auto it = impl_->nodes.find(id);
+  if (it == impl_->nodes.end() || !it->second.up) return {};
+  return {it->second.unknown.size(), it->second.unknown_held};
+}
+
+void BlockManager::ForEachUnknown(NodeId id, BlockId after, const std::function<bool(const Block&)>& visit) const {
+  const NodeState* node = impl_->UpNode(id);
+  if (node == nullptr) return;
+  for (auto it = node->unknown.upper_bound(after); it != node->unknown.end(); ++it) {
+    if (!visit({it->first, it->second})) return;
+  }
+}
+
+std::uint64_t BlockManager::DiscardUnknown(NodeId id) {
+  NodeState* node = impl_->UpNode(id);
+  if (node == nullptr) return 0;
+  node->unknown_held = false;
+  node->to_aside.clear();
+  for (const auto& [block, length] : node->unknown) node->to_aside.push_back(block);
+  return node->unknown.size();
+}
+
+bool BlockManager::WantsBack(NodeId id, const Block& trashed) const {
+  const NodeState* node = impl_->UpNode(id);
+  const auto block = impl_->blocks.find(trashed.id);
+  return node != nullptr && block != impl_->blocks.end() && block->second.Is(trashed) &&
+         !node->blocks.contains(trashed.id) && !node->unconfirmed.contains(trashed.id);
 }
 
 std::vector<NodeId> BlockManager::ChooseTargets(const PlacementRequest& request) {
@@ -215,7 +254,12 @@ std::uint32_t BlockManager::LiveReplicas(BlockId block) const {
 BlockHealth BlockManager::Health() const {
   BlockHealth health = impl_->health;
   health.pending = impl_->copies.size();
-  for (const auto& [id, node] : impl_->nodes) health.corrupt_replicas += node.up ? node.bad.size() : 0;
+  for (const auto& [id, node] : impl_->nodes) {
+    if (!node.up) continue;
+    health.corrupt_replicas += node.bad.size();
+    health.unknown += node.unknown.size();
+    health.nodes_held += node.unknown_held ? 1 : 0;
+  }
   return health;
 }
 

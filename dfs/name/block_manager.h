@@ -5,6 +5,12 @@
 // Safe rather than quick: a replica is deleted only while every holder's report is complete and one is left whose
 // deletion was never ordered, so that orders that come late or twice cannot take the last copy.
 //
+// Two kinds of replicas belong to no file. Of a file that was removed while this object lived: they are deleted. Unknown
+// ones, of which nobody said that they were removed: they are told apart as work to be put aside (into the worker's
+// trash), and when they are too many of a node's blocks (TooManyUnknown) nothing is told at all until somebody confirms
+// it, since then it is rather we who lack something: a database too old, or of another cluster. Which nodes are held back
+// so is not stored: it comes out again at the next report.
+//
 // Thread rule: one thread. Costs: a report of n blocks O(n) with small constants (300,000 blocks well under 100 ms);
 // NextWork O(work given out), and a few milliseconds at most.
 #pragma once
@@ -34,13 +40,26 @@ struct DeleteWork {
 struct BlockWork {
   std::vector<ReplicateWork> replicate;
   std::vector<DeleteWork> remove;  // one entry a node at most
+  std::vector<DeleteWork> aside;   // unknown blocks, likewise; for the trash
 };
 
 // Over all wanted blocks; those on draining nodes count as under-replicated until they are elsewhere. Corrupt replicas
 // are those on live nodes; pending are copies under way.
 struct BlockHealth {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0, pending = 0;
+  std::uint64_t unknown = 0, nodes_held = 0;  // unknown replicas on live nodes; live nodes with too many of them
 };
+
+// Of one node's.
+struct UnknownBlocks {
+  std::uint64_t count = 0;
+  bool held = false;  // too many: they stay until DiscardUnknown
+};
+
+// More than a handful, and more than a tenth of what the node reported.
+[[nodiscard]] constexpr bool TooManyUnknown(std::uint64_t unknown, std::uint64_t reported) {
+  return unknown > 10 && unknown > reported / 10;
+}
 
 class BlockManager {
  public:
@@ -52,7 +71,8 @@ class BlockManager {
   // unwanted one) and at Complete. The length and checksum of a block never change.
   void Want(const Block& block, std::uint32_t replication);
   void SetReplication(BlockId block, std::uint32_t replication);
-  // No file has it any more: replicas are deleted wherever they are or turn up.
+  // No file has it any more: replicas are deleted wherever they are or turn up (at least of the last kRemembered).
+  static constexpr std::size_t kRemembered = std::size_t{1} << 18;
   void Unwant(BlockId block);
   // Given out to a writer: replicas that turn up are neither copied nor deleted until Want or Unwant.
   void Expect(BlockId block);
@@ -71,7 +91,8 @@ class BlockManager {
 
   // ---- what nodes report ----
   // A full report comes in parts: begin, parts in any number, end. At the end, replicas not named are gone. A replica
-  // whose length or checksum differs from the wanted block's is corrupt. An unwanted one is to be deleted.
+  // whose length or checksum differs from the wanted block's is corrupt. An unwanted one is to be deleted, an unknown one
+  // put aside.
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
@@ -80,6 +101,15 @@ class BlockManager {
   // Found by a reader or the node's scanner; deleted once a good copy exists elsewhere. Ignored for what the node does
   // not hold. Only Received makes the replica good again.
   void Corrupt(NodeId node, BlockId block);
+
+  // ---- unknown blocks ----
+  [[nodiscard]] UnknownBlocks UnknownOn(NodeId node) const;
+  // By rising id, those after `after`; false from visit stops.
+  void ForEachUnknown(NodeId node, BlockId after, const std::function<bool(const Block&)>& visit) const;
+  // Those that the node has now may be put aside, however many they are. Returns how many they are.
+  std::uint64_t DiscardUnknown(NodeId node);
+  // Whether a block from the node's trash should come back: a file has it, at this length, and the node has no replica.
+  [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;
 
   // ---- what to do ----
   // Copies and deletions to start now; at most `max_copies_per_node` copies under way from or to one node. A copy that

@@ -56,6 +56,10 @@ struct NodeState {
   std::map<BlockId, int> ordered;
   boost::unordered_flat_set<BlockId> named;  // of `bad` and `ordered`, by the report under way
   std::deque<BlockId> to_delete;             // checked again when given out
+  std::map<BlockId, std::uint64_t> unknown;  // length by id; until the node says that they are gone
+  std::deque<BlockId> to_aside;              // of `unknown`; checked again likewise
+  std::uint64_t named_blocks = 0;            // in the report under way, or the last
+  bool unknown_held = false;
 
   [[nodiscard]] bool Ready() const { return up && reported && !reporting; }
 };
@@ -88,6 +92,8 @@ struct BlockManager::Impl {
   std::vector<Candidate> candidates;  // nodes that are up and not draining, by node
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
+  boost::unordered_flat_set<BlockId> removed;  // by Unwant, the last ones
+  std::deque<BlockId> removed_order;
   // Entries are hints: whoever takes one looks whether it still holds, and puts it at the end if its time has not come,
   // so that nobody is starved and a call stays short. [i]: blocks with i + 1 good replicas, or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
@@ -102,12 +108,14 @@ struct BlockManager::Impl {
   void Enqueue(BlockId id, BlockState* block);
   void AddHolder(BlockId id, BlockState* block, NodeId node);
   void RemoveHolder(BlockId id, BlockState* block, NodeId node);
+  void Remember(BlockId removed_block);
   void ChangeWanted(BlockId id, BlockState* block, std::uint32_t replication);
   void UpdateCandidate(NodeId id);
 
   // ---- what nodes hold (block_reports.cc) ----
   NodeState* UpNode(NodeId id);  // none if it is not up
   void Hold(NodeId id, NodeState* node, const Block& reported, bool fresh);
+  void HoldUnknown(NodeState* node, const Block& reported);
   void HoldExpected(NodeId id, NodeState* node, const Block& reported, std::vector<ExpectedReplica>* replicas);
   void MarkBad(NodeId id, NodeState* node, BlockId block, Flaw flaw);
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);

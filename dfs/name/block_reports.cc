@@ -15,8 +15,8 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
   if (it == blocks.end()) {
     const auto open = expected.find(reported.id);
     if (open != expected.end()) return HoldExpected(id, node, reported, &open->second);
-    node->to_delete.push_back(reported.id);
-    return;
+    if (removed.contains(reported.id)) return node->to_delete.push_back(reported.id);
+    return HoldUnknown(node, reported);
   }
   if (!copies.empty()) FinishCopy(reported.id, id);
   if (node->reporting && (node->bad.contains(reported.id) || node->ordered.contains(reported.id))) {
@@ -37,6 +37,10 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
   }
   const bool known = node->unconfirmed.erase(reported.id) > 0;
   if (node->blocks.insert(reported.id).second && !known) AddHolder(reported.id, &block, id);
+}
+
+void BlockManager::Impl::HoldUnknown(NodeState* node, const Block& reported) {
+  if (node->unknown.emplace(reported.id, reported.length).second) node->to_aside.push_back(reported.id);
 }
 
 void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& reported,
@@ -87,6 +91,7 @@ void BlockManager::NodeUp(NodeId id, const Location& where) {
   node.where = where;
   node.reported = node.reporting = false;
   node.to_delete.clear();
+  node.to_aside.clear();
   impl_->UpdateCandidate(id);
 }
 
@@ -103,6 +108,9 @@ void BlockManager::NodeDown(NodeId id) {
   node->unconfirmed = {};
   node->named = {};
   node->to_delete.clear();
+  node->to_aside.clear();
+  node->unknown.clear();
+  node->unknown_held = false;
   impl_->CancelCopiesAt(id);
 }
 
@@ -152,6 +160,9 @@ void BlockManager::ReportBegin(NodeId id) {
   node->reporting = true;
   node->named = {};
   node->to_delete.clear();  // what is still there will be named
+  node->to_aside.clear();
+  node->unknown.clear();
+  node->named_blocks = 0;
   if (node->unconfirmed.empty()) {
     node->unconfirmed.swap(node->blocks);
   } else {
@@ -163,6 +174,7 @@ void BlockManager::ReportBegin(NodeId id) {
 void BlockManager::ReportPart(NodeId id, const std::vector<Block>& blocks) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr || !node->reporting) return;
+  node->named_blocks += blocks.size();
   for (const Block& block : blocks) impl_->Hold(id, node, block, false);
 }
 
@@ -185,6 +197,7 @@ void BlockManager::ReportEnd(NodeId id) {
   node->named = {};
   node->reporting = false;
   node->reported = true;
+  node->unknown_held = TooManyUnknown(node->unknown.size(), node->named_blocks);
 }
 
 void BlockManager::Received(NodeId id, const Block& block) {
@@ -198,6 +211,7 @@ void BlockManager::Deleted(NodeId id, BlockId block) {
   node->blocks.erase(block);
   node->unconfirmed.erase(block);
   node->ordered.erase(block);
+  node->unknown.erase(block);
   impl_->UnmarkBad(id, node, block);
   impl_->Lose(id, block);
 }

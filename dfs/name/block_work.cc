@@ -15,15 +15,17 @@ class BlockManager::Impl::Remover {
  public:
   explicit Remover(Impl* impl) : impl_(*impl) {}
 
-  void Run(std::vector<DeleteWork>* work) {
+  void Run(BlockWork* work) {
     RunSurplus();
     for (auto& [id, node] : impl_.nodes) {
-      if (node.Ready()) RunNode(id, &node);
+      if (!node.Ready()) continue;
+      RunNode(id, &node);
+      if (!node.unknown_held) RunUnknown(id, &node, &work->aside);
     }
     for (auto& [id, blocks] : chosen_) {
       std::sort(blocks.begin(), blocks.end());
       blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-      work->push_back({id, std::move(blocks)});
+      work->remove.push_back({id, std::move(blocks)});
     }
   }
 
@@ -89,6 +91,17 @@ class BlockManager::Impl::Remover {
     }
   }
 
+  void RunUnknown(NodeId id, NodeState* node, std::vector<DeleteWork>* aside) {
+    DeleteWork work{id, {}};
+    while (!node->to_aside.empty() && work.blocks.size() < kMaxDeletesPerNode) {
+      const BlockId block = node->to_aside.front();
+      node->to_aside.pop_front();
+      const bool meant = impl_.blocks.contains(block) || impl_.expected.contains(block);
+      if (!meant && node->unknown.contains(block)) work.blocks.push_back(block);
+    }
+    if (!work.blocks.empty()) aside->push_back(std::move(work));
+  }
+
   [[nodiscard]] bool HasSureReplica(BlockId id, const BlockState& block) const {
     return std::any_of(block.holders.begin(), block.holders.end(), [&](NodeId holder) {
       const NodeState& node = impl_.nodes.at(holder);
@@ -109,7 +122,7 @@ BlockWork BlockManager::NextWork(Micros now, std::uint32_t max_copies_per_node, 
   BlockWork work;
   impl_->ExpireCopies(now, copy_timeout);
   impl_->ChooseCopies(now, max_copies_per_node, &work.replicate);
-  Impl::Remover(impl_.get()).Run(&work.remove);
+  Impl::Remover(impl_.get()).Run(&work);
   return work;
 }
 

@@ -7,7 +7,8 @@ $Cxx.namespace("millrace::dfs::wire");
 
 interface NameProvider {
   # What the bootstrap capability of a master can be used as by those who know only the file system.
-  names @0 () -> (service :NameService);
+  names @0 () -> (service :NameService, cluster :Text);
+  # cluster: whose files these are (base/cluster_id.h), for those who must not take another's for theirs.
 }
 
 interface NameService {
@@ -25,7 +26,9 @@ interface NameService {
   resume @9 (file :UInt64) -> (lease :FileLease);
   # Takes an open file up again after the connection or the master was lost; kNotFound when it was completed or given up.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
-  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32);
+  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32);
+  # unknownBlocks: replicas on live workers that belong to no file. holdingWorkers: on so many workers they are too many to be
+  # put aside unless somebody confirms it (dfs/name/block_manager.h).
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
   # By rising block id.
   verify @13 (path :Data, firstBlock :UInt32, wait :Bool) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);

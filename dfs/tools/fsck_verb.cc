@@ -19,6 +19,8 @@ Json ToJson(const Health& health) {
           {"under_replicated", health.under_replicated},
           {"over_replicated", health.over_replicated},
           {"corrupt_replicas", health.corrupt_replicas},
+          {"unknown_blocks", health.unknown_blocks},
+          {"holding_workers", health.holding_workers},
           {"live_workers", health.live_workers},
           {"capacity", health.capacity},
           {"used", health.used},
@@ -41,9 +43,14 @@ void Show(const Health& health, Printer& out) {
   line("under-replicated", health.under_replicated);
   line("over-replicated", health.over_replicated);
   line("corrupt replicas", health.corrupt_replicas);
+  line("unknown blocks", health.unknown_blocks);
   line("live workers", health.live_workers);
   out << "space             " << FormatBytes(health.used) << " used, " << FormatBytes(health.free) << " free of "
       << FormatBytes(health.capacity) << "\n";
+  if (health.holding_workers == 0) return;
+  out << "Of the unknown blocks, which no file has, " << std::to_string(health.holding_workers)
+      << " workers hold too many to be right: they stay until `millrace node discard-unknown`; `millrace node list` tells "
+         "where\n";
 }
 
 Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out) {

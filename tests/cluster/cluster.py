@@ -86,6 +86,7 @@ class Cluster:
 
     def __enter__(self):
         try:
+            self.init_master()
             self.start_master()
             for n in range(self.worker_count):
                 self.start_worker(n)
@@ -122,6 +123,13 @@ class Cluster:
             if setting.split(".")[0] in prefixes:
                 out += ["--set", setting]
         return out
+
+    def init_master(self, directory=None, status=0):
+        """Makes a new cluster; gives its id, or what was said against it."""
+        done = subprocess.run([MILLRACE, "master", "--init", "--set", f"master.directory={directory or self.path('master')}"], capture_output=True,
+                              stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+        return (done.stdout if status == 0 else done.stderr).decode().strip()
 
     def start_master(self):
         file = self.path("address")

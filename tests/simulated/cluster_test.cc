@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "base/cluster_id.h"
+#include "master/cluster_record.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/journal_text.h"
 #include "simulated_cluster.h"
@@ -11,6 +13,7 @@ namespace millrace {
 namespace {
 
 using ::testing::Each;
+using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -208,6 +211,42 @@ TEST(SimulatedClusterTest, AWorkerThatDiedInAPauseIsLostInItsTime) {
   EXPECT_EQ(CountLines(cluster, "NodeLost"), 0u);
   cluster.Advance(10);
   EXPECT_EQ(CountLines(cluster, "NodeLost"), 1u);
+}
+
+TEST(SimulatedClusterTest, AWorkerOfAnotherClusterIsRefusedAndNothingChanges) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const std::string stranger(32, 'b');
+  const std::size_t lines = cluster.Journal().size();
+  const Status refused = cluster.RegisterAs("stranger", stranger);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalid);
+  EXPECT_THAT(refused.message(), HasSubstr(stranger));
+  EXPECT_THAT(refused.message(), HasSubstr(cluster.control().cluster()));
+  EXPECT_EQ(cluster.RegisterAs("nobody", "").code(), StatusCode::kInvalid);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(2));
+  EXPECT_EQ(cluster.Journal().size(), lines);
+  EXPECT_TRUE(cluster.RegisterAs("friend", cluster.control().cluster()).ok());
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(3));
+}
+
+TEST(SimulatedClusterTest, AMasterWithAnotherDatabaseTouchesNoBlock) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    for (std::uint64_t id = 1; id <= 24; ++id) ASSERT_TRUE((*cluster.blocks(worker).Create(id))->Finish().ok());
+  }
+  auto other = MakeMemoryStore();
+  ASSERT_TRUE(master::StoreClusterId(FormatClusterId(9, 9), other.get()).ok());
+  auto own = cluster.RestartMasterWith(std::move(other));
+  cluster.Advance(120);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(0));
+  for (std::uint32_t worker = 0; worker < 3; ++worker) EXPECT_THAT(cluster.blocks(worker).List(), SizeIs(24));
+  (void)cluster.RestartMasterWith(std::move(own));
+  cluster.Advance(10);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(3));
+  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << number;
 }
 
 TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, false), RunBatch(4, false)); }

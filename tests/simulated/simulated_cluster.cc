@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "base/cluster_id.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
+#include "master/cluster_record.h"
 #include "master/journal_keys.h"
 #include "master/master_service.h"
 #include "master/wire_codec.h"
@@ -58,8 +60,12 @@ struct SimulatedCluster::Worker {
     config.map_slots = cluster.options_.map_slots;
     config.reduce_slots = cluster.options_.reduce_slots;
     agent = std::make_unique<worker::WorkerAgent>(
-        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background, background}, config,
-        worker::WorkerIdentity{"storage" + std::to_string(number), 1, ""}, Random(cluster.random_.Next()),
+        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background, background,
+                           cluster.clock_},
+        config,
+        worker::WorkerIdentity{"storage" + std::to_string(number), 1, "", "",
+                               [](const std::string&) { return Status::Ok(); }},
+        Random(cluster.random_.Next()),
         MakeSilentLog());
     agent->Start();
   }
@@ -111,6 +117,7 @@ SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
     : options_(options), random_(options.seed), settings_(options.settings) {
   OptionSet declared = master::DeclareMasterOptions(&config_);
   config_.scheduler = options.scheduler;
+  EXPECT_TRUE(master::StoreClusterId(FormatClusterId(0, options.seed), store_.get()).ok());
   commit_log_ = std::make_unique<MuteLog>(
       rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); }));
   StartMaster();
@@ -148,6 +155,39 @@ void SimulatedCluster::RestartMaster() {
   StopMaster();
   StartMaster();
 }
+
+std::unique_ptr<KeyValueStore> SimulatedCluster::RestartMasterWith(std::unique_ptr<KeyValueStore> store) {
+  StopMaster();
+  std::swap(store, store_);
+  commit_log_ = std::make_unique<MuteLog>(
+      rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); }));
+  StartMaster();
+  return store;
+}
+
+Status SimulatedCluster::RegisterAs(const std::string& host, const std::string& cluster) {
+  Status status;
+  bool answered = false;
+  auto call = client_->Connected()
+                  .then([&](capnp::Capability::Client bootstrap) {
+                    auto request = bootstrap.castAs<master::wire::Master>().registerRequest();
+                    auto worker = request.initWorker();
+                    worker.setHost(host);
+                    worker.setStorage("storage of " + host);
+                    worker.setCluster(cluster);
+                    return request.send().ignoreResult();
+                  })
+                  .then([&] { answered = true; },
+                        [&](kj::Exception&& failure) {
+                          answered = true;
+                          status = rpc::FromException(failure);
+                        })
+                  .eagerlyEvaluate(nullptr);
+  while (!answered) Advance(0.01);
+  return status;
+}
+
+dfs::BlockStore& SimulatedCluster::blocks(std::uint32_t worker) { return *workers_.at(worker)->blocks; }
 
 void SimulatedCluster::Advance(double seconds) {
   const kj::TimePoint end = timer_.now() + static_cast<std::int64_t>(seconds * 1e6) * kj::MICROSECONDS;

@@ -66,6 +66,12 @@ class SimulatedCluster {
   // Map outputs that the worker serves.
   [[nodiscard]] const std::set<worker::AttemptId>& Served(std::uint32_t worker) const;
 
+  // The same, but with another database, as if its directory had been mistaken; gives the one it had.
+  std::unique_ptr<KeyValueStore> RestartMasterWith(std::unique_ptr<KeyValueStore> store);
+  // What the master says to a worker that calls itself `host` and registers as of this cluster.
+  Status RegisterAs(const std::string& host, const std::string& cluster);
+  [[nodiscard]] dfs::BlockStore& blocks(std::uint32_t worker);
+
   // Every journal line, in order.
   [[nodiscard]] std::vector<std::string> Journal() const;
   [[nodiscard]] master::Control& control() { return *control_; }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cluster_id.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/wire/block_name.h"
 #include "worker/agent/attempt_watch.h"
@@ -72,6 +73,7 @@ WorkerAgent::~WorkerAgent() noexcept {
 void WorkerAgent::Start() {
   session_.Start();
   tasks_.Add(Watch());
+  tasks_.Add(SweepTrash());
 }
 
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
@@ -101,6 +103,7 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<Job>& job, const Resul
     OwnMessage<task::wire::SetUp> set_up;
     set_up.builder().setJob(job->setup.reader());
     set_up.builder().setMaster(session_.master());
+    set_up.builder().setCluster(identity_.cluster);
     set_up.builder().setNode(node_);
     set_up.builder().setMemory(config_.task_memory);
     parts_.runner.SetUpJob(job->number, *path, std::move(set_up));
@@ -133,68 +136,6 @@ void WorkerAgent::ForgetJob(std::uint32_t job) {
       [this, job] { parts_.background.Run([&files = parts_.files, job] { files.RemoveJob(job); }, [] {}); }));
 }
 
-void WorkerAgent::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
-  parts_.plane.Replicate(block, std::move(targets));
-}
-
-void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
-  auto deleted = std::make_shared<std::vector<std::uint64_t>>();
-  parts_.background.Run(
-      [deleted, ids = std::move(ids), &blocks = parts_.blocks, log = log_] {
-        for (const std::uint64_t id : ids) {
-          const Status status = blocks.Remove(id);
-          if (status.ok()) deleted->push_back(id);
-          if (!status.ok()) log->warn("cannot delete {}: {}", dfs::BlockName(id), status.message());
-        }
-      },
-      [deleted, self = self_] {
-        if (*self == nullptr) return;
-        for (const std::uint64_t id : *deleted) (*self)->session_.blocks().Deleted(id);
-      });
-}
-
-kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) {
-  auto answer = kj::newPromiseAndFulfiller<dfs::wire::ReplicaState>();
-  auto& waiting = checking_[id];
-  waiting.push_back(kj::mv(answer.fulfiller));
-  if (waiting.size() > 1) return kj::mv(answer.promise);
-  const auto checked = std::make_shared<CheckedBlock>();
-  parts_.checks.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
-                    [checked, id, self = self_] {
-                      if (*self == nullptr) return;
-                      (*self)->Found(*checked);
-                      auto asked = (*self)->checking_.extract(id);
-                      for (auto& who : asked.mapped()) who->fulfill(kj::cp(checked->state));
-                    });
-  return kj::mv(answer.promise);
-}
-
-void WorkerAgent::Found(const CheckedBlock& checked) {
-  const std::uint64_t id = checked.block.id;
-  switch (checked.state) {
-    case dfs::wire::ReplicaState::SOUND:
-      // Only while it is listed: what is removed meanwhile is told after this.
-      if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
-      return;
-    case dfs::wire::ReplicaState::ABSENT:
-      log_->warn("{} is not here any more: {}", dfs::BlockName(id), checked.why.message());
-      return session_.blocks().Deleted(id);
-    default: log_->error("{}", checked.why.message()); return session_.blocks().Corrupt(id);
-  }
-}
-
-// Of a damaged block with a length that no block has: the master takes it for a bad replica from the beginning, and
-// never for one that makes another superfluous.
-std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
-  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};
-  std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
-  for (const std::uint64_t id : parts_.blocks.Damaged()) {
-    log_->error("{} is damaged: its checksums do not fit its length", dfs::BlockName(id));
-    blocks.push_back({id, kNoLength});
-  }
-  return blocks;
-}
-
 kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                            std::uint32_t limit) {
   auto pair = kj::newPromiseAndFulfiller<LogPiece>();
@@ -208,8 +149,30 @@ kj::Promise<LogPiece> WorkerAgent::ReadLog(const AttemptId& attempt, bool standa
   return kj::mv(pair.promise);
 }
 
+kj::Promise<void> WorkerAgent::Join(std::string cluster) {
+  if (!IsClusterId(cluster)) return rpc::ToException(Invalid("the master does not say of which cluster it is"));
+  if (identity_.cluster == cluster) return kj::READY_NOW;
+  if (!identity_.cluster.empty()) {
+    return rpc::ToException(Invalid("this worker belongs to cluster " + identity_.cluster +
+                                    " and the master is that of cluster " + cluster +
+                                    "; nothing here is touched: correct worker.master, or the master's directory"));
+  }
+  auto pair = kj::newPromiseAndFulfiller<void>();
+  const auto joined = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(pair.fulfiller));
+  const auto stored = std::make_shared<Status>();
+  parts_.background.Run([stored, cluster, join = identity_.join] { *stored = join(cluster); },
+                        [stored, cluster, joined, self = self_] {
+                          if (*self == nullptr) return;
+                          if (!stored->ok()) return (*joined)->reject(rpc::ToException(*stored));
+                          (*self)->identity_.cluster = cluster;
+                          (*joined)->fulfill();
+                        });
+  return kj::mv(pair.promise);
+}
+
 void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setStorage(identity_.storage);
+  info.setCluster(identity_.cluster);
   info.setHost(config_.host);
   info.setPort(identity_.port);
   info.setLocalSocket(identity_.local_socket);
@@ -251,6 +214,7 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
   stats.setFree(space.free);
   stats.setUsed(space.used);
   stats.setBlocks(space.blocks);
+  stats.setTrashed(space.trashed);
   const auto progress = TakeProgress();
   auto list = heartbeat.initProgress(static_cast<unsigned>(progress.size()));
   for (unsigned i = 0; i < list.size(); ++i) list.setWithCaveats(i, progress[i].reader());

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/random.h"
 #include "dfs/data/block_store.h"
@@ -47,6 +48,7 @@ struct AgentParts {
   Executables& executables;
   Background& background;
   Background& checks;  // where blocks are read to check them: whole blocks, so that nothing else waits behind them
+  const Clock& clock;  // of the trash
 };
 
 // What the configuration does not know.
@@ -54,6 +56,9 @@ struct WorkerIdentity {
   std::string storage;     // storage_lock.h
   std::uint16_t port = 0;  // the bulk server's
   std::string local_socket;
+  std::string cluster;  // to which the directory belongs; empty: to none yet
+  // Stores the cluster's id with the directory. Called at most once at a time, on the background.
+  std::function<Status(const std::string& cluster)> join;
 };
 
 // Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
@@ -95,6 +100,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void ForgetJob(std::uint32_t job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
+  void TrashBlocks(std::vector<std::uint64_t> ids);  // of no file
   // Reads it from the disk and tells the master what it is (Found). The same block is read once for all who ask
   // meanwhile.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> VerifyBlock(std::uint64_t id);
@@ -139,14 +145,20 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
 
-  // agent.cc: jobs, blocks, the master
+  // agent_blocks.cc: blocks
+  void RemoveBlocks(std::vector<std::uint64_t> ids, std::function<Status(std::uint64_t)> remove);
+  kj::Promise<void> SweepTrash();
+  // agent.cc: jobs, the master
   void FetchExecutable(const std::shared_ptr<Job>& job);
   void ExecutableFetched(const std::shared_ptr<Job>& job, const Result<std::string>& path);
+  kj::Promise<void> Join(std::string cluster) override;
   void DescribeWorker(master::wire::WorkerInfo::Builder info) override;
   wire::WorkerControl::Client Control() override;
   void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) override;
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
   std::vector<dfs::StoredBlock> Blocks() override;
+  std::vector<dfs::StoredBlock> Trash() override { return parts_.blocks.ListTrash(); }
+  kj::Promise<std::vector<dfs::StoredBlock>> Restore(std::vector<std::uint64_t> ids) override;
   [[nodiscard]] std::vector<OwnMessage<task::wire::Progress>> TakeProgress();
 
   // attempt_watch.cc: attempts that do not get on

@@ -20,8 +20,8 @@ void Fill(capnp::List<dfs::wire::Block>::Builder wire, const dfs::StoredBlock* b
 
 }  // namespace
 
-BlockNews::BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken)
-    : timer_(timer), broken_(std::move(broken)) {}
+BlockNews::BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore)
+    : timer_(timer), broken_(std::move(broken)), restore_(std::move(restore)) {}
 
 void BlockNews::Received(const dfs::StoredBlock& block) { Happened({Kind::kReceived, block}); }
 void BlockNews::Deleted(std::uint64_t id) { Happened({Kind::kDeleted, {id}}); }
@@ -34,11 +34,12 @@ void BlockNews::Happened(Event event) {
 }
 
 void BlockNews::Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
-                     kj::Duration limit) {
+                     std::vector<dfs::StoredBlock> trash, kj::Duration limit) {
   Close();
   session_ = kj::mv(session);
   limit_ = limit;
   report_ = std::move(all);
+  trash_ = std::move(trash);
   // Whatever the reason, the master may have missed something: a new session tells everything again.
   calls_ = std::make_unique<TaskGroup>(broken_);
   sending_ = true;
@@ -50,6 +51,7 @@ void BlockNews::Close() {
   session_ = nullptr;
   sending_ = false;
   report_.clear();
+  trash_.clear();
   std::erase_if(events_, [](const Event& event) { return event.kind != Kind::kCorrupt; });
 }
 
@@ -65,9 +67,39 @@ kj::Promise<void> BlockNews::SendReport(std::size_t from) {
   return sent.then([this, end]() -> kj::Promise<void> {
     if (end < report_.size()) return SendReport(end);
     report_ = {};
-    auto call = KJ_ASSERT_NONNULL(session_).endReportRequest().send().ignoreResult();
-    return rpc::WithDeadline(timer_, limit_, "end the block report", kj::mv(call));
+    return OfferTrash(0);
   });
+}
+
+kj::Promise<void> BlockNews::OfferTrash(std::size_t from) {
+  if (from == trash_.size()) return EndReport();
+  using Answer = capnp::Response<master::wire::WorkerSession::OfferTrashResults>;
+  const std::size_t size = std::min(trash_.size() - from, kMostInOneCall);
+  auto offer = KJ_ASSERT_NONNULL(session_).offerTrashRequest();
+  Fill(offer.initBlocks(static_cast<unsigned>(size)), trash_.data() + from);
+  kj::Promise<Answer> sent = offer.send();
+  return rpc::WithDeadline(timer_, limit_, "offer the trash to the master", kj::mv(sent))
+      .then([this](Answer answer) {
+        std::vector<std::uint64_t> wanted;
+        for (const std::uint64_t id : answer.getWanted()) wanted.push_back(id);
+        return BringBack(std::move(wanted));
+      })
+      .then([this, next = from + size] { return OfferTrash(next); });
+}
+
+// Told before the report ends, so that the master does not take them for missing in between.
+kj::Promise<void> BlockNews::BringBack(std::vector<std::uint64_t> wanted) {
+  if (wanted.empty()) return kj::READY_NOW;
+  return restore_(std::move(wanted)).then([this](std::vector<dfs::StoredBlock> restored) -> kj::Promise<void> {
+    if (restored.empty()) return kj::READY_NOW;
+    return rpc::WithDeadline(timer_, limit_, "tell the master of blocks", SendBatch(Kind::kReceived, restored));
+  });
+}
+
+kj::Promise<void> BlockNews::EndReport() {
+  trash_ = {};
+  auto call = KJ_ASSERT_NONNULL(session_).endReportRequest().send().ignoreResult();
+  return rpc::WithDeadline(timer_, limit_, "end the block report", kj::mv(call));
 }
 
 // In a later turn of the loop, so that what one turn brings is one call.

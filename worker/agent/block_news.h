@@ -1,5 +1,5 @@
-// BlockNews: tells the master what became of blocks on this node: the whole list when a session begins, then each
-// change, gathered while the call before is under way. What a broken session did not hear is in the next one's list.
+// BlockNews: tells the master what became of blocks on this node: the whole list when a session begins, with what the
+// trash holds (of which the master may want some back), then each change, gathered while the call before is under way. What a broken session did not hear is in the next one's list.
 // Thread rule: the control thread.
 #pragma once
 
@@ -24,14 +24,17 @@ class BlockNews {
   static constexpr std::size_t kMostInOneCall = 20'000;
 
   // `broken` is called when a call shows that the session is of no use any more.
-  BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken);
+  // `restore` brings blocks back from the trash.
+  using Restore = std::function<kj::Promise<std::vector<dfs::StoredBlock>>(std::vector<std::uint64_t> ids)>;
+  BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore);
 
   void Received(const dfs::StoredBlock& block);
   void Deleted(std::uint64_t id);
   void Corrupt(std::uint64_t id);
 
-  // Sends `all` in parts to the session, then what happens from now on. Each call has `limit` to be answered.
-  void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all, kj::Duration limit);
+  // Sends `all` in parts to the session, offers `trash`, then tells what happens from now on. Each call has `limit` to be answered.
+  void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
+            std::vector<dfs::StoredBlock> trash, kj::Duration limit);
   void Close();
 
  private:
@@ -42,14 +45,18 @@ class BlockNews {
   };
   void Happened(Event event);
   kj::Promise<void> SendReport(std::size_t from);
+  kj::Promise<void> OfferTrash(std::size_t from);
+  kj::Promise<void> BringBack(std::vector<std::uint64_t> wanted);
+  kj::Promise<void> EndReport();
   kj::Promise<void> SendNext();
   kj::Promise<void> SendBatch(Kind kind, const std::vector<dfs::StoredBlock>& blocks);
   void Schedule();
 
   kj::Timer& timer_;
   std::function<void(const Status&)> broken_;
+  Restore restore_;
   kj::Duration limit_ = 10 * kj::SECONDS;
-  std::vector<dfs::StoredBlock> report_;
+  std::vector<dfs::StoredBlock> report_, trash_;
   std::deque<Event> events_;
   bool sending_ = false;
   kj::Maybe<master::wire::WorkerSession::Client> session_;

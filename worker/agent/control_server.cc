@@ -76,7 +76,11 @@ kj::Promise<void> ControlServer::replicate(ReplicateContext context) {
 kj::Promise<void> ControlServer::deleteBlocks(DeleteBlocksContext context) {
   std::vector<std::uint64_t> ids;
   for (const std::uint64_t id : context.getParams().getBlocks()) ids.push_back(id);
-  agent().DeleteBlocks(std::move(ids));
+  if (context.getParams().getUnknown()) {
+    agent().TrashBlocks(std::move(ids));
+  } else {
+    agent().DeleteBlocks(std::move(ids));
+  }
   return kj::READY_NOW;
 }
 

@@ -23,7 +23,9 @@ MasterSession::MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string 
       link_(dialer, timer, std::move(master), random),
       reports_(
           timer, kMostReportsInFlight, [this](const Status& why) { Break(why); }, log_),
-      blocks_(timer, [this](const Status& why) { Break(why); }) {}
+      blocks_(
+          timer, [this](const Status& why) { Break(why); },
+          [this](std::vector<std::uint64_t> ids) { return owner_.Restore(std::move(ids)); }) {}
 
 void MasterSession::Start() {
   link_.OnFailure([this](const Status& why) { Tell(why); });
@@ -69,26 +71,36 @@ kj::Promise<void> MasterSession::Cycle() {
       .then([this](capnp::Capability::Client bootstrap) { return Register(bootstrap.castAs<master::wire::Master>()); })
       .then([]() -> kj::Promise<void> { return rpc::ToException(Unavailable("the connection broke")); })
       .catch_([this](kj::Exception&& exception) {
-        const Status why = rpc::FromException(exception);
-        Tell(why);
         reports_.Close();
         blocks_.Close();
         session_ = nullptr;
         break_ = nullptr;
         link_.Reset();  // it waits before it dials again, so this is no busy loop
+        return AfterFailure(rpc::FromException(exception));
       })
       .then([this] { return Cycle(); });
 }
 
+kj::Promise<void> MasterSession::AfterFailure(const Status& why) {
+  Tell(why);
+  if (why.code() != StatusCode::kInvalid) return kj::READY_NOW;
+  return timer_.afterDelay(kRefusedWait);
+}
+
 kj::Promise<void> MasterSession::Register(master::wire::Master::Client master) {
-  auto request = master.registerRequest();
-  owner_.DescribeWorker(request.initWorker());
-  request.setControl(owner_.Control());
+  using Version = capnp::Response<master::wire::Master::VersionResults>;
   using Answer = capnp::Response<master::wire::Master::RegisterResults>;
-  kj::Promise<Answer> call = request.send();
-  return rpc::WithDeadline(timer_, limit_, "register with the master", kj::mv(call)).then([this](Answer answer) {
-    return Serve(kj::mv(answer));
-  });
+  kj::Promise<Version> asked = master.versionRequest().send();
+  return rpc::WithDeadline(timer_, limit_, "ask the master for its cluster", kj::mv(asked))
+      .then([this](Version version) { return owner_.Join(version.getCluster()); })
+      .then([this, master]() mutable {
+        auto request = master.registerRequest();
+        owner_.DescribeWorker(request.initWorker());
+        request.setControl(owner_.Control());
+        kj::Promise<Answer> call = request.send();
+        return rpc::WithDeadline(timer_, limit_, "register with the master", kj::mv(call));
+      })
+      .then([this](Answer answer) { return Serve(kj::mv(answer)); });
 }
 
 kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::RegisterResults> answer) {
@@ -104,7 +116,7 @@ kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::Reg
   auto broken = kj::newPromiseAndFulfiller<void>();
   break_ = kj::mv(broken.fulfiller);
   reports_.Open(session, limit_);
-  blocks_.Open(session, owner_.Blocks(), limit_);
+  blocks_.Open(session, owner_.Blocks(), owner_.Trash(), limit_);
   return broken.promise.exclusiveJoin(Beat(timer_.now())).exclusiveJoin(link_.Broken());
 }
 

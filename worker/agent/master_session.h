@@ -1,6 +1,10 @@
 // MasterSession: the worker's side of its link to the master: registers, reports its blocks, sends heartbeats, and
 // begins again by itself whenever the connection breaks, is silent for too long, or the master does not know us any
-// more. Attempts go on running meanwhile. Thread rule: the control thread.
+// more. Attempts go on running meanwhile.
+//
+// The master of another cluster is handed nothing: it is asked who it is before we register. We go on asking, rather
+// than end, since the usual cause is a master that was started with a wrong directory: when the right one is back, all
+// workers are back by themselves. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -27,11 +31,16 @@ namespace millrace::worker {
 class SessionOwner {
  public:
   virtual ~SessionOwner() = default;
+  // Resolves when this worker belongs to `cluster`, on disk; rejects with kInvalid if it belongs to another.
+  virtual kj::Promise<void> Join(std::string cluster) = 0;
   virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
   virtual wire::WorkerControl::Client Control() = 0;
   virtual void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;
+  virtual std::vector<dfs::StoredBlock> Trash() = 0;
+  // Brings blocks back from the trash; gives those that came.
+  virtual kj::Promise<std::vector<dfs::StoredBlock>> Restore(std::vector<std::uint64_t> ids) = 0;
 };
 
 class MasterSession {
@@ -48,9 +57,11 @@ class MasterSession {
 
  private:
   static constexpr std::size_t kMostReportsInFlight = 32;
+  static constexpr kj::Duration kRefusedWait = 5 * kj::SECONDS;
 
   kj::Promise<void> Cycle();
   kj::Promise<void> Register(master::wire::Master::Client master);
+  [[nodiscard]] kj::Promise<void> AfterFailure(const Status& why);
   kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
   kj::Promise<void> Beat(kj::TimePoint due);
   void Tell(const Status& why);   // at once, then every minute, until there is a session

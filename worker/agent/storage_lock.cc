@@ -5,7 +5,9 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <string_view>
 
+#include "base/cluster_id.h"
 #include "base/text.h"
 
 namespace millrace::worker {
@@ -19,7 +21,7 @@ std::string MakeUuid(Random& random) {
                      low & 0xffffffffffff);
 }
 
-bool IsUuid(const std::string& text) {
+bool IsUuid(std::string_view text) {
   if (text.size() != 36) return false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
@@ -27,6 +29,17 @@ bool IsUuid(const std::string& text) {
     if (dash ? text[i] != '-' : !hex) return false;
   }
   return true;
+}
+
+// Empty when there is no such file.
+Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::string_view), const char* what) {
+  auto text = ReadWholeFile(path);
+  if (text.status().code() == StatusCode::kNotFound) return std::string();
+  if (!text.ok()) return text.status();
+  std::string id = *std::move(text);
+  if (id.ends_with('\n')) id.pop_back();
+  if (is_one(id)) return id;
+  return Corrupt(path + " holds " + Quote(id) + ", which is no " + what + "; restore it or use an empty directory");
 }
 
 }  // namespace
@@ -39,19 +52,21 @@ Result<StorageLock> StorageLock::Take(const std::string& directory, Random& rand
     if (errno != EWOULDBLOCK) return FromErrno(errno, "cannot lock " + lock_path);
     return Busy("another worker uses " + directory + "; give this one a directory of its own");
   }
-  const std::string id_path = directory + "/storage_id";
-  auto text = ReadWholeFile(id_path);
-  if (!text.ok()) {
-    if (text.status().code() != StatusCode::kNotFound) return text.status();
-    const std::string id = MakeUuid(random);
-    MILLRACE_TRY(WriteFileDurably(id_path, id + "\n"));
-    return StorageLock(std::move(lock), id);
+  MILLRACE_ASSIGN(const std::string cluster, ReadClusterOf(directory));
+  MILLRACE_ASSIGN(std::string id, ReadIdentity(directory + "/storage_id", IsUuid, "storage id"));
+  if (id.empty()) {
+    id = MakeUuid(random);
+    MILLRACE_TRY(WriteFileDurably(directory + "/storage_id", id + "\n"));
   }
-  std::string id = *text;
-  if (id.ends_with('\n')) id.pop_back();
-  if (!IsUuid(id))
-    return Corrupt(id_path + " holds " + Quote(id) + ", which is no storage id; restore it or use an empty directory");
-  return StorageLock(std::move(lock), std::move(id));
+  return StorageLock(std::move(lock), std::move(id), cluster);
+}
+
+Result<std::string> ReadClusterOf(const std::string& directory) {
+  return ReadIdentity(directory + "/cluster_id", IsClusterId, "cluster id");
+}
+
+Status StoreClusterOf(const std::string& directory, const std::string& cluster) {
+  return WriteFileDurably(directory + "/cluster_id", cluster + "\n");
 }
 
 }  // namespace millrace::worker

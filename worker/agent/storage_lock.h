@@ -1,5 +1,6 @@
 // StorageLock: the right to a worker's directory, and the directory's identity. The same directory is the same node to
-// the master, whatever its host is called today. Thread rule: one thread.
+// the master, whatever its host is called today, and belongs to the cluster that took it in first. Thread rule: one
+// thread.
 #pragma once
 
 #include <string>
@@ -15,14 +16,22 @@ namespace millrace::worker {
 class StorageLock {
  public:
   // Makes the directory if need be, and `<directory>/storage_id` with a version-4 UUID drawn from `random` if there is
-  // none. kBusy when another worker holds it; kCorrupt when storage_id holds something else.
+  // none. kBusy when another worker holds it; kCorrupt when storage_id, or cluster_id, holds something else.
   static Result<StorageLock> Take(const std::string& directory, Random& random);
   [[nodiscard]] const std::string& id() const { return id_; }
+  // `<directory>/cluster_id` (base/cluster_id.h); empty before the worker was taken into a cluster.
+  [[nodiscard]] const std::string& cluster() const { return cluster_; }
 
  private:
-  StorageLock(Fd lock, std::string id) : lock_(std::move(lock)), id_(std::move(id)) {}
+  StorageLock(Fd lock, std::string id, std::string cluster)
+      : lock_(std::move(lock)), id_(std::move(id)), cluster_(std::move(cluster)) {}
   Fd lock_;
-  std::string id_;
+  std::string id_, cluster_;
 };
+
+// The worker's directory belongs to this cluster from now on; on disk when this returns.
+Status StoreClusterOf(const std::string& directory, const std::string& cluster);
+// Returns what was stored; empty when nothing was. Any thread.
+[[nodiscard]] Result<std::string> ReadClusterOf(const std::string& directory);
 
 }  // namespace millrace::worker

@@ -38,11 +38,13 @@ int Fail(const Status& why, int status) {
 }
 
 // A connection a fetch: executables are fetched once in a while.
-FetchFile FetchFrom(const std::string& master) {
-  return [master](const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
+FetchFile FetchFrom(const WorkerConfig& config) {
+  return [master = config.master, directory = config.directory](const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
     dfs::ClientOptions options;
     options.master = master;
     options.patience = options.call_timeout;  // a master that is started again costs no attempt
+    MILLRACE_ASSIGN(options.cluster, ReadClusterOf(directory));
+    options.cluster_advice = "it is that of this worker";
     MILLRACE_ASSIGN(const auto client, dfs::DfsClient::Connect(options));
     MILLRACE_ASSIGN(const auto file, client->Open(path));
     return file->Stream(0, file->info().length, sink);
@@ -124,12 +126,14 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
-                                                                FetchFrom(config.master), fetches, log));
+                                                                FetchFrom(config), fetches, log));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer}, LimitsOf(config, files->logs_directory()), log);
   rpc::TcpDialer dialer(io.provider->getNetwork());
+  const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
   auto agent = std::make_unique<WorkerAgent>(
-      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks}, config,
-      WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id()}, Random(random.Next()), log);
+      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
+      WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id(), storage.cluster(), join},
+      Random(random.Next()), log);
   agent->OnRegistered([&config, &log](std::uint32_t node) {
     if (config.ready_file.empty()) return;
     const Status written = WriteFileDurably(config.ready_file, std::to_string(node) + "\n");

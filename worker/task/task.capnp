@@ -65,6 +65,7 @@ struct SetUp {
   master @1 :Text;                  # host:port, for the file system
   node @2 :UInt32;                  # the worker's number
   memory @3 :UInt64;                # bytes for buffers (task.memory)
+  cluster @4 :Text;                 # whose master it must be (base/cluster_id.h)
 }
 
 struct RunMap {

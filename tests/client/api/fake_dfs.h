@@ -78,6 +78,7 @@ class FakeWriter final : public dfs::FileWriter {
 class FakeClient final : public dfs::DfsClient {
  public:
   explicit FakeClient(FakeFiles& files) : files_(files) { ++files.connections; }
+  std::string Cluster() override { return {}; }
   // A directory is what files lie below.
   Result<dfs::FileInfo> Stat(std::string_view path) override {
     const std::string name(path), below = name == "/" ? name : name + "/";

@@ -121,5 +121,51 @@ TEST_F(DfsClientTest, OthersMayUseTheConnection) {
   EXPECT_TRUE(master_.WasCalled("makeDirectory "));
 }
 
+class OtherClusterTest : public DfsClientTest {
+ protected:
+  const std::string own_ = std::string(32, 'a'), other_ = std::string(32, 'b');
+  void ServeOther() {
+    master_.Stop();
+    {
+      const std::lock_guard lock(master_.mutex);
+      master_.cluster = other_;
+    }
+    master_.Start();
+  }
+  void ExpectRefused(const Status& status) {
+    EXPECT_EQ(status.code(), StatusCode::kInvalid);
+    EXPECT_THAT(status.message(), HasSubstr(own_));
+    EXPECT_THAT(status.message(), HasSubstr(other_));
+  }
+};
+
+TEST_F(OtherClusterTest, TheMasterOfAnotherClusterIsRefusedWithTheAdvice) {
+  EXPECT_EQ(client_->Cluster(), own_);
+  ClientOptions options;
+  options.master = master_.address();
+  options.cluster = own_;
+  EXPECT_TRUE(DfsClient::Connect(options).ok());
+  ServeOther();
+  options.cluster_advice = "remove line 7";
+  const Status refused = DfsClient::Connect(options).status();
+  ExpectRefused(refused);
+  EXPECT_THAT(refused.message(), HasSubstr("remove line 7"));
+}
+
+TEST_F(OtherClusterTest, ACallAfterAReconnectionToAnotherClusterIsNotMade) {
+  WriteFile("/a", "1");
+  ServeOther();
+  ExpectRefused(client_->MakeDirectory("/d"));
+  EXPECT_FALSE(master_.WasCalled("makeDirectory /d"));
+}
+
+TEST_F(OtherClusterTest, AFileIsNotTakenUpAgainInAnotherCluster) {
+  const auto writer = Create("/a");
+  Ok(writer->Write("1"));
+  ServeOther();
+  ExpectRefused(writer->Close());
+  for (const std::string& call : master_.Calls()) EXPECT_FALSE(call.starts_with("resume")) << call;
+}
+
 }  // namespace
 }  // namespace millrace::dfs

@@ -228,13 +228,16 @@ class Names final : public wire::NameService::Server {
 
 class Provider final : public wire::NameProvider::Server {
  public:
-  explicit Provider(FakeMaster& master) : names_(kj::heap<Names>(master)) {}
+  explicit Provider(FakeMaster& master) : master_(master), names_(kj::heap<Names>(master)) {}
   kj::Promise<void> names(NamesContext context) override {
+    const std::lock_guard lock(master_.mutex);
     context.getResults().setService(names_);
+    context.getResults().setCluster(master_.cluster);
     return kj::READY_NOW;
   }
 
  private:
+  FakeMaster& master_;
   wire::NameService::Client names_;
 };
 

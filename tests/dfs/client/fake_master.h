@@ -44,6 +44,7 @@ class FakeMaster {
     std::set<std::uint64_t> blocks;  // given out
   };
   std::mutex mutex;
+  std::string cluster = std::string(32, 'a');
   std::map<std::string, File> files;
   std::map<std::uint64_t, OpenFile> open;
   std::vector<Place> places;       // all are targets and, where a block says so, replicas

@@ -9,6 +9,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
 
 TEST_P(BlockStoreTest, GivesBackWhatWasWritten) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, kChunkBytes, kPacketBytes, 3 * kPacketBytes + 17}) {
@@ -137,6 +139,75 @@ TEST_P(BlockStoreTest, RemovesAndCounts) {
   EXPECT_EQ(store_->Open(30).status().code(), StatusCode::kNotFound);
   Store(30, "again");
   EXPECT_EQ(*store_->Read(30, 0, 5), "again");
+}
+
+TEST_P(BlockStoreTest, ABlockInTheTrashIsNotHereButUsesItsBytes) {
+  const std::string data = RandomBytes(kPacketBytes + 9, 21);
+  Store(5, data);
+  Store(6, data);
+  ASSERT_TRUE(store_->Trash(5, 100).ok());
+  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{6, data.size()}));
+  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredBlock{5, data.size()}));
+  EXPECT_EQ(store_->Open(5).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->space().used, 2 * data.size());
+  EXPECT_EQ(store_->space().trashed, data.size());
+  EXPECT_EQ(store_->space().blocks, 1u);
+  EXPECT_TRUE(store_->Trash(5, 200).ok()) << "there is none any more";
+  EXPECT_THAT(store_->ListTrash(), SizeIs(1));
+}
+
+TEST_P(BlockStoreTest, ABlockComesBackFromTheTrashWhole) {
+  const std::string data = RandomBytes(kPacketBytes + 9, 22);
+  Store(5, data);
+  ASSERT_TRUE(store_->Trash(5, 100).ok());
+  const Result<StoredBlock> restored = store_->Restore(5);
+  ASSERT_TRUE(restored.ok()) << restored.status().message();
+  EXPECT_EQ(*restored, (StoredBlock{5, data.size()}));
+  EXPECT_EQ(*store_->Read(5, 0, data.size()), data);
+  EXPECT_THAT(store_->ListTrash(), IsEmpty());
+  EXPECT_EQ(store_->space().used, data.size());
+  EXPECT_EQ(store_->space().trashed, 0u);
+  EXPECT_EQ(store_->Restore(5).status().code(), StatusCode::kExists);
+  EXPECT_EQ(store_->Restore(6).status().code(), StatusCode::kNotFound);
+}
+
+TEST_P(BlockStoreTest, ABlockOfTheSameNumberIsNotTouchedByWhatIsInTheTrash) {
+  Store(5, "first");
+  ASSERT_TRUE(store_->Trash(5, 100).ok());
+  Store(5, "second one");
+  EXPECT_EQ(store_->Restore(5).status().code(), StatusCode::kExists);
+  EXPECT_EQ(*store_->Read(5, 0, 10), "second one");
+  ASSERT_TRUE(store_->Trash(5, 200).ok());
+  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredBlock{5, 10}));
+  EXPECT_EQ(store_->space().used, 10u);
+  ASSERT_TRUE(store_->Restore(5).ok());
+  EXPECT_EQ(*store_->Read(5, 0, 10), "second one");
+  const auto writing = Write(7, "x");
+  EXPECT_EQ(store_->Restore(7).status().code(), StatusCode::kExists);
+}
+
+TEST_P(BlockStoreTest, WhatLayLongEnoughInTheTrashIsSwept) {
+  for (std::uint64_t id = 1; id <= 3; ++id) {
+    Store(id, "12345");
+    ASSERT_TRUE(store_->Trash(id, static_cast<Micros>(100 * id)).ok());
+  }
+  const BlockStore::Swept swept = store_->SweepTrash(300, 0);
+  EXPECT_EQ(swept.blocks, 2u);
+  EXPECT_EQ(swept.bytes, 10u);
+  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredBlock{3, 5}));
+  EXPECT_EQ(store_->space().used, 5u);
+  EXPECT_EQ(store_->Restore(1).status().code(), StatusCode::kNotFound);
+}
+
+TEST_P(BlockStoreTest, TheTrashMakesRoomWhenLittleIsFree) {
+  for (std::uint64_t id = 1; id <= 2; ++id) {
+    Store(id, "12345");
+    ASSERT_TRUE(store_->Trash(id, 100).ok());
+  }
+  Store(3, "12345");
+  EXPECT_EQ(store_->SweepTrash(0, std::uint64_t{1} << 62).blocks, 2u);
+  EXPECT_THAT(store_->ListTrash(), IsEmpty());
+  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{3, 5}));
 }
 
 TEST_P(BlockStoreTest, AnOpenBlockOutlivesItsRemoval) {

@@ -170,5 +170,53 @@ TEST_F(DiskBlockStoreTest, KeepsTheReservedBytesFree) {
   EXPECT_EQ(file->length(), 0u);
 }
 
+class DiskTrashTest : public DiskBlockStoreTest {
+ protected:
+  DiskTrashTest() {
+    Store(kId, data_);
+    EXPECT_TRUE(store_->Trash(kId, 0x1234).ok());
+  }
+  void ExpectInTheTrashAndRestorable() {
+    Reopen();
+    EXPECT_TRUE(store_->List().empty());
+    ASSERT_EQ(store_->ListTrash().size(), 1u);
+    ASSERT_TRUE(store_->Restore(kId).ok());
+    EXPECT_EQ(*store_->Read(kId, 0, data_.size()), data_);
+    Reopen();
+    EXPECT_EQ(store_->List().size(), 1u);
+    EXPECT_EQ(*store_->Read(kId, 0, data_.size()), data_);
+  }
+  [[nodiscard]] std::string TrashPath() const { return directory_.path() + "/trash/0000000000000ab1-0000000000001234"; }
+
+  const std::string data_ = RandomBytes(kPacketBytes + 1, 31);
+};
+
+TEST_F(DiskTrashTest, OutlivesARestart) {
+  EXPECT_TRUE(std::filesystem::exists(TrashPath()));
+  EXPECT_FALSE(std::filesystem::exists(DataPath()));
+  ExpectInTheTrashAndRestorable();
+}
+
+TEST_F(DiskTrashTest, AMoveThatACrashCutInTwoIsCompleted) {
+  std::filesystem::rename(TrashPath(), DataPath());
+  ExpectInTheTrashAndRestorable();
+  ASSERT_TRUE(store_->Trash(kId, 0x1234).ok());
+  std::filesystem::rename(TrashPath() + ".crc", DataPath() + ".crc");
+  ExpectInTheTrashAndRestorable();
+}
+
+TEST_F(DiskTrashTest, SweepingRemovesTheFiles) {
+  EXPECT_EQ(store_->SweepTrash(0x1234, 0).blocks, 0u);
+  EXPECT_EQ(store_->SweepTrash(0x1235, 0).blocks, 1u);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/trash"));
+}
+
+TEST_F(DiskTrashTest, AnAppendThatFindsNoRoomEmptiesIt) {
+  Reopen(std::uint64_t{1} << 60);
+  const auto file = std::move(*store_->Create(7));
+  EXPECT_EQ(file->Append("x", ChunkCrcs("x")).code(), StatusCode::kNoSpace);
+  EXPECT_TRUE(store_->ListTrash().empty());
+}
+
 }  // namespace
 }  // namespace millrace::dfs

@@ -46,6 +46,10 @@ class WatchedStore final : public BlockStore {
   std::vector<StoredBlock> List() const override { return store_->List(); }
   std::vector<std::uint64_t> Damaged() const override { return store_->Damaged(); }
   std::optional<std::uint64_t> Length(std::uint64_t id) const override { return store_->Length(id); }
+  Status Trash(std::uint64_t id, Micros now) override { return store_->Trash(id, now); }
+  Result<StoredBlock> Restore(std::uint64_t id) override { return store_->Restore(id); }
+  std::vector<StoredBlock> ListTrash() const override { return store_->ListTrash(); }
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override { return store_->SweepTrash(before, least_free); }
   Space space() const override { return store_->space(); }
 
  private:

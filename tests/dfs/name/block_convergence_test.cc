@@ -64,6 +64,7 @@ class Cluster {
         orders_.push_back({to, copy.block.id, copy.from});
       }
     }
+    EXPECT_TRUE(work.aside.empty()) << "every block is one that the manager was told of";
     for (const DeleteWork& gone : work.remove) {
       for (const BlockId id : gone.blocks) orders_.push_back({gone.node, id, std::nullopt});
     }

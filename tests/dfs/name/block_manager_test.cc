@@ -48,6 +48,22 @@ class BlockManagerTest : public testing::Test {
     const BlockWork work = Work();
     EXPECT_THAT(work.replicate, IsEmpty());
     EXPECT_THAT(work.remove, IsEmpty());
+    EXPECT_THAT(work.aside, IsEmpty());
+  }
+  // Node 0 with `known` wanted blocks from 1 and `unknown` others from 1001.
+  void UpWithUnknown(BlockId known, BlockId unknown) {
+    std::vector<Block> held;
+    for (BlockId id = 1; id <= known; ++id) {
+      blocks_.Want({id, kLength}, 1);
+      held.push_back({id, kLength});
+    }
+    for (BlockId id = 1001; id <= 1000 + unknown; ++id) held.push_back({id, kLength});
+    Up(0, held);
+  }
+  std::size_t PutAside() {
+    std::size_t blocks = 0;
+    for (const DeleteWork& work : Work().aside) blocks += work.blocks.size();
+    return blocks;
   }
 
   BlockManager blocks_{Random(7)};
@@ -220,13 +236,13 @@ TEST_F(BlockManagerTest, NothingIsToldToANodeWhoseReportIsNotComplete) {
   blocks_.ReportBegin(0);
   blocks_.ReportPart(0, {{1, kLength}, {66, 5}});
   Up(1);
-  ExpectIdle();  // neither copied from 0 nor 66 deleted there
+  ExpectIdle();  // neither copied from 0 nor 66 put aside there
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
   blocks_.ReportEnd(0);
   const BlockWork work = Work();
   EXPECT_THAT(work.replicate, SizeIs(1));
-  ASSERT_THAT(work.remove, SizeIs(1));
-  EXPECT_THAT(work.remove[0].blocks, ElementsAre(66));
+  ASSERT_THAT(work.aside, SizeIs(1));
+  EXPECT_THAT(work.aside[0].blocks, ElementsAre(66));
 }
 
 TEST_F(BlockManagerTest, SurplusWaitsForTheReportsOfAllHolders) {
@@ -494,10 +510,90 @@ TEST_F(BlockManagerTest, FsckSeesUnhealthyBlocksInOrder) {
 TEST_F(BlockManagerTest, DeletionsOfANodeComeInBoundedLots) {
   std::vector<Block> held;
   for (BlockId id = 1; id <= 2500; ++id) held.push_back({id, 1});
+  for (const Block& block : held) blocks_.Want(block, 1);
   Up(0, held);
+  for (const Block& block : held) blocks_.Unwant(block.id);
   std::vector<std::size_t> lots;
   for (int i = 0; i < 4; ++i) lots.push_back(Deletions()[0].size());
   EXPECT_THAT(lots, ElementsAre(1000, 1000, 500, 0));
+}
+
+TEST_F(BlockManagerTest, UnknownReplicasArePutAsideAndNotDeleted) {
+  UpWithUnknown(100, 2);
+  EXPECT_EQ(blocks_.UnknownOn(0).count, 2u);
+  EXPECT_FALSE(blocks_.UnknownOn(0).held);
+  const BlockWork work = Work();
+  EXPECT_THAT(work.remove, IsEmpty());
+  ASSERT_THAT(work.aside, SizeIs(1));
+  EXPECT_EQ(work.aside[0].node, 0u);
+  EXPECT_THAT(work.aside[0].blocks, ElementsAre(1001, 1002));
+  blocks_.Deleted(0, 1001);
+  EXPECT_EQ(blocks_.UnknownOn(0).count, 1u);
+  ExpectIdle();
+  blocks_.Received(0, {2000, kLength});  // that nobody asked for
+  EXPECT_EQ(PutAside(), 1u);
+}
+
+TEST_F(BlockManagerTest, TooManyUnknownReplicasStayUntilSomebodyConfirms) {
+  UpWithUnknown(9, 24);
+  EXPECT_TRUE(blocks_.UnknownOn(0).held);
+  ExpectIdle();
+  EXPECT_EQ(blocks_.Health().unknown, 24u);
+  EXPECT_EQ(blocks_.Health().nodes_held, 1u);
+  blocks_.Received(0, {2000, kLength});
+  ExpectIdle();
+  std::vector<BlockId> listed;
+  blocks_.ForEachUnknown(0, 1020, [&](const Block& block) {
+    listed.push_back(block.id);
+    return true;
+  });
+  EXPECT_THAT(listed, ElementsAre(1021, 1022, 1023, 1024, 2000));
+  EXPECT_EQ(blocks_.DiscardUnknown(0), 25u);
+  EXPECT_EQ(PutAside(), 25u);
+  EXPECT_EQ(blocks_.Health().nodes_held, 0u);
+}
+
+TEST_F(BlockManagerTest, AHandfulOrATenthIsNotTooMany) {
+  EXPECT_FALSE(TooManyUnknown(10, 10));
+  EXPECT_TRUE(TooManyUnknown(11, 11));
+  EXPECT_FALSE(TooManyUnknown(100, 1000));
+  EXPECT_TRUE(TooManyUnknown(101, 1000));
+  UpWithUnknown(0, 10);
+  EXPECT_EQ(PutAside(), 10u);
+}
+
+TEST_F(BlockManagerTest, WhatANodeIsHeldForIsJudgedAnewByEachReport) {
+  UpWithUnknown(9, 24);
+  EXPECT_TRUE(blocks_.UnknownOn(0).held);
+  blocks_.NodeDown(0);
+  EXPECT_EQ(blocks_.UnknownOn(0).count, 0u);
+  EXPECT_EQ(blocks_.Health().nodes_held, 0u);
+  Up(0, {{1, kLength}, {1001, kLength}});
+  EXPECT_FALSE(blocks_.UnknownOn(0).held);
+  EXPECT_EQ(PutAside(), 1u);
+}
+
+TEST_F(BlockManagerTest, ManyThatWereRemovedOnPurposeAreDeletedThoughTheirNodeWasAway) {
+  std::vector<Block> held;
+  for (BlockId id = 1; id <= 24; ++id) held.push_back({id, kLength});
+  for (const Block& block : held) blocks_.Want(block, 1);
+  Up(0, held);
+  blocks_.NodeDown(0);
+  for (const Block& block : held) blocks_.Unwant(block.id);
+  Up(0, held);
+  EXPECT_EQ(Deletions()[0].size(), 24u);
+  EXPECT_EQ(blocks_.UnknownOn(0).count, 0u);
+}
+
+TEST_F(BlockManagerTest, ABlockOfAFileIsWantedBackFromTheTrash) {
+  blocks_.Want({1, kLength}, 1);
+  blocks_.Want({2, kLength}, 1);
+  Up(0, {{2, kLength}});
+  EXPECT_TRUE(blocks_.WantsBack(0, {1, kLength}));
+  EXPECT_FALSE(blocks_.WantsBack(0, {1, kLength - 1})) << "of another length";
+  EXPECT_FALSE(blocks_.WantsBack(0, {2, kLength})) << "the node has it";
+  EXPECT_FALSE(blocks_.WantsBack(0, {3, kLength})) << "no file has it";
+  EXPECT_FALSE(blocks_.WantsBack(7, {1, kLength})) << "no such node";
 }
 
 }  // namespace

@@ -24,8 +24,9 @@ namespace millrace::worker {
 
 // What the master heard, as text, in order; and how it answers.
 struct MasterRecord {
+  static constexpr const char* kCluster = "0123456789abcdef0123456789abcdef";
   struct Registration {
-    std::string storage, host;
+    std::string storage, host, cluster;
     std::uint32_t map_slots = 0, reduce_slots = 0;
     std::uint64_t incarnation = 0;
     std::vector<AttemptId> running, map_outputs, done, failed;
@@ -46,12 +47,14 @@ struct MasterRecord {
   std::vector<std::string> log;  // "done m-00001.0", "received 7", ...
   kj::Maybe<wire::WorkerControl::Client> control;
 
+  std::string cluster = kCluster;
   bool answer_done = true;  // else attemptDone is never answered
   bool answer_heartbeats = true;
   Status refuse_done;  // if it is a failure
   bool answer_failed = true;
   std::vector<AttemptId> killed, settled;
   std::vector<std::uint32_t> forgotten;
+  std::vector<std::uint64_t> wanted;  // of the trash
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
 };
@@ -78,6 +81,13 @@ class FakeSession final : public master::wire::WorkerSession::Server {
     record_.parts.push_back({params.getBlocks().size(), params.getFirst(), params.getLast()});
     if (record_.on_part) record_.on_part();
     return kj::READY_NOW;
+  }
+  kj::Promise<void> offerTrash(OfferTrashContext context) override {
+    std::string line = "offered";
+    for (const auto block : context.getParams().getBlocks()) line += " " + std::to_string(block.getId());
+    auto wanted = context.getResults().initWanted(static_cast<unsigned>(record_.wanted.size()));
+    for (unsigned i = 0; i < wanted.size(); ++i) wanted.set(i, record_.wanted[i]);
+    return Heard(line);
   }
   kj::Promise<void> endReport(EndReportContext) override { return Heard("end of report"); }
   kj::Promise<void> blocksReceived(BlocksReceivedContext context) override {
@@ -131,10 +141,15 @@ class FakeMaster final : public master::wire::Master::Server {
   explicit FakeMaster(MasterRecord& record) : record_(record) {}
 
  protected:
+  kj::Promise<void> version(VersionContext context) override {
+    context.getResults().setCluster(record_.cluster);
+    return kj::READY_NOW;
+  }
   kj::Promise<void> register_(RegisterContext context) override {
     const auto worker = context.getParams().getWorker();
     MasterRecord::Registration registration{worker.getStorage(),
                                             worker.getHost(),
+                                            worker.getCluster(),
                                             worker.getMapSlots(),
                                             worker.getReduceSlots(),
                                             worker.getIncarnation(),
@@ -241,8 +256,15 @@ class AgentTest : public testing::Test {
   void StartAgent() {
     files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), 0));
     agent_ = kj::heap<WorkerAgent>(
-        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_, background_}, config_,
-        WorkerIdentity{"0b", 4711, "socket"}, Random(1), MakeSilentLog());
+        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_, background_,
+                   clock_},
+        config_,
+        WorkerIdentity{"0b", 4711, "socket", cluster_,
+                       [this](const std::string& cluster) {
+                         joined_.push_back(cluster);
+                         return join_failure_;
+                       }},
+        Random(1), log_);
     agent_->Start();
     Settle();
   }
@@ -254,7 +276,9 @@ class AgentTest : public testing::Test {
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer_.now() + by;
     while (timer_.now() < end) {
-      timer_.advanceTo(std::min(timer_.now() + 50 * kj::MILLISECONDS, end));
+      const kj::TimePoint next = std::min(timer_.now() + 50 * kj::MILLISECONDS, end);
+      clock_.Set(clock_.Now() + (next - timer_.now()) / kj::MICROSECONDS);
+      timer_.advanceTo(next);
       Settle();
     }
   }
@@ -318,6 +342,7 @@ class AgentTest : public testing::Test {
   kj::EventLoop loop_;
   kj::WaitScope scope_{loop_};
   kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
+  DrivenClock clock_{kSecond};
   MasterRecord record_;
   rpc::Server server_{timer_, kj::heap<FakeMaster>(record_)};
   rpc::PipeNetwork network_;
@@ -329,6 +354,10 @@ class AgentTest : public testing::Test {
   SyntheticExecutables executables_{background_};
   std::unique_ptr<dfs::BlockStore> blocks_ = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 30);
   std::unique_ptr<AttemptFiles> files_;
+  std::string cluster_ = MasterRecord::kCluster;  // of the worker's directory
+  std::vector<std::string> joined_;               // that were stored with it
+  Status join_failure_;
+  Log log_ = MakeSilentLog();
   kj::Own<WorkerAgent> agent_;
 };
 

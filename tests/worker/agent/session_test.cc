@@ -24,6 +24,63 @@ TEST_F(SessionTest, RegistersWithWhatItIs) {
   EXPECT_THAT(registration.running, IsEmpty());
 }
 
+TEST_F(SessionTest, AFreshWorkerBelongsToTheClusterThatTakesItInBeforeItRegisters) {
+  cluster_.clear();
+  StartAgent();
+  EXPECT_THAT(joined_, ElementsAre(MasterRecord::kCluster));
+  ASSERT_EQ(record_.registrations.size(), 1U);
+  EXPECT_EQ(record_.registrations[0].cluster, MasterRecord::kCluster);
+}
+
+TEST_F(SessionTest, AFreshWorkerThatCannotStoreTheClusterDoesNotRegister) {
+  cluster_.clear();
+  join_failure_ = NoSpace("the disk is full");
+  StartAgent();
+  EXPECT_THAT(record_.registrations, IsEmpty());
+  join_failure_ = Status::Ok();
+  Advance(5 * kj::SECONDS);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
+TEST_F(SessionTest, TheMasterOfAnotherClusterIsHandedNothing) {
+  record_.cluster = std::string(32, 'b');
+  AddBlock(7);
+  StartAgent();
+  Advance(10 * kj::MINUTES);
+  EXPECT_THAT(record_.registrations, IsEmpty());
+  EXPECT_TRUE(record_.control == nullptr);
+  EXPECT_THAT(joined_, IsEmpty());
+  EXPECT_EQ(blocks_->List().size(), 1U);
+}
+
+TEST_F(SessionTest, AMasterThatDoesNotNameItsClusterIsHandedNothing) {
+  record_.cluster.clear();
+  StartAgent();
+  Advance(1 * kj::MINUTES);
+  EXPECT_THAT(record_.registrations, IsEmpty());
+}
+
+TEST_F(SessionTest, AWorkerIsBackByItselfWhenItsOwnMasterIs) {
+  record_.cluster = std::string(32, 'b');
+  StartAgent();
+  Advance(1 * kj::MINUTES);
+  record_.cluster = MasterRecord::kCluster;
+  Advance(10 * kj::SECONDS);
+  EXPECT_EQ(record_.registrations.size(), 1U);
+}
+
+TEST_F(SessionTest, AMasterThatIsNotOursIsComplainedOfOnceAMinute) {
+  record_.cluster = std::string(32, 'b');
+  log_ = MakeLog("worker", "error", directory_.path() + "/log");
+  StartAgent();
+  Advance(3 * kj::MINUTES + 30 * kj::SECONDS);
+  log_->flush();
+  const std::string said = *ReadWholeFile(directory_.path() + "/log");
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 4);
+  EXPECT_THAT(said, testing::HasSubstr(MasterRecord::kCluster));
+  EXPECT_THAT(said, testing::HasSubstr(record_.cluster));
+}
+
 TEST_F(SessionTest, HeartbeatsComeAtThePeriodThatTheMasterSet) {
   StartAgent();
   EXPECT_EQ(record_.heartbeats.size(), 1U);
@@ -337,6 +394,67 @@ TEST_F(SessionTest, JobsThatTheMasterForgotAreForgottenAtRegistration) {
   Advance(3 * kj::SECONDS);
   EXPECT_THAT(runner_.forgotten, ElementsAre(kJob));
   EXPECT_EQ(agent_->running(), 0U);
+}
+
+class TrashTest : public AgentTest {
+ protected:
+  void Remove(std::vector<std::uint64_t> ids, bool unknown) {
+    auto request = Control().deleteBlocksRequest();
+    request.setUnknown(unknown);
+    auto blocks = request.initBlocks(static_cast<unsigned>(ids.size()));
+    for (unsigned i = 0; i < blocks.size(); ++i) blocks.set(i, ids[i]);
+    Send(std::move(request));
+  }
+  void Reconnect() {
+    record_.log.clear();
+    network_.Cut("master:1");
+    Settle();
+    network_.Mend("master:1");
+    Advance(3 * kj::SECONDS);
+  }
+};
+
+TEST_F(TrashTest, UnknownBlocksGoToTheTrashAndRemovedOnesDoNot) {
+  for (std::uint64_t id = 1; id <= 3; ++id) AddBlock(id);
+  StartAgent();
+  Remove({1}, true);
+  Remove({2}, false);
+  EXPECT_THAT(blocks_->List(), ElementsAre(dfs::StoredBlock{3, 0}));
+  EXPECT_THAT(blocks_->ListTrash(), ElementsAre(dfs::StoredBlock{1, 0}));
+  EXPECT_EQ(record_.Count("deleted 1"), 1);
+  EXPECT_EQ(record_.Count("deleted 2"), 1);
+}
+
+TEST_F(TrashTest, IsOfferedWhenASessionBeginsAndWhatIsWantedComesBackBeforeTheReportEnds) {
+  for (std::uint64_t id = 1; id <= 3; ++id) AddBlock(id);
+  StartAgent();
+  EXPECT_THAT(record_.log, ElementsAre("end of report")) << "an empty trash is not offered";
+  Remove({1, 2}, true);
+  record_.wanted = {2};
+  Reconnect();
+  EXPECT_THAT(record_.log, ElementsAre("offered 1 2", "received 2", "end of report"));
+  EXPECT_THAT(blocks_->List(), ElementsAre(dfs::StoredBlock{2, 0}, dfs::StoredBlock{3, 0}));
+  EXPECT_THAT(blocks_->ListTrash(), ElementsAre(dfs::StoredBlock{1, 0}));
+}
+
+TEST_F(TrashTest, AWantedBlockThatCannotComeBackDoesNotEndTheReport) {
+  AddBlock(1);
+  StartAgent();
+  Remove({1}, true);
+  record_.wanted = {1, 7};
+  Reconnect();
+  EXPECT_THAT(record_.log, ElementsAre("offered 1", "received 1", "end of report"));
+}
+
+TEST_F(TrashTest, IsSweptAfterItsRetention) {
+  config_.trash_retention = 2 * 3600 * kSecond;
+  AddBlock(1);
+  StartAgent();
+  Remove({1}, true);
+  Advance(119 * kj::MINUTES);
+  EXPECT_THAT(blocks_->ListTrash(), testing::SizeIs(1));
+  Advance(2 * kj::MINUTES);
+  EXPECT_THAT(blocks_->ListTrash(), IsEmpty());
 }
 
 TEST_F(SessionTest, TheControlCapabilityOutlivesTheAgentHarmlessly) {

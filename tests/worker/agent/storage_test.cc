@@ -56,6 +56,22 @@ TEST_F(StorageTest, ABrokenIdentityIsNotReplaced) {
   EXPECT_EQ(*ReadWholeFile(directory_.path() + "/storage_id"), "something else\n");
 }
 
+TEST_F(StorageTest, TheClusterOfADirectoryIsKept) {
+  const std::string cluster = "0123456789abcdef0123456789abcdef";
+  EXPECT_EQ(StorageLock::Take(directory_.path(), random_)->cluster(), "");
+  ASSERT_TRUE(StoreClusterOf(directory_.path(), cluster).ok());
+  EXPECT_EQ(StorageLock::Take(directory_.path(), random_)->cluster(), cluster);
+}
+
+TEST_F(StorageTest, ABrokenClusterIsNotTakenForNone) {
+  for (const std::string text : {"", "something else\n", "0123456789ABCDEF0123456789ABCDEF\n"}) {
+    Write(directory_.path() + "/cluster_id", text);
+    const auto lock = StorageLock::Take(directory_.path(), random_);
+    EXPECT_EQ(lock.status().code(), StatusCode::kCorrupt);
+    EXPECT_THAT(lock.status().message(), HasSubstr("cluster_id"));
+  }
+}
+
 TEST_F(StorageTest, JobsOfAnEarlierIncarnationAreDeletedAndBlocksAndLogsStay) {
   for (const std::string name : {"jobs", "logs", "blocks"}) {
     ASSERT_TRUE(MakeDirectories(directory_.path() + "/" + name + "/1").ok());

@@ -36,8 +36,9 @@ Course RunJob(std::uint64_t seed) {
   SyntheticFiles files;
   SyntheticExecutables executables(background);
   const auto blocks = dfs::MakeMemoryBlockStore(1 << 20);
-  WorkerAgent agent({timer, network, runner, *blocks, plane, files, executables, background, background}, config,
-                    {"s", 1, ""}, Random(random.Next()), MakeSilentLog());
+  const DrivenClock clock(kSecond);
+  WorkerAgent agent({timer, network, runner, *blocks, plane, files, executables, background, background, clock}, config,
+                    {"s", 1, "", MasterRecord::kCluster, {}}, Random(random.Next()), MakeSilentLog());
   agent.Start();
   scope.poll();
   auto control = KJ_ASSERT_NONNULL(record.control);

@@ -102,6 +102,7 @@ class FakeClient final : public DfsClient {
  public:
   explicit FakeClient(std::shared_ptr<FakeTree> tree) : tree_(std::move(tree)) {}
 
+  std::string Cluster() override { return {}; }
   Result<FileInfo> Stat(std::string_view path) override {
     const std::lock_guard lock(tree_->mutex);
     const auto found = tree_->entries.find(std::string(path));

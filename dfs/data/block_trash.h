@@ -1,0 +1,64 @@
+// BlockTrash: the trash of one DiskBlockStore (what it is for: block_store.h). `<directory>/trash/<id>-<when>` with
+// `.crc` beside it; id and when (microseconds since the epoch) are 16 hexadecimal digits each. Blocks come and go by
+// rename, so no byte is copied. Thread rule: any thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "dfs/data/block_store.h"
+#include "dfs/wire/chunks.h"
+
+namespace millrace::dfs {
+
+class BlockTrash {
+ public:
+  // `data_path` says where a block lies that is not in the trash; its checksums lie in the same path with ".crc".
+  BlockTrash(const std::string& directory, std::function<std::string(std::uint64_t)> data_path)
+      : directory_(directory + "/trash"), data_path_(std::move(data_path)) {}
+
+  // Makes the directory and lists it. A block of which a dying process had moved one of the two files is in the trash.
+  Status Load();
+  // Moves a block here. Requires: nobody else touches its files meanwhile.
+  Status Put(std::uint64_t id, const BlockContent& content, Micros when);
+  // Moves it back, synced, and says what it is. kNotFound. Requires: as above.
+  Result<BlockContent> Take(std::uint64_t id);
+  // Removes the one that came first, for good; false when there is none, or it came at `before` or later.
+  bool RemoveOldest(Micros before, BlockStore::Swept* swept);
+
+  [[nodiscard]] std::vector<StoredBlock> List() const;
+  [[nodiscard]] std::uint64_t bytes() const;
+
+ private:
+  struct Entry {
+    BlockContent content;
+    Micros when = 0;
+  };
+  [[nodiscard]] std::string PathOf(std::uint64_t id, Micros when) const;
+  Status LoadEntry(std::uint64_t id, Micros when);
+  Status CompleteEntry(std::uint64_t id, Micros when);
+  void Add(std::uint64_t id, const Entry& entry);
+  Entry Drop(std::map<std::uint64_t, Entry>::iterator entry);  // under mutex_
+
+  const std::string directory_;
+  const std::function<std::string(std::uint64_t)> data_path_;
+  mutable std::mutex mutex_;  // which no file call is made with
+  std::map<std::uint64_t, Entry> entries_;
+  std::set<std::pair<Micros, std::uint64_t>> by_time_;
+  std::uint64_t bytes_ = 0;
+};
+
+// What a finished block is by its two files; none when they do not fit each other.
+[[nodiscard]] Result<std::optional<BlockContent>> FinishedContent(std::uint64_t id, const std::string& data,
+                                                                  const std::string& crcs);
+
+}  // namespace millrace::dfs

@@ -1,0 +1,27 @@
+// The cluster's id in the master's database, and what stands around it in the master's directory. A database without
+// an id is no cluster: a master that found one made on the way (a wrong directory, a disk that is not mounted) would
+// take every worker's blocks for garbage. Thread rule: main, before the control strand starts; Read: any thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/kv/key_value_store.h"
+#include "base/kv/rocks_store.h"
+#include "base/status.h"
+
+namespace millrace::master {
+
+// kNotFound when the store holds no id, kCorrupt when it is not one.
+[[nodiscard]] Result<std::string> ReadClusterId(const KeyValueStore& store);
+// Stores `id`, synced. kExists when the store holds an id, or anything else.
+Status StoreClusterId(const std::string& id, KeyValueStore* store);
+
+// Makes `directory` and in it the database of a new cluster. kExists when there is a cluster already, kCorrupt among the
+// remains of a database.
+Status InitCluster(const std::string& directory, const std::string& id);
+// The database in `directory`. kNotFound, and what to do, when there is no cluster; kCorrupt, and what to do, when it is
+// damaged or only remains of it are there.
+[[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory);
+
+}  // namespace millrace::master

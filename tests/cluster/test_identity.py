@@ -1,0 +1,173 @@
+"""A cluster's identity: a master with a wrong or empty directory, and workers of another cluster, destroy nothing."""
+
+import json
+import os
+import random
+import subprocess
+import unittest
+
+from cluster import LIMIT_SECONDS, MILLRACE, Cluster, await_line
+
+FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s"]
+
+
+def block_files(cluster, n, below="blocks"):
+    """The blocks that lie in worker n's directory, with their sizes."""
+    found = {}
+    for directory, _, names in os.walk(cluster.path(f"worker{n}", below)):
+        for name in names:
+            found[name] = os.path.getsize(os.path.join(directory, name))
+    return found
+
+
+class Identity(unittest.TestCase):
+    def setUp(self):
+        self.cluster = Cluster(workers=3, settings=FAST)
+        self.cluster.__enter__()
+        self.addCleanup(self.cluster.__exit__, None, None, None)
+        self.data = random.Random(12).randbytes(3_000_000)
+
+    def put(self, cluster, path, data):
+        cluster.run("fs", "put", "--block-size", "128K", "-", path, input=data)
+
+    def stop_master(self, cluster):
+        cluster.master.terminate()
+        cluster.master.wait(LIMIT_SECONDS)
+
+    def seen(self, name):
+        return os.path.getsize(self.cluster.path(name))
+
+    def refusal(self, directory):
+        done = subprocess.run([MILLRACE, "master", "--set", "master.bind=127.0.0.1:0", "--set", f"master.directory={directory}"],
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        self.assertEqual(done.returncode, 1)
+        return done.stderr.decode()
+
+    def healthy(self, cluster):
+        health = json.loads(cluster.run("fs", "fsck", "--json")[0])
+        self.assertEqual((health["missing"], health["under_replicated"], health["unknown_blocks"], health["live_workers"]), (0, 0, 0, 3), health)
+
+    def await_workers(self, cluster, text, seen):
+        for n in range(3):
+            await_line(cluster.path(f"worker{n}.log"), text, seen[n])
+
+    def test_a_master_with_an_empty_directory_touches_no_block(self):
+        cluster = self.cluster
+        self.put(cluster, "/text", self.data)
+        before = [block_files(cluster, n) for n in range(3)]
+        self.assertGreater(len(before[0]), 20)
+        self.stop_master(cluster)
+        own, aside = cluster.path("master"), cluster.path("master.aside")
+        os.rename(own, aside)
+
+        said = self.refusal(own)
+        self.assertIn(own, said)
+        self.assertIn("millrace master --init", said)
+        self.assertFalse(os.path.exists(own))
+
+        seen = [self.seen(f"worker{n}.log") for n in range(3)]
+        other = cluster.init_master()
+        cluster.start_master()
+        self.await_workers(cluster, other.encode(), seen)
+        self.assertEqual(json.loads(cluster.run("node", "list", "--json")[0]), [])
+        # Long enough for what took 16 seconds with the defaults: the grace is over when a file can be told to have no room.
+        cluster.run("fs", "put", "-", "/no-room", input=b"x", status=1)
+        self.assertEqual([block_files(cluster, n) for n in range(3)], before)
+
+        self.stop_master(cluster)
+        os.rename(own, cluster.path("master.other"))
+        os.rename(aside, own)
+        seen = [self.seen(f"worker{n}.log") for n in range(3)]
+        cluster.start_master()
+        self.await_workers(cluster, b"registered with the master", seen)
+        self.assertEqual(cluster.run("fs", "cat", "/text")[0], self.data)
+        self.healthy(cluster)
+        self.assertEqual([block_files(cluster, n) for n in range(3)], before)
+
+    def test_a_worker_of_another_cluster_is_not_taken_in(self):
+        cluster = self.cluster
+        self.put(cluster, "/text", self.data)
+        with Cluster(workers=0, settings=FAST) as other:
+            before = block_files(cluster, 0)
+            cluster.workers[0].terminate()
+            cluster.workers[0].wait(LIMIT_SECONDS)
+            seen = self.seen("worker0.log")
+            address, cluster.address = cluster.address, other.address
+            cluster.start_worker(0, wait=False)
+            cluster.address = address
+            with open(cluster.path("worker0", "cluster_id")) as f:
+                own = f.read().strip()
+            await_line(cluster.path("worker0.log"), own.encode(), seen)
+            self.assertEqual(json.loads(other.run("node", "list", "--json")[0]), [])
+            other.run("fs", "put", "-", "/no-room", input=b"x", status=1)
+            self.assertEqual(block_files(cluster, 0), before)
+            self.assertIsNone(cluster.workers[0].poll())
+            cluster.workers[0].terminate()
+            cluster.workers[0].wait(LIMIT_SECONDS)
+        cluster.start_worker(0)
+        self.healthy(cluster)
+        self.assertEqual(block_files(cluster, 0), before)
+
+    def test_too_many_unknown_blocks_are_held_and_come_back_from_the_trash(self):
+        cluster = self.cluster
+        self.put(cluster, "/old", b"old")
+        old = {f"{block['block']:016x}" for block in json.loads(cluster.run("fs", "stat", "--json", "/old")[0])[0]["blocks"]}
+        self.stop_master(cluster)
+        own, older, newer = cluster.path("master"), cluster.path("master.older"), cluster.path("master.newer")
+        subprocess.run(["cp", "-a", own, older], check=True)
+        cluster.start_master()
+        seen = [self.seen(f"worker{n}.log") for n in range(3)]
+        self.await_workers(cluster, b"registered with the master", [0, 0, 0])
+        self.put(cluster, "/text", self.data)
+        before = [block_files(cluster, n) for n in range(3)]
+        self.stop_master(cluster)
+
+        # A database that is older than the blocks: of this cluster, but it lacks a file.
+        os.rename(own, newer)
+        os.rename(older, own)
+        log = self.seen("master.log")
+        cluster.start_master()
+        for node in (1, 2, 3):
+            await_line(cluster.path("master.log"), f"millrace node discard-unknown {node}`".encode(), log)
+        nodes = json.loads(cluster.run("node", "list", "--json")[0])
+        self.assertEqual([node["unknown_held"] for node in nodes], [True] * 3)
+        self.assertIn("blocks belong to no file", cluster.run("node", "list")[0].decode())
+        self.assertEqual(json.loads(cluster.run("fs", "fsck", "--json")[0])["holding_workers"], 3)
+        unknown = json.loads(cluster.run("node", "unknown", "--json", "1")[0])
+        self.assertEqual(len(unknown), nodes[0]["unknown_blocks"])
+        self.assertEqual([block_files(cluster, n) for n in range(3)], before)
+
+        # Somebody confirms it for all that: the blocks go aside, and come back with the right directory.
+        for node in (1, 2, 3):
+            cluster.run("node", "discard-unknown", str(node))
+        unknown = [{name for name in before[n] if name.split(".")[0] not in old} for n in range(3)]
+        for n in range(3):
+            await_line(cluster.path(f"worker{n}.log"), b"go to the trash", seen[n])
+        while any(node["unknown_blocks"] for node in json.loads(cluster.run("node", "list", "--json")[0])):
+            pass  # each look is a call that the master answers between its own steps
+        for n in range(3):
+            self.assertEqual({name[:16] + name[33:] for name in block_files(cluster, n, "trash")}, unknown[n])
+        self.stop_master(cluster)
+        os.rename(own, older)
+        os.rename(newer, own)
+        seen = [self.seen(f"worker{n}.log") for n in range(3)]
+        cluster.start_master()
+        self.await_workers(cluster, b"came back from the trash", seen)
+        self.await_workers(cluster, b"registered with the master", seen)
+        self.assertEqual(cluster.run("fs", "cat", "/text")[0], self.data)
+        self.assertEqual([block_files(cluster, n) for n in range(3)], before)
+        self.healthy(cluster)
+
+    def test_init_makes_a_cluster_once(self):
+        directory = self.cluster.path("new", "master")
+        self.assertRegex(self.cluster.init_master(directory), "^[0-9a-f]{32}$")
+        said = self.cluster.init_master(directory, status=1)
+        self.assertIn("there is a cluster already", said)
+        self.assertIn(directory, said)
+        done = subprocess.run([MILLRACE, "master"], capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"master.directory is not set", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
