@@ -29,11 +29,6 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {

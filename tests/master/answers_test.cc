@@ -101,7 +101,7 @@ class ServedMaster {
         control_->files().blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
         control_->files().blocks().NodeSpace(node.number, std::uint64_t{1} << 50);
       }
-      if (i == kNodes) control_->jobs().NodeRegistered(node, {}, {}, &step);
+      if (i == kNodes) control_->jobs().NodeRegistered(node, {}, &step);
     }
     control_->FinishLazily(std::move(step));
   }

@@ -1,11 +1,12 @@
 // The checksums' file of a block, also with a sum that is right, and names of block files.
 #include "dfs/data/block_checksums.h"
+#include "dfs/wire/block_name.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;
 
 std::vector<std::string> millrace::fuzz::Seeds() {
-  return {dfs::EncodeChecksums(0, {}), dfs::EncodeChecksums(70'000, {1, 2}), dfs::BlockFileName(255)};
+  return {dfs::EncodeChecksums(0, {}), dfs::EncodeChecksums(70'000, {1, 2}), dfs::BlockText(255)};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -18,6 +19,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::Require(crcs->size() * dfs::kChunkBytes >= *length, "fewer checksums than the data has chunks");
     fuzz::Require(dfs::EncodeChecksums(*length, *crcs) == bytes, "checksums are not what they encode to");
   }
-  if (const auto id = dfs::ParseBlockFileName(given)) fuzz::Require(dfs::BlockFileName(*id) == given, "a block has two names");
+  if (const auto id = dfs::ParseBlockText(given)) fuzz::Require(dfs::BlockText(*id) == given, "a block has two names");
   return 0;
 }

@@ -5,10 +5,12 @@
 
 #include <optional>
 
+#include "base/cluster_id.h"
 #include "base/kv/key_value_store.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/connection.h"
 #include "base/rpc/transport.h"
+#include "master/cluster_record.h"
 #include "master/control.h"
 #include "master/master_config.h"
 #include "master/master_service.h"
@@ -22,8 +24,9 @@ class Master {
  public:
   Master() {
     const OptionSet options = master::DeclareMasterOptions(&config_);
-    control_ = master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *log_, Random(1), MakeSilentLog()}).value();
-    server_ = std::make_unique<rpc::Server>(master::MakeMasterService(*control_), rpc::ConnectionLimits{});
+    fuzz::Require(master::StoreClusterId(FormatClusterId(1, 2), store_.get()).ok(), "no cluster");
+    control_ = master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *log_, Random(1), [this] { return numbers_.Next(); }, MakeSilentLog()}).value();
+    server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_), rpc::ServerLimits{});
   }
   ~Master() {
     server_.reset();
@@ -77,6 +80,7 @@ class Master {
   kj::WaitScope scope_{loop_};
   kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
   DrivenClock clock_{kSecond};
+  Random numbers_{2};
   std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
   std::unique_ptr<rpc::CommitLog> log_ = rpc::MakeInlineCommitLog(*store_, [](const Status&) { std::abort(); });
   master::MasterConfig config_;
@@ -140,6 +144,7 @@ std::vector<std::string> millrace::fuzz::Seeds() {
     auto join = client.registerRequest();
     auto worker = join.initWorker();
     worker.setStorage("storage");
+    worker.setCluster(FormatClusterId(1, 2).c_str());
     worker.setHost("host");
     worker.setPort(1);
     worker.setMapSlots(2);

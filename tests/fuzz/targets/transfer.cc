@@ -10,10 +10,10 @@ std::vector<std::string> millrace::fuzz::Seeds() {
   dfs::Ack bad{.length = 0, .finished = false, .failure = Corrupt("bad"), .failed_nodes = {1, 2}};
   return {std::string(1, 0) + dfs::Encode(write),
           std::string(1, 1) + dfs::Encode(dfs::ReadRequest{1, 2, 3}),
-          std::string(1, 2) + dfs::Encode(dfs::ReadReply{99}),
+          std::string(1, 2) + dfs::EncodeCrc(99),
           std::string(1, 3) + dfs::Encode(dfs::FinishRequest{1, 2}),
           std::string(1, 4) + dfs::EncodeBlockId(8),
-          std::string(1, 5) + dfs::Encode(dfs::LocalBlock{70'000, {1, 2}}),
+          std::string(1, 5) + dfs::Encode(dfs::BlockChunks{70'000, {1, 2}}),
           std::string(1, 6) + dfs::EncodeAck({.length = 5, .finished = true, .failure = {}, .failed_nodes = {}}),
           std::string(1, 7) + dfs::EncodeAck(bad)};
 }
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::RoundTrip(bytes, dfs::DecodeReadRequest, encode, "a request to read");
       break;
     case 2:
-      fuzz::RoundTrip(bytes, dfs::DecodeReadReply, encode, "a reply to a read");
+      fuzz::RoundTrip(bytes, dfs::DecodeCrc, dfs::EncodeCrc, "a block's checksum");
       break;
     case 3:
       fuzz::RoundTrip(bytes, dfs::DecodeFinishRequest, encode, "a request to finish");
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::RoundTrip(bytes, dfs::DecodeBlockId, dfs::EncodeBlockId, "a block");
       break;
     case 5:
-      fuzz::RoundTrip(bytes, dfs::DecodeLocalBlock, encode, "a local block");
+      fuzz::RoundTrip(bytes, dfs::DecodeBlockChunks, encode, "a block's checksums");
       break;
     default: {
       const StatusCode code = which == 6 ? StatusCode::kOk : StatusCode::kCorrupt;
