@@ -45,7 +45,7 @@ Control::Control(const MasterConfig& config, Seams seams, SchedulerFile schedule
       leases_(config.lease_grace, config.lease_limit, TickPeriod(), Awake()),
       tasks_(*this) {}
 
-Control::~Control() = default;
+Control::~Control() { *self_ = nullptr; }
 
 Status Control::Load() {
   started_ = Awake();

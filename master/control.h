@@ -56,6 +56,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, Seams seams);
   ~Control();
 
+  // For the capabilities that peers hold: a call that waits for the disk keeps its capability alive, and that may be
+  // longer than this lives. Null inside once this is gone.
+  [[nodiscard]] std::shared_ptr<Control* const> self() const { return self_; }
+
   [[nodiscard]] FileSystem& files() { return files_; }
   [[nodiscard]] NodeTable& nodes() { return nodes_; }
   [[nodiscard]] JobTracker& jobs() { return jobs_; }
@@ -154,6 +158,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void ArmWake();
   void taskFailed(kj::Exception&& exception) override;
 
+  std::shared_ptr<Control*> self_ = std::make_shared<Control*>(this);
   MasterConfig config_;
   Seams seams_;
   SchedulerFile scheduler_file_;
@@ -170,6 +175,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost
   std::map<NodeNumber, std::uint64_t> epochs_;
   std::set<NodeNumber> unreported_;  // registered, their list of blocks is still under way
+  std::set<NodeNumber> hung_up_;     // their connection ended, and they are not back
   std::uint64_t next_epoch_ = 1;
   Leases leases_;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;

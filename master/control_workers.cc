@@ -20,6 +20,7 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
   deadlines_[node.number] = Awake() + config_.lost_after;
   files_.blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
   unreported_.insert(node.number);
+  hung_up_.erase(node.number);
   files_.blocks().ReportBegin(node.number);  // the worker lists its blocks once it has our answer
   files_.blocks().SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
@@ -58,6 +59,7 @@ void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
   const auto it = epochs_.find(node);
   if (it == epochs_.end() || it->second != epoch) return;
   seams_.log->info("worker {}: connection lost", node);
+  hung_up_.insert(node);
   dispatcher_.Disconnect(node);
   Micros& deadline = deadlines_[node];
   deadline = std::min(deadline, Awake() + config_.disconnect_grace);
@@ -67,6 +69,7 @@ void Control::Leave(NodeNumber node, std::uint64_t epoch, const std::string& rea
   const auto it = epochs_.find(node);
   if (it == epochs_.end() || it->second != epoch) return;
   seams_.log->error("worker {} leaves: {}", node, reason);
+  hung_up_.erase(node);
   LoseNode(node);
 }
 
@@ -79,7 +82,8 @@ void Control::LoseNode(NodeNumber node) {
   if (NodeRecord* record = nodes_.Find(node)) record->alive = false;
   files_.blocks().NodeDown(node);
   Step step = Begin();
-  jobs_.NodeLost(node, &step);
+  // A machine that is gone, or cannot be reached, is silent; a connection ends with its process.
+  jobs_.NodeLost(node, hung_up_.erase(node) > 0, &step);
   FinishLazily(std::move(step));
 }
 

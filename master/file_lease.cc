@@ -10,8 +10,11 @@ namespace {
 
 class FileLeaseImpl final : public dfs::wire::FileLease::Server {
  public:
-  FileLeaseImpl(Control& control, dfs::FileId file) : control_(control), file_(file), token_(control.TakeLease(file)) {}
-  ~FileLeaseImpl() { control_.DropLease(file_, token_); }
+  FileLeaseImpl(Control& control, dfs::FileId file)
+      : control_(control), self_(control.self()), file_(file), token_(control.TakeLease(file)) {}
+  ~FileLeaseImpl() {
+    if (*self_ != nullptr) control_.DropLease(file_, token_);
+  }
 
   kj::Promise<void> addBlock(AddBlockContext context) override {
     Require(control_.RenewLease(file_, token_));
@@ -76,6 +79,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
 
  private:
   Control& control_;
+  const std::shared_ptr<Control* const> self_;
   dfs::FileId file_;
   std::uint64_t token_;
 };

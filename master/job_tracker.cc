@@ -57,11 +57,11 @@ Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
   return Status::Ok();
 }
 
-void JobTracker::NodeLost(NodeNumber node, Step* step) {
+void JobTracker::NodeLost(NodeNumber node, bool died, Step* step) {
   LoseAttemptsOn(node, step);
   joined_.erase(node);
   incarnations_.erase(node);
-  Apply(sched::NodeLost{sched::NodeId{node}}, JobId{0}, step);
+  Apply(sched::NodeLost{sched::NodeId{node}, died}, JobId{0}, step);
 }
 
 void JobTracker::NodeDrained(NodeNumber node, bool drained, Step* step) {

@@ -147,7 +147,8 @@ class JobTracker {
   // A worker registered. Another incarnation than the one that the engine knows has lost everything. Then what it
   // claims, and what it is believed to have, is settled attempt by attempt.
   Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
-  void NodeLost(NodeNumber node, Step* step);
+  // `died`: its process ended, which a task of it may have done; else it was silent, or left.
+  void NodeLost(NodeNumber node, bool died, Step* step);
   void NodeDrained(NodeNumber node, bool drained, Step* step);
   // Nodes that the engine holds for alive: after Load, those that have yet to register again.
   [[nodiscard]] std::vector<NodeNumber> EngineNodes() const;

@@ -13,8 +13,10 @@ namespace {
 class WorkerSessionImpl final : public wire::WorkerSession::Server {
  public:
   WorkerSessionImpl(Control& control, NodeNumber node, std::uint64_t epoch)
-      : control_(control), node_(node), epoch_(epoch) {}
-  ~WorkerSessionImpl() { control_.SessionDropped(node_, epoch_); }
+      : control_(control), self_(control.self()), node_(node), epoch_(epoch) {}
+  ~WorkerSessionImpl() {
+    if (*self_ != nullptr) control_.SessionDropped(node_, epoch_);
+  }
 
   kj::Promise<void> heartbeat(HeartbeatContext context) override {
     Listen();
@@ -150,6 +152,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   }
 
   Control& control_;
+  const std::shared_ptr<Control* const> self_;
   NodeNumber node_;
   std::uint64_t epoch_;
   bool reporting_ = true;  // the first report began when the worker registered, before it listed its blocks

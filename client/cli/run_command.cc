@@ -189,6 +189,7 @@ std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options) {
 Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options) {
   Prepared prepared;
   job::JobRequest& request = prepared.request;
+  MILLRACE_TRY(CheckLength("the job's name (--name)", options.name, kLongestName));
   for (const std::string& parameter : options.parameters) {
     MILLRACE_ASSIGN(auto pair, job::ParseParameter(parameter));
     request.parameters.push_back(std::move(pair));

@@ -33,7 +33,7 @@ struct Engine::Impl {
   bool On(const BandwidthMeasured& event, Effects& effects);
   bool On(const SchedulerSet& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
-  // An attempt of the task ended with its node: after kMaxNodeDeaths of these the job ends.
+  // An attempt of the task ended with its node's process: after kMaxNodeDeaths of these the job ends.
   void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 
   // engine_space.cc
@@ -41,7 +41,7 @@ struct Engine::Impl {
   // True if a job was evicted, so that others may be placed.
   bool EvictIfStuck(Effects& effects);
   void Evict(JobId job, Effects& effects);
-  void LoseNode(const NodeState& node, Effects& effects);
+  void LoseNode(const NodeState& node, bool died, Effects& effects);
 
   // engine_jobs.cc
   bool On(const JobSubmitted& event, Effects& effects);

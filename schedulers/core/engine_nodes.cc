@@ -10,7 +10,7 @@ namespace millrace::sched {
 bool Engine::Impl::On(const NodeJoined& event, Effects& effects) {
   if (event.node.value > kMaxId || event.slots.maps > kMaxSlots || event.slots.reduces > kMaxSlots) return false;
   const NodeState* old = state.FindNode(event.node);
-  if (old != nullptr && old->alive) LoseNode(*old, effects);
+  if (old != nullptr && old->alive) LoseNode(*old, true, effects);
   state.JoinNode(event);
   state.SetLimits(event.node, policy->LimitsOf(*state.FindNode(event.node)));
   return true;
@@ -19,7 +19,7 @@ bool Engine::Impl::On(const NodeJoined& event, Effects& effects) {
 bool Engine::Impl::On(const NodeLost& event, Effects& effects) {
   const NodeState* node = state.FindNode(event.node);
   if (node == nullptr || !node->alive) return false;
-  LoseNode(*node, effects);
+  LoseNode(*node, event.died, effects);
   return true;
 }
 
@@ -51,7 +51,7 @@ bool Engine::Impl::On(const SchedulerSet& event, Effects&) {
   return true;
 }
 
-void Engine::Impl::LoseNode(const NodeState& node, Effects& effects) {
+void Engine::Impl::LoseNode(const NodeState& node, bool died, Effects& effects) {
   const std::vector<AttemptId> lost = node.running;
   for (const AttemptId& attempt : lost) {
     state.StopAttempt(attempt, now);
@@ -61,8 +61,8 @@ void Engine::Impl::LoseNode(const NodeState& node, Effects& effects) {
   for (const TaskId& map : state.TakeOutputs(node.id)) LoseOutput(map.job, map.index, effects);
   for (const AttemptId& attempt : lost) {
     if (attempt.task.kind == TaskKind::kReduce) WeighReports(attempt.task.job, effects);
-    // Who drains a node means to take it away.
-    if (!node.drained) CountDeath(attempt.task, node.id, effects);
+    // A task may end its worker's process, but no network and no machine. Who drains a node means to take it away.
+    if (died && !node.drained) CountDeath(attempt.task, node.id, effects);
   }
 }
 

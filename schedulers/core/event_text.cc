@@ -20,7 +20,7 @@ void Fields(V& v, E& e) {
 }
 template <class V, Is<NodeLost> E>
 void Fields(V& v, E& e) {
-  v.Must("node", e.node);
+  v.Must("node", e.node), v.May("died", e.died);
 }
 template <class V, Is<NodeDrained> E>
 void Fields(V& v, E& e) {

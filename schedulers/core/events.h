@@ -72,6 +72,7 @@ struct NodeJoined {
 // maps that a reduce of a live job may still need.
 struct NodeLost {
   NodeId node;
+  bool died = false;  // its process ended and its machine said so; else it was not heard of any more
   bool operator==(const NodeLost&) const = default;
 };
 // The node takes no new attempts but what runs there goes on (decommissioning, blacklisting by the operator); and back.

@@ -12,7 +12,8 @@ inline constexpr std::uint32_t kMaxReduces = 1U << 20;     // of one job
 inline constexpr std::uint32_t kMaxSlots = 1U << 16;       // of one kind on one node
 inline constexpr std::size_t kMaxRunning = 4 * kMaxSlots;  // attempts on one node
 
-// So many times an attempt of a task may be lost with its node; then the job fails, lest it takes down node after node.
+// So many times an attempt of a task may end with the process of its node (a network or a machine that fails does not
+// count); then the job fails, lest it takes down node after node.
 inline constexpr std::size_t kMaxNodeDeaths = 3;
 
 }  // namespace millrace::sched

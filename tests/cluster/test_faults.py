@@ -87,7 +87,7 @@ class FaultsTest(unittest.TestCase):
     def test_a_task_that_kills_its_workers_fails_its_job(self):
         crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
         with Cluster(workers=3, settings=FAST) as cluster:
-            self.put_text(cluster, 1000)
+            cluster.run("fs", "put", "--replication", "3", "-", "/text", input=b"a text that is on every worker")
             _, error = cluster.run("run", crash, "/text", "-o", "/out", "-D", "crash.how=worker", status=1)
             self.assertIn(b"was lost with its worker 3 times", error)
 

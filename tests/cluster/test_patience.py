@@ -60,7 +60,7 @@ class StoppedWriterTest(unittest.TestCase):
             await_line(cluster.path("master.log"), b"is given up")
             with open(cluster.path("in"), "w") as f:
                 f.write("other")
-            cluster.run("fs", "put", cluster.path("in"), "/f")
+            cluster.run("fs", "put", "--replication", "1", cluster.path("in"), "/f")
             writer.send_signal(signal.SIGCONT)
             _, error = writer.communicate(b"end")
             self.assertEqual(writer.returncode, 1, error)

@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/cluster_id.h"
 #include "base/rpc/control_thread.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
 #include "client/job_client/job_client.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/name/types.h"
+#include "master/cluster_record.h"
 #include "master/control.h"
 #include "master/master_service.h"
 #include "schedulers/core/event_text.h"
@@ -53,6 +55,7 @@ class ServedMaster {
       config_.scheduler = "fair";
       config_.startup_grace = 3600 * kSecond;  // nothing is copied meanwhile
       commit_log_ = rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); });
+      MILLRACE_CHECK(StoreClusterId(FormatClusterId(1, 2), store_.get()).ok(), "no cluster");
       auto control = Control::Make(
           config_, Seams{io.provider->getTimer(), clock_, *store_, *commit_log_, Random(1),
                          [numbers = Random(2)]() mutable { return numbers.Next(); }, MakeSilentLog()});
@@ -118,6 +121,7 @@ class ServedMaster {
       const auto block = control_->files().AddBlock(*file, std::nullopt, {}, &step.batch);
       MILLRACE_CHECK(block.ok(), block.status().message());
       written.push_back({block->id, std::uint64_t{1} << 20, on});
+      for (const NodeNumber node : on) control_->files().blocks().Received(node, {block->id, std::uint64_t{1} << 20});
     }
     const Status completed = control_->files().Complete(*file, {}, written, step.now, &step.batch);
     MILLRACE_CHECK(completed.ok(), completed.message());

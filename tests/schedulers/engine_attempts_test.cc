@@ -218,7 +218,7 @@ TEST(EnginePoison, ATaskThatIsLostWithThreeWorkersFailsItsJob) {
     1 decide
     -> launch job1.m.0.0 n1 node
     -> launch job2.m.0.0 n1 node
-    # Another incarnation, then silence, then another incarnation again.
+    # Another incarnation, then a process that ended, then another incarnation again.
     2 NodeJoined node=n1 maps=2
     2 decide
     -> launch job1.m.0.1 n1 node
@@ -226,7 +226,7 @@ TEST(EnginePoison, ATaskThatIsLostWithThreeWorkersFailsItsJob) {
     3 AttemptSucceeded attempt=job2.m.0.1
     3 decide
     -> launch job2.m.1.0 n1 node
-    4 NodeLost node=n1
+    4 NodeLost node=n1 died=1
     5 NodeJoined node=n2 maps=2
     5 decide
     -> launch job1.m.0.2 n2 rack
@@ -238,6 +238,19 @@ TEST(EnginePoison, ATaskThatIsLostWithThreeWorkersFailsItsJob) {
     7 AttemptSucceeded attempt=job2.m.1.2
     -> ended job2 succeeded
   )");
+}
+
+// Machines and networks fail often enough; no task can do that.
+TEST(EnginePoison, SilentNodesDoNotCount) {
+  Engine engine({}, std::make_unique<Fifo>());
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:n1
+  )");
+  for (int round = 0; round < 5; ++round) {
+    EXPECT_PLAYS(&engine, "2 decide\n -> launch job1.m.0." + std::to_string(round) +
+                              " n1 node\n 3 NodeLost node=n1\n 4 NodeJoined node=n1 maps=1");
+  }
 }
 
 TEST(EnginePoison, WhatAnOperatorTakesAwayDoesNotCountNorDoLostAttemptsOfLivingWorkers) {

@@ -146,8 +146,8 @@ TEST_P(BlockStoreTest, ABlockInTheTrashIsNotHereButUsesItsBytes) {
   Store(5, data);
   Store(6, data);
   ASSERT_TRUE(store_->Trash(5, 100).ok());
-  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{6, data.size()}));
-  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredBlock{5, data.size()}));
+  EXPECT_THAT(store_->List(), ElementsAre(StoredAs(6, data)));
+  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredAs(5, data)));
   EXPECT_EQ(store_->Open(5).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(store_->space().used, 2 * data.size());
   EXPECT_EQ(store_->space().trashed, data.size());
@@ -162,7 +162,7 @@ TEST_P(BlockStoreTest, ABlockComesBackFromTheTrashWhole) {
   ASSERT_TRUE(store_->Trash(5, 100).ok());
   const Result<StoredBlock> restored = store_->Restore(5);
   ASSERT_TRUE(restored.ok()) << restored.status().message();
-  EXPECT_EQ(*restored, (StoredBlock{5, data.size()}));
+  EXPECT_EQ(*restored, StoredAs(5, data));
   EXPECT_EQ(*store_->Read(5, 0, data.size()), data);
   EXPECT_THAT(store_->ListTrash(), IsEmpty());
   EXPECT_EQ(store_->space().used, data.size());
@@ -178,7 +178,7 @@ TEST_P(BlockStoreTest, ABlockOfTheSameNumberIsNotTouchedByWhatIsInTheTrash) {
   EXPECT_EQ(store_->Restore(5).status().code(), StatusCode::kExists);
   EXPECT_EQ(*store_->Read(5, 0, 10), "second one");
   ASSERT_TRUE(store_->Trash(5, 200).ok());
-  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredBlock{5, 10}));
+  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredAs(5, "second one")));
   EXPECT_EQ(store_->space().used, 10u);
   ASSERT_TRUE(store_->Restore(5).ok());
   EXPECT_EQ(*store_->Read(5, 0, 10), "second one");
@@ -194,7 +194,7 @@ TEST_P(BlockStoreTest, WhatLayLongEnoughInTheTrashIsSwept) {
   const BlockStore::Swept swept = store_->SweepTrash(300, 0);
   EXPECT_EQ(swept.blocks, 2u);
   EXPECT_EQ(swept.bytes, 10u);
-  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredBlock{3, 5}));
+  EXPECT_THAT(store_->ListTrash(), ElementsAre(StoredAs(3, "12345")));
   EXPECT_EQ(store_->space().used, 5u);
   EXPECT_EQ(store_->Restore(1).status().code(), StatusCode::kNotFound);
 }
@@ -207,7 +207,7 @@ TEST_P(BlockStoreTest, TheTrashMakesRoomWhenLittleIsFree) {
   Store(3, "12345");
   EXPECT_EQ(store_->SweepTrash(0, std::uint64_t{1} << 62).blocks, 2u);
   EXPECT_THAT(store_->ListTrash(), IsEmpty());
-  EXPECT_THAT(store_->List(), ElementsAre(StoredBlock{3, 5}));
+  EXPECT_THAT(store_->List(), ElementsAre(StoredAs(3, "12345")));
 }
 
 TEST_P(BlockStoreTest, AnOpenBlockOutlivesItsRemoval) {

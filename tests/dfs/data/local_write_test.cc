@@ -72,7 +72,7 @@ TEST_F(LocalWriteTest, ANodeThatHangsUpOnUsIsWrittenToByTcp) {
   net::BulkServerOptions options;
   options.bind = "127.0.0.1";
   options.local_socket = nodes_[0]->local_socket + "-of-another-user";
-  options.max_connections = 0;  // closes without a word, as for a peer of another user
+  options.max_local = 0;  // closes without a word, as for a peer of another user
   net::BulkServer foreign(options, MakeSilentLog());
   ASSERT_TRUE(foreign.Start().ok());
   Place place = nodes_[0]->place;

@@ -99,7 +99,7 @@ TEST(ConsoleTest, AnErrorIsOneLine) {
   SayError({.err = sink.get()}, "fs put", Invalid("two\nlines\r"));
   std::string said(FileSize(sink.get(), "memory").value(), '\0');
   ASSERT_TRUE(ReadExactlyAt(sink.get(), said.data(), said.size(), 0, "memory").ok());
-  EXPECT_EQ(said, "millrace: fs put: two lines \n");
+  EXPECT_EQ(said, "millrace: fs put: two\\nlines\\x0d\n");
 }
 
 }  // namespace
