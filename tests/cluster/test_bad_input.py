@@ -74,7 +74,7 @@ class BadInputTest(unittest.TestCase):
         self.assertIn(b"127.0.0.1:1", done.stderr)
 
     def test_texts_that_are_too_long(self):
-        self.refuse(1, [b"name", b"256"], "run", "wordcount", "/in", "-o", "/out", "--name", "n" * 256)
+        self.refuse(2, [b"name", b"256"], "run", "wordcount", "/in", "-o", "/out", "--name", "n" * 256)
         self.refuse(1, [b"owner", b"300"], "run", "wordcount", "/in", "-o", "/out", "--user", "u" * 300)
         self.refuse(1, [b"pool", b"256"], "run", "wordcount", "/in", "-o", "/out", "--pool", "p" * 256)
         self.refuse(1, [b"reason", b"5000"], "job", "kill", "1", "--reason", "r" * 5000)

@@ -115,9 +115,9 @@ class Identity(unittest.TestCase):
         self.stop_master(cluster)
         own, older, newer = cluster.path("master"), cluster.path("master.older"), cluster.path("master.newer")
         subprocess.run(["cp", "-a", own, older], check=True)
-        cluster.start_master()
         seen = [self.seen(f"worker{n}.log") for n in range(3)]
-        self.await_workers(cluster, b"registered with the master", [0, 0, 0])
+        cluster.start_master()
+        self.await_workers(cluster, b"registered with the master", seen)
         self.put(cluster, "/text", self.data)
         before = [block_files(cluster, n) for n in range(3)]
         self.stop_master(cluster)

@@ -225,13 +225,17 @@ TEST_F(AnswersTest, BlocksOfAFile) {
 }
 
 TEST_F(AnswersTest, UnhealthyBlocks) {
-  std::uint32_t i = 0;
+  std::set<std::string> expected, seen;
+  for (std::uint32_t i = 0; i < kFiles; ++i) expected.insert(DeepFile(i));
+  std::uint32_t listings = 0;
   const Status listed = files->ListUnhealthy([&](const dfs::UnhealthyBlock& block) {
-    EXPECT_EQ(block.path, DeepFile(i++));
+    seen.insert(block.path);
+    ++listings;
     return true;
   });
   EXPECT_TRUE(listed.ok()) << listed.message();
-  EXPECT_EQ(i, kFiles);
+  EXPECT_EQ(listings, kFiles) << "each once";
+  EXPECT_TRUE(seen == expected);
 }
 
 TEST_F(AnswersTest, Nodes) {
