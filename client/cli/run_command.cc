@@ -190,6 +190,8 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   Prepared prepared;
   job::JobRequest& request = prepared.request;
   MILLRACE_TRY(CheckLength("the job's name (--name)", options.name, kLongestName));
+  MILLRACE_TRY(CheckLength("the job's owner (--user)", options.user, kLongestName));
+  MILLRACE_TRY(CheckLength("the job's pool (--pool)", options.pool, kLongestName));
   for (const std::string& parameter : options.parameters) {
     MILLRACE_ASSIGN(auto pair, job::ParseParameter(parameter));
     request.parameters.push_back(std::move(pair));

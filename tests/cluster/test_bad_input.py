@@ -75,8 +75,8 @@ class BadInputTest(unittest.TestCase):
 
     def test_texts_that_are_too_long(self):
         self.refuse(2, [b"name", b"256"], "run", "wordcount", "/in", "-o", "/out", "--name", "n" * 256)
-        self.refuse(1, [b"owner", b"300"], "run", "wordcount", "/in", "-o", "/out", "--user", "u" * 300)
-        self.refuse(1, [b"pool", b"256"], "run", "wordcount", "/in", "-o", "/out", "--pool", "p" * 256)
+        self.refuse(2, [b"owner", b"300"], "run", "wordcount", "/in", "-o", "/out", "--user", "u" * 300)
+        self.refuse(2, [b"pool", b"256"], "run", "wordcount", "/in", "-o", "/out", "--pool", "p" * 256)
         self.refuse(1, [b"reason", b"5000"], "job", "kill", "1", "--reason", "r" * 5000)
 
     def test_hostile_names_are_shown_and_not_obeyed(self):
