@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kKey = "cluster";
 constexpr const char* kWayOut =
-    "; else `millrace master restore` takes a backup, and `millrace master repair` says what can be saved";
+    "; `millrace master repair` says what can be saved, and `millrace master restore` takes a backup instead";
 
 std::string DatabaseIn(const std::string& directory) { return directory + "/database"; }
 

@@ -68,7 +68,7 @@ void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
 void Control::Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason) {
   const auto it = epochs_.find(node);
   if (it == epochs_.end() || it->second != epoch) return;
-  seams_.log->error("worker {} leaves: {}", node, reason);
+  seams_.log->warn("worker {} leaves: {}", node, reason);
   hung_up_.erase(node);
   LoseNode(node);
 }

@@ -42,6 +42,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     WorkerFacts facts = Require(Read(context.getParams().getWorker()));
     facts.host = Require(HostOfWorker(facts.host, peer_));
     if (dial_back_ == nullptr) return Admit(facts, context);
+    context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
     return DialBack(*dial_back_, control_.timer(), facts.host, facts.port)
         .then([this, facts, context]() mutable { return Admit(facts, context); });
   }

@@ -1,4 +1,5 @@
 // Backups, by RocksDB's backup engine, which shares files between the backups of a directory and knows their checksums.
+#include <filesystem>
 #include <rocksdb/utilities/backup_engine.h>
 #include <stdio.h>
 
@@ -62,7 +63,8 @@ Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::st
   }
   // The mark first: of a restoration that is broken off here, it says that the database is missing.
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
-  MILLRACE_TRY(RemoveTree(directory));
+  // What lies there, though not as a database, may be all that is newer than the backup: a repair could still read it.
+  if (std::filesystem::exists(directory)) MILLRACE_TRY(rocks::MoveAside(directory).status());
   if (::rename(aside.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + aside);
   MILLRACE_TRY(SyncDirectory(rocks::Parent(directory)));
   return end;

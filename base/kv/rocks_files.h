@@ -28,6 +28,8 @@ namespace millrace::rocks {
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options,
                                                                 const std::string& directory);
 [[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory);
+// Renames it to one that does not exist yet, and says which: "<directory>.damaged-1".
+[[nodiscard]] Result<std::string> MoveAside(const std::string& directory);
 // A store without lock and mark, to look into.
 [[nodiscard]] std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db);
 

@@ -36,6 +36,10 @@ Result<std::unique_ptr<rocksdb::DB>> Salvage(const std::string& from, const std:
   return rocks::OpenDatabase(options, copy);
 }
 
+}  // namespace
+
+namespace rocks {
+
 Result<std::string> MoveAside(const std::string& directory) {
   for (int n = 1;; ++n) {
     const std::string aside = directory + ".damaged-" + std::to_string(n);
@@ -45,7 +49,7 @@ Result<std::string> MoveAside(const std::string& directory) {
   }
 }
 
-}  // namespace
+}  // namespace rocks
 
 Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply,
                                      const std::function<Status(const KeyValueStore&)>& look) {
@@ -68,7 +72,7 @@ Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply,
     return facts;
   }
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), facts.operations));
-  MILLRACE_ASSIGN(facts.aside, MoveAside(directory));
+  MILLRACE_ASSIGN(facts.aside, rocks::MoveAside(directory));
   if (::rename(copy.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + copy);
   MILLRACE_TRY(SyncDirectory(rocks::Parent(directory)));
   return facts;

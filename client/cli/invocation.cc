@@ -29,7 +29,10 @@ Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<
     return Invalid("MILLRACE_CLUSTER " + Quote(cluster) + " is no cluster id: 32 hexadecimal digits");
   if (!cluster.empty() || known_clusters.empty() || IsLoopback(master)) return dfs::DfsClient::Connect(options);
 
-  MILLRACE_ASSIGN(const std::optional<KnownCluster> known, FindKnownCluster(known_clusters, master));
+  const Result<std::optional<KnownCluster>> found = FindKnownCluster(known_clusters, master);
+  if (found.status().code() == StatusCode::kCorrupt) return found.status();
+  if (!found.ok()) Fail("look up the cluster of " + master, found.status());
+  const std::optional<KnownCluster> known = found.ok() ? *found : std::nullopt;
   if (known.has_value()) {
     options.cluster = known->cluster;
     options.cluster_advice = "that one served this address before; if the change is meant, remove line " +

@@ -308,7 +308,7 @@ Status DiskBlockStore::Trash(std::uint64_t id, Micros now) {
   }
   const Status status = content.has_value() ? shelf_.trash.Put(id, *content, now) : Status::Ok();
   Release(id);
-  return status;
+  return content.has_value() ? status : Remove(id);  // a damaged one is of no use in the trash either
 }
 
 Result<StoredBlock> DiskBlockStore::Restore(std::uint64_t id) {
@@ -318,6 +318,7 @@ Result<StoredBlock> DiskBlockStore::Restore(std::uint64_t id) {
   const std::lock_guard lock(shelf_.mutex);
   shelf_.broken.erase(id);
   if (!content.ok()) return content.status();
+  shelf_.damaged.erase(id);
   shelf_.finished[id] = *content;
   shelf_.used += content->length;
   return StoredBlock{id, content->length, content->crc};

@@ -108,7 +108,8 @@ class BlockManager {
   void ForEachUnknown(NodeId node, BlockId after, const std::function<bool(const Block&)>& visit) const;
   // Those that the node has now may be put aside, however many they are. Returns how many they are.
   std::uint64_t DiscardUnknown(NodeId node);
-  // Whether a block from the node's trash should come back: a file has it, at this length, and the node has no replica.
+  // Whether a block from the node's trash should come back: a file has it, with this length and checksum, and the node has no
+  // replica.
   [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;
 
   // ---- what to do ----

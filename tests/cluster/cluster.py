@@ -77,6 +77,7 @@ class Cluster:
         self.settings = list(settings)
         self.slots = (map_slots, reduce_slots)
         self.directory = tempfile.mkdtemp(prefix="millrace-test-")
+        os.environ["XDG_STATE_HOME"] = self.directory  # what commands remember of clusters ends with this one
         self.address = None
         self.master = None
         self.workers = {}

@@ -1,5 +1,6 @@
 // The agent's blocks: copied, removed, put into the trash and brought back, read again.
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/options.h"
@@ -56,7 +57,14 @@ kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std:
         for (const std::uint64_t id : ids) {
           const Result<dfs::StoredBlock> block = blocks.Restore(id);
           if (block.ok()) restored->push_back(*block);
-          if (!block.ok()) log->warn("cannot bring a block back: {}", block.status().message());
+          if (block.ok()) continue;
+          // An earlier session asked for it too, and its list was made before it was back.
+          const Result<dfs::OpenBlock> here = blocks.Open(id);
+          if (block.status().code() == StatusCode::kExists && here.ok() && blocks.Length(id).has_value()) {
+            restored->push_back({id, here->length, here->content().crc});
+          } else {
+            log->warn("cannot bring a block back: {}", block.status().message());
+          }
         }
         log->info("{} blocks came back from the trash: the master wants them", restored->size());
       },
@@ -67,9 +75,12 @@ kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std:
 kj::Promise<void> WorkerAgent::SweepTrash() {
   const dfs::BlockStore::Space space = parts_.blocks.space();
   const std::uint64_t least_free = std::min(kTrashYieldsBelow, space.capacity / 20);
+  // Nothing ends by age while there is no master that could ask for it, however long the worker was down.
+  const bool offered = session_.blocks().trash_offered();
+  const Micros before = offered ? parts_.clock.Now() - config_.trash_retention + 1 : std::numeric_limits<Micros>::min();
   parts_.background.Run(
-      [&blocks = parts_.blocks, before = parts_.clock.Now() - config_.trash_retention, least_free, log = log_] {
-        const dfs::BlockStore::Swept swept = blocks.SweepTrash(before + 1, least_free);
+      [&blocks = parts_.blocks, before, least_free, log = log_] {
+        const dfs::BlockStore::Swept swept = blocks.SweepTrash(before, least_free);
         if (swept.blocks == 0) return;
         log->info("{} blocks of {} left the trash for good", swept.blocks, FormatBytes(swept.bytes));
       },

@@ -79,7 +79,11 @@ kj::Promise<void> WorkerAgent::Leave() {
     ReportFailed(id, "its worker was stopped", true, {});
     Stop(*attempt);
   }
-  return session_.reports().WhenEmpty().exclusiveJoin(parts_.timer.afterDelay(kFarewell));
+  // Then the session ends by our word, so that nobody takes what was launched here meanwhile for the end of this process.
+  return session_.reports()
+      .WhenEmpty()
+      .exclusiveJoin(parts_.timer.afterDelay(kFarewell))
+      .then([this] { return session_.Leave("it was stopped"); });
 }
 
 void WorkerAgent::Stop(Attempt& attempt) {

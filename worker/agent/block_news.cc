@@ -49,7 +49,7 @@ void BlockNews::Open(master::wire::WorkerSession::Client session, std::vector<df
 void BlockNews::Close() {
   calls_ = nullptr;
   session_ = nullptr;
-  sending_ = false;
+  sending_ = trash_offered_ = false;
   report_.clear();
   trash_.clear();
   std::erase_if(events_, [](const Event& event) { return event.kind != Kind::kCorrupt; });
@@ -99,7 +99,9 @@ kj::Promise<void> BlockNews::BringBack(std::vector<std::uint64_t> wanted) {
 kj::Promise<void> BlockNews::EndReport() {
   trash_ = {};
   auto call = KJ_ASSERT_NONNULL(session_).endReportRequest().send().ignoreResult();
-  return rpc::WithDeadline(timer_, limit_, "end the block report", kj::mv(call));
+  return rpc::WithDeadline(timer_, limit_, "end the block report", kj::mv(call)).then([this] {
+    trash_offered_ = true;
+  });
 }
 
 // In a later turn of the loop, so that what one turn brings is one call.

@@ -36,6 +36,8 @@ class BlockNews {
   void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
             std::vector<dfs::StoredBlock> trash, kj::Duration limit);
   void Close();
+  // The master of this session knows what the trash holds, and has what it wanted of it.
+  [[nodiscard]] bool trash_offered() const { return trash_offered_; }
 
  private:
   enum class Kind { kReceived, kDeleted, kCorrupt };
@@ -59,6 +61,7 @@ class BlockNews {
   std::vector<dfs::StoredBlock> report_, trash_;
   std::deque<Event> events_;
   bool sending_ = false;
+  bool trash_offered_ = false;
   kj::Maybe<master::wire::WorkerSession::Client> session_;
   std::unique_ptr<TaskGroup> calls_;
 };

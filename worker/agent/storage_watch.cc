@@ -27,7 +27,9 @@ Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::stri
     if (::stat(path.c_str(), &info) != 0) return FromErrno(errno, "look at " + path);
     known.push_back({path, info.st_dev, info.st_ino});
   }
-  return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known)));
+  // Opened once: a lack of descriptors says nothing of the disk.
+  MILLRACE_ASSIGN(Fd probe, OpenFile(directory + "/probe", O_WRONLY | O_CREAT));
+  return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known), std::move(probe)));
 }
 
 Status DiskStorageProbe::Look() {
@@ -40,9 +42,8 @@ Status DiskStorageProbe::Look() {
   }
   const std::string path = directory_ + "/probe";
   const auto write = [&]() -> Status {
-    MILLRACE_ASSIGN(const Fd fd, OpenFile(path, O_WRONLY | O_CREAT));
-    MILLRACE_TRY(WriteAllAt(fd.get(), fmt::format("{:020}\n", ++looks_), 0, path));
-    return ::fdatasync(fd.get()) == 0 ? Status::Ok() : FromErrno(errno, "sync " + path);
+    MILLRACE_TRY(WriteAllAt(probe_.get(), fmt::format("{:020}\n", ++looks_), 0, path));
+    return ::fdatasync(probe_.get()) == 0 ? Status::Ok() : FromErrno(errno, "sync " + path);
   };
   const Status written = write();
   return written.code() == StatusCode::kNoSpace ? Status::Ok() : written;

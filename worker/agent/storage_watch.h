@@ -39,11 +39,12 @@ class DiskStorageProbe final : public StorageProbe {
     std::string path;
     std::uint64_t device = 0, inode = 0;
   };
-  DiskStorageProbe(std::string directory, std::vector<Known> known)
-      : directory_(std::move(directory)), known_(std::move(known)) {}
+  DiskStorageProbe(std::string directory, std::vector<Known> known, Fd probe)
+      : directory_(std::move(directory)), known_(std::move(known)), probe_(std::move(probe)) {}
 
   std::string directory_;
   std::vector<Known> known_;
+  Fd probe_;
   std::uint64_t looks_ = 0;
 };
 

@@ -158,9 +158,8 @@ Status Serve(const WorkerConfig& config, const Log& log) {
       .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
       .exclusiveJoin(kj::mv(gone.promise))
       .wait(io.waitScope);
-  if (!storage_status.ok()) agent->Leave(storage_status.message()).wait(io.waitScope);
   log->info("the worker stops");
-  agent->Leave().wait(io.waitScope);
+  (storage_status.ok() ? agent->Leave() : agent->Leave(storage_status.message())).wait(io.waitScope);
   agent.reset();  // copies stop before the threads they run on
   server.Stop();
   return storage_status;
