@@ -74,8 +74,8 @@ class SimulatedCluster {
   struct Stranger {
     std::string host;
     std::string cluster;
-    std::string storage;      // empty: one of its own
-    bool stays = false;       // keeps its session, and answers no call
+    std::string storage = {};  // empty: one of its own
+    bool stays = false;        // keeps its session, and answers no call
   };
   // What the master says to it.
   Status RegisterAs(const Stranger& stranger);
