@@ -170,6 +170,7 @@ void Control::Tick(Micros late) {
     if (deadline <= now) silent.push_back(node);
   }
   for (const NodeNumber node : silent) LoseNode(node);
+  ForgetOldNodes();
   ExpireLeases();
   CareForBlocks();
   FollowSchedulerFile();

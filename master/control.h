@@ -94,13 +94,22 @@ class Control final : private kj::TaskSet::ErrorHandler {
   };
   // kInvalid, with both named, for a worker that belongs to another cluster than this one.
   [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
+  // Who registers with a storage whose session stands is asked for patience while its holder is asked for a sign of life:
+  // rejected as kBusy, naming the holder, if that answers. A holder whose connection broke is not waited for, and one that
+  // does not answer for no more than a heartbeat (and two seconds).
+  [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
   // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                 const JobTracker::Claims& claims);
   // False if the session is not the node's current one.
   bool Heard(NodeNumber node, std::uint64_t epoch);
-  [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;  // since it was last heard
+  // Since it was last heard; of one that was lost before we started, since it was lost.
+  [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;
   void SessionDropped(NodeNumber node, std::uint64_t epoch);
+  // Lost workers leave the table for good, all or none; who comes back is a new node. kNotFound; kBusy for one that is
+  // alive, or may still be on its way after a start of the master. Without `force` kInvalid for one that may be the way
+  // back to blocks that are missing or have too few replicas.
+  Status ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step* step);
   // The worker says that its storage is gone: it is lost now.
   void Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason);
 
@@ -148,6 +157,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
   void LoseNode(NodeNumber node);
+  [[nodiscard]] Status CheckForget(NodeNumber node, bool force);
+  void ForgetOldNodes();
   kj::Promise<void> Clockwork();
   void Tick(Micros late);
   void ExpireLeases();

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+#include "base/options.h"
+#include "base/rpc/status_codec.h"
 #include "base/text.h"
 #include "master/control.h"
 
@@ -41,6 +44,29 @@ Status Control::CheckCluster(const std::string& host, const std::string& cluster
   return refusal;
 }
 
+// Two who ask at once both find the holder silent, and then the first of them in its place.
+kj::Promise<void> Control::AwaitVacancy(const WorkerFacts& facts) {
+  const NodeRecord* node = nodes_.FindByStorage(facts.storage);
+  const auto session = node == nullptr ? epochs_.end() : epochs_.find(node->number);
+  if (session == epochs_.end()) return kj::READY_NOW;
+  constexpr Micros kLongestProbe = 2 * kSecond;
+  const auto [number, epoch] = *session;
+  const auto limit = std::min(config_.heartbeat, kLongestProbe) * kj::MICROSECONDS;
+  return dispatcher_.Answers(number, limit).then([this, number = number, epoch = epoch, facts](bool answers) {
+    const auto now = epochs_.find(number);
+    const NodeRecord* holder = nodes_.Find(number);
+    if (now == epochs_.end() || holder == nullptr) return kj::Promise<void>(kj::READY_NOW);
+    if (now->second != epoch) return AwaitVacancy(facts);
+    if (!answers) return kj::Promise<void>(kj::READY_NOW);
+    const Status refusal = Busy(fmt::format(
+        "register the worker at {}:{}: its storage belongs to node {}, the worker at {}:{}, which is here and answers; "
+        "one worker serves a directory, and a copy of it is no directory of another (start with an empty one)",
+        facts.host, facts.port, number, holder->facts.host, holder->facts.port));
+    seams_.log->warn("refused: {}", refusal.message());
+    return kj::Promise<void>(rpc::ToException(refusal));
+  });
+}
+
 bool Control::Heard(NodeNumber node, std::uint64_t epoch) {
   const auto it = epochs_.find(node);
   if (it == epochs_.end() || it->second != epoch) return false;
@@ -50,9 +76,13 @@ bool Control::Heard(NodeNumber node, std::uint64_t epoch) {
 }
 
 std::uint64_t Control::MillisSilent(const NodeRecord& node) const {
-  return node.last_heard == 0
-             ? 0
-             : static_cast<std::uint64_t>(std::max<Micros>(0, Awake() - node.last_heard) / kMillisecond);
+  Micros silent = 0;
+  if (node.last_heard != 0) {
+    silent = Awake() - node.last_heard;
+  } else if (node.lost_at != 0) {
+    silent = Now() - node.lost_at;
+  }
+  return static_cast<std::uint64_t>(std::max<Micros>(0, silent) / kMillisecond);
 }
 
 void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
@@ -85,6 +115,57 @@ void Control::LoseNode(NodeNumber node) {
   // A machine that is gone, or cannot be reached, is silent; a connection ends with its process.
   jobs_.NodeLost(node, hung_up_.erase(node) > 0, &step);
   FinishLazily(std::move(step));
+}
+
+Status Control::CheckForget(NodeNumber number, bool force) {
+  const NodeRecord* node = nodes_.Find(number);
+  if (node == nullptr) return NoSuchNode(number);
+  const std::string what = "forget node " + std::to_string(number) + ": ";
+  if (node->alive) return Busy(what + "it is alive; stop the worker first");
+  if (InStartupGrace() || deadlines_.contains(number)) {
+    return Busy(what + "the master has just started and the worker may still come; ask again after " +
+                FormatDuration(config_.startup_grace) + " (master.startup_grace)");
+  }
+  if (force) return Status::Ok();
+  const dfs::BlockHealth health = files_.blocks().Health();
+  if (health.missing > 0) {
+    return Invalid(what + std::to_string(health.missing) +
+                   " blocks are missing and it may have them; start its worker again, or use --force");
+  }
+  if (node->draining && health.under_replicated > 0) {
+    return Invalid(what + "it was being decommissioned and " + std::to_string(health.under_replicated) +
+                   " blocks have too few replicas; wait until they are copied, or use --force");
+  }
+  return Status::Ok();
+}
+
+Status Control::ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step* step) {
+  for (const NodeNumber node : nodes) MILLRACE_TRY(CheckForget(node, force));
+  for (const NodeNumber node : nodes) {
+    const std::string host = nodes_.Find(node)->facts.host;
+    MILLRACE_TRY(nodes_.Forget(node, &step->batch));
+    files_.blocks().ForgetNode(node);
+    seams_.log->info("worker {}, which was at {} and is lost, is forgotten", node, host);
+  }
+  return Status::Ok();
+}
+
+// When a node was lost is noted here and not when it happens, for the sake of those that did not come back after a start.
+void Control::ForgetOldNodes() {
+  if (InStartupGrace()) return;
+  Step step = Begin();
+  std::set<NodeNumber> old;
+  for (const auto& [number, node] : nodes_.all()) {
+    if (node.alive || deadlines_.contains(number)) continue;
+    if (node.lost_at == 0) {
+      MILLRACE_CHECK(nodes_.NoteLost(number, step.now, &step.batch).ok(), "a node of the table is not in it");
+    } else if (config_.forget_nodes_after > 0 && step.now - node.lost_at >= config_.forget_nodes_after &&
+               CheckForget(number, false).ok()) {
+      old.insert(number);
+    }
+  }
+  MILLRACE_CHECK(ForgetNodes(old, false, &step).ok(), "a node that may be forgotten was not");
+  if (!step.batch.empty()) FinishLazily(std::move(step));
 }
 
 bool Control::AwaitingReports() const {

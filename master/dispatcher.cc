@@ -163,6 +163,14 @@ void Dispatcher::Remove(const dfs::DeleteWork& removal, bool unknown) {
   }
 }
 
+kj::Promise<bool> Dispatcher::Answers(NodeNumber node, kj::Duration limit) {
+  const auto it = peers_.find(node);
+  if (it == peers_.end()) return false;
+  auto call = it->second.control.pingRequest().send().ignoreResult();
+  return rpc::WithDeadline(timer_, limit, "ask a worker for a sign of life", kj::mv(call))
+      .then([] { return true; }, [](kj::Exception&&) { return false; });
+}
+
 kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeNumber node, dfs::BlockId block) {
   const auto it = peers_.find(node);
   if (it == peers_.end()) return dfs::wire::ReplicaState::UNREACHABLE;

@@ -34,6 +34,8 @@ class Dispatcher {
   // Kills, which make room, then forgets, launches and map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
+  // Whether the node answers within `limit`. Never rejected; at once false while it is not connected.
+  [[nodiscard]] kj::Promise<bool> Answers(NodeNumber node, kj::Duration limit);
   // Never rejected.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeNumber node, dfs::BlockId block);
 

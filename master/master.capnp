@@ -26,6 +26,8 @@ interface Master extends(N.NameProvider) {
   # On this node, of no file; by rising id.
   discardUnknown @10 (node :UInt32) -> (blocks :UInt64);
   # They may be put aside though they are many; says how many there are.
+  forgetNodes @11 (nodes :List(UInt32), force :Bool) -> ();
+  # All or none, lost ones only. Without `force` not while blocks are missing that may be on them.
 }
 
 struct SchedulerInfo {

@@ -27,6 +27,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
                "a worker whose connection broke is given up unless it is back within this time");
   set.Duration("master.startup_grace", &config->startup_grace, 15 * kSecond, 0, kHour,
                "after a start, how long to wait for workers before blocks count as missing and are copied");
+  set.Duration("master.forget_nodes_after", &config->forget_nodes_after, 30 * 24 * kHour, 0, 100000 * kHour,
+               "a worker that is lost for so long is forgotten, unless blocks are missing; 0: never");
   set.Duration("dfs.lease_grace", &config->lease_grace, 10 * kSecond, 0, kHour,
                "a file whose writer went away is given up after this time");
   set.Duration("dfs.lease_limit", &config->lease_limit, 300 * kSecond, kSecond, 24 * kHour,

@@ -21,6 +21,7 @@ struct MasterConfig {
   Micros lost_after = 0;
   Micros disconnect_grace = 0;
   Micros startup_grace = 0;
+  Micros forget_nodes_after = 0;
   Micros lease_grace = 0;
   Micros lease_limit = 0;
   Micros copy_timeout = 0;

@@ -41,16 +41,18 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> register_(RegisterContext context) override {
     WorkerFacts facts = Require(Read(context.getParams().getWorker()));
     facts.host = Require(HostOfWorker(facts.host, peer_));
-    if (dial_back_ == nullptr) return Admit(facts, context);
+    Require(control_.CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
     context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
-    return DialBack(*dial_back_, control_.timer(), facts.host, facts.port)
+    kj::Promise<void> reached =
+        dial_back_ == nullptr ? kj::Promise<void>(kj::READY_NOW)
+                              : DialBack(*dial_back_, control_.timer(), facts.host, facts.port);
+    return reached.then([this, facts]() { return control_.AwaitVacancy(facts); })
         .then([this, facts, context]() mutable { return Admit(facts, context); });
   }
 
   kj::Promise<void> Admit(const WorkerFacts& facts, RegisterContext context) {
     const auto params = context.getParams();
     const auto worker = params.getWorker();
-    Require(control_.CheckCluster(facts.host, ToString(worker.getCluster())));
     Control::Registration registration =
         Require(control_.Register(facts, params.getControl(),
                                   {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
@@ -96,6 +98,14 @@ class MasterServiceImpl final : public wire::Master::Server {
       control_.files().blocks().SetDraining(node, drained);
       control_.jobs().NodeDrained(node, drained, &step);
     }
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> forgetNodes(ForgetNodesContext context) override {
+    const auto params = context.getParams();
+    const auto nodes = params.getNodes();
+    Step step = control_.Begin();
+    Require(control_.ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
     return control_.Finish(std::move(step));
   }
 

@@ -8,7 +8,8 @@ namespace millrace::master {
 namespace {
 
 constexpr std::string_view kPrefix = "w/";
-constexpr std::uint8_t kVersion = 1;
+constexpr std::string_view kNext = "w";
+constexpr std::uint8_t kVersion = 2;
 
 std::string Encode(const NodeRecord& record) {
   Encoder out;
@@ -16,7 +17,8 @@ std::string Encode(const NodeRecord& record) {
   const WorkerFacts& f = record.facts;
   for (const std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) out.Text(*text);
   for (const std::uint64_t n : {std::uint64_t{f.port}, std::uint64_t{f.map_slots}, std::uint64_t{f.reduce_slots},
-                                f.incarnation, std::uint64_t{record.draining}}) {
+                                f.incarnation, std::uint64_t{record.draining},
+                                static_cast<std::uint64_t>(record.lost_at)}) {
     out.Varint(n);
   }
   return out.Take();
@@ -36,6 +38,7 @@ Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
   f.reduce_slots = static_cast<std::uint32_t>(in.Varint());
   f.incarnation = in.Varint();
   record.draining = in.Varint() != 0;
+  record.lost_at = static_cast<Micros>(in.Varint());
   MILLRACE_TRY(in.Finish(what));
   return record;
 }
@@ -43,6 +46,10 @@ Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
 }  // namespace
 
 Status NodeTable::Load(const KeyValueStore& store) {
+  MILLRACE_ASSIGN(const std::optional<std::string> next, store.Get(kNext));
+  const auto number = next ? ParseKeyNumber(*next) : std::optional<std::uint64_t>(1);
+  if (!number) return Corrupt("the database's number of the next worker is not understood");
+  next_ = static_cast<NodeNumber>(*number);
   Status bad;
   MILLRACE_TRY(store.Scan(kPrefix, {}, [&](std::string_view key, std::string_view value) {
     Result<NodeRecord> record = Decode(key, value);
@@ -60,12 +67,13 @@ Status NodeTable::Load(const KeyValueStore& store) {
 NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {
   auto known = by_storage_.find(facts.storage);
   if (known == by_storage_.end()) {
-    const NodeNumber number = nodes_.empty() ? 1 : nodes_.rbegin()->first + 1;
+    const NodeNumber number = nodes_.empty() ? next_ : std::max(next_, nodes_.rbegin()->first + 1);
     known = by_storage_.emplace(facts.storage, number).first;
     nodes_[number].number = number;
   }
   NodeRecord& record = nodes_[known->second];
   record.facts = facts;
+  record.lost_at = 0;
   Store(record, batch);
   return record;
 }
@@ -92,6 +100,26 @@ Status NodeTable::SetDraining(NodeNumber number, bool draining, WriteBatch* batc
   return Status::Ok();
 }
 
+Status NodeTable::NoteLost(NodeNumber number, Micros when, WriteBatch* batch) {
+  NodeRecord* record = Find(number);
+  if (record == nullptr) return NoSuchNode(number);
+  record->lost_at = when;
+  Store(*record, batch);
+  return Status::Ok();
+}
+
+Status NodeTable::Forget(NodeNumber number, WriteBatch* batch) {
+  const NodeRecord* record = Find(number);
+  if (record == nullptr) return NoSuchNode(number);
+  if (record->alive) return Busy("forget node " + std::to_string(number) + ": it is alive; stop the worker first");
+  next_ = std::max(next_, number + 1);
+  batch->Put(std::string(kNext), KeyNumber(next_));
+  batch->Remove(std::string(kPrefix) + KeyNumber(number));
+  by_storage_.erase(record->facts.storage);
+  nodes_.erase(number);
+  return Status::Ok();
+}
+
 void NodeTable::Store(const NodeRecord& record, WriteBatch* batch) const {
   batch->Put(std::string(kPrefix) + KeyNumber(record.number), Encode(record));
 }
@@ -104,6 +132,11 @@ NodeRecord* NodeTable::Find(NodeNumber number) {
 const NodeRecord* NodeTable::Find(NodeNumber number) const {
   const auto it = nodes_.find(number);
   return it == nodes_.end() ? nullptr : &it->second;
+}
+
+const NodeRecord* NodeTable::FindByStorage(std::string_view storage) const {
+  const auto it = by_storage_.find(storage);
+  return it == by_storage_.end() ? nullptr : Find(it->second);
 }
 
 const NodeRecord* NodeTable::FindByHost(std::string_view host) const {

@@ -1,6 +1,6 @@
 // NodeTable: the workers that the master knows, by number. A worker's number belongs to its storage (the directory it
 // serves) and outlives restarts of both sides, so replicas and locality keep their meaning. Pure; stored under
-// "w/<number>". Thread rule: control thread.
+// "w/<number>", and under "w" the number after that of the last one that was forgotten. Thread rule: control thread.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ struct NodeRecord {
   bool alive = false;
   bool draining = false;
   Micros last_heard = 0;
+  Micros lost_at = 0;  // microseconds since the epoch; 0: not lost, or nobody said so yet
 };
 
 [[nodiscard]] Status NoSuchNode(NodeNumber number);  // kNotFound
@@ -56,8 +57,14 @@ class NodeTable {
   [[nodiscard]] Status CheckDraining(const std::vector<NodeNumber>& numbers) const;
   Status SetDraining(NodeNumber number, bool draining, WriteBatch* batch);
 
+  // It is lost since `when`, until it is admitted again.
+  Status NoteLost(NodeNumber number, Micros when, WriteBatch* batch);
+  // Its record goes, and its number is not given again: its storage would be a new node. kNotFound; kBusy if it is alive.
+  Status Forget(NodeNumber number, WriteBatch* batch);
+
   [[nodiscard]] NodeRecord* Find(NodeNumber number);
   [[nodiscard]] const NodeRecord* Find(NodeNumber number) const;
+  [[nodiscard]] const NodeRecord* FindByStorage(std::string_view storage) const;
   // The number of the live worker on this host with the smallest number, for askers that are no workers.
   [[nodiscard]] const NodeRecord* FindByHost(std::string_view host) const;
   [[nodiscard]] const std::map<NodeNumber, NodeRecord>& all() const { return nodes_; }
@@ -66,6 +73,7 @@ class NodeTable {
   void Store(const NodeRecord& record, WriteBatch* batch) const;
 
   std::map<NodeNumber, NodeRecord> nodes_;
+  NodeNumber next_ = 1;  // at least the number of a new node
   std::map<std::string, NodeNumber, std::less<>> by_storage_;
 };
 

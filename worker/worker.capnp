@@ -27,6 +27,8 @@ interface WorkerControl {
   verifyBlock @9 (block :UInt64) -> (state :T.ReplicaState);
   # The worker reads this replica from its disk and reports what it is: blockCorrupt, blocksDeleted, or blocksReceived
   # with the checksum that it has, which tells the master a replica of another block. Answered when that is done.
+  ping @10 () -> ();
+  # Answered at once: the worker is there.
 }
 
 enum LogStream { stdout @0; stderr @1; }

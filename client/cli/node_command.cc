@@ -92,6 +92,15 @@ Result<std::uint32_t> FindNode(job::JobClient& client, const std::string& word) 
   return NotFound("there is no node " + Quote(word) + "; `millrace node list` shows them");
 }
 
+Result<std::vector<std::uint32_t>> FindNodes(job::JobClient& client, const Words& words) {
+  std::vector<std::uint32_t> nodes;
+  for (const std::string& word : words) {
+    MILLRACE_ASSIGN(const std::uint32_t node, FindNode(client, word));
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
 Status PrintUnknown(job::JobClient& client, const std::string& word, bool json, Printer& out) {
   MILLRACE_ASSIGN(const std::uint32_t node, FindNode(client, word));
   if (json) {
@@ -151,13 +160,9 @@ int Drain(const Invocation& invocation, const Words& args, const std::string& ve
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
   job::JobClient client(**files);
-  std::vector<std::uint32_t> nodes;
-  for (const std::string& word : arguments.operands()) {
-    const Result<std::uint32_t> node = FindNode(client, word);
-    if (!node.ok()) return invocation.Fail(verb, node.status());
-    nodes.push_back(*node);
-  }
-  const Status done = client.DrainNodes(nodes, drained, force);
+  const Result<std::vector<std::uint32_t>> nodes = FindNodes(client, arguments.operands());
+  if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
+  const Status done = client.DrainNodes(*nodes, drained, force);
   return done.ok() ? kDone : invocation.Fail(verb, done);
 }
 
@@ -170,6 +175,22 @@ int Recommission(const Invocation& invocation, const Words& args) {
   return Drain(invocation, args, "node recommission", false, "Takes a node into use again.");
 }
 
+int Forget(const Invocation& invocation, const Words& args) {
+  Arguments arguments("node forget", "NODE...",
+                      "Takes a lost node off the list for good; a worker that comes back with its directory is a new "
+                      "node.");
+  bool force = false;
+  arguments.Flag("--force", &force, "even if blocks are missing that it may have");
+  if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 10000)) return *status;
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
+  if (!files.ok()) return invocation.Fail("node forget", files.status(), kUnreachable);
+  job::JobClient client(**files);
+  const Result<std::vector<std::uint32_t>> nodes = FindNodes(client, arguments.operands());
+  if (!nodes.ok()) return invocation.Fail("node forget", nodes.status());
+  const Status done = client.ForgetNodes(*nodes, force);
+  return done.ok() ? kDone : invocation.Fail("node forget", done);
+}
+
 }  // namespace
 
 std::vector<Verb> NodeVerbs() {
@@ -177,6 +198,7 @@ std::vector<Verb> NodeVerbs() {
       {"list", "the workers that the master knows", ListNodes, {}},
       {"decommission", "empty a node before it is taken away", Decommission, {}},
       {"recommission", "take a node into use again", Recommission, {}},
+      {"forget", "take a lost node off the list", Forget, {}},
       {"unknown", "the blocks on a node that belong to no file", Unknown, {}},
       {"discard-unknown", "put them into the node's trash though they are many", DiscardUnknown, {}},
   };

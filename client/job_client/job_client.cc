@@ -218,6 +218,16 @@ Status JobClient::DrainNodes(const std::vector<std::uint32_t>& nodes, bool drain
   });
 }
 
+Status JobClient::ForgetNodes(const std::vector<std::uint32_t>& nodes, bool force) {
+  return Ask("forget nodes", [&](Master::Client master) {
+    auto call = master.forgetNodesRequest();
+    auto numbers = call.initNodes(static_cast<unsigned>(nodes.size()));
+    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i]);
+    call.setForce(force);
+    return call.send().ignoreResult();
+  });
+}
+
 Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory) {
   MasterBackup backup;
   MILLRACE_TRY(Ask("back up the master", [&](Master::Client master) {

@@ -39,6 +39,9 @@ class JobClient {
   // no other is left to take the blocks.
   Status DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force);
 
+  // Lost nodes leave the list. All or none; `force`: even if blocks are missing that may be on them.
+  Status ForgetNodes(const std::vector<std::uint32_t>& nodes, bool force);
+
   // Of its database, to a directory of the master's machine.
   Result<MasterBackup> BackUpMaster(const std::string& directory);
   // Blocks on the node that no file has, by rising id.

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -25,6 +26,7 @@ struct Unfinished {
   Fd fd;
   std::uint64_t length = 0;
   std::vector<std::uint32_t> chunk_crcs;
+  std::optional<Micros> left;  // by its writer: when a sweep found it so
 };
 
 class BlockShelf {

@@ -38,7 +38,7 @@ struct StoredBlock {
 };
 
 // The right to fill one block. Destroying it unfinished keeps the bytes for FinishAt (a pipeline that broke) until
-// Discard or the next start of the process.
+// Discard, SweepUnfinished or the next start of the process.
 class BlockFile {
  public:
   virtual ~BlockFile() = default;
@@ -84,6 +84,12 @@ class BlockStore {
   virtual Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) = 0;
   // Forgets an unfinished block. Fine if there is none.
   virtual void Discard(std::uint64_t id) = 0;
+  struct Swept {
+    std::uint64_t blocks = 0, bytes = 0;
+  };
+  // Discards the unfinished blocks that nobody is writing and that an earlier sweep, at least `retention` before `now`,
+  // found so already. Requires: `now` never goes back.
+  virtual Swept SweepUnfinished(Micros now, Micros retention) = 0;
   // kNotFound; kCorrupt if the checksums' file does not fit the data's length.
   [[nodiscard]] virtual Result<OpenBlock> Open(std::uint64_t id) const = 0;
   // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and
@@ -111,12 +117,9 @@ class BlockStore {
   [[nodiscard]] virtual std::vector<StoredBlock> ListTrash() const = 0;  // by rising id
   // Removes for good what came before `before`, and then the oldest as long as less than `least_free` bytes are free.
   // An append that finds no room removes the oldest, too.
-  struct Swept {
-    std::uint64_t blocks = 0, bytes = 0;
-  };
   virtual Swept SweepTrash(Micros before, std::uint64_t least_free) = 0;
 
-  // `used` counts finished blocks and the trash, `blocks` the finished ones.
+  // `used` counts finished blocks, unfinished ones that nobody is writing, and the trash; `blocks` the finished ones.
   struct Space {
     std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   };

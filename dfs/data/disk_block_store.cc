@@ -101,6 +101,7 @@ class DiskBlockStore final : public BlockStore {
   Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override;
   Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override;
   void Discard(std::uint64_t id) override;
+  Swept SweepUnfinished(Micros now, Micros retention) override;
   Result<OpenBlock> Open(std::uint64_t id) const override;
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
@@ -197,6 +198,28 @@ void DiskBlockStore::Discard(std::uint64_t id) {
   ::unlink(shelf_.WritingPath(id).c_str());
   const std::lock_guard lock(shelf_.mutex);
   shelf_.broken.erase(id);
+}
+
+BlockStore::Swept DiskBlockStore::SweepUnfinished(Micros now, Micros retention) {
+  Swept swept;
+  std::vector<std::uint64_t> taken;  // ours until their files are gone
+  {
+    const std::lock_guard lock(shelf_.mutex);
+    for (auto& [id, block] : shelf_.broken) {
+      if (block == nullptr) continue;
+      if (!block->left.has_value()) block->left = now;
+      if (now - *block->left < retention) continue;
+      ++swept.blocks;
+      swept.bytes += block->length;
+      block.reset();
+      taken.push_back(id);
+    }
+  }
+  for (const std::uint64_t id : taken) {
+    ::unlink(shelf_.WritingPath(id).c_str());
+    Release(id);
+  }
+  return swept;
 }
 
 Result<OpenBlock> DiskBlockStore::Open(std::uint64_t id) const {
@@ -362,6 +385,7 @@ BlockStore::Space DiskBlockStore::space() const {
   const std::lock_guard lock(shelf_.mutex);
   space.trashed = shelf_.trash.bytes();
   space.used = shelf_.used + space.trashed;
+  for (const auto& [id, block] : shelf_.broken) space.used += block != nullptr ? block->length : 0;
   space.blocks = shelf_.finished.size();
   return space;
 }

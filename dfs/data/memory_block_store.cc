@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -26,6 +27,7 @@ struct Trashed {
 struct Bytes {
   std::string data;
   std::vector<std::uint32_t> chunk_crcs;
+  std::optional<Micros> left;  // unfinished by its writer: when a sweep found it so
   [[nodiscard]] StoredBlock Stored(std::uint64_t id) const { return {id, data.size(), BlockCrc(chunk_crcs)}; }
 };
 
@@ -161,6 +163,22 @@ class MemoryBlockStore final : public BlockStore {
     state_.broken.erase(found);
   }
 
+  Swept SweepUnfinished(Micros now, Micros retention) override {
+    const std::lock_guard lock(state_.mutex);
+    Swept swept;
+    std::erase_if(state_.broken, [&](auto& entry) {
+      Bytes* bytes = entry.second.get();
+      if (bytes == nullptr) return false;
+      if (!bytes->left.has_value()) bytes->left = now;
+      if (now - *bytes->left < retention) return false;
+      ++swept.blocks;
+      swept.bytes += bytes->data.size();
+      return true;
+    });
+    state_.used -= swept.bytes;
+    return swept;
+  }
+
   Result<OpenBlock> Open(std::uint64_t id) const override {
     MILLRACE_ASSIGN(const std::shared_ptr<const Bytes> bytes, Find(id));
     OpenBlock open;
@@ -260,6 +278,7 @@ class MemoryBlockStore final : public BlockStore {
     const std::lock_guard lock(state_.mutex);
     Space space{state_.capacity, state_.capacity - state_.used, 0, state_.finished.size(), 0};
     for (const auto& [id, bytes] : state_.finished) space.used += bytes->data.size();
+    for (const auto& [id, bytes] : state_.broken) space.used += bytes != nullptr ? bytes->data.size() : 0;
     for (const auto& [id, trashed] : state_.trash) space.trashed += trashed.bytes->data.size();
     space.used += space.trashed;
     return space;

@@ -82,6 +82,7 @@ class BlockManager {
   // A node that is up already has begun anew: copies and deletions it was told of are given out again.
   void NodeUp(NodeId node, const Location& where);
   void NodeDown(NodeId node);                             // its replicas are gone, until it reports again
+  void ForgetNode(NodeId node);                           // nothing is known of it any more. Requires: it is not up.
   void NodeSpace(NodeId node, std::uint64_t free_bytes);  // of a node that is up; before it, none is known to be free
   // A draining node's replicas are good for reading and do not count towards replication.
   void SetDraining(NodeId node, bool draining);

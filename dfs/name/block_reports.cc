@@ -1,6 +1,8 @@
 // The calls of BlockManager by which nodes come, go and say what they hold.
 #include <algorithm>
+#include <string>
 
+#include "base/check.h"
 #include "dfs/name/block_manager_impl.h"
 
 namespace millrace::dfs {
@@ -112,6 +114,16 @@ void BlockManager::NodeDown(NodeId id) {
   node->unknown.clear();
   node->unknown_held = false;
   impl_->CancelCopiesAt(id);
+}
+
+// What a node that is down may hold still is only what was found bad there, or is to be deleted.
+void BlockManager::ForgetNode(NodeId id) {
+  const auto it = impl_->nodes.find(id);
+  if (it == impl_->nodes.end()) return;
+  MILLRACE_CHECK(!it->second.up, "node " + std::to_string(id) + " is forgotten though it is up");
+  while (!it->second.bad.empty()) impl_->UnmarkBad(id, &it->second, it->second.bad.begin()->first);
+  impl_->draining.erase(id);
+  impl_->nodes.erase(it);
 }
 
 void BlockManager::NodeSpace(NodeId id, std::uint64_t free_bytes) {

@@ -1,11 +1,12 @@
 """Any process may die at any moment and nothing is lost."""
 
 import hashlib
+import json
 import os
 import signal
 import unittest
 
-from cluster import Cluster, words
+from cluster import Cluster, await_line, words
 
 FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=4s", "dfs.lease_grace=3s"]
 
@@ -90,6 +91,31 @@ class FaultsTest(unittest.TestCase):
             cluster.run("fs", "put", "--replication", "3", "-", "/text", input=b"a text that is on every worker")
             _, error = cluster.run("run", crash, "/text", "-o", "/out", "-D", "crash.how=worker", status=1)
             self.assertIn(b"was lost with its worker 3 times", error)
+
+    def test_a_lost_worker_is_forgotten_on_request_and_comes_back_as_a_new_node(self):
+        settings = [s for s in FAST if "startup_grace" not in s] + ["master.startup_grace=0s"]
+        with Cluster(workers=2, settings=settings) as cluster:
+
+            def nodes():
+                return {node["node"]: node["state"] for node in json.loads(cluster.run("node", "list", "--json")[0])}
+
+            known = nodes()
+            for node in known:
+                _, error = cluster.run("node", "forget", str(node), status=1)
+                self.assertIn(b"alive", error)
+            cluster.kill_worker(1)
+            await_line(cluster.path("master.log"), b"is lost")
+            (lost,) = [node for node, state in nodes().items() if state == "lost"]
+            cluster.run("node", "forget", str(lost))
+            self.assertEqual(nodes(), {node: "alive" for node in known if node != lost})
+            _, error = cluster.run("node", "forget", str(lost), status=1)
+            self.assertIn(b"node list", error)
+            cluster.kill_master()
+            cluster.start_master()
+            self.assertNotIn(lost, nodes())
+            cluster.start_worker(1)
+            (new,) = [node for node, state in nodes().items() if node not in known]
+            self.assertEqual(nodes()[new], "alive")
 
     def test_a_worker_that_returns_keeps_its_blocks(self):
         with Cluster(workers=1, settings=FAST) as cluster:

@@ -25,6 +25,29 @@ TEST(NodeTableTest, AStorageKeepsItsNumberAcrossRestarts) {
   EXPECT_EQ(again.Admit({"s3", "h3", 3, "", "r", "d", 1, 1, 1}, &more).number, 3u);
 }
 
+TEST(NodeTableTest, AForgottenNodeIsGoneAndItsNumberIsNotGivenAgain) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  NodeTable table;
+  WriteBatch batch;
+  table.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &batch);
+  table.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &batch).alive = true;
+  EXPECT_EQ(table.Forget(2, &batch).code(), StatusCode::kBusy);
+  table.Find(2)->alive = false;
+  ASSERT_TRUE(table.NoteLost(1, 77, &batch).ok());
+  ASSERT_TRUE(table.Forget(2, &batch).ok());
+  EXPECT_EQ(table.Forget(2, &batch).code(), StatusCode::kNotFound);
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+
+  NodeTable again;
+  ASSERT_TRUE(again.Load(*store).ok());
+  EXPECT_EQ(again.Find(2), nullptr);
+  EXPECT_EQ(again.FindByStorage("s2"), nullptr);
+  EXPECT_EQ(again.Find(1)->lost_at, 77);
+  WriteBatch more;
+  EXPECT_EQ(again.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &more).lost_at, 0) << "it is back";
+  EXPECT_EQ(again.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &more).number, 3u);
+}
+
 TEST(NodeTableTest, OnlyLiveNodesAreFoundByHost) {
   NodeTable table;
   WriteBatch batch;

@@ -219,15 +219,103 @@ TEST(SimulatedClusterTest, AWorkerOfAnotherClusterIsRefusedAndNothingChanges) {
   SimulatedCluster cluster(options);
   const std::string stranger(32, 'b');
   const std::size_t lines = cluster.Journal().size();
-  const Status refused = cluster.RegisterAs("stranger", stranger);
+  const Status refused = cluster.RegisterAs({"stranger", stranger});
   EXPECT_EQ(refused.code(), StatusCode::kInvalid);
   EXPECT_THAT(refused.message(), HasSubstr(stranger));
   EXPECT_THAT(refused.message(), HasSubstr(cluster.control().cluster()));
-  EXPECT_EQ(cluster.RegisterAs("nobody", "").code(), StatusCode::kInvalid);
+  EXPECT_EQ(cluster.RegisterAs({"nobody", ""}).code(), StatusCode::kInvalid);
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(2));
   EXPECT_EQ(cluster.Journal().size(), lines);
-  EXPECT_TRUE(cluster.RegisterAs("friend", cluster.control().cluster()).ok());
+  EXPECT_TRUE(cluster.RegisterAs({"friend", cluster.control().cluster()}).ok());
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(3));
+}
+
+TEST(SimulatedClusterTest, TheStorageOfAWorkerThatAnswersIsNotTakenOver) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const std::size_t lines = cluster.Journal().size();
+  const SimulatedCluster::Stranger thief{"thief", cluster.control().cluster(), "storage0"};
+  const Status refused = cluster.RegisterAs(thief);
+  EXPECT_EQ(refused.code(), StatusCode::kBusy);
+  EXPECT_THAT(refused.message(), HasSubstr("host0:1"));
+  EXPECT_EQ(cluster.Journal().size(), lines) << "nothing happened to its tasks";
+  cluster.Advance(30);
+  EXPECT_EQ(cluster.control().nodes().FindByStorage("storage0")->facts.host, "host0");
+  EXPECT_EQ(CountLines(cluster, "NodeLost"), 0u);
+  cluster.Cut(0);
+  const double before = cluster.seconds();
+  EXPECT_TRUE(cluster.RegisterAs(thief).ok()) << "as a worker that starts again";
+  EXPECT_LT(cluster.seconds() - before, 0.1) << "the connection broke: nobody is waited for";
+  EXPECT_EQ(cluster.control().nodes().FindByStorage("storage0")->facts.host, "thief");
+}
+
+TEST(SimulatedClusterTest, TheStorageOfAWorkerThatIsSilentIsTakenOverWithinAHeartbeat) {
+  SimulatedOptions options;
+  options.workers = 1;
+  SimulatedCluster cluster(options);
+  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "disk", true}).ok());
+  const double before = cluster.seconds();
+  EXPECT_TRUE(cluster.RegisterAs({"again", cluster.control().cluster(), "disk", true}).ok());
+  EXPECT_GE(cluster.seconds() - before, 0.9) << "it was asked";
+  EXPECT_LT(cluster.seconds() - before, 1.1);
+  EXPECT_EQ(cluster.control().nodes().FindByStorage("disk")->facts.host, "again");
+}
+
+TEST(SimulatedClusterTest, AWorkerThatIsLostForLongIsForgottenAndIsANewNodeWhenItComesBack) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.forget_nodes_after = 600 * kSecond;
+  SimulatedCluster cluster(options);
+  const auto number = cluster.control().nodes().FindByStorage("storage1")->number;
+  cluster.Cut(1);
+  cluster.Advance(300);
+  EXPECT_FALSE(cluster.control().nodes().Find(number)->alive);
+  cluster.RestartMaster();  // it was lost before
+  cluster.Advance(280);
+  ASSERT_NE(cluster.control().nodes().Find(number), nullptr);
+  EXPECT_GE(cluster.control().MillisSilent(*cluster.control().nodes().Find(number)), 500'000u);
+  cluster.Advance(60);
+  EXPECT_EQ(cluster.control().nodes().Find(number), nullptr);
+  EXPECT_FALSE(cluster.control().files().blocks().Knows(number));
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(1)) << "who is heard stays";
+  cluster.RestartMaster();
+  cluster.Advance(30);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(1)) << "it is on disk";
+  cluster.Mend(1);
+  cluster.Advance(30);
+  const auto* back = cluster.control().nodes().FindByStorage("storage1");
+  ASSERT_NE(back, nullptr);
+  EXPECT_TRUE(back->alive);
+  EXPECT_NE(back->number, 1u);
+  EXPECT_NE(back->number, 2u);
+}
+
+TEST(SimulatedClusterTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.forget_nodes_after = 600 * kSecond;
+  SimulatedCluster cluster(options);
+  auto& control = cluster.control();
+  const auto number = control.nodes().FindByStorage("storage1")->number;
+  control.files().blocks().Want({77, 100}, 1);
+  control.files().blocks().Received(number, {77, 100});
+  const auto forget = [&](master::NodeNumber node, bool force) {
+    master::Step step = control.Begin();
+    const Status status = control.ForgetNodes({node}, force, &step);
+    control.FinishLazily(std::move(step));
+    return status;
+  };
+  cluster.Advance(30);
+  EXPECT_EQ(forget(number, true).code(), StatusCode::kBusy) << "alive";
+  EXPECT_EQ(forget(99, true).code(), StatusCode::kNotFound);
+  cluster.Cut(1);
+  cluster.Advance(3600);
+  EXPECT_EQ(forget(number, false).code(), StatusCode::kInvalid);
+  EXPECT_NE(control.nodes().Find(number), nullptr) << "nor is it forgotten in time";
+  EXPECT_TRUE(forget(number, true).ok());
+  EXPECT_EQ(control.nodes().Find(number), nullptr);
+  EXPECT_FALSE(control.files().blocks().Knows(number));
 }
 
 TEST(SimulatedClusterTest, AMasterWithAnotherDatabaseTouchesNoBlock) {

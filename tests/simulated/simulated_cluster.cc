@@ -117,6 +117,7 @@ SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
     : options_(options), random_(options.seed), settings_(options.settings) {
   OptionSet declared = master::DeclareMasterOptions(&config_);
   config_.scheduler = options.scheduler;
+  config_.forget_nodes_after = options.forget_nodes_after.value_or(config_.forget_nodes_after);
   EXPECT_TRUE(master::StoreClusterId(FormatClusterId(0, options.seed), store_.get()).ok());
   commit_log_ = std::make_unique<MuteLog>(
       rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); }));
@@ -128,6 +129,7 @@ SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
 
 SimulatedCluster::~SimulatedCluster() noexcept {
   workers_.clear();
+  strangers_.clear();
   client_.reset();
   StopMaster();
 }
@@ -165,19 +167,33 @@ std::unique_ptr<KeyValueStore> SimulatedCluster::RestartMasterWith(std::unique_p
   return store;
 }
 
-Status SimulatedCluster::RegisterAs(const std::string& host, const std::string& cluster) {
+namespace {
+
+// The end of a worker that is stopped: its connection stands, and no call is answered.
+class DeafWorker final : public worker::wire::WorkerControl::Server {
+  kj::Promise<void> ping(PingContext) override { return kj::NEVER_DONE; }
+};
+
+}  // namespace
+
+Status SimulatedCluster::RegisterAs(const Stranger& stranger) {
   Status status;
   bool answered = false;
   auto call = client_->Connected()
                   .then([&](capnp::Capability::Client bootstrap) {
                     auto request = bootstrap.castAs<master::wire::Master>().registerRequest();
                     auto worker = request.initWorker();
-                    worker.setHost(host);
-                    worker.setStorage("storage of " + host);
-                    worker.setCluster(cluster);
-                    return request.send().ignoreResult();
+                    worker.setHost(stranger.host);
+                    worker.setStorage(stranger.storage.empty() ? "storage of " + stranger.host : stranger.storage);
+                    worker.setCluster(stranger.cluster);
+                    if (stranger.stays) request.setControl(kj::heap<DeafWorker>());
+                    return request.send();
                   })
-                  .then([&] { answered = true; },
+                  .then(
+                      [&](capnp::Response<master::wire::Master::RegisterResults>&& answer) {
+                        if (stranger.stays) strangers_.push_back(answer.getSession());
+                        answered = true;
+                      },
                         [&](kj::Exception&& failure) {
                           answered = true;
                           status = rpc::FromException(failure);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,6 +35,7 @@ struct SimulatedOptions {
   std::string scheduler = "fifo";
   std::string settings;  // the text of the scheduler file; empty: there is none
   worker::SyntheticTimes times;
+  std::optional<Micros> forget_nodes_after;  // master.forget_nodes_after; none: the default
 };
 
 class SimulatedCluster {
@@ -68,8 +70,15 @@ class SimulatedCluster {
 
   // The same, but with another database, as if its directory had been mistaken; gives the one it had.
   std::unique_ptr<KeyValueStore> RestartMasterWith(std::unique_ptr<KeyValueStore> store);
-  // What the master says to a worker that calls itself `host` and registers as of this cluster.
-  Status RegisterAs(const std::string& host, const std::string& cluster);
+  // Somebody who registers.
+  struct Stranger {
+    std::string host;
+    std::string cluster;
+    std::string storage = {};  // empty: one of its own
+    bool stays = false;        // keeps its session, and answers no call
+  };
+  // What the master says to it.
+  Status RegisterAs(const Stranger& stranger);
   [[nodiscard]] dfs::BlockStore& blocks(std::uint32_t worker);
 
   // Every journal line, in order.
@@ -100,6 +109,7 @@ class SimulatedCluster {
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Link> client_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<master::wire::WorkerSession::Client> strangers_;  // that stay
 };
 
 }  // namespace millrace

@@ -73,7 +73,7 @@ WorkerAgent::~WorkerAgent() noexcept {
 void WorkerAgent::Start() {
   session_.Start();
   tasks_.Add(Watch());
-  tasks_.Add(SweepTrash());
+  tasks_.Add(SweepBlocks());
 }
 
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {

@@ -147,7 +147,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
 
   // agent_blocks.cc: blocks
   void RemoveBlocks(std::vector<std::uint64_t> ids, std::function<Status(std::uint64_t)> remove);
-  kj::Promise<void> SweepTrash();
+  kj::Promise<void> SweepBlocks();
   // agent.cc: jobs, the master
   void FetchExecutable(const std::shared_ptr<Job>& job);
   void ExecutableFetched(const std::shared_ptr<Job>& job, const Result<std::string>& path);

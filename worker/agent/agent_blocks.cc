@@ -10,7 +10,7 @@
 namespace millrace::worker {
 namespace {
 
-constexpr kj::Duration kTrashSweep = 1 * kj::MINUTES;
+constexpr kj::Duration kSweepPeriod = 1 * kj::MINUTES;
 // The trash gives its oldest blocks up when less is free (or less than a twentieth of a small disk).
 constexpr std::uint64_t kTrashYieldsBelow = std::uint64_t{1} << 30;
 
@@ -72,7 +72,7 @@ kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std:
   return kj::mv(pair.promise);
 }
 
-kj::Promise<void> WorkerAgent::SweepTrash() {
+kj::Promise<void> WorkerAgent::SweepBlocks() {
   const dfs::BlockStore::Space space = parts_.blocks.space();
   const std::uint64_t least_free = std::min(kTrashYieldsBelow, space.capacity / 20);
   // Nothing ends by age while there is no master that could ask for it, however long the worker was down.
@@ -85,7 +85,16 @@ kj::Promise<void> WorkerAgent::SweepTrash() {
         log->info("{} blocks of {} left the trash for good", swept.blocks, FormatBytes(swept.bytes));
       },
       [] {});
-  return parts_.timer.afterDelay(kTrashSweep).then([this] { return SweepTrash(); });
+  const Micros now = (parts_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS;
+  parts_.background.Run(
+      [&blocks = parts_.blocks, now, retention = config_.unfinished_retention, log = log_] {
+        const dfs::BlockStore::Swept swept = blocks.SweepUnfinished(now, retention);
+        if (swept.blocks == 0) return;
+        log->info("{} unfinished blocks of {}, which nobody continued to write, are discarded", swept.blocks,
+                  FormatBytes(swept.bytes));
+      },
+      [] {});
+  return parts_.timer.afterDelay(kSweepPeriod).then([this] { return SweepBlocks(); });
 }
 
 kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) {

@@ -102,4 +102,9 @@ kj::Promise<void> ControlServer::readLog(ReadLogContext context) {
   });
 }
 
+kj::Promise<void> ControlServer::ping(PingContext) {
+  (void)agent();
+  return kj::READY_NOW;
+}
+
 }  // namespace millrace::worker

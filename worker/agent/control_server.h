@@ -25,6 +25,7 @@ class ControlServer final : public wire::WorkerControl::Server {
   kj::Promise<void> deleteBlocks(DeleteBlocksContext context) override;
   kj::Promise<void> verifyBlock(VerifyBlockContext context) override;
   kj::Promise<void> readLog(ReadLogContext context) override;
+  kj::Promise<void> ping(PingContext context) override;
 
  private:
   [[nodiscard]] WorkerAgent& agent() const;  // throws kUnavailable

@@ -29,6 +29,7 @@ struct WorkerConfig {
   std::uint64_t scrub_rate = 0;
   Micros storage_check = 0;
   Micros trash_retention = 0;
+  Micros unfinished_retention = 0;
   Micros log_retention = 0;
   std::uint64_t log_bytes = 0;
   std::string log_level;

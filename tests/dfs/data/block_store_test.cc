@@ -123,6 +123,32 @@ TEST_P(BlockStoreTest, RemoveTakesWhatIsLeftOfABrokenWrite) {
   EXPECT_EQ(*store_->Read(8, 0, 3), "new");
 }
 
+TEST_P(BlockStoreTest, AnUnfinishedBlockThatNobodyContinuesIsSwept) {
+  const std::string data = RandomBytes(kPacketBytes, 1);
+  Write(8, data).reset();
+  EXPECT_EQ(store_->space().used, data.size());
+  EXPECT_EQ(store_->SweepUnfinished(1000, 50).blocks, 0u) << "found for the first time";
+  Write(9, data).reset();
+  EXPECT_EQ(store_->SweepUnfinished(1049, 50).blocks, 0u);
+  const BlockStore::Swept swept = store_->SweepUnfinished(1050, 50);
+  EXPECT_EQ(swept.blocks, 1u);
+  EXPECT_EQ(swept.bytes, data.size());
+  EXPECT_EQ(store_->FinishAt(8, data.size()).status().code(), StatusCode::kNotFound);
+  EXPECT_EQ(store_->space().used, data.size());
+  ASSERT_TRUE(store_->FinishAt(9, data.size()).ok()) << "left later";
+  Store(8, "new");
+  EXPECT_EQ(*store_->Read(8, 0, 3), "new");
+}
+
+TEST_P(BlockStoreTest, ABlockThatIsBeingWrittenIsNotSwept) {
+  const auto file = Write(8, "abc");
+  Store(9, "abc");
+  EXPECT_EQ(store_->SweepUnfinished(1000, 0).blocks, 0u);
+  EXPECT_EQ(store_->SweepUnfinished(2000, 0).blocks, 0u);
+  ASSERT_TRUE(file->Finish().ok());
+  EXPECT_THAT(store_->List(), ElementsAre(StoredAs(8, "abc"), StoredAs(9, "abc")));
+}
+
 TEST_P(BlockStoreTest, RemovesAndCounts) {
   Store(30, RandomBytes(1000, 1));
   Store(10, RandomBytes(500, 1));

@@ -34,6 +34,7 @@ class WatchedStore final : public BlockStore {
     return finished;
   }
   void Discard(std::uint64_t id) override { store_->Discard(id); }
+  Swept SweepUnfinished(Micros now, Micros retention) override { return store_->SweepUnfinished(now, retention); }
   Result<OpenBlock> Open(std::uint64_t id) const override { return store_->Open(id); }
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override {
     return store_->Read(id, offset, size);

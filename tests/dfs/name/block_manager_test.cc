@@ -215,6 +215,26 @@ TEST_F(BlockManagerTest, ANodeThatGoesDownTakesItsReplicasAndBringsThemBack) {
   EXPECT_EQ(deleted, 1u);
 }
 
+TEST_F(BlockManagerTest, OfAForgottenNodeNothingIsLeft) {
+  blocks_.Want({1, kLength}, 2);
+  blocks_.Want({2, kLength}, 1);
+  UpAll({{1, 2}, {1}});
+  blocks_.Corrupt(0, 2);
+  blocks_.SetDraining(0, true);
+  blocks_.NodeDown(0);
+  blocks_.ForgetNode(0);
+  blocks_.ForgetNode(0);
+  EXPECT_FALSE(blocks_.Knows(0));
+  EXPECT_THAT(blocks_.AllReplicas(2), IsEmpty()) << "also of what was bad on it";
+  EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
+  Up(2, {{1, kLength}, {2, kLength}});  // its directory, with a new number
+  EXPECT_THAT(blocks_.Replicas(2), ElementsAre(2));
+  EXPECT_EQ(blocks_.Health().missing, 0u);
+  Up(0);
+  EXPECT_FALSE(blocks_.Drained(0)) << "a node of that number begins anew";
+  blocks_.Unwant(2);
+}
+
 TEST_F(BlockManagerTest, CopiesThroughANodeThatGoesDownAreGivenOutAgain) {
   blocks_.Want({1, kLength}, 2);
   UpAll({{1}, {}});

@@ -457,6 +457,17 @@ TEST_F(TrashTest, IsSweptAfterItsRetention) {
   EXPECT_THAT(blocks_->ListTrash(), IsEmpty());
 }
 
+TEST_F(SessionTest, AnUnfinishedBlockThatNobodyContinuesIsDiscardedInTime) {
+  config_.unfinished_retention = 3600 * kSecond;
+  StartAgent();
+  Advance(10 * kj::MINUTES);
+  ASSERT_TRUE(blocks_->Create(5).ok());  // and its writer is gone again
+  Advance(59 * kj::MINUTES);
+  EXPECT_EQ(blocks_->Create(5).status().code(), StatusCode::kExists);
+  Advance(3 * kj::MINUTES);
+  EXPECT_TRUE(blocks_->Create(5).ok());
+}
+
 TEST_F(SessionTest, TheControlCapabilityOutlivesTheAgentHarmlessly) {
   StartAgent();
   auto control = Control();
