@@ -186,10 +186,21 @@ void Control::ExpireLeases() {
 }
 
 void Control::CareForBlocks() {
-  dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers(), {}});
+  DeleteOnceCommitted(files_.TakeLeftovers());
   if (InStartupGrace()) return;
-  dispatcher_.Send(
-      files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
+  dfs::BlockWork work =
+      files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
+  DeleteOnceCommitted(std::move(work.remove));
+  work.remove.clear();
+  dispatcher_.Send(work);
+}
+
+// A file that is removed in memory may be there again after a restart, as long as the disk does not know.
+void Control::DeleteOnceCommitted(std::vector<dfs::DeleteWork> removals) {
+  if (removals.empty()) return;
+  tasks_.add(seams_.commit_log.Commit({}).then([this, removals = std::move(removals)]() mutable {
+    dispatcher_.Send(dfs::BlockWork{{}, std::move(removals), {}});
+  }));
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

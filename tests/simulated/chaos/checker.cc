@@ -52,7 +52,7 @@ void Checker::Hurt(std::uint64_t block) {
 
 void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
   const auto acked = blocks_.find(block);
-  if (acked == blocks_.end()) return;
+  if (acked == blocks_.end()) return cluster_.world().Note(fmt::format("{} removes block {}", machine.name(), block));
   const BlockDisk::File& file = machine.disk().finished.at(block);
   const bool good = file.good() && file.data == acked->second.data;
   const std::uint32_t left = GoodReplicas(block) - (good ? 1 : 0);

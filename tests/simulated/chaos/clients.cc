@@ -1,6 +1,7 @@
 #include "clients.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -145,6 +146,8 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
       world_.Fail("names", fmt::format("{} is file {}, but was {} or {}", path, now, before.id, file.id));
   }
   if (done) {
+    world_.Note(fmt::format("client{} wrote {}: file {}, blocks {}", number_, path, file.id,
+                            fmt::join(file.blocks, " ")));
     Keep(path, std::move(file));
   } else if (before.id != 0) {
     Keep(path, std::move(before));
@@ -170,6 +173,7 @@ void Client::Remove(kj::WaitScope& scope, const std::string& path) {
   } else if (!status.ok()) {
     world_.Fail("names", fmt::format("remove {}: {}", path, status.message()));
   }
+  world_.Note(fmt::format("client{} removed {}: {}", number_, path, gone ? "done" : "not done"));
   files_.erase(path);
   if (!gone) Keep(path, file);
 }
@@ -195,6 +199,7 @@ void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::st
   } else if (!status.ok()) {
     world_.Fail("names", fmt::format("rename {} to {}: {}", from, to, status.message()));
   }
+  world_.Note(fmt::format("client{} renamed {} to {}: {}", number_, from, to, done ? "done" : "not done"));
   if (!done) return;
   File file = files_.at(from);
   files_.erase(from);

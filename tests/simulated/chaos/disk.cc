@@ -77,7 +77,13 @@ kj::Promise<void> DrivenCommitLog::Commit(WriteBatch batch) {
   return kj::mv(paf.promise);
 }
 
+void DrivenCommitLog::Abandon() {
+  abandoned_ = true;
+  writer_ = nullptr;
+}
+
 std::uint64_t DrivenCommitLog::Hand(WriteBatch batch, Durability durability) {
+  if (abandoned_) return handed_;
   batch_.Append(std::move(batch));
   if (durability == Durability::kSynced) durability_ = Durability::kSynced;
   ++handed_;

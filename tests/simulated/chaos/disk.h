@@ -54,6 +54,8 @@ class DrivenCommitLog final : public rpc::CommitLog {
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch) override;
   void CommitLazily(WriteBatch batch) override { Hand(std::move(batch), Durability::kBuffered); }
 
+  // The process is dead: nothing is written any more, and nobody is told.
+  void Abandon();
   // What was handed over and is not on the disk yet.
   [[nodiscard]] WriteBatch Pending() const;
   [[nodiscard]] bool idle() const { return !writing_; }
@@ -74,7 +76,7 @@ class DrivenCommitLog final : public rpc::CommitLog {
   WriteBatch batch_, group_;
   Durability durability_ = Durability::kBuffered;
   std::uint64_t handed_ = 0, taken_ = 0;
-  bool writing_ = false;
+  bool writing_ = false, abandoned_ = false;
   std::deque<Waiter> waiters_;
   kj::Promise<void> writer_ = nullptr;  // last: it uses what stands above
 };

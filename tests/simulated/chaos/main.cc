@@ -65,11 +65,12 @@ bool Parse(int argc, char** argv, Arguments* out) {
   return true;
 }
 
-int RunOne(std::uint64_t seed, const std::set<Fault>& faults, bool log) {
+[[noreturn]] void RunOne(std::uint64_t seed, const std::set<Fault>& faults, bool log) {
   const Verdict verdict = Simulate(seed, faults, log);
   for (const std::string& line : verdict.record) std::printf("%s\n", line.c_str());
   if (verdict.failure.empty()) std::printf("seed %llu held\n", static_cast<unsigned long long>(seed));
-  return verdict.failure.empty() ? 0 : 1;
+  std::fflush(nullptr);
+  ::_exit(verdict.failure.empty() ? 0 : 1);
 }
 
 // One process a seed: what a seed does to its process (an assertion, a leak) is its own.
@@ -126,7 +127,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", why.c_str());
     return 2;
   }
-  if (arguments.has_only) return RunOne(arguments.only, faults, arguments.log);
+  if (arguments.has_only) RunOne(arguments.only, faults, arguments.log);
   const auto begin = std::chrono::steady_clock::now();
   const Sweep sweep = RunAll(arguments, faults);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -135,5 +136,5 @@ int main(int argc, char** argv) {
   if (sweep.failed == 0) return 0;
   std::printf("the first that failed, again:\n");
   std::fflush(stdout);
-  return RunOne(sweep.first_failed, faults, false);
+  RunOne(sweep.first_failed, faults, false);
 }

@@ -31,7 +31,7 @@ MasterMachine::MasterMachine(Cluster& cluster)
   config_.startup_grace = static_cast<Micros>(plan.startup_grace * kSecond);
 }
 
-MasterMachine::~MasterMachine() { Kill(Death::kSilent); }
+MasterMachine::~MasterMachine() = default;
 
 void MasterMachine::Start() {
   if (control_ != nullptr) return;
@@ -60,9 +60,9 @@ void MasterMachine::Kill(Death death) {
   cluster_.network().StopServing(kMasterAddress);
   process_.Die();
   server_.reset();
-  cluster_.world().Settle();  // sessions and leases that the connections held go before what they refer to
-  control_.reset();
-  commit_log_.reset();
+  // Calls that wait for the disk hold sessions and leases, which refer to the control: it stays, deaf and without time.
+  commit_log_->Abandon();
+  dead_.push_back({std::move(commit_log_), std::move(control_)});
 }
 
 void MasterMachine::LosePower() {

@@ -26,7 +26,6 @@ class MasterMachine {
   [[nodiscard]] const master::MasterConfig& config() const { return config_; }
 
   void Start();
-  // From the main stack (World::Do).
   void Kill(Death death);
   void LosePower();
   // It runs on an empty directory from its next start on, or on its own again.
@@ -48,6 +47,11 @@ class MasterMachine {
   std::unique_ptr<DrivenCommitLog> commit_log_;
   std::unique_ptr<master::Control> control_;
   std::unique_ptr<rpc::Server> server_;
+  struct Dead {
+    std::unique_ptr<DrivenCommitLog> commit_log;
+    std::unique_ptr<master::Control> control;
+  };
+  std::vector<Dead> dead_;
 };
 
 }  // namespace millrace::simulated

@@ -1,5 +1,7 @@
 #include "network.h"
 
+#include <kj/debug.h>
+
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -85,7 +87,7 @@ class Network::End final : public kj::AsyncIoStream {
   void abortRead() override { connection_->pipes[1 - side_].arrived.clear(); }
 
  private:
-  [[nodiscard]] kj::Exception Gone() const { return rpc::ToException(Unavailable("connection reset")); }
+  [[nodiscard]] kj::Exception Gone() const { return KJ_EXCEPTION(DISCONNECTED, "connection reset"); }
 
   kj::Promise<std::size_t> Read(kj::byte* buffer, std::size_t least, std::size_t most, std::size_t got) {
     if (connection_->broken) return Gone();

@@ -8,7 +8,10 @@ Process::Process(World& world, std::string name)
     : world_(world), name_(std::move(name)), random_(world.Fork()), timer_(*this, world.timer()) {}
 
 kj::Promise<void> Process::GatedTimer::atTime(kj::TimePoint time) {
-  return timer_.atTime(time).then([this] { return process_.Wait(process_.timers_); });
+  return timer_.atTime(time).then([this, incarnation = process_.incarnation_]() -> kj::Promise<void> {
+    if (process_.incarnation_ != incarnation || !process_.alive_) return kj::NEVER_DONE;
+    return process_.Wait(process_.timers_);
+  });
 }
 
 kj::Promise<void> Process::Wait(Waiters& waiters) {

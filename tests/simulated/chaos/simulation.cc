@@ -1,7 +1,5 @@
 #include "simulation.h"
 
-#include <memory>
-
 #include "checker.h"
 #include "clients.h"
 #include "cluster.h"
@@ -52,27 +50,16 @@ void Run(Cluster& cluster) {
 }  // namespace
 
 Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log) {
-  const Plan plan = DrawPlan(seed, allowed);
-  Verdict verdict;
-  World world(seed, log);
-  {
-    world.Note(plan.Describe());
-    Cluster cluster(world, plan);
-    std::vector<std::unique_ptr<Client>> clients;
-    world.Advance(1);
-    for (std::uint32_t n = 0; n < plan.clients; ++n) clients.push_back(std::make_unique<Client>(cluster, n));
-    for (const auto& client : clients) client->Start();
-    cluster.faults().Start();
-    CheckNowAndThen(cluster);
-    Run(cluster);
-    verdict.failure = world.failure().value_or("");
-    verdict.record = world.record();
-    verdict.seconds = world.seconds();
-    verdict.events = world.events();
-    world.Stop();
-    clients.clear();
-  }
-  return verdict;
+  const Plan& plan = *new Plan(DrawPlan(seed, allowed));
+  World& world = *new World(seed, log);
+  world.Note(plan.Describe());
+  Cluster& cluster = *new Cluster(world, plan);
+  world.Advance(1);
+  for (std::uint32_t n = 0; n < plan.clients; ++n) (new Client(cluster, n))->Start();
+  cluster.faults().Start();
+  CheckNowAndThen(cluster);
+  Run(cluster);
+  return {world.failure().value_or(""), world.record(), world.seconds(), world.events()};
 }
 
 }  // namespace millrace::simulated

@@ -1,4 +1,4 @@
-// One seed, from its plan to its verdict. Thread rule: one thread; any number of them, one after the other.
+// One seed, from its plan to its verdict. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ struct Verdict {
   std::uint64_t events = 0;
 };
 
-// `log`: what daemons log stands in the record too.
+// `log`: what daemons log stands in the record too. Once a process, which ends by _exit: nothing of it is taken down,
+// since the dead of a simulation hold on to each other.
 [[nodiscard]] Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log);
 
 }  // namespace millrace::simulated

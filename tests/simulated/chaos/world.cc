@@ -69,12 +69,6 @@ kj::Promise<void> World::Sleep(double seconds) {
 
 kj::Promise<void> World::Spawn(kj::Function<void(kj::WaitScope&)> code) { return fibers_.startFiber(kj::mv(code)); }
 
-void World::Stop() {
-  actions_.clear();
-  tasks_ = nullptr;
-  tasks_ = kj::heap<kj::TaskSet>(static_cast<kj::TaskSet::ErrorHandler&>(*this));
-}
-
 void World::Do(double seconds, std::function<void()> action) {
   actions_.emplace(timer_.now() + static_cast<std::int64_t>(seconds * 1e6) * kj::MICROSECONDS, std::move(action));
 }

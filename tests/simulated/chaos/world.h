@@ -36,8 +36,6 @@ class World final : private kj::TaskSet::ErrorHandler {
   // something has failed.
   void Advance(double seconds, const std::function<bool()>& stop = nullptr);
   [[nodiscard]] kj::Promise<void> Sleep(double seconds);
-  // Everything that the world owned ends.
-  void Stop();
   // Lets what is ready happen, without time.
   void Settle() { scope_.poll(); }
 
