@@ -106,6 +106,7 @@ kj::Promise<void> DrivenCommitLog::WriteGroups() {
   return timer_.afterDelay(half)
       .then([this, durability, half] {
         (void)store_.Write(std::exchange(group_, {}), durability);
+        if (at_next_write_) world_.Do(0, std::exchange(at_next_write_, nullptr));
         return timer_.afterDelay(half);
       })
       .then([this, number] {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
 
 #include "checker.h"
@@ -110,6 +111,25 @@ void FaultActor::HitMaster(Fault fault) {
       master.Start();
     });
   }
+  // At any time, or when something is on the disk and nobody has been told.
+  if (random_.Below(2) == 0) return EndMaster(fault, seconds);
+  ++pending_;
+  const std::uint64_t incarnation = master.process().incarnation();
+  auto armed = std::make_shared<bool>(true);
+  const auto hit = [this, fault, seconds, incarnation, armed] {
+    if (!std::exchange(*armed, false)) return;
+    --pending_;
+    MasterMachine& still = cluster_.master();
+    if (still.control() == nullptr || still.process().stopped() || still.process().incarnation() != incarnation) return;
+    EndMaster(fault, seconds);
+  };
+  master.AtNextWrite(hit);
+  constexpr double kPatience = 3;
+  world_.Do(kPatience, hit);
+}
+
+void FaultActor::EndMaster(Fault fault, double seconds) {
+  MasterMachine& master = cluster_.master();
   Note(fmt::format("the master {} for {:.2f} s", fault == Fault::kMasterKill ? "is killed" : "loses power", seconds));
   if (fault == Fault::kMasterKill) {
     master.Kill(random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);

@@ -33,6 +33,7 @@ class FaultActor {
   void Next();
   void Inject(Fault fault);
   void HitMaster(Fault fault);
+  void EndMaster(Fault fault, double seconds);
   void HitWorker(Fault fault);
   void HitLink(Fault fault);
   void HitDisk(Fault fault);

@@ -77,7 +77,8 @@ Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed) {
   plan.link.jitter = plan.link.latency;
   plan.link.bytes_per_second = coin() ? 1e8 : 1e5;
   plan.commit.most = coin() ? 0.004 : 0.05;
-  plan.commit.stalls = coin() ? 0 : 0.02;
+  plan.commit.stalls = coin() ? 0 : between(0, 0.3);
+  plan.commit.stall = between(0.05, 1);
   plan.clients = 1 + static_cast<std::uint32_t>(random.Below(3));
   plan.jobs = 1 + static_cast<std::uint32_t>(random.Below(4));
   plan.most_maps = 2 + static_cast<std::uint32_t>(random.Below(14));
