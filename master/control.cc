@@ -186,18 +186,16 @@ void Control::ExpireLeases() {
 }
 
 void Control::CareForBlocks() {
-  DeleteOnceCommitted(files_.TakeLeftovers());
-  if (InStartupGrace()) return;
-  dfs::BlockWork work =
-      files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
-  DeleteOnceCommitted(std::move(work.remove));
-  work.remove.clear();
-  dispatcher_.Send(work);
-}
-
-// A file that is removed in memory may be there again after a restart, as long as the disk does not know.
-void Control::DeleteOnceCommitted(std::vector<dfs::DeleteWork> removals) {
+  dfs::BlockWork work;
+  if (!InStartupGrace()) {
+    work =
+        files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
+  }
+  dispatcher_.Send(dfs::BlockWork{std::move(work.replicate), {}});
+  std::vector<dfs::DeleteWork> removals = files_.TakeLeftovers();
+  removals.insert(removals.end(), work.remove.begin(), work.remove.end());
   if (removals.empty()) return;
+  // A file that is removed in memory may be there again after a restart, as long as the disk does not know.
   tasks_.add(seams_.commit_log.Commit({}).then([this, removals = std::move(removals)]() mutable {
     dispatcher_.Send(dfs::BlockWork{{}, std::move(removals), {}});
   }));

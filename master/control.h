@@ -151,7 +151,6 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Status UseFirstScheduler(Step* step);
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
   void CareForBlocks();
-  void DeleteOnceCommitted(std::vector<dfs::DeleteWork> removals);
   void ArmWake();
   void taskFailed(kj::Exception&& exception) override;
 

@@ -37,12 +37,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
 
   void Ready(const std::vector<shuffle::Source>& sources) override {
     for (const shuffle::Source& source : sources) {
-      if (!book_.Announce(source) || !source.local) continue;
-      if (const auto value = plane_.Serve(source.map, reduce_.task)) {
-        Keep(source.map, *value);
-      } else {
-        Tell(source.map, NotFound("its output is not on this worker any more"));
-      }
+      if (book_.Announce(source) && source.local) LookUp(source);
     }
     Schedule();
   }
@@ -73,6 +68,10 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
       if (const auto alive = known.lock()) alive->complete(std::move(segments), 0);
     }));
   }
+  void LookUp(const shuffle::Source& source) {
+    if (const auto value = plane_.Serve(source.map, reduce_.task)) return Keep(source.map, *value);
+    if (book_.Miss(source.map, Now())) Tell(source.map, NotFound("its output is not on this worker any more"));
+  }
   void Keep(const shuffle::MapAttempt& map, std::uint64_t value) {
     shuffle::CopiedSegment segment;
     segment.map = map.map;
@@ -86,9 +85,11 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
   }
 
   void Schedule() {
+    if (!ended_) {
+      for (const shuffle::Source& source : book_.Wake(Now())) LookUp(source);
+    }
     FinishIfComplete();
     if (ended_) return;
-    book_.Wake(Now());
     while (const std::optional<shuffle::Place> place = book_.Visit()) {
       fetches_.add(plane_.cluster_.world().Spawn([this, at = *place](kj::WaitScope& scope) { Visit(scope, at); }));
     }

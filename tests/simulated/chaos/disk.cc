@@ -210,6 +210,34 @@ Result<std::string> DiskBlocks::Read(std::uint64_t id, std::uint64_t offset, std
   return file.data.substr(offset, size);
 }
 
+Status DiskBlocks::Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) {
+  if (!disk_.finished.contains(id)) {
+    known_.erase(id);
+    return NotFound("read " + dfs::BlockName(id) + ": its file is gone");
+  }
+  return Read(id, offset, size).ok() ? Status::Ok() : Corrupt("read " + dfs::BlockName(id) + ": it is damaged");
+}
+
+Status DiskBlocks::TakeBack(std::uint64_t id) {
+  const auto file = disk_.finished.find(id);
+  if (file == disk_.finished.end()) return NotFound("take back " + dfs::BlockName(id) + ": its file is gone");
+  known_[id] = file->second.length;
+  return Status::Ok();
+}
+
+std::vector<std::uint64_t> DiskBlocks::Damaged() const {
+  std::vector<std::uint64_t> damaged;
+  for (const auto& [id, file] : disk_.finished) {
+    if (!known_.contains(id)) damaged.push_back(id);
+  }
+  return damaged;
+}
+
+std::optional<std::uint64_t> DiskBlocks::Length(std::uint64_t id) const {
+  const auto known = known_.find(id);
+  return known == known_.end() ? std::nullopt : std::optional(known->second);
+}
+
 Status DiskBlocks::Remove(std::uint64_t id) {
   Discard(id);
   if (disk_.finished.contains(id)) removing_(id);

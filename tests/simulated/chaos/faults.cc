@@ -213,15 +213,17 @@ void FaultActor::HitDisk(Fault fault) {
   WorkerMachine& worker = AnyWorker();
   Checker& checker = cluster_.checker();
   auto& files = worker.disk().finished;
-  if (files.empty()) return;
+  if (files.empty() || (fault == Fault::kDiskLost && worker.running() == nullptr)) return;
   if (fault == Fault::kDiskLost) {
     for (const auto& [id, file] : files) {
       if (!checker.HasOtherGoodReplica(worker, id)) return;
     }
     Note("the directory of " + worker.name() + " is gone");
     for (const auto& [id, file] : files) checker.Hurt(id);
+    // The daemon notices by its watch over its storage, ends, and is started again with an empty directory.
+    worker.Kill(Death::kLost);
     worker.LoseDirectory();
-    return;
+    return Later(1, [&worker] { worker.Start(); });
   }
   auto file = files.begin();
   std::advance(file, static_cast<std::ptrdiff_t>(random_.Below(files.size())));

@@ -58,6 +58,7 @@ void DiskBackground::Run(std::function<void()> work, std::function<void()> then)
 WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
     : dialer_(cluster.network(), machine.host(), machine.process()),
       background_(cluster.world(), machine.process().timer()),
+      checks_(cluster.world(), machine.process().timer()),
       blocks_(machine.disk(), [&cluster, &machine](std::uint64_t id) { cluster.checker().Removing(machine, id); }),
       plane_(cluster, machine, files_),
       runner_(cluster, machine, files_),
@@ -65,13 +66,14 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
   worker::WorkerConfig config;
   const OptionSet options = worker::DeclareWorkerOptions(&config);
   config.master = kMasterAddress;
+  config.task_timeout = 30 * kSecond;
   config.host = machine.name();
   config.rack = "/rack" + std::to_string(machine.number() % cluster.plan().racks);
   config.map_slots = cluster.plan().map_slots;
   config.reduce_slots = cluster.plan().reduce_slots;
   agent_ = std::make_unique<worker::WorkerAgent>(
       worker::AgentParts{machine.process().timer(), dialer_, runner_, blocks_, plane_, files_, executables_,
-                         background_},
+                         background_, checks_},
       config, worker::WorkerIdentity{machine.storage(), 1, ""}, cluster.world().Fork(),
       cluster.world().MakeLogOf(machine.name()));
   agent_->Start();

@@ -138,7 +138,7 @@ class WorkerProcess {
 
  private:
   Network::Dialer dialer_;
-  DiskBackground background_;
+  DiskBackground background_, checks_;
   DiskBlocks blocks_;
   TaskFiles files_;
   DataPlane plane_;
