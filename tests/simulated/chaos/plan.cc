@@ -19,9 +19,10 @@ constexpr std::array<const char*, 12> kSchedulers = {"fifo",       "fifo+ccs", "
                                                      "fair+delay+ccs+preempt", "joss-t", "joss-j",     "sjf+delay",
                                                      "edf+delay",  "mlq+delay", "fresh-dynamic"};
 
-// A master on the wrong directory, a worker of the wrong cluster, a task whose every attempt kills its worker: known to
-// end badly.
-constexpr std::array<Fault, 3> kNotBorne = {Fault::kEmptyMaster, Fault::kForeign, Fault::kPoison};
+// Known to end badly: a master on the wrong directory, a worker of the wrong cluster, a task whose every attempt kills its
+// worker; and a master that loses power, which may forget which numbers of blocks it has given out.
+constexpr std::array<Fault, 4> kNotBorne = {Fault::kEmptyMaster, Fault::kForeign, Fault::kPoison,
+                                            Fault::kMasterPower};
 
 constexpr const char* kDelays = "[delay]\nrack_wait = \"1s\"\ndatacenter_wait = \"1s\"\noff_wait = \"1s\"\n";
 constexpr const char* kSpeculation = "[speculation]\nenabled = true\nmin_runtime = 1\n";
