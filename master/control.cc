@@ -191,14 +191,12 @@ void Control::CareForBlocks() {
     work =
         files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
   }
-  dispatcher_.Send(dfs::BlockWork{std::move(work.replicate), {}});
-  std::vector<dfs::DeleteWork> removals = files_.TakeLeftovers();
-  removals.insert(removals.end(), work.remove.begin(), work.remove.end());
-  if (removals.empty()) return;
+  dispatcher_.Send(dfs::BlockWork{std::exchange(work.replicate, {}), {}, {}});
+  std::vector<dfs::DeleteWork> leftovers = files_.TakeLeftovers();
+  work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
+  if (work.remove.empty() && work.aside.empty()) return;
   // A file that is removed in memory may be there again after a restart, as long as the disk does not know.
-  tasks_.add(seams_.commit_log.Commit({}).then([this, removals = std::move(removals)]() mutable {
-    dispatcher_.Send(dfs::BlockWork{{}, std::move(removals), {}});
-  }));
+  tasks_.add(seams_.commit_log.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

@@ -126,7 +126,7 @@ void Checker::CheckReplay() {
   master::Control* control = cluster_.master().control();
   if (control == nullptr || cluster_.master().misled()) return;
   const std::unique_ptr<LosingStore> store = cluster_.master().StoreAsOfNow();
-  master::FileSystem files{Random(1)};
+  master::FileSystem files(Random(1), [numbers = Random(1)]() mutable { return numbers.Next(); });
   master::NodeTable nodes;
   const std::string settings = sched::FormatSettings(control->scheduler_file().settings());
   master::JobTracker jobs(files, *store, {.scheduler = {control->scheduler(), settings}, .history_jobs = 1000},

@@ -151,26 +151,27 @@ class DiskBlocks::Writing final : public dfs::BlockFile {
   }
   Status Sync() override { return Status::Ok(); }
   Status Finish() override {
-    length_ = blocks_.disk_.unfinished[id_].data.size();
+    content_ = blocks_.disk_.unfinished[id_].content();
     blocks_.disk_.finished[id_] = std::move(blocks_.disk_.unfinished[id_]);
     blocks_.disk_.unfinished.erase(id_);
-    blocks_.known_[id_] = length_;
+    blocks_.known_[id_] = content_;
     return Status::Ok();
   }
-  [[nodiscard]] std::uint64_t length() const override { return length_; }
+  [[nodiscard]] std::uint64_t length() const override { return content_.length; }
+  [[nodiscard]] std::uint32_t crc() const override { return content_.crc; }
 
  private:
   std::weak_ptr<DiskBlocks*> owner_;
   DiskBlocks& blocks_;
   std::uint64_t id_;
-  std::uint64_t length_ = 0;
+  dfs::BlockContent content_;  // once it is finished
 };
 
 DiskBlocks::DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t)> removing)
     : disk_(disk), removing_(std::move(removing)), self_(std::make_shared<DiskBlocks*>(this)) {
   disk_.unfinished.clear();
   for (const auto& [id, file] : disk_.finished) {
-    if (file.whole()) known_[id] = file.length;
+    if (file.whole()) known_[id] = file.content();
   }
 }
 
@@ -182,7 +183,7 @@ Result<std::unique_ptr<dfs::BlockFile>> DiskBlocks::Create(std::uint64_t id) {
   return std::unique_ptr<dfs::BlockFile>(std::make_unique<Writing>(*this, id));
 }
 
-Status DiskBlocks::FinishAt(std::uint64_t id, std::uint64_t) {
+Result<dfs::StoredBlock> DiskBlocks::FinishAt(std::uint64_t id, std::uint64_t) {
   return NotFound("finish " + dfs::BlockName(id) + ": it is not here");
 }
 
@@ -221,7 +222,7 @@ Status DiskBlocks::Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t 
 Status DiskBlocks::TakeBack(std::uint64_t id) {
   const auto file = disk_.finished.find(id);
   if (file == disk_.finished.end()) return NotFound("take back " + dfs::BlockName(id) + ": its file is gone");
-  known_[id] = file->second.length;
+  known_[id] = file->second.content();
   return Status::Ok();
 }
 
@@ -235,7 +236,7 @@ std::vector<std::uint64_t> DiskBlocks::Damaged() const {
 
 std::optional<std::uint64_t> DiskBlocks::Length(std::uint64_t id) const {
   const auto known = known_.find(id);
-  return known == known_.end() ? std::nullopt : std::optional(known->second);
+  return known == known_.end() ? std::nullopt : std::optional(known->second.length);
 }
 
 Status DiskBlocks::Remove(std::uint64_t id) {
@@ -248,14 +249,63 @@ Status DiskBlocks::Remove(std::uint64_t id) {
 
 std::vector<dfs::StoredBlock> DiskBlocks::List() const {
   std::vector<dfs::StoredBlock> list;
-  for (const auto& [id, length] : known_) list.push_back({id, length});
+  for (const auto& [id, content] : known_) list.push_back({id, content.length, content.crc});
   return list;
+}
+
+Status DiskBlocks::Trash(std::uint64_t id, Micros now) {
+  Discard(id);
+  const auto found = disk_.finished.find(id);
+  if (found == disk_.finished.end()) return Status::Ok();
+  disk_.trash[id] = {std::move(found->second), now};
+  disk_.finished.erase(found);
+  known_.erase(id);
+  return Status::Ok();
+}
+
+Result<dfs::StoredBlock> DiskBlocks::Restore(std::uint64_t id) {
+  const auto found = disk_.trash.find(id);
+  if (found == disk_.trash.end()) return NotFound(dfs::BlockName(id) + " is not in the trash");
+  if (disk_.finished.contains(id) || disk_.unfinished.contains(id)) {
+    return Exists("restore " + dfs::BlockName(id) + ": it is here already");
+  }
+  const dfs::BlockContent content = known_[id] = found->second.file.content();
+  disk_.finished[id] = std::move(found->second.file);
+  disk_.trash.erase(found);
+  return dfs::StoredBlock{id, content.length, content.crc};
+}
+
+std::vector<dfs::StoredBlock> DiskBlocks::ListTrash() const {
+  std::vector<dfs::StoredBlock> list;
+  for (const auto& [id, trashed] : disk_.trash) {
+    const dfs::BlockContent content = trashed.file.content();
+    list.push_back({id, content.length, content.crc});
+  }
+  return list;
+}
+
+// There is always room.
+dfs::BlockStore::Swept DiskBlocks::SweepTrash(Micros before, std::uint64_t) {
+  Swept swept;
+  for (auto at = disk_.trash.begin(); at != disk_.trash.end();) {
+    if (at->second.when >= before) {
+      ++at;
+      continue;
+    }
+    removing_(at->first);
+    ++swept.blocks;
+    swept.bytes += at->second.file.length;
+    at = disk_.trash.erase(at);
+  }
+  return swept;
 }
 
 dfs::BlockStore::Space DiskBlocks::space() const {
   Space space;
   space.capacity = std::uint64_t{1} << 40;
   for (const auto& [id, file] : disk_.finished) space.used += file.data.size();
+  for (const auto& [id, trashed] : disk_.trash) space.trashed += trashed.file.data.size();
+  space.used += space.trashed;
   space.free = space.capacity - space.used;
   space.blocks = known_.size();
   return space;

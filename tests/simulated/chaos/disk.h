@@ -93,8 +93,14 @@ class BlockDisk {
     std::uint64_t length = 0;         // likewise
     [[nodiscard]] bool whole() const { return data.size() == length; }
     [[nodiscard]] bool good() const;
+    [[nodiscard]] dfs::BlockContent content() const { return {length, dfs::BlockCrc(crcs)}; }
+  };
+  struct Trashed {
+    File file;
+    Micros when = 0;
   };
   std::map<std::uint64_t, File> finished, unfinished;
+  std::map<std::uint64_t, Trashed> trash;
 };
 
 // What a worker's process makes of its disk: the list of blocks is read at the start and kept in memory.
@@ -104,7 +110,7 @@ class DiskBlocks final : public dfs::BlockStore {
   DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id)> removing);
 
   [[nodiscard]] Result<std::unique_ptr<dfs::BlockFile>> Create(std::uint64_t id) override;
-  Status FinishAt(std::uint64_t id, std::uint64_t length) override;
+  [[nodiscard]] Result<dfs::StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override;
   void Discard(std::uint64_t id) override;
   [[nodiscard]] Result<dfs::OpenBlock> Open(std::uint64_t id) const override;
   [[nodiscard]] Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
@@ -114,13 +120,17 @@ class DiskBlocks final : public dfs::BlockStore {
   [[nodiscard]] std::optional<std::uint64_t> Length(std::uint64_t id) const override;
   Status Remove(std::uint64_t id) override;
   [[nodiscard]] std::vector<dfs::StoredBlock> List() const override;
+  Status Trash(std::uint64_t id, Micros now) override;
+  [[nodiscard]] Result<dfs::StoredBlock> Restore(std::uint64_t id) override;
+  [[nodiscard]] std::vector<dfs::StoredBlock> ListTrash() const override;
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override;
   [[nodiscard]] Space space() const override;
 
  private:
   class Writing;
   BlockDisk& disk_;
   std::function<void(std::uint64_t)> removing_;
-  std::map<std::uint64_t, std::uint64_t> known_;  // finished: length by id
+  std::map<std::uint64_t, dfs::BlockContent> known_;  // finished
   std::set<std::uint64_t> open_;                  // being written
   std::shared_ptr<DiskBlocks*> self_;             // files that outlive the process find it gone
 };

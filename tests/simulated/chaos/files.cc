@@ -25,12 +25,14 @@ WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const 
 }
 
 Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader, const std::string& host,
-                                std::uint64_t id, std::uint64_t length) {
+                                const BlockPlaces& block) {
   WorkerProcess* worker = Reach(cluster, scope, reader, host);
-  if (worker == nullptr) return Unavailable("read block " + std::to_string(id) + ": " + host + " does not answer");
-  const Result<std::string> data = worker->blocks().Read(id, 0, length);
+  if (worker == nullptr) return Unavailable("read block " + std::to_string(block.id) + ": " + host + " does not answer");
+  MILLRACE_ASSIGN(const dfs::OpenBlock open, worker->blocks().Open(block.id));
+  MILLRACE_TRY(dfs::CheckContent(block.id, block.content(), open.content()));
+  const Result<std::string> data = worker->blocks().Read(block.id, 0, block.length);
   const HostId at = cluster.FindWorker(host)->host();
-  MILLRACE_TRY(Await(cluster.network().Transfer(at, reader, length, kStall), scope));
+  MILLRACE_TRY(Await(cluster.network().Transfer(at, reader, block.length, kStall), scope));
   return data;
 }
 
@@ -50,7 +52,7 @@ Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const
   MILLRACE_TRY(arrived);
   MILLRACE_TRY(file->Append(data, dfs::ChunkCrcs(data)));
   MILLRACE_TRY(file->Finish());
-  worker->plane().Received({id, data.size()});
+  worker->plane().Received({id, data.size(), file->crc()});
   if (!Await(cluster.network().Transfer(machine->host(), writer, 64, kStall), scope).ok()) return gone;
   return Status::Ok();
 }
@@ -59,7 +61,7 @@ Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId rea
                               const BlockPlaces& block) {
   Status why = Unavailable("read block " + std::to_string(block.id) + ": no worker has it");
   for (const BlockPlaces::Holder& holder : block.holders) {
-    Result<std::string> data = ReadReplica(cluster, scope, reader, holder.host, block.id, block.length);
+    Result<std::string> data = ReadReplica(cluster, scope, reader, holder.host, block);
     if (data.ok()) return data;
     why = data.status();
     if (why.code() != StatusCode::kCorrupt && why.code() != StatusCode::kNotFound) continue;
@@ -88,6 +90,7 @@ Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& sco
     BlockPlaces& block = blocks.emplace_back();
     block.id = located.getBlock().getId();
     block.length = located.getBlock().getLength();
+    block.crc = located.getBlock().getCrc();
     for (const auto place : located.getReplicas()) block.holders.push_back({place.getNode(), place.getHost().cStr()});
   }
   return blocks;
@@ -152,7 +155,7 @@ Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
       continue;
     }
     if (!given.ok()) return given.status();
-    Written::Block block{given->getId(), data.size(), {}};
+    Written::Block block{given->getId(), data.size(), dfs::BlockCrc(dfs::ChunkCrcs(data)), {}};
     for (const auto target : given->getTargets()) {
       const Status stored = WriteReplica(cluster_, scope, writer_, target.getHost().cStr(), block.id, data);
       if (stored.ok()) {
@@ -183,6 +186,7 @@ Status FileMaker::Complete(kj::WaitScope& scope) {
       const Written::Block& block = written_.blocks[i];
       blocks[i].initBlock().setId(block.id);
       blocks[i].getBlock().setLength(block.length);
+      blocks[i].getBlock().setCrc(block.crc);
       auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
       for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
     }

@@ -13,6 +13,8 @@ namespace millrace::simulated {
 
 struct BlockPlaces {
   std::uint64_t id = 0, length = 0;
+  std::uint32_t crc = 0;
+  [[nodiscard]] dfs::BlockContent content() const { return {length, crc}; }
   struct Holder {
     std::uint32_t node;
     std::string host;
@@ -25,6 +27,7 @@ struct Written {
   struct Block {
     std::uint64_t id = 0;
     std::uint64_t length = 0;
+    std::uint32_t crc = 0;
     std::vector<std::uint32_t> nodes;
   };
   std::vector<Block> blocks;
@@ -38,7 +41,7 @@ inline constexpr double kStall = 20;  // seconds after which a silent worker is 
 
 // A block of another machine's disk, checked by its checksums as a reader does. kUnavailable: it cannot be reached.
 [[nodiscard]] Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader,
-                                              const std::string& host, std::uint64_t id, std::uint64_t length);
+                                              const std::string& host, const BlockPlaces& block);
 // Finished on that disk when it is OK.
 [[nodiscard]] Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host,
                                   std::uint64_t id, const std::string& data);

@@ -2,8 +2,10 @@
 
 #include <utility>
 
+#include "base/cluster_id.h"
 #include "caller.h"
 #include "checker.h"
+#include "master/cluster_record.h"
 #include "master/master_service.h"
 
 namespace millrace::simulated {
@@ -24,6 +26,7 @@ class MasterMachine::SettingsFile final : public master::WatchedFile {
 MasterMachine::MasterMachine(Cluster& cluster)
     : cluster_(cluster), host_(cluster.AddHost()), process_(cluster.world(), "master"), random_(cluster.world().Fork()) {
   const OptionSet declared = master::DeclareMasterOptions(&config_);
+  (void)master::StoreClusterId(FormatClusterId(0, cluster.plan().seed), store_.get());
   const Plan& plan = cluster.plan();
   config_.scheduler = plan.scheduler;
   config_.lost_after = static_cast<Micros>(plan.lost_after * kSecond);
@@ -40,6 +43,7 @@ void MasterMachine::Start() {
   commit_log_ = std::make_unique<DrivenCommitLog>(world, process_.timer(), *store_, cluster_.plan().commit);
   auto control = master::Control::Make(
       config_, master::Seams{process_.timer(), world.clock(), *store_, *commit_log_, world.Fork(),
+                             [numbers = world.Fork()]() mutable { return numbers.Next(); },
                              world.MakeLogOf("master"), std::make_unique<SettingsFile>(cluster_.plan().settings)});
   if (!control.ok()) {
     world.Note("the master does not start: " + control.status().message());
@@ -49,7 +53,7 @@ void MasterMachine::Start() {
     return;
   }
   control_ = *std::move(control);
-  server_ = std::make_unique<rpc::Server>(master::MakeMasterService(*control_), rpc::ConnectionLimits{});
+  server_ = std::make_unique<rpc::Server>(process_.timer(), master::MakeMasterServices(*control_));
   cluster_.network().Serve(kMasterAddress, host_, process_, *server_);
   cluster_.checker().MasterStarted();
 }
@@ -71,7 +75,10 @@ void MasterMachine::LosePower() {
 }
 
 void MasterMachine::HideDirectory() {
-  if (hidden_ == nullptr) hidden_ = std::exchange(store_, std::make_unique<LosingStore>());
+  if (hidden_ == nullptr) {
+    hidden_ = std::exchange(store_, std::make_unique<LosingStore>());
+    (void)master::StoreClusterId(FormatClusterId(1, cluster_.plan().seed), store_.get());
+  }
   ++misled_times_;
 }
 

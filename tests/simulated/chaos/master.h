@@ -28,9 +28,9 @@ class MasterMachine {
   void Start();
   void Kill(Death death);
   void LosePower();
-  // It runs on an empty directory from its next start on, or on its own again.
   // Its log is told to call that (DrivenCommitLog::AtNextWrite).
   void AtNextWrite(std::function<void()> action) { commit_log_->AtNextWrite(std::move(action)); }
+  // It runs on a directory of a new cluster from its next start on, or on its own again.
   void HideDirectory();
   void GiveDirectoryBack();
   [[nodiscard]] bool misled() const { return hidden_ != nullptr; }

@@ -21,6 +21,7 @@ BlockPlaces PlacesOf(dfs::wire::LocatedBlock::Reader located) {
   BlockPlaces block;
   block.id = located.getBlock().getId();
   block.length = located.getBlock().getLength();
+  block.crc = located.getBlock().getCrc();
   for (const auto place : located.getReplicas()) block.holders.push_back({place.getNode(), place.getHost().cStr()});
   return block;
 }
@@ -167,6 +168,7 @@ Status TaskRunner::WriteOutput(kj::WaitScope& scope, const AttemptId& id, const 
     const Written::Block& block = maker.written().blocks[i];
     blocks[i].initBlock().setId(block.id);
     blocks[i].getBlock().setLength(block.length);
+    blocks[i].getBlock().setCrc(block.crc);
     auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
     for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
   }

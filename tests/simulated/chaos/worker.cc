@@ -73,8 +73,14 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
   config.reduce_slots = cluster.plan().reduce_slots;
   agent_ = std::make_unique<worker::WorkerAgent>(
       worker::AgentParts{machine.process().timer(), dialer_, runner_, blocks_, plane_, files_, executables_,
-                         background_, checks_},
-      config, worker::WorkerIdentity{machine.storage(), 1, ""}, cluster.world().Fork(),
+                         background_, checks_, cluster.world().clock()},
+      config,
+      worker::WorkerIdentity{machine.storage(), 1, "", machine.joined(),
+                             [&machine](const std::string& id) {
+                               machine.joined() = id;
+                               return Status::Ok();
+                             }},
+      cluster.world().Fork(),
       cluster.world().MakeLogOf(machine.name()));
   agent_->Start();
 }
@@ -114,6 +120,7 @@ void WorkerMachine::Kill(Death death) {
 
 void WorkerMachine::LoseDirectory() {
   disk_ = {};
+  joined_.clear();
   storage_ = fmt::format("storage{}.{}", number_, ++directories_);
 }
 

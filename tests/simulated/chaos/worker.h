@@ -155,6 +155,7 @@ class WorkerMachine {
   [[nodiscard]] HostId host() const { return host_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& storage() const { return storage_; }
+  [[nodiscard]] std::string& joined() { return joined_; }  // the cluster's id, as its directory has it
   [[nodiscard]] std::uint32_t number() const { return number_; }
   [[nodiscard]] Process& process() { return process_; }
   [[nodiscard]] Process& tasks() { return tasks_; }  // their processes are never stopped with the daemon
@@ -165,13 +166,13 @@ class WorkerMachine {
 
   void Start();
   void Kill(Death death);
-  void LoseDirectory();  // its files, and who it was
+  void LoseDirectory();  // its files, who it was, and to which cluster it belonged
 
  private:
   Cluster& cluster_;
   HostId host_;
   std::uint32_t number_;
-  std::string name_, storage_;
+  std::string name_, storage_, joined_;
   std::uint32_t directories_ = 0;
   double slowness_ = 1;
   Process process_, tasks_;
