@@ -39,7 +39,7 @@ std::uint32_t Checker::GoodReplicas(std::uint64_t block) const {
 
 bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
   for (const auto& worker : cluster_.workers()) {
-    if (worker.get() == &machine) continue;
+    if (worker.get() == &machine || worker->stranger()) continue;
     const auto file = worker->disk().finished.find(block);
     if (file != worker->disk().finished.end() && file->second.good()) return true;
   }
@@ -140,12 +140,29 @@ void Checker::CheckReplay() {
   if (memory != disk) cluster_.world().Fail("replay", FirstDifference(memory, disk));
 }
 
-void Checker::CheckJournal() {
+void Checker::NoteJournal() {
+  constexpr std::size_t kLines = 200;
+  std::size_t skip = std::max(Journal().size(), kLines) - kLines;
+  for (const auto& [sequence, line] : Journal()) {
+    if (skip > 0) {
+      --skip;
+    } else {
+      cluster_.world().Note(fmt::format("journal {}: {}", sequence, line));
+    }
+  }
+}
+
+std::map<std::uint64_t, std::string> Checker::Journal() const {
   std::map<std::uint64_t, std::string> lines;
   (void)cluster_.master().store().Scan("e/", {}, [&](std::string_view key, std::string_view line) {
     if (const auto sequence = master::JournalSequence(key)) lines.emplace(*sequence, line);
     return true;
   });
+  return lines;
+}
+
+void Checker::CheckJournal() {
+  const std::map<std::uint64_t, std::string> lines = Journal();
   std::set<sched::AttemptId> launched;
   std::map<sched::TaskId, sched::AttemptId> reduced;
   for (const auto& [sequence, line] : lines) {
@@ -162,6 +179,17 @@ void Checker::CheckJournal() {
       if (!reduced.emplace(done->attempt.task, done->attempt).second)
         return cluster_.world().Fail("commit", "a task is committed twice: " + line);
     }
+  }
+}
+
+// Too many unknown blocks stay until somebody confirms that they may go.
+void Checker::ConfirmUnknown() {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr) return;
+  for (const auto& [number, node] : control->nodes().all()) {
+    if (!control->files().blocks().UnknownOn(number).held) continue;
+    cluster_.world().Note(fmt::format("somebody confirms that the unknown blocks of worker {} may go", number));
+    (void)control->files().blocks().DiscardUnknown(number);
   }
 }
 
@@ -219,6 +247,7 @@ std::string Checker::UntidyMaster() const {
 std::string Checker::UntidyBlocks() const {
   master::Control* control = cluster_.master().control();
   for (const auto& worker : cluster_.workers()) {
+    if (worker->stranger()) continue;
     for (const auto& [id, file] : worker->disk().finished) {
       if (file.whole() && !control->files().names().OwnerOf(id))
         return fmt::format("{} has block {}, which belongs to no file", worker->name(), id);

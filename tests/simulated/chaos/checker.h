@@ -50,13 +50,18 @@ class Checker {
   void CheckReplay();
   // One success a task in the journal, no launch of a number twice.
   void CheckJournal();
+  // The newest lines of the journal become part of the record.
+  void NoteJournal();
   // The figures of the engine against its lists of what runs.
   void CheckSlots();
+  // What an operator does about workers that hold too many unknown blocks.
+  void ConfirmUnknown();
   // When all has been quiet for the grace: no attempt, file of an attempt, open file or block of no file is left; slots
   // are free; every acknowledged block has the replicas that it wants. Empty: it holds.
   [[nodiscard]] std::string Untidy() const;
 
  private:
+  [[nodiscard]] std::map<std::uint64_t, std::string> Journal() const;
   [[nodiscard]] std::string UntidyWorkers() const;
   [[nodiscard]] std::string UntidyMaster() const;
   [[nodiscard]] std::string UntidyBlocks() const;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/cluster_id.h"
 #include "checker.h"
 #include "dfs/wire/chunks.h"
 #include "master.h"
@@ -247,6 +248,8 @@ void FaultActor::Invite() {
       ++blocks;
     }
   }
+  // It knows to which one, or does not: its directory was made before clusters had ids.
+  stranger->MakeStranger(random_.Below(2) == 0 ? FormatClusterId(2, random_.Next()) : "");
   Note(fmt::format("{} of another cluster joins with {} blocks", stranger->name(), blocks));
   stranger->Start();
   cluster_.workers().push_back(std::move(stranger));

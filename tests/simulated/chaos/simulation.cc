@@ -34,10 +34,12 @@ void Run(Cluster& cluster) {
     return world.Fail("end", "after " + std::to_string(static_cast<int>(kBound)) +
                                  " s without a fault these have not ended: " + checker.Waiting());
   constexpr double kLook = 5;
+  constexpr double kOperator = 60;  // seconds until somebody looks
   std::string untidy;
   for (double waited = 0; waited < kBound; waited += kLook) {
     world.Advance(kLook);
     if (world.failure()) return;
+    if (waited >= kOperator) checker.ConfirmUnknown();
     untidy = checker.Untidy();
     if (untidy.empty()) break;
   }
@@ -59,6 +61,7 @@ Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log) {
   cluster.faults().Start();
   CheckNowAndThen(cluster);
   Run(cluster);
+  if (log && world.failure()) cluster.checker().NoteJournal();
   return {world.failure().value_or(""), world.record(), world.seconds(), world.events()};
 }
 

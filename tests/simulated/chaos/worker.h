@@ -166,6 +166,12 @@ class WorkerMachine {
 
   void Start();
   void Kill(Death death);
+  // It belongs to another cluster.
+  [[nodiscard]] bool stranger() const { return stranger_; }
+  void MakeStranger(const std::string& cluster) {
+    stranger_ = true;
+    joined_ = cluster;
+  }
   void LoseDirectory();  // its files, who it was, and to which cluster it belonged
 
  private:
@@ -175,6 +181,7 @@ class WorkerMachine {
   std::string name_, storage_, joined_;
   std::uint32_t directories_ = 0;
   double slowness_ = 1;
+  bool stranger_ = false;
   Process process_, tasks_;
   BlockDisk disk_;
   std::unique_ptr<WorkerProcess> running_;
