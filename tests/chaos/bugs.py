@@ -36,7 +36,7 @@ def compile_commands(build):
 
 def link_command(build):
     """How chaos_sim is linked, without the shell around it."""
-    lines = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "-s", "chaos_sim"], check=True,
+    lines = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "-s", "test/chaos_sim"], check=True,
                            capture_output=True, text=True).stdout.strip().splitlines()
     command = lines[-1].removeprefix(": && ")
     return re.sub(r" && :$", "", command)
@@ -57,7 +57,7 @@ def compiled(source, original, place, commands):
         if word == "-MD":
             continue
         kept.append(word)
-    command = kept + ["-I", str(original.parent), "-o", str(out), "-c", str(source)]
+    command = kept + ["-iquote", str(original.parent), "-o", str(out), "-c", str(source)]
     subprocess.run(command, cwd=entry["directory"], check=True)
     return out
 

@@ -102,6 +102,7 @@ kj::Promise<void> DrivenCommitLog::WriteGroups() {
   const std::uint64_t number = taken_ = handed_;
   double time = times_.least + (times_.most - times_.least) * random_.Unit();
   if (random_.Unit() < times_.stalls) time = times_.stall;
+  if (before_next_write_) world_.Do(time / 2 * random_.Unit(), std::exchange(before_next_write_, nullptr));
   const auto half = static_cast<std::int64_t>(time * 5e5) * kj::MICROSECONDS;
   return timer_.afterDelay(half)
       .then([this, durability, half] {

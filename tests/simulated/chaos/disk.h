@@ -58,6 +58,8 @@ class DrivenCommitLog final : public rpc::CommitLog {
   void Abandon();
   // Called once, between the moment at which the next group is on the disk and that at which anybody is told.
   void AtNextWrite(std::function<void()> action) { at_next_write_ = std::move(action); }
+  // Called once, after the next group was handed over and before it is on the disk.
+  void BeforeNextWrite(std::function<void()> action) { before_next_write_ = std::move(action); }
   // What was handed over and is not on the disk yet.
   [[nodiscard]] WriteBatch Pending() const;
   [[nodiscard]] bool idle() const { return !writing_; }
@@ -80,7 +82,7 @@ class DrivenCommitLog final : public rpc::CommitLog {
   std::uint64_t handed_ = 0, taken_ = 0;
   bool writing_ = false, abandoned_ = false;
   std::deque<Waiter> waiters_;
-  std::function<void()> at_next_write_;
+  std::function<void()> at_next_write_, before_next_write_;
   kj::Promise<void> writer_ = nullptr;  // last: it uses what stands above
 };
 

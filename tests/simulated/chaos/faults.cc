@@ -112,8 +112,9 @@ void FaultActor::HitMaster(Fault fault) {
       master.Start();
     });
   }
-  // At any time, or when something is on the disk and nobody has been told.
-  if (random_.Below(2) == 0) return EndMaster(fault, seconds);
+  // At any time, or when something is to be on the disk and is not yet, or is and nobody has been told.
+  const std::uint64_t when = random_.Below(3);
+  if (when == 0) return EndMaster(fault, seconds);
   ++pending_;
   const std::uint64_t incarnation = master.process().incarnation();
   auto armed = std::make_shared<bool>(true);
@@ -124,7 +125,11 @@ void FaultActor::HitMaster(Fault fault) {
     if (still.control() == nullptr || still.process().stopped() || still.process().incarnation() != incarnation) return;
     EndMaster(fault, seconds);
   };
-  master.AtNextWrite(hit);
+  if (when == 1) {
+    master.BeforeNextWrite(hit);
+  } else {
+    master.AtNextWrite(hit);
+  }
   constexpr double kPatience = 3;
   world_.Do(kPatience, hit);
 }

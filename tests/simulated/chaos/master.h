@@ -28,8 +28,9 @@ class MasterMachine {
   void Start();
   void Kill(Death death);
   void LosePower();
-  // Its log is told to call that (DrivenCommitLog::AtNextWrite).
+  // Its log is told to call that (DrivenCommitLog).
   void AtNextWrite(std::function<void()> action) { commit_log_->AtNextWrite(std::move(action)); }
+  void BeforeNextWrite(std::function<void()> action) { commit_log_->BeforeNextWrite(std::move(action)); }
   // It runs on a directory of a new cluster from its next start on, or on its own again.
   void HideDirectory();
   void GiveDirectoryBack();

@@ -19,11 +19,6 @@ constexpr std::array<const char*, 12> kSchedulers = {"fifo",       "fifo+ccs", "
                                                      "fair+delay+ccs+preempt", "joss-t", "joss-j",     "sjf+delay",
                                                      "edf+delay",  "mlq+delay", "fresh-dynamic"};
 
-// Known to end badly: a master on the wrong directory, a worker of the wrong cluster, a task whose every attempt kills its
-// worker; and a master that loses power, which may forget which numbers of blocks it has given out.
-constexpr std::array<Fault, 4> kNotBorne = {Fault::kEmptyMaster, Fault::kForeign, Fault::kPoison,
-                                            Fault::kMasterPower};
-
 constexpr const char* kDelays = "[delay]\nrack_wait = \"1s\"\ndatacenter_wait = \"1s\"\noff_wait = \"1s\"\n";
 constexpr const char* kSpeculation = "[speculation]\nenabled = true\nmin_runtime = 1\n";
 
@@ -41,9 +36,7 @@ std::set<Fault> ParseFaults(const std::string& names, std::string* why) {
   const std::vector<Fault> all = AllFaults();
   std::set<Fault> chosen;
   if (names.empty() || names.front() == '-') {
-    for (const Fault fault : all) {
-      if (!std::count(kNotBorne.begin(), kNotBorne.end(), fault)) chosen.insert(fault);
-    }
+    chosen.insert(all.begin(), all.end());
   }
   for (std::size_t at = 0; at < names.size();) {
     const std::size_t end = std::min(names.find(',', at), names.size());
@@ -88,7 +81,7 @@ Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed) {
   plan.link.bytes_per_second = coin() ? 1e8 : 1e5;
   plan.commit.most = coin() ? 0.004 : 0.05;
   plan.commit.stalls = coin() ? 0 : between(0, 0.3);
-  plan.commit.stall = between(0.05, 1);
+  plan.commit.stall = between(0.05, coin() ? 1 : 3);
   plan.clients = 1 + static_cast<std::uint32_t>(random.Below(3));
   plan.jobs = 1 + static_cast<std::uint32_t>(random.Below(4));
   plan.most_maps = 2 + static_cast<std::uint32_t>(random.Below(14));

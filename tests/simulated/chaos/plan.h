@@ -40,8 +40,8 @@ inline constexpr std::size_t kFaults = 21;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();
-// Of names with commas, "all" among them; a name after '-' is taken away. Without names, or a name without '-' in
-// front, those that the product is known to bear; plan.cc says which it is not. Empty when one is not known.
+// Of names with commas, "all" among them; a name after '-' is taken away. Without names, or when the first
+// one has '-' in front, from all. Empty when one is not known.
 [[nodiscard]] std::set<Fault> ParseFaults(const std::string& names, std::string* why);
 
 struct Plan {
