@@ -81,7 +81,13 @@ Step Control::Begin() {
 void Control::Send(Step& step) {
   jobs_.Decide(&step);
   dispatcher_.Send(step);
-  for (const sched::JobId job : step.changed) watchers_.Changed(job);
+  for (const sched::JobId job : step.changed) {
+    if (step.ended.contains(job)) {
+      watchers_.Ending(job);
+    } else {
+      watchers_.Changed(job);
+    }
+  }
   ArmWake();
 }
 
@@ -102,10 +108,28 @@ void Control::FinishLazily(Step step) {
   }
 }
 
+kj::Promise<void> Control::FinishReserved(Step step) {
+  const std::uint64_t ids = files_.names().reserved_ids();
+  if (ids <= ids_on_disk_) {
+    FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+  return Finish(std::move(step)).then([this, ids]() { ids_on_disk_ = std::max(ids_on_disk_, ids); });
+}
+
 void Control::TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended) {
+  ending_.insert(ended.begin(), ended.end());
   tasks_.add(committed.then([this, jobs = std::move(ended)]() {
-    for (const sched::JobId job : jobs) watchers_.Ended(job);
+    for (const sched::JobId job : jobs) {
+      ending_.erase(job);
+      watchers_.Ended(job);
+    }
   }));
+}
+
+kj::Promise<void> Control::EndKept(sched::JobId job) {
+  if (!ending_.contains(job)) return kj::READY_NOW;
+  return seams_.commit_log.Commit({});
 }
 
 // A policy may wait (for locality, for a window): then it is asked again at that time though nothing happened.
@@ -187,10 +211,17 @@ void Control::ExpireLeases() {
 }
 
 void Control::CareForBlocks() {
-  dispatcher_.Send(dfs::BlockWork{{}, files_.TakeLeftovers(), {}});
-  if (InStartupGrace()) return;
-  dispatcher_.Send(
-      files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout));
+  dfs::BlockWork work;
+  if (!InStartupGrace()) {
+    work =
+        files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
+  }
+  dispatcher_.Send(dfs::BlockWork{std::exchange(work.replicate, {}), {}, {}});
+  std::vector<dfs::DeleteWork> leftovers = files_.TakeLeftovers();
+  work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
+  if (work.remove.empty() && work.aside.empty()) return;
+  // A file that is removed in memory may be there again after a restart, as long as the disk does not know.
+  tasks_.add(seams_.commit_log.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

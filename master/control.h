@@ -84,6 +84,12 @@ class Control final : private kj::TaskSet::ErrorHandler {
   kj::Promise<void> Finish(Step step);
   // The same, but nobody waits for the disk.
   void FinishLazily(Step step);
+  // FinishLazily for a step that gave out an id: resolves when the disk knows that it is taken, which is at once for
+  // most, since ids are reserved in runs. Otherwise a master that lost power would give it out again.
+  kj::Promise<void> FinishReserved(Step step);
+  // Whoever is told how the job stands is told after this: a job that has ended may be running after a restart, as long
+  // as the disk does not know.
+  [[nodiscard]] kj::Promise<void> EndKept(sched::JobId job);
 
   // ---- workers ----
   struct Registration {
@@ -182,6 +188,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Dispatcher dispatcher_;
   Micros asleep_ = 0;                       // what the monotonic clock counted while we stood still
   Micros started_ = 0;                      // as Awake tells it
+  std::uint64_t ids_on_disk_ = 0;           // those below are taken, and the disk knows
+  std::set<sched::JobId> ending_;           // ended, and the disk does not know yet
   Micros last_now_ = 0;                     // of the last step: scheduler time never goes back
   std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost
   std::map<NodeNumber, std::uint64_t> epochs_;

@@ -40,8 +40,9 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   kj::Promise<void> status(StatusContext context) override {
-    Write(Require(control_.jobs().View(Job(context))), context.getResults().initStatus());
-    return kj::READY_NOW;
+    const sched::JobId job = Job(context);
+    Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
+    return control_.EndKept(job);
   }
 
   kj::Promise<void> list(ListContext context) override {
@@ -62,7 +63,7 @@ class JobServiceImpl final : public wire::JobService::Server {
     const sched::JobId job = Job(context);
     Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
     context.getResults().setSubscription(control_.watchers().Add(job, context.getParams().getWatcher()));
-    return kj::READY_NOW;
+    return control_.EndKept(job);
   }
 
   kj::Promise<void> kill(KillContext context) override {

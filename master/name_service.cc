@@ -125,8 +125,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     context.getResults().setBlockSize(options.block_size);
     context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
     context.getResults().setLease(MakeFileLease(control_, file));
-    control_.FinishLazily(std::move(step));
-    return kj::READY_NOW;
+    return control_.FinishReserved(std::move(step));
   }
 
   kj::Promise<void> resume(ResumeContext context) override {

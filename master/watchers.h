@@ -22,6 +22,8 @@ class Watchers {
   // The watcher is told until the subscription is dropped. Watchers outlives every subscription's connection.
   [[nodiscard]] wire::Subscription::Client Add(sched::JobId job, wire::JobWatcher::Client watcher);
   void Changed(sched::JobId job);
+  // It has ended, of which nobody is told before Ended.
+  void Ending(sched::JobId job) { changed_.erase(job); }
   void Ended(sched::JobId job);
 
  private:

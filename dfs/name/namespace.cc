@@ -55,6 +55,8 @@ Result<const File*> Namespace::Impl::ExistingFile(std::string_view path) const {
 Namespace::Namespace(BlockNumbers numbers) : impl_(std::make_unique<Impl>(std::move(numbers))) {}
 Namespace::~Namespace() = default;
 
+std::uint64_t Namespace::reserved_ids() const { return impl_->ids.limit(); }
+
 Result<FileStatus> Namespace::Stat(std::string_view path) const {
   MILLRACE_ASSIGN(const Node* node, impl_->Existing(path));
   return impl_->tree.StatusOf(*node, std::string(path));

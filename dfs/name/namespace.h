@@ -59,6 +59,9 @@ class Namespace {
   // Namespace; after a failure it may only be destroyed.
   [[nodiscard]] Status Load(const KeyValueStore& store);
 
+  // Ids below this will not be given out again by who reads back what was written.
+  [[nodiscard]] std::uint64_t reserved_ids() const;
+
   // ---- looking ----
   [[nodiscard]] Result<FileStatus> Stat(std::string_view path) const;  // kNotFound
   // Entries of a directory in order of name, those after the name `after` (exclusive, empty for the start), at most

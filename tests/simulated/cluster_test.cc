@@ -337,6 +337,95 @@ TEST(SimulatedClusterTest, AMasterWithAnotherDatabaseTouchesNoBlock) {
   for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << number;
 }
 
+// A file of one block, of which worker 0 has the only replica, and has said so.
+dfs::BlockId StoreFile(SimulatedCluster& cluster, const std::string& path) {
+  const std::string data(100, 'x');
+  const std::vector<std::uint32_t> crcs = dfs::ChunkCrcs(data);
+  master::Control& control = cluster.control();
+  master::Step step = control.Begin();
+  const auto file = control.files().Create(path, {.replication = 1}, step.now, &step.batch);
+  const auto block = control.files().AddBlock(*file, std::nullopt, {}, &step.batch);
+  auto writing = cluster.blocks(0).Create(block->id);
+  EXPECT_TRUE((*writing)->Append(data, crcs).ok());
+  EXPECT_TRUE((*writing)->Finish().ok());
+  const std::vector<dfs::WrittenBlock> written = {
+      {block->id, data.size(), {block->targets[0]}, dfs::BlockCrc(crcs)}};
+  EXPECT_TRUE(control.files().Complete(*file, {}, written, step.now, &step.batch).ok());
+  control.FinishLazily(std::move(step));
+  cluster.Cut(0);
+  cluster.Advance(1);
+  cluster.Mend(0);
+  cluster.Advance(30);
+  return block->id;
+}
+
+void RemoveFile(SimulatedCluster& cluster, const std::string& path) {
+  master::Step step = cluster.control().Begin();
+  EXPECT_TRUE(cluster.control().files().Remove(path, false, &step.batch).ok());
+  cluster.control().FinishLazily(std::move(step));
+}
+
+// A master that dies before the removal is on disk has the file again.
+TEST(SimulatedClusterTest, BlocksAreDeletedOnceTheRemovalOfTheirFileIsOnDisk) {
+  SimulatedOptions options;
+  options.workers = 1;
+  SimulatedCluster cluster(options);
+  const dfs::BlockId kept = StoreFile(cluster, "/kept");
+  const dfs::BlockId gone = StoreFile(cluster, "/gone");
+  RemoveFile(cluster, "/gone");
+  cluster.Advance(10);
+  EXPECT_FALSE(cluster.blocks(0).Length(gone).has_value());
+  cluster.LoseAnswers();
+  RemoveFile(cluster, "/kept");
+  cluster.Advance(10);
+  EXPECT_TRUE(cluster.blocks(0).Length(kept).has_value());
+}
+
+// Ids are reserved in runs: the first of a run waits, and as long as it waits those behind it do, too.
+TEST(SimulatedClusterTest, AnIdIsToldOnceTheDiskKnowsThatItIsTaken) {
+  SimulatedOptions options;
+  options.workers = 1;
+  SimulatedCluster cluster(options);
+  const auto is_told = [&cluster](const std::string& path) {
+    master::Step step = cluster.control().Begin();
+    EXPECT_TRUE(cluster.control().files().Create(path, {}, step.now, &step.batch).ok());
+    bool told = false;
+    const auto finished =
+        cluster.control().FinishReserved(std::move(step)).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    cluster.Advance(1);
+    return told;
+  };
+  cluster.LoseAnswers();
+  EXPECT_FALSE(is_told("/a"));
+  EXPECT_FALSE(is_told("/b"));
+  cluster.RestartMaster();
+  EXPECT_TRUE(is_told("/c"));
+  cluster.LoseAnswers();
+  EXPECT_TRUE(is_told("/d"));  // of a run that the disk knows
+}
+
+TEST(SimulatedClusterTest, TheEndOfAJobIsToldOnceItIsOnDisk) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  const auto is_told = [&cluster](std::uint32_t job) {
+    bool told = false;
+    const auto kept =
+        cluster.control().EndKept(sched::JobId{job}).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    cluster.Advance(1);
+    return told;
+  };
+  cluster.AddFile("/in", 1);
+  cluster.Submit("/in", "/out/1", 0);
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_TRUE(is_told(1));
+  cluster.Submit("/in", "/out/2", 0);
+  cluster.LoseAnswers();
+  EXPECT_TRUE(is_told(2));  // that it runs
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_FALSE(is_told(2));
+}
+
 TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, false), RunBatch(4, false)); }
 
 // Every success follows a launch of that attempt, and no task succeeds twice unless its output was lost in between.

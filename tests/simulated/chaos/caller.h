@@ -1,0 +1,76 @@
+// MasterCaller: calls to the master from code that may block (World::Spawn), over one link. Thread rule: one thread.
+#pragma once
+
+#include <capnp/capability.h>
+#include <kj/async.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/rpc/deadline.h"
+#include "base/rpc/link.h"
+#include "base/rpc/status_codec.h"
+#include "master/master.capnp.h"
+#include "network.h"
+#include "process.h"
+#include "world.h"
+
+namespace millrace::simulated {
+
+inline constexpr const char* kMasterAddress = "master:1";
+
+// What `promise` gives, or the failure that it ends with.
+template <class T>
+Result<T> Await(kj::Promise<T> promise, kj::WaitScope& scope) {
+  try {
+    return promise.wait(scope);
+  } catch (const kj::Exception& exception) {
+    return rpc::FromException(exception);
+  }
+}
+inline Status Await(kj::Promise<void> promise, kj::WaitScope& scope) {
+  try {
+    promise.wait(scope);
+    return Status::Ok();
+  } catch (const kj::Exception& exception) {
+    return rpc::FromException(exception);
+  }
+}
+
+class MasterCaller {
+ public:
+  MasterCaller(World& world, Network& network, HostId host, Process& process)
+      : world_(world),
+        process_(process),
+        dialer_(network, host, process),
+        link_(dialer_, process.timer(), kMasterAddress, world.Fork()) {}
+
+  // One call. kCancelled: nobody can say whether it was done (the connection broke, or no answer came in time); every
+  // other code is the master's word. `start` is given the bootstrap capability and returns the promise of an answer.
+  template <class Answer, class Start>
+  Result<capnp::Response<Answer>> Call(kj::WaitScope& scope, const std::string& what, const Start& start) {
+    try {
+      kj::Promise<capnp::Response<Answer>> call =
+          link_.Connected().then([&start](capnp::Capability::Client bootstrap) -> kj::Promise<capnp::Response<Answer>> {
+            return start(bootstrap.castAs<master::wire::Master>());
+          });
+      return rpc::WithDeadline(process_.timer(), 30 * kj::SECONDS, what, kj::mv(call)).wait(scope);
+    } catch (const kj::Exception& exception) {
+      const Status why = rpc::FromException(exception);
+      if (!rpc::ConnectionBroke(exception) && why.code() != StatusCode::kTimeout) return why;
+      link_.Reset();
+      return Cancelled(what + ": " + why.message());
+    }
+  }
+
+  [[nodiscard]] World& world() { return world_; }
+
+ private:
+  World& world_;
+  Process& process_;
+  Network::Dialer dialer_;
+  rpc::Link link_;
+};
+
+}  // namespace millrace::simulated

@@ -1,0 +1,270 @@
+#include "checker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "faults.h"
+#include "master.h"
+#include "master/journal_keys.h"
+#include "schedulers/config/settings_text.h"
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/core/journal_text.h"
+#include "worker.h"
+
+namespace millrace::simulated {
+
+void Checker::Accepted(std::uint32_t job, const std::string& token) { live_jobs_[job] = token; }
+
+std::string Checker::Waiting() const {
+  std::string waiting = fmt::format("{} actors", actors_);
+  for (const auto& [job, token] : live_jobs_) waiting += fmt::format(", job {} ({})", job, token);
+  return waiting;
+}
+
+// ---- what happens ----
+
+std::uint32_t Checker::GoodReplicas(std::uint64_t block) const {
+  const auto acked = blocks_.find(block);
+  std::uint32_t good = 0;
+  for (const auto& worker : cluster_.workers()) {
+    const auto file = worker->disk().finished.find(block);
+    if (file == worker->disk().finished.end() || !file->second.good()) continue;
+    if (acked == blocks_.end() || file->second.data == acked->second.data) ++good;
+  }
+  return good;
+}
+
+bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
+  for (const auto& worker : cluster_.workers()) {
+    if (worker.get() == &machine || worker->stranger()) continue;
+    const auto file = worker->disk().finished.find(block);
+    if (file != worker->disk().finished.end() && file->second.good()) return true;
+  }
+  return false;
+}
+
+void Checker::Hurt(std::uint64_t block) {
+  if (const auto acked = blocks_.find(block); acked != blocks_.end()) acked->second.hurt = true;
+}
+
+void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
+  const auto acked = blocks_.find(block);
+  if (acked == blocks_.end()) return cluster_.world().Note(fmt::format("{} removes block {}", machine.name(), block));
+  const BlockDisk::File& file = machine.disk().finished.at(block);
+  const bool good = file.good() && file.data == acked->second.data;
+  const std::uint32_t left = GoodReplicas(block) - (good ? 1 : 0);
+  if (!good) return;
+  cluster_.world().Note(fmt::format("{} removes block {} of {}, {} good replicas are left", machine.name(), block,
+                                    acked->second.path, left));
+  if (left == 0) {
+    cluster_.world().Fail("replicas", fmt::format("{} removes the last good replica of block {} of {}", machine.name(),
+                                                  block, acked->second.path));
+  }
+  const bool quiet = cluster_.world().seconds() - cluster_.faults().last_fault() > 60;
+  if (quiet && cluster_.faults().over() && left < acked->second.wanted && !acked->second.hurt) {
+    cluster_.world().Fail("surplus", fmt::format("{} removes block {} of {}: {} good replicas are left of {} wanted",
+                                                 machine.name(), block, acked->second.path, left,
+                                                 acked->second.wanted));
+  }
+}
+
+// A master that lost the end of its memory may give a number again; the worker that has the older one is told.
+void Checker::Started(const worker::AttemptId& attempt, WorkerMachine& machine) {
+  const double now = cluster_.world().seconds();
+  const auto [before, fresh] = started_.try_emplace(attempt, now);
+  constexpr double kStaleOrders = 60;
+  if (!fresh && before->second > master_started_ + kStaleOrders) {
+    cluster_.world().Fail("attempts", fmt::format("{} is begun twice, now on {}", worker::ToText(attempt),
+                                                  machine.name()));
+  }
+  before->second = now;
+}
+
+// ---- the journal ----
+
+namespace {
+
+// All that a restart must bring back of a master, as text.
+std::string Describe(const master::FileSystem& files, const master::JobTracker& jobs) {
+  std::string text;
+  (void)files.names().Walk("/", [&](const dfs::FileStatus& status) {
+    text += fmt::format("file {} {} {} {}\n", status.path, status.id, status.length, status.replication);
+    return true;
+  });
+  for (const dfs::FileId file : files.names().OpenFiles()) text += fmt::format("open {}\n", file);
+  for (const sched::JobId id : jobs.JobsAfter(sched::JobId{0}, 1'000'000, false)) {
+    const auto view = jobs.View(id);
+    if (!view.ok()) continue;
+    text += fmt::format("job {} {} maps {}/{}/{} reduces {}/{}/{}\n", id.value, static_cast<int>(view->state),
+                        view->maps.total, view->maps.running, view->maps.done, view->reduces.total,
+                        view->reduces.running, view->reduces.done);
+    if (view->state != master::JobState::kRunning) continue;
+    const auto attempts = jobs.Attempts(id);
+    for (const master::AttemptRecord& attempt : *attempts) {
+      if (attempt.state != master::AttemptState::kRunning) continue;
+      text += fmt::format("  {} on {}\n", sched::FormatAttempt(attempt.attempt), attempt.node);
+    }
+  }
+  return text;
+}
+
+std::string FirstDifference(const std::string& a, const std::string& b) {
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i < std::min(a.size(), b.size()) && a[i] == b[i]; ++i) {
+    if (a[i] == '\n') begin = i + 1;
+  }
+  return "\"" + a.substr(begin, a.find('\n', begin) - begin) + "\" in memory, \"" +
+         b.substr(begin, b.find('\n', begin) - begin) + "\" read back";
+}
+
+}  // namespace
+
+void Checker::CheckReplay() {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr || cluster_.master().misled()) return;
+  const std::unique_ptr<LosingStore> store = cluster_.master().StoreAsOfNow();
+  master::FileSystem files(Random(1), [numbers = Random(1)]() mutable { return numbers.Next(); });
+  master::NodeTable nodes;
+  const std::string settings = sched::FormatSettings(control->scheduler_file().settings());
+  master::JobTracker jobs(files, *store, {.scheduler = {control->scheduler(), settings}, .history_jobs = 1000},
+                          MakeSilentLog());
+  Status loaded = files.Load(*store);
+  if (loaded.ok()) loaded = nodes.Load(*store);
+  if (loaded.ok()) loaded = jobs.Load(nodes);
+  if (!loaded.ok()) return cluster_.world().Fail("replay", "the database does not load: " + loaded.message());
+  const std::string memory = Describe(control->files(), control->jobs());
+  const std::string disk = Describe(files, jobs);
+  if (memory != disk) cluster_.world().Fail("replay", FirstDifference(memory, disk));
+}
+
+void Checker::NoteJournal() {
+  constexpr std::size_t kLines = 200;
+  std::size_t skip = std::max(Journal().size(), kLines) - kLines;
+  for (const auto& [sequence, line] : Journal()) {
+    if (skip > 0) {
+      --skip;
+    } else {
+      cluster_.world().Note(fmt::format("journal {}: {}", sequence, line));
+    }
+  }
+}
+
+std::map<std::uint64_t, std::string> Checker::Journal() const {
+  std::map<std::uint64_t, std::string> lines;
+  (void)cluster_.master().store().Scan("e/", {}, [&](std::string_view key, std::string_view line) {
+    if (const auto sequence = master::JournalSequence(key)) lines.emplace(*sequence, line);
+    return true;
+  });
+  return lines;
+}
+
+void Checker::CheckJournal() {
+  const std::map<std::uint64_t, std::string> lines = Journal();
+  std::set<sched::AttemptId> launched;
+  std::map<sched::TaskId, sched::AttemptId> reduced;
+  for (const auto& [sequence, line] : lines) {
+    const auto parsed = sched::ParseJournalLine(line);
+    if (!parsed) return cluster_.world().Fail("journal", "not understood: " + line);
+    const auto* event = std::get_if<sched::Event>(&parsed->content);
+    if (event == nullptr) continue;
+    if (const auto* launch = std::get_if<sched::AttemptLaunched>(event)) {
+      if (!launched.insert(launch->attempt).second)
+        return cluster_.world().Fail("journal", "an attempt is launched twice: " + line);
+    }
+    if (const auto* done = std::get_if<sched::AttemptSucceeded>(event)) {
+      if (done->attempt.task.kind != sched::TaskKind::kReduce) continue;
+      if (!reduced.emplace(done->attempt.task, done->attempt).second)
+        return cluster_.world().Fail("commit", "a task is committed twice: " + line);
+    }
+  }
+}
+
+// Too many unknown blocks stay until somebody confirms that they may go.
+void Checker::ConfirmUnknown() {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr) return;
+  for (const auto& [number, node] : control->nodes().all()) {
+    if (!control->files().blocks().UnknownOn(number).held) continue;
+    cluster_.world().Note(fmt::format("somebody confirms that the unknown blocks of worker {} may go", number));
+    (void)control->files().blocks().DiscardUnknown(number);
+  }
+}
+
+void Checker::CheckSlots() {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr) return;
+  const sched::ClusterState& state = control->jobs().cluster();
+  for (std::uint32_t n = 0; n < state.node_ids(); ++n) {
+    const sched::NodeState* node = state.FindNode(sched::NodeId{n});
+    if (node == nullptr) continue;
+    sched::Slots used;
+    for (const sched::AttemptId& attempt : node->running)
+      ++(attempt.task.kind == sched::TaskKind::kMap ? used.maps : used.reduces);
+    const auto [maps, reduces] = control->jobs().RunningOn(n);
+    if (used != node->used || maps != used.maps || reduces != used.reduces) {
+      return cluster_.world().Fail(
+          "slots", fmt::format("node {} runs {}+{} attempts, has {}+{} slots in use, and the records say {}+{}", n,
+                               used.maps, used.reduces, node->used.maps, node->used.reduces, maps, reduces));
+    }
+  }
+}
+
+// ---- in the end ----
+
+std::string Checker::Untidy() const {
+  std::string untidy = UntidyWorkers();
+  if (untidy.empty()) untidy = UntidyMaster();
+  if (untidy.empty()) untidy = UntidyBlocks();
+  return untidy;
+}
+
+std::string Checker::UntidyWorkers() const {
+  for (const auto& worker : cluster_.workers()) {
+    if (worker->running() == nullptr) return worker->name() + " is down";
+    const std::string left = worker->running()->Leftovers();
+    if (!left.empty()) return worker->name() + " has left:" + left;
+  }
+  return {};
+}
+
+std::string Checker::UntidyMaster() const {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr) return "the master is down";
+  const auto open = control->files().names().OpenFiles();
+  if (!open.empty()) return fmt::format("{} files are open, the first is {}", open.size(), open.front());
+  const sched::ClusterState& state = control->jobs().cluster();
+  for (std::uint32_t n = 0; n < state.node_ids(); ++n) {
+    const sched::NodeState* node = state.FindNode(sched::NodeId{n});
+    if (node != nullptr && (node->used.maps > 0 || node->used.reduces > 0))
+      return fmt::format("node {} has {}+{} slots in use and no job lives", n, node->used.maps, node->used.reduces);
+  }
+  return {};
+}
+
+std::string Checker::UntidyBlocks() const {
+  master::Control* control = cluster_.master().control();
+  for (const auto& worker : cluster_.workers()) {
+    if (worker->stranger()) continue;
+    for (const auto& [id, file] : worker->disk().finished) {
+      if (file.whole() && !control->files().names().OwnerOf(id))
+        return fmt::format("{} has block {}, which belongs to no file", worker->name(), id);
+    }
+  }
+  const auto workers = static_cast<std::uint32_t>(cluster_.workers().size());
+  const Plan& plan = cluster_.plan();
+  const bool unseen = plan.Has(Fault::kRot) || plan.Has(Fault::kTruncate) || plan.Has(Fault::kVanish);
+  for (const auto& [id, block] : blocks_) {
+    const std::uint32_t good = GoodReplicas(id);
+    if (good == 0) return fmt::format("block {} of {} has no good replica", id, block.path);
+    if (!unseen && good < std::min(block.wanted, workers))
+      return fmt::format("block {} of {} has {} good replicas of {} wanted", id, block.path, good, block.wanted);
+    if (!unseen && good > std::max(block.wanted, 1U))
+      return fmt::format("block {} of {} has {} replicas, {} are wanted", id, block.path, good, block.wanted);
+  }
+  return {};
+}
+
+}  // namespace millrace::simulated

@@ -1,0 +1,78 @@
+// Client: somebody who works with the cluster and remembers what was acknowledged: one thread of files below a directory
+// of its own, and one of jobs. An answer that never came leaves two possibilities; it is found out which by an
+// operation that is acknowledged after it, and then by looking. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "caller.h"
+#include "cluster.h"
+#include "files.h"
+
+namespace millrace::simulated {
+
+class Client {
+ public:
+  Client(Cluster& cluster, std::uint32_t number);
+  // Begins; the checker is told when it has done what the plan says.
+  void Start();
+
+ private:
+  struct File {
+    std::uint64_t id = 0;
+    std::vector<std::uint64_t> blocks;
+    std::vector<std::string> data;  // by block
+  };
+  enum class Outcome { kDone, kNotDone, kUnknown };
+
+  // ---- files ----
+  void WorkWithFiles(kj::WaitScope& scope);
+  [[nodiscard]] Outcome Put(kj::WaitScope& scope, const std::string& path, std::vector<std::string> data,
+                            bool overwrite, bool may_go);
+  void Remove(kj::WaitScope& scope, const std::string& path);
+  void Rename(kj::WaitScope& scope, const std::string& from, const std::string& to);
+  void ReadAndCompare(kj::WaitScope& scope, const std::string& path);
+  void ListAndCompare(kj::WaitScope& scope);
+  // True when every file was read in the end.
+  void ReadAll(kj::WaitScope& scope);
+
+  // ---- jobs ----
+  void WorkWithJobs(kj::WaitScope& scope);
+  void RunJob(kj::WaitScope& scope, std::uint32_t number);
+  [[nodiscard]] std::optional<std::uint32_t> Submit(kj::WaitScope& scope, const std::string& token,
+                                                    const std::string& input, const std::string& output,
+                                                    std::uint32_t reduces);
+  [[nodiscard]] bool WaitForEnd(kj::WaitScope& scope, std::uint32_t job);  // true: it has succeeded
+  void CompareOutput(kj::WaitScope& scope, std::uint32_t job, const std::string& output,
+                     const std::vector<std::string>& expected, bool reduces);
+
+  // ---- what both need ----
+  // The call's status, or kCancelled if the master was not the right one at any time since `misled`.
+  [[nodiscard]] Status Trust(Status status, std::uint64_t misled) const;
+  [[nodiscard]] std::uint64_t Misled() const;
+  // Waits until what was sent before is done or never will be, and what was done before is on disk.
+  void Fence(kj::WaitScope& scope);
+  // The id of the file there, 0 if there is none.
+  [[nodiscard]] std::uint64_t Look(kj::WaitScope& scope, const std::string& path);
+  void Keep(const std::string& path, File file);
+  void Release(const File& file);
+  [[nodiscard]] std::string RandomData();
+  void Sleep(kj::WaitScope& scope, double seconds);
+
+  Cluster& cluster_;
+  World& world_;
+  std::uint32_t number_;
+  Random random_;
+  HostId host_;
+  Process process_;
+  MasterCaller files_caller_, jobs_caller_;
+  std::string home_;
+  std::map<std::string, File> files_;
+  std::uint32_t fences_ = 0, names_ = 0;
+};
+
+}  // namespace millrace::simulated

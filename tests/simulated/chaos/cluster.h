@@ -1,0 +1,52 @@
+// Cluster: the machines of one simulation and what joins them. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "network.h"
+#include "plan.h"
+#include "world.h"
+
+namespace millrace::simulated {
+
+class Checker;
+class FaultActor;
+class MasterMachine;
+class WorkerMachine;
+class WorkerProcess;
+
+class Cluster {
+ public:
+  Cluster(World& world, const Plan& plan);
+  ~Cluster() noexcept(false);
+
+  [[nodiscard]] World& world() { return world_; }
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] Network& network() { return network_; }
+  [[nodiscard]] Checker& checker() { return *checker_; }
+  [[nodiscard]] FaultActor& faults() { return *faults_; }
+  [[nodiscard]] MasterMachine& master() { return *master_; }
+  [[nodiscard]] std::vector<std::unique_ptr<WorkerMachine>>& workers() { return workers_; }
+  // By its host's name; null: there is none.
+  [[nodiscard]] WorkerMachine* FindWorker(const std::string& host);
+  [[nodiscard]] HostId AddHost() { return next_host_++; }
+  // No machine is down, stopped or cut off any more.
+  void Heal();
+
+ private:
+  World& world_;
+  const Plan& plan_;
+  Network network_;
+  HostId next_host_ = 0;
+  std::unique_ptr<Checker> checker_;
+  std::unique_ptr<FaultActor> faults_;
+  std::unique_ptr<MasterMachine> master_;
+  std::vector<std::unique_ptr<WorkerMachine>> workers_;
+};
+
+}  // namespace millrace::simulated

@@ -1,0 +1,193 @@
+// The bulk plane of a simulated worker.
+#include <kj/async.h>
+
+#include <chrono>
+#include <utility>
+
+#include "files.h"
+#include "worker.h"
+#include "worker/shuffle/copy_book.h"
+
+namespace millrace::simulated {
+
+using worker::AttemptId;
+
+namespace {
+
+constexpr std::uint64_t kSegmentBytes = 4096;  // what a segment counts for on the network
+
+AttemptId ToAttempt(const shuffle::MapAttempt& map) { return {map.job, false, map.map, map.number}; }
+
+}  // namespace
+
+// The copy phase of a reduce: the real book of what is wanted, and fetches that block.
+class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet::ErrorHandler {
+ public:
+  ~Copier() noexcept override = default;
+  Copier(DataPlane& plane, const AttemptId& reduce, std::uint32_t maps, std::string file,
+         shuffle::CopyCallbacks callbacks)
+      : plane_(plane),
+        reduce_(reduce),
+        file_(std::move(file)),
+        callbacks_(std::make_shared<shuffle::CopyCallbacks>(std::move(callbacks))),
+        book_(reduce.task, maps, shuffle::CopyOptions{}.retries, shuffle::CopyOptions{}.first_back_off),
+        fetches_(*this) {
+    FinishIfComplete();
+  }
+
+  void Ready(const std::vector<shuffle::Source>& sources) override {
+    for (const shuffle::Source& source : sources) {
+      if (book_.Announce(source) && source.local) LookUp(source);
+    }
+    Schedule();
+  }
+  void Gone(const std::vector<shuffle::MapAttempt>& maps) override {
+    for (const shuffle::MapAttempt& map : maps) book_.Withdraw(map);
+  }
+  [[nodiscard]] std::uint32_t copied() const override { return book_.copied(); }
+  [[nodiscard]] std::uint64_t bytes_fetched() const override { return 0; }
+
+ private:
+  void taskFailed(kj::Exception&&) override {}
+
+  [[nodiscard]] shuffle::CopyBook::Time Now() const {
+    const auto micros = (plane_.machine_.process().timer().now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS;
+    return shuffle::CopyBook::Time(std::chrono::microseconds(micros));
+  }
+
+  // Callbacks may destroy us: they come later, from elsewhere.
+  void Tell(const shuffle::MapAttempt& map, const Status& why) {
+    plane_.tasks_.Add(kj::evalLater([known = std::weak_ptr(callbacks_), map, why] {
+      if (const auto alive = known.lock()) alive->failed(map, why);
+    }));
+  }
+  void FinishIfComplete() {
+    if (ended_ || !book_.complete()) return;
+    ended_ = true;
+    plane_.tasks_.Add(kj::evalLater([known = std::weak_ptr(callbacks_), segments = book_.TakeSegments()]() mutable {
+      if (const auto alive = known.lock()) alive->complete(std::move(segments), 0);
+    }));
+  }
+  void LookUp(const shuffle::Source& source) {
+    if (const auto value = plane_.Serve(source.map, reduce_.task)) return Keep(source.map, *value);
+    if (book_.Miss(source.map, Now())) Tell(source.map, NotFound("its output is not on this worker any more"));
+  }
+  void Keep(const shuffle::MapAttempt& map, std::uint64_t value) {
+    shuffle::CopiedSegment segment;
+    segment.map = map.map;
+    segment.file = file_;
+    segment.segment.length = kSegmentBytes;
+    segment.segment.raw_length = value;
+    book_.Keep(std::move(segment));
+  }
+  void Failed(const shuffle::Ticket& ticket, const Status& why, bool for_good) {
+    if (book_.Fail(ticket, for_good, Now())) Tell(ticket.map, why);
+  }
+
+  void Schedule() {
+    if (!ended_) {
+      for (const shuffle::Source& source : book_.Wake(Now())) LookUp(source);
+    }
+    FinishIfComplete();
+    if (ended_) return;
+    while (const std::optional<shuffle::Place> place = book_.Visit()) {
+      fetches_.add(plane_.cluster_.world().Spawn([this, at = *place](kj::WaitScope& scope) { Visit(scope, at); }));
+    }
+    if (const auto wake = book_.next_wake(); wake && (!armed_ || *armed_ != *wake)) {
+      armed_ = wake;
+      const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(wake->time_since_epoch()).count();
+      const kj::TimePoint at = kj::origin<kj::TimePoint>() + micros * kj::MICROSECONDS;
+      fetches_.add(plane_.machine_.process().timer().atTime(at).then([this] { Schedule(); }));
+    }
+  }
+
+  void Visit(kj::WaitScope& scope, const shuffle::Place& place) {
+    while (FetchBatch(scope, place)) {
+    }
+    book_.Leave(place);
+    Schedule();
+  }
+
+  // False: nothing more from there for now.
+  bool FetchBatch(kj::WaitScope& scope, const shuffle::Place& place) {
+    constexpr std::size_t kBatch = 4;
+    WorkerProcess* server = Reach(plane_.cluster_, scope, plane_.machine_.host(), place.host);
+    const std::vector<shuffle::Ticket> batch = book_.NextBatch(place, server == nullptr ? 1000 : kBatch);
+    if (batch.empty()) return false;
+    if (server == nullptr) {
+      for (const shuffle::Ticket& ticket : batch) Failed(ticket, Unavailable(place.host + " does not answer"), false);
+      return false;
+    }
+    std::vector<std::optional<std::uint64_t>> values;
+    for (const shuffle::Ticket& ticket : batch) values.push_back(server->plane().Serve(ticket.map, reduce_.task));
+    const HostId from = plane_.cluster_.FindWorker(place.host)->host();
+    const Status came = Await(plane_.cluster_.network().Transfer(from, plane_.machine_.host(),
+                                                                 kSegmentBytes * batch.size(), kStall),
+                              scope);
+    (void)Await(plane_.machine_.process().MayReceive(), scope);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      if (!came.ok()) {
+        Failed(batch[i], came, false);
+      } else if (!values[i]) {
+        Failed(batch[i], NotFound("the worker does not have it"), true);
+      } else {
+        Keep(batch[i].map, *values[i]);
+      }
+    }
+    return came.ok();
+  }
+
+  DataPlane& plane_;
+  AttemptId reduce_;
+  std::string file_;
+  std::shared_ptr<shuffle::CopyCallbacks> callbacks_;  // gone when we are
+  shuffle::CopyBook book_;
+  bool ended_ = false;
+  std::optional<shuffle::CopyBook::Time> armed_;
+  kj::TaskSet fetches_;  // last: they use what stands above
+};
+
+DataPlane::DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files)
+    : cluster_(cluster), machine_(machine), files_(files) {}
+
+void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::function<void(Status)> then) {
+  const bool there = files_.FindRun(map) != nullptr;
+  if (there) served_.insert(map);
+  tasks_.Add(kj::evalLater([then = std::move(then), there] {
+    then(there ? Status::Ok() : NotFound("its run file is not there"));
+  }));
+}
+
+void DataPlane::RemoveMapOutputs(std::uint32_t job) {
+  std::erase_if(served_, [&](const AttemptId& map) { return map.job == job; });
+}
+
+std::optional<std::uint64_t> DataPlane::Serve(const shuffle::MapAttempt& map, std::uint32_t reduce) const {
+  const AttemptId id = ToAttempt(map);
+  const MapOutput* output = served_.contains(id) ? files_.FindRun(id) : nullptr;
+  if (output == nullptr || reduce >= output->size()) return std::nullopt;
+  return output->at(reduce);
+}
+
+std::unique_ptr<worker::ReduceCopier> DataPlane::StartCopy(const AttemptId& reduce, std::uint32_t maps,
+                                                           std::string file, shuffle::CopyCallbacks callbacks) {
+  return std::make_unique<Copier>(*this, reduce, maps, std::move(file), std::move(callbacks));
+}
+
+void DataPlane::Received(const dfs::StoredBlock& block) {
+  if (events_.received) events_.received(block);
+}
+
+void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+  tasks_.Add(cluster_.world().Spawn([this, block, targets = std::move(targets)](kj::WaitScope& scope) {
+    const Result<std::string> data = machine_.running()->blocks().Read(block.id, 0, block.length);
+    if (!data.ok()) {
+      if (data.status().code() == StatusCode::kCorrupt && events_.corrupt) events_.corrupt(block.id);
+      return;
+    }
+    for (const dfs::Place& target : targets)
+      (void)WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data);
+  }));
+}
+
+}  // namespace millrace::simulated

@@ -1,0 +1,140 @@
+// Disks that lose. What a process wrote survives its death; what was not synced may be lost when the machine loses
+// power. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/kv/key_value_store.h"
+#include "base/random.h"
+#include "base/rpc/commit_log.h"
+#include "dfs/data/block_store.h"
+#include "world.h"
+
+namespace millrace::simulated {
+
+// The twin of a database that keeps a log: batches apply in order and whole; a loss of power takes back the newest of
+// those since the last synced one, as many as chance says.
+class LosingStore final : public KeyValueStore {
+ public:
+  Status Write(const WriteBatch& batch, Durability durability) override;
+  [[nodiscard]] Result<std::optional<std::string>> Get(std::string_view key) const override;
+  [[nodiscard]] Status Scan(std::string_view prefix, std::string_view from,
+                            const std::function<bool(std::string_view, std::string_view)>& visit) const override;
+
+  void LosePower(Random& random);
+  // What it holds now, as another store.
+  [[nodiscard]] std::unique_ptr<LosingStore> Copy() const;
+  [[nodiscard]] bool empty() const { return map_.empty(); }
+
+ private:
+  using Undo = std::vector<WriteBatch::Change>;  // what stood there before, newest change last
+  std::map<std::string, std::string, std::less<>> map_;
+  std::vector<Undo> unsynced_;
+};
+
+// Group commit in driven time: what gathers while a group is being written is the next group. Between the moment at
+// which a group is on the disk and that at which anybody is told, time passes.
+class DrivenCommitLog final : public rpc::CommitLog {
+ public:
+  struct Times {
+    double least = 0.0005, most = 0.004;  // of a group, drawn
+    double stalls = 0, stall = 1;         // the share of groups that take `stall` seconds
+  };
+  ~DrivenCommitLog() noexcept override;
+  DrivenCommitLog(World& world, kj::Timer& timer, KeyValueStore& store, Times times);
+  [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch) override;
+  void CommitLazily(WriteBatch batch) override { Hand(std::move(batch), Durability::kBuffered); }
+
+  // The process is dead: nothing is written any more, and nobody is told.
+  void Abandon();
+  // Called once, between the moment at which the next group is on the disk and that at which anybody is told.
+  void AtNextWrite(std::function<void()> action) { at_next_write_ = std::move(action); }
+  // Called once, after the next group was handed over and before it is on the disk.
+  void BeforeNextWrite(std::function<void()> action) { before_next_write_ = std::move(action); }
+  // What was handed over and is not on the disk yet.
+  [[nodiscard]] WriteBatch Pending() const;
+  [[nodiscard]] bool idle() const { return !writing_; }
+
+ private:
+  struct Waiter {
+    std::uint64_t number;
+    kj::Own<kj::PromiseFulfiller<void>> fulfiller;
+  };
+  std::uint64_t Hand(WriteBatch batch, Durability durability);
+  kj::Promise<void> WriteGroups();
+
+  World& world_;
+  kj::Timer& timer_;
+  KeyValueStore& store_;
+  Times times_;
+  Random random_;
+  WriteBatch batch_, group_;
+  Durability durability_ = Durability::kBuffered;
+  std::uint64_t handed_ = 0, taken_ = 0;
+  bool writing_ = false, abandoned_ = false;
+  std::deque<Waiter> waiters_;
+  std::function<void()> at_next_write_, before_next_write_;
+  kj::Promise<void> writer_ = nullptr;  // last: it uses what stands above
+};
+
+// The files of blocks on one machine. It outlives the worker's process.
+class BlockDisk {
+ public:
+  struct File {
+    std::string data;
+    std::vector<std::uint32_t> crcs;  // of what was written
+    std::uint64_t length = 0;         // likewise
+    [[nodiscard]] bool whole() const { return data.size() == length; }
+    [[nodiscard]] bool good() const;
+    [[nodiscard]] dfs::BlockContent content() const { return {length, dfs::BlockCrc(crcs)}; }
+  };
+  struct Trashed {
+    File file;
+    Micros when = 0;
+  };
+  std::map<std::uint64_t, File> finished, unfinished;
+  std::map<std::uint64_t, Trashed> trash;
+};
+
+// What a worker's process makes of its disk: the list of blocks is read at the start and kept in memory.
+class DiskBlocks final : public dfs::BlockStore {
+ public:
+  // `removing` hears of a finished block before it goes.
+  DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id)> removing);
+
+  [[nodiscard]] Result<std::unique_ptr<dfs::BlockFile>> Create(std::uint64_t id) override;
+  [[nodiscard]] Result<dfs::StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override;
+  void Discard(std::uint64_t id) override;
+  [[nodiscard]] Result<dfs::OpenBlock> Open(std::uint64_t id) const override;
+  [[nodiscard]] Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
+  Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
+  Status TakeBack(std::uint64_t id) override;
+  [[nodiscard]] std::vector<std::uint64_t> Damaged() const override;
+  [[nodiscard]] std::optional<std::uint64_t> Length(std::uint64_t id) const override;
+  Status Remove(std::uint64_t id) override;
+  [[nodiscard]] std::vector<dfs::StoredBlock> List() const override;
+  Status Trash(std::uint64_t id, Micros now) override;
+  [[nodiscard]] Result<dfs::StoredBlock> Restore(std::uint64_t id) override;
+  [[nodiscard]] std::vector<dfs::StoredBlock> ListTrash() const override;
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override;
+  [[nodiscard]] Space space() const override;
+
+ private:
+  class Writing;
+  BlockDisk& disk_;
+  std::function<void(std::uint64_t)> removing_;
+  std::map<std::uint64_t, dfs::BlockContent> known_;  // finished
+  std::set<std::uint64_t> open_;                  // being written
+  std::shared_ptr<DiskBlocks*> self_;             // files that outlive the process find it gone
+};
+
+}  // namespace millrace::simulated

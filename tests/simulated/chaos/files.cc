@@ -1,0 +1,212 @@
+#include "files.h"
+
+#include <kj/debug.h>
+
+#include <algorithm>
+
+#include "dfs/wire/chunks.h"
+#include "master/wire_codec.h"
+#include "worker.h"
+
+namespace millrace::simulated {
+namespace {
+
+constexpr int kTries = 6;
+
+}  // namespace
+
+WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const std::string& host) {
+  WorkerMachine* machine = cluster.FindWorker(host);
+  if (machine == nullptr) return nullptr;
+  if (!Await(cluster.network().Transfer(from, machine->host(), 128, kStall), scope).ok()) return nullptr;
+  auto running = machine->process().MayReceive().exclusiveJoin(cluster.world().Sleep(kStall));
+  if (!Await(kj::mv(running), scope).ok() || machine->process().stopped()) return nullptr;
+  return machine->running();
+}
+
+Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader, const std::string& host,
+                                const BlockPlaces& block) {
+  WorkerProcess* worker = Reach(cluster, scope, reader, host);
+  if (worker == nullptr) return Unavailable("read block " + std::to_string(block.id) + ": " + host + " does not answer");
+  MILLRACE_ASSIGN(const dfs::OpenBlock open, worker->blocks().Open(block.id));
+  MILLRACE_TRY(dfs::CheckContent(block.id, block.content(), open.content()));
+  const Result<std::string> data = worker->blocks().Read(block.id, 0, block.length);
+  const HostId at = cluster.FindWorker(host)->host();
+  MILLRACE_TRY(Await(cluster.network().Transfer(at, reader, block.length, kStall), scope));
+  return data;
+}
+
+Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host, std::uint64_t id,
+                    const std::string& data) {
+  const Status gone = Unavailable("write block " + std::to_string(id) + ": " + host + " does not answer");
+  WorkerProcess* worker = Reach(cluster, scope, writer, host);
+  if (worker == nullptr) return gone;
+  WorkerMachine* machine = cluster.FindWorker(host);
+  const std::uint64_t incarnation = machine->process().incarnation();
+  worker->blocks().Discard(id);
+  auto created = worker->blocks().Create(id);
+  if (!created.ok()) return created.status();
+  std::unique_ptr<dfs::BlockFile> file = *std::move(created);
+  const Status arrived = Await(cluster.network().Transfer(writer, machine->host(), data.size(), kStall), scope);
+  if (machine->running() == nullptr || machine->process().incarnation() != incarnation) return gone;
+  MILLRACE_TRY(arrived);
+  MILLRACE_TRY(file->Append(data, dfs::ChunkCrcs(data)));
+  MILLRACE_TRY(file->Finish());
+  worker->plane().Received({id, data.size(), file->crc()});
+  if (!Await(cluster.network().Transfer(machine->host(), writer, 64, kStall), scope).ok()) return gone;
+  return Status::Ok();
+}
+
+Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId reader, MasterCaller& caller,
+                              const BlockPlaces& block) {
+  Status why = Unavailable("read block " + std::to_string(block.id) + ": no worker has it");
+  for (const BlockPlaces::Holder& holder : block.holders) {
+    Result<std::string> data = ReadReplica(cluster, scope, reader, holder.host, block);
+    if (data.ok()) return data;
+    why = data.status();
+    if (why.code() != StatusCode::kCorrupt && why.code() != StatusCode::kNotFound) continue;
+    (void)caller.Call<dfs::wire::NameService::ReportBadReplicaResults>(
+        scope, "report a replica", [&](master::wire::Master::Client master) {
+          auto request = master.namesRequest().send().getService().reportBadReplicaRequest();
+          request.setBlock(block.id);
+          request.setNode(holder.node);
+          return request.send().then([](auto&& answer) { return kj::mv(answer); });
+        });
+  }
+  return why;
+}
+
+Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& scope, const std::string& path,
+                                        std::uint64_t* file) {
+  MILLRACE_ASSIGN(auto answer, caller.Call<dfs::wire::NameService::LocateResults>(
+                                   scope, "locate", [&](master::wire::Master::Client master) {
+                                     auto request = master.namesRequest().send().getService().locateRequest();
+                                     request.setPath(master::ToData(path));
+                                     return request.send().then([](auto&& located) { return kj::mv(located); });
+                                   }));
+  if (file != nullptr) *file = answer.getStatus().getId();
+  std::vector<BlockPlaces> blocks;
+  for (const auto located : answer.getBlocks()) {
+    BlockPlaces& block = blocks.emplace_back();
+    block.id = located.getBlock().getId();
+    block.length = located.getBlock().getLength();
+    block.crc = located.getBlock().getCrc();
+    for (const auto place : located.getReplicas()) block.holders.push_back({place.getNode(), place.getHost().cStr()});
+  }
+  return blocks;
+}
+
+FileMaker::FileMaker(Cluster& cluster, MasterCaller& caller, HostId writer)
+    : cluster_(cluster), caller_(caller), writer_(writer) {}
+
+Status FileMaker::Create(kj::WaitScope& scope, const std::string& path, std::uint32_t replication, bool overwrite) {
+  MILLRACE_ASSIGN(auto answer, caller_.Call<dfs::wire::NameService::CreateResults>(
+                                   scope, "create", [&](master::wire::Master::Client master) {
+                                     auto request = master.namesRequest().send().getService().createRequest();
+                                     request.setPath(master::ToData(path));
+                                     request.setReplication(replication);
+                                     request.setOverwrite(overwrite);
+                                     request.setOwner("chaos");
+                                     request.setWriter("host:1");
+                                     return request.send().then([](auto&& created) { return kj::mv(created); });
+                                   }));
+  written_ = {};
+  written_.file = answer.getFile();
+  lease_ = answer.getLease();
+  return Status::Ok();
+}
+
+template <class Answer, class Start>
+Result<capnp::Response<Answer>> FileMaker::OnLease(kj::WaitScope& scope, const std::string& what, const Start& start) {
+  Result<capnp::Response<Answer>> answer = Cancelled(what + ": not tried");
+  for (int i = 0; i < kTries; ++i) {
+    answer = caller_.Call<Answer>(
+        scope, what, [&](master::wire::Master::Client master) -> kj::Promise<capnp::Response<Answer>> {
+          KJ_IF_MAYBE (lease, lease_) {
+            return start(*lease).then([](auto&& given) { return kj::mv(given); });
+          }
+          auto request = master.namesRequest().send().getService().resumeRequest();
+          request.setFile(written_.file);
+          return request.send().then([this, &start](auto&& resumed) -> kj::Promise<capnp::Response<Answer>> {
+            auto lease = resumed.getLease();
+            lease_ = lease;
+            return start(lease).then([](auto&& given) { return kj::mv(given); });
+          });
+        });
+    if (answer.ok() || answer.status().code() != StatusCode::kCancelled) return answer;
+    lease_ = nullptr;
+  }
+  return answer;
+}
+
+Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
+  std::vector<std::uint32_t> excluded;
+  Status why = Unavailable("write: no worker takes a block");
+  for (int i = 0; i < kTries; ++i) {
+    auto given = OnLease<dfs::wire::FileLease::AddBlockResults>(scope, "add a block", [&](auto& lease) {
+      auto request = lease.addBlockRequest();
+      auto nodes = request.initExcluded(static_cast<unsigned>(excluded.size()));
+      for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, excluded[n]);
+      return request.send();
+    });
+    if (!given.ok() && given.status().code() == StatusCode::kUnavailable) {  // nobody has room, or nobody is there
+      excluded.clear();
+      (void)Await(cluster_.world().Sleep(2), scope);
+      continue;
+    }
+    if (!given.ok()) return given.status();
+    Written::Block block{given->getId(), data.size(), dfs::BlockCrc(dfs::ChunkCrcs(data)), {}};
+    for (const auto target : given->getTargets()) {
+      const Status stored = WriteReplica(cluster_, scope, writer_, target.getHost().cStr(), block.id, data);
+      if (stored.ok()) {
+        block.nodes.push_back(target.getNode());
+      } else {
+        why = stored;
+        excluded.push_back(target.getNode());
+      }
+    }
+    if (!block.nodes.empty()) {
+      written_.blocks.push_back(block);
+      return Status::Ok();
+    }
+    (void)OnLease<dfs::wire::FileLease::DropBlockResults>(scope, "drop a block", [&](auto& lease) {
+      auto request = lease.dropBlockRequest();
+      request.setId(block.id);
+      return request.send();
+    });
+  }
+  return why;
+}
+
+Status FileMaker::Complete(kj::WaitScope& scope) {
+  auto answer = OnLease<dfs::wire::FileLease::CompleteResults>(scope, "complete", [&](auto& lease) {
+    auto request = lease.completeRequest();
+    auto blocks = request.initBlocks(static_cast<unsigned>(written_.blocks.size()));
+    for (unsigned i = 0; i < blocks.size(); ++i) {
+      const Written::Block& block = written_.blocks[i];
+      blocks[i].initBlock().setId(block.id);
+      blocks[i].getBlock().setLength(block.length);
+      blocks[i].getBlock().setCrc(block.crc);
+      auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
+      for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
+    }
+    return request.send();
+  });
+  lease_ = nullptr;
+  if (answer.ok()) return Status::Ok();
+  // An earlier try may have done it.
+  if (answer.status().code() == StatusCode::kNotFound) return Cancelled(answer.status().message());
+  return answer.status();
+}
+
+Status FileMaker::HandOver(kj::WaitScope& scope, const std::string& attempt) {
+  auto answer = OnLease<dfs::wire::FileLease::HandOverResults>(scope, "hand over", [&](auto& lease) {
+    auto request = lease.handOverRequest();
+    request.setAttempt(attempt);
+    return request.send();
+  });
+  lease_ = nullptr;
+  return answer.ok() ? Status::Ok() : answer.status();
+}
+
+}  // namespace millrace::simulated

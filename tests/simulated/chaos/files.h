@@ -1,0 +1,80 @@
+// What clients and tasks do with files: the real calls to the name service, and a simple way of bytes to and from the
+// workers' disks that loses what links, deaths and rot make it lose. Every function blocks (World::Spawn).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "caller.h"
+#include "cluster.h"
+
+namespace millrace::simulated {
+
+struct BlockPlaces {
+  std::uint64_t id = 0, length = 0;
+  std::uint32_t crc = 0;
+  [[nodiscard]] dfs::BlockContent content() const { return {length, crc}; }
+  struct Holder {
+    std::uint32_t node;
+    std::string host;
+  };
+  std::vector<Holder> holders;
+};
+
+struct Written {
+  std::uint64_t file = 0;
+  struct Block {
+    std::uint64_t id = 0;
+    std::uint64_t length = 0;
+    std::uint32_t crc = 0;
+    std::vector<std::uint32_t> nodes;
+  };
+  std::vector<Block> blocks;
+};
+
+inline constexpr double kStall = 20;  // seconds after which a silent worker is given up
+
+// A request to the worker's bulk server has arrived and is looked at. Null: it is not there, or does not answer. Valid
+// until the caller waits for anything.
+[[nodiscard]] WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const std::string& host);
+
+// A block of another machine's disk, checked by its checksums as a reader does. kUnavailable: it cannot be reached.
+[[nodiscard]] Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader,
+                                              const std::string& host, const BlockPlaces& block);
+// Finished on that disk when it is OK.
+[[nodiscard]] Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host,
+                                  std::uint64_t id, const std::string& data);
+// From the first holder that has it; bad replicas are told to the master.
+[[nodiscard]] Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId reader, MasterCaller& caller,
+                                            const BlockPlaces& block);
+
+// The blocks of a file as the master says.
+[[nodiscard]] Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& scope,
+                                                      const std::string& path, std::uint64_t* file);
+
+// Writes the blocks of a file through a lease; Complete or HandOver ends it. The lease is taken up again when the
+// connection breaks. A failure before the end leaves the file to be given up by the master.
+class FileMaker {
+ public:
+  FileMaker(Cluster& cluster, MasterCaller& caller, HostId writer);
+  Status Create(kj::WaitScope& scope, const std::string& path, std::uint32_t replication, bool overwrite);
+  Status AddBlock(kj::WaitScope& scope, const std::string& data);
+  // kCancelled: it may stand or not, who knows.
+  Status Complete(kj::WaitScope& scope);
+  Status HandOver(kj::WaitScope& scope, const std::string& attempt);
+  [[nodiscard]] const Written& written() const { return written_; }
+
+ private:
+  // Calls `start` with the lease until a master has answered.
+  template <class Answer, class Start>
+  Result<capnp::Response<Answer>> OnLease(kj::WaitScope& scope, const std::string& what, const Start& start);
+
+  Cluster& cluster_;
+  MasterCaller& caller_;
+  HostId writer_;
+  Written written_;
+  kj::Maybe<dfs::wire::FileLease::Client> lease_;
+};
+
+}  // namespace millrace::simulated

@@ -1,0 +1,95 @@
+#include "master.h"
+
+#include <utility>
+
+#include "base/cluster_id.h"
+#include "caller.h"
+#include "checker.h"
+#include "master/cluster_record.h"
+#include "master/master_service.h"
+
+namespace millrace::simulated {
+
+// The scheduler file: it does not change.
+class MasterMachine::SettingsFile final : public master::WatchedFile {
+ public:
+  explicit SettingsFile(std::string text) : text_(std::move(text)) {}
+  const std::string& name() const override { return name_; }
+  Result<std::string> Read() override { return text_; }
+  Result<std::optional<std::string>> TakeChange() override { return std::optional<std::string>(); }
+
+ private:
+  std::string name_ = "scheduler.toml";
+  std::string text_;
+};
+
+MasterMachine::MasterMachine(Cluster& cluster)
+    : cluster_(cluster), host_(cluster.AddHost()), process_(cluster.world(), "master"), random_(cluster.world().Fork()) {
+  const OptionSet declared = master::DeclareMasterOptions(&config_);
+  (void)master::StoreClusterId(FormatClusterId(0, cluster.plan().seed), store_.get());
+  const Plan& plan = cluster.plan();
+  config_.scheduler = plan.scheduler;
+  config_.lost_after = static_cast<Micros>(plan.lost_after * kSecond);
+  config_.disconnect_grace = static_cast<Micros>(plan.disconnect_grace * kSecond);
+  config_.startup_grace = static_cast<Micros>(plan.startup_grace * kSecond);
+}
+
+MasterMachine::~MasterMachine() = default;
+
+void MasterMachine::Start() {
+  if (control_ != nullptr) return;
+  World& world = cluster_.world();
+  process_.Start();
+  commit_log_ = std::make_unique<DrivenCommitLog>(world, process_.timer(), *store_, cluster_.plan().commit);
+  auto control = master::Control::Make(
+      config_, master::Seams{process_.timer(), world.clock(), *store_, *commit_log_, world.Fork(),
+                             [numbers = world.Fork()]() mutable { return numbers.Next(); },
+                             world.MakeLogOf("master"), std::make_unique<SettingsFile>(cluster_.plan().settings)});
+  if (!control.ok()) {
+    world.Note("the master does not start: " + control.status().message());
+    if (!misled()) world.Fail("start", "the master does not start: " + control.status().message());
+    commit_log_.reset();
+    process_.Die();
+    return;
+  }
+  control_ = *std::move(control);
+  server_ = std::make_unique<rpc::Server>(process_.timer(), master::MakeMasterServices(*control_));
+  cluster_.network().Serve(kMasterAddress, host_, process_, *server_);
+  cluster_.checker().MasterStarted();
+}
+
+void MasterMachine::Kill(Death death) {
+  if (control_ == nullptr) return;
+  cluster_.network().Kill(host_, death);
+  cluster_.network().StopServing(kMasterAddress);
+  process_.Die();
+  server_.reset();
+  // Calls that wait for the disk hold sessions and leases, which refer to the control: it stays, deaf and without time.
+  commit_log_->Abandon();
+  dead_.push_back({std::move(commit_log_), std::move(control_)});
+}
+
+void MasterMachine::LosePower() {
+  Kill(Death::kSilent);
+  store_->LosePower(random_);
+}
+
+void MasterMachine::HideDirectory() {
+  if (hidden_ == nullptr) {
+    hidden_ = std::exchange(store_, std::make_unique<LosingStore>());
+    (void)master::StoreClusterId(FormatClusterId(1, cluster_.plan().seed), store_.get());
+  }
+  ++misled_times_;
+}
+
+void MasterMachine::GiveDirectoryBack() {
+  if (hidden_ != nullptr) store_ = std::move(hidden_);
+}
+
+std::unique_ptr<LosingStore> MasterMachine::StoreAsOfNow() const {
+  std::unique_ptr<LosingStore> copy = store_->Copy();
+  if (commit_log_ != nullptr) (void)copy->Write(commit_log_->Pending(), Durability::kSynced);
+  return copy;
+}
+
+}  // namespace millrace::simulated

@@ -1,0 +1,60 @@
+// MasterMachine: the host of the master: its database on a disk that loses, and the real Control behind real sessions,
+// which can die, be stopped, and start again from what the disk has. Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/rpc/transport.h"
+#include "cluster.h"
+#include "disk.h"
+#include "master/control.h"
+
+namespace millrace::simulated {
+
+class MasterMachine {
+ public:
+  explicit MasterMachine(Cluster& cluster);
+  ~MasterMachine();
+
+  [[nodiscard]] HostId host() const { return host_; }
+  [[nodiscard]] Process& process() { return process_; }
+  [[nodiscard]] master::Control* control() { return control_.get(); }  // null while it is down
+  // Memory and disk, what waits to be written included, say the same.
+  [[nodiscard]] std::unique_ptr<LosingStore> StoreAsOfNow() const;
+  [[nodiscard]] const LosingStore& store() const { return *store_; }
+  [[nodiscard]] const master::MasterConfig& config() const { return config_; }
+
+  void Start();
+  void Kill(Death death);
+  void LosePower();
+  // Its log is told to call that (DrivenCommitLog).
+  void AtNextWrite(std::function<void()> action) { commit_log_->AtNextWrite(std::move(action)); }
+  void BeforeNextWrite(std::function<void()> action) { commit_log_->BeforeNextWrite(std::move(action)); }
+  // It runs on a directory of a new cluster from its next start on, or on its own again.
+  void HideDirectory();
+  void GiveDirectoryBack();
+  [[nodiscard]] bool misled() const { return hidden_ != nullptr; }
+  [[nodiscard]] std::uint64_t misled_times() const { return misled_times_; }
+
+ private:
+  class SettingsFile;
+  Cluster& cluster_;
+  HostId host_;
+  Process process_;
+  Random random_;
+  master::MasterConfig config_;
+  std::unique_ptr<LosingStore> store_ = std::make_unique<LosingStore>();
+  std::unique_ptr<LosingStore> hidden_;
+  std::uint64_t misled_times_ = 0;
+  std::unique_ptr<DrivenCommitLog> commit_log_;
+  std::unique_ptr<master::Control> control_;
+  std::unique_ptr<rpc::Server> server_;
+  struct Dead {
+    std::unique_ptr<DrivenCommitLog> commit_log;
+    std::unique_ptr<master::Control> control;
+  };
+  std::vector<Dead> dead_;
+};
+
+}  // namespace millrace::simulated

@@ -1,0 +1,98 @@
+// Network: hosts, what lies between them, and streams over it. A message takes the latency of its link and the time
+// that its bytes need; streams keep order. A link can be blocked in one direction or both: then nothing comes through
+// and nobody is told; a stream on which bytes wait for longer than kUserTimeout breaks, as TCP_USER_TIMEOUT makes it. A
+// host that dies takes what was under way with it, or not; its peers are told, or must find out. Thread rule: one
+// thread.
+#pragma once
+
+#include <kj/async-io.h>
+#include <kj/async.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rpc/transport.h"
+#include "process.h"
+#include "world.h"
+
+namespace millrace::simulated {
+
+using HostId = std::uint32_t;
+
+struct LinkQuality {
+  double latency = 0.0003;       // seconds
+  double jitter = 0.0002;        // more, drawn
+  double bytes_per_second = 1e8;
+};
+
+enum class Death {
+  kDelivered,  // what it had sent arrives, then its peers see the end
+  kLost,       // its peers see a reset; what was under way is lost
+  kSilent,     // the machine is gone: its peers hear nothing any more
+};
+
+class Network {
+ public:
+  static constexpr double kUserTimeout = 20;
+
+  Network(World& world, LinkQuality quality);
+  ~Network();
+
+  // Who dials from this host, as this process.
+  class Dialer final : public rpc::Dialer {
+   public:
+    Dialer(Network& network, HostId host, Process& process) : network_(network), host_(host), process_(process) {}
+    kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override;
+
+   private:
+    Network& network_;
+    HostId host_;
+    Process& process_;
+  };
+  void Serve(const std::string& address, HostId host, Process& process, rpc::Server& server);
+  void StopServing(const std::string& address) { servers_.erase(address); }
+
+  // Nothing comes from `from` to `to` until Unblock.
+  void Block(HostId from, HostId to) { blocked_.insert({from, to}); }
+  void Unblock(HostId from, HostId to);
+  void UnblockAll();
+  [[nodiscard]] bool Blocked(HostId from, HostId to) const { return blocked_.contains({from, to}); }
+  // Every stream between the two breaks.
+  void Reset(HostId a, HostId b);
+  // A process on the host dies; to be called before what it consisted of is destroyed.
+  void Kill(HostId host, Death death);
+
+  // Bytes that are no stream of ours: resolves when they have arrived; rejects with kTimeout after `stall` seconds.
+  [[nodiscard]] kj::Promise<void> Transfer(HostId from, HostId to, std::uint64_t bytes, double stall);
+
+ private:
+  struct Pipe;
+  struct Connection;
+  class End;
+  struct Listener {
+    HostId host;
+    Process* process;
+    rpc::Server* server;
+    std::uint64_t generation;
+  };
+  [[nodiscard]] double Delay(std::uint64_t bytes);
+  void Send(const std::shared_ptr<Connection>& connection, int side, kj::Array<kj::byte> bytes);
+  void Deliver(const std::shared_ptr<Connection>& connection, int side);
+  void Hold(const std::shared_ptr<Connection>& connection, int side);
+  void Break(Connection& connection);
+
+  World& world_;
+  LinkQuality quality_;
+  Random random_;
+  std::map<std::string, Listener> servers_;
+  std::set<std::pair<HostId, HostId>> blocked_;
+  std::map<std::uint64_t, std::weak_ptr<Connection>> connections_;
+  std::uint64_t next_connection_ = 0;
+  std::uint64_t generation_ = 0;
+};
+
+}  // namespace millrace::simulated

@@ -1,0 +1,74 @@
+// Plan: what one seed is about: the cluster, its work, and which kinds of faults there are. Each seed switches kinds on
+// and off, so that no kind of fault hides what another one does; some have one single fault and then quiet.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "disk.h"
+#include "network.h"
+
+namespace millrace::simulated {
+
+enum class Fault : std::uint8_t {
+  kMasterKill,    // the process dies
+  kMasterPower,   // the machine does: what was not synced may be lost
+  kMasterPause,   // stopped for longer than workers are waited for
+  kWorkerKill,
+  kWorkerPower,
+  kWorkerPause,
+  kWorkerSlow,    // tasks take ten times as long
+  kLinkReset,     // connections break
+  kLinkCut,       // nothing comes through, in both directions
+  kLinkOneWay,    // in one
+  kTaskFail,      // attempts fail at their end
+  kTaskHang,      // attempts never end
+  kTaskKill,      // attempts take their worker with them
+  kPoison,        // a task whose every attempt does
+  kRot,           // a byte of a block changes
+  kTruncate,      // a block's file loses its end
+  kVanish,        // a block's file is gone
+  kDiskLost,      // a worker's directory is empty at its next start
+  kEmptyMaster,   // the master runs on an empty directory for a while
+  kForeign,       // a worker of another cluster joins, with blocks of the same numbers
+  kWriterGone,    // clients stop in the middle of a write
+};
+inline constexpr std::size_t kFaults = 21;
+
+[[nodiscard]] std::string_view NameOf(Fault fault);
+[[nodiscard]] std::vector<Fault> AllFaults();
+// Of names with commas, "all" among them; a name after '-' is taken away. Without names, or when the first
+// one has '-' in front, from all. Empty when one is not known.
+[[nodiscard]] std::set<Fault> ParseFaults(const std::string& names, std::string* why);
+
+struct Plan {
+  std::uint64_t seed = 0;
+  // the cluster
+  std::uint32_t workers = 4, racks = 2;
+  std::int64_t map_slots = 2, reduce_slots = 1;
+  std::string scheduler = "fifo";
+  std::string settings;
+  LinkQuality link;
+  DrivenCommitLog::Times commit;
+  double lost_after = 10, disconnect_grace = 3, startup_grace = 15;
+  // its work
+  std::uint32_t clients = 2, jobs = 2, most_maps = 8, most_reduces = 4, replication = 2;
+  double map_time = 1, reduce_time = 1;  // seconds at most
+  bool file_work = true;
+  // its faults
+  std::set<Fault> faults;
+  std::uint32_t most_faults = 20;
+  double fault_pause = 5;  // seconds between two, on average
+  double fault_seconds = 60;
+  double task_faults = 0.05;  // share of attempts
+
+  [[nodiscard]] bool Has(Fault fault) const { return faults.contains(fault); }
+  [[nodiscard]] std::string Describe() const;
+};
+
+[[nodiscard]] Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed);
+
+}  // namespace millrace::simulated

@@ -1,0 +1,61 @@
+// Process: what the simulation knows of a daemon as an operating system would: whether it is stopped (SIGSTOP), in which
+// incarnation it runs. While it is stopped its timers do not fire and nothing that was sent to it is read; when it goes
+// on, all of that happens at once, and chance decides whether timers or messages come first. The timers of an
+// incarnation end with it. Thread rule: one thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <list>
+#include <string>
+
+#include "base/random.h"
+#include "world.h"
+
+namespace millrace::simulated {
+
+class Process {
+ public:
+  Process(World& world, std::string name);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] kj::Timer& timer() { return timer_; }  // that of its code
+  [[nodiscard]] bool stopped() const { return stopped_; }
+  [[nodiscard]] bool alive() const { return alive_; }
+  [[nodiscard]] std::uint64_t incarnation() const { return incarnation_; }
+
+  void Start();  // the next incarnation
+  void Die();    // stopped or not
+  void Stop();
+  void Continue();
+  // Resolves when it is not stopped.
+  [[nodiscard]] kj::Promise<void> MayReceive() { return Wait(receivers_); }
+
+ private:
+  class GatedTimer final : public kj::Timer {
+   public:
+    GatedTimer(Process& process, kj::Timer& timer) : process_(process), timer_(timer) {}
+    kj::TimePoint now() const override { return timer_.now(); }
+    kj::Promise<void> atTime(kj::TimePoint time) override;
+    kj::Promise<void> afterDelay(kj::Duration delay) override { return atTime(timer_.now() + delay); }
+
+   private:
+    Process& process_;
+    kj::Timer& timer_;
+  };
+  using Waiters = std::list<kj::Own<kj::PromiseFulfiller<void>>>;
+  kj::Promise<void> Wait(Waiters& waiters);
+  static void Release(Waiters& waiters);
+
+  World& world_;
+  std::string name_;
+  Random random_;
+  GatedTimer timer_;
+  bool stopped_ = false, alive_ = false;
+  std::uint64_t incarnation_ = 0;
+  Waiters timers_, receivers_;
+};
+
+}  // namespace millrace::simulated

@@ -1,0 +1,68 @@
+#include "simulation.h"
+
+#include "checker.h"
+#include "clients.h"
+#include "cluster.h"
+#include "faults.h"
+#include "master.h"
+#include "worker.h"
+#include "world.h"
+
+namespace millrace::simulated {
+namespace {
+
+constexpr double kCheckEvery = 5;  // seconds between looks at what costs more
+
+void CheckNowAndThen(Cluster& cluster) {
+  cluster.checker().CheckReplay();
+  cluster.checker().CheckSlots();
+  cluster.world().Do(kCheckEvery, [&cluster] { CheckNowAndThen(cluster); });
+}
+
+// Lets the clients work and the faults come, then waits for the ends.
+void Run(Cluster& cluster) {
+  World& world = cluster.world();
+  Checker& checker = cluster.checker();
+  FaultActor& faults = cluster.faults();
+  constexpr double kLongest = 1800;  // faults are over by far
+  world.Advance(kLongest, [&] { return faults.over(); });
+  if (world.failure()) return;
+  if (!faults.over()) return world.Fail("simulation", "the faults do not end");
+  world.Advance(kBound, [&] { return checker.idle(); });
+  if (world.failure()) return;
+  if (!checker.idle())
+    return world.Fail("end", "after " + std::to_string(static_cast<int>(kBound)) +
+                                 " s without a fault these have not ended: " + checker.Waiting());
+  constexpr double kLook = 5;
+  constexpr double kOperator = 60;  // seconds until somebody looks
+  std::string untidy;
+  for (double waited = 0; waited < kBound; waited += kLook) {
+    world.Advance(kLook);
+    if (world.failure()) return;
+    if (waited >= kOperator) checker.ConfirmUnknown();
+    untidy = checker.Untidy();
+    if (untidy.empty()) break;
+  }
+  if (!untidy.empty()) return world.Fail("tidy", untidy);
+  checker.CheckReplay();
+  checker.CheckSlots();
+  checker.CheckJournal();
+}
+
+}  // namespace
+
+Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log) {
+  const Plan& plan = *new Plan(DrawPlan(seed, allowed));
+  World& world = *new World(seed, log);
+  world.Note(plan.Describe());
+  Cluster& cluster = *new Cluster(world, plan);
+  world.Advance(1);
+  for (std::uint32_t n = 0; n < plan.clients; ++n) (new Client(cluster, n))->Start();
+  cluster.faults().Start();
+  CheckNowAndThen(cluster);
+  Run(cluster);
+  if (log && world.failure()) cluster.checker().NoteJournal();
+  return {world.failure().value_or(""), world.record(), world.seconds(), world.events()};
+}
+
+}  // namespace millrace::simulated

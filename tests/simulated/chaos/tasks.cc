@@ -1,0 +1,189 @@
+// The attempts that a worker's daemon executes.
+#include <utility>
+
+#include "base/rpc/status_codec.h"
+#include "caller.h"
+#include "checker.h"
+#include "faults.h"
+#include "files.h"
+#include "schedulers/core/event_text.h"
+#include "worker.h"
+
+namespace millrace::simulated {
+
+using worker::AttemptId;
+
+namespace {
+
+constexpr int kReadTries = 4;
+
+BlockPlaces PlacesOf(dfs::wire::LocatedBlock::Reader located) {
+  BlockPlaces block;
+  block.id = located.getBlock().getId();
+  block.length = located.getBlock().getLength();
+  block.crc = located.getBlock().getCrc();
+  for (const auto place : located.getReplicas()) block.holders.push_back({place.getNode(), place.getHost().cStr()});
+  return block;
+}
+
+// As the real reader: what the split names first, then what the master says now.
+Result<std::string> ReadInputBlock(Cluster& cluster, kj::WaitScope& scope, HostId reader, MasterCaller& caller,
+                                   const std::string& path, BlockPlaces block) {
+  Result<std::string> data = Unavailable("not read");
+  for (int i = 0; i < kReadTries; ++i) {
+    data = ReadBlock(cluster, scope, reader, caller, block);
+    if (data.ok()) return data;
+    (void)Await(cluster.world().Sleep(1), scope);
+    const auto now = Locate(caller, scope, path, nullptr);
+    if (!now.ok()) continue;
+    for (const BlockPlaces& located : *now) {
+      if (located.id == block.id) block = located;
+    }
+  }
+  return data;
+}
+
+sched::AttemptId ToSched(const AttemptId& id) {
+  return {{sched::JobId{id.job}, id.reduce ? sched::TaskKind::kReduce : sched::TaskKind::kMap, id.task}, id.number};
+}
+
+}  // namespace
+
+struct TaskRunner::Running {
+  std::uint64_t run = 0;
+  kj::Promise<void> fiber = nullptr;
+};
+
+TaskRunner::TaskRunner(Cluster& cluster, WorkerMachine& machine, TaskFiles& files)
+    : cluster_(cluster), machine_(machine), files_(files), random_(cluster.world().Fork()) {}
+
+TaskRunner::~TaskRunner() noexcept = default;
+
+void TaskRunner::SetUpJob(std::uint32_t job, std::string, worker::OwnMessage<task::wire::SetUp> set_up) {
+  const auto setup = set_up.reader().getJob();
+  const auto output = setup.getOutputDirectory().asChars();
+  jobs_[job] = {std::string(output.begin(), output.size()), setup.getReduces(), setup.getReplication()};
+}
+
+void TaskRunner::Begin(const AttemptId& id, Body body) {
+  cluster_.checker().Started(id, machine_);
+  auto running = std::make_unique<Running>();
+  const std::uint64_t run = running->run = runs_++;
+  Running& kept = *running;
+  running_[id] = std::move(running);
+  kept.fiber = cluster_.world()
+                   .Spawn([this, id, run, body = kj::mv(body)](kj::WaitScope& scope) mutable {
+                     auto done = std::make_shared<worker::OwnMessage<task::wire::Done>>();
+                     worker::ToWire(id, done->builder().initAttempt());
+                     const Status status = body(scope, done->builder());
+                     (void)Await(machine_.process().MayReceive(), scope);
+                     tasks_.Add(kj::evalLater([this, id, run, status, done] { End(id, run, status, *done); }));
+                   })
+                   .eagerlyEvaluate(nullptr);
+}
+
+void TaskRunner::End(const AttemptId& id, std::uint64_t run, const Status& status,
+                     worker::OwnMessage<task::wire::Done>& done) {
+  const auto found = running_.find(id);
+  if (found == running_.end() || found->second->run != run) return;  // killed meanwhile
+  running_.erase(found);
+  if (observer_ == nullptr) return;
+  if (!status.ok()) return observer_->TaskFailed(id, {status.message(), ""});
+  observer_->TaskDone(id, std::move(done));
+}
+
+// The time that an attempt takes, and what goes wrong with it.
+Status TaskRunner::Work(kj::WaitScope& scope, const AttemptId& id) {
+  const Plan& plan = cluster_.plan();
+  const double most = id.reduce ? plan.reduce_time : plan.map_time;
+  const double time = most * (0.2 + 0.8 * random_.Unit()) * machine_.slowness();
+  const TaskFate fate = cluster_.faults().FateOf(id, machine_);
+  (void)Await(cluster_.world().Sleep(time / 2), scope);
+  if (fate == TaskFate::kHangs) {
+    cluster_.world().Note(worker::ToText(id) + " on " + machine_.name() + " hangs");
+    (void)Await(kj::Promise<void>(kj::NEVER_DONE), scope);
+  }
+  if (fate == TaskFate::kKillsWorker) {
+    cluster_.faults().KillSoon(machine_, worker::ToText(id));
+    (void)Await(kj::Promise<void>(kj::NEVER_DONE), scope);
+  }
+  (void)Await(cluster_.world().Sleep(time / 2), scope);
+  if (fate == TaskFate::kFails) return Internal("drawn to fail");
+  return Status::Ok();
+}
+
+void TaskRunner::RunMap(worker::OwnMessage<task::wire::RunMap> launch) {
+  const AttemptId id = worker::FromWire(launch.reader().getAttempt());
+  auto kept = std::make_shared<worker::OwnMessage<task::wire::RunMap>>(std::move(launch));
+  Begin(id, [this, id, kept](kj::WaitScope& scope, task::wire::Done::Builder done) -> Status {
+    MasterCaller caller(cluster_.world(), cluster_.network(), machine_.host(), machine_.tasks());
+    std::string bytes;
+    for (const auto input : kept->reader().getInputs()) {
+      const auto path = input.getPath().asChars();
+      for (const auto located : input.getBlocks()) {
+        MILLRACE_ASSIGN(const std::string data,
+                        ReadInputBlock(cluster_, scope, machine_.host(), caller,
+                                       std::string(path.begin(), path.size()), PlacesOf(located)));
+        bytes += data;
+      }
+    }
+    MILLRACE_TRY(Work(scope, id));
+    const Job& job = jobs_.at(id.job);
+    if (job.reduces == 0) return WriteOutput(scope, id, OutputText(MapValue(bytes, 0)), done);
+    MapOutput output;
+    for (std::uint32_t reduce = 0; reduce < job.reduces; ++reduce) output.push_back(MapValue(bytes, reduce));
+    files_.WriteRun(id, std::move(output));
+    return Status::Ok();
+  });
+}
+
+void TaskRunner::RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) {
+  const AttemptId id = worker::FromWire(launch.reader().getAttempt());
+  std::uint64_t sum = 0;
+  for (const auto segment : launch.reader().getSegments()) sum += segment.getRawLength();
+  Begin(id, [this, id, sum](kj::WaitScope& scope, task::wire::Done::Builder done) -> Status {
+    MILLRACE_TRY(Work(scope, id));
+    return WriteOutput(scope, id, OutputText(sum), done);
+  });
+}
+
+Status TaskRunner::WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
+                               task::wire::Done::Builder done) {
+  const Job job = jobs_.at(id.job);
+  char name[32];
+  std::snprintf(name, sizeof name, "part-%c-%05u", id.reduce ? 'r' : 'm', id.task);
+  const std::string attempt = sched::FormatAttempt(ToSched(id));
+  MasterCaller caller(cluster_.world(), cluster_.network(), machine_.host(), machine_.tasks());
+  FileMaker maker(cluster_, caller, machine_.host());
+  MILLRACE_TRY(maker.Create(scope, job.output + "/_temporary/" + attempt + "/" + name, job.replication, false));
+  MILLRACE_TRY(maker.AddBlock(scope, text));
+  MILLRACE_TRY(maker.HandOver(scope, attempt));
+  auto output = done.initOutput();
+  output.setPresent(true);
+  output.setFile(maker.written().file);
+  output.setName(name);
+  output.setBytes(text.size());
+  auto blocks = output.initBlocks(static_cast<unsigned>(maker.written().blocks.size()));
+  for (unsigned i = 0; i < blocks.size(); ++i) {
+    const Written::Block& block = maker.written().blocks[i];
+    blocks[i].initBlock().setId(block.id);
+    blocks[i].getBlock().setLength(block.length);
+    blocks[i].getBlock().setCrc(block.crc);
+    auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
+    for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
+  }
+  return Status::Ok();
+}
+
+kj::Promise<void> TaskRunner::Kill(const AttemptId& attempt) {
+  running_.erase(attempt);
+  return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);
+}
+
+kj::Promise<void> TaskRunner::ForgetJob(std::uint32_t job) {
+  std::erase_if(running_, [&](const auto& entry) { return entry.first.job == job; });
+  jobs_.erase(job);
+  return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);
+}
+
+}  // namespace millrace::simulated

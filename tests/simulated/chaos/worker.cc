@@ -1,0 +1,137 @@
+#include "worker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/rpc/status_codec.h"
+#include "checker.h"
+#include "schedulers/core/event_text.h"
+
+namespace millrace::simulated {
+
+// ---- files of attempts ----
+
+worker::AttemptPaths TaskFiles::Paths(const worker::AttemptId& attempt) const {
+  const std::string stem = worker::FileStem(attempt);
+  return {attempt.reduce ? "" : stem + ".run", attempt.reduce ? stem + ".copy" : "", stem, stem + ".out",
+          stem + ".err"};
+}
+
+Status TaskFiles::Prepare(const worker::AttemptId& attempt) {
+  scratch_.insert(attempt);
+  return Status::Ok();
+}
+
+void TaskFiles::RemoveScratch(const worker::AttemptId& attempt) { scratch_.erase(attempt); }
+void TaskFiles::RemoveRun(const worker::AttemptId& attempt) { runs_.erase(attempt); }
+
+void TaskFiles::RemoveJob(std::uint32_t job) {
+  std::erase_if(runs_, [&](const auto& run) { return run.first.job == job; });
+  std::erase_if(scratch_, [&](const worker::AttemptId& attempt) { return attempt.job == job; });
+}
+
+const MapOutput* TaskFiles::FindRun(const worker::AttemptId& map) const {
+  const auto found = runs_.find(map);
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
+std::string TaskFiles::Leftovers() const {
+  std::string left;
+  for (const auto& [id, output] : runs_) left += " run file of " + worker::ToText(id);
+  for (const worker::AttemptId& id : scratch_) left += " scratch of " + worker::ToText(id);
+  return left;
+}
+
+void DiskBackground::Run(std::function<void()> work, std::function<void()> then) {
+  const auto time = static_cast<std::int64_t>(100 + random_.Below(3000)) * kj::MICROSECONDS;
+  free_ = kj::max(free_, timer_.now()) + time;
+  tasks_.Add(timer_.atTime(free_).then([work = std::move(work), then = std::move(then)] {
+    work();
+    then();
+  }));
+}
+
+// ---- one incarnation ----
+
+WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
+    : dialer_(cluster.network(), machine.host(), machine.process()),
+      background_(cluster.world(), machine.process().timer()),
+      checks_(cluster.world(), machine.process().timer()),
+      blocks_(machine.disk(), [&cluster, &machine](std::uint64_t id) { cluster.checker().Removing(machine, id); }),
+      plane_(cluster, machine, files_),
+      runner_(cluster, machine, files_),
+      executables_(background_) {
+  worker::WorkerConfig config;
+  const OptionSet options = worker::DeclareWorkerOptions(&config);
+  config.master = kMasterAddress;
+  config.task_timeout = 30 * kSecond;
+  config.host = machine.name();
+  config.rack = "/rack" + std::to_string(machine.number() % cluster.plan().racks);
+  config.map_slots = cluster.plan().map_slots;
+  config.reduce_slots = cluster.plan().reduce_slots;
+  agent_ = std::make_unique<worker::WorkerAgent>(
+      worker::AgentParts{machine.process().timer(), dialer_, runner_, blocks_, plane_, files_, executables_,
+                         background_, checks_, cluster.world().clock()},
+      config,
+      worker::WorkerIdentity{machine.storage(), 1, "", machine.joined(),
+                             [&machine](const std::string& id) {
+                               machine.joined() = id;
+                               return Status::Ok();
+                             }},
+      cluster.world().Fork(),
+      cluster.world().MakeLogOf(machine.name()));
+  agent_->Start();
+}
+
+std::string WorkerProcess::Leftovers() const {
+  std::string left = files_.Leftovers();
+  if (agent_->running() > 0) left += fmt::format(" {} attempts", agent_->running());
+  for (const worker::AttemptId& id : plane_.served()) left += " served output of " + worker::ToText(id);
+  return left;
+}
+
+WorkerMachine::WorkerMachine(Cluster& cluster, std::uint32_t number)
+    : cluster_(cluster),
+      host_(cluster.AddHost()),
+      number_(number),
+      name_("host" + std::to_string(number)),
+      storage_("storage" + std::to_string(number)),
+      process_(cluster.world(), name_),
+      tasks_(cluster.world(), "tasks on " + name_) {}
+
+WorkerMachine::~WorkerMachine() = default;
+
+void WorkerMachine::Start() {
+  if (running_ != nullptr) return;
+  process_.Start();
+  tasks_.Start();
+  running_ = std::make_unique<WorkerProcess>(cluster_, *this);
+}
+
+void WorkerMachine::Kill(Death death) {
+  if (running_ == nullptr) return;
+  cluster_.network().Kill(host_, death);
+  process_.Die();
+  tasks_.Die();
+  running_.reset();
+}
+
+void WorkerMachine::LoseDirectory() {
+  disk_ = {};
+  joined_.clear();
+  storage_ = fmt::format("storage{}.{}", number_, ++directories_);
+}
+
+// ---- what tasks compute ----
+
+std::uint64_t MapValue(const std::string& bytes, std::uint32_t reduce) {
+  std::uint64_t hash = 0xcbf29ce484222325u + reduce;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return Random(hash).Next();
+}
+
+std::string OutputText(std::uint64_t sum) { return fmt::format("{:016x}\n", sum); }
+
+}  // namespace millrace::simulated

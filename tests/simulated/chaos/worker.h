@@ -1,0 +1,194 @@
+// WorkerMachine: a host with a disk and a worker daemon that can die, be stopped and start again: the real agent, and
+// in its seams a data plane, tasks and files that are simple and true: a map's output is where it was made and nowhere
+// else, and dies with the daemon; a reduce has what it fetched; a block is on the disks that it was written to.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/rpc/link.h"
+#include "caller.h"
+#include "cluster.h"
+#include "disk.h"
+#include "worker/agent/agent.h"
+#include "worker/agent/synthetic.h"
+
+namespace millrace::simulated {
+
+class WorkerMachine;
+
+// What a map's attempt leaves: a number for each reduce.
+using MapOutput = std::vector<std::uint64_t>;
+
+// The files of attempts, in memory: they go with the daemon, as its start removes what it finds.
+class TaskFiles final : public worker::AttemptFiles {
+ public:
+  [[nodiscard]] worker::AttemptPaths Paths(const worker::AttemptId& attempt) const override;
+  Status Prepare(const worker::AttemptId& attempt) override;
+  void RemoveScratch(const worker::AttemptId& attempt) override;
+  void RemoveRun(const worker::AttemptId& attempt) override;
+  void RemoveJob(std::uint32_t job) override;
+  [[nodiscard]] Result<worker::LogPiece> ReadLog(const worker::AttemptId&, bool, std::uint64_t,
+                                                 std::uint32_t) const override {
+    return worker::LogPiece();
+  }
+
+  void WriteRun(const worker::AttemptId& map, MapOutput output) { runs_[map] = std::move(output); }
+  [[nodiscard]] const MapOutput* FindRun(const worker::AttemptId& map) const;
+  [[nodiscard]] std::string Leftovers() const;  // empty: there are none
+
+ private:
+  std::map<worker::AttemptId, MapOutput> runs_;
+  std::set<worker::AttemptId> scratch_;
+};
+
+// Disk calls take a while, one after the other.
+class DiskBackground final : public worker::Background {
+ public:
+  ~DiskBackground() noexcept override = default;
+  DiskBackground(World& world, kj::Timer& timer) : timer_(timer), random_(world.Fork()) {}
+  void Run(std::function<void()> work, std::function<void()> then) override;
+
+ private:
+  kj::Timer& timer_;
+  Random random_;
+  kj::TimePoint free_ = kj::origin<kj::TimePoint>();
+  worker::TaskGroup tasks_;
+};
+
+class DataPlane final : public worker::DataPlane {
+ public:
+  DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files);
+  ~DataPlane() noexcept override = default;
+  void Observe(worker::BlockEvents events) override { events_ = std::move(events); }
+  void AddMapOutput(const worker::AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void RemoveMapOutput(const worker::AttemptId& map) override { served_.erase(map); }
+  void RemoveMapOutputs(std::uint32_t job) override;
+  [[nodiscard]] std::unique_ptr<worker::ReduceCopier> StartCopy(const worker::AttemptId& reduce, std::uint32_t maps,
+                                                                std::string file,
+                                                                shuffle::CopyCallbacks callbacks) override;
+  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return {}; }
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
+
+  void Received(const dfs::StoredBlock& block);
+  // The map's number for this reduce; nothing: it is not served here.
+  [[nodiscard]] std::optional<std::uint64_t> Serve(const shuffle::MapAttempt& map, std::uint32_t reduce) const;
+  [[nodiscard]] const std::set<worker::AttemptId>& served() const { return served_; }
+
+ private:
+  class Copier;
+  Cluster& cluster_;
+  WorkerMachine& machine_;
+  TaskFiles& files_;
+  worker::BlockEvents events_;
+  std::set<worker::AttemptId> served_;
+  worker::TaskGroup tasks_;
+};
+
+class TaskRunner final : public worker::TaskRunner {
+ public:
+  TaskRunner(Cluster& cluster, WorkerMachine& machine, TaskFiles& files);
+  ~TaskRunner() noexcept override;
+  void Observe(worker::TaskObserver* observer) override { observer_ = observer; }
+  void SetUpJob(std::uint32_t job, std::string executable, worker::OwnMessage<task::wire::SetUp> set_up) override;
+  void RunMap(worker::OwnMessage<task::wire::RunMap> launch) override;
+  void RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) override;
+  [[nodiscard]] kj::Promise<void> Kill(const worker::AttemptId& attempt) override;
+  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
+
+ private:
+  struct Job {
+    std::string output;
+    std::uint32_t reduces = 0, replication = 0;
+  };
+  struct Running;
+  using Body = kj::Function<Status(kj::WaitScope&, task::wire::Done::Builder)>;
+  void Begin(const worker::AttemptId& id, Body body);
+  void End(const worker::AttemptId& id, std::uint64_t run, const Status& status,
+           worker::OwnMessage<task::wire::Done>& done);
+  [[nodiscard]] Status Work(kj::WaitScope& scope, const worker::AttemptId& id);
+  [[nodiscard]] Status WriteOutput(kj::WaitScope& scope, const worker::AttemptId& id, const std::string& text,
+                                   task::wire::Done::Builder done);
+
+  Cluster& cluster_;
+  WorkerMachine& machine_;
+  TaskFiles& files_;
+  Random random_;
+  worker::TaskObserver* observer_ = nullptr;
+  std::map<std::uint32_t, Job> jobs_;
+  std::map<worker::AttemptId, std::unique_ptr<Running>> running_;
+  std::uint64_t runs_ = 0;
+  worker::TaskGroup tasks_;
+};
+
+// One incarnation of the daemon.
+class WorkerProcess {
+ public:
+  WorkerProcess(Cluster& cluster, WorkerMachine& machine);
+  [[nodiscard]] DiskBlocks& blocks() { return blocks_; }
+  [[nodiscard]] DataPlane& plane() { return plane_; }
+  [[nodiscard]] TaskFiles& files() { return files_; }
+  [[nodiscard]] worker::WorkerAgent& agent() { return *agent_; }
+  [[nodiscard]] std::string Leftovers() const;  // of jobs; empty: there are none
+
+ private:
+  Network::Dialer dialer_;
+  DiskBackground background_, checks_;
+  DiskBlocks blocks_;
+  TaskFiles files_;
+  DataPlane plane_;
+  TaskRunner runner_;
+  worker::SyntheticExecutables executables_;
+  std::unique_ptr<worker::WorkerAgent> agent_;
+};
+
+class WorkerMachine {
+ public:
+  WorkerMachine(Cluster& cluster, std::uint32_t number);
+  ~WorkerMachine();
+
+  [[nodiscard]] HostId host() const { return host_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& storage() const { return storage_; }
+  [[nodiscard]] std::string& joined() { return joined_; }  // the cluster's id, as its directory has it
+  [[nodiscard]] std::uint32_t number() const { return number_; }
+  [[nodiscard]] Process& process() { return process_; }
+  [[nodiscard]] Process& tasks() { return tasks_; }  // their processes are never stopped with the daemon
+  [[nodiscard]] BlockDisk& disk() { return disk_; }
+  [[nodiscard]] WorkerProcess* running() { return running_.get(); }  // null while it is down
+  [[nodiscard]] double slowness() const { return slowness_; }
+  void SetSlowness(double factor) { slowness_ = factor; }
+
+  void Start();
+  void Kill(Death death);
+  // It belongs to another cluster.
+  [[nodiscard]] bool stranger() const { return stranger_; }
+  void MakeStranger(const std::string& cluster) {
+    stranger_ = true;
+    joined_ = cluster;
+  }
+  void LoseDirectory();  // its files, who it was, and to which cluster it belonged
+
+ private:
+  Cluster& cluster_;
+  HostId host_;
+  std::uint32_t number_;
+  std::string name_, storage_, joined_;
+  std::uint32_t directories_ = 0;
+  double slowness_ = 1;
+  bool stranger_ = false;
+  Process process_, tasks_;
+  BlockDisk disk_;
+  std::unique_ptr<WorkerProcess> running_;
+};
+
+// What a map makes of its bytes for a reduce, and what a reduce makes of what it got. For those who check, too.
+[[nodiscard]] std::uint64_t MapValue(const std::string& bytes, std::uint32_t reduce);
+[[nodiscard]] std::string OutputText(std::uint64_t sum);
+
+}  // namespace millrace::simulated
