@@ -14,9 +14,8 @@
 namespace millrace {
 
 // Where there is no room, the oldest connection that has not said anything sensible makes room, and if there is none,
-// the new one is refused: so silent connections never keep out others. Peers of this machine may take all places, as far
-// as one address may,
-// others leave an eighth of them.
+// the new one is refused: so silent connections never keep out others. Peers of this machine may take all places, as
+// far as one address may, others leave an eighth of them.
 class Admission {
  public:
   // `per_peer`: of one address (one /64 of IPv6); half of `most` at most.

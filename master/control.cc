@@ -213,8 +213,7 @@ void Control::ExpireLeases() {
 void Control::CareForBlocks() {
   dfs::BlockWork work;
   if (!InStartupGrace()) {
-    work =
-        files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
+    work = files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
   }
   dispatcher_.Send(dfs::BlockWork{std::exchange(work.replicate, {}), {}, {}});
   std::vector<dfs::DeleteWork> leftovers = files_.TakeLeftovers();

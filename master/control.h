@@ -51,8 +51,8 @@ struct Seams {
 
 class Control final : private kj::TaskSet::ErrorHandler {
  public:
-  // Reads everything back. Requires: the store holds a cluster id (cluster_record.h). kInvalid for a scheduler that does not exist or a wrong scheduler file, kCorrupt for a
-  // database that is not understood.
+  // Reads everything back. Requires: the store holds a cluster id (cluster_record.h). kInvalid for a scheduler that
+  // does not exist or a wrong scheduler file, kCorrupt for a database that is not understood.
   static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, Seams seams);
   ~Control();
 
@@ -100,9 +100,9 @@ class Control final : private kj::TaskSet::ErrorHandler {
   };
   // kInvalid, with both named, for a worker that belongs to another cluster than this one.
   [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
-  // Who registers with a storage whose session stands is asked for patience while its holder is asked for a sign of life:
-  // rejected as kBusy, naming the holder, if that answers. A holder whose connection broke is not waited for, and one that
-  // does not answer for no more than a heartbeat (and two seconds).
+  // Who registers with a storage whose session stands is asked for patience while its holder is asked for a sign of
+  // life: rejected as kBusy, naming the holder, if that answers. A holder whose connection broke is not waited for, and
+  // one that does not answer for no more than a heartbeat (and two seconds).
   [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
   // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,

@@ -150,7 +150,8 @@ Status Control::ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step*
   return Status::Ok();
 }
 
-// When a node was lost is noted here and not when it happens, for the sake of those that did not come back after a start.
+// When a node was lost is noted here and not when it happens, for the sake of those that did not come back after a
+// start.
 void Control::ForgetOldNodes() {
   if (InStartupGrace()) return;
   Step step = Begin();

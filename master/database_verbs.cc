@@ -64,7 +64,8 @@ int RunRestore(const std::vector<std::string>& args) {
   const std::string verb = "master restore";
   if (args.empty() || args[0].starts_with("-")) {
     if (args.empty() || (args[0] != "--help" && args[0] != "-h")) {
-      return Fail(verb, Invalid("DIRECTORY is missing: millrace master restore DIRECTORY --set master.directory=..."), 2);
+      return Fail(verb, Invalid("DIRECTORY is missing: millrace master restore DIRECTORY --set master.directory=..."),
+                  2);
     }
   }
   const bool help = args[0].starts_with("-");
@@ -72,7 +73,8 @@ int RunRestore(const std::vector<std::string>& args) {
   OptionSet options = DeclareMasterOptions(&config);
   const std::vector<std::string> rest(args.begin() + (help ? 0 : 1), args.end());
   if (const auto exit = daemon::ParseArguments(
-          verb, "DIRECTORY: makes a master's database of the latest backup in it. Refuses to replace one.", rest, options))
+          verb, "DIRECTORY: makes a master's database of the latest backup in it. Refuses to replace one.", rest,
+          options))
     return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
@@ -90,14 +92,15 @@ int RunRepair(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   if (const auto exit = daemon::ParseArguments(
-          verb, "Says what the last good state of a damaged database is; with --yes, takes it and keeps the rest aside.",
+          verb,
+          "Says what the last good state of a damaged database is; with --yes, takes it and keeps the rest aside.",
           rest, options))
     return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   Holdings holdings;
   const std::string database = DatabaseOf(config);
-  const Result<RepairFacts> facts = RepairRocksStore(
-      database, apply, [&](const KeyValueStore& store) { return CountHoldings(store, &holdings); });
+  const Result<RepairFacts> facts =
+      RepairRocksStore(database, apply, [&](const KeyValueStore& store) { return CountHoldings(store, &holdings); });
   if (!facts.ok()) return Fail(verb, facts.status());
   if (facts->problem.empty()) {
     std::cout << database << " is sound: " << InWords(holdings) << "\n";

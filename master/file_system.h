@@ -46,8 +46,8 @@ class FileSystem {
   Result<NewBlock> AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer, std::vector<dfs::NodeId> excluded,
                             WriteBatch* batch);
   Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
-  // `path` empty: the one it was created under. The nodes named in `written` count as holders from now on. kInvalid for a
-  // block that names none, or one that was neither given out with it nor reports it. (Of a block given out before the
+  // `path` empty: the one it was created under. The nodes named in `written` count as holders from now on. kInvalid for
+  // a block that names none, or one that was neither given out with it nor reports it. (Of a block given out before the
   // master was started anew, any node that exists will do.)
   Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
                   WriteBatch* batch);

@@ -81,7 +81,8 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   if (!may_commit) {
     if (output) (void)files_.Abandon(output->file, &step->batch);  // a late report; the file may be gone already
     const worker::WorkerDoes then = worker::Settle(worker::Claim::kDone, BeliefOf(node, attempt)).worker;
-    if (then == worker::WorkerDoes::kDrop) step->kills.push_back({node, attempt, "the master does not want it any more"});
+    if (then == worker::WorkerDoes::kDrop)
+      step->kills.push_back({node, attempt, "the master does not want it any more"});
     if (then == worker::WorkerDoes::kForgetJob) step->forgets.push_back({node, attempt.task.job});
     return;
   }

@@ -42,8 +42,9 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Bytes("dfs.block_size", &config->default_block_size, dfs::kDefaultBlockSize, dfs::kMinBlockSize,
             dfs::kMaxBlockSize, "block size of a file whose writer does not say");
   set.Integer("master.history_jobs", &config->history_jobs, 1000, 0, 1000000, "how many ended jobs are remembered");
-  set.Integer("master.max_connections", &config->max_connections, 0, 0, 1'000'000,
-              "connections at once; other machines may take 7/8 of them; 0: as many as the limit of descriptors allows");
+  set.Integer(
+      "master.max_connections", &config->max_connections, 0, 0, 1'000'000,
+      "connections at once; other machines may take 7/8 of them; 0: as many as the limit of descriptors allows");
   set.Integer("master.max_connections_per_peer", &config->max_connections_per_peer, 1000, 1, 1'000'000,
               "connections from one address at once; half of master.max_connections at most");
   set.Bytes("master.message_memory", &config->message_memory, std::uint64_t{256} << 20, std::uint64_t{16} << 20,

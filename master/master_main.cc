@@ -45,7 +45,8 @@ rpc::ServerLimits LimitsOf(const MasterConfig& config, std::uint64_t descriptors
 }
 
 Status Serve(const MasterConfig& config, const Log& log) {
-  // Before any thread is started, those of the database too: they inherit the mask, so that the signals come to this one.
+  // Before any thread is started, those of the database too: they inherit the mask, so that the signals come to this
+  // one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();

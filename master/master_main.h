@@ -1,5 +1,5 @@
-// The master daemon: `millrace master --config FILE [--set key=value ...]`. With --init it makes a new, empty cluster in
-// master.directory instead, and prints the cluster's id.
+// The master daemon: `millrace master --config FILE [--set key=value ...]`. With --init it makes a new, empty cluster
+// in master.directory instead, and prints the cluster's id.
 #pragma once
 
 #include <string>

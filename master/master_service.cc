@@ -43,9 +43,8 @@ class MasterServiceImpl final : public wire::Master::Server {
     facts.host = Require(HostOfWorker(facts.host, peer_));
     Require(control_.CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
     context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
-    kj::Promise<void> reached =
-        dial_back_ == nullptr ? kj::Promise<void>(kj::READY_NOW)
-                              : DialBack(*dial_back_, control_.timer(), facts.host, facts.port);
+    kj::Promise<void> reached = dial_back_ == nullptr ? kj::Promise<void>(kj::READY_NOW)
+                                                      : DialBack(*dial_back_, control_.timer(), facts.host, facts.port);
     return reached.then([this, facts]() { return control_.AwaitVacancy(facts); })
         .then([this, facts, context]() mutable { return Admit(facts, context); });
   }
@@ -74,8 +73,10 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> nodes(NodesContext context) override {
     const auto& all = control_.nodes().all();
     const auto begin = all.upper_bound(context.getParams().getAfter());
-    const std::size_t count = AnswerBudget(kMostNodes).TakeFront(
-        std::ranges::subrange(begin, all.end()), [](const auto& node) { return BytesOf(node.second); });
+    const std::size_t count =
+        AnswerBudget(kMostNodes).TakeFront(std::ranges::subrange(begin, all.end()), [](const auto& node) {
+          return BytesOf(node.second);
+        });
     auto out = context.getResults().initNodes(static_cast<unsigned>(count));
     auto node = begin;
     for (unsigned i = 0; i < count; ++i, ++node) WriteNode(node->second, out[i]);

@@ -10,8 +10,8 @@
 namespace millrace::master {
 
 class Control;
-// Makes the capability of one peer. With `dial_back`, which outlives it, a worker's bulk port is dialed before the worker
-// is taken in.
+// Makes the capability of one peer. With `dial_back`, which outlives it, a worker's bulk port is dialed before the
+// worker is taken in.
 [[nodiscard]] rpc::Server::BootstrapFor MakeMasterServices(Control& control, rpc::Dialer* dial_back = nullptr);
 
 }  // namespace millrace::master

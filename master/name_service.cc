@@ -206,8 +206,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const auto params = context.getParams();
     const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
     const std::uint32_t first = params.getFirstBlock();
-    const std::vector<FileSystem::Located> blocks =
-        Require(control_.files().Locate(path, first, kMostVerified + 1));
+    const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, first, kMostVerified + 1));
     const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
     std::uint32_t count = 0;
     for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {

@@ -16,9 +16,9 @@ std::string Encode(const NodeRecord& record) {
   out.U8(kVersion);
   const WorkerFacts& f = record.facts;
   for (const std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) out.Text(*text);
-  for (const std::uint64_t n : {std::uint64_t{f.port}, std::uint64_t{f.map_slots}, std::uint64_t{f.reduce_slots},
-                                f.incarnation, std::uint64_t{record.draining},
-                                static_cast<std::uint64_t>(record.lost_at)}) {
+  for (const std::uint64_t n :
+       {std::uint64_t{f.port}, std::uint64_t{f.map_slots}, std::uint64_t{f.reduce_slots}, f.incarnation,
+        std::uint64_t{record.draining}, static_cast<std::uint64_t>(record.lost_at)}) {
     out.Varint(n);
   }
   return out.Take();
@@ -93,8 +93,7 @@ Status NodeTable::CheckDraining(const std::vector<NodeNumber>& numbers) const {
 
 Status NodeTable::SetDraining(NodeNumber number, bool draining, WriteBatch* batch) {
   NodeRecord* record = Find(number);
-  if (record == nullptr)
-    return NoSuchNode(number);
+  if (record == nullptr) return NoSuchNode(number);
   record->draining = draining;
   Store(*record, batch);
   return Status::Ok();

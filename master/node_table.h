@@ -59,7 +59,8 @@ class NodeTable {
 
   // It is lost since `when`, until it is admitted again.
   Status NoteLost(NodeNumber number, Micros when, WriteBatch* batch);
-  // Its record goes, and its number is not given again: its storage would be a new node. kNotFound; kBusy if it is alive.
+  // Its record goes, and its number is not given again: its storage would be a new node. kNotFound; kBusy if it is
+  // alive.
   Status Forget(NodeNumber number, WriteBatch* batch);
 
   [[nodiscard]] NodeRecord* Find(NodeNumber number);

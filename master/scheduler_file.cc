@@ -36,8 +36,7 @@ void SchedulerFile::Poll(const std::function<Status(const sched::Settings&)>& ap
   if (file_ == nullptr) return;
   const Result<std::optional<std::string>> text = file_->TakeChange();
   if (text.ok() && !*text) return;
-  Result<sched::Settings> settings =
-      text.ok() ? Parse(**text, file_->name()) : Result<sched::Settings>(text.status());
+  Result<sched::Settings> settings = text.ok() ? Parse(**text, file_->name()) : Result<sched::Settings>(text.status());
   const bool same = settings.ok() && sched::FormatSettings(*settings) == sched::FormatSettings(settings_);
   const Status applied = !settings.ok() ? settings.status() : same ? Status::Ok() : apply(*settings);
   problem_ = applied.message();

@@ -79,8 +79,7 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in) {
   std::vector<dfs::WrittenBlock> blocks;
   for (const auto block : in) {
-    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {},
-                              block.getBlock().getCrc()};
+    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}, block.getBlock().getCrc()};
     for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
     blocks.push_back(std::move(written));
   }
@@ -222,9 +221,7 @@ void WriteInput(const Split& split, const FileSystem& files, const NodeTable& no
   for (unsigned i = 0; i < blocks.size(); ++i) Write(located[i], nodes, asker, blocks[i]);
 }
 
-std::size_t BytesOf(const dfs::FileStatus& status) {
-  return 96 + FieldBytes(status.path) + FieldBytes(status.owner);
-}
+std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(status.path) + FieldBytes(status.owner); }
 
 std::size_t BytesOf(const NodeRecord& node) {
   const WorkerFacts& facts = node.facts;
@@ -250,8 +247,6 @@ std::size_t BytesOf(const JobView& view) {
   return bytes + (view.record->outcome ? FieldBytes(view.record->outcome->reason) : 0);
 }
 
-std::size_t BytesOf(const Counters::key_type& name) {
-  return 24 + FieldBytes(name.first) + FieldBytes(name.second);
-}
+std::size_t BytesOf(const Counters::key_type& name) { return 24 + FieldBytes(name.first) + FieldBytes(name.second); }
 
 }  // namespace millrace::master

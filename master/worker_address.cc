@@ -8,9 +8,7 @@ namespace {
 
 constexpr kj::Duration kDialLimit = 5 * kj::SECONDS;
 
-bool IsLoopback(const std::string& host) {
-  return host == "localhost" || host == "::1" || host.starts_with("127.");
-}
+bool IsLoopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
 }  // namespace
 
@@ -25,15 +23,16 @@ Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer)
 }
 
 kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host, std::uint16_t port) {
-  const std::string address = (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+  const std::string address =
+      (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
   auto dialed = kj::evalNow([&] { return dialer.Dial(address.c_str()); });
   return rpc::WithDeadline(timer, kDialLimit, "connect to " + address, kj::mv(dialed))
       .ignoreResult()
       .catch_([](kj::Exception&& why) -> kj::Promise<void> {
-        return rpc::ToException(Unavailable("the master cannot reach the worker's port: " +
-                                            rpc::FromException(why).message() +
-                                            "; set worker.bind to 0.0.0.0 and worker.host to what other machines "
-                                            "reach, and see that no firewall is between"));
+        return rpc::ToException(
+            Unavailable("the master cannot reach the worker's port: " + rpc::FromException(why).message() +
+                        "; set worker.bind to 0.0.0.0 and worker.host to what other machines "
+                        "reach, and see that no firewall is between"));
       });
 }
 

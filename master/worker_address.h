@@ -1,5 +1,5 @@
-// Where others reach a worker: what it says itself, held against where its connection comes from. Pure but for the dial.
-// Thread rule: the control thread.
+// Where others reach a worker: what it says itself, held against where its connection comes from. Pure but for the
+// dial. Thread rule: the control thread.
 #pragma once
 
 #include <kj/timer.h>

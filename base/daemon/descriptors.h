@@ -1,4 +1,5 @@
-// Descriptors of a daemon: as many as the system allows, and how they are shared out. Thread rule: main, before threads.
+// Descriptors of a daemon: as many as the system allows, and how they are shared out. Thread rule: main, before
+// threads.
 #pragma once
 
 #include <cstddef>

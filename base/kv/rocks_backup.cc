@@ -1,9 +1,9 @@
 // Backups, by RocksDB's backup engine, which shares files between the backups of a directory and knows their checksums.
-#include <filesystem>
 #include <rocksdb/utilities/backup_engine.h>
 #include <stdio.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"

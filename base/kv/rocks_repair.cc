@@ -53,7 +53,8 @@ Result<std::string> MoveAside(const std::string& directory) {
 
 Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply,
                                      const std::function<Status(const KeyValueStore&)>& look) {
-  if (!std::filesystem::is_directory(directory)) return NotFound("repair database " + directory + ": it does not exist");
+  if (!std::filesystem::is_directory(directory))
+    return NotFound("repair database " + directory + ": it does not exist");
   MILLRACE_ASSIGN(const Fd lock, rocks::LockDirectory(directory));
   RepairFacts facts;
   if (const auto mark = CommittedMark::Open(rocks::MarkPath(directory)); mark.ok()) facts.acknowledged = mark->number();

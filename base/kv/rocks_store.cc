@@ -38,7 +38,8 @@ class StoreOnDisk final : public RocksStore {
     if (mark_) (void)mark_->Sync();  // what it does not say is not missed
   }
 
-  // One at a time, so that the last operation after a sync is one that was synced; the commit log has one writer anyway.
+  // One at a time, so that the last operation after a sync is one that was synced; the commit log has one writer
+  // anyway.
   Status Write(const WriteBatch& batch, Durability durability) override {
     const std::lock_guard lock(write_mutex_);
     MILLRACE_TRY(WriteDown(batch, durability));

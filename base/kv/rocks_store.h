@@ -22,8 +22,8 @@ struct BackupFacts {
 
 class RocksStore : public KeyValueStore {
  public:
-  // Adds a backup of all that was written to `directory`, which is made if need be and may hold earlier ones; what those
-  // have is not copied again. On disk when this returns. Reads and writes go on meanwhile.
+  // Adds a backup of all that was written to `directory`, which is made if need be and may hold earlier ones; what
+  // those have is not copied again. On disk when this returns. Reads and writes go on meanwhile.
   [[nodiscard]] virtual Result<BackupFacts> BackUp(const std::string& directory) = 0;
 };
 

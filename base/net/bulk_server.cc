@@ -150,10 +150,10 @@ struct BulkServer::Impl {
   const Log log;
   std::map<Operation, std::shared_ptr<BulkHandler>> handlers;
   std::mutex mutex;
-  Admission admission;                                         // under the mutex, as the next two
+  Admission admission;  // under the mutex, as the next two
   unsigned local_connections = 0;
   std::unordered_map<std::uint64_t, std::weak_ptr<Wire>> wires;  // those over TCP
-  std::uint64_t refused = 0;                                   // since it was last said; on the acceptors' strand
+  std::uint64_t refused = 0;                                     // since it was last said; on the acceptors' strand
   std::chrono::steady_clock::time_point said{};
   std::uint16_t port = 0;
   bool started = false, stopped = false;

@@ -32,9 +32,9 @@ struct BulkServerOptions {
   std::string local_socket;  // abstract name; empty: none
   unsigned io_threads = 2;
   unsigned disk_threads = 4;
-  Micros idle_timeout = 60 * kSecond;  // a peer that says nothing, in or between requests, is dropped
+  Micros idle_timeout = 60 * kSecond;                    // a peer that says nothing, in or between requests, is dropped
   unsigned max_connections = 4096, max_per_peer = 1000;  // over TCP, of an Admission; a whole request is sensible
-  unsigned max_local = 4096;                              // over the local socket, counted apart
+  unsigned max_local = 4096;                             // over the local socket, counted apart
 };
 
 class BulkServer {

@@ -132,8 +132,8 @@ kj::Promise<void> FramedStream::ReadSizes(Incoming& message, const capnp::Reader
         for (std::uint32_t i = 0; i < more; ++i) sizes.push_back(LittleEndian(message.others.data() + i * 4));
         message.SetSizes(std::move(sizes));
         if (message.total() <= most) return kj::READY_NOW;
-        return ToException(Unavailable("a message has " + std::to_string(message.total() * 8) + " bytes, more than the " +
-                                   std::to_string(most * 8) + " that are taken"));
+        return ToException(Unavailable("a message has " + std::to_string(message.total() * 8) +
+                                       " bytes, more than the " + std::to_string(most * 8) + " that are taken"));
       });
 }
 

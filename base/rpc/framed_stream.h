@@ -1,6 +1,6 @@
-// FramedStream: Cap'n Proto messages over a byte stream, for the end that must not trust the other: memory for a message
-// is taken as its bytes arrive, what is held is counted for all connections together, and it can be seen since when the
-// peer owes the rest of a message or takes no answer. Thread rule: the control thread.
+// FramedStream: Cap'n Proto messages over a byte stream, for the end that must not trust the other: memory for a
+// message is taken as its bytes arrive, what is held is counted for all connections together, and it can be seen since
+// when the peer owes the rest of a message or takes no answer. Thread rule: the control thread.
 #pragma once
 
 #include <capnp/serialize-async.h>
@@ -55,8 +55,7 @@ class FramedStream final : public capnp::MessageStream {
                                                                     kj::ArrayPtr<capnp::word> scratch) override;
   kj::Promise<void> writeMessage(kj::ArrayPtr<const int> no_fds,
                                  kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> segments) override;
-  kj::Promise<void> writeMessages(
-      kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
+  kj::Promise<void> writeMessages(kj::ArrayPtr<kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>>> messages) override;
   kj::Maybe<int> getSendBufferSize() override { return writer_.getSendBufferSize(); }
   kj::Promise<void> end() override { return writer_.end(); }
 

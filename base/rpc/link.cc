@@ -162,7 +162,8 @@ kj::Promise<capnp::Capability::Client> Link::Connected() {
 kj::Promise<capnp::Capability::Client> Link::ConnectOnce() {
   if (impl_->connection.get() != nullptr) return kj::cp(impl_->bootstrap);
   return impl_->attempts.wrap(impl_->Dial().then([impl = impl_.get()]() -> kj::Promise<capnp::Capability::Client> {
-    if (impl->connection.get() == nullptr) return impl->Refused(impl->address, Unavailable("the connection broke at once"));
+    if (impl->connection.get() == nullptr)
+      return impl->Refused(impl->address, Unavailable("the connection broke at once"));
     return kj::cp(impl->bootstrap);
   }));
 }

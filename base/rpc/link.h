@@ -30,8 +30,8 @@ class Link {
   ~Link();
 
   // Resolves when a connection stands, now or later; rejects (kCancelled) only when the Link is destroyed. The first
-  // call starts dialing; an address that does not answer within 5 s has failed. The capability is the server's bootstrap;
-  // it breaks (every call is kUnavailable) with its connection, then ask again.
+  // call starts dialing; an address that does not answer within 5 s has failed. The capability is the server's
+  // bootstrap; it breaks (every call is kUnavailable) with its connection, then ask again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
   // The connection that stands, or one attempt, at once: rejects with kUnavailable naming the address, for tools that
   // should not wait.

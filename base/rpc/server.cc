@@ -136,7 +136,8 @@ void Server::Impl::Open(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std
 
 // A message of this session takes more memory.
 void Server::Impl::Grown(Session& by) {
-  if (sessions.contains(by.id) && by.network.getCurrentQueueSize() > limits.unread_bytes) Drop(by, "it does not take its answers");
+  if (sessions.contains(by.id) && by.network.getCurrentQueueSize() > limits.unread_bytes)
+    Drop(by, "it does not take its answers");
   while (memory->bytes() > limits.message_bytes && !sessions.empty()) {
     Session* oldest = nullptr;
     Session* largest = sessions.begin()->second;
@@ -205,9 +206,10 @@ void Server::Impl::TellTroubles() {
 Server::Server(kj::Timer& timer, BootstrapFor bootstrap, const ServerLimits& limits)
     : impl_(std::make_unique<Impl>(timer, std::move(bootstrap), limits)) {}
 Server::Server(kj::Timer& timer, capnp::Capability::Client bootstrap, const ServerLimits& limits)
-    : Server(timer,
-             [always = std::make_shared<capnp::Capability::Client>(kj::mv(bootstrap))](const Peer&) { return *always; },
-             limits) {}
+    : Server(
+          timer,
+          [always = std::make_shared<capnp::Capability::Client>(kj::mv(bootstrap))](const Peer&) { return *always; },
+          limits) {}
 Server::~Server() = default;
 
 void Server::OnTrouble(std::function<void(const std::string&)> tell) { impl_->tell = std::move(tell); }

@@ -53,7 +53,8 @@ struct ServerLimits {
   ConnectionLimits connection = {};
   std::size_t max_connections = 4096, max_per_peer = 1000;  // of an Admission; asking for the bootstrap is sensible
   kj::Duration bootstrap_within = 30 * kj::SECONDS;
-  kj::Duration message_within = 30 * kj::SECONDS;  // from the first byte of a message to its last; to the peer, of all that is sent at once
+  kj::Duration message_within =
+      30 * kj::SECONDS;  // from the first byte of a message to its last; to the peer, of all that is sent at once
   // Received messages, unfinished ones and those whose calls are under way, of all peers. Over it the oldest unfinished
   // one costs its connection, or if there is none, the connection that holds most is dropped.
   std::uint64_t message_bytes = std::uint64_t{256} << 20;

@@ -41,8 +41,8 @@ struct CounterValue {
 
 class CounterSet {
  public:
-  // The counter of that name, made when it is asked for first; it lives as long as the set. The first 255 bytes of group
-  // and name count.
+  // The counter of that name, made when it is asked for first; it lives as long as the set. The first 255 bytes of
+  // group and name count.
   Counter& Get(std::string_view group, std::string_view name);
   // All, sorted by group and name.
   [[nodiscard]] std::vector<CounterValue> Snapshot() const;

@@ -7,8 +7,9 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   set->Bytes("task.memory", &options->task_memory, 256 * kMiB, 4 * kMiB, 1024 * kGiB,
              "memory of a task for its buffers; a worker may allow less");
-  set->Duration("task.timeout", &options->task_timeout, 600 * kSecond, 0, 10000 * 3600 * kSecond,
-                "an attempt without progress for so long has failed; if it is not given, as the worker has it; 0: never");
+  set->Duration(
+      "task.timeout", &options->task_timeout, 600 * kSecond, 0, 10000 * 3600 * kSecond,
+      "an attempt without progress for so long has failed; if it is not given, as the worker has it; 0: never");
   set->Choice("map.compress", &options->map_compress, "auto", {"auto", "none", "zstd"},
               "compression of map output on disk and network; auto: where the network is seen to be the limit");
   set->Bool("input.text.strip_cr", &options->strip_cr, false, "drop a carriage return before the end of a line");

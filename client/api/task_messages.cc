@@ -88,10 +88,10 @@ ReduceLaunch Decode(wire::RunReduce::Reader in) {
   ReduceLaunch out;
   DecodeLaunch(in, &out);
   for (const auto segment : in.getSegments()) {
-    out.segments.push_back({Str(segment.getFile()),
-                            {segment.getOffset(), segment.getLength(), segment.getRawLength(), segment.getRecords(),
-                             segment.getCrc(), segment.getCompressed(),
-                             segment.getAnyOrder() ? run::RecordOrder::kAny : run::RecordOrder::kByKey}});
+    out.segments.push_back(
+        {Str(segment.getFile()),
+         {segment.getOffset(), segment.getLength(), segment.getRawLength(), segment.getRecords(), segment.getCrc(),
+          segment.getCompressed(), segment.getAnyOrder() ? run::RecordOrder::kAny : run::RecordOrder::kByKey}});
   }
   return out;
 }

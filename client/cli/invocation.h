@@ -25,8 +25,8 @@ struct Invocation {
   std::string self;    // path of this program
   std::string master;  // host:port
   std::string user;
-  std::string wait = "0s";  // for a master that is not there: how long commands wait for it; 0s: they fail at once
-  std::string cluster = {};         // whose master it must be; empty: as known_clusters says
+  std::string wait = "0s";   // for a master that is not there: how long commands wait for it; 0s: they fail at once
+  std::string cluster = {};  // whose master it must be; empty: as known_clusters says
   std::string known_clusters = {};  // known_clusters.h; empty: nothing is known and nothing remembered
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }

@@ -75,8 +75,8 @@ int List(const Invocation& invocation, const Words& args) {
 }
 
 std::string Details(const job::JobStatus& status) {
-  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) + ": " +
-                     std::string(ToString(status.state)) +
+  std::string text = "job " + std::to_string(status.job) + " " + Quote(status.name) + " of " + Printable(status.owner) +
+                     ": " + std::string(ToString(status.state)) +
                      (status.reason.empty() ? "" : ", " + Printable(status.reason)) + "\n";
   text += "  priority " + job::PriorityName(status.priority) +
           (status.pool.empty() ? "" : ", pool " + Quote(status.pool)) +

@@ -39,8 +39,7 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t
   for (const job::AttemptStatus& attempt : *attempts) {
     out << "==== " << FormatAttempt(attempt.attempt) << " on node " << std::to_string(attempt.node) << " ("
         << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
-        << Printable(attempt.reason)
-        << "\n";
+        << Printable(attempt.reason) << "\n";
     const Status printed = PrintLogs(client, attempt.attempt, wanted, out);
     if (out.failed()) return invocation.Fail("job logs", out.Flush());
     if (!printed.ok()) status = invocation.Fail("job logs", printed);

@@ -23,7 +23,8 @@ struct KnownCluster {
   std::string cluster;
   std::size_t line = 0;  // from 1
 };
-// The first line of this address; none also when there is no file. kCorrupt, and where, when the line has no cluster id.
+// The first line of this address; none also when there is no file. kCorrupt, and where, when the line has no cluster
+// id.
 [[nodiscard]] Result<std::optional<KnownCluster>> FindKnownCluster(const std::string& file, const std::string& address);
 
 // Adds a line. The file (mode 0600) and its directory (0700) are made if need be, and replaced in one step.

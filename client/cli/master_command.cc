@@ -15,13 +15,14 @@ constexpr Micros kPatience = 1800 * kSecond;  // for the copying of the whole da
 }  // namespace
 
 int BackUpMaster(const Invocation& invocation, const Words& args) {
-  console::Arguments arguments("master backup", "DIRECTORY",
-                               "Adds a backup of the running master's database to DIRECTORY, on the master's machine; what "
-                               "earlier backups there have is not copied again.");
+  console::Arguments arguments(
+      "master backup", "DIRECTORY",
+      "Adds a backup of the running master's database to DIRECTORY, on the master's machine; what "
+      "earlier backups there have is not copied again.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const std::string directory = std::filesystem::absolute(arguments.operands()[0]).string();
-  const auto files =
-      dfs::DfsClient::Connect({.master = invocation.master, .call_timeout = kPatience, .node = {}, .owner = invocation.user});
+  const auto files = dfs::DfsClient::Connect(
+      {.master = invocation.master, .call_timeout = kPatience, .node = {}, .owner = invocation.user});
   if (!files.ok()) return invocation.Fail("master backup", files.status(), kUnreachable);
   const Result<job::MasterBackup> backup = job::JobClient(**files).BackUpMaster(directory);
   if (!backup.ok()) return invocation.Fail("master backup", backup.status());

@@ -35,8 +35,8 @@ class JobClient {
   Status History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink);
 
   Result<std::vector<Node>> Nodes();
-  // drained: no new tasks, and their blocks are copied elsewhere; false takes them back. All or none; `force`: even when
-  // no other is left to take the blocks.
+  // drained: no new tasks, and their blocks are copied elsewhere; false takes them back. All or none; `force`: even
+  // when no other is left to take the blocks.
   Status DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force);
 
   // Lost nodes leave the list. All or none; `force`: even if blocks are missing that may be on them.

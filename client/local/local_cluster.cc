@@ -116,8 +116,7 @@ Status LocalCluster::InitMaster(const std::string& program, const std::vector<st
 
 Status LocalCluster::StartDaemon(const std::string& program, const std::string& name,
                                  const std::vector<std::string>& settings) {
-  MILLRACE_ASSIGN(Process process,
-                  Spawn({program, name == "master" ? "master" : "worker"}, settings, name + ".log"));
+  MILLRACE_ASSIGN(Process process, Spawn({program, name == "master" ? "master" : "worker"}, settings, name + ".log"));
   daemons_.push_back({name, std::move(process)});
   return Status::Ok();
 }

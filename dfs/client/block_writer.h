@@ -30,7 +30,8 @@ class BlockWriter {
   // Sends bytes (buffered to whole packets; at most 16 packets are unacknowledged). One that fails has taken its bytes,
   // for Salvage; those after it fail alike and take nothing. A full disk is kNoSpace and names the node.
   virtual Status Write(std::string_view data) = 0;
-  // Sends the rest and waits until every node has finished the block, with the checksum of what was sent: else kCorrupt.
+  // Sends the rest and waits until every node has finished the block, with the checksum of what was sent: else
+  // kCorrupt.
   virtual Result<WrittenBlock> Finish() = 0;
 
   // After a failed Write or Finish: closes the block at the last byte that all nodes had acknowledged, on the nodes

@@ -112,8 +112,9 @@ struct CheckedReplica {
 
 class DfsClient {
  public:
-  // kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" when there is no connection in time; kInvalid,
-  // with both clusters named, when it is the master of another cluster. So does every call after a reconnection.
+  // kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" when there is no connection in time;
+  // kInvalid, with both clusters named, when it is the master of another cluster. So does every call after a
+  // reconnection.
   static Result<std::unique_ptr<DfsClient>> Connect(ClientOptions options);
   virtual ~DfsClient() = default;
   [[nodiscard]] virtual std::string Cluster() = 0;  // with which this client speaks

@@ -25,26 +25,26 @@ std::string WriterName() {
 Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> connection, const ClientOptions& options,
                                              const std::string& path, const WriteOptions& write) {
   std::unique_ptr<Lease> lease(new Lease(std::move(connection), options, path));
-  MILLRACE_TRY(lease->connection_->Call("create " + Quote(path), [&](capnp::Capability::Client bootstrap,
-                                                                     kj::AsyncIoContext& io) {
-    auto request = Names(bootstrap).createRequest();
-    request.setPath(ToData(path));
-    request.setReplication(write.replication);
-    request.setBlockSize(write.block_size);
-    request.setOverwrite(write.overwrite);
-    request.setOwner(options.owner);
-    request.setWriter(WriterName());
-    return request.send().then([&lease, &io](capnp::Response<wire::NameService::CreateResults>&& response) {
-      lease->file_ = response.getFile();
-      lease->block_size_ = response.getBlockSize();
-      lease->held_->lease = response.getLease();
-      lease->held_->keeping = Keep(*lease->connection_, *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
-      if (const std::uint32_t every = response.getRenewMillis(); every > 0) {
-        lease->held_->renewing = Renew(io.provider->getTimer(), every * kj::MILLISECONDS, *lease->held_)
-                                     .eagerlyEvaluate(nullptr);
-      }
-    });
-  }));
+  MILLRACE_TRY(lease->connection_->Call(
+      "create " + Quote(path), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext& io) {
+        auto request = Names(bootstrap).createRequest();
+        request.setPath(ToData(path));
+        request.setReplication(write.replication);
+        request.setBlockSize(write.block_size);
+        request.setOverwrite(write.overwrite);
+        request.setOwner(options.owner);
+        request.setWriter(WriterName());
+        return request.send().then([&lease, &io](capnp::Response<wire::NameService::CreateResults>&& response) {
+          lease->file_ = response.getFile();
+          lease->block_size_ = response.getBlockSize();
+          lease->held_->lease = response.getLease();
+          lease->held_->keeping = Keep(*lease->connection_, *lease->held_, lease->file_).eagerlyEvaluate(nullptr);
+          if (const std::uint32_t every = response.getRenewMillis(); every > 0) {
+            lease->held_->renewing =
+                Renew(io.provider->getTimer(), every * kj::MILLISECONDS, *lease->held_).eagerlyEvaluate(nullptr);
+          }
+        });
+      }));
   return lease;
 }
 

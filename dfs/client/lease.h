@@ -1,8 +1,8 @@
 // Lease: the right to write one open file, held on the control thread for a writer elsewhere. When the connection or
 // the master is lost it is taken up again by the file's id: at once when there is a connection again, since the master
 // waits for it no longer than its grace and the writer may be idle for longer. It is renewed for as long as the process
-// runs, idle or not; one that was stopped for too long hears at its next call that it lost the file. Thread rule: one thread at a time, not
-// the control thread.
+// runs, idle or not; one that was stopped for too long hears at its next call that it lost the file. Thread rule: one
+// thread at a time, not the control thread.
 #pragma once
 
 #include <functional>

@@ -32,17 +32,22 @@ struct MasterConnection::Impl {
   // Whether the name of any of the addresses is known.
   bool Resolves(Micros limit) {
     bool known = false;
-    static_cast<void>(thread.Run([&](kj::AsyncIoContext& io) {
-      kj::Vector<kj::Promise<void>> looked_up;
-      for (std::size_t begin = 0, end = 0; begin <= master.size(); begin = end + 1) {
-        end = std::min(master.find(',', begin), master.size());
-        const std::string one = master.substr(begin, end - begin);
-        looked_up.add(kj::evalNow([&] { return io.provider->getNetwork().parseAddress(one.c_str()); })
-                          .then([&known](kj::Own<kj::NetworkAddress>&&) { known = true; }, [](kj::Exception&&) {}));
-      }
-      return rpc::WithDeadline(io.provider->getTimer(), ToDuration(limit), "look up " + master,
-                               kj::joinPromises(looked_up.releaseAsArray()));
-    }).ok());
+    static_cast<void>(
+        thread
+            .Run([&](kj::AsyncIoContext& io) {
+              kj::Vector<kj::Promise<void>> looked_up;
+              for (std::size_t begin = 0, end = 0; begin <= master.size(); begin = end + 1) {
+                end = std::min(master.find(',', begin), master.size());
+                const std::string one = master.substr(begin, end - begin);
+                looked_up.add(
+                    kj::evalNow([&] {
+                      return io.provider->getNetwork().parseAddress(one.c_str());
+                    }).then([&known](kj::Own<kj::NetworkAddress>&&) { known = true; }, [](kj::Exception&&) {}));
+              }
+              return rpc::WithDeadline(io.provider->getTimer(), ToDuration(limit), "look up " + master,
+                                       kj::joinPromises(looked_up.releaseAsArray()));
+            })
+            .ok());
     return known;
   }
 
@@ -58,17 +63,17 @@ struct MasterConnection::Impl {
   kj::Promise<capnp::Capability::Client> Check(capnp::Capability::Client bootstrap) {
     if (checked) return kj::mv(bootstrap);
     auto asked = bootstrap.castAs<wire::NameProvider>().namesRequest().send();
-    return asked.then([this, bootstrap = kj::mv(bootstrap)](
-                          capnp::Response<wire::NameProvider::NamesResults>&& answer) mutable
-                      -> kj::Promise<capnp::Capability::Client> {
-      const std::string serves = answer.getCluster();
-      if (cluster.empty()) cluster = serves;
-      if (serves != cluster) return rpc::ToException(Refusal(serves));
-      if (!std::exchange(checked, true)) {
-        unchecking = link->Broken().then([this] { checked = false; }).eagerlyEvaluate(nullptr);
-      }
-      return kj::mv(bootstrap);
-    });
+    return asked.then(
+        [this, bootstrap = kj::mv(bootstrap)](capnp::Response<wire::NameProvider::NamesResults>&& answer) mutable
+        -> kj::Promise<capnp::Capability::Client> {
+          const std::string serves = answer.getCluster();
+          if (cluster.empty()) cluster = serves;
+          if (serves != cluster) return rpc::ToException(Refusal(serves));
+          if (!std::exchange(checked, true)) {
+            unchecking = link->Broken().then([this] { checked = false; }).eagerlyEvaluate(nullptr);
+          }
+          return kj::mv(bootstrap);
+        });
   }
 
   [[nodiscard]] Status Refusal(const std::string& serves) const {

@@ -64,10 +64,10 @@ class PipelineWriter final : public BlockWriter {
   const Micros silence_;
   std::chrono::steady_clock::time_point got_on_;  // when bytes were acknowledged, or the first of them sent
   std::optional<net::BlockingStream> stream_;
-  Fd file_;                // the first node's, of a local write
-  std::string pending_;    // not yet a whole packet
-  std::deque<Sent> sent_;  // not yet acknowledged
-  std::string spare_;      // a buffer to use again
+  Fd file_;                                // the first node's, of a local write
+  std::string pending_;                    // not yet a whole packet
+  std::deque<Sent> sent_;                  // not yet acknowledged
+  std::string spare_;                      // a buffer to use again
   std::vector<std::uint32_t> chunk_crcs_;  // of all that was sent
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;

@@ -30,11 +30,20 @@ LocatedBlock Read(wire::LocatedBlock::Reader in) {
 CheckedReplica Read(wire::CheckedReplica::Reader in) {
   CheckedReplica replica{in.getBlock(), in.getNode(), in.getHost(), in.getPort(), ReplicaFinding::kUnreachable};
   switch (in.getState()) {
-    case wire::ReplicaState::UNKNOWN: replica.finding = ReplicaFinding::kAsked; break;
-    case wire::ReplicaState::SOUND: replica.finding = ReplicaFinding::kSound; break;
-    case wire::ReplicaState::CORRUPT: replica.finding = ReplicaFinding::kCorrupt; break;
-    case wire::ReplicaState::ABSENT: replica.finding = ReplicaFinding::kAbsent; break;
-    case wire::ReplicaState::UNREACHABLE: break;
+    case wire::ReplicaState::UNKNOWN:
+      replica.finding = ReplicaFinding::kAsked;
+      break;
+    case wire::ReplicaState::SOUND:
+      replica.finding = ReplicaFinding::kSound;
+      break;
+    case wire::ReplicaState::CORRUPT:
+      replica.finding = ReplicaFinding::kCorrupt;
+      break;
+    case wire::ReplicaState::ABSENT:
+      replica.finding = ReplicaFinding::kAbsent;
+      break;
+    case wire::ReplicaState::UNREACHABLE:
+      break;
   }
   return replica;
 }

@@ -171,8 +171,7 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Place
     return same;
   }
   std::vector<std::uint32_t> failed;
-  MILLRACE_ASSIGN(const auto writer,
-                  BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content()));
+  MILLRACE_ASSIGN(const auto writer, BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content()));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {
     if (stopping) return Cancelled(what + ": this node is stopping");

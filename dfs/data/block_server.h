@@ -40,8 +40,8 @@ class BlockServer {
   ~BlockServer();
 
   // Copies one of our blocks to `targets` as a pipeline, on threads of its own, two blocks at once; `done` is called
-  // there, once. A target that has the block already is kExists. kCorrupt: our replica is damaged or is not what `block`
-  // says (and `corrupt` was called), or a target received something else, and dropped it.
+  // there, once. A target that has the block already is kExists. kCorrupt: our replica is damaged or is not what
+  // `block` says (and `corrupt` was called), or a target received something else, and dropped it.
   void Replicate(const StoredBlock& block, std::vector<Place> targets, std::function<void(const Status&)> done);
 
  private:

@@ -1,5 +1,6 @@
 // BlockShelf: the files of one DiskBlockStore and what is known of them (layout in block_store.h).
-// Thread rule: any thread; the public maps under `mutex`, with which no file call is made but a look whether one is there.
+// Thread rule: any thread; the public maps under `mutex`, with which no file call is made but a look whether one is
+// there.
 #pragma once
 
 #include <cstdint>

@@ -95,15 +95,15 @@ class BlockStore {
   // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and
   // chunk.
   [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
-  // As Read, for those who look for rot: what the disk holds is read and not what memory remembers of it, and nothing is
-  // given. kCorrupt also when the disk cannot give the bytes; kNotFound when the data are gone: the block is not listed
-  // any more.
+  // As Read, for those who look for rot: what the disk holds is read and not what memory remembers of it, and nothing
+  // is given. kCorrupt also when the disk cannot give the bytes; kNotFound when the data are gone: the block is not
+  // listed any more.
   virtual Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) = 0;
   // Lists a damaged block, all of which was verified. Fine for one that is listed.
   virtual Status TakeBack(std::uint64_t id) = 0;
   // Removes the block, also what is left of an unfinished one that nobody is writing. Fine if there is none.
   virtual Status Remove(std::uint64_t id) = 0;
-  [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;  // finished ones, by rising id
+  [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;       // finished ones, by rising id
   [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // not listed, see above; by rising id
   [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of one that is listed
 

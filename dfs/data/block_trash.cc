@@ -27,7 +27,8 @@ void RemoveBoth(const std::string& data) {
 
 }  // namespace
 
-Result<std::optional<BlockContent>> FinishedContent(std::uint64_t id, const std::string& data, const std::string& crcs) {
+Result<std::optional<BlockContent>> FinishedContent(std::uint64_t id, const std::string& data,
+                                                    const std::string& crcs) {
   using Content = std::optional<BlockContent>;
   struct stat data_info, crcs_info;
   if (::stat(data.c_str(), &data_info) != 0 || ::stat(crcs.c_str(), &crcs_info) != 0) return Content();
@@ -73,8 +74,8 @@ Status BlockTrash::LoadEntry(std::uint64_t id, Micros when) {
 Status BlockTrash::CompleteEntry(std::uint64_t id, Micros when) {
   const std::string trashed = PathOf(id, when), block = data_path_(id);
   for (const auto& [half, other] : {std::pair("", ".crc"), std::pair(".crc", "")}) {
-    const bool split = Present(trashed + other) && !Present(trashed + half) && Present(block + half) &&
-                       !Present(block + other);
+    const bool split =
+        Present(trashed + other) && !Present(trashed + half) && Present(block + half) && !Present(block + other);
     if (split) MILLRACE_TRY(Rename(block + half, trashed + half));
   }
   return Status::Ok();

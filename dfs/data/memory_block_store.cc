@@ -35,8 +35,8 @@ struct Bytes {
 struct State {
   // Under mutex. Removes the block that came first into the trash, unless it came at `before` or later.
   bool RemoveOldest(Micros before, BlockStore::Swept* swept) {
-    const auto oldest = std::min_element(
-        trash.begin(), trash.end(), [](const auto& a, const auto& b) { return a.second.when < b.second.when; });
+    const auto oldest = std::min_element(trash.begin(), trash.end(),
+                                         [](const auto& a, const auto& b) { return a.second.when < b.second.when; });
     if (oldest == trash.end() || oldest->second.when >= before) return false;
     ++swept->blocks;
     swept->bytes += oldest->second.bytes->data.size();
@@ -201,8 +201,8 @@ class MemoryBlockStore final : public BlockStore {
     MILLRACE_TRY(CheckRange(id, bytes->data.size(), offset, size));
     if (size == 0) return Status::Ok();
     const std::uint64_t first = offset / kChunkBytes;
-    const std::string_view chunks = std::string_view(bytes->data)
-                                        .substr(first * kChunkBytes, (ChunkCount(offset + size) - first) * kChunkBytes);
+    const std::string_view chunks =
+        std::string_view(bytes->data).substr(first * kChunkBytes, (ChunkCount(offset + size) - first) * kChunkBytes);
     return CheckChunks(chunks, std::span(bytes->chunk_crcs).subspan(first, ChunkCount(chunks.size())), id, first);
   }
 

@@ -86,10 +86,10 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
 
   [[nodiscard]] Micros silence() const;  // of the next node, at most
 
-  net::Signal changed_;           // of anything below
+  net::Signal changed_;  // of anything below
   net::asio::steady_timer alive_timer_;
-  bool alive_due_ = false;      // upstream shall hear from us
-  bool acks_ended_ = false;     // it hears nothing more
+  bool alive_due_ = false;        // upstream shall hear from us
+  bool acks_ended_ = false;       // it hears nothing more
   std::deque<Incoming> arrived_;  // headers whose data must be read before it is forwarded
   std::deque<Incoming> queue_;    // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;

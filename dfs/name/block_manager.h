@@ -5,11 +5,11 @@
 // Safe rather than quick: a replica is deleted only while every holder's report is complete and one is left whose
 // deletion was never ordered, so that orders that come late or twice cannot take the last copy.
 //
-// Two kinds of replicas belong to no file. Of a file that was removed while this object lived: they are deleted. Unknown
-// ones, of which nobody said that they were removed: they are told apart as work to be put aside (into the worker's
-// trash), and when they are too many of a node's blocks (TooManyUnknown) nothing is told at all until somebody confirms
-// it, since then it is rather we who lack something: a database too old, or of another cluster. Which nodes are held back
-// so is not stored: it comes out again at the next report.
+// Two kinds of replicas belong to no file. Of a file that was removed while this object lived: they are deleted.
+// Unknown ones, of which nobody said that they were removed: they are told apart as work to be put aside (into the
+// worker's trash), and when they are too many of a node's blocks (TooManyUnknown) nothing is told at all until somebody
+// confirms it, since then it is rather we who lack something: a database too old, or of another cluster. Which nodes
+// are held back so is not stored: it comes out again at the next report.
 //
 // Thread rule: one thread. Costs: a report of n blocks O(n) with small constants (300,000 blocks well under 100 ms);
 // NextWork O(work given out), and a few milliseconds at most.
@@ -92,8 +92,8 @@ class BlockManager {
 
   // ---- what nodes report ----
   // A full report comes in parts: begin, parts in any number, end. At the end, replicas not named are gone. A replica
-  // whose length or checksum differs from the wanted block's is corrupt. An unwanted one is to be deleted, an unknown one
-  // put aside.
+  // whose length or checksum differs from the wanted block's is corrupt. An unwanted one is to be deleted, an unknown
+  // one put aside.
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
@@ -109,8 +109,8 @@ class BlockManager {
   void ForEachUnknown(NodeId node, BlockId after, const std::function<bool(const Block&)>& visit) const;
   // Those that the node has now may be put aside, however many they are. Returns how many they are.
   std::uint64_t DiscardUnknown(NodeId node);
-  // Whether a block from the node's trash should come back: a file has it, with this length and checksum, and the node has no
-  // replica.
+  // Whether a block from the node's trash should come back: a file has it, with this length and checksum, and the node
+  // has no replica.
   [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;
 
   // ---- what to do ----

@@ -18,8 +18,8 @@
 namespace millrace::dfs {
 
 enum class Flaw : std::uint8_t {
-  kOther,   // of another length or checksum than the block: a later report of the right ones clears it
-  kBytes,   // found corrupt: only a fresh copy clears it
+  kOther,  // of another length or checksum than the block: a later report of the right ones clears it
+  kBytes,  // found corrupt: only a fresh copy clears it
 };
 
 struct BlockState {  // of a wanted block; millions of them

@@ -8,8 +8,8 @@
 // Stored under keys that begin with "f/" (entries of the tree, by the number of their directory and their name, so that
 // a renamed directory is one entry moved, however much is below it), "o/" (open files and the blocks given out to them)
 // and "i" (the id high-water mark: ids are reserved in runs of 4096, so a crash wastes some but repeats none); the
-// formats are in dfs/name/namespace_codec.h. Directories and files are numbered from one row of ids. Blocks have numbers
-// that nobody can guess: no other cluster's block has the same one, and knowing one block's leads to no other's
+// formats are in dfs/name/namespace_codec.h. Directories and files are numbered from one row of ids. Blocks have
+// numbers that nobody can guess: no other cluster's block has the same one, and knowing one block's leads to no other's
 // (docs/decisions/0012-believing-a-replica.md).
 //
 // A call that fails changes nothing and adds nothing to the batch.
@@ -46,8 +46,8 @@ struct OpenFile {
   std::vector<BlockId> blocks;  // given out so far, finished or not; ascending
 };
 
-// Where the numbers of blocks come from: in production the kernel, which tells nobody what it gives next (a Random would:
-// one of its numbers is enough to compute all that follow); in tests a Random.
+// Where the numbers of blocks come from: in production the kernel, which tells nobody what it gives next (a Random
+// would: one of its numbers is enough to compute all that follow); in tests a Random.
 using BlockNumbers = std::function<std::uint64_t()>;
 
 class Namespace {

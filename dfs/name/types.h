@@ -27,8 +27,9 @@ struct Location {
   auto operator<=>(const Location&) const = default;
 };
 
-// A finished block: its length and BlockCrc (dfs/wire/chunks.h) are what every replica must have. Blocks of one file may be shorter than its block size: a write that lost its pipeline closes the
-// block at the last acknowledged byte and goes on in a new one.
+// A finished block: its length and BlockCrc (dfs/wire/chunks.h) are what every replica must have. Blocks of one file
+// may be shorter than its block size: a write that lost its pipeline closes the block at the last acknowledged byte and
+// goes on in a new one.
 struct Block {
   BlockId id = 0;
   std::uint64_t length = 0;

@@ -30,8 +30,7 @@ Json ToJson(const Health& health) {
 void Show(const UnhealthyBlock& block, Printer& out) {
   const char* state = block.live == 0 ? "missing   " : block.live < block.wanted ? "under     " : "over      ";
   out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
-      << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size())
-      << "\n";
+      << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size()) << "\n";
 }
 
 void Show(const Health& health, Printer& out) {
@@ -49,7 +48,8 @@ void Show(const Health& health, Printer& out) {
       << FormatBytes(health.capacity) << "\n";
   if (health.holding_workers == 0) return;
   out << "Of the unknown blocks, which no file has, " << std::to_string(health.holding_workers)
-      << " workers hold too many to be right: they stay until `millrace node discard-unknown`; `millrace node list` tells "
+      << " workers hold too many to be right: they stay until `millrace node discard-unknown`; `millrace node list` "
+         "tells "
          "where\n";
 }
 
@@ -64,7 +64,8 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
       Show(block, out);
       return !out.failed();
     }
-    Json entry = {{"block", BlockText(block.block)}, {"length", block.length}, {"live", block.live}, {"wanted", block.wanted}};
+    Json entry = {
+        {"block", BlockText(block.block)}, {"length", block.length}, {"live", block.live}, {"wanted", block.wanted}};
     console::SetBytes(entry, "path", block.path);
     json["unhealthy"].push_back(entry);
     return true;

@@ -66,9 +66,9 @@ class Lister {
       return;
     }
     const std::string replicas = info.directory ? "-" : std::to_string(info.replication);
-    out_ << (info.directory ? "d " : "- ") << console::Right(replicas, 2) << "  " << console::Left(Printable(info.owner), 8) << " "
-         << console::Right(std::to_string(info.length), 13) << "  " << console::FormatTime(info.modified) << "  "
-         << Name(info.path, console_) << "\n";
+    out_ << (info.directory ? "d " : "- ") << console::Right(replicas, 2) << "  "
+         << console::Left(Printable(info.owner), 8) << " " << console::Right(std::to_string(info.length), 13) << "  "
+         << console::FormatTime(info.modified) << "  " << Name(info.path, console_) << "\n";
   }
 
   DfsClient& client_;
@@ -117,7 +117,8 @@ Status Du(DfsClient& client, const std::string& path, bool summary, const consol
 std::string Nodes(const LocatedBlock& block) {
   std::string nodes;
   for (const Place& place : block.replicas) {
-    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + Printable(place.host) + ", " + Printable(place.rack) + ")";
+    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + Printable(place.host) + ", " +
+             Printable(place.rack) + ")";
   }
   return nodes.empty() ? "no live replica" : nodes;
 }
@@ -127,7 +128,8 @@ Json ToJson(const std::vector<LocatedBlock>& blocks) {
   for (const LocatedBlock& block : blocks) {
     Json nodes = Json::array();
     for (const Place& place : block.replicas) nodes.push_back(place.node);
-    list.push_back({{"block", BlockText(block.id)}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
+    list.push_back(
+        {{"block", BlockText(block.id)}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
   }
   return list;
 }
@@ -156,8 +158,8 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
   out << "block size   " << FormatBytes(info.block_size) << "\n";
   out << "blocks       " << std::to_string(blocks.size()) << "\n";
   for (const LocatedBlock& block : blocks) {
-    out << "  " << BlockText(block.id) << " at " << std::to_string(block.offset) << ", "
-        << FormatBytes(block.length) << ", on nodes " << Nodes(block) << "\n";
+    out << "  " << BlockText(block.id) << " at " << std::to_string(block.offset) << ", " << FormatBytes(block.length)
+        << ", on nodes " << Nodes(block) << "\n";
   }
   return Status::Ok();
 }

@@ -37,11 +37,20 @@ void Count(const CheckedReplica& replica, const std::string& path, Counts* count
   const char* finding = nullptr;
   ++counts->replicas;
   switch (replica.finding) {
-    case ReplicaFinding::kAsked: return;
-    case ReplicaFinding::kSound: ++counts->sound; return;
-    case ReplicaFinding::kCorrupt: ++counts->corrupt, finding = "corrupt     "; break;
-    case ReplicaFinding::kAbsent: ++counts->absent, finding = "absent      "; break;
-    case ReplicaFinding::kUnreachable: ++counts->unreachable, finding = "unreachable "; break;
+    case ReplicaFinding::kAsked:
+      return;
+    case ReplicaFinding::kSound:
+      ++counts->sound;
+      return;
+    case ReplicaFinding::kCorrupt:
+      ++counts->corrupt, finding = "corrupt     ";
+      break;
+    case ReplicaFinding::kAbsent:
+      ++counts->absent, finding = "absent      ";
+      break;
+    case ReplicaFinding::kUnreachable:
+      ++counts->unreachable, finding = "unreachable ";
+      break;
   }
   out << finding << BlockName(replica.block);
   if (replica.node == 0) {
@@ -71,9 +80,10 @@ Status Summarise(const Counts& counts, std::size_t files, bool wait, Printer& ou
 
 int RunVerify(const Args& args, const FsContext& context) {
   bool wait = false;
-  console::Arguments arguments("fs verify", "[PATH...]",
-                               "Has the workers read all replicas of the files below the paths (of all files) and check "
-                               "them now. Exit status 1 if some are not sound.");
+  console::Arguments arguments(
+      "fs verify", "[PATH...]",
+      "Has the workers read all replicas of the files below the paths (of all files) and check "
+      "them now. Exit status 1 if some are not sound.");
   arguments.Flag("--wait", &wait, "until they have, and print what was found");
   if (const auto status = arguments.Parse(args, context.console, 0, 10000)) return *status;
   Args paths = arguments.operands();

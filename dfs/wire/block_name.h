@@ -10,8 +10,8 @@
 
 namespace millrace::dfs {
 
-[[nodiscard]] std::string BlockText(std::uint64_t id);  // "00c0ffee00c0ffee"
-[[nodiscard]] std::string BlockName(std::uint64_t id);  // "block 00c0ffee00c0ffee"
+[[nodiscard]] std::string BlockText(std::uint64_t id);                             // "00c0ffee00c0ffee"
+[[nodiscard]] std::string BlockName(std::uint64_t id);                             // "block 00c0ffee00c0ffee"
 [[nodiscard]] std::optional<std::uint64_t> ParseBlockText(std::string_view text);  // exactly what BlockText gives
 
 }  // namespace millrace::dfs

@@ -27,7 +27,8 @@ struct BlockContent {
   bool operator==(const BlockContent&) const = default;
 };
 
-// The checksum of a whole block: crc32c of its chunks' checksums in order, each as four bytes, little-endian; 0 of none.
+// The checksum of a whole block: crc32c of its chunks' checksums in order, each as four bytes, little-endian; 0 of
+// none.
 [[nodiscard]] std::uint32_t BlockCrc(std::span<const std::uint32_t> chunk_crcs);
 
 // kCorrupt, naming the block, what was expected and what was found, unless the two are equal.

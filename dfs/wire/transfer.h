@@ -7,7 +7,8 @@
 //   kWriteLocalBlock as kWriteBlock, on the local socket only. After the reply comes one byte with a descriptor
 //                    (SCM_RIGHTS) of the unfinished data file, for writing. The writer puts the data of a packet there,
 //                    at its offset, and then sends its header alone.
-//   kReadBlock       request ReadRequest, reply BlockChunks, then packets from the chunk that holds the first byte asked
+//   kReadBlock       request ReadRequest, reply BlockChunks, then packets from the chunk that holds the first byte
+//   asked
 //                    for to the end of the one that holds the last.
 //   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of what is finished. Length 0 discards the unfinished
 //                    block, and the reply is empty.
@@ -35,9 +36,9 @@ inline constexpr std::size_t kPacketHeaderBytes = 20 + 4 * kChunksPerPacket;
 inline constexpr std::size_t kWindowPackets = 16;  // a writer has at most so many unacknowledged
 inline constexpr std::size_t kMaxPipeline = 16;    // nodes
 // Who owes an acknowledgement says within this time that it lives, by one of no more bytes than the last, as often as
-// needed. So silence is a matter between two neighbours: a node behind whom somebody is silent is not silent itself, and
-// a disk that is slow is not silence. Several times kAliveEvery; a worker that is stopped for longer is given up by the
-// master, too.
+// needed. So silence is a matter between two neighbours: a node behind whom somebody is silent is not silent itself,
+// and a disk that is slow is not silence. Several times kAliveEvery; a worker that is stopped for longer is given up by
+// the master, too.
 inline constexpr Micros kSilence = 8 * kSecond;
 inline constexpr Micros kAliveEvery = 2 * kSecond;
 // How long to wait until a pipeline stands of which so many nodes are behind the one that is asked: each of them may

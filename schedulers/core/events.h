@@ -169,8 +169,8 @@ struct SchedulerSet {
   std::string settings;
   bool operator==(const SchedulerSet&) const = default;
 };
-// A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces say
-// so, or all that may lack it (they run and do not compute yet) if these are fewer, or one says so a second time.
+// A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces
+// say so, or all that may lack it (they run and do not compute yet) if these are fewer, or one says so a second time.
 struct FetchFailed {
   AttemptId reduce;
   AttemptId map_attempt;

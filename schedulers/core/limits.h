@@ -1,4 +1,5 @@
-// What the engine refuses to believe, or to do. Ids index tables, so a wild one would cost memory and not mean anything.
+// What the engine refuses to believe, or to do. Ids index tables, so a wild one would cost memory and not mean
+// anything.
 #pragma once
 
 #include <cstddef>

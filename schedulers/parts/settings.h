@@ -94,11 +94,11 @@ struct LsapSettings {                // [lsap]
   LevelBandwidths bandwidths;  // bytes/s
 };
 
-struct SpeculationSettings {    // [speculation]
-  std::optional<bool> enabled;  // absent: in a live cluster, and not in simulations, where nobody is slow unless told
-  double slow_task_share = 0.25;    // the slowest quarter by progress rate may be duplicated
-  double slow_node_share = 0.25;    // nodes among the slowest quarter get no duplicates
-  double max_share = 0.1;           // of the slots of a kind that duplicates may hold
+struct SpeculationSettings {      // [speculation]
+  std::optional<bool> enabled;    // absent: in a live cluster, and not in simulations, where nobody is slow unless told
+  double slow_task_share = 0.25;  // the slowest quarter by progress rate may be duplicated
+  double slow_node_share = 0.25;  // nodes among the slowest quarter get no duplicates
+  double max_share = 0.1;         // of the slots of a kind that duplicates may hold
   Time min_runtime = 10 * kSecond;  // an attempt younger than this, and than its job's usual time, is not judged
 
   [[nodiscard]] bool on() const { return enabled.value_or(false); }

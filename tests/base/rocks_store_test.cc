@@ -1,4 +1,6 @@
 // What RocksDB owes beyond the common contract: reopening, death of the process, damage, its footprint.
+#include "base/kv/rocks_store.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -12,7 +14,6 @@
 #include "base/file.h"
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
-#include "base/kv/rocks_store.h"
 
 namespace millrace {
 namespace {

@@ -83,8 +83,7 @@ class ServerLimitsTest : public testing::Test {
   void Write(kj::AsyncIoStream& stream, const std::string& bytes) {
     written_.push_back(kj::str(kj::StringPtr(bytes.data(), bytes.size())));
     kj::String& kept = written_.back();
-    writes_.push_back(
-        stream.write(kept.begin(), bytes.size()).catch_([](kj::Exception&&) {}).eagerlyEvaluate(nullptr));
+    writes_.push_back(stream.write(kept.begin(), bytes.size()).catch_([](kj::Exception&&) {}).eagerlyEvaluate(nullptr));
     loop_.scope.poll();
   }
   // The first words of a message of so many bytes.
@@ -213,7 +212,8 @@ TEST_F(ServerLimitsTest, APeerThatTakesNoAnswersIsDropped) {
   kj::AsyncIoStream& raw = *pipe.ends[1];
   const std::string bootstrap = [] {
     std::string bytes = Frame(5 * 8);
-    // Message{bootstrap: {questionId 0}}: a root pointer, one data word with the union's tag 8, the pointer to Bootstrap.
+    // Message{bootstrap: {questionId 0}}: a root pointer, one data word with the union's tag 8, the pointer to
+    // Bootstrap.
     const unsigned char words[5][8] = {{0, 0, 0, 0, 1, 0, 1, 0},
                                        {8, 0, 0, 0, 0, 0, 0, 0},
                                        {0, 0, 0, 0, 1, 0, 1, 0},

@@ -72,7 +72,8 @@ TEST_F(TcpTest, RefusalsNameTheAddress) {
         taken.then([](Listening&&) { return Status::Ok(); }, [](kj::Exception&& why) { return FromException(why); })
             .wait(io_.waitScope);
     EXPECT_EQ(status.code(), StatusCode::kIo);
-    EXPECT_EQ(status.message(), "listen on \"" + address + "\": another process listens there; stop it or take another");
+    EXPECT_EQ(status.message(),
+              "listen on \"" + address + "\": another process listens there; stop it or take another");
   }
   {
     const Status status =

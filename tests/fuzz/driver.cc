@@ -1,10 +1,12 @@
-// The driver of a fuzz target without libFuzzer: runs its seeds, the committed regressions, then N mutations from a seed.
+// The driver of a fuzz target without libFuzzer: runs its seeds, the committed regressions, then N mutations from a
+// seed.
 //
-//   fuzz_frame [--inputs N] [--seed S] [FILE...]    a .hex file holds hexadecimal digits and lines that begin with #, any
+//   fuzz_frame [--inputs N] [--seed S] [FILE...]    a .hex file holds hexadecimal digits and lines that begin with #,
+//   any
 //                                                  other is taken as it is
 //
-// Mutations of inputs are kept as inputs of further ones, so that they move away from the seeds. When the target dies, what it
-// was given is in crash-<target>.hex in the working directory.
+// Mutations of inputs are kept as inputs of further ones, so that they move away from the seeds. When the target dies,
+// what it was given is in crash-<target>.hex in the working directory.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -73,7 +75,8 @@ int Main(int argc, char** argv) {
   const std::string_view program = argv[0];
   crash_file = "crash-" + std::string(program.substr(program.rfind('/') + 1)) + ".hex";
   for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) ::signal(number, OnDeath);
-  std::printf("seed %llu, %zu seeds, %zu regressions\n", static_cast<unsigned long long>(seed), seeds, corpus.size() - seeds);
+  std::printf("seed %llu, %zu seeds, %zu regressions\n", static_cast<unsigned long long>(seed), seeds,
+              corpus.size() - seeds);
   std::fflush(stdout);
   const auto begin = std::chrono::steady_clock::now();
   Run("");

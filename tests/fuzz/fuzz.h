@@ -1,11 +1,12 @@
 // What fuzz targets share. A target is one file with two functions:
 //
 //   extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);   // libFuzzer's: 0
-//   std::vector<std::string> millrace::fuzz::Seeds();                                    // good inputs, from our encoders
+//   std::vector<std::string> millrace::fuzz::Seeds();                                    // good inputs, from our
+//   encoders
 //
-// With clang it is linked with libFuzzer, whose corpus begins with the seeds (seeds_main.cc); with g++ with a driver that
-// mutates them by a seed of its own (driver.cc). A target aborts when a property does not hold; sanitizers see the rest.
-// Thread rule: one thread.
+// With clang it is linked with libFuzzer, whose corpus begins with the seeds (seeds_main.cc); with g++ with a driver
+// that mutates them by a seed of its own (driver.cc). A target aborts when a property does not hold; sanitizers see the
+// rest. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

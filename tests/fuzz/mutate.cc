@@ -7,8 +7,20 @@
 namespace millrace::fuzz {
 namespace {
 
-constexpr std::uint64_t kEdges[] = {0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000,
-                                    0xffffffff, 0x7fffffffffffffff, 0x8000000000000000, 0xffffffffffffffff};
+constexpr std::uint64_t kEdges[] = {0,
+                                    1,
+                                    0x7f,
+                                    0x80,
+                                    0xff,
+                                    0x7fff,
+                                    0x8000,
+                                    0xffff,
+                                    0x7fffffff,
+                                    0x80000000,
+                                    0xffffffff,
+                                    0x7fffffffffffffff,
+                                    0x8000000000000000,
+                                    0xffffffffffffffff};
 
 std::size_t Below(Random& random, std::size_t bound) {
   return bound == 0 ? 0 : static_cast<std::size_t>(random.Next() % bound);

@@ -1,5 +1,5 @@
-// Mutations of an input, as fuzzers make them: bits, bytes, numbers at the edges, pieces cut out, doubled, moved and taken from
-// another input. Thread rule: one thread.
+// Mutations of an input, as fuzzers make them: bits, bytes, numbers at the edges, pieces cut out, doubled, moved and
+// taken from another input. Thread rule: one thread.
 #pragma once
 
 #include <string>

@@ -27,7 +27,8 @@ namespace {
 using ::testing::Ge;
 using ::testing::SizeIs;
 
-constexpr std::uint32_t kNodes = 700, kHolders = 45, kBlocks = 8000, kLocated = 200, kFiles = 400, kJobs = 1000, kMaps = 300;
+constexpr std::uint32_t kNodes = 700, kHolders = 45, kBlocks = 8000, kLocated = 200, kFiles = 400, kJobs = 1000,
+                        kMaps = 300;
 constexpr std::uint32_t kTasksWithCounters = 3, kCountersOfATask = 1000;
 
 // `text` made as long as a name may be.
@@ -56,9 +57,9 @@ class ServedMaster {
       config_.startup_grace = 3600 * kSecond;  // nothing is copied meanwhile
       commit_log_ = rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); });
       MILLRACE_CHECK(StoreClusterId(FormatClusterId(1, 2), store_.get()).ok(), "no cluster");
-      auto control = Control::Make(
-          config_, Seams{io.provider->getTimer(), clock_, *store_, *commit_log_, Random(1),
-                         [numbers = Random(2)]() mutable { return numbers.Next(); }, MakeSilentLog()});
+      auto control =
+          Control::Make(config_, Seams{io.provider->getTimer(), clock_, *store_, *commit_log_, Random(1),
+                                       [numbers = Random(2)]() mutable { return numbers.Next(); }, MakeSilentLog()});
       MILLRACE_CHECK(control.ok(), control.status().message());
       control_ = *std::move(control);
       Fill();

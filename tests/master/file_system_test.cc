@@ -54,8 +54,7 @@ class FileSystemTest : public testing::Test {
 };
 
 TEST_F(FileSystemTest, CompleteNamesOnlyNodesThatTheBlockWasGivenOutWith) {
-  for (const std::vector<dfs::NodeId>& nodes :
-       {std::vector<dfs::NodeId>{}, {77}, {block_.targets[0], 77}, {other_}}) {
+  for (const std::vector<dfs::NodeId>& nodes : {std::vector<dfs::NodeId>{}, {77}, {block_.targets[0], 77}, {other_}}) {
     EXPECT_EQ(Complete(nodes).code(), StatusCode::kInvalid);
   }
   EXPECT_THAT(Complete({77}).message(), HasSubstr("worker 77 was not asked to hold it"));

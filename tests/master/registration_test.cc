@@ -168,10 +168,10 @@ TEST_P(RegistrationTest, BothSidesAgreeAfterwardsAndSoDoesTheJournal) {
   const std::string after = StateOf(attempt);
   Restart();
   EXPECT_EQ(StateOf(attempt), after) << "the replay says otherwise";
-  const JobTracker::Reconciled again = Register(attempt, runs_there             ? Claim::kRunning
-                                                         : serves               ? Claim::kServed
-                                                         : tells                ? claim
-                                                                                : Claim::kUnknown);
+  const JobTracker::Reconciled again = Register(attempt, runs_there ? Claim::kRunning
+                                                         : serves   ? Claim::kServed
+                                                         : tells    ? claim
+                                                                    : Claim::kUnknown);
   EXPECT_THAT(again.killed, IsEmpty()) << "a second registration finds nothing to settle";
   EXPECT_THAT(again.settled, IsEmpty());
   EXPECT_EQ(StateOf(attempt), after);

@@ -51,7 +51,8 @@ TEST(WorkerAddressTest, ThePortIsDialedBack) {
     return dialed.then([] { return std::string(); }, [](kj::Exception&& e) { return rpc::FromException(e).message(); })
         .wait(scope);
   };
-  EXPECT_THAT(why(DialBack(dialer, timer, "10.0.0.7", 70)), HasSubstr("connect to 10.0.0.7:70: refused; set worker.bind"));
+  EXPECT_THAT(why(DialBack(dialer, timer, "10.0.0.7", 70)),
+              HasSubstr("connect to 10.0.0.7:70: refused; set worker.bind"));
   dialer.silent = true;
   auto slow = DialBack(dialer, timer, "10.0.0.7", 70);
   EXPECT_FALSE(slow.poll(scope));

@@ -28,10 +28,10 @@ using Names = std::map<std::string, Inode>;
 struct ForgetfulFiles::State {
   std::string directory;
   std::function<void()> at_call;
-  std::map<Inode, std::string> bytes;                      // of files, as synced
-  std::map<Inode, std::map<std::uint64_t, Names>> names;   // of directories, after each call since the last sync
+  std::map<Inode, std::string> bytes;                     // of files, as synced
+  std::map<Inode, std::map<std::uint64_t, Names>> names;  // of directories, after each call since the last sync
   std::set<Inode> synced_directories;
-  std::map<Inode, std::string> forgotten;                  // of files unlinked or replaced that may come back
+  std::map<Inode, std::string> forgotten;  // of files unlinked or replaced that may come back
   std::uint64_t calls = 0;
   bool lies = false;
 
@@ -137,9 +137,12 @@ std::string ForgetfulFiles::State::Torn(const std::string& synced, const std::st
   constexpr std::size_t kSector = 512;
   if (synced == now) return now;
   switch (random.Below(3)) {
-    case 0: return synced;
-    case 1: return now;
-    default: break;
+    case 0:
+      return synced;
+    case 1:
+      return now;
+    default:
+      break;
   }
   std::string torn = random.Below(2) == 0 ? now : synced;
   torn.resize(std::max(synced.size(), std::min(now.size(), synced.size() + random.Below(now.size() + 1))), '\0');
@@ -150,8 +153,8 @@ std::string ForgetfulFiles::State::Torn(const std::string& synced, const std::st
   return torn;
 }
 
-// The directory as it was after the call `time`, or at its last sync if that is later: entries come to the disk in order,
-// as every journal of a file system has them. `path`: where it is now; empty: it is not any more.
+// The directory as it was after the call `time`, or at its last sync if that is later: entries come to the disk in
+// order, as every journal of a file system has them. `path`: where it is now; empty: it is not any more.
 void ForgetfulFiles::State::MakeImage(Inode from, std::uint64_t time, const std::string& path, const std::string& image,
                                       Random& random) {
   fs::create_directory(image);
@@ -285,16 +288,16 @@ using namespace millrace::power;
 
 extern "C" {
 
-#define MILLRACE_OPEN(name)                                       \
-  int name(const char* path, int flags, ...) {                    \
-    mode_t mode = 0;                                              \
-    if ((flags & (O_CREAT | O_TMPFILE)) != 0) {                   \
-      va_list rest;                                               \
-      va_start(rest, flags);                                      \
-      mode = va_arg(rest, mode_t);                                \
-      va_end(rest);                                               \
-    }                                                             \
-    return Open(path, flags, mode);                               \
+#define MILLRACE_OPEN(name)                     \
+  int name(const char* path, int flags, ...) {  \
+    mode_t mode = 0;                            \
+    if ((flags & (O_CREAT | O_TMPFILE)) != 0) { \
+      va_list rest;                             \
+      va_start(rest, flags);                    \
+      mode = va_arg(rest, mode_t);              \
+      va_end(rest);                             \
+    }                                           \
+    return Open(path, flags, mode);             \
   }
 MILLRACE_OPEN(open)
 MILLRACE_OPEN(open64)

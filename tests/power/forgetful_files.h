@@ -18,8 +18,9 @@ namespace millrace::power {
 
 class ForgetfulFiles {
  public:
-  // `directory` exists, with a canonical path, and is empty. `at_call` is called before each call that changes something
-  // below it, with all such calls of other threads held; it may call Cut, and change nothing below the directory itself.
+  // `directory` exists, with a canonical path, and is empty. `at_call` is called before each call that changes
+  // something below it, with all such calls of other threads held; it may call Cut, and change nothing below the
+  // directory itself.
   ForgetfulFiles(std::string directory, std::function<void()> at_call);
   ~ForgetfulFiles();
   ForgetfulFiles(const ForgetfulFiles&) = delete;

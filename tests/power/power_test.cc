@@ -71,8 +71,8 @@ Result<std::uint64_t> CountNumbers(const std::string& path) {
   std::uint64_t count = 0;
   Status order;
   MILLRACE_TRY(store->Scan("", "", [&](std::string_view key, std::string_view value) {
-    const bool right = ParseKeyNumber(key) == count && value.find_first_not_of(static_cast<char>('a' + count % 26)) ==
-                                                           std::string_view::npos;
+    const bool right = ParseKeyNumber(key) == count &&
+                       value.find_first_not_of(static_cast<char>('a' + count % 26)) == std::string_view::npos;
     if (!right) order = Internal("number " + std::to_string(count) + " is missing or wrong");
     ++count;
     return right;

@@ -177,10 +177,10 @@ TEST_F(Outputs, ThreeReducesMustReportEachCountedOnce) {
 
 // Three maps' outputs and as many reduces as `reduces`, all of which copy.
 std::string ReducesThatCopy(std::uint32_t reduces) {
-  std::string script = "0 NodeJoined node=n1 maps=1 reduces=9\n 1 JobSubmitted job=job1 maps=1:n1 reduces=" +
-                       std::to_string(reduces) +
-                       "\n 1 decide\n -> launch job1.m.0.0 n1 node\n 2 AttemptSucceeded attempt=job1.m.0.0\n"
-                       "-> ready job1.m.0.0 n1\n 2 decide\n";
+  std::string script =
+      "0 NodeJoined node=n1 maps=1 reduces=9\n 1 JobSubmitted job=job1 maps=1:n1 reduces=" + std::to_string(reduces) +
+      "\n 1 decide\n -> launch job1.m.0.0 n1 node\n 2 AttemptSucceeded attempt=job1.m.0.0\n"
+      "-> ready job1.m.0.0 n1\n 2 decide\n";
   for (std::uint32_t r = 0; r < reduces; ++r) script += "-> launch job1.r." + std::to_string(r) + ".0 n1\n";
   return script;
 }

@@ -348,8 +348,7 @@ dfs::BlockId StoreFile(SimulatedCluster& cluster, const std::string& path) {
   auto writing = cluster.blocks(0).Create(block->id);
   EXPECT_TRUE((*writing)->Append(data, crcs).ok());
   EXPECT_TRUE((*writing)->Finish().ok());
-  const std::vector<dfs::WrittenBlock> written = {
-      {block->id, data.size(), {block->targets[0]}, dfs::BlockCrc(crcs)}};
+  const std::vector<dfs::WrittenBlock> written = {{block->id, data.size(), {block->targets[0]}, dfs::BlockCrc(crcs)}};
   EXPECT_TRUE(control.files().Complete(*file, {}, written, step.now, &step.batch).ok());
   control.FinishLazily(std::move(step));
   cluster.Cut(0);

@@ -59,14 +59,13 @@ struct SimulatedCluster::Worker {
     config.datacenter = "dc" + std::to_string(number % cluster.options_.datacenters);
     config.map_slots = cluster.options_.map_slots;
     config.reduce_slots = cluster.options_.reduce_slots;
-    agent = std::make_unique<worker::WorkerAgent>(
-        worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files, executables, background, background,
-                           cluster.clock_},
-        config,
-        worker::WorkerIdentity{"storage" + std::to_string(number), 1, "", "",
-                               [](const std::string&) { return Status::Ok(); }},
-        Random(cluster.random_.Next()),
-        MakeSilentLog());
+    agent =
+        std::make_unique<worker::WorkerAgent>(worker::AgentParts{cluster.timer_, dialer, runner, *blocks, plane, files,
+                                                                 executables, background, background, cluster.clock_},
+                                              config,
+                                              worker::WorkerIdentity{"storage" + std::to_string(number), 1, "", "",
+                                                                     [](const std::string&) { return Status::Ok(); }},
+                                              Random(cluster.random_.Next()), MakeSilentLog());
     agent->Start();
   }
 
@@ -136,10 +135,10 @@ SimulatedCluster::~SimulatedCluster() noexcept {
 
 void SimulatedCluster::StartMaster() {
   commit_log_->mute = false;
-  auto control =
-      master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
-                                                   [numbers = Random(random_.Next())]() mutable { return numbers.Next(); },
-                                                   MakeSilentLog(), std::make_unique<SettingsFile>(settings_)});
+  auto control = master::Control::Make(
+      config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
+                             [numbers = Random(random_.Next())]() mutable { return numbers.Next(); }, MakeSilentLog(),
+                             std::make_unique<SettingsFile>(settings_)});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));
@@ -194,10 +193,10 @@ Status SimulatedCluster::RegisterAs(const Stranger& stranger) {
                         if (stranger.stays) strangers_.push_back(answer.getSession());
                         answered = true;
                       },
-                        [&](kj::Exception&& failure) {
-                          answered = true;
-                          status = rpc::FromException(failure);
-                        })
+                      [&](kj::Exception&& failure) {
+                        answered = true;
+                        status = rpc::FromException(failure);
+                      })
                   .eagerlyEvaluate(nullptr);
   while (!answered) Advance(0.01);
   return status;

@@ -64,8 +64,8 @@ struct WorkerIdentity {
 // Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
 inline constexpr float kCopyShare = 1.0F / 3;
 
-// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots). Beyond
-// so many times its slots the worker believes it no more.
+// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots).
+// Beyond so many times its slots the worker believes it no more.
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
 inline constexpr kj::Duration kFarewell = 1 * kj::SECONDS;
@@ -85,8 +85,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
 
   // Registers with config.master, now and whenever the connection was lost.
   void Start();
-  // The worker stops on request: its attempts end and the master is told that they are lost, by nobody's fault. Resolves
-  // when it has answered, or after kFarewell.
+  // The worker stops on request: its attempts end and the master is told that they are lost, by nobody's fault.
+  // Resolves when it has answered, or after kFarewell.
   [[nodiscard]] kj::Promise<void> Leave();
   // Called whenever the master has taken the worker in.
   void OnRegistered(std::function<void(std::uint32_t node)> then) { on_registered_ = std::move(then); }
@@ -107,8 +107,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                               std::uint32_t limit);
 
-  // A block was read: one that is not sound is told to the master at once, and one that is sound makes it believe in the
-  // replica again.
+  // A block was read: one that is not sound is told to the master at once, and one that is sound makes it believe in
+  // the replica again.
   void Found(const CheckedBlock& checked);
   // Tells the master that the storage is gone; resolves when it has heard, or cannot be told. Nothing is told to it
   // after that.
@@ -123,7 +123,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     ExecutableId executable;
     enum class State { kFetching, kReady, kFailed } state = State::kFetching;
     Status failure;
-    Micros timeout = 0;  // task.timeout, of the job or else of the worker
+    Micros timeout = 0;                                  // task.timeout, of the job or else of the worker
     std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
     std::set<AttemptId> held;                            // map outputs that we serve
   };

@@ -42,9 +42,8 @@ void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
 
 void WorkerAgent::TrashBlocks(std::vector<std::uint64_t> ids) {
   log_->warn("{} blocks that no file has go to the trash, for {}", ids.size(), FormatDuration(config_.trash_retention));
-  RemoveBlocks(std::move(ids), [&blocks = parts_.blocks, now = parts_.clock.Now()](std::uint64_t id) {
-    return blocks.Trash(id, now);
-  });
+  RemoveBlocks(std::move(ids),
+               [&blocks = parts_.blocks, now = parts_.clock.Now()](std::uint64_t id) { return blocks.Trash(id, now); });
 }
 
 kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std::uint64_t> ids) {
@@ -123,7 +122,9 @@ void WorkerAgent::Found(const CheckedBlock& checked) {
     case dfs::wire::ReplicaState::ABSENT:
       log_->warn("{} is not here any more: {}", dfs::BlockName(id), checked.why.message());
       return session_.blocks().Deleted(id);
-    default: log_->error("{}", checked.why.message()); return session_.blocks().Corrupt(id);
+    default:
+      log_->error("{}", checked.why.message());
+      return session_.blocks().Corrupt(id);
   }
 }
 

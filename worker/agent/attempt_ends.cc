@@ -98,14 +98,15 @@ void WorkerAgent::Fail(Attempt& attempt, std::string error, std::string stderr_t
 void WorkerAgent::ReportFailed(const AttemptId& id, std::string error, bool lost, std::string stderr_tail) {
   error = OneLine(std::move(error));
   log_->info("{} failed: {}", ToText(id), error);
-  session_.reports().Keep({ToText(id) + " failed", id, Report::Tells::kFailed, [=](master::wire::WorkerSession::Client& session) {
-                             auto request = session.attemptFailedRequest();
-                             ToWire(id, request.initAttempt());
-                             request.setError(error);
-                             request.setLost(lost);
-                             request.setStderrTail(stderr_tail);
-                             return request.send().ignoreResult();
-                           }});
+  session_.reports().Keep(
+      {ToText(id) + " failed", id, Report::Tells::kFailed, [=](master::wire::WorkerSession::Client& session) {
+         auto request = session.attemptFailedRequest();
+         ToWire(id, request.initAttempt());
+         request.setError(error);
+         request.setLost(lost);
+         request.setStderrTail(stderr_tail);
+         return request.send().ignoreResult();
+       }});
 }
 
 void WorkerAgent::ReportFetchFailed(const AttemptId& reduce, const shuffle::MapAttempt& map, const Status& why) {

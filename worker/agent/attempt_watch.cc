@@ -1,4 +1,6 @@
 // Attempts that do not get on: task.timeout after the last change of what they report, they have failed.
+#include "worker/agent/attempt_watch.h"
+
 #include <fmt/format.h>
 
 #include <functional>
@@ -6,7 +8,6 @@
 #include <vector>
 
 #include "worker/agent/agent.h"
-#include "worker/agent/attempt_watch.h"
 
 namespace millrace::worker {
 namespace {
@@ -79,11 +80,11 @@ kj::Promise<void> WorkerAgent::Leave() {
     ReportFailed(id, "its worker was stopped", true, {});
     Stop(*attempt);
   }
-  // Then the session ends by our word, so that nobody takes what was launched here meanwhile for the end of this process.
-  return session_.reports()
-      .WhenEmpty()
-      .exclusiveJoin(parts_.timer.afterDelay(kFarewell))
-      .then([this] { return session_.Leave("it was stopped"); });
+  // Then the session ends by our word, so that nobody takes what was launched here meanwhile for the end of this
+  // process.
+  return session_.reports().WhenEmpty().exclusiveJoin(parts_.timer.afterDelay(kFarewell)).then([this] {
+    return session_.Leave("it was stopped");
+  });
 }
 
 void WorkerAgent::Stop(Attempt& attempt) {

@@ -1,6 +1,6 @@
 // BlockNews: tells the master what became of blocks on this node: the whole list when a session begins, with what the
-// trash holds (of which the master may want some back), then each change, gathered while the call before is under way. What a broken session did not hear is in the next one's list.
-// Thread rule: the control thread.
+// trash holds (of which the master may want some back), then each change, gathered while the call before is under way.
+// What a broken session did not hear is in the next one's list. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -32,7 +32,8 @@ class BlockNews {
   void Deleted(std::uint64_t id);
   void Corrupt(std::uint64_t id);
 
-  // Sends `all` in parts to the session, offers `trash`, then tells what happens from now on. Each call has `limit` to be answered.
+  // Sends `all` in parts to the session, offers `trash`, then tells what happens from now on. Each call has `limit` to
+  // be answered.
   void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
             std::vector<dfs::StoredBlock> trash, kj::Duration limit);
   void Close();

@@ -68,8 +68,8 @@ void ProcessRunner::Start(Work work) {
   const TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
                                    [this, serial](const std::string& how) { Ended(serial, how); }};
   const Status directory = MakeDirectories(fmt::format("{}/{}", limits_.logs_directory, process.job));
-  const SpawnSpec spec{found->second.executable, {"--millrace-task"}, process.log, limits_.memory_limit,
-                       MarkOf(serial)};
+  const SpawnSpec spec{
+      found->second.executable, {"--millrace-task"}, process.log, limits_.memory_limit, MarkOf(serial)};
   auto started = directory.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(directory);
   if (!started.ok()) {
     process.state = State::kEnding;

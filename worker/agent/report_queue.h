@@ -22,8 +22,8 @@
 namespace millrace::worker {
 
 struct Report {
-  std::string what;    // "job 3 m-00007.0 is done", for messages
-  AttemptId attempt;   // whom it is about
+  std::string what;   // "job 3 m-00007.0 is done", for messages
+  AttemptId attempt;  // whom it is about
   enum class Tells : std::uint8_t { kDone, kFailed, kOther } tells = Tells::kOther;  // kOther: the attempt goes on
   std::function<kj::Promise<void>(master::wire::WorkerSession::Client&)> send;
 };

@@ -92,8 +92,8 @@ Result<pid_t> CloneChild(Child& child) {
 
 // What programs need to run at all; the rest of the daemon's environment may hold secrets.
 bool Inherited(std::string_view variable) {
-  constexpr std::string_view kNames[] = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TMPDIR",
-                                         "LD_LIBRARY_PATH"};
+  constexpr std::string_view kNames[] = {"PATH", "HOME", "USER",   "LOGNAME",        "SHELL",
+                                         "LANG", "TZ",   "TMPDIR", "LD_LIBRARY_PATH"};
   const std::string_view name = variable.substr(0, variable.find('='));
   return name.starts_with("LC_") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }

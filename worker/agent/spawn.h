@@ -1,6 +1,6 @@
 // Spawn: starts a task process. It leads a process group of its own, holds nothing of the daemon but descriptors 0 to
-// 3 and a few variables of its environment (PATH, HOME, the locale, ...), and dies with the thread that started it (PR_SET_PDEATHSIG), which must be the daemon's main thread. Thread rule:
-// any thread, but see above.
+// 3 and a few variables of its environment (PATH, HOME, the locale, ...), and dies with the thread that started it
+// (PR_SET_PDEATHSIG), which must be the daemon's main thread. Thread rule: any thread, but see above.
 #pragma once
 
 #include <sys/types.h>

@@ -9,11 +9,13 @@ constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
 constexpr Micros kHour = 3600 * kSecond;
 
 void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
-  options.Text("worker.master", &config->master, "127.0.0.1:7700", "the master, as host:port; of several, separated by commas, the one that answers is taken");
+  options.Text("worker.master", &config->master, "127.0.0.1:7700",
+               "the master, as host:port; of several, separated by commas, the one that answers is taken");
   options.Text("worker.directory", &config->directory, "", "where blocks, runs and logs lie; one worker a directory");
   options.Text("worker.name", &config->name, "", "the name in log lines; empty: the host");
-  options.Text("worker.host", &config->host, "",
-               "the host name or address under which others reach this worker; empty: the address that the master sees");
+  options.Text(
+      "worker.host", &config->host, "",
+      "the host name or address under which others reach this worker; empty: the address that the master sees");
   options.Text("worker.bind", &config->bind, "127.0.0.1", "the address on which the bulk server listens");
   options.Integer("worker.port", &config->port, 0, 0, 65535, "the port of the bulk server; 0: any free one");
   options.Integer("worker.max_connections", &config->max_connections, 0, 0, 1'000'000,

@@ -39,7 +39,8 @@ int Fail(const Status& why, int status) {
 
 // A connection a fetch: executables are fetched once in a while.
 FetchFile FetchFrom(const WorkerConfig& config) {
-  return [master = config.master, directory = config.directory](const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
+  return [master = config.master, directory = config.directory](
+             const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
     dfs::ClientOptions options;
     options.master = master;
     options.patience = options.call_timeout;  // a master that is started again costs no attempt
@@ -62,15 +63,15 @@ ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& logs) {
 }
 
 net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage,
-                                    std::uint64_t descriptors) {
+                                     std::uint64_t descriptors) {
   net::BulkServerOptions options;
   options.bind = config.bind;
   options.port = static_cast<std::uint16_t>(config.port);
   options.local_socket = "millrace-" + storage;
   // A connection that is served takes descriptors of files, too.
   const std::size_t room = daemon::ConnectionsFor(descriptors);
-  options.max_connections = static_cast<unsigned>(
-      config.max_connections == 0 ? std::min<std::size_t>(room / 2, 4096) : config.max_connections);
+  options.max_connections = static_cast<unsigned>(config.max_connections == 0 ? std::min<std::size_t>(room / 2, 4096)
+                                                                              : config.max_connections);
   options.max_per_peer = static_cast<unsigned>(config.max_connections_per_peer);
   options.max_local = static_cast<unsigned>(room / 4);
   return options;
@@ -93,9 +94,7 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
 void YieldTheDisk(Background& background) {
   constexpr int kLeast = 7;
   background.Run(
-      [] {
-        (void)::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, kLeast));
-      },
+      [] { (void)::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, kLeast)); },
       [] {});
 }
 
@@ -125,8 +124,8 @@ Status Serve(const WorkerConfig& config, const Log& log) {
                                   .stall = config.copy_stall};
   BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
   MILLRACE_TRY(server.Start());
-  MILLRACE_ASSIGN(const auto executables, ExecutableCache::Open(config.directory, config.executable_cache,
-                                                                FetchFrom(config), fetches, log));
+  MILLRACE_ASSIGN(const auto executables,
+                  ExecutableCache::Open(config.directory, config.executable_cache, FetchFrom(config), fetches, log));
   ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer}, LimitsOf(config, files->logs_directory()), log);
   rpc::TcpDialer dialer(io.provider->getNetwork());
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
@@ -170,8 +169,8 @@ Status Serve(const WorkerConfig& config, const Log& log) {
 int RunWorker(const std::vector<std::string>& args) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
-  if (const auto exit = daemon::ParseArguments("worker",
-                                               "A worker: block server and task slots of one machine.", args, options))
+  if (const auto exit =
+          daemon::ParseArguments("worker", "A worker: block server and task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   const Log log = MakeLog(config.name.empty() ? "worker " + Place(config) : "worker " + config.name, config.log_level);

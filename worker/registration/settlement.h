@@ -62,11 +62,11 @@ struct Settlement {
   constexpr auto kForget = WorkerDoes::kForgetJob;
   constexpr Settlement kTable[kClaims][kBeliefs] = {
       //              kRunsHere          kServedHere       kStored        kOtherWon     kEnded        kJobGone
-      /* kRunning */ {{kNo, kGoOn},      {kOutput, kDrop}, {kNo, kDrop},   {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
-      /* kDone    */ {{kNo, kGoOn},      {kNo, kSettle},   {kNo, kSettle}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
-      /* kFailed  */ {{kNo, kGoOn},      {kOutput, kDrop}, {kNo, kDrop},   {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
-      /* kServed  */ {{kAttempt, kDrop}, {kNo, kGoOn},     {kNo, kDrop},   {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
-      /* kUnknown */ {{kAttempt, kGoOn}, {kOutput, kGoOn}, {kNo, kGoOn},   {kNo, kGoOn}, {kNo, kGoOn}, {kNo, kGoOn}},
+      /* kRunning */ {{kNo, kGoOn}, {kOutput, kDrop}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
+      /* kDone    */ {{kNo, kGoOn}, {kNo, kSettle}, {kNo, kSettle}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
+      /* kFailed  */ {{kNo, kGoOn}, {kOutput, kDrop}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
+      /* kServed  */ {{kAttempt, kDrop}, {kNo, kGoOn}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kDrop}, {kNo, kForget}},
+      /* kUnknown */ {{kAttempt, kGoOn}, {kOutput, kGoOn}, {kNo, kGoOn}, {kNo, kGoOn}, {kNo, kGoOn}, {kNo, kGoOn}},
   };
   return kTable[static_cast<std::size_t>(claim)][static_cast<std::size_t>(belief)];
 }

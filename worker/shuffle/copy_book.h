@@ -60,7 +60,7 @@ class CopyBook {
   [[nodiscard]] std::vector<Ticket> NextBatch(const Place& place, std::size_t most);
 
   // How a try ended. A stale ticket changes nothing.
-  void PutBack(const Ticket& ticket);                        // not tried
+  void PutBack(const Ticket& ticket);  // not tried
   // True: to be told. `for_good`: asking again soon gives the same.
   bool Fail(const Ticket& ticket, bool for_good, Time now);
   // The same for a local source that is not there.

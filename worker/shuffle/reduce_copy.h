@@ -5,10 +5,11 @@
 // Bounded: at most `max_connections` fetches at once, one a host, each with a buffer of 256 KiB; how many of these pay
 // is found out (fetch_limit.h). Retries with back-off; after `retries` failures of
 // one map's output, or as soon as its worker says that it has none, `failed` is called for it, and again after each
-// later try, as long as no other source is announced (copy_book.h). Every segment is checked against its crc on arrival. A connection that is lost counts against the
-// output that was under way, a worker that cannot be reached against all that was to be fetched there. Thread rule:
-// calls from one thread (the control thread), not from a callback; callbacks come on the bulk plane's threads, one at a
-// time. Server and MapOutputServer outlive it; the server may have been stopped.
+// later try, as long as no other source is announced (copy_book.h). Every segment is checked against its crc on
+// arrival. A connection that is lost counts against the output that was under way, a worker that cannot be reached
+// against all that was to be fetched there. Thread rule: calls from one thread (the control thread), not from a
+// callback; callbacks come on the bulk plane's threads, one at a time. Server and MapOutputServer outlive it; the
+// server may have been stopped.
 #pragma once
 
 #include <cstdint>

@@ -62,7 +62,8 @@ TEST(KnownClustersFileTest, LiesWhereStateIsKept) {
 }
 
 TEST(IsLoopbackTest, TellsThisMachineFromOthers) {
-  for (const char* address : {"127.0.0.1:7700", "127.1.2.3:1", "localhost:7700", "[::1]:7700", "127.0.0.1:1,localhost:2"})
+  for (const char* address :
+       {"127.0.0.1:7700", "127.1.2.3:1", "localhost:7700", "[::1]:7700", "127.0.0.1:1,localhost:2"})
     EXPECT_TRUE(IsLoopback(address)) << address;
   for (const char* address : {"10.0.0.1:7700", "localhost.example:7700", "one:7700", "127.0.0.1:1,one:7700"})
     EXPECT_FALSE(IsLoopback(address)) << address;

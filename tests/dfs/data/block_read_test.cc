@@ -185,8 +185,7 @@ TEST_F(BlockReadTest, TheSinkMayStop) {
   WriteBlock(1, Pipeline(), data);
   int pieces = 0;
   const auto sink = [&](std::string_view) { return ++pieces < 2; };
-  EXPECT_EQ(ReadBlock(Located(1, data), 0, 3 * kPacketBytes, kStall, {}, sink).code(),
-            StatusCode::kCancelled);
+  EXPECT_EQ(ReadBlock(Located(1, data), 0, 3 * kPacketBytes, kStall, {}, sink).code(), StatusCode::kCancelled);
   EXPECT_EQ(pieces, 2);
 }
 
@@ -278,8 +277,8 @@ TEST_F(ReplicateTest, AForeignReplicaIsReportedAndNeverCopied) {
 TEST_F(ReplicateTest, TargetsFinishNothingElse) {
   for (int i = 0; i < 2; ++i) AddNode();
   const std::string data = RandomBytes(3 * kPacketBytes + 7, 1);
-  for (const BlockContent& other : {StoredAs(1, RandomBytes(data.size(), 2)).content(),
-                                    BlockContent{data.size() + 1, StoredAs(1, data).crc}}) {
+  for (const BlockContent& other :
+       {StoredAs(1, RandomBytes(data.size(), 2)).content(), BlockContent{data.size() + 1, StoredAs(1, data).crc}}) {
     std::vector<std::uint32_t> failed;
     auto writer = BlockWriter::Open(1, Pipeline(), kStall, &failed, other);
     ASSERT_TRUE(writer.ok()) << writer.status().message();

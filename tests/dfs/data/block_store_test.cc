@@ -153,8 +153,8 @@ TEST_P(BlockStoreTest, RemovesAndCounts) {
   Store(30, RandomBytes(1000, 1));
   Store(10, RandomBytes(500, 1));
   Store(20, "");
-  EXPECT_THAT(store_->List(), ElementsAre(StoredAs(10, RandomBytes(500, 1)), StoredAs(20, ""),
-                                          StoredAs(30, RandomBytes(1000, 1))));
+  EXPECT_THAT(store_->List(),
+              ElementsAre(StoredAs(10, RandomBytes(500, 1)), StoredAs(20, ""), StoredAs(30, RandomBytes(1000, 1))));
   EXPECT_EQ(store_->space().used, 1500u);
   EXPECT_EQ(store_->space().blocks, 3u);
   EXPECT_GE(store_->space().capacity, store_->space().used + store_->space().free);

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dfs/name/path.h"
 #include "block_numbers.h"
+#include "dfs/name/path.h"
 
 namespace millrace::dfs {
 namespace {

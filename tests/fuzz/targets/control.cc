@@ -1,5 +1,7 @@
-// A master's control connection under bytes of anybody: a real master service behind an in-memory pipe, which is given the bytes of
-// a client's session, mutated. Whatever they are, the master goes on serving others.
+// A master's control connection under bytes of anybody: a real master service behind an in-memory pipe, which is given
+// the bytes of a client's session, mutated. Whatever they are, the master goes on serving others.
+#include "master/control.h"
+
 #include <capnp/message.h>
 #include <kj/async-io.h>
 
@@ -11,7 +13,6 @@
 #include "base/rpc/connection.h"
 #include "base/rpc/transport.h"
 #include "master/cluster_record.h"
-#include "master/control.h"
 #include "master/master_config.h"
 #include "master/master_service.h"
 #include "tests/fuzz/fuzz.h"
@@ -25,7 +26,9 @@ class Master {
   Master() {
     const OptionSet options = master::DeclareMasterOptions(&config_);
     fuzz::Require(master::StoreClusterId(FormatClusterId(1, 2), store_.get()).ok(), "no cluster");
-    control_ = master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *log_, Random(1), [this] { return numbers_.Next(); }, MakeSilentLog()}).value();
+    control_ = master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *log_, Random(1),
+                                                            [this] { return numbers_.Next(); }, MakeSilentLog()})
+                   .value();
     server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_), rpc::ServerLimits{});
   }
   ~Master() {
@@ -37,8 +40,12 @@ class Master {
   void Take(std::string_view bytes) {
     kj::TwoWayPipe pipe = kj::newTwoWayPipe();
     server_->Accept(kj::mv(pipe.ends[0]));
-    auto drain = pipe.ends[1]->readAllBytes(std::uint64_t{1} << 24).then([](auto&&) {}, [](kj::Exception&&) {}).eagerlyEvaluate(nullptr);
-    auto written = pipe.ends[1]->write(bytes.data(), bytes.size()).catch_([](kj::Exception&&) {}).eagerlyEvaluate(nullptr);
+    auto drain = pipe.ends[1]
+                     ->readAllBytes(std::uint64_t{1} << 24)
+                     .then([](auto&&) {}, [](kj::Exception&&) {})
+                     .eagerlyEvaluate(nullptr);
+    auto written =
+        pipe.ends[1]->write(bytes.data(), bytes.size()).catch_([](kj::Exception&&) {}).eagerlyEvaluate(nullptr);
     scope_.poll();
     timer_.advanceTo(timer_.now() + 1 * kj::SECONDS);
     clock_.Set(clock_.Now() + kSecond);
@@ -65,7 +72,10 @@ class Master {
     kj::WaitScope scope(loop);
     std::string sent;
     kj::TwoWayPipe pipe = kj::newTwoWayPipe();
-    auto taken = pipe.ends[0]->readAllText().then([&](kj::String&& text) { sent.assign(text.begin(), text.size()); }).eagerlyEvaluate(nullptr);
+    auto taken = pipe.ends[0]
+                     ->readAllText()
+                     .then([&](kj::String&& text) { sent.assign(text.begin(), text.size()); })
+                     .eagerlyEvaluate(nullptr);
     {
       rpc::Connection connection(kj::mv(pipe.ends[1]), rpc::ConnectionLimits{});
       auto client = connection.Bootstrap().castAs<master::wire::Master>();
@@ -88,7 +98,9 @@ class Master {
   std::unique_ptr<rpc::Server> server_;
 };
 
-capnp::Data::Reader Data(std::string_view text) { return {reinterpret_cast<const kj::byte*>(text.data()), text.size()}; }
+capnp::Data::Reader Data(std::string_view text) {
+  return {reinterpret_cast<const kj::byte*>(text.data()), text.size()};
+}
 
 }  // namespace
 

@@ -11,7 +11,8 @@ std::vector<std::string> millrace::fuzz::Seeds() {
   shuffle::SegmentHeader missing;
   missing.attempt = {0, 7, 2};
   missing.status = StatusCode::kNotFound;
-  return {shuffle::EncodeFetch({5, {{1, 2, 3}, {1, 300, 0}}}), shuffle::EncodeSegmentHeader(header), shuffle::EncodeSegmentHeader(missing)};
+  return {shuffle::EncodeFetch({5, {{1, 2, 3}, {1, 300, 0}}}), shuffle::EncodeSegmentHeader(header),
+          shuffle::EncodeSegmentHeader(missing)};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -20,6 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size < shuffle::kSegmentHeaderBytes) return 0;
   const std::string_view header = bytes.substr(0, shuffle::kSegmentHeaderBytes);
   fuzz::RoundTrip(header, shuffle::DecodeSegmentHeader, shuffle::EncodeSegmentHeader, "a segment's header");
-  fuzz::RoundTrip(fuzz::Summed(header), shuffle::DecodeSegmentHeader, shuffle::EncodeSegmentHeader, "a segment's header");
+  fuzz::RoundTrip(fuzz::Summed(header), shuffle::DecodeSegmentHeader, shuffle::EncodeSegmentHeader,
+                  "a segment's header");
   return 0;
 }

@@ -17,12 +17,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto frame = net::DecodeRequestFrame(head); frame.ok()) {
     fuzz::Require(frame->length <= net::kMaxRequestBytes, "a request is longer than it may be");
     if (net::CheckPayload(*frame, payload, "request").ok())
-      fuzz::Require(net::EncodeRequest(static_cast<net::Operation>(frame->kind), payload) == bytes, "a request is not what it encodes to");
+      fuzz::Require(net::EncodeRequest(static_cast<net::Operation>(frame->kind), payload) == bytes,
+                    "a request is not what it encodes to");
   }
   if (const auto frame = net::DecodeReplyFrame(head); frame.ok()) {
     fuzz::Require(frame->length <= net::kMaxReplyBytes, "a reply is longer than it may be");
     if (net::CheckPayload(*frame, payload, "reply").ok()) {
-      fuzz::Require(net::EncodeReply(static_cast<StatusCode>(frame->kind), payload) == bytes, "a reply is not what it encodes to");
+      fuzz::Require(net::EncodeReply(static_cast<StatusCode>(frame->kind), payload) == bytes,
+                    "a reply is not what it encodes to");
       (void)net::ReplyStatus(*frame, payload, "peer");
     }
   }

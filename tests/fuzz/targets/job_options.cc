@@ -7,7 +7,8 @@
 using namespace millrace;
 
 std::vector<std::string> millrace::fuzz::Seeds() {
-  return {"task.memory=64M\nmap.compress=zstd", "a.text=x=y\na.bool=yes\na.integer=-5\na.real=0.5\na.bytes=1K\na.duration=3s", "input.record_bytes=100",
+  return {"task.memory=64M\nmap.compress=zstd",
+          "a.text=x=y\na.bool=yes\na.integer=-5\na.real=0.5\na.bytes=1K\na.duration=3s", "input.record_bytes=100",
           "a.choice=two\njob.slow_start=1e-3"};
 }
 
@@ -28,8 +29,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)job::ParseParameter(line);
   }
   (void)options.Validate();
-  fuzz::Require(options.integer("a.integer") >= -10 && options.integer("a.integer") <= 10, "an integer out of its range");
+  fuzz::Require(options.integer("a.integer") >= -10 && options.integer("a.integer") <= 10,
+                "an integer out of its range");
   fuzz::Require(options.real("a.real") >= 0 && options.real("a.real") <= 1, "a real number out of its range");
-  fuzz::Require(options.bytes("a.bytes") <= 1 << 20 && options.duration("a.duration") <= 1'000'000, "bytes or duration out of range");
+  fuzz::Require(options.bytes("a.bytes") <= 1 << 20 && options.duration("a.duration") <= 1'000'000,
+                "bytes or duration out of range");
   return 0;
 }

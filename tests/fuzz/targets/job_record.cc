@@ -32,10 +32,13 @@ std::vector<std::string> millrace::fuzz::Seeds() {
   report.counters[{"millrace", "map_input_records"}] = 1'000'000;
   report.bytes_read = 5;
   const master::Split split{"/in/f", "f", 1000, 0, 500, {{1, 500}}, 0};
-  return {std::string(1, 0) + master::EncodeJob(SomeJob(false)), std::string(1, 0) + master::EncodeJob(SomeJob(true)),
-          std::string(1, 1) + master::EncodeSplits({{split}, {split, split}}), std::string(1, 2) + master::EncodeReport(report),
+  return {std::string(1, 0) + master::EncodeJob(SomeJob(false)),
+          std::string(1, 0) + master::EncodeJob(SomeJob(true)),
+          std::string(1, 1) + master::EncodeSplits({{split}, {split, split}}),
+          std::string(1, 2) + master::EncodeReport(report),
           std::string(1, 3) + master::TaskKey({sched::JobId{3}, sched::TaskKind::kReduce, 9}),
-          std::string(1, 3) + master::JournalKey(sched::JobId{3}, 77), std::string(1, 3) + master::JobKey(sched::JobId{3})};
+          std::string(1, 3) + master::JournalKey(sched::JobId{3}, 77),
+          std::string(1, 3) + master::JobKey(sched::JobId{3})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -44,7 +47,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = draw.rest();
   switch (which) {
     case 0:
-      fuzz::RoundTrip(bytes, [](std::string_view b) { return master::DecodeJob(master::JobKey(sched::JobId{3}), b); }, master::EncodeJob, "a job");
+      fuzz::RoundTrip(
+          bytes, [](std::string_view b) { return master::DecodeJob(master::JobKey(sched::JobId{3}), b); },
+          master::EncodeJob, "a job");
       break;
     case 1:
       fuzz::RoundTrip(bytes, master::DecodeSplits, master::EncodeSplits, "splits");
@@ -60,7 +65,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     }
     default:
-      if (const auto task = master::ParseTaskKey(bytes)) fuzz::Require(master::TaskKey(*task) == bytes, "a task's key is not what it encodes to");
+      if (const auto task = master::ParseTaskKey(bytes))
+        fuzz::Require(master::TaskKey(*task) == bytes, "a task's key is not what it encodes to");
       (void)master::JournalSequence(bytes);
       (void)master::DecodeJob(bytes, {});
       if (const auto number = ParseKeyNumber(bytes)) fuzz::Require(KeyNumber(*number) == bytes, "a number of keys");

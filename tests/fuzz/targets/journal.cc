@@ -1,7 +1,6 @@
 // Lines of the journal: marks and events. What is read is written as a line that is read as the same.
-#include "schedulers/core/journal_text.h"
-
 #include "schedulers/core/event_text.h"
+#include "schedulers/core/journal_text.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

@@ -22,20 +22,26 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)dfs::DescribeKey(bytes);
   switch (which) {
     case 0:
-      fuzz::RoundTrip(bytes, dfs::DecodeEntryKey, [](const dfs::EntryKey& k) { return dfs::EncodeEntryKey(k.parent, k.name); }, "an entry's key");
+      fuzz::RoundTrip(
+          bytes, dfs::DecodeEntryKey, [](const dfs::EntryKey& k) { return dfs::EncodeEntryKey(k.parent, k.name); },
+          "an entry's key");
       break;
     case 1:
-      fuzz::RoundTrip(bytes, dfs::DecodeOpenKey,
-                      [](const dfs::OpenKey& k) { return k.block == 0 ? dfs::EncodeOpenKey(k.file) : dfs::EncodeOpenBlockKey(k.file, k.block); },
-                      "an open file's key");
+      fuzz::RoundTrip(
+          bytes, dfs::DecodeOpenKey,
+          [](const dfs::OpenKey& k) {
+            return k.block == 0 ? dfs::EncodeOpenKey(k.file) : dfs::EncodeOpenBlockKey(k.file, k.block);
+          },
+          "an open file's key");
       break;
     case 2:
-      fuzz::RoundTrip(bytes, dfs::DecodeEntry,
-                      [](const dfs::StoredEntry& e) {
-                        return e.directory ? dfs::EncodeDirectory(e.id, e.modified, e.owner)
-                                           : dfs::EncodeFile(e.id, e.modified, e.owner, e.replication, e.block_size, e.blocks);
-                      },
-                      "an entry");
+      fuzz::RoundTrip(
+          bytes, dfs::DecodeEntry,
+          [](const dfs::StoredEntry& e) {
+            return e.directory ? dfs::EncodeDirectory(e.id, e.modified, e.owner)
+                               : dfs::EncodeFile(e.id, e.modified, e.owner, e.replication, e.block_size, e.blocks);
+          },
+          "an entry");
       break;
     case 3:
       fuzz::RoundTrip(bytes, dfs::DecodeOpenFile, dfs::EncodeOpenFile, "an open file");

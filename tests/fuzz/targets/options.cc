@@ -14,8 +14,15 @@ using namespace millrace;
 
 std::vector<std::string> millrace::fuzz::Seeds() {
   const auto kind = [](char which, const std::string& text) { return std::string(1, which) + text; };
-  return {kind(0, "master.bind=0.0.0.0:1"), kind(0, "dfs.block_size=64MiB"), kind(0, "master.heartbeat=1.5s"), kind(0, "dfs.replication=3"),
-          kind(1, "1.5 GB"), kind(1, "1024TiB"), kind(2, "250ms"), kind(2, "1.5h"), kind(2, "10"),
+  return {kind(0, "master.bind=0.0.0.0:1"),
+          kind(0, "dfs.block_size=64MiB"),
+          kind(0, "master.heartbeat=1.5s"),
+          kind(0, "dfs.replication=3"),
+          kind(1, "1.5 GB"),
+          kind(1, "1024TiB"),
+          kind(2, "250ms"),
+          kind(2, "1.5h"),
+          kind(2, "10"),
           kind(3, "[master]\nbind = \"a:1\"\nheartbeat = \"1s\"\n[dfs]\nreplication = 2\nblock_size = 1048576\n"),
           kind(3, "master = { scheduler = 'fair+delay' }\n")};
 }

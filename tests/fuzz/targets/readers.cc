@@ -1,5 +1,5 @@
-// Lines, chunks of lines, keys and values, and fixed records of hostile input: whatever the splits and the pieces in which the
-// bytes come, the records are those of the file.
+// Lines, chunks of lines, keys and values, and fixed records of hostile input: whatever the splits and the pieces in
+// which the bytes come, the records are those of the file.
 #include <algorithm>
 
 #include "client/api/input_formats.h"
@@ -51,7 +51,8 @@ std::string Lines(std::string_view bytes, bool strip_cr) {
 
 std::vector<std::string> millrace::fuzz::Seeds() {
   const std::string head("\x03\x02\x05\x01", 4);
-  return {head + "one\ntwo\tvalue\n\nlast", head + "a\r\nb\r\n\r\n", head + std::string(300, 'x') + "\n" + std::string(80, '\n'), head};
+  return {head + "one\ntwo\tvalue\n\nlast", head + "a\r\nb\r\n\r\n",
+          head + std::string(300, 'x') + "\n" + std::string(80, '\n'), head};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -66,18 +67,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto newline = [&](std::string& out, std::string_view line, std::uint64_t offset) {
       (out += line) += file.find('\n', offset) == file.npos ? "" : "\n";
     };
-    fuzz::Require(TextLines::Read(source, split, options, [&](std::string_view line, std::uint64_t at_) { newline(lines, line, at_); }).ok(), "lines");
-    fuzz::Require(TextChunks::Read(source, split, options, [&](std::string_view chunk, std::uint64_t) { chunks += chunk; }).ok(), "chunks");
+    fuzz::Require(TextLines::Read(source, split, options,
+                                  [&](std::string_view line, std::uint64_t at_) { newline(lines, line, at_); })
+                      .ok(),
+                  "lines");
+    fuzz::Require(
+        TextChunks::Read(source, split, options, [&](std::string_view chunk, std::uint64_t) { chunks += chunk; }).ok(),
+        "chunks");
     const auto on_pair = [&](KeyValue pair, std::uint64_t offset) {
       fuzz::Require(pair.key.find('\t') == pair.key.npos, "a key with a TAB");
       const bool tab = file.substr(offset).substr(pair.key.size()).starts_with('\t');
       newline(pairs, std::string(pair.key) + (tab ? "\t" : "") + std::string(pair.value), offset);
     };
     fuzz::Require(KeyValueText::Read(source, split, options, on_pair).ok(), "keys and values");
-    const Status read = FixedRecords<>::Read(source, split, options, [&](std::string_view record, std::uint64_t offset) {
-      fuzz::Require(record.size() == fixed && offset == records.size(), "a record of another length or place");
-      records += record;
-    });
+    const Status read =
+        FixedRecords<>::Read(source, split, options, [&](std::string_view record, std::uint64_t offset) {
+          fuzz::Require(record.size() == fixed && offset == records.size(), "a record of another length or place");
+          records += record;
+        });
     fuzz::Require(read.ok() == (file.size() % fixed == 0), "fixed records of a file that is no whole number of them");
   }
   const std::string expected = Lines(file, options.strip_cr);

@@ -1,4 +1,5 @@
-// Record files, also with blocks whose checksums are right; each cut into two splits at every place that the input says.
+// Record files, also with blocks whose checksums are right; each cut into two splits at every place that the input
+// says.
 #include <cstring>
 
 #include "base/record/format.h"
@@ -11,8 +12,14 @@ namespace {
 
 std::string File(int records, std::size_t value_bytes) {
   std::string file;
-  RecordWriter writer([&](std::string_view bytes) { file += bytes; return Status::Ok(); }, Random(1));
-  for (int i = 0; i < records; ++i) fuzz::Require(writer.Append("k" + std::to_string(i), std::string(value_bytes, 'v')).ok(), "append");
+  RecordWriter writer(
+      [&](std::string_view bytes) {
+        file += bytes;
+        return Status::Ok();
+      },
+      Random(1));
+  for (int i = 0; i < records; ++i)
+    fuzz::Require(writer.Append("k" + std::to_string(i), std::string(value_bytes, 'v')).ok(), "append");
   fuzz::Require(writer.Finish().ok(), "finish");
   return file;
 }

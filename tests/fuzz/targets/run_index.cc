@@ -63,11 +63,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto index = run::ReadRunIndex(file.get(), "run");
   if (index.ok()) {
     for (const run::SegmentInfo& segment : *index) {
-      fuzz::Require(segment.offset <= bytes.size() && segment.length <= bytes.size() - segment.offset, "a segment lies outside of its file");
+      fuzz::Require(segment.offset <= bytes.size() && segment.length <= bytes.size() - segment.offset,
+                    "a segment lies outside of its file");
       ReadSegment(std::string_view(bytes).substr(segment.offset, segment.length), segment);
     }
   }
   // A segment that is any bytes: its checksum is checked by others, and may be right by chance.
-  ReadSegment(bytes, {.offset = 0, .length = bytes.size(), .raw_length = 0, .records = 0, .crc = 0, .compressed = size % 2 == 0});
+  ReadSegment(
+      bytes,
+      {.offset = 0, .length = bytes.size(), .raw_length = 0, .records = 0, .crc = 0, .compressed = size % 2 == 0});
   return 0;
 }

@@ -1,5 +1,5 @@
-// What the simulator reads: a simulation file (first byte even) and a SWIM trace. Sizes are kept small: a file may ask for a
-// million jobs, and gets them.
+// What the simulator reads: a simulation file (first byte even) and a SWIM trace. Sizes are kept small: a file may ask
+// for a million jobs, and gets them.
 #include "schedulers/sim/simulation_file.h"
 #include "schedulers/sim/swim.h"
 #include "tests/fuzz/fuzz.h"
@@ -23,12 +23,19 @@ std::string Small(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> millrace::fuzz::Seeds() {
-  return {std::string(1, 0) + "name = \"mixed\"\nseed = 7\nblock_size = \"128M\"\n[cluster]\nnodes = 10\nracks = 4\nmap_slots = 4\nreduce_slots = 2\n"
-                              "[placement]\nkind = \"dfs\"\nreplication = 3\n[arrival]\nkind = \"poisson\"\nmean = \"30s\"\n[[jobs]]\nname = \"small\"\n"
-                              "count = 20\nmaps = { zipf = [1.2, 1, 40] }\nmap_time = { uniform = [\"9s\", \"60s\"] }\nmap_output = 0.5\nreduces = 2\n"
-                              "reduce_time = { lognormal = [\"20s\", 0.4] }\n",
-          std::string(1, 0) + "[cluster]\nnodes = 3\n[[jobs]]\nmaps = 2\nmap_time = [\"1s\"]\n[[cluster.failures]]\nnode = 1\nat = \"5s\"\n",
-          std::string(1, 1) + "job0\t0\t0\t1000\t50\t20\njob1\t5\t5\t300\t0\t10\n# comment\n\njob2\t9\t4\t10\t10\t10\tinput\n"};
+  return {std::string(1, 0) +
+              "name = \"mixed\"\nseed = 7\nblock_size = \"128M\"\n[cluster]\nnodes = 10\nracks = 4\nmap_slots = "
+              "4\nreduce_slots = 2\n"
+              "[placement]\nkind = \"dfs\"\nreplication = 3\n[arrival]\nkind = \"poisson\"\nmean = "
+              "\"30s\"\n[[jobs]]\nname = \"small\"\n"
+              "count = 20\nmaps = { zipf = [1.2, 1, 40] }\nmap_time = { uniform = [\"9s\", \"60s\"] }\nmap_output = "
+              "0.5\nreduces = 2\n"
+              "reduce_time = { lognormal = [\"20s\", 0.4] }\n",
+          std::string(1, 0) +
+              "[cluster]\nnodes = 3\n[[jobs]]\nmaps = 2\nmap_time = [\"1s\"]\n[[cluster.failures]]\nnode = 1\nat = "
+              "\"5s\"\n",
+          std::string(1, 1) +
+              "job0\t0\t0\t1000\t50\t20\njob1\t5\t5\t300\t0\t10\n# comment\n\njob2\t9\t4\t10\t10\t10\tinput\n"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

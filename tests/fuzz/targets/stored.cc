@@ -1,5 +1,5 @@
-// Small files that daemons keep: the mark beside the master's database, and when blocks were read in search of rot. The first byte
-// says which.
+// Small files that daemons keep: the mark beside the master's database, and when blocks were read in search of rot. The
+// first byte says which.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -22,8 +22,10 @@ std::string Mark(std::uint64_t number) {
 }  // namespace
 
 std::vector<std::string> millrace::fuzz::Seeds() {
-  return {std::string(1, 0) + Mark(0), std::string(1, 0) + Mark(~std::uint64_t{0}), std::string(1, 0) + Mark(7).substr(0, 512) + Mark(8).substr(0, 512),
-          std::string(1, 1) + worker::ScrubSchedule(1000 * kSecond, "", 0).Text(), std::string(1, 1) + "1 1000\n2 2000\n3 -5\n"};
+  return {std::string(1, 0) + Mark(0), std::string(1, 0) + Mark(~std::uint64_t{0}),
+          std::string(1, 0) + Mark(7).substr(0, 512) + Mark(8).substr(0, 512),
+          std::string(1, 1) + worker::ScrubSchedule(1000 * kSecond, "", 0).Text(),
+          std::string(1, 1) + "1 1000\n2 2000\n3 -5\n"};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -1,10 +1,9 @@
-// The channel between worker and task: frames whose checksum is right around any bytes, read as the worker and as the task read
-// them. The first byte: bit 0 whether the frame is the input's own, bit 1 who reads.
-#include "worker/task/channel.h"
-
+// The channel between worker and task: frames whose checksum is right around any bytes, read as the worker and as the
+// task read them. The first byte: bit 0 whether the frame is the input's own, bit 1 who reads.
 #include "base/bytes.h"
 #include "client/api/task_messages.h"
 #include "tests/fuzz/fuzz.h"
+#include "worker/task/channel.h"
 #include "worker/task/task.capnp.h"
 
 using namespace millrace;
@@ -26,7 +25,8 @@ std::string Frame(std::string_view body) {
 void ReadAsWorker(const task::Message& message) {
   std::size_t sum = 0;
   const auto counters = [&](auto list) {
-    for (const auto counter : list) sum += counter.getGroup().size() + counter.getName().size() + static_cast<std::size_t>(counter.getValue() & 1);
+    for (const auto counter : list)
+      sum += counter.getGroup().size() + counter.getName().size() + static_cast<std::size_t>(counter.getValue() & 1);
   };
   const auto root = message.Root<task::wire::FromTask>();
   switch (root.which()) {
@@ -39,7 +39,8 @@ void ReadAsWorker(const task::Message& message) {
       break;
     case task::wire::FromTask::DONE:
       counters(root.getDone().getCounters());
-      for (const auto block : root.getDone().getOutput().getBlocks()) sum += block.getNodes().size() + block.getBlock().getLength() % 2;
+      for (const auto block : root.getDone().getOutput().getBlocks())
+        sum += block.getNodes().size() + block.getBlock().getLength() % 2;
       break;
     case task::wire::FromTask::FAILED:
       sum += root.getFailed().getError().size();

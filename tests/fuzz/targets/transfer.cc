@@ -6,7 +6,8 @@
 using namespace millrace;
 
 std::vector<std::string> millrace::fuzz::Seeds() {
-  const dfs::WriteRequest write{.block = 7, .node = 3, .rest = {{4, "host", 7000, "", "", ""}, {5, "10.0.0.1", 65535, "", "", ""}}};
+  const dfs::WriteRequest write{
+      .block = 7, .node = 3, .rest = {{4, "host", 7000, "", "", ""}, {5, "10.0.0.1", 65535, "", "", ""}}};
   dfs::Ack bad{.length = 0, .finished = false, .failure = Corrupt("bad"), .failed_nodes = {1, 2}};
   return {std::string(1, 0) + dfs::Encode(write),
           std::string(1, 1) + dfs::Encode(dfs::ReadRequest{1, 2, 3}),
@@ -44,7 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     default: {
       const StatusCode code = which == 6 ? StatusCode::kOk : StatusCode::kCorrupt;
-      fuzz::RoundTrip(bytes, [code](std::string_view b) { return dfs::DecodeAck(code, b); }, dfs::EncodeAck, "an acknowledgement");
+      fuzz::RoundTrip(
+          bytes, [code](std::string_view b) { return dfs::DecodeAck(code, b); }, dfs::EncodeAck, "an acknowledgement");
     }
   }
   return 0;

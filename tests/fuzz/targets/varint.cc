@@ -1,7 +1,8 @@
 // Varints: the two readers of them (base/bytes.h, worker/run/varint.h) agree, and a number comes back.
+#include "worker/run/varint.h"
+
 #include "base/bytes.h"
 #include "tests/fuzz/fuzz.h"
-#include "worker/run/varint.h"
 
 using namespace millrace;
 
@@ -24,10 +25,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Require((end == nullptr) == in.failed(), "one reader takes a varint that the other refuses");
   if (end == nullptr) return 0;
   fuzz::Require(slow == fast, "two readers read two numbers");
-  fuzz::Require(bytes.size() - static_cast<std::size_t>(end - bytes.data()) == in.left(), "two readers end at two places");
+  fuzz::Require(bytes.size() - static_cast<std::size_t>(end - bytes.data()) == in.left(),
+                "two readers end at two places");
   char out[run::kMaxVarintBytes];
   Encoder encoder;
   encoder.Varint(fast);
-  fuzz::Require(std::string_view(out, static_cast<std::size_t>(run::PutVarint(out, fast) - out)) == encoder.bytes(), "two writers differ");
+  fuzz::Require(std::string_view(out, static_cast<std::size_t>(run::PutVarint(out, fast) - out)) == encoder.bytes(),
+                "two writers differ");
   return 0;
 }

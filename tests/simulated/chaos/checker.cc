@@ -65,9 +65,9 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
   }
   const bool quiet = cluster_.world().seconds() - cluster_.faults().last_fault() > 60;
   if (quiet && cluster_.faults().over() && left < acked->second.wanted && !acked->second.hurt) {
-    cluster_.world().Fail("surplus", fmt::format("{} removes block {} of {}: {} good replicas are left of {} wanted",
-                                                 machine.name(), block, acked->second.path, left,
-                                                 acked->second.wanted));
+    cluster_.world().Fail(
+        "surplus", fmt::format("{} removes block {} of {}: {} good replicas are left of {} wanted", machine.name(),
+                               block, acked->second.path, left, acked->second.wanted));
   }
 }
 
@@ -77,8 +77,8 @@ void Checker::Started(const worker::AttemptId& attempt, WorkerMachine& machine) 
   const auto [before, fresh] = started_.try_emplace(attempt, now);
   constexpr double kStaleOrders = 60;
   if (!fresh && before->second > master_started_ + kStaleOrders) {
-    cluster_.world().Fail("attempts", fmt::format("{} is begun twice, now on {}", worker::ToText(attempt),
-                                                  machine.name()));
+    cluster_.world().Fail("attempts",
+                          fmt::format("{} is begun twice, now on {}", worker::ToText(attempt), machine.name()));
   }
   before->second = now;
 }

@@ -93,8 +93,8 @@ void Client::Fence(kj::WaitScope& scope) {
 std::uint64_t Client::Look(kj::WaitScope& scope, const std::string& path) {
   while (true) {
     const std::uint64_t misled = Misled();
-    const auto found = files_caller_.Call<NameService::StatResults>(
-        scope, "stat", [&](master::wire::Master::Client master) {
+    const auto found =
+        files_caller_.Call<NameService::StatResults>(scope, "stat", [&](master::wire::Master::Client master) {
           auto request = Names(master).statRequest();
           request.setPath(master::ToData(path));
           return Plain(request.send());
@@ -146,8 +146,8 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
       world_.Fail("names", fmt::format("{} is file {}, but was {} or {}", path, now, before.id, file.id));
   }
   if (done) {
-    world_.Note(fmt::format("client{} wrote {}: file {}, blocks {}", number_, path, file.id,
-                            fmt::join(file.blocks, " ")));
+    world_.Note(
+        fmt::format("client{} wrote {}: file {}, blocks {}", number_, path, file.id, fmt::join(file.blocks, " ")));
     Keep(path, std::move(file));
   } else if (before.id != 0) {
     Keep(path, std::move(before));
@@ -159,8 +159,8 @@ void Client::Remove(kj::WaitScope& scope, const std::string& path) {
   const std::uint64_t misled = Misled();
   const File file = files_.at(path);
   Release(file);
-  const auto removed = files_caller_.Call<NameService::RemoveResults>(
-      scope, "remove", [&](master::wire::Master::Client master) {
+  const auto removed =
+      files_caller_.Call<NameService::RemoveResults>(scope, "remove", [&](master::wire::Master::Client master) {
         auto request = Names(master).removeRequest();
         request.setPath(master::ToData(path));
         return Plain(request.send());
@@ -180,8 +180,8 @@ void Client::Remove(kj::WaitScope& scope, const std::string& path) {
 
 void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::string& to) {
   const std::uint64_t misled = Misled();
-  const auto renamed = files_caller_.Call<NameService::RenameResults>(
-      scope, "rename", [&](master::wire::Master::Client master) {
+  const auto renamed =
+      files_caller_.Call<NameService::RenameResults>(scope, "rename", [&](master::wire::Master::Client master) {
         auto request = Names(master).renameRequest();
         request.setFrom(master::ToData(from));
         request.setTo(master::ToData(to));
@@ -225,8 +225,8 @@ void Client::ReadAndCompare(kj::WaitScope& scope, const std::string& path) {
 
 void Client::ListAndCompare(kj::WaitScope& scope) {
   const std::uint64_t misled = Misled();
-  const auto listed = files_caller_.Call<NameService::ListResults>(
-      scope, "list", [&](master::wire::Master::Client master) {
+  const auto listed =
+      files_caller_.Call<NameService::ListResults>(scope, "list", [&](master::wire::Master::Client master) {
         auto request = Names(master).listRequest();
         request.setPath(master::ToData(home_));
         return Plain(request.send());
@@ -290,8 +290,8 @@ void Client::ReadAll(kj::WaitScope& scope) {
       if (!why.ok()) {
         return world_.Fail("content", fmt::format("{} was acknowledged, {} good replicas of block {} exist, and it "
                                                   "cannot be read: {}",
-                                                  path, cluster_.checker().GoodReplicas(file.blocks[i]),
-                                                  file.blocks[i], why.message()));
+                                                  path, cluster_.checker().GoodReplicas(file.blocks[i]), file.blocks[i],
+                                                  why.message()));
       }
     }
   }
@@ -384,8 +384,8 @@ bool Client::WaitForEnd(kj::WaitScope& scope, std::uint32_t job) {
     const auto state = answer->getStatus().getState();
     if (state == master::wire::JobState::WAITING || state == master::wire::JobState::RUNNING) continue;
     const bool succeeded = state == master::wire::JobState::SUCCEEDED;
-    world_.Note(fmt::format("job {} has {} {}", job, succeeded ? "succeeded" : "failed:",
-                            answer->getStatus().getReason().cStr()));
+    world_.Note(fmt::format("job {} has {} {}", job,
+                            succeeded ? "succeeded" : "failed:", answer->getStatus().getReason().cStr()));
     return succeeded;
   }
   return false;

@@ -1,6 +1,6 @@
-// Client: somebody who works with the cluster and remembers what was acknowledged: one thread of files below a directory
-// of its own, and one of jobs. An answer that never came leaves two possibilities; it is found out which by an
-// operation that is acknowledged after it, and then by looking. Thread rule: one thread.
+// Client: somebody who works with the cluster and remembers what was acknowledged: one thread of files below a
+// directory of its own, and one of jobs. An answer that never came leaves two possibilities; it is found out which by
+// an operation that is acknowledged after it, and then by looking. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

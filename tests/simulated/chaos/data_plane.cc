@@ -121,9 +121,8 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     std::vector<std::optional<std::uint64_t>> values;
     for (const shuffle::Ticket& ticket : batch) values.push_back(server->plane().Serve(ticket.map, reduce_.task));
     const HostId from = plane_.cluster_.FindWorker(place.host)->host();
-    const Status came = Await(plane_.cluster_.network().Transfer(from, plane_.machine_.host(),
-                                                                 kSegmentBytes * batch.size(), kStall),
-                              scope);
+    const Status came = Await(
+        plane_.cluster_.network().Transfer(from, plane_.machine_.host(), kSegmentBytes * batch.size(), kStall), scope);
     (void)Await(plane_.machine_.process().MayReceive(), scope);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (!came.ok()) {
@@ -153,9 +152,8 @@ DataPlane::DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files)
 void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::function<void(Status)> then) {
   const bool there = files_.FindRun(map) != nullptr;
   if (there) served_.insert(map);
-  tasks_.Add(kj::evalLater([then = std::move(then), there] {
-    then(there ? Status::Ok() : NotFound("its run file is not there"));
-  }));
+  tasks_.Add(kj::evalLater(
+      [then = std::move(then), there] { then(there ? Status::Ok() : NotFound("its run file is not there")); }));
 }
 
 void DataPlane::RemoveMapOutputs(std::uint32_t job) {

@@ -35,7 +35,8 @@ Result<std::optional<std::string>> LosingStore::Get(std::string_view key) const 
 Status LosingStore::Scan(std::string_view prefix, std::string_view from,
                          const std::function<bool(std::string_view, std::string_view)>& visit) const {
   std::vector<std::pair<std::string, std::string>> found;
-  for (auto it = map_.lower_bound(from.empty() ? prefix : from); it != map_.end() && it->first.starts_with(prefix); ++it)
+  for (auto it = map_.lower_bound(from.empty() ? prefix : from); it != map_.end() && it->first.starts_with(prefix);
+       ++it)
     found.push_back(*it);
   for (const auto& [key, value] : found) {
     if (!visit(key, value)) break;

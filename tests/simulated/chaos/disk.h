@@ -133,8 +133,8 @@ class DiskBlocks final : public dfs::BlockStore {
   BlockDisk& disk_;
   std::function<void(std::uint64_t)> removing_;
   std::map<std::uint64_t, dfs::BlockContent> known_;  // finished
-  std::set<std::uint64_t> open_;                  // being written
-  std::shared_ptr<DiskBlocks*> self_;             // files that outlive the process find it gone
+  std::set<std::uint64_t> open_;                      // being written
+  std::shared_ptr<DiskBlocks*> self_;                 // files that outlive the process find it gone
 };
 
 }  // namespace millrace::simulated

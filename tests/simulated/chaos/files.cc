@@ -27,7 +27,8 @@ WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const 
 Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader, const std::string& host,
                                 const BlockPlaces& block) {
   WorkerProcess* worker = Reach(cluster, scope, reader, host);
-  if (worker == nullptr) return Unavailable("read block " + std::to_string(block.id) + ": " + host + " does not answer");
+  if (worker == nullptr)
+    return Unavailable("read block " + std::to_string(block.id) + ": " + host + " does not answer");
   MILLRACE_ASSIGN(const dfs::OpenBlock open, worker->blocks().Open(block.id));
   MILLRACE_TRY(dfs::CheckContent(block.id, block.content(), open.content()));
   const Result<std::string> data = worker->blocks().Read(block.id, 0, block.length);

@@ -24,7 +24,10 @@ class MasterMachine::SettingsFile final : public master::WatchedFile {
 };
 
 MasterMachine::MasterMachine(Cluster& cluster)
-    : cluster_(cluster), host_(cluster.AddHost()), process_(cluster.world(), "master"), random_(cluster.world().Fork()) {
+    : cluster_(cluster),
+      host_(cluster.AddHost()),
+      process_(cluster.world(), "master"),
+      random_(cluster.world().Fork()) {
   const OptionSet declared = master::DeclareMasterOptions(&config_);
   (void)master::StoreClusterId(FormatClusterId(0, cluster.plan().seed), store_.get());
   const Plan& plan = cluster.plan();
@@ -43,8 +46,8 @@ void MasterMachine::Start() {
   commit_log_ = std::make_unique<DrivenCommitLog>(world, process_.timer(), *store_, cluster_.plan().commit);
   auto control = master::Control::Make(
       config_, master::Seams{process_.timer(), world.clock(), *store_, *commit_log_, world.Fork(),
-                             [numbers = world.Fork()]() mutable { return numbers.Next(); },
-                             world.MakeLogOf("master"), std::make_unique<SettingsFile>(cluster_.plan().settings)});
+                             [numbers = world.Fork()]() mutable { return numbers.Next(); }, world.MakeLogOf("master"),
+                             std::make_unique<SettingsFile>(cluster_.plan().settings)});
   if (!control.ok()) {
     world.Note("the master does not start: " + control.status().message());
     if (!misled()) world.Fail("start", "the master does not start: " + control.status().message());

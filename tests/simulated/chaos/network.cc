@@ -106,8 +106,9 @@ class Network::End final : public kj::AsyncIoStream {
     if (got >= least || pipe.ended) return got;
     auto paf = kj::newPromiseAndFulfiller<void>();
     pipe.reader = kj::mv(paf.fulfiller);
-    return paf.promise.then([this] { return connection_->processes[side_]->MayReceive(); })
-        .then([=, this] { return Read(buffer, least, most, got); });
+    return paf.promise.then([this] { return connection_->processes[side_]->MayReceive(); }).then([=, this] {
+      return Read(buffer, least, most, got);
+    });
   }
 
   Network& network_;

@@ -24,8 +24,8 @@ namespace millrace::simulated {
 using HostId = std::uint32_t;
 
 struct LinkQuality {
-  double latency = 0.0003;       // seconds
-  double jitter = 0.0002;        // more, drawn
+  double latency = 0.0003;  // seconds
+  double jitter = 0.0002;   // more, drawn
   double bytes_per_second = 1e8;
 };
 

@@ -15,9 +15,9 @@ constexpr std::array<std::string_view, kFaults> kNames = {
     "link-reset",  "link-cut",     "link-one-way", "task-fail",   "task-hang",    "task-kill",    "poison",
     "rot",         "truncate",     "vanish",       "disk-lost",   "empty-master", "foreign",      "writer-gone"};
 
-constexpr std::array<const char*, 12> kSchedulers = {"fifo",       "fifo+ccs", "fair",   "fair+delay", "fair+delay+ccs",
-                                                     "fair+delay+ccs+preempt", "joss-t", "joss-j",     "sjf+delay",
-                                                     "edf+delay",  "mlq+delay", "fresh-dynamic"};
+constexpr std::array<const char*, 12> kSchedulers = {
+    "fifo",   "fifo+ccs", "fair",      "fair+delay", "fair+delay+ccs", "fair+delay+ccs+preempt",
+    "joss-t", "joss-j",   "sjf+delay", "edf+delay",  "mlq+delay",      "fresh-dynamic"};
 
 constexpr const char* kDelays = "[delay]\nrack_wait = \"1s\"\ndatacenter_wait = \"1s\"\noff_wait = \"1s\"\n";
 constexpr const char* kSpeculation = "[speculation]\nenabled = true\nmin_runtime = 1\n";

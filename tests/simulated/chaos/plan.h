@@ -14,27 +14,27 @@
 namespace millrace::simulated {
 
 enum class Fault : std::uint8_t {
-  kMasterKill,    // the process dies
-  kMasterPower,   // the machine does: what was not synced may be lost
-  kMasterPause,   // stopped for longer than workers are waited for
+  kMasterKill,   // the process dies
+  kMasterPower,  // the machine does: what was not synced may be lost
+  kMasterPause,  // stopped for longer than workers are waited for
   kWorkerKill,
   kWorkerPower,
   kWorkerPause,
-  kWorkerSlow,    // tasks take ten times as long
-  kLinkReset,     // connections break
-  kLinkCut,       // nothing comes through, in both directions
-  kLinkOneWay,    // in one
-  kTaskFail,      // attempts fail at their end
-  kTaskHang,      // attempts never end
-  kTaskKill,      // attempts take their worker with them
-  kPoison,        // a task whose every attempt does
-  kRot,           // a byte of a block changes
-  kTruncate,      // a block's file loses its end
-  kVanish,        // a block's file is gone
-  kDiskLost,      // a worker's directory is empty at its next start
-  kEmptyMaster,   // the master runs on an empty directory for a while
-  kForeign,       // a worker of another cluster joins, with blocks of the same numbers
-  kWriterGone,    // clients stop in the middle of a write
+  kWorkerSlow,   // tasks take ten times as long
+  kLinkReset,    // connections break
+  kLinkCut,      // nothing comes through, in both directions
+  kLinkOneWay,   // in one
+  kTaskFail,     // attempts fail at their end
+  kTaskHang,     // attempts never end
+  kTaskKill,     // attempts take their worker with them
+  kPoison,       // a task whose every attempt does
+  kRot,          // a byte of a block changes
+  kTruncate,     // a block's file loses its end
+  kVanish,       // a block's file is gone
+  kDiskLost,     // a worker's directory is empty at its next start
+  kEmptyMaster,  // the master runs on an empty directory for a while
+  kForeign,      // a worker of another cluster joins, with blocks of the same numbers
+  kWriterGone,   // clients stop in the middle of a write
 };
 inline constexpr std::size_t kFaults = 21;
 

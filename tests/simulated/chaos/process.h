@@ -1,6 +1,6 @@
-// Process: what the simulation knows of a daemon as an operating system would: whether it is stopped (SIGSTOP), in which
-// incarnation it runs. While it is stopped its timers do not fire and nothing that was sent to it is read; when it goes
-// on, all of that happens at once, and chance decides whether timers or messages come first. The timers of an
+// Process: what the simulation knows of a daemon as an operating system would: whether it is stopped (SIGSTOP), in
+// which incarnation it runs. While it is stopped its timers do not fire and nothing that was sent to it is read; when
+// it goes on, all of that happens at once, and chance decides whether timers or messages come first. The timers of an
 // incarnation end with it. Thread rule: one thread.
 #pragma once
 

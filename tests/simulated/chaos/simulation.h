@@ -14,9 +14,9 @@ namespace millrace::simulated {
 inline constexpr double kBound = 300;
 
 struct Verdict {
-  std::string failure;               // empty: everything held
-  std::vector<std::string> record;   // the plan, faults, what clients were told; the same for the same seed
-  double seconds = 0;                // of driven time
+  std::string failure;              // empty: everything held
+  std::vector<std::string> record;  // the plan, faults, what clients were told; the same for the same seed
+  double seconds = 0;               // of driven time
   std::uint64_t events = 0;
 };
 

@@ -122,8 +122,8 @@ void TaskRunner::RunMap(worker::OwnMessage<task::wire::RunMap> launch) {
       const auto path = input.getPath().asChars();
       for (const auto located : input.getBlocks()) {
         MILLRACE_ASSIGN(const std::string data,
-                        ReadInputBlock(cluster_, scope, machine_.host(), caller,
-                                       std::string(path.begin(), path.size()), PlacesOf(located)));
+                        ReadInputBlock(cluster_, scope, machine_.host(), caller, std::string(path.begin(), path.size()),
+                                       PlacesOf(located)));
         bytes += data;
       }
     }

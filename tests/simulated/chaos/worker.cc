@@ -80,8 +80,7 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
                                machine.joined() = id;
                                return Status::Ok();
                              }},
-      cluster.world().Fork(),
-      cluster.world().MakeLogOf(machine.name()));
+      cluster.world().Fork(), cluster.world().MakeLogOf(machine.name()));
   agent_->Start();
 }
 

@@ -1,9 +1,9 @@
 #include "world.h"
 
 #include <fmt/format.h>
+#include <spdlog/details/null_mutex.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/details/null_mutex.h>
 
 #include "base/rpc/status_codec.h"
 
@@ -28,7 +28,8 @@ class RecordSink final : public spdlog::sinks::base_sink<spdlog::details::null_m
 
 }  // namespace
 
-World::World(std::uint64_t seed, bool log) : random_(seed), log_(log), tasks_(kj::heap<kj::TaskSet>(static_cast<kj::TaskSet::ErrorHandler&>(*this))) {}
+World::World(std::uint64_t seed, bool log)
+    : random_(seed), log_(log), tasks_(kj::heap<kj::TaskSet>(static_cast<kj::TaskSet::ErrorHandler&>(*this))) {}
 World::~World() noexcept(false) = default;
 
 Log World::MakeLogOf(const std::string& who) {

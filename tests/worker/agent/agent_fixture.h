@@ -255,16 +255,15 @@ class AgentTest : public testing::Test {
 
   void StartAgent() {
     files_ = std::move(*DiskAttemptFiles::Open(directory_.path(), 0));
-    agent_ = kj::heap<WorkerAgent>(
-        AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_, background_, background_,
-                   clock_},
-        config_,
-        WorkerIdentity{"0b", 4711, "socket", cluster_,
-                       [this](const std::string& cluster) {
-                         joined_.push_back(cluster);
-                         return join_failure_;
-                       }},
-        Random(1), log_);
+    agent_ = kj::heap<WorkerAgent>(AgentParts{timer_, network_, runner_, *blocks_, plane_, *files_, executables_,
+                                              background_, background_, clock_},
+                                   config_,
+                                   WorkerIdentity{"0b", 4711, "socket", cluster_,
+                                                  [this](const std::string& cluster) {
+                                                    joined_.push_back(cluster);
+                                                    return join_failure_;
+                                                  }},
+                                   Random(1), log_);
     agent_->Start();
     Settle();
   }

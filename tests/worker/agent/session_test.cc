@@ -261,8 +261,7 @@ TEST_F(SessionTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsAttempt
 }
 
 // Every state of a map attempt against everything that the master may want done with it.
-class SettlementTest : public AgentTest,
-                       public testing::WithParamInterface<std::tuple<Claim, WorkerDoes>> {
+class SettlementTest : public AgentTest, public testing::WithParamInterface<std::tuple<Claim, WorkerDoes>> {
  protected:
   AttemptId Bring(Claim claim) {
     const AttemptId map = LaunchMap(0);

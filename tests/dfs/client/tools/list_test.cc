@@ -110,7 +110,8 @@ TEST_F(ListTest, VerifySaysWhichReplicasAreNotSound) {
                                {.block = 2, .node = 6, .host = "j", .port = 9, .finding = ReplicaFinding::kAbsent}};
   const auto found = Run({"verify", "--wait", "/d"});
   EXPECT_EQ(found.status, 1);
-  EXPECT_NE(found.out.find("corrupt     block 0000000000000002 on node 5 at i:8: \"/d/e/b\""), std::string::npos) << found.out;
+  EXPECT_NE(found.out.find("corrupt     block 0000000000000002 on node 5 at i:8: \"/d/e/b\""), std::string::npos)
+      << found.out;
   EXPECT_NE(found.out.find("absent      block 0000000000000002 on node 6 at j:9"), std::string::npos) << found.out;
   EXPECT_EQ(Run({"verify", "--wait", "/d/a"}).status, 0);
   const auto asked = Run({"verify", "/d"});
