@@ -386,6 +386,12 @@ bool Client::WaitForEnd(kj::WaitScope& scope, std::uint32_t job) {
     const bool succeeded = state == master::wire::JobState::SUCCEEDED;
     world_.Note(fmt::format("job {} has {} {}", job,
                             succeeded ? "succeeded" : "failed:", answer->getStatus().getReason().cStr()));
+    // A job may fail only by what was done to it.
+    const std::string reason = answer->getStatus().getReason().cStr();
+    const std::uint32_t needed = reason.find("was lost with its worker") != std::string::npos ? 3 : 1;
+    if (!succeeded && cluster_.faults().count() < needed && !cluster_.plan().Has(Fault::kTaskHang)) {
+      world_.Fail("jobs", fmt::format("job {} has failed after {} faults: {}", job, cluster_.faults().count(), reason));
+    }
     return succeeded;
   }
   return false;

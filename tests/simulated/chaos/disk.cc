@@ -259,6 +259,7 @@ Status DiskBlocks::Trash(std::uint64_t id, Micros now) {
   Discard(id);
   const auto found = disk_.finished.find(id);
   if (found == disk_.finished.end()) return Status::Ok();
+  removing_(id);  // nobody can read it there
   disk_.trash[id] = {std::move(found->second), now};
   disk_.finished.erase(found);
   known_.erase(id);
@@ -294,7 +295,6 @@ dfs::BlockStore::Swept DiskBlocks::SweepTrash(Micros before, std::uint64_t) {
       ++at;
       continue;
     }
-    removing_(at->first);
     ++swept.blocks;
     swept.bytes += at->second.file.length;
     at = disk_.trash.erase(at);

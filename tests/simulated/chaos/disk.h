@@ -108,7 +108,7 @@ class BlockDisk {
 // What a worker's process makes of its disk: the list of blocks is read at the start and kept in memory.
 class DiskBlocks final : public dfs::BlockStore {
  public:
-  // `removing` hears of a finished block before it goes.
+  // `removing` hears of a finished block before it goes, to the trash or for good.
   DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id)> removing);
 
   [[nodiscard]] Result<std::unique_ptr<dfs::BlockFile>> Create(std::uint64_t id) override;

@@ -27,6 +27,7 @@ void FaultActor::Start() { Next(); }
 
 void FaultActor::Note(const std::string& what) {
   last_fault_ = world_.seconds();
+  ++count_;
   world_.Note("fault: " + what);
 }
 

@@ -20,6 +20,7 @@ class FaultActor {
   void Start();
   // No fault will come any more, and what can be put right is.
   [[nodiscard]] bool over() const { return over_; }
+  [[nodiscard]] std::uint32_t count() const { return count_; }     // of faults until now
   [[nodiscard]] double last_fault() const { return last_fault_; }  // seconds
 
   // Asked once for an attempt that begins.
@@ -49,6 +50,7 @@ class FaultActor {
   std::vector<Fault> timed_;  // those that come by themselves
   std::uint32_t left_;
   std::uint32_t pending_ = 0;  // to be put right
+  std::uint32_t count_ = 0;
   bool drawn_ = false, over_ = false;
   double last_fault_ = 0;
   std::vector<std::uint32_t> poisoned_;
