@@ -21,7 +21,7 @@ WHERE = "127.0.0.1:0"
 
 # Short times, so that a minute sees what a day would.
 SETTINGS = ["master.heartbeat=200ms", "master.lost_after=3s", "master.disconnect_grace=500ms", "master.startup_grace=4s",
-            "dfs.lease_grace=3s", "dfs.copy_timeout=15s", "worker.copy_stall=5s", "worker.warm_idle=2s", "worker.reserved_bytes=32MiB",
+            "dfs.lease_grace=3s", "dfs.copy_timeout=15s", "worker.copy_stall=5s", "worker.warm_idle=2s", "worker.unfinished_retention=10s", "worker.reserved_bytes=32MiB",
             "worker.executable_cache=64MiB"]
 
 

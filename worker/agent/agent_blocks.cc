@@ -93,7 +93,8 @@ kj::Promise<void> WorkerAgent::SweepBlocks() {
                   FormatBytes(swept.bytes));
       },
       [] {});
-  return parts_.timer.afterDelay(kSweepPeriod).then([this] { return SweepBlocks(); });
+  const kj::Duration period = kj::min(kSweepPeriod, config_.unfinished_retention * kj::MICROSECONDS);
+  return parts_.timer.afterDelay(period).then([this] { return SweepBlocks(); });
 }
 
 kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) {

@@ -45,7 +45,7 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
                    "how often a worker looks whether its directory and disk are still there");
   options.Duration("worker.trash_retention", &config->trash_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long blocks that the master does not know are kept in the trash, as far as there is room");
-  options.Duration("worker.unfinished_retention", &config->unfinished_retention, kHour, 60 * kSecond, 10000 * kHour,
+  options.Duration("worker.unfinished_retention", &config->unfinished_retention, kHour, kSecond, 10000 * kHour,
                    "how long an unfinished block that nobody continues to write is kept");
   options.Duration("worker.log_retention", &config->log_retention, 24 * kHour, 0, 10000 * kHour,
                    "how long the logs of attempts are kept after their last line");
