@@ -126,6 +126,7 @@ class DiskBlocks final : public dfs::BlockStore {
   [[nodiscard]] Result<dfs::StoredBlock> Restore(std::uint64_t id) override;
   [[nodiscard]] std::vector<dfs::StoredBlock> ListTrash() const override;
   Swept SweepTrash(Micros before, std::uint64_t least_free) override;
+  Swept SweepUnfinished(Micros, Micros) override { return {}; }  // a writer writes a block at once or not at all
   [[nodiscard]] Space space() const override;
 
  private:
