@@ -33,9 +33,8 @@ struct Engine::Impl {
   bool On(const BandwidthMeasured& event, Effects& effects);
   bool On(const SchedulerSet& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
-  // These attempts (and since when each ran) ended with their node's process: a task to which that has happened
-  // kMaxNodeDeaths times ends its job.
-  void CountDeaths(std::vector<std::pair<Time, AttemptId>> lost, NodeId node, Effects& effects);
+  // An attempt of the task ended with its node's process: after kMaxNodeDeaths of these the job ends.
+  void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 
   // engine_space.cc
   bool On(const JobEvicted& event, Effects& effects);

@@ -1,6 +1,4 @@
 // Nodes that come, go and are drained.
-#include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "schedulers/core/engine_impl.h"
@@ -54,39 +52,32 @@ bool Engine::Impl::On(const SchedulerSet& event, Effects&) {
 }
 
 void Engine::Impl::LoseNode(const NodeState& node, bool died, Effects& effects) {
-  std::vector<std::pair<Time, AttemptId>> lost;  // and since when each ran
-  for (const AttemptId& attempt : node.running) lost.emplace_back(FindRunning(attempt)->since, attempt);
-  for (const auto& [since, attempt] : lost) {
+  const std::vector<AttemptId> lost = node.running;
+  for (const AttemptId& attempt : lost) {
     state.StopAttempt(attempt, now);
     ++state.MutableJob(attempt.task.job).progress.killed_attempts;
   }
   state.LoseNode(node.id);
   for (const TaskId& map : state.TakeOutputs(node.id)) LoseOutput(map.job, map.index, effects);
-  for (const auto& [since, attempt] : lost) {
+  for (const AttemptId& attempt : lost) {
     if (attempt.task.kind == TaskKind::kReduce) WeighReports(attempt.task.job, effects);
+    // A task may end its worker's process, but no network and no machine. Who drains a node means to take it away.
+    if (died && !node.drained) CountDeath(attempt.task, node.id, effects);
   }
-  // A task may end its worker's process, but no network and no machine. Who drains a node means to take it away.
-  if (died && !node.drained) CountDeaths(std::move(lost), node.id, effects);
 }
 
-// Of the tasks that were there too often, the one that began last is blamed: others may only have been beside it.
-void Engine::Impl::CountDeaths(std::vector<std::pair<Time, AttemptId>> lost, NodeId node, Effects& effects) {
-  std::stable_sort(lost.begin(), lost.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::optional<TaskId> blamed;
-  for (const auto& [since, attempt] : lost) {
-    if (FindTask(attempt.task) == nullptr) continue;  // its job has just ended
-    std::vector<NodeId>& nodes = deaths[attempt.task];
-    nodes.push_back(node);
-    if (nodes.size() >= kMaxNodeDeaths && !blamed) blamed = attempt.task;
-  }
-  if (!blamed) return;
-  const std::vector<NodeId>& nodes = deaths.at(*blamed);
+// Each task for itself, whoever was beside it: a replay knows the jobs that live, and not those that have ended.
+void Engine::Impl::CountDeath(const TaskId& task, NodeId node, Effects& effects) {
+  if (FindTask(task) == nullptr) return;  // its job has just ended, by another task
+  std::vector<NodeId>& nodes = deaths[task];
+  nodes.push_back(node);
+  if (nodes.size() < kMaxNodeDeaths) return;
   std::string names;
   for (const NodeId each : nodes) names += (names.empty() ? "" : ", ") + std::to_string(each.value);
-  const std::string reason = "task " + FormatTask(*blamed) + " was lost with its worker " +
-                             std::to_string(nodes.size()) + " times (workers " + names +
-                             "), which may be its doing; no other worker is given it";
-  EndJob(blamed->job, JobOutcome::kFailed, reason, effects);
+  EndJob(task.job, JobOutcome::kFailed,
+         "task " + FormatTask(task) + " was lost with its worker " + std::to_string(nodes.size()) + " times (workers " +
+             names + "), which may be its doing; no other worker is given it",
+         effects);
 }
 
 }  // namespace millrace::sched

@@ -171,6 +171,7 @@ kj::Promise<void> WorkerAgent::Join(std::string cluster) {
 }
 
 void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
+  launched_since_claim_.clear();
   info.setStorage(identity_.storage);
   info.setCluster(identity_.cluster);
   info.setHost(config_.host);
@@ -201,8 +202,13 @@ wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServ
 
 void WorkerAgent::Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) {
   node_ = node;
-  for (const auto attempt : settings.getKilled()) Kill(FromWire(attempt), "the master does not want it any more");
-  for (const auto attempt : settings.getSettled()) session_.reports().Drop(FromWire(attempt));
+  const auto meant = [this](const AttemptId& id) { return !launched_since_claim_.contains(id); };
+  for (const auto attempt : settings.getKilled()) {
+    if (const AttemptId id = FromWire(attempt); meant(id)) Kill(id, "the master does not want it any more");
+  }
+  for (const auto attempt : settings.getSettled()) {
+    if (const AttemptId id = FromWire(attempt); meant(id)) session_.reports().Drop(id);
+  }
   for (const std::uint32_t job : settings.getForgotten()) ForgetJob(job);
   if (on_registered_) on_registered_(node);
 }

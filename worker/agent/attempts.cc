@@ -50,6 +50,7 @@ WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
   attempt->id = id;
   attempt->job = job->second;
   attempts_[id] = attempt;
+  launched_since_claim_.insert(id);
   return attempt;
 }
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <kj/timer.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -55,8 +57,15 @@ TEST_F(DiskStorageProbeTest, NoticesAnotherDirectoryInItsPlace) {
 }
 
 TEST_F(DiskStorageProbeTest, NoticesThatItCannotWrite) {
-  std::filesystem::create_directory(path_ + "/probe");  // what a writer meets on a disk that turned read-only: an error
+  rlimit usual = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &usual), 0);
+  const auto was = ::signal(SIGXFSZ, SIG_IGN);
+  const rlimit none{0, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
   EXPECT_FALSE(probe_->Look().ok());
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
+  ::signal(SIGXFSZ, was);
+  EXPECT_TRUE(probe_->Look().ok());
 }
 
 struct FakeProbe final : StorageProbe {
