@@ -23,7 +23,9 @@ WriteSession::WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest
       changed_(upstream_->executor()),
       alive_timer_(upstream_->executor()) {}
 
-Micros WriteSession::silence() const { return std::min(upstream_->threads().idle_timeout, kSilence); }
+// Shorter than what a node has to store something (idle_timeout), so that the silent node is named by its neighbour
+// before those further up can take that neighbour for a slow one.
+Micros WriteSession::silence() const { return std::min(upstream_->threads().idle_timeout / 2, kSilence); }
 
 Awaitable<bool> WriteSession::Run() {
   auto open = [this] { return OpenHere(); };
