@@ -32,8 +32,9 @@ bool TakesTasks(const ClusterState& state, NodeId node) {
 }  // namespace
 
 void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) {
-  if (running_.size() <= job.value) running_.resize(job.value + 1);
-  running_[job.value] = SlotsHeld(*state.FindJob(job));
+  if (seen_.size() <= job.value) seen_.resize(job.value + 1);
+  const JobState& submitted = *state.FindJob(job);
+  seen_[job.value] = {SlotsHeld(submitted), submitted.progress.maps_done};
   admission_.OnJobSubmitted(state, job);
 }
 
@@ -49,11 +50,14 @@ void FreshDynamic::OnJobEnded(const ClusterState& state, JobId job) {
 
 void FreshDynamic::OnJobChanged(const ClusterState& state, JobId job) {
   admission_.OnJobChanged(job);
-  const std::uint32_t running = SlotsHeld(*state.FindJob(job));
-  if (running < std::exchange(running_[job.value], running)) OnNodesChanged(state);
+  const JobState& changed = *state.FindJob(job);
+  const Seen before = std::exchange(seen_[job.value], {SlotsHeld(changed), changed.progress.maps_done});
+  const bool slot_came_free = SlotsHeld(changed) < before.running;
+  const bool map_came_back = changed.progress.maps_done < before.maps_done;
+  if (slot_came_free || map_came_back) OnNodesChanged(state);
 }
 
-// A slot may have come free where a job may run that found none.
+// A job that found no slot may run now.
 void FreshDynamic::OnNodesChanged(const ClusterState&) {
   if (!std::exchange(excluded_, false)) return;
   for (const TaskKind kind : kKinds) Line(kind).Readmit();

@@ -14,7 +14,8 @@
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start: that is what R means.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and a look at each job in M or in R that
-// has something pending (parts/least_served.h). A job that no free node may take is asked again when an attempt ended.
+// has something pending (parts/least_served.h). A job that no free node may take is asked again when an attempt ended
+// or an output was lost.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +49,12 @@ class FreshDynamic : public Policy {
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 
  private:
+  // What a job had when it was looked at last.
+  struct Seen {
+    std::uint32_t running = 0;  // attempts
+    std::uint32_t maps_done = 0;
+  };
+
   void Settle(const ClusterState& state);
   [[nodiscard]] LeastServed& Line(TaskKind kind) { return lines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] TaskKind NextKind(const ClusterState& state) const;
@@ -62,7 +69,7 @@ class FreshDynamic : public Policy {
   PhaseWork work_;
   LeastServed lines_[2];                // by TaskKind: the jobs with a task that may run
   std::set<JobId> repairs_;             // jobs past M with maps to run again
-  std::vector<std::uint32_t> running_;  // attempts by job id, as last seen
+  std::vector<Seen> seen_;              // by job id
   bool excluded_ = false;               // somebody in a line is
   std::uint32_t next_node_[2] = {};     // by TaskKind: where the turn goes on
 };

@@ -44,6 +44,30 @@ TEST(FreshDynamicHistoryTest, ReducesThatWaitForALostMapGiveItASlot) {
   )");
 }
 
+// job1's map 1 has failed at n1 and waits for n2, which is taken. Its map 0, whose output is lost, may run at n1.
+TEST(FreshDynamicHistoryTest, LostOutputRunsAgainWhereTheJobFoundNoSlotBefore) {
+  Engine engine({}, std::make_unique<FreshDynamic>(FreshSettings{}));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 reduces=1
+    1 JobSubmitted job=job2 maps=1:n2 reduces=0
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job2.m.0.0 n2 node
+    2 AttemptSucceeded attempt=job1.m.0.0
+    -> ready job1.m.0.0 n1
+    2 decide
+    -> launch job1.m.1.0 n1 node
+    3 AttemptFailed attempt=job1.m.1.0 reason=exit
+    3 decide
+    4 AttemptLost attempt=job1.m.0.0 reason=corrupt
+    -> gone job1.m.0.0 n1
+    4 decide
+    -> launch job1.m.0.1 n1 node
+  )");
+}
+
 void CheckAdmission(const ClusterState& state, const PhaseAdmission& admission, std::uint32_t k) {
   if (k > 0) {
     ASSERT_LE(admission.Count(Phase::kMap), k);
