@@ -171,7 +171,7 @@ kj::Promise<void> WorkerAgent::Join(std::string cluster) {
 }
 
 void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
-  launched_since_claim_.clear();
+  launched_since_claim_.emplace();
   info.setStorage(identity_.storage);
   info.setCluster(identity_.cluster);
   info.setHost(config_.host);
@@ -202,7 +202,8 @@ wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServ
 
 void WorkerAgent::Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) {
   node_ = node;
-  const auto meant = [this](const AttemptId& id) { return !launched_since_claim_.contains(id); };
+  const auto launched_since = std::exchange(launched_since_claim_, std::nullopt).value_or(std::set<AttemptId>());
+  const auto meant = [&](const AttemptId& id) { return !launched_since.contains(id); };
   for (const auto attempt : settings.getKilled()) {
     if (const AttemptId id = FromWire(attempt); meant(id)) Kill(id, "the master does not want it any more");
   }

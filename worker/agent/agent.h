@@ -200,9 +200,9 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   std::map<std::uint32_t, std::shared_ptr<Job>> jobs_;
   std::map<AttemptId, AttemptPtr> attempts_;
-  // Launched after the claims of a registration were written down: its answer does not mean them, though a master that
-  // forgot an attempt may have given its number again.
-  std::set<AttemptId> launched_since_claim_;
+  // Launched after the claims of a registration that is not answered yet: its answer does not mean them, though a master
+  // that forgot an attempt may have given its number again.
+  std::optional<std::set<AttemptId>> launched_since_claim_;
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive us find it gone
   TaskGroup tasks_;
   MasterSession session_;  // last: it calls us

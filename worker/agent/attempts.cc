@@ -33,7 +33,8 @@ WorkerAgent::AttemptPtr WorkerAgent::Find(const AttemptId& id) const {
 }
 
 WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
-  if (Find(id) != nullptr) return nullptr;
+  if (launched_since_claim_) launched_since_claim_->insert(id);
+  if (Find(id) != nullptr) return nullptr;  // a dead master launched it, and this one did so again: it goes on
   const auto job = jobs_.find(id.job);
   if (job == jobs_.end()) {
     ReportFailed(id, fmt::format("the worker was not told of job {} before", id.job), true, {});
@@ -50,7 +51,6 @@ WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
   attempt->id = id;
   attempt->job = job->second;
   attempts_[id] = attempt;
-  launched_since_claim_.insert(id);
   return attempt;
 }
 

@@ -54,6 +54,7 @@ struct MasterRecord {
   bool answer_failed = true;
   std::vector<AttemptId> killed, settled;
   std::vector<std::uint32_t> forgotten;
+  kj::Maybe<kj::Promise<void>> hold_registration;  // the next one is answered when this is done
   std::vector<std::uint64_t> wanted;  // of the trash
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
@@ -175,6 +176,11 @@ class FakeMaster final : public master::wire::Master::Server {
     for (unsigned i = 0; i < settled.size(); ++i) ToWire(record_.settled[i], settled[i]);
     auto forgotten = settings.initForgotten(static_cast<unsigned>(record_.forgotten.size()));
     for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, record_.forgotten[i]);
+    KJ_IF_MAYBE (held, record_.hold_registration) {
+      kj::Promise<void> until = kj::mv(*held);
+      record_.hold_registration = nullptr;
+      return until;
+    }
     return kj::READY_NOW;
   }
 

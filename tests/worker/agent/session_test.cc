@@ -382,6 +382,74 @@ TEST_F(SessionTest, WhatTheMasterDoesNotWantAnyMoreIsKilledAtRegistration) {
   EXPECT_EQ(record_.Count("done m-00001.0 read 1234 shuffled 0"), 1);
 }
 
+// A master died before its launch was on disk. The next one does not know the attempt, says so, and gives its number
+// again; and the answer to the registration can come after that launch.
+class LateAnswerTest : public AgentTest {
+ protected:
+  ~LateAnswerTest() noexcept override = default;
+  void RegisterAgain() {
+    auto pair = kj::newPromiseAndFulfiller<void>();
+    record_.hold_registration = kj::mv(pair.promise);
+    answer_ = kj::mv(pair.fulfiller);
+    network_.Cut("master:1");
+    Settle();
+    network_.Mend("master:1");
+    Advance(3 * kj::SECONDS);
+    ASSERT_EQ(record_.registrations.size(), 2U);
+  }
+  void Answer() {
+    answer_->fulfill();
+    Settle();
+  }
+  kj::Own<kj::PromiseFulfiller<void>> answer_;
+};
+
+TEST_F(LateAnswerTest, DoesNotKillWhatWasLaunchedSinceUnderTheSameNumber) {
+  StartAgent();
+  SetUpJob();
+  record_.answer_failed = false;
+  const AttemptId old = LaunchMap(0);
+  runner_.observer->TaskFailed(old, {"a test wants it", ""});
+  Settle();
+  record_.killed = {old};
+  RegisterAgain();
+  EXPECT_THAT(record_.registrations[1].failed, ElementsAre(old));
+  LaunchMap(0);
+  Answer();
+  EXPECT_THAT(runner_.killed, IsEmpty());
+  EXPECT_EQ(agent_->running(), 1U);
+}
+
+TEST_F(LateAnswerTest, DoesNotKillWhatStillRanWhenItWasLaunchedAgain) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId old = LaunchMap(0);
+  record_.killed = {old};
+  RegisterAgain();
+  EXPECT_THAT(record_.registrations[1].running, ElementsAre(old));
+  LaunchMap(0);
+  Answer();
+  EXPECT_THAT(runner_.killed, IsEmpty());
+  runner_.Finish(old);
+  Settle();
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+}
+
+TEST_F(LateAnswerTest, DoesNotSettleTheReportOfWhatWasLaunchedSince) {
+  StartAgent();
+  SetUpJob();
+  record_.answer_failed = false;
+  const AttemptId old = LaunchMap(0);
+  runner_.observer->TaskFailed(old, {"a test wants it", ""});
+  Settle();
+  record_.settled = {old};
+  RegisterAgain();
+  LaunchMap(0);
+  runner_.Finish(old);
+  Answer();
+  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+}
+
 TEST_F(SessionTest, JobsThatTheMasterForgotAreForgottenAtRegistration) {
   StartAgent();
   SetUpJob();
@@ -445,6 +513,33 @@ TEST_F(TrashTest, AWantedBlockThatCannotComeBackDoesNotEndTheReport) {
   EXPECT_THAT(record_.log, ElementsAre("offered 1", "received 1", "end of report"));
 }
 
+TEST_F(TrashTest, ABlockThatCameBackByAnotherWayIsNoTroubleWhenItIsWanted) {
+  AddBlock(1);
+  StartAgent();
+  Remove({1}, true);
+  AddBlock(1);  // copied here again
+  record_.wanted = {1};
+  Reconnect();
+  EXPECT_THAT(record_.log, ElementsAre("offered 1", "received 1", "end of report"));
+  Reconnect();
+  EXPECT_THAT(record_.log, testing::Contains("end of report"));
+  EXPECT_THAT(blocks_->List(), ElementsAre(dfs::StoredBlock{1, 0}));
+}
+
+TEST_F(TrashTest, IsNotSweptBeforeTheMasterWasAskedWhatItWants) {
+  config_.trash_retention = 2 * 3600 * kSecond;
+  AddBlock(1);
+  ASSERT_TRUE(blocks_->Trash(1, clock_.Now()).ok());
+  network_.Cut("master:1");
+  StartAgent();
+  Advance(5 * 60 * kj::MINUTES);
+  EXPECT_THAT(blocks_->ListTrash(), testing::SizeIs(1));
+  record_.wanted = {1};
+  network_.Mend("master:1");
+  Advance(1 * kj::MINUTES);
+  EXPECT_THAT(blocks_->List(), ElementsAre(dfs::StoredBlock{1, 0}));
+}
+
 TEST_F(TrashTest, IsSweptAfterItsRetention) {
   config_.trash_retention = 2 * 3600 * kSecond;
   AddBlock(1);
@@ -465,6 +560,12 @@ TEST_F(SessionTest, AnUnfinishedBlockThatNobodyContinuesIsDiscardedInTime) {
   EXPECT_EQ(blocks_->Create(5).status().code(), StatusCode::kExists);
   Advance(3 * kj::MINUTES);
   EXPECT_TRUE(blocks_->Create(5).ok());
+}
+
+TEST_F(SessionTest, AWorkerThatIsStoppedSaysSo) {
+  StartAgent();
+  agent_->Leave().wait(scope_);
+  EXPECT_EQ(record_.Count("leaves: it was stopped"), 1);
 }
 
 TEST_F(SessionTest, TheControlCapabilityOutlivesTheAgentHarmlessly) {
