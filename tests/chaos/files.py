@@ -9,6 +9,7 @@ import json
 import os
 
 BLOCK = 1 << 20
+MOST_FILES = 40  # of one client, more or less: the disks are small, and full ones are a fault of their own
 
 
 class Room:
@@ -18,8 +19,9 @@ class Room:
         self.paths = [path]
         self.files = {}
 
-    def certain(self):
-        return sorted(name for name, may in self.files.items() if len(may) == 1)
+    def present(self):
+        """The names of files that are there without a doubt."""
+        return sorted(name for name, may in self.files.items() if len(may) == 1 and None not in may)
 
 
 def digest(data):
@@ -48,7 +50,9 @@ class Files:
         if len(usable) < 3:
             return self._make_room()
         room = self.rng.choice(usable)
-        present = [name for name in room.certain() if next(iter(room.files[name])) is not None]
+        present = room.present()
+        if sum(len(each.present()) for each in usable) > MOST_FILES and present:
+            return self._remove(room, self.rng.choice(present))
         if len(present) < 3:
             return self._put(room, self._fresh())
         return self.rng.choice([self._put_fresh, self._put_fresh, self._overwrite, self._read, self._read, self._read, self._remove,
