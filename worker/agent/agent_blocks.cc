@@ -129,14 +129,11 @@ void WorkerAgent::Found(const CheckedBlock& checked) {
   }
 }
 
-// Of a damaged block with a length that no block has: the master takes it for a bad replica from the beginning, and
-// never for one that makes another superfluous.
 std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
-  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};
   std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
   for (const std::uint64_t id : parts_.blocks.Damaged()) {
     log_->error("{} is damaged: its checksums do not fit its length", dfs::BlockName(id));
-    blocks.push_back({id, kNoLength});
+    blocks.push_back({id, BlockNews::kNoLength});
   }
   return blocks;
 }

@@ -23,12 +23,23 @@ void Fill(capnp::List<dfs::wire::Block>::Builder wire, const dfs::StoredBlock* b
 BlockNews::BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore)
     : timer_(timer), broken_(std::move(broken)), restore_(std::move(restore)) {}
 
-void BlockNews::Received(const dfs::StoredBlock& block) { Happened({Kind::kReceived, block}); }
-void BlockNews::Deleted(std::uint64_t id) { Happened({Kind::kDeleted, {id}}); }
-void BlockNews::Corrupt(std::uint64_t id) { Happened({Kind::kCorrupt, {id}}); }
+void BlockNews::Received(const dfs::StoredBlock& block) {
+  corrupt_.erase(block.id);
+  Happened({Kind::kReceived, block});
+}
+
+void BlockNews::Deleted(std::uint64_t id) {
+  corrupt_.erase(id);
+  Happened({Kind::kDeleted, {id}});
+}
+
+void BlockNews::Corrupt(std::uint64_t id) {
+  corrupt_.insert(id);
+  Happened({Kind::kCorrupt, {id}});
+}
 
 void BlockNews::Happened(Event event) {
-  if (session_ == nullptr && event.kind != Kind::kCorrupt) return;  // the next session's list tells it
+  if (session_ == nullptr) return;  // the next session's list tells it
   events_.push_back(event);
   Schedule();
 }
@@ -39,6 +50,7 @@ void BlockNews::Open(master::wire::WorkerSession::Client session, std::vector<df
   session_ = kj::mv(session);
   limit_ = limit;
   report_ = std::move(all);
+  MarkCorrupt();
   trash_ = std::move(trash);
   // Whatever the reason, the master may have missed something: a new session tells everything again.
   calls_ = std::make_unique<TaskGroup>(broken_);
@@ -52,7 +64,18 @@ void BlockNews::Close() {
   sending_ = trash_offered_ = false;
   report_.clear();
   trash_.clear();
-  std::erase_if(events_, [](const Event& event) { return event.kind != Kind::kCorrupt; });
+  events_.clear();
+}
+
+// In the list that is to be sent. What is not in it is gone.
+void BlockNews::MarkCorrupt() {
+  std::set<std::uint64_t> there;
+  for (dfs::StoredBlock& block : report_) {
+    if (!corrupt_.contains(block.id)) continue;
+    block.length = kNoLength;
+    there.insert(block.id);
+  }
+  corrupt_ = std::move(there);
 }
 
 kj::Promise<void> BlockNews::SendReport(std::size_t from) {

@@ -1,6 +1,8 @@
 // BlockNews: tells the master what became of blocks on this node: the whole list when a session begins, with what the
 // trash holds (of which the master may want some back), then each change, gathered while the call before is under way.
-// What a broken session did not hear is in the next one's list. Thread rule: the control thread.
+// What a broken session did not hear is in the next one's list, where a block that was found corrupt has a length that
+// no block has, until it is received anew or gone: the master takes it for a bad replica from the beginning, and never
+// for one that makes another superfluous. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -10,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "base/status.h"
@@ -22,6 +25,7 @@ namespace millrace::worker {
 class BlockNews {
  public:
   static constexpr std::size_t kMostInOneCall = 20'000;
+  static constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // of a corrupt block
 
   // `broken` is called when a call shows that the session is of no use any more.
   // `restore` brings blocks back from the trash.
@@ -47,6 +51,7 @@ class BlockNews {
     dfs::StoredBlock block;
   };
   void Happened(Event event);
+  void MarkCorrupt();
   kj::Promise<void> SendReport(std::size_t from);
   kj::Promise<void> OfferTrash(std::size_t from);
   kj::Promise<void> BringBack(std::vector<std::uint64_t> wanted);
@@ -61,6 +66,7 @@ class BlockNews {
   kj::Duration limit_ = 10 * kj::SECONDS;
   std::vector<dfs::StoredBlock> report_, trash_;
   std::deque<Event> events_;
+  std::set<std::uint64_t> corrupt_;  // found so, and neither received anew nor gone
   bool sending_ = false;
   bool trash_offered_ = false;
   kj::Maybe<master::wire::WorkerSession::Client> session_;

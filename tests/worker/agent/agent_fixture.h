@@ -38,6 +38,7 @@ struct MasterRecord {
   struct Part {
     std::size_t blocks;
     bool first, last;
+    std::vector<std::uint64_t> damaged;  // with a length that no block has
   };
 
   std::vector<Registration> registrations;
@@ -50,6 +51,7 @@ struct MasterRecord {
   std::string cluster = kCluster;
   bool answer_done = true;  // else attemptDone is never answered
   bool answer_heartbeats = true;
+  bool answer_corrupt = true;
   Status refuse_done;  // if it is a failure
   bool answer_failed = true;
   std::vector<AttemptId> killed, settled;
@@ -79,7 +81,10 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   }
   kj::Promise<void> reportBlocks(ReportBlocksContext context) override {
     const auto params = context.getParams();
-    record_.parts.push_back({params.getBlocks().size(), params.getFirst(), params.getLast()});
+    record_.parts.push_back({params.getBlocks().size(), params.getFirst(), params.getLast(), {}});
+    for (const auto block : params.getBlocks()) {
+      if (block.getLength() == ~std::uint64_t{0}) record_.parts.back().damaged.push_back(block.getId());
+    }
     if (record_.on_part) record_.on_part();
     return kj::READY_NOW;
   }
@@ -102,7 +107,8 @@ class FakeSession final : public master::wire::WorkerSession::Server {
     return Heard(line);
   }
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
-    return Heard("corrupt " + std::to_string(context.getParams().getBlock()));
+    (void)Heard("corrupt " + std::to_string(context.getParams().getBlock()));
+    return record_.answer_corrupt ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
   }
   kj::Promise<void> leave(LeaveContext context) override {
     return Heard(std::string("leaves: ") + context.getParams().getReason().cStr());

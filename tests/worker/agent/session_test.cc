@@ -143,6 +143,29 @@ TEST_F(SessionTest, BlocksOfOneTurnAreOneCall) {
   EXPECT_THAT(record_.log, ElementsAre("received 1 2 3", "corrupt 9"));
 }
 
+TEST_F(SessionTest, EachReportNamesTheBlocksThatWereFoundCorrupt) {
+  for (std::uint64_t id = 1; id <= 4; ++id) AddBlock(id);
+  StartAgent();
+  EXPECT_THAT(record_.parts.back().damaged, IsEmpty());
+  record_.answer_corrupt = false;  // the call is under way when the session breaks
+  plane_.events().corrupt(2);
+  plane_.events().corrupt(3);
+  plane_.events().corrupt(4);
+  Settle();
+  record_.answer_corrupt = true;
+  for (int life = 0; life < 2; ++life) {
+    BreakConnection();
+    ASSERT_EQ(record_.registrations.size(), static_cast<std::size_t>(life) + 2);
+    EXPECT_THAT(record_.parts.back().damaged, ElementsAre(2, 3, 4));
+  }
+  plane_.events().received({3, 10});  // written anew
+  auto request = Control().deleteBlocksRequest();
+  request.initBlocks(1).set(0, 4);
+  Send(std::move(request));
+  BreakConnection();
+  EXPECT_THAT(record_.parts.back().damaged, ElementsAre(2));
+}
+
 TEST_F(SessionTest, BlocksThatComeDuringTheReportAreToldAfterIt) {
   for (std::uint64_t id = 1; id <= 45'000; ++id) AddBlock(id);
   record_.on_part = [this] {
