@@ -29,11 +29,14 @@ Scrubber::~Scrubber() noexcept = default;
 void Scrubber::Start() {
   // Lost or unreadable progress costs time only: the blocks count as new.
   const Result<std::string> saved = ReadWholeFile(options_.progress_file);
-  saved_ = clock_.Now();
+  saved_ = started_ = clock_.Now();
+  origin_ = timer_.now();
   schedule_ = std::make_shared<ScrubSchedule>(options_.period, saved.ok() ? *saved : std::string(), saved_);
   cycle_ = Cycle().eagerlyEvaluate(
       [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
 }
+
+Micros Scrubber::Now() const { return started_ + (timer_.now() - origin_) / kj::MICROSECONDS; }
 
 kj::Promise<void> Scrubber::InBackground(std::function<void()> work) {
   auto done = kj::newPromiseAndFulfiller<void>();
@@ -43,21 +46,21 @@ kj::Promise<void> Scrubber::InBackground(std::function<void()> work) {
 }
 
 kj::Promise<void> Scrubber::Wait(Micros until) {
-  return timer_.afterDelay(std::max<Micros>(0, until - clock_.Now()) * kj::MICROSECONDS);
+  return timer_.afterDelay(std::max<Micros>(0, until - Now()) * kj::MICROSECONDS);
 }
 
 kj::Promise<void> Scrubber::Cycle() {
   const auto next = std::make_shared<std::optional<ScrubSchedule::Next>>();
   // The schedule is a background's while one is under way: nothing else is done meanwhile.
-  return InBackground([next, schedule = schedule_, &blocks = blocks_, now = clock_.Now()] {
+  return InBackground([next, schedule = schedule_, &blocks = blocks_, now = Now()] {
            *next = schedule->Choose(blocks.List(), now);
          })
       .then([this, next]() -> kj::Promise<void> {
-        const Micros now = clock_.Now();
+        const Micros now = Now();
         if (now >= saved_ + kSaveEvery) return Save();
         if (!*next || (*next)->at > now + kLookAgain) return Wait(now + kLookAgain);
         return Wait((*next)->at).then([this, next] {
-          schedule_->Began((*next)->block.id, clock_.Now());
+          schedule_->Began((*next)->block.id, Now());
           return Read(std::make_shared<Reading>(Reading{(*next)->block, 0, Status::Ok()}));
         });
       })
@@ -68,7 +71,7 @@ kj::Promise<void> Scrubber::Cycle() {
 kj::Promise<void> Scrubber::Read(std::shared_ptr<Reading> reading) {
   const std::uint64_t size = std::min(kCheckPiece, reading->block.length - reading->at);
   const double seconds = static_cast<double>(size) / static_cast<double>(options_.rate);
-  const Micros until = clock_.Now() + static_cast<Micros>(seconds * static_cast<double>(kSecond));
+  const Micros until = Now() + static_cast<Micros>(seconds * static_cast<double>(kSecond));
   return InBackground([reading, size, &blocks = blocks_] {
            const bool listed = blocks.Length(reading->block.id).has_value();  // else it was removed on order
            if (listed) reading->status = blocks.Verify(reading->block.id, reading->at, size);
@@ -84,7 +87,7 @@ kj::Promise<void> Scrubber::Read(std::shared_ptr<Reading> reading) {
 }
 
 kj::Promise<void> Scrubber::Save() {
-  saved_ = clock_.Now();
+  saved_ = Now();
   return InBackground([schedule = schedule_, file = options_.progress_file] {
     (void)WriteFileDurably(file, schedule->Text());  // what is not saved is read once more
   });

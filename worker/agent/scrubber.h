@@ -1,6 +1,7 @@
 // Scrubber: reads every block of a store within the period, in search of rot that no reader met (scrub_schedule.h says
 // which and when). What is found bad is told at once. Thread rule: the control thread; it reads on `background`, which
-// should be one of its own.
+// should be one of its own. Only its start is taken from the wall clock: when that is set, nothing is read earlier,
+// later or twice.
 #pragma once
 
 #include <kj/async.h>
@@ -38,6 +39,7 @@ class Scrubber {
 
  private:
   struct Reading;
+  [[nodiscard]] Micros Now() const;
   kj::Promise<void> Cycle();
   kj::Promise<void> Wait(Micros until);
   kj::Promise<void> Read(std::shared_ptr<Reading> reading);
@@ -51,6 +53,8 @@ class Scrubber {
   const ScrubOptions options_;
   std::function<void(const CheckedBlock&)> found_;
   std::shared_ptr<ScrubSchedule> schedule_;
+  Micros started_ = 0;  // and when that was by the timer:
+  kj::TimePoint origin_ = kj::origin<kj::TimePoint>();
   Micros saved_ = 0;
   kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
 };
