@@ -12,6 +12,7 @@ using dfs::CanonicalPath;
 
 Status FileSystem::Load(const KeyValueStore& store) {
   MILLRACE_TRY(names_.Load(store));
+  MILLRACE_TRY(removed_.Load(store, [this](dfs::BlockId block) { blocks_.Unwant(block); }));
   Status bad;
   MILLRACE_TRY(names_.Walk("/", [&](const dfs::FileStatus& file) {
     Result<std::vector<dfs::Block>> blocks = names_.Blocks(file.path);
@@ -38,7 +39,7 @@ Status FileSystem::Remove(std::string_view path, bool recursive, WriteBatch* bat
   MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
   std::vector<dfs::BlockId> freed;
   MILLRACE_TRY(names_.Remove(canonical, recursive, batch, &freed));
-  Free(freed);
+  Free(freed, batch);
   return Status::Ok();
 }
 
@@ -87,7 +88,7 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
 Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch) {
   MILLRACE_TRY(names_.DropBlock(file, block, batch));
   if (const auto it = given_out_.find(file); it != given_out_.end()) it->second.erase(block);
-  blocks_.Unwant(block);
+  Free({block}, batch);
   return Status::Ok();
 }
 
@@ -129,7 +130,7 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
     blocks_.Want(block, open->options.replication);
     for (const dfs::NodeId node : w.nodes) blocks_.Received(node, block);
   }
-  Free(freed);
+  Free(freed, batch);
   return Status::Ok();
 }
 
@@ -141,7 +142,7 @@ Status FileSystem::Abandon(dfs::FileId file, WriteBatch* batch) {
   }
   EndWrites(file);
   given_out_.erase(file);
-  Free(freed);
+  Free(freed, batch);
   return Status::Ok();
 }
 
@@ -165,7 +166,8 @@ Result<std::vector<FileSystem::Located>> FileSystem::Locate(std::string_view pat
   return located;
 }
 
-void FileSystem::Free(const std::vector<dfs::BlockId>& freed) {
+void FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch) {
+  removed_.Add(freed, batch);
   for (const dfs::BlockId block : freed) blocks_.Unwant(block);
 }
 

@@ -19,6 +19,7 @@
 #include "dfs/name/block_manager.h"
 #include "dfs/name/namespace.h"
 #include "dfs/wire/place.h"
+#include "master/removed_blocks.h"
 
 namespace millrace::master {
 
@@ -67,12 +68,13 @@ class FileSystem {
   [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
 
  private:
-  void Free(const std::vector<dfs::BlockId>& freed);
+  void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
   void EndWrites(dfs::FileId file);
   [[nodiscard]] Status CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const;
 
   dfs::Namespace names_;
   dfs::BlockManager blocks_;
+  RemovedBlocks removed_{dfs::BlockManager::kRemembered};
   std::map<dfs::FileId, NewBlock>
       pipelines_;  // the block of an open file that is being written, and through which nodes
   std::map<dfs::FileId, std::map<dfs::BlockId, std::vector<dfs::NodeId>>> given_out_;  // in this life of the master

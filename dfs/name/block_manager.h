@@ -5,7 +5,7 @@
 // Safe rather than quick: a replica is deleted only while every holder's report is complete and one is left whose
 // deletion was never ordered, so that orders that come late or twice cannot take the last copy.
 //
-// Two kinds of replicas belong to no file. Of a file that was removed while this object lived: they are deleted.
+// Two kinds of replicas belong to no file. Those of a file that is known to be removed are deleted.
 // Unknown ones, of which nobody said that they were removed: they are told apart as work to be put aside (into the
 // worker's trash), and when they are too many of a node's blocks (TooManyUnknown) nothing is told at all until somebody
 // confirms it, since then it is rather we who lack something: a database too old, or of another cluster. Which nodes
@@ -71,7 +71,8 @@ class BlockManager {
   // unwanted one) and at Complete. The length and checksum of a block never change.
   void Want(const Block& block, std::uint32_t replication);
   void SetReplication(BlockId block, std::uint32_t replication);
-  // No file has it any more: replicas are deleted wherever they are or turn up (at least of the last kRemembered).
+  // No file has it any more: replicas are deleted wherever they are or turn up (at least of the last kRemembered). Also
+  // called at load, before Want, for those that were removed in an earlier life of the master.
   static constexpr std::size_t kRemembered = std::size_t{1} << 18;
   void Unwant(BlockId block);
   // Given out to a writer: replicas that turn up are neither copied nor deleted until Want or Unwant.

@@ -75,6 +75,34 @@ TEST_F(FileSystemTest, AfterARestartCompleteNamesNodesThatExist) {
   EXPECT_TRUE(completed.ok()) << completed.message();
 }
 
+// More than a tenth of what the worker holds: if the master did not know them it would hold them back.
+TEST_F(FileSystemTest, WhatWasRemovedIsDeletedAfterARestart) {
+  std::vector<dfs::Block> held;
+  for (int i = 0; i < 30; ++i) {
+    const std::string path = "/file" + std::to_string(i);
+    const dfs::FileId file = *files_->Create(path, {.replication = 1}, 1, &batch_);
+    const FileSystem::NewBlock block = *files_->AddBlock(file, 1, {}, &batch_);
+    ASSERT_TRUE(files_->Complete(file, {}, {{block.id, 10, {block.targets}, 99}}, 2, &batch_).ok());
+    ASSERT_TRUE(files_->Remove(path, false, &batch_).ok());
+    held.push_back({block.id, 10, 99});
+  }
+  const FileSystem::NewBlock dropped = *files_->AddBlock(file_, 1, {}, &batch_);
+  ASSERT_TRUE(files_->DropBlock(file_, dropped.id, &batch_).ok());
+  ASSERT_TRUE(files_->Abandon(file_, &batch_).ok());
+  held.push_back({dropped.id, 10, 99});
+  held.push_back({block_.id, 10, 99});
+  Restart();
+  dfs::BlockManager& blocks = files_->blocks();
+  blocks.NodeUp(1, {"/rack", "/dc"});
+  blocks.ReportBegin(1);
+  blocks.ReportPart(1, held);
+  blocks.ReportEnd(1);
+  EXPECT_EQ(blocks.UnknownOn(1).count, 0U);
+  const dfs::BlockWork work = blocks.NextWork(3, 2, kSecond);
+  ASSERT_EQ(work.remove.size(), 1U);
+  EXPECT_EQ(work.remove.front().blocks.size(), held.size());
+}
+
 TEST_F(FileSystemTest, TheChecksumOfABlockOutlivesARestart) {
   ASSERT_TRUE(Complete(block_.targets).ok());
   Restart();

@@ -184,17 +184,6 @@ void Checker::CheckJournal() {
   }
 }
 
-// Too many unknown blocks stay until somebody confirms that they may go.
-void Checker::ConfirmUnknown() {
-  master::Control* control = cluster_.master().control();
-  if (control == nullptr) return;
-  for (const auto& [number, node] : control->nodes().all()) {
-    if (!control->files().blocks().UnknownOn(number).held) continue;
-    cluster_.world().Note(fmt::format("somebody confirms that the unknown blocks of worker {} may go", number));
-    (void)control->files().blocks().DiscardUnknown(number);
-  }
-}
-
 void Checker::CheckSlots() {
   master::Control* control = cluster_.master().control();
   if (control == nullptr) return;

@@ -54,8 +54,6 @@ class Checker {
   void NoteJournal();
   // The figures of the engine against its lists of what runs.
   void CheckSlots();
-  // What an operator does about workers that hold too many unknown blocks.
-  void ConfirmUnknown();
   // When all has been quiet for the grace: no attempt, file of an attempt, open file or block of no file is left; slots
   // are free; every acknowledged block has the replicas that it wants. Empty: it holds.
   [[nodiscard]] std::string Untidy() const;

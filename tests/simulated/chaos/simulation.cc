@@ -34,12 +34,10 @@ void Run(Cluster& cluster) {
     return world.Fail("end", "after " + std::to_string(static_cast<int>(kBound)) +
                                  " s without a fault these have not ended: " + checker.Waiting());
   constexpr double kLook = 5;
-  constexpr double kOperator = 60;  // seconds until somebody looks
   std::string untidy;
   for (double waited = 0; waited < kBound; waited += kLook) {
     world.Advance(kLook);
     if (world.failure()) return;
-    if (waited >= kOperator) checker.ConfirmUnknown();
     untidy = checker.Untidy();
     if (untidy.empty()) break;
   }

@@ -1,0 +1,41 @@
+// RemovedBlocks: the blocks that files gave up, as stored: a worker that reports one of them, be it years later, is
+// told to delete it, and not taken for one that knows more than the master. Of a node that is away nobody can say
+// whether it holds a block, so the last ones are kept, as many as BlockManager remembers, and not those that are still
+// reported.
+//
+// Stored under "x/<number>" -> the blocks of one change, 8 bytes each, in rising numbers; in the batch of that change.
+// Thread rule: control thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "base/kv/key_value_store.h"
+#include "base/status.h"
+#include "dfs/name/types.h"
+
+namespace millrace::master {
+
+class RemovedBlocks {
+ public:
+  // `keep`: blocks that are remembered; an older change is dropped when the later ones make up as many.
+  explicit RemovedBlocks(std::size_t keep) : keep_(keep) {}
+
+  // Calls visit for each that is stored, the first removed first. Call on an empty one.
+  [[nodiscard]] Status Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit);
+  void Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch);
+
+ private:
+  struct Change {
+    std::uint64_t number = 0;
+    std::size_t blocks = 0;
+  };
+  const std::size_t keep_;
+  std::deque<Change> changes_;
+  std::size_t blocks_ = 0;  // of all changes
+};
+
+}  // namespace millrace::master
