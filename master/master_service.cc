@@ -41,6 +41,8 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> register_(RegisterContext context) override {
     WorkerFacts facts = Require(Read(context.getParams().getWorker()));
     facts.host = Require(HostOfWorker(facts.host, peer_));
+    facts.remote = !peer_.address.empty() && !peer_.loopback;
+    Require(CheckReach(facts, control_.nodes()));
     Require(control_.CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
     context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
     kj::Promise<void> reached = dial_back_ == nullptr ? kj::Promise<void>(kj::READY_NOW)
@@ -50,6 +52,8 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> Admit(const WorkerFacts& facts, RegisterContext context) {
+    const std::string hidden = OutOfReach(facts, control_.nodes());
+    if (!hidden.empty()) control_.log()->warn("{}", hidden);
     const auto params = context.getParams();
     const auto worker = params.getWorker();
     Control::Registration registration =

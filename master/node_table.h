@@ -29,6 +29,7 @@ struct WorkerFacts {
   std::uint32_t map_slots = 0;
   std::uint32_t reduce_slots = 0;
   std::uint64_t incarnation = 0;
+  bool remote = false;  // it came from another machine than the master's; not stored
 };
 
 struct WorkerSpace {

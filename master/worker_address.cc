@@ -22,6 +22,27 @@ Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer)
   return said;
 }
 
+Status CheckReach(const WorkerFacts& worker, const NodeTable& nodes) {
+  if (!IsLoopback(worker.host)) return Status::Ok();
+  for (const auto& [number, node] : nodes.all()) {
+    if (!node.alive || !node.facts.remote || node.facts.storage == worker.storage) continue;
+    return Invalid("the worker is known as " + worker.host + ", where worker " + std::to_string(number) + " at " +
+                   node.facts.host + " cannot reach it; set worker.host to what other machines reach");
+  }
+  return Status::Ok();
+}
+
+std::string OutOfReach(const WorkerFacts& worker, const NodeTable& nodes) {
+  std::string names;
+  for (const auto& [number, node] : nodes.all()) {
+    if (!worker.remote || !node.alive || !IsLoopback(node.facts.host)) continue;
+    names += (names.empty() ? "" : ", ") + std::to_string(number) + " (" + node.facts.host + ")";
+  }
+  if (names.empty()) return {};
+  return "the worker at " + worker.host + ", on another machine, cannot reach these workers of this one: " + names +
+         "; set their worker.host to what other machines reach and start them again";
+}
+
 kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host, std::uint16_t port) {
   const std::string address =
       (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);

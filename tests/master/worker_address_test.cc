@@ -28,6 +28,45 @@ TEST(WorkerAddressTest, ALoopbackAddressOfAnotherMachineIsRefused) {
   }
 }
 
+class ReachTest : public testing::Test {
+ protected:
+  static WorkerFacts Worker(const std::string& host, bool remote) {
+    WorkerFacts facts;
+    facts.storage = host + " storage";
+    facts.host = host;
+    facts.remote = remote;
+    return facts;
+  }
+  NodeRecord& Admit(const WorkerFacts& facts) {
+    WriteBatch batch;
+    NodeRecord& node = nodes_.Admit(facts, &batch);
+    node.alive = true;
+    return node;
+  }
+  NodeTable nodes_;
+};
+
+TEST_F(ReachTest, ALoopbackAddressIsRefusedWhileAWorkerElsewhereLives) {
+  Admit(Worker("alpha", false));
+  EXPECT_TRUE(CheckReach(Worker("127.0.0.1", false), nodes_).ok()) << "all are on one machine";
+  NodeRecord& elsewhere = Admit(Worker("10.0.0.7", true));
+  const Status refused = CheckReach(Worker("127.0.0.1", false), nodes_);
+  EXPECT_EQ(refused.code(), StatusCode::kInvalid);
+  EXPECT_EQ(refused.message(),
+            "the worker is known as 127.0.0.1, where worker 2 at 10.0.0.7 cannot reach it; set worker.host to what "
+            "other machines reach");
+  EXPECT_TRUE(CheckReach(Worker("10.0.0.5", false), nodes_).ok());
+  elsewhere.alive = false;
+  EXPECT_TRUE(CheckReach(Worker("127.0.0.1", false), nodes_).ok());
+}
+
+TEST_F(ReachTest, WhoComesFromElsewhereNamesThoseThatItCannotReach) {
+  Admit(Worker("127.0.0.1", false));
+  Admit(Worker("alpha", false));
+  EXPECT_EQ(OutOfReach(Worker("beta", false), nodes_), "");
+  EXPECT_THAT(OutOfReach(Worker("10.0.0.7", true), nodes_), HasSubstr("these workers of this one: 1 (127.0.0.1); set"));
+}
+
 class OneAddress final : public rpc::Dialer {
  public:
   kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override {
