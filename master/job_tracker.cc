@@ -119,9 +119,10 @@ void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool l
   }
 }
 
-void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, Step* step) {
+void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report,
+                             Step* step) {
   if (NodeOf(reduce) != node) return;
-  Apply(sched::FetchFailed{reduce, map}, reduce.task.job, step);
+  Apply(sched::FetchFailed{reduce, map, report}, reduce.task.job, step);
 }
 
 Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {

@@ -159,7 +159,8 @@ class JobTracker {
                    const std::optional<AttemptOutput>& output, Step* step);
   void AttemptFailed(NodeNumber node, const sched::AttemptId& attempt, bool lost, const std::string& reason,
                      Step* step);
-  void FetchFailed(NodeNumber node, const sched::AttemptId& reduce, const sched::AttemptId& map, Step* step);
+  void FetchFailed(NodeNumber node, const sched::AttemptId& reduce, const sched::AttemptId& map, std::uint32_t report,
+                   Step* step);
   void Progress(NodeNumber node, const sched::AttemptId& attempt, double fraction, Step* step);
   // The room that the node has left. The engine is told when it is off by a sixteenth and 64 MiB.
   void NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step);

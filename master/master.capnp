@@ -122,7 +122,8 @@ interface WorkerSession {
   # Answered when it is on disk; the worker repeats it after a reconnection until then.
   attemptFailed @7 (attempt :Task.Attempt, error :Text, lost :Bool, stderrTail :Text) -> ();
   # lost: not the attempt's own fault.
-  fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text) -> ();
+  fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text, report :UInt32) -> ();
+  # report: rises with each that this attempt makes; one that is repeated after a reconnection keeps its number.
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
   # A reduce has copied everything and begins to compute.
   leave @10 (reason :Text) -> ();

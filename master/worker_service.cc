@@ -130,7 +130,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(),
                          ToString(params.getReason()));
     Step step = control_.Begin();
-    control_.jobs().FetchFailed(node_, Read(params.getReduce()), Read(params.getMap()), &step);
+    control_.jobs().FetchFailed(node_, Read(params.getReduce()), Read(params.getMap()), params.getReport(), &step);
     return control_.Finish(std::move(step));
   }
 

@@ -35,10 +35,12 @@ bool Engine::Impl::On(const FetchFailed& event, Effects& effects) {
   const TaskId& reduce = event.reduce.task;
   if (reduce.kind != TaskKind::kReduce || map.kind != TaskKind::kMap || reduce.job != map.job) return false;
   if (FindRunning(event.reduce) == nullptr || !ServesOutput(event.map_attempt)) return false;
-  if (!state.MutableJob(map.job).fetch_reports[map.index].insert(reduce.index).second) {
-    GiveUpOutput(map, effects);  // it has waited and tried again
-  } else {
+  auto& reports = state.MutableJob(map.job).fetch_reports[map.index];
+  const auto [known, first] = reports.try_emplace(reduce.index, FetchReport{event.reduce.number, event.report});
+  if (first) {
     WeighReports(map.job, effects);
+  } else if (known->second.attempt != event.reduce.number || known->second.number < event.report) {
+    GiveUpOutput(map, effects);  // it has waited and tried again
   }
   return true;
 }
@@ -52,7 +54,9 @@ void Engine::Impl::WeighReports(JobId id, Effects& effects) {
   const std::uint32_t needed = std::min(std::max(options.max_fetch_failures, 1U), std::max(lacking, 1U));
   std::vector<std::uint32_t> lost;
   for (const auto& [map, reporters] : job->fetch_reports) {
-    if (std::count_if(reporters.begin(), reporters.end(), lacks) >= needed) lost.push_back(map);
+    const auto doubters =
+        std::count_if(reporters.begin(), reporters.end(), [&](const auto& of) { return lacks(of.first); });
+    if (doubters >= needed) lost.push_back(map);
   }
   for (const std::uint32_t map : lost) GiveUpOutput({id, TaskKind::kMap, map}, effects);
 }

@@ -60,7 +60,7 @@ requires Is<E, AttemptFailed> || Is<E, AttemptLost> || Is<E, AttemptPreempted>
 void Fields(V& v, E& e) { v.Must("attempt", e.attempt), v.May("reason", e.reason); }
 template <class V, Is<FetchFailed> E>
 void Fields(V& v, E& e) {
-  v.Must("reduce", e.reduce), v.Must("map_attempt", e.map_attempt);
+  v.Must("reduce", e.reduce), v.Must("map_attempt", e.map_attempt), v.Rare("report", e.report);
 }
 template <class V, Is<ReplicasMoved> E>
 void Fields(V& v, E& e) {

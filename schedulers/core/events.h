@@ -170,10 +170,12 @@ struct SchedulerSet {
   bool operator==(const SchedulerSet&) const = default;
 };
 // A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces
-// say so, or all that may lack it (they run and do not compute yet) if these are fewer, or one says so a second time.
+// say so, or all that may lack it (they run and do not compute yet) if these are fewer, or one says so a second time:
+// in a report of another number, since the same one may be sent again when its answer was lost.
 struct FetchFailed {
   AttemptId reduce;
   AttemptId map_attempt;
+  std::uint32_t report = 0;  // a number of its own for each report of this reduce; they rise
   bool operator==(const FetchFailed&) const = default;
 };
 // The splits' replicas moved (re-replication, a node with data came back).

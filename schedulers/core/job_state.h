@@ -78,6 +78,12 @@ struct alignas(64) TaskState {
 static_assert(sizeof(TaskState) == 64);
 
 // The place of a job in the queue: priority, then submit order.
+// The number of a reduce's attempt and of its report.
+struct FetchReport {
+  std::uint32_t attempt = 0;
+  std::uint32_t number = 0;
+};
+
 struct QueueKey {
   Priority priority = Priority::kNormal;
   std::uint64_t submit_order = 0;
@@ -107,9 +113,10 @@ struct alignas(64) JobState {
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
   std::set<NodeId> bad_nodes;  // so many attempts failed there that the node may be refused
-  std::set<std::pair<std::uint32_t, NodeId>> failed_on[2];         // by TaskKind: tasks and nodes where attempts failed
-  std::map<NodeId, std::uint32_t> node_failures;                   // failed attempts by node
-  std::map<std::uint32_t, std::set<std::uint32_t>> fetch_reports;  // by map: the reduces that could not fetch it
+  std::set<std::pair<std::uint32_t, NodeId>> failed_on[2];  // by TaskKind: tasks and nodes where attempts failed
+  std::map<NodeId, std::uint32_t> node_failures;            // failed attempts by node
+  // By map: the reduces that could not fetch it, each with the report that said so.
+  std::map<std::uint32_t, std::map<std::uint32_t, FetchReport>> fetch_reports;
 
   JobSpec spec;  // as submitted, but for moved replicas; the priority of today is in `progress`
 

@@ -49,7 +49,7 @@ void DumpJob(std::ostream& out, const JobState& job) {
   }
   for (const auto& [map, reduces] : job.fetch_reports) {
     out << "  map " << map << " not fetched by";
-    for (const auto reduce : reduces) out << ' ' << reduce;
+    for (const auto& [reduce, report] : reduces) out << ' ' << reduce << '.' << report.attempt << '#' << report.number;
     out << '\n';
   }
 }

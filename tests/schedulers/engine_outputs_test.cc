@@ -231,8 +231,23 @@ TEST_F(Outputs, ReportsAreWeighedAgainWhenAReduceFailsOrIsLost) {
 TEST_F(Outputs, TheSecondWordOfAReduceIsEnough) {
   EXPECT_PLAYS(&engine_, ReducesThatCopy(4));
   EXPECT_PLAYS(&engine_, R"(
-    3 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0
-    9 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0
+    3 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0 report=1
+    9 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0 report=3
+    -> gone job1.m.0.0 n1
+  )");
+}
+
+TEST_F(Outputs, AReportThatIsSentAgainIsNoSecondWord) {
+  EXPECT_PLAYS(&engine_, ReducesThatCopy(4));
+  EXPECT_PLAYS(&engine_, R"(
+    3 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0 report=2
+    9 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0 report=2
+    9 FetchFailed reduce=job1.r.2.0 map_attempt=job1.m.0.0 report=1
+    # Another attempt of the reduce has numbers of its own.
+    10 AttemptLost attempt=job1.r.2.0
+    10 decide
+    -> launch job1.r.2.1 n1
+    11 FetchFailed reduce=job1.r.2.1 map_attempt=job1.m.0.0 report=1
     -> gone job1.m.0.0 n1
   )");
 }

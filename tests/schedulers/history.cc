@@ -73,7 +73,7 @@ Event History::RandomReport() {
       for (const auto& [output, node] : outputs_) {
         if (output.task.job == attempt.task.job && Below(3) == 0) map = output;
       }
-      return FetchFailed{attempt, map};
+      return FetchFailed{attempt, map, Below(3)};
     }
     case 4:
       return ReduceComputing{attempt};

@@ -138,6 +138,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     double crossing = 0;     // of a map's output, to other workers
     std::uint32_t maps = 0;  // that a reduce copies
     std::unique_ptr<ReduceCopier> copier;
+    std::uint32_t fetch_reports = 0;  // of outputs that it could not fetch, so far
     std::uint64_t shuffled = 0;
     std::optional<OwnMessage<task::wire::Progress>> progress;  // the last, if no heartbeat has carried it
     std::uint64_t mark = 0;                                    // of the last sign of progress that differed from others
@@ -182,7 +183,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done);
   void ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done);
   void ReportFailed(const AttemptId& id, std::string error, bool lost, std::string stderr_tail);
-  void ReportFetchFailed(const AttemptId& reduce, const shuffle::MapAttempt& map, const Status& why);
+  void ReportFetchFailed(Attempt& reduce, const shuffle::MapAttempt& map, const Status& why);
   void Fail(Attempt& attempt, std::string error, std::string stderr_tail = {});
   void Remove(Attempt& attempt);
   void RemoveFiles(const AttemptId& id, bool run_too);

@@ -109,16 +109,18 @@ void WorkerAgent::ReportFailed(const AttemptId& id, std::string error, bool lost
        }});
 }
 
-void WorkerAgent::ReportFetchFailed(const AttemptId& reduce, const shuffle::MapAttempt& map, const Status& why) {
+void WorkerAgent::ReportFetchFailed(Attempt& reduce, const shuffle::MapAttempt& map, const Status& why) {
   const AttemptId id{map.job, false, map.map, map.number};
-  std::string what = ToText(reduce) + " cannot fetch the output of " + ToText(id);
+  std::string what = ToText(reduce.id) + " cannot fetch the output of " + ToText(id);
   if (session_.reports().Holds(what)) return;  // it is said again and again
-  session_.reports().Keep({std::move(what), reduce, Report::Tells::kOther,
-                           [reduce, id, reason = OneLine(why.message())](master::wire::WorkerSession::Client& session) {
+  session_.reports().Keep({std::move(what), reduce.id, Report::Tells::kOther,
+                           [reduce = reduce.id, id, number = ++reduce.fetch_reports,
+                            reason = OneLine(why.message())](master::wire::WorkerSession::Client& session) {
                              auto request = session.fetchFailedRequest();
                              ToWire(reduce, request.initReduce());
                              ToWire(id, request.initMap());
                              request.setReason(reason);
+                             request.setReport(number);
                              return request.send().ignoreResult();
                            }});
 }

@@ -130,7 +130,7 @@ void WorkerAgent::StartCopy(const AttemptPtr& attempt) {
     with([&](WorkerAgent& agent, Attempt& still) { agent.Copied(still, segments); });
   };
   callbacks.failed = [with](const shuffle::MapAttempt& map, const Status& why) {
-    with([&](WorkerAgent& agent, Attempt& still) { agent.ReportFetchFailed(still.id, map, why); });
+    with([&](WorkerAgent& agent, Attempt& still) { agent.ReportFetchFailed(still, map, why); });
   };
   callbacks.broken = [with](const Status& why) {
     with([&](WorkerAgent& agent, Attempt& still) { agent.Fail(still, "the copy phase failed: " + why.message()); });
