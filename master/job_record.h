@@ -45,6 +45,7 @@ struct JobRequest {
   std::uint32_t maps = 0;                // of numbers; not stored, the splits are
   std::uint64_t records = 0;             // likewise
   std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one each; likewise
+  bool no_speculation = false;           // likewise, the journal tells it
 };
 
 // A range of one file and the blocks that hold it; of numbers a range of them, without path and blocks.

@@ -27,6 +27,7 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
   spec.map_time = request.map_time;
   spec.reduce_time = request.reduce_time;
   spec.locality_waits = request.locality_waits;
+  spec.no_speculation = request.no_speculation;
   spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // stored under its hash
   if (!request.input_sample.empty()) spec.input_type = sched::InputType(request.input_sample);
   return spec;

@@ -175,6 +175,7 @@ struct JobRequest {
   maps @21 :UInt32;            # of numbers: how many maps
   records @22 :UInt64;         # of numbers: how many of them, in ranges over the maps
   pack @23 :UInt64;            # bytes of small splits that share a map at most; 0: each has its own
+  noSpeculation @24 :Bool;     # no second attempt of a task that runs
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }

@@ -94,6 +94,7 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.maps = in.getMaps();
   request.records = in.getRecords();
   request.pack = in.getPack();
+  request.no_speculation = in.getNoSpeculation();
   request.pool = ToString(in.getPool());
   request.deadline = static_cast<Micros>(in.getDeadlineMillis()) * kMillisecond;
   request.token = ToString(in.getToken());

@@ -24,6 +24,8 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   set->Integer("job.max_attempts", &options->max_attempts, 4, 1, 100, "attempts of a task before the job fails");
   set->Bytes("job.pack", &options->pack, 128 * kMiB, 0, kGiB,
              "small files and blocks share a map up to this size, each counted as 256KiB at least; 0: never");
+  set->Bool("job.speculation", &options->speculation, true,
+            "a task that runs slowly may get a second attempt beside the first, where the scheduler speculates");
 }
 
 }  // namespace millrace

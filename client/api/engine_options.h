@@ -22,6 +22,7 @@ struct EngineOptions {
   double slow_start = 0;
   std::int64_t max_attempts = 0;
   std::uint64_t pack = 0;  // bytes
+  bool speculation = true;
 };
 
 // Declares them all into `set`; `options` outlives it.

@@ -41,6 +41,7 @@ Status TakeEngineOptions(const job::Parameters& parameters, job::JobRequest* req
   request->slow_start = engine.slow_start;
   request->max_attempts = static_cast<std::uint32_t>(engine.max_attempts);
   request->pack = engine.pack;
+  request->no_speculation = !engine.speculation;
   return Status::Ok();
 }
 

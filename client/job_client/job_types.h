@@ -64,6 +64,7 @@ struct JobRequest {
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: the scheduler's
   std::string input_sample;              // input_sample.h
   std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one each
+  bool no_speculation = false;           // no second attempt of a task that runs
 };
 
 struct Attempt {

@@ -117,6 +117,7 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setMaps(request.description.maps);
   out.setRecords(request.description.records);
   out.setPack(request.pack);
+  out.setNoSpeculation(request.no_speculation);
   out.setPool(request.pool);
   out.setDeadlineMillis(static_cast<std::uint64_t>(request.deadline / kMillisecond));
   out.setToken(request.token);

@@ -33,7 +33,7 @@ void Fields(V& v, E& e) {
   v.May("max_attempts", e.spec.max_attempts);
   v.Rare("user", e.spec.user), v.Rare("pool", e.spec.pool), v.Rare("deadline", e.spec.deadline);
   v.Rare("map_time", e.spec.map_time), v.Rare("reduce_time", e.spec.reduce_time);
-  v.Rare("locality_waits", e.spec.locality_waits);
+  v.Rare("locality_waits", e.spec.locality_waits), v.Rare("no_speculation", e.spec.no_speculation);
   v.Rare("program", e.spec.program), v.Rare("input_type", e.spec.input_type);
   v.Rare("profile_runs", e.spec.profile.runs), v.Rare("profile_map_time", e.spec.profile.map_time);
   v.Rare("profile_reduce_time", e.spec.profile.reduce_time), v.Rare("profile_ratio", e.spec.profile.output_ratio);

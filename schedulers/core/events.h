@@ -51,6 +51,8 @@ struct JobSpec {
   // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). Fewer: the last one stands for the rest.
   // Empty: the scheduler's.
   std::vector<Time> locality_waits;
+  // No second attempt of a task that runs, whatever the scheduler does for others.
+  bool no_speculation = false;
   std::string program;     // hash of the executable; with `input_type` the key of the history
   std::string input_type;  // "web", "text" or empty for unknown
   JobProfile profile;

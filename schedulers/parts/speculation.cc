@@ -130,7 +130,8 @@ void Speculating::PickSlow(const ClusterState& state, TaskKind kind, const Judge
   const auto usual = static_cast<double>(OwnMeasuredTime(job, kind).value_or(0));
   for (const Judged* judged = begin; judged != end; ++judged) {
     if (mean_rate > 0) speeds_[judged->node.value] = judged->rate / mean_rate;
-    if (judged->rate < slow && judged->left > usual && !judged->twin) kinds_[At(kind)].slow.push_back(*judged);
+    const bool wanted = !job.spec.no_speculation && !judged->twin;
+    if (wanted && judged->rate < slow && judged->left > usual) kinds_[At(kind)].slow.push_back(*judged);
   }
 }
 

@@ -12,7 +12,7 @@
 // so far if that is shorter (at least a second); nor are reduces while maps of their job are missing, which wait and
 // are not slow; and an attempt that should end within the time that a task of the job takes is left alone. A whole node
 // may be slow, so duplicates may hold as many slots as one node has even where that is more than max_share of a small
-// cluster's.
+// cluster's. Attempts of a job that does not want it (JobSpec::no_speculation) tell of their nodes as others do.
 //
 // Thread rule: one thread. The running attempts are looked at once a second at most, and only while slots idle.
 #pragma once

@@ -63,6 +63,7 @@ TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
   request.map_time = 3 * kSecond;
   request.reduce_time = 4 * kSecond;
   request.locality_waits = {0, 5 * kSecond};
+  request.no_speculation = true;
   request.executable = "/.millrace/executables/abc123";
   const sched::JobId job = Submit(request);
   const sched::JobSpec spec = jobs->cluster().FindJob(job)->spec;
@@ -73,6 +74,7 @@ TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
   EXPECT_EQ(spec.map_time, 3 * kSecond);
   EXPECT_EQ(spec.reduce_time, 4 * kSecond);
   EXPECT_THAT(spec.locality_waits, ElementsAre(0, 5 * kSecond));
+  EXPECT_TRUE(spec.no_speculation);
   EXPECT_EQ(spec.program, "abc123");
   Restart();
   EXPECT_EQ(jobs->cluster().FindJob(job)->spec, spec) << "from the journal";

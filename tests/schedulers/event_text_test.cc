@@ -126,6 +126,7 @@ class Generator {
     spec.map_time = Number();
     spec.reduce_time = Number();
     spec.locality_waits.assign(random_() % 4, Time{Number()});
+    spec.no_speculation = random_() % 2 == 0;
     spec.program = Bytes();
     spec.input_type = Bytes();
     spec.profile = {Number(), Number(), Number(), std::ldexp(random_(), -static_cast<int>(random_() % 90))};

@@ -53,6 +53,15 @@ TEST_F(SpeculationTest, TheSlowAttemptIsDuplicatedAndTheFirstToEndWins) {
   )");
 }
 
+TEST_F(SpeculationTest, AJobMaySayNo) {
+  std::string script = kOneSlow;
+  script.replace(script.find("JobSubmitted job=job1"), 21, "JobSubmitted job=job1 no_speculation=true");
+  EXPECT_PLAYS(&engine_, script + R"(
+    20000000 decide
+    30000000 decide
+  )");
+}
+
 TEST_F(SpeculationTest, NothingIsDuplicatedWithoutIt) {
   Engine engine({}, Make(false));
   EXPECT_PLAYS(&engine, std::string(kOneSlow) + R"(
