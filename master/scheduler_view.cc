@@ -4,8 +4,11 @@
 #include <set>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/options.h"
 #include "master/answer_budget.h"
 #include "schedulers/core/cluster_state.h"
+#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy_view.h"
 
 namespace millrace::master {
@@ -28,16 +31,26 @@ void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
   view->facts.insert(view->facts.begin(), facts.begin(), facts.end());
 }
 
-// Every runnable job waits for something: where the policy does not say for what, it is a slot, or its turn.
-void AddWaits(const sched::ClusterState& cluster, sched::PolicyView* view) {
+// Every runnable job waits for something: where the policy does not say for what, it is a slot, or its turn. One whose
+// tasks of a kind all run or pause waits for the first of these.
+void AddWaits(const sched::ClusterState& cluster, Micros now, sched::PolicyView* view) {
   std::set<std::pair<sched::JobId, TaskKind>> told;
   for (const sched::WaitView& wait : view->waits) told.insert({wait.job, wait.kind});
   for (const TaskKind kind : kKinds) {
     for (const sched::QueueKey& key : cluster.RunnableJobs(kind)) {
       if (told.contains({key.job, kind})) continue;
       const bool free = !cluster.FreeNodes(kind).empty();
+      told.insert({key.job, kind});
       view->waits.push_back({key.job, kind, free ? "below its turn" : "no slot of that kind is free"});
     }
+  }
+  for (const auto& [until, task] : cluster.Paused()) {
+    if (!told.insert({task.job, task.kind}).second) continue;
+    view->waits.push_back({task.job, task.kind,
+                           "task " + sched::FormatTask(task) + " failed " +
+                               std::to_string(cluster.FindJob(task.job)->Tasks(task.kind)[task.index].failed) +
+                               " times and is tried again in " +
+                               FormatDuration(std::max(until - now, Micros{0}) / kMillisecond * kMillisecond)});
   }
   for (const sched::QueueKey& key : cluster.LiveJobs()) {
     if (cluster.FindJob(key.job)->held)
@@ -85,7 +98,7 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
   const sched::ClusterState& cluster = control.jobs().cluster();
   sched::PolicyView view = control.jobs().ViewPolicy(control.Now());
   AddSlots(cluster, &view);
-  AddWaits(cluster, &view);
+  AddWaits(cluster, control.Now(), &view);
   out.setName(control.scheduler());
   out.setFile(control.scheduler_file().name());
   out.setFileProblem(control.scheduler_file().problem());

@@ -226,6 +226,7 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {
   JobState& state = MutableJob(job);
   SCHED_CHECK(state.running_attempts[0] + state.running_attempts[1] == 0, "job" + std::to_string(job.value));
   LeaveQueues(state);
+  std::erase_if(paused_, [&](const auto& paused) { return paused.second.job == job; });
   JobState ended;
   ended.progress = state.progress;
   ended.progress.outcome = outcome;

@@ -128,6 +128,9 @@ class ClusterState {
   // An attempt of the task failed on the node, and there is another where none did and that takes tasks of the job.
   [[nodiscard]] bool Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const;
 
+  // The tasks that are paused, by the time at which they are pending again.
+  [[nodiscard]] const std::set<std::pair<Time, TaskId>>& Paused() const { return paused_; }
+
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] std::uint32_t live_nodes() const { return live_nodes_; }
   [[nodiscard]] std::uint32_t node_ids() const { return static_cast<std::uint32_t>(nodes_.size()); }  // all are below
@@ -167,6 +170,12 @@ class ClusterState {
                         std::optional<Locality> locality = std::nullopt);
   // A running attempt is no more; the task is pending again if it was the last one and the task is not done.
   void StopAttempt(const AttemptId& attempt, Time now);
+  // The task, which is pending, is not until then.
+  void Pause(const TaskId& task, Time until);
+  // Those whose time has come are pending.
+  void ResumePaused(Time now);
+  // The task is pending now, if it was paused.
+  void Resume(const TaskId& task);
   // A running attempt has won: the task is done. Others may still run.
   void FinishAttempt(const AttemptId& attempt, Time now);
   // The running reduce has begun to compute, if it had not before.
@@ -206,6 +215,7 @@ class ClusterState {
   void InsertPending(JobState& job, TaskId task);
   void ErasePending(JobState& job, TaskId task);
   RunningAttempt RemoveRunning(const AttemptId& attempt, Time now);
+  void EndPause(std::set<std::pair<Time, TaskId>>::const_iterator at);
   void RemoveCopying(NodeState& node, JobId job);
   void NoteChanged(JobState& job);
   // The job has its first pending map, or no longer one, at these nodes. If local jobs are listed.
@@ -227,6 +237,7 @@ class ClusterState {
   bool nodes_changed_ = false;
   mutable bool lacked_space_ = false;
   std::vector<JobId> held_;
+  std::set<std::pair<Time, TaskId>> paused_;  // of live jobs
   std::uint32_t capacity_[2] = {}, total_capacity_ = 0, running_[2] = {}, speculating_[2] = {};
   std::uint32_t finished_[2] = {};
   Time finished_total_[2] = {};

@@ -136,6 +136,33 @@ void ClusterState::StopAttempt(const AttemptId& attempt, Time now) {
   InsertPending(job, id);
 }
 
+void ClusterState::Pause(const TaskId& id, Time until) {
+  JobState& job = MutableJob(id.job);
+  TaskState& task = job.Tasks(id.kind)[id.index];
+  SCHED_CHECK(task.pending(), FormatTask(id));
+  ErasePending(job, id);
+  task.paused = true;
+  paused_.insert({until, id});
+}
+
+void ClusterState::ResumePaused(Time now) {
+  while (!paused_.empty() && paused_.begin()->first <= now) EndPause(paused_.begin());
+}
+
+void ClusterState::Resume(const TaskId& id) {
+  const auto at = std::find_if(paused_.begin(), paused_.end(), [&](const auto& paused) { return paused.second == id; });
+  if (at != paused_.end()) EndPause(at);
+}
+
+void ClusterState::EndPause(std::set<std::pair<Time, TaskId>>::const_iterator at) {
+  const TaskId id = at->second;
+  paused_.erase(at);
+  JobState& job = MutableJob(id.job);
+  job.Tasks(id.kind)[id.index].paused = false;
+  InsertPending(job, id);
+  NoteChanged(job);
+}
+
 void ClusterState::FinishAttempt(const AttemptId& attempt, Time now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);

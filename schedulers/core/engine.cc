@@ -19,6 +19,7 @@ Engine::~Engine() = default;
 
 bool Engine::Apply(Time now, const Event& event, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
+  impl_->ResumePaused();
   const bool fits = std::visit([this, effects](const auto& e) { return impl_->On(e, *effects); }, event);
   impl_->TellPolicy();
   if (impl_->policy->TakeLimitsChanged()) impl_->RefreshLimits();
@@ -27,6 +28,7 @@ bool Engine::Apply(Time now, const Event& event, Effects* effects) {
 
 void Engine::Decide(Time now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
+  impl_->ResumePaused();
   // The job whose end a held one waits for is not known after a recovery if it had ended by then.
   if (impl_->state.AllHeld()) impl_->state.ReleaseHeld();
   for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
@@ -69,7 +71,17 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
   SCHED_CHECK(!state.Avoids(*job, task.kind, task.index, node), detail());
 }
 
-std::optional<Time> Engine::NextWake() const { return impl_->policy->NextWake(impl_->state); }
+std::optional<Time> Engine::NextWake() const {
+  const Wakes next = NextWakes();
+  return next.wait && next.look ? std::min(next.wait, next.look) : next.wait ? next.wait : next.look;
+}
+
+Engine::Wakes Engine::NextWakes() const {
+  Wakes next{impl_->policy->NextWake(impl_->state), impl_->policy->NextLook(impl_->state)};
+  const auto& paused = impl_->state.Paused();
+  if (!paused.empty()) next.wait = std::min(next.wait.value_or(paused.begin()->first), paused.begin()->first);
+  return next;
+}
 
 bool Engine::MayCommit(const AttemptId& attempt) const {
   // The first success kills all others at once, so an attempt that runs has no rival that succeeded.
@@ -79,6 +91,14 @@ bool Engine::MayCommit(const AttemptId& attempt) const {
 void Engine::Impl::TellPolicy() {
   if (state.TakeNodesChanged()) policy->OnNodesChanged(state);
   for (const JobId job : state.TakeChangedJobs()) policy->OnJobChanged(state, job);
+}
+
+// Told on its own, so that the policy sees what the next event changes apart from it.
+void Engine::Impl::ResumePaused() {
+  const auto& paused = state.Paused();
+  if (paused.empty() || paused.begin()->first > now) return;
+  state.ResumePaused(now);
+  TellPolicy();
 }
 
 void Engine::Impl::RefreshLimits() {

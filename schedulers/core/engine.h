@@ -6,7 +6,8 @@
 // cluster.
 //
 // Rules that the events do not spell out:
-// - A task is pending exactly while no attempt of it runs and none has succeeded. Several attempts of one task may run
+// - A task is pending exactly while no attempt of it runs, none has succeeded, and it does not pause after failures
+//   (EngineOptions::retry_pause). Several attempts of one task may run
 //   (speculation); the first success wins and the others get a Kill.
 // - A task does not run again on a node where an attempt of it failed (or where its output could not be fetched) while
 //   another node with slots of its kind would take it.
@@ -50,6 +51,10 @@ struct EngineOptions {
   // one that uses the most, which would starve large jobs.
   enum class Evict : std::uint8_t { kSubmittedLast, kLeastProgress };
   Evict evict = Evict::kSubmittedLast;
+  // After the second failure of a task's own fault its next attempt waits so long, after each further one twice as long
+  // as before, up to the longest: a condition that lasts a while does not use up the task's attempts. 0: no pause.
+  Time retry_pause = 1 * kSecond;
+  Time longest_retry_pause = 30 * kSecond;
   // Makes the policy of a SchedulerSet event; null for one that it cannot make. Without it such events are refused.
   std::function<std::unique_ptr<Policy>(const SchedulerSet&)> make_policy = {};
 };
@@ -70,8 +75,16 @@ class Engine {
   // without change is cheap.
   void Decide(Time now, Effects* effects);
 
-  // The time at which Decide should be called although nothing has happened (a locality wait runs out), if any.
+  // The time at which Decide should be called although nothing has happened (a locality wait runs out, a
+  // task has paused long enough), if any.
   [[nodiscard]] std::optional<Time> NextWake() const;
+  // The two that it is the earlier of: what follows from a call at `wait` depends on its time, and of calls at `look`
+  // only the last before an event or decision matters (Policy::NextLook).
+  struct Wakes {
+    std::optional<Time> wait, look;
+    bool operator==(const Wakes&) const = default;
+  };
+  [[nodiscard]] Wakes NextWakes() const;
 
   // True if `attempt` is running and no other attempt of its task has succeeded: its output may be committed now. The
   // driver commits and applies AttemptSucceeded with nothing in between.

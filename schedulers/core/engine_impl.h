@@ -24,6 +24,8 @@ struct Engine::Impl {
   void SetPolicy(std::unique_ptr<Policy> next);
   // Of what changed since the last call.
   void TellPolicy();
+  // Tasks that have paused long enough are pending.
+  void ResumePaused();
   void RefreshLimits();
 
   // engine_nodes.cc
@@ -64,6 +66,8 @@ struct Engine::Impl {
   [[nodiscard]] const RunningAttempt* FindRunning(const AttemptId& attempt) const;
   // Kills all that run of the task.
   void KillAttempts(const TaskId& task, const std::string& reason, Effects& effects);
+  // If it is pending and failed more than once.
+  void PauseAfterFailure(const TaskId& task);
   void CheckDecision(const Decision& decision) const;
   void Preempt(const Victim& victim, Effects& effects);
 

@@ -15,9 +15,9 @@ double ShareDone(const JobState& job) {
          static_cast<double>(job.progress.maps + job.progress.reduces);
 }
 
-// A task runs that can end without another map being placed.
+// A task runs that can end without another map being placed, or may run soon.
 bool SomethingGoesOn(const ClusterState& state) {
-  if (state.Running(TaskKind::kMap) > 0) return true;
+  if (state.Running(TaskKind::kMap) > 0 || !state.Paused().empty()) return true;
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
     const JobState& job = *state.FindJob(key.job);
     const bool has_all_input = job.progress.maps_done == job.progress.maps;

@@ -38,6 +38,7 @@ bool Engine::Impl::On(const AttemptLaunched& event, Effects&) {
   if (task == nullptr || task->done || event.attempt.number != task->launched) return false;
   const NodeState* node = state.FindNode(event.node);
   if (node == nullptr || !node->alive || node->drained || node->running.size() >= kMaxRunning) return false;
+  state.Resume(event.attempt.task);
   state.StartAttempt(event.attempt, event.node, now);
   return true;
 }
@@ -81,8 +82,18 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
            "task " + FormatTask(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
                ", the last time: " + event.reason,
            effects);
+  } else {
+    PauseAfterFailure(id);
   }
   return true;
+}
+
+void Engine::Impl::PauseAfterFailure(const TaskId& id) {
+  const TaskState& task = *FindTask(id);
+  if (task.failed < 2 || !task.pending() || options.retry_pause <= 0) return;
+  Time pause = options.retry_pause;
+  for (std::uint32_t failed = 2; failed < task.failed && pause < options.longest_retry_pause; ++failed) pause *= 2;
+  state.Pause(id, now + std::min(pause, options.longest_retry_pause));
 }
 
 bool Engine::Impl::On(const AttemptLost& event, Effects& effects) {

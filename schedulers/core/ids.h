@@ -10,6 +10,8 @@ namespace millrace::sched {
 // Microseconds; in the live master since the Unix epoch, in the simulator since its start. Never goes back within a
 // history.
 using Time = std::int64_t;
+inline constexpr Time kMillisecond = 1'000;
+inline constexpr Time kSecond = 1'000'000;
 
 template <class Tag>
 struct StrongId {

@@ -65,25 +65,26 @@ class RunningAttempts {
 struct alignas(64) TaskState {
   RunningAttempts running;  // more than one under speculation
   bool done = false;
+  bool paused = false;         // ClusterState::Pause
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
   std::uint32_t failed = 0;    // of them, by their own fault
   std::uint32_t winner = 0;    // the attempt that succeeded; when done
   NodeId ran_on;               // the winner's node; when done
 
-  [[nodiscard]] bool pending() const { return !done && running.empty(); }
+  [[nodiscard]] bool pending() const { return !done && !paused && running.empty(); }
   // Null if it does not run.
   [[nodiscard]] const RunningAttempt* Find(std::uint32_t number) const;
 };
 
 static_assert(sizeof(TaskState) == 64);
 
-// The place of a job in the queue: priority, then submit order.
 // The number of a reduce's attempt and of its report.
 struct FetchReport {
   std::uint32_t attempt = 0;
   std::uint32_t number = 0;
 };
 
+// The place of a job in the queue: priority, then submit order.
 struct QueueKey {
   Priority priority = Priority::kNormal;
   std::uint64_t submit_order = 0;

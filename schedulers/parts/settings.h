@@ -16,9 +16,6 @@
 
 namespace millrace::sched {
 
-inline constexpr Time kMillisecond = 1'000;
-inline constexpr Time kSecond = 1'000'000;
-
 enum class PoolOrder : std::uint8_t { kFair, kFifo, kSjf, kMlq };
 
 // A pool of `fair` and a group of `lsap-fair` [pools.NAME].

@@ -42,6 +42,78 @@ TEST_F(Attempts, FailedOnesAreRetriedUntilOneTaskHasUsedUpItsAttempts) {
   EXPECT_EQ(engine_.RunningOn(NodeId{1}), std::vector<AttemptId>());
 }
 
+TEST_F(Attempts, WhatFailsAgainPausesLongerEachTime) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=2
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 max_attempts=100
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n1 node
+    2 AttemptFailed attempt=job1.m.0.0 reason=full
+    2 decide
+    -> launch job1.m.0.1 n1 node
+    3 AttemptFailed attempt=job1.m.0.1 reason=full
+    3 decide
+    1000002 decide
+  )");
+  EXPECT_EQ(engine_.NextWake(), 1'000'003);
+  EXPECT_PLAYS(&engine_, R"(
+    1000003 decide
+    -> launch job1.m.0.2 n1 node
+    # Another task of the job has a pause of its own.
+    1000004 AttemptFailed attempt=job1.m.1.0 reason=full
+    1000004 decide
+    -> launch job1.m.1.1 n1 node
+    1000005 AttemptFailed attempt=job1.m.0.2 reason=full
+    3000004 decide
+    # An event at the time, or the replay of a launch, finds the task pending.
+    3000005 AttemptLaunched attempt=job1.m.0.3 node=n1
+    3000006 AttemptFailed attempt=job1.m.0.3 reason=full
+    3000007 AttemptLaunched attempt=job1.m.0.4 node=n1
+  )");
+  EXPECT_EQ(engine_.NextWake(), std::nullopt);
+  EXPECT_EQ(engine_.Progress(JobId{1})->maps_running, 2U);
+  EXPECT_EQ(engine_.Progress(JobId{1})->speculative_attempts, 0U);
+}
+
+TEST_F(Attempts, APauseIsNeverLongerThanTheLongest) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 JobSubmitted job=job1 maps=1:n1 max_attempts=100
+    0 decide
+    -> launch job1.m.0.0 n1 node
+  )");
+  Time now = 0, total = 0;
+  for (std::uint32_t attempt = 0; attempt < 99; ++attempt) {
+    Effects effects;
+    ASSERT_TRUE(engine_.Apply(now, AttemptFailed{{{{1}, TaskKind::kMap, 0}, attempt}, "full"}, &effects));
+    const Time wake = engine_.NextWake().value_or(now);
+    EXPECT_LE(wake - now, 30 * kSecond);
+    total += wake - now;
+    now = wake;
+    engine_.Decide(now, &effects);
+    ASSERT_EQ(effects.size(), 1U) << attempt;
+  }
+  EXPECT_EQ(total, (1 + 2 + 4 + 8 + 16 + 93 * 30) * kSecond);
+}
+
+TEST_F(Attempts, AJobThatEndsLeavesNoPause) {
+  EXPECT_PLAYS(&engine_, R"(
+    0 NodeJoined node=n1 maps=1
+    0 JobSubmitted job=job1 maps=1:n1 max_attempts=100
+    0 decide
+    -> launch job1.m.0.0 n1 node
+    1 AttemptFailed attempt=job1.m.0.0 reason=full
+    1 decide
+    -> launch job1.m.0.1 n1 node
+    2 AttemptFailed attempt=job1.m.0.1 reason=full
+    3 JobKilled job=job1 reason=enough
+    -> ended job1 killed: enough
+    9000000 decide
+  )");
+  EXPECT_EQ(engine_.NextWake(), std::nullopt);
+}
+
 TEST_F(Attempts, LostOnesRunAgainAndDoNotCount) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1

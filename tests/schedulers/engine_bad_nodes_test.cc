@@ -14,7 +14,7 @@ namespace {
 
 class BadNodes : public testing::Test {
  protected:
-  Engine engine_{{}, std::make_unique<Fifo>()};
+  Engine engine_{{.retry_pause = 0}, std::make_unique<Fifo>()};
 };
 
 TEST_F(BadNodes, AFailedTaskGoesToAnotherNodeThatWouldTakeIt) {
@@ -61,7 +61,7 @@ TEST_F(BadNodes, ANodeThatTurnsBadIsNotWaitedFor) {
   for (const std::string policy : {"fifo", "dl", "fair"}) {
     SCOPED_TRACE(policy);
     std::string why;
-    Engine engine({}, MakePolicy(policy, {}, &why));
+    Engine engine({.retry_pause = 0}, MakePolicy(policy, {}, &why));
     EXPECT_PLAYS(&engine, R"(
       0 NodeJoined node=n1 maps=3 reduces=1
       0 NodeJoined node=n2 reduces=1
@@ -238,7 +238,7 @@ TEST_F(BadNodes, RefusedNodesTakeNoReducesEither) {
 }
 
 TEST(BadNodesOptions, ZeroFailuresPerNodeMeansNever) {
-  Engine engine({.max_failures_per_node = 0}, std::make_unique<Fifo>());
+  Engine engine({.max_failures_per_node = 0, .retry_pause = 0}, std::make_unique<Fifo>());
   EXPECT_PLAYS(&engine, kFiveNodes);
   EXPECT_PLAYS(&engine, "1 JobSubmitted job=job1 maps=1:n1 max_attempts=99");
   for (int i = 0; i < 20; ++i) {

@@ -119,6 +119,7 @@ void History::CheckNothingIdles() const {
         if (kind == TaskKind::kReduce && !engine_.state().FindJob(id)->ReducesMayStart()) continue;
         for (std::uint32_t i = 0; i < (kind == TaskKind::kMap ? job.maps : job.reduces); ++i) {
           const TaskId task{id, kind, i};
+          if (state.Tasks(kind)[i].paused) continue;
           if (engine_.state().Avoids(*engine_.state().FindJob(id), kind, i, node)) continue;
           const auto first = running_.lower_bound({task, 0});
           const bool runs = first != running_.end() && first->first.task == task;

@@ -24,7 +24,7 @@ class Wrong : public Fifo {
 };
 
 void DecideWrongly(const Decision& decision) {
-  Engine engine({}, std::make_unique<Wrong>(decision));
+  Engine engine({.retry_pause = 0}, std::make_unique<Wrong>(decision));
   Effects effects;
   for (const char* line : {"0 NodeJoined node=n1 maps=1 reduces=1",
                            "0 NodeJoined node=n2 maps=1",
