@@ -166,13 +166,14 @@ std::optional<NodeId> Speculating::NodeFor(const ClusterState& state, const Judg
   return std::nullopt;
 }
 
-std::optional<Time> Speculating::NextWake(const ClusterState& state) const {
-  auto wake = policy_->NextWake(state);
+// What a look finds, and of which speed a node is, a later one finds too as long as the same attempts run.
+std::optional<Time> Speculating::NextLook(const ClusterState& state) const {
+  auto look = policy_->NextLook(state);
   for (const TaskKind kind : kKinds) {
     if (!MayDuplicate(state, kind)) continue;
-    wake = std::min(wake.value_or(kinds_[At(kind)].next_look), kinds_[At(kind)].next_look);
+    look = std::min(look.value_or(kinds_[At(kind)].next_look), kinds_[At(kind)].next_look);
   }
-  return wake;
+  return look;
 }
 
 PolicyView Speculating::View(const ClusterState& state, Time now) const {
