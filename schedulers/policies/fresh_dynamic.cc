@@ -31,10 +31,13 @@ bool TakesTasks(const ClusterState& state, NodeId node) {
 
 }  // namespace
 
+FreshDynamic::Seen FreshDynamic::Look(const JobState& job) {
+  return {SlotsHeld(job), job.pending_maps.all().size() + job.pending_reduces.size()};
+}
+
 void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) {
   if (seen_.size() <= job.value) seen_.resize(job.value + 1);
-  const JobState& submitted = *state.FindJob(job);
-  seen_[job.value] = {SlotsHeld(submitted), submitted.progress.maps_done};
+  seen_[job.value] = Look(*state.FindJob(job));
   admission_.OnJobSubmitted(state, job);
 }
 
@@ -50,11 +53,9 @@ void FreshDynamic::OnJobEnded(const ClusterState& state, JobId job) {
 
 void FreshDynamic::OnJobChanged(const ClusterState& state, JobId job) {
   admission_.OnJobChanged(job);
-  const JobState& changed = *state.FindJob(job);
-  const Seen before = std::exchange(seen_[job.value], {SlotsHeld(changed), changed.progress.maps_done});
-  const bool slot_came_free = SlotsHeld(changed) < before.running;
-  const bool map_came_back = changed.progress.maps_done < before.maps_done;
-  if (slot_came_free || map_came_back) OnNodesChanged(state);
+  const Seen now = Look(*state.FindJob(job));
+  const Seen before = std::exchange(seen_[job.value], now);
+  if (now.running < before.running || now.pending > before.pending) OnNodesChanged(state);
 }
 
 // A job that found no slot may run now.

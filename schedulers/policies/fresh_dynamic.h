@@ -15,7 +15,7 @@
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and a look at each job in M or in R that
 // has something pending (parts/least_served.h). A job that no free node may take is asked again when an attempt ended
-// or an output was lost.
+// or a task is pending again.
 #pragma once
 
 #include <cstdint>
@@ -52,9 +52,10 @@ class FreshDynamic : public Policy {
   // What a job had when it was looked at last.
   struct Seen {
     std::uint32_t running = 0;  // attempts
-    std::uint32_t maps_done = 0;
+    std::size_t pending = 0;    // tasks
   };
 
+  [[nodiscard]] static Seen Look(const JobState& job);
   void Settle(const ClusterState& state);
   [[nodiscard]] LeastServed& Line(TaskKind kind) { return lines_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] TaskKind NextKind(const ClusterState& state) const;

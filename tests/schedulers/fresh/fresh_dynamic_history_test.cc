@@ -68,6 +68,32 @@ TEST(FreshDynamicHistoryTest, LostOutputRunsAgainWhereTheJobFoundNoSlotBefore) {
   )");
 }
 
+// job1's map 1 has failed at n1 and waits for n2, which is taken. Its map 0 has failed at both and pauses for 1 s.
+TEST(FreshDynamicHistoryTest, AMapThatPausedRunsWhereTheJobFoundNoSlotBefore) {
+  Engine engine({}, std::make_unique<FreshDynamic>(FreshSettings{}));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    0 NodeJoined node=n2 maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n1 reduces=1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    -> launch job1.m.1.0 n2 rack
+    2 AttemptFailed attempt=job1.m.0.0 reason=exit
+    2 AttemptLost attempt=job1.m.1.0 reason=restart
+    2 decide
+    -> launch job1.m.1.1 n1 node
+    -> launch job1.m.0.1 n2 rack
+    3 AttemptFailed attempt=job1.m.0.1 reason=exit
+    3 JobSubmitted job=job2 maps=1:n2 reduces=0
+    3 decide
+    -> launch job2.m.0.0 n2 node
+    4 AttemptFailed attempt=job1.m.1.1 reason=exit
+    4 decide
+    1000003 decide
+    -> launch job1.m.0.2 n1 node
+  )");
+}
+
 void CheckAdmission(const ClusterState& state, const PhaseAdmission& admission, std::uint32_t k) {
   if (k > 0) {
     ASSERT_LE(admission.Count(Phase::kMap), k);
