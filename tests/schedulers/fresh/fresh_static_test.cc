@@ -140,7 +140,7 @@ TEST(FreshStaticTest, TheSlotsOfAKindMoveWhereAJobMayRun) {
     2 AttemptFailed attempt=job1.m.0.1 reason=x
     2 AttemptLaunched attempt=job1.m.0.2 node=n5
     2 AttemptFailed attempt=job1.m.0.2 reason=x
-    2 decide
+    2000002 decide
     -> launch job1.m.0.3 n4 off
   )");
 }
