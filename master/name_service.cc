@@ -1,6 +1,8 @@
 #include "master/name_service.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "dfs/name/path.h"
@@ -182,7 +184,6 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
       if (block.id > after) found.push_back({block, live, wanted});
       return true;
     });
-    std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.block.id < b.block.id; });
     const std::size_t asked = context.getParams().getLimit();
     AnswerBudget budget(std::min(asked == 0 ? kMostBlocks : asked, kMostBlocks));
     std::size_t count = 0;
@@ -210,12 +211,13 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
     std::uint32_t count = 0;
     for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {
+      const dfs::BlockId block = blocks[count].block.id;
       bytes += blocks[count].block.length;
-      for (const dfs::NodeId node : files().blocks().AllReplicas(blocks[count].block.id))
-        checks->push_back({blocks[count].block.id, node, dfs::wire::ReplicaState::UNKNOWN});
-      if (files().blocks().AllReplicas(blocks[count].block.id).empty())
-        checks->push_back({blocks[count].block.id, 0, dfs::wire::ReplicaState::ABSENT});
+      const std::vector<dfs::NodeId> holders = files().blocks().AllReplicas(block);
+      for (const dfs::NodeId node : holders) checks->push_back({block, node, dfs::wire::ReplicaState::UNKNOWN});
+      if (holders.empty()) checks->push_back({block, 0, dfs::wire::ReplicaState::ABSENT});
     }
+    KeepNamed(params.getAgain(), checks.get());
     const bool more = count < blocks.size();
     return CheckAll(checks, params.getWait()).then([this, context, checks, first, count, more]() mutable {
       auto results = context.getResults();
@@ -235,6 +237,14 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     NodeNumber node;  // 0: there is no replica
     dfs::wire::ReplicaState state;
   };
+
+  // All, if none is named.
+  static void KeepNamed(capnp::List<dfs::wire::ReplicaName>::Reader names, std::vector<ReplicaCheck>* checks) {
+    if (names.size() == 0) return;
+    std::set<std::pair<dfs::BlockId, NodeNumber>> named;
+    for (const auto name : names) named.emplace(name.getBlock(), name.getNode());
+    std::erase_if(*checks, [&](const ReplicaCheck& check) { return !named.contains({check.block, check.node}); });
+  }
 
   // Those that took too long stay unknown; who asks again joins the reading that is under way.
   kj::Promise<void> CheckAll(const std::shared_ptr<std::vector<ReplicaCheck>>& checks, bool wait) {

@@ -1,7 +1,5 @@
 #include "dfs/client/dfs_client.h"
 
-#include <algorithm>
-
 #include "base/text.h"
 #include "dfs/client/file_reader.h"
 #include "dfs/client/file_writer.h"
@@ -147,32 +145,24 @@ class DfsClientImpl final : public DfsClient {
     return Status::Ok();
   }
 
-  // Holders read whole blocks, and the master answers before a call is given up: then some are asked again, and join
-  // the reading that is under way.
+  // Holders read whole blocks, and the master answers before a call is given up: then those that have not answered are
+  // asked again, and join the reading that is under way.
   Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) override {
     std::uint32_t first = 0;
+    std::vector<CheckedReplica> again;  // of the blocks from `first` on
     for (bool more = true; more;) {
-      std::vector<CheckedReplica> page;
-      std::uint32_t next = first;
-      MILLRACE_TRY(Ask("verify " + Quote(path), [&](Names::Client names) {
-        auto request = names.verifyRequest();
-        request.setPath(ToData(path));
-        request.setFirstBlock(first);
-        request.setWait(wait);
-        return request.send().then([&](capnp::Response<Names::VerifyResults>&& response) {
-          page.clear();
-          for (const auto in : response.getReplicas()) page.push_back(Read(in));
-          next = response.getNextBlock();
-          more = response.getMore();
-        });
-      }));
-      const auto open = [](const CheckedReplica& replica) { return replica.finding == ReplicaFinding::kAsked; };
-      if (wait && std::any_of(page.begin(), page.end(), open)) {
-        more = true;
-        continue;
+      MILLRACE_ASSIGN(const CheckedPage page, VerifyPage(path, first, wait, again));
+      again.clear();
+      for (const CheckedReplica& replica : page.replicas) {
+        if (wait && replica.finding == ReplicaFinding::kAsked) {
+          again.push_back(replica);
+        } else {
+          visit(replica);
+        }
       }
-      for (const CheckedReplica& replica : page) visit(replica);
-      first = next;
+      if (!again.empty()) continue;
+      first = page.next;
+      more = page.more;
     }
     return Status::Ok();
   }
@@ -211,6 +201,35 @@ class DfsClientImpl final : public DfsClient {
     return connection_->Call(what, [&f](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
       return f(bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService());
     });
+  }
+
+  struct CheckedPage {
+    std::vector<CheckedReplica> replicas;
+    std::uint32_t next = 0;  // the first block of the next page
+    bool more = false;
+  };
+  // `again` as in verify of dfs/name/name.capnp.
+  Result<CheckedPage> VerifyPage(std::string_view path, std::uint32_t first, bool wait,
+                                 const std::vector<CheckedReplica>& again) {
+    CheckedPage page;
+    MILLRACE_TRY(Ask("verify " + Quote(path), [&](Names::Client names) {
+      auto request = names.verifyRequest();
+      request.setPath(ToData(path));
+      request.setFirstBlock(first);
+      request.setWait(wait);
+      auto named = request.initAgain(static_cast<unsigned>(again.size()));
+      for (unsigned i = 0; i < named.size(); ++i) {
+        named[i].setBlock(again[i].block);
+        named[i].setNode(again[i].node);
+      }
+      return request.send().then([&page](capnp::Response<Names::VerifyResults>&& response) {
+        page.replicas.clear();
+        for (const auto in : response.getReplicas()) page.replicas.push_back(Read(in));
+        page.next = response.getNextBlock();
+        page.more = response.getMore();
+      });
+    }));
+    return page;
   }
 
   Result<BlockPage> Locate(const std::string& path, std::uint32_t first) {

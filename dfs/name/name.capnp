@@ -31,8 +31,14 @@ interface NameService {
   # put aside unless somebody confirms it (dfs/name/block_manager.h).
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
   # By rising block id.
-  verify @13 (path :Data, firstBlock :UInt32, wait :Bool) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);
-  # Has every replica of some blocks of a file read by its holder, from firstBlock on; wait: answered when they did.
+  verify @13 (path :Data, firstBlock :UInt32, wait :Bool, again :List(ReplicaName)) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);
+  # Has every replica of some blocks of a file read by its holder, from firstBlock on; wait: answered when they did, or
+  # with those unknown that take too long. again: only these of them, as far as they are replicas still; empty: all.
+}
+
+struct ReplicaName {
+  block @0 :UInt64;
+  node @1 :UInt32;
 }
 
 struct CheckedReplica {

@@ -5,6 +5,8 @@
 
 #include "base/cluster_id.h"
 #include "master/cluster_record.h"
+#include "master/name_service.h"
+#include "master/wire_codec.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/journal_text.h"
 #include "simulated_cluster.h"
@@ -13,7 +15,9 @@ namespace millrace {
 namespace {
 
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
@@ -446,6 +450,39 @@ TEST(SimulatedClusterTest, TheJournalTellsAStoryThatHolds) {
     }
   }
   EXPECT_TRUE(running.empty());
+}
+
+// What a client that waits for a slow replica asks again: the others are not read once more.
+TEST(SimulatedClusterTest, VerifyAsksTheNamedReplicasAlone) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/f", 1);
+  const dfs::BlockId block = cluster.control().files().Locate("/f", 0, 1).value()[0].block.id;
+  using Name = std::pair<dfs::BlockId, dfs::NodeId>;
+  dfs::wire::NameService::Client names = master::MakeNameService(cluster.control());
+  const auto verify = [&](const std::vector<Name>& again) {
+    auto request = names.verifyRequest();
+    request.setPath(master::ToData("/f"));
+    auto named = request.initAgain(static_cast<unsigned>(again.size()));
+    for (unsigned i = 0; i < named.size(); ++i) named[i].setBlock(again[i].first), named[i].setNode(again[i].second);
+    std::vector<Name> asked;
+    bool answered = false;
+    auto call = request.send()
+                    .then([&](capnp::Response<dfs::wire::NameService::VerifyResults>&& answer) {
+                      for (const auto replica : answer.getReplicas())
+                        asked.emplace_back(replica.getBlock(), replica.getNode());
+                      EXPECT_EQ(answer.getNextBlock(), 1u);
+                      EXPECT_FALSE(answer.getMore());
+                      answered = true;
+                    })
+                    .eagerlyEvaluate([](kj::Exception&& failure) { FAIL() << failure.getDescription().cStr(); });
+    cluster.Advance(0.1);
+    EXPECT_TRUE(answered);
+    return asked;
+  };
+  EXPECT_THAT(verify({{block, 2}, {block, 7}, {block + 1, 1}}), ElementsAre(Name(block, 2)));
+  EXPECT_THAT(verify({{block, 7}}), IsEmpty());
 }
 
 }  // namespace

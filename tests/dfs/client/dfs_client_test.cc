@@ -10,7 +10,10 @@
 namespace millrace::dfs {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 class DfsClientTest : public ClientTest {
  protected:
@@ -119,6 +122,37 @@ TEST_F(DfsClientTest, OthersMayUseTheConnection) {
     return request.send().ignoreResult();
   }));
   EXPECT_TRUE(master_.WasCalled("makeDirectory "));
+}
+
+// Node 2 is slow for two answers: what node 1 has read is not read again, and what node 2 said is not asked again.
+TEST_F(DfsClientTest, OnlyTheReplicasThatHaveNotAnsweredAreAskedAgain) {
+  {
+    const std::lock_guard lock(master_.mutex);
+    master_.files["/f"] = {1, {{7, 1, {1, 2}, 0}, {8, 1, {1, 2}, 0}, {9, 1, {1}, 0}}};
+    master_.slow = {2, 2, 2};
+  }
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> sound;
+  Ok(client_->Verify("/f", true, [&](const CheckedReplica& replica) {
+    EXPECT_EQ(replica.finding, ReplicaFinding::kSound);
+    sound.emplace_back(replica.block, replica.node);
+  }));
+  EXPECT_THAT(sound, UnorderedElementsAre(Pair(7, 1), Pair(7, 2), Pair(8, 1), Pair(8, 2), Pair(9, 1)));
+  EXPECT_THAT(master_.Calls(),
+              ElementsAre("verify 7 on 1", "verify 7 on 2", "verify 8 on 1", "verify 8 on 2",  // all of the first page
+                          "verify 7 on 2", "verify 8 on 2", "verify 7 on 2", "verify 9 on 1"));
+}
+
+// Who does not wait is told of each once.
+TEST_F(DfsClientTest, WhoDoesNotWaitAsksOnce) {
+  {
+    const std::lock_guard lock(master_.mutex);
+    master_.files["/f"] = {1, {{7, 1, {1, 2}, 0}}};
+    master_.slow = {2, 2, 2};
+  }
+  std::vector<ReplicaFinding> findings;
+  Ok(client_->Verify("/f", false, [&](const CheckedReplica& replica) { findings.push_back(replica.finding); }));
+  EXPECT_THAT(findings, ElementsAre(ReplicaFinding::kSound, ReplicaFinding::kAsked));
+  EXPECT_THAT(master_.Calls(), ElementsAre("verify 7 on 1", "verify 7 on 2"));
 }
 
 class OtherClusterTest : public DfsClientTest {

@@ -193,6 +193,36 @@ class Names final : public wire::NameService::Server {
     return kj::READY_NOW;
   }
 
+  kj::Promise<void> verify(VerifyContext context) override {
+    const std::lock_guard lock(master_.mutex);
+    const auto params = context.getParams();
+    const FakeMaster::File& file = Find(ToString(params.getPath()));
+    const std::size_t first = std::min<std::size_t>(params.getFirstBlock(), file.blocks.size());
+    const std::size_t end = std::min(first + kPage, file.blocks.size());
+    using Replica = std::pair<std::uint64_t, std::uint32_t>;
+    std::set<Replica> again;
+    for (const auto name : params.getAgain()) again.emplace(name.getBlock(), name.getNode());
+    std::vector<Replica> found;
+    for (std::size_t i = first; i < end; ++i) {
+      for (const std::uint32_t node : file.blocks[i].nodes) {
+        const Replica replica(file.blocks[i].id, node);
+        if (again.empty() || again.contains(replica)) found.push_back(replica);
+      }
+    }
+    auto out = context.getResults().initReplicas(static_cast<unsigned>(found.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      master_.Log("verify " + std::to_string(found[i].first) + " on " + std::to_string(found[i].second));
+      out[i].setBlock(found[i].first);
+      out[i].setNode(found[i].second);
+      const auto slow = master_.slow.find(found[i].second);
+      out[i].setState(slow == master_.slow.end() ? wire::ReplicaState::SOUND : wire::ReplicaState::UNKNOWN);
+      if (slow != master_.slow.end()) master_.slow.erase(slow);
+    }
+    context.getResults().setNextBlock(static_cast<std::uint32_t>(end));
+    context.getResults().setMore(end < file.blocks.size());
+    return kj::READY_NOW;
+  }
+
  private:
   const FakeMaster::File& Find(const std::string& path) {
     const auto found = master_.files.find(path);

@@ -30,7 +30,8 @@ class FakeMaster {
 
   // The next call of this name is carried out, and fails as if the connection had broken before it was answered.
   void LoseAnswerOf(const std::string& call);
-  // What was called, with what: "create /a", "addBlock 5 without 1", "bad 7 on 2", "renew 5".
+  // What was called, with what: "create /a", "addBlock 5 without 1", "bad 7 on 2", "renew 5", "verify 7 on 2" (one for
+  // each replica that is asked for).
   [[nodiscard]] std::vector<std::string> Calls();
   [[nodiscard]] bool WasCalled(const std::string& call);
   void AwaitCall(const std::string& call);
@@ -50,7 +51,8 @@ class FakeMaster {
   std::vector<Place> places;       // all are targets and, where a block says so, replicas
   std::vector<Place> places_once;  // instead, for the next block
   std::uint64_t next = 1;
-  std::uint32_t renew_millis = 0;  // how often writers of new files renew their leases; 0: never
+  std::uint32_t renew_millis = 0;     // how often writers of new files renew their leases; 0: never
+  std::multiset<std::uint32_t> slow;  // nodes that do not read their replicas in time for one answer, each
 
   // For the services. With the mutex held.
   void Log(const std::string& call);
