@@ -93,6 +93,11 @@ int Init(const MasterConfig& config) {
   return std::cout ? 0 : Fail(Status(StatusCode::kIo, "cannot write the id of the new cluster to standard output"));
 }
 
+constexpr const char* kAbout =
+    "The master: name node and job tracker of a cluster. `millrace master backup DIRECTORY` adds a backup of its "
+    "database while it runs. While it does not, `millrace master restore DIRECTORY` makes a database of the latest "
+    "backup, and `millrace master repair` takes the last good state of a damaged one.";
+
 }  // namespace
 
 int RunMaster(const std::vector<std::string>& args) {
@@ -103,8 +108,7 @@ int RunMaster(const std::vector<std::string>& args) {
   OptionSet options = DeclareMasterOptions(&config);
   bool init = false;
   const daemon::Flag flag{"--init", &init, "make a new, empty cluster in master.directory, print its id and end"};
-  if (const auto exit = daemon::ParseArguments("master", "The master: name node and job tracker of a cluster.", args,
-                                               options, {flag})) {
+  if (const auto exit = daemon::ParseArguments("master", kAbout, args, options, {flag})) {
     return *exit;
   }
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(checked, 2);

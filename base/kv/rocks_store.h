@@ -27,9 +27,10 @@ class RocksStore : public KeyValueStore {
   [[nodiscard]] virtual Result<BackupFacts> BackUp(const std::string& directory) = 0;
 };
 
-// An existing or new database in `directory`. kBusy if another process (or object) has it open; kCorrupt if it is
-// damaged: a torn end of its log, which nobody was told of, is cut off; damage anywhere before, files that are missing,
-// and an end before the mark are errors, and nothing is changed then. kNoSpace: no room for what opening writes.
+// An existing or new database in `directory`. Its log ends at the first damage in it: what comes after is cut off if
+// that is not before the mark. kCorrupt, and nothing is changed, if it is, or if the mark, the manifest or a file that
+// the manifest names is missing or makes no sense; damage inside of a table is found when it is read. kBusy if another
+// process (or object) has the database open. kNoSpace: no room for what opening writes.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory);
 
 // The latest of the backups, as a database in `directory`. kExists when there is one already; what is left of another's
