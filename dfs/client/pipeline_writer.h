@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,9 +21,11 @@ namespace millrace::dfs {
 
 class PipelineWriter final : public BlockWriter {
  public:
+  using TimePoint = std::chrono::steady_clock::time_point;
   // `stall`: how long the pipeline may get on with nothing. A first node that says nothing at all is given up earlier,
   // after kSilence (dfs/wire/transfer.h), and the others are watched by their neighbours.
-  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall, std::optional<BlockContent> expected);
+  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall, std::optional<BlockContent> expected,
+                 std::function<TimePoint()> now = std::chrono::steady_clock::now);
   ~PipelineWriter() override;
 
   // Connects the pipeline; once, and first. After a failure only failed_nodes() and KeepNothing() are of use.
@@ -62,7 +65,8 @@ class PipelineWriter final : public BlockWriter {
   const Micros stall_;
   const std::optional<BlockContent> expected_;
   const Micros silence_;
-  std::chrono::steady_clock::time_point got_on_;  // when bytes were acknowledged, or the first of them sent
+  const std::function<TimePoint()> now_;
+  TimePoint got_on_;  // when bytes were acknowledged, or the first of them sent
   std::optional<net::BlockingStream> stream_;
   Fd file_;                                // the first node's, of a local write
   std::string pending_;                    // not yet a whole packet

@@ -6,8 +6,10 @@
 #include <chrono>
 #include <functional>
 #include <future>
+#include <optional>
 
 #include "base/net/bulk_handler.h"
+#include "dfs/client/pipeline_writer.h"
 #include "tests/dfs/data/nodes.h"
 #include "tests/dfs/data/raw_writer.h"
 
@@ -179,15 +181,16 @@ class SilentHandler final : public net::BulkHandler {
   }
 };
 
-struct SilentNode {
-  explicit SilentNode(std::uint32_t number) : server(Options(), MakeSilentLog()) {
-    server.Register(net::Operation::kWriteBlock, std::make_shared<SilentHandler>());
+// A node of which only the answers to the writer are there.
+struct ScriptedNode {
+  ScriptedNode(std::uint32_t number, std::shared_ptr<net::BulkHandler> handler) : server(Options(), MakeSilentLog()) {
+    server.Register(net::Operation::kWriteBlock, std::move(handler));
     EXPECT_TRUE(server.Start().ok());
     place.node = number;
     place.host = "127.0.0.1";
     place.port = server.port();
   }
-  ~SilentNode() { server.Stop(); }
+  ~ScriptedNode() { server.Stop(); }
   static net::BulkServerOptions Options() {
     net::BulkServerOptions options;
     options.bind = "127.0.0.1";
@@ -200,7 +203,7 @@ struct SilentNode {
 // Three that wait for the fourth: it is named, and none of them.
 TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
   for (int i = 0; i < 3; ++i) AddNode(std::uint64_t{1} << 30, 2 * kSecond);
-  SilentNode silent(4);
+  ScriptedNode silent(4, std::make_shared<SilentHandler>());
   std::vector<Place> pipeline = Pipeline();
   pipeline.push_back(silent.place);
   const auto writer = OpenWriter(1, pipeline);
@@ -217,7 +220,7 @@ TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
 }
 
 TEST_F(NodesTest, AFirstNodeThatIsSilentIsLeftOut) {
-  SilentNode silent(1);
+  ScriptedNode silent(1, std::make_shared<SilentHandler>());
   std::vector<std::uint32_t> failed;
   const auto writer = BlockWriter::Open(1, {silent.place}, 300 * kMillisecond, &failed);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
@@ -225,6 +228,60 @@ TEST_F(NodesTest, AFirstNodeThatIsSilentIsLeftOut) {
   std::string rest;
   (void)(*writer)->Salvage(&rest, &failed);
   EXPECT_EQ(failed, std::vector<std::uint32_t>{1});
+}
+
+// Takes a packet and the empty last one, and only then says that it lives; and, in the same breath, what it stored.
+class LateHandler final : public net::BulkHandler {
+ public:
+  explicit LateHandler(std::optional<Ack> stored) : stored_(std::move(stored)) {}
+  net::Awaitable<bool> Serve(std::shared_ptr<net::Wire> wire, std::string) override {
+    const Ack nothing;
+    const std::string alive = net::EncodeReply(StatusCode::kOk, EncodeAck(nothing));
+    const std::string open = net::EncodeReply(StatusCode::kOk, {});
+    Status status = co_await wire->Write(open, alive);
+    std::string packets(2 * kPacketHeaderBytes + kPacketBytes, '\0');
+    if (status.ok()) status = co_await wire->Read(packets.data(), packets.size());
+    std::string said = alive;
+    if (stored_.has_value()) said += net::EncodeReply(StatusCode::kOk, EncodeAck(*stored_));
+    if (status.ok()) status = co_await wire->Write(said);
+    char byte = 0;
+    while (status.ok()) status = co_await wire->Read(&byte, 1);
+    co_return false;
+  }
+
+ private:
+  const std::optional<Ack> stored_;
+};
+
+// A packet to a node with that handler, and a minute after it the end.
+Result<WrittenBlock> WritePausing(const std::string& data, std::optional<Ack> stored) {
+  ScriptedNode node(1, std::make_shared<LateHandler>(std::move(stored)));
+  PipelineWriter::TimePoint now{};
+  PipelineWriter writer(1, {node.place}, 30 * kSecond, {}, [&now] { return now; });
+  MILLRACE_TRY(writer.Begin());
+  MILLRACE_TRY(writer.Write(data));
+  now += std::chrono::seconds(60);
+  Result<WrittenBlock> written = writer.Finish();
+  EXPECT_TRUE(writer.failed_nodes().empty());
+  return written;
+}
+
+// What the node said while nobody read is older than what comes after it.
+TEST(PausingWriterTest, APauseOfTheWriterIsNoStallOfThePipeline) {
+  const std::string data = RandomBytes(kPacketBytes, 1);
+  Ack stored;
+  stored.length = data.size();
+  stored.finished = true;
+  stored.crc = StoredAs(1, data).crc;
+  const Result<WrittenBlock> written = WritePausing(data, stored);
+  ASSERT_TRUE(written.ok()) << written.status().message();
+  EXPECT_EQ(written->length, data.size());
+}
+
+TEST(PausingWriterTest, ADiskThatHangsIsFoundOutAfterIt) {
+  const Status failed = WritePausing(RandomBytes(kPacketBytes, 1), {}).status();
+  EXPECT_EQ(failed.code(), StatusCode::kTimeout);
+  EXPECT_NE(failed.message().find("no node stored anything within 30000 ms"), std::string::npos) << failed.message();
 }
 
 INSTANTIATE_TEST_SUITE_P(From, ForwardTest, testing::Values(false, true),
