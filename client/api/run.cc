@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/options.h"
 #include "base/random.h"
 #include "client/api/describe.h"
 #include "client/api/task_loop.h"
@@ -50,13 +51,14 @@ int Describe(const JobBinding& binding, int argc, char** argv) {
 Result<std::string> Prepared(const JobBinding& binding, char** argv, const std::vector<std::string>& arguments) {
   dfs::ClientOptions options;
   options.master = argv[2];
-  if (const char* cluster = std::getenv("MILLRACE_CLUSTER"); cluster != nullptr) options.cluster = cluster;
+  options.cluster = argv[3];
+  MILLRACE_ASSIGN(options.patience, ParseDuration(argv[4]));
   MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, dfs::DfsClient::Connect(options));
-  return PrepareJob(binding, *files, static_cast<std::uint32_t>(std::strtoul(argv[3], nullptr, 10)), arguments);
+  return PrepareJob(binding, *files, static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10)), arguments);
 }
 
 int Prepare(const JobBinding& binding, int argc, char** argv) {
-  return Answer(argv[0], Prepared(binding, argv, {argv + 4, argv + argc}), kFailed);
+  return Answer(argv[0], Prepared(binding, argv, {argv + 6, argv + argc}), kFailed);
 }
 
 int Serve(const JobBinding& binding) {
@@ -87,7 +89,7 @@ int BecomeClient(int argc, char** argv) {
 int RunJob(const JobBinding& binding, int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == "--millrace-describe") return Describe(binding, argc, argv);
-  if (mode == "--millrace-prepare" && argc >= 5) return Prepare(binding, argc, argv);
+  if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
   if (mode == "--millrace-task" && argc == 2) return Serve(binding);
   return BecomeClient(argc, argv);
 }

@@ -2,9 +2,9 @@
 //   JOB --millrace-describe [--] [NAME=VALUE...]
 //       describes the job and checks options (client/api/describe.h); exit status 2 and one line on standard error when
 //       an option is refused
-//   JOB --millrace-prepare HOST:PORT REDUCES [NAME=VALUE...] -- INPUT...
-//       prepares the job for the cluster whose master that is (client/api/describe.h); exit status 1 and one line on
-//       standard error when it cannot
+//   JOB --millrace-prepare HOST:PORT CLUSTER WAIT REDUCES [NAME=VALUE...] -- INPUT...
+//       prepares the job for that cluster, whose master is there or comes within WAIT (client/api/describe.h); exit
+//       status 1 and one line on standard error when it cannot
 //   JOB --millrace-task
 //       serves as task process on descriptor 3 (client/api/task_loop.h)
 //   JOB ARGUMENTS...

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <optional>
 
 #include "base/cluster_id.h"
 #include "base/options.h"
@@ -13,8 +12,10 @@
 
 namespace millrace::cli {
 
-Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<void()>& before_wait) const {
+Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<void()>& before_wait,
+                                                            Micros call_timeout) const {
   dfs::ClientOptions options;
+  options.call_timeout = call_timeout;
   options.master = master;
   options.owner = user;
   options.cluster = cluster;
@@ -29,18 +30,17 @@ Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<
     return Invalid("MILLRACE_CLUSTER " + Quote(cluster) + " is no cluster id: 32 hexadecimal digits");
   if (!cluster.empty() || known_clusters.empty() || IsLoopback(master)) return dfs::DfsClient::Connect(options);
 
-  const Result<std::optional<KnownCluster>> found = FindKnownCluster(known_clusters, master);
+  const Result<KnownAddresses> found = FindKnownCluster(known_clusters, master);
   if (found.status().code() == StatusCode::kCorrupt) return found.status();
   if (!found.ok()) Fail("look up the cluster of " + master, found.status());
-  const std::optional<KnownCluster> known = found.ok() ? *found : std::nullopt;
-  if (known.has_value()) {
-    options.cluster = known->cluster;
+  if (found.ok() && found->cluster.has_value()) {
+    options.cluster = found->cluster->cluster;
     options.cluster_advice = "that one served this address before; if the change is meant, remove line " +
-                             std::to_string(known->line) + " of " + known_clusters;
+                             std::to_string(found->cluster->line) + " of " + known_clusters;
   }
   MILLRACE_ASSIGN(std::unique_ptr<dfs::DfsClient> client, dfs::DfsClient::Connect(options));
-  if (!known.has_value()) {
-    const Status remembered = RememberCluster(known_clusters, master, client->Cluster());
+  if (found.ok() && !found->unknown.empty()) {
+    const Status remembered = RememberCluster(known_clusters, found->unknown, client->Cluster());
     if (!remembered.ok()) Fail("remember the cluster of " + master, remembered);
   }
   return client;

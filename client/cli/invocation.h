@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/tools/console.h"
@@ -31,8 +32,9 @@ struct Invocation {
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
   // The cluster; kUnavailable when it cannot be reached, kInvalid when it is another one. That it is waited for is said
-  // on standard error; `before_wait` is called first.
-  [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(const std::function<void()>& before_wait = {}) const;
+  // on standard error; `before_wait` is called first. `call_timeout`: as in dfs::ClientOptions.
+  [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(
+      const std::function<void()>& before_wait = {}, Micros call_timeout = dfs::ClientOptions{}.call_timeout) const;
   // Says the one line of an error and gives `status`, to be returned.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;
 };

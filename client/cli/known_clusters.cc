@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <set>
 
 #include "base/cluster_id.h"
 #include "base/file.h"
@@ -21,6 +23,21 @@ Result<std::string> ReadLines(const std::string& file) {
   return text;
 }
 
+std::set<std::string, std::less<>> Split(std::string_view addresses) {
+  std::set<std::string, std::less<>> all;
+  for (std::size_t begin = 0; begin <= addresses.size();) {
+    const std::size_t end = std::min(addresses.find(',', begin), addresses.size());
+    all.emplace(addresses.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
+bool IsThisMachine(std::string_view address) {
+  const std::string_view host = address.substr(0, address.rfind(':'));
+  return host == "localhost" || host.starts_with("127.") || host == "::1" || host == "[::1]";
+}
+
 }  // namespace
 
 std::string KnownClustersFile(const std::string& state_home, const std::string& home) {
@@ -30,37 +47,45 @@ std::string KnownClustersFile(const std::string& state_home, const std::string& 
 }
 
 bool IsLoopback(std::string_view address) {
-  for (std::size_t begin = 0; begin <= address.size();) {
-    const std::size_t end = std::min(address.find(',', begin), address.size());
-    const std::string_view one = address.substr(begin, end - begin), host = one.substr(0, one.rfind(':'));
-    if (host != "localhost" && !host.starts_with("127.") && host != "::1" && host != "[::1]") return false;
-    begin = end + 1;
-  }
-  return true;
+  const auto all = Split(address);
+  return std::all_of(all.begin(), all.end(), IsThisMachine);
 }
 
-Result<std::optional<KnownCluster>> FindKnownCluster(const std::string& file, const std::string& address) {
+Result<KnownAddresses> FindKnownCluster(const std::string& file, const std::string& addresses) {
   MILLRACE_ASSIGN(const std::string text, ReadLines(file));
+  auto asked = Split(addresses);
+  std::erase_if(asked, IsThisMachine);
+  auto unknown = asked;
+  KnownAddresses found;
   std::string_view rest = text;
   for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(rest.size(), line.size() + 1));
-    if (line.substr(0, line.find(' ')) != address) continue;
-    const std::string_view cluster = line.substr(std::min(line.size(), address.size() + 1));
-    if (IsClusterId(cluster)) return std::optional(KnownCluster{std::string(cluster), number});
-    return Corrupt(file + ", line " + std::to_string(number) + ": " + Quote(std::string(cluster)) +
-                   " is no cluster id; remove the line");
+    const std::string_view names = line.substr(0, line.find(' '));
+    const auto listed = Split(names);
+    if (std::none_of(listed.begin(), listed.end(), [&](const std::string& one) { return asked.contains(one); }))
+      continue;
+    const std::string cluster(line.substr(std::min(line.size(), names.size() + 1)));
+    if (!IsClusterId(cluster))
+      return Corrupt(file + ", line " + std::to_string(number) + ": " + Quote(cluster) +
+                     " is no cluster id; remove the line");
+    if (!found.cluster.has_value()) found.cluster = KnownCluster{cluster, number};
+    if (found.cluster->cluster != cluster)
+      return Corrupt(file + ", lines " + std::to_string(found.cluster->line) + " and " + std::to_string(number) + ": " +
+                     addresses + " are of different clusters; remove the line that is wrong");
+    for (const std::string& one : listed) unknown.erase(one);
   }
-  return std::optional<KnownCluster>();
+  for (const std::string& one : unknown) found.unknown += (found.unknown.empty() ? "" : ",") + one;
+  return found;
 }
 
-Status RememberCluster(const std::string& file, const std::string& address, const std::string& cluster) {
+Status RememberCluster(const std::string& file, const std::string& addresses, const std::string& cluster) {
   const std::string directory = file.substr(0, file.rfind('/'));
   MILLRACE_TRY(MakeDirectories(directory.substr(0, directory.rfind('/'))));
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return FromErrno(errno, "make directory " + directory);
   MILLRACE_ASSIGN(std::string text, ReadLines(file));
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  text += address + " " + cluster + "\n";
+  text += addresses + " " + cluster + "\n";
   const std::string aside = file + "." + std::to_string(::getpid());
   {
     MILLRACE_ASSIGN(const Fd fd, OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));

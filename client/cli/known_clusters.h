@@ -1,7 +1,8 @@
 // Which cluster an address served before, as ssh remembers the keys of hosts: a master that answers at a known address
-// for another cluster is refused. One line an address, "HOST:PORT CLUSTER"; lines that begin with # are notes. Loopback
-// addresses are not remembered, since clusters come and go there. Thread rule: the main thread; processes that remember
-// at the same time may forget one of their lines, never an older one.
+// for another cluster is refused. One line a list of masters, "HOST:PORT[,HOST:PORT...] CLUSTER", for each address of
+// it; lines that begin with # are notes. Loopback addresses are not remembered, since clusters come and go there.
+// Thread rule: the main thread; processes that remember at the same time may forget one of their lines, never an older
+// one.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +24,15 @@ struct KnownCluster {
   std::string cluster;
   std::size_t line = 0;  // from 1
 };
-// The first line of this address; none also when there is no file. kCorrupt, and where, when the line has no cluster
-// id.
-[[nodiscard]] Result<std::optional<KnownCluster>> FindKnownCluster(const std::string& file, const std::string& address);
+struct KnownAddresses {
+  std::optional<KnownCluster> cluster;  // the first line that has one of them
+  std::string unknown;                  // those that are in no line, sorted, with commas between; no loopback
+};
+// What is known of an address, or of several with commas between, in any order; nothing also when there is no file.
+// kCorrupt, and where, when a line of them has no cluster id, or two lines of them have different ones.
+[[nodiscard]] Result<KnownAddresses> FindKnownCluster(const std::string& file, const std::string& addresses);
 
 // Adds a line. The file (mode 0600) and its directory (0700) are made if need be, and replaced in one step.
-Status RememberCluster(const std::string& file, const std::string& address, const std::string& cluster);
+Status RememberCluster(const std::string& file, const std::string& addresses, const std::string& cluster);
 
 }  // namespace millrace::cli

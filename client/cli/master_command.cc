@@ -1,6 +1,7 @@
 #include "client/cli/master_command.h"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "base/options.h"
@@ -10,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr Micros kPatience = 1800 * kSecond;  // for the copying of the whole database
+constexpr Micros kCopying = 1800 * kSecond;  // of the whole database
 
 }  // namespace
 
@@ -21,8 +22,7 @@ int BackUpMaster(const Invocation& invocation, const Words& args) {
       "earlier backups there have is not copied again.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const std::string directory = std::filesystem::absolute(arguments.operands()[0]).string();
-  const auto files = dfs::DfsClient::Connect(
-      {.master = invocation.master, .call_timeout = kPatience, .node = {}, .owner = invocation.user});
+  const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect({}, kCopying);
   if (!files.ok()) return invocation.Fail("master backup", files.status(), kUnreachable);
   const Result<job::MasterBackup> backup = job::JobClient(**files).BackUpMaster(directory);
   if (!backup.ok()) return invocation.Fail("master backup", backup.status());

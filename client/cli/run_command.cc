@@ -130,20 +130,21 @@ Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
 }
 
 // The job's own preparation; what it sets comes after what the user set.
-Status PrepareJob(const std::string& master, const std::string& executable, job::JobRequest* request) {
+Status PrepareJob(const job::LookedAt& where, const std::string& executable, job::JobRequest* request) {
   if (!request->description.prepares) return Status::Ok();
   job::CaptureLimits limits;
-  limits.timeout = 60 * kSecond;
+  MILLRACE_ASSIGN(const Micros wait, ParseDuration(where.wait));
+  limits.timeout = wait + 60 * kSecond;
   MILLRACE_ASSIGN(job::Parameters more,
-                  job::PrepareJob(executable, master, request->reduces, request->parameters, request->inputs, limits));
+                  job::PrepareJob(executable, where, request->reduces, request->parameters, request->inputs, limits));
   request->parameters.insert(request->parameters.end(), more.begin(), more.end());
   return Status::Ok();
 }
 
-Result<std::uint32_t> Submit(const std::string& master, dfs::DfsClient& files, Prepared* prepared) {
+Result<std::uint32_t> Submit(const Invocation& invocation, dfs::DfsClient& files, Prepared* prepared) {
   job::JobRequest& request = prepared->request;
   MILLRACE_TRY(CheckPaths(files, request));
-  MILLRACE_TRY(PrepareJob(master, prepared->executable, &request));
+  MILLRACE_TRY(PrepareJob({invocation.master, files.Cluster(), invocation.wait}, prepared->executable, &request));
   request.input_sample = job::SampleInput(files, request.inputs);
   MILLRACE_ASSIGN(request.executable, job::StoreExecutable(files, prepared->executable, request.token));
   return job::JobClient(files).Submit(request);
@@ -221,7 +222,7 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect([&] { sigint.EndThreads(); });
   sigint.EndThreads();
   if (!files.ok()) return invocation.Fail("run", files.status(), kUnreachable);
-  const Result<std::uint32_t> job = Submit(invocation.master, **files, &prepared);
+  const Result<std::uint32_t> job = Submit(invocation, **files, &prepared);
   if (!job.ok()) return invocation.Fail("run " + options.job, job.status());
   if (options.detach) {
     console::Printer(invocation.console.out)

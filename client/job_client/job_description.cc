@@ -77,10 +77,11 @@ Result<JobDescription> DescribeJob(const std::string& executable, const Paramete
   return Parse(executable, captured->output);
 }
 
-Result<Parameters> PrepareJob(const std::string& executable, const std::string& master, std::uint32_t reduces,
+Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& where, std::uint32_t reduces,
                               const Parameters& parameters, const std::vector<std::string>& inputs,
                               const CaptureLimits& limits) {
-  std::vector<std::string> argv{executable, "--millrace-prepare", master, std::to_string(reduces)};
+  std::vector<std::string> argv{executable,    "--millrace-prepare", where.master,
+                                where.cluster, where.wait,           std::to_string(reduces)};
   for (const auto& [name, value] : parameters) argv.push_back(name + "=" + value);
   argv.emplace_back("--");
   argv.insert(argv.end(), inputs.begin(), inputs.end());

@@ -34,10 +34,14 @@ struct JobDescription {
 [[nodiscard]] Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
                                                  const CaptureLimits& limits);
 
-// Runs `executable --millrace-prepare master reduces name=value... -- input...`: the job looks at its input. Gives the
-// parameters that it sets. kInvalid with the line that it printed when it cannot.
-[[nodiscard]] Result<Parameters> PrepareJob(const std::string& executable, const std::string& master,
-                                            std::uint32_t reduces, const Parameters& parameters,
-                                            const std::vector<std::string>& inputs, const CaptureLimits& limits);
+// Whose files a job looks at: the cluster, where its master is, and how long it is waited for (a time, as "30s").
+struct LookedAt {
+  std::string master, cluster, wait;
+};
+// Runs `executable --millrace-prepare master cluster wait reduces name=value... -- input...`: the job looks at its
+// input. Gives the parameters that it sets. kInvalid with the line that it printed when it cannot.
+[[nodiscard]] Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& where, std::uint32_t reduces,
+                                            const Parameters& parameters, const std::vector<std::string>& inputs,
+                                            const CaptureLimits& limits);
 
 }  // namespace millrace::job

@@ -87,7 +87,7 @@ class Cluster:
 
     def __enter__(self):
         try:
-            self.init_master()
+            self.id = self.init_master()
             self.start_master()
             for n in range(self.worker_count):
                 self.start_worker(n)

@@ -169,5 +169,66 @@ class Identity(unittest.TestCase):
         self.assertIn(b"master.directory is not set", done.stderr)
 
 
+class Client(unittest.TestCase):
+    WRONG = "0123456789abcdef" * 2
+
+    def setUp(self):
+        self.cluster = Cluster(workers=0, settings=FAST)
+        self.cluster.__enter__()
+        self.addCleanup(self.cluster.__exit__, None, None, None)
+
+    def refused(self, program, *args, status, **environment):
+        done = subprocess.run([program, *args], env={**self.cluster.environment(), **environment}, capture_output=True, stdin=subprocess.DEVNULL, timeout=LIMIT_SECONDS)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stderr.decode()
+
+    def named(self):
+        """The master at an address that is remembered: loopback addresses are not."""
+        return self.cluster.address.replace("127.0.0.1", "0.0.0.0")
+
+    def test_who_waits_for_a_master_refuses_that_of_another_cluster_at_once(self):
+        remembered = self.cluster.path("millrace", "known_clusters")
+        self.cluster.run("--master", f"nowhere.invalid:1,{self.named()}", "fs", "ls", "/")
+        with open(remembered) as f:
+            known = f.read()
+        self.assertEqual(known, f"{self.named()},nowhere.invalid:1 {self.cluster.id}\n")
+        with open(remembered, "w") as f:
+            f.write(known.replace(self.cluster.id, self.WRONG))
+        said = self.refused(MILLRACE, "--wait", "1h", "--master", self.named(), "fs", "ls", "/", status=3)
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIn(f"remove line 1 of {remembered}", said)
+
+    def test_what_is_remembered_and_cannot_be_read_is_a_warning(self):
+        os.makedirs(self.cluster.path("millrace", "known_clusters"))
+        said = self.cluster.run("--master", self.named(), "fs", "ls", "/")[1].decode()
+        self.assertEqual(said.count("\n"), 1, said)
+        self.assertIn(f"look up the cluster of {self.named()}: ", said)
+
+    def test_a_backup_of_another_cluster_is_not_taken(self):
+        backups = self.cluster.path("backups")
+        said = self.refused(MILLRACE, "--wait", "1h", "master", "backup", backups, status=3, MILLRACE_CLUSTER=self.WRONG)
+        self.assertIn(f"and not of cluster {self.WRONG}", said)
+        self.assertFalse(os.path.exists(backups))
+
+    def test_a_preparation_looks_at_the_cluster_of_its_run_alone(self):
+        job = self.cluster.path("job")
+        with open(job, "w") as f:
+            f.write("#!/bin/sh\n"
+                    "case $1 in\n"
+                    """--millrace-describe) echo '{"millrace_job":1,"name":"x","split_by":"numbers","record_bytes":0,"maps":1,"records":1,"prepares":true}' ;;\n"""
+                    '*) echo "asked for: $*" >&2; exit 1 ;;\n'
+                    "esac\n")
+        os.chmod(job, 0o755)
+        said = self.refused(MILLRACE, "--wait", "7s", "run", job, "-o", "/out", status=1)
+        self.assertIn(f"asked for: --millrace-prepare {self.cluster.address} {self.cluster.id} 7s 1 --", said)
+
+        terasort = os.path.join(os.path.dirname(MILLRACE), "terasort")
+        said = self.refused(terasort, "--millrace-prepare", self.cluster.address, self.WRONG, "1h", "1", "--", "/in", status=1)
+        self.assertIn(f"and not of cluster {self.WRONG}", said)
+        self.cluster.kill_master()
+        said = self.refused(terasort, "--millrace-prepare", self.cluster.address, self.WRONG, "200ms", "1", "--", "/in", status=1)
+        self.assertIn("tried for 200 ms", said)
+
+
 if __name__ == "__main__":
     unittest.main()

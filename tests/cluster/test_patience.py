@@ -17,7 +17,7 @@ class AwayMasterTest(unittest.TestCase):
             cluster.run("fs", "put", cluster.path("in"), "/in")
             cluster.kill_master()
             commands = [("fs", "put", "--progress", "none", cluster.path("in"), "/again"), ("fs", "cat", "/in"), ("job", "list"),
-                        ("run", "wordcount", "/in", "-o", "/out")]
+                        ("master", "backup", cluster.path("backups")), ("run", "wordcount", "/in", "-o", "/out")]
             clients = [cluster.start(*command) for command in commands]
             for client in clients:  # each says that it waits
                 self.assertIn(b"waiting up to 30s", client.stderr.readline())

@@ -46,11 +46,11 @@ TEST_F(DescriptionTest, AJobThatMakesItsData) {
 
 TEST_F(DescriptionTest, AJobIsPrepared) {
   const auto prepare = [&](const std::string& body) {
-    return PrepareJob(Script(body), "m:1", 4, {{"a", "b c"}}, {"/in", "/x y"}, {});
+    return PrepareJob(Script(body), {"m:1", "c", "5s"}, 4, {{"a", "b c"}}, {"/in", "/x y"}, {});
   };
   const Result<Parameters> set = prepare(R"(echo '{"millrace_prepared":{"all":"'"$*"'","n":"'"$#"'"}}')");
   ASSERT_TRUE(set.ok()) << set.status().message();
-  EXPECT_EQ(*set, (Parameters{{"all", "--millrace-prepare m:1 4 a=b c -- /in /x y"}, {"n", "7"}}));
+  EXPECT_EQ(*set, (Parameters{{"all", "--millrace-prepare m:1 c 5s 4 a=b c -- /in /x y"}, {"n", "9"}}));
   EXPECT_EQ(prepare("echo 'job: no input' >&2; exit 1").status().message(), "job: no input");
   for (const char* body : {"true", "exit 3", "echo '{}'", R"(echo '{"millrace_prepared":{"n":1}}')"})
     EXPECT_FALSE(prepare(body).ok()) << body;
