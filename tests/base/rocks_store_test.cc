@@ -232,6 +232,27 @@ TEST_F(RocksStoreTest, ABackupTakesThePlaceOfADatabaseThatWasLost) {
   EXPECT_EQ(*store->Get("first"), "1");
 }
 
+// It is no database any more, but a repair could still read it.
+TEST_F(RocksStoreTest, WhatIsLeftOfADatabaseIsMovedAsideByARestoration) {
+  const std::string backups = directory_->path() + "/backups";
+  auto store = Open();
+  Put(*store, "first", "1", Durability::kSynced);
+  ASSERT_TRUE(store->BackUp(backups).ok());
+  Put(*store, "second", "2", Durability::kSynced);
+  store.reset();
+  const std::string log = NewestLog();
+  const std::string newer = *ReadWholeFile(log);
+  std::filesystem::remove(path_ + "/CURRENT");
+  ASSERT_TRUE(RestoreRocksStore(backups, path_).ok());
+  const std::string aside = path_ + ".damaged-1" + log.substr(path_.size());
+  const auto kept = ReadWholeFile(aside);
+  ASSERT_TRUE(kept.ok()) << kept.status().message();
+  EXPECT_EQ(*kept, newer);
+  store = Open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(*store->Get("first"), "1");
+}
+
 class RepairTest : public RocksStoreTest {
  protected:
   RepairTest() {
