@@ -186,6 +186,20 @@ TEST_F(OtherClusterTest, TheMasterOfAnotherClusterIsRefusedWithTheAdvice) {
   EXPECT_THAT(refused.message(), HasSubstr("remove line 7"));
 }
 
+// Another cluster's master does not become the right one by being waited for, also when it comes late.
+TEST_F(OtherClusterTest, NobodyWaitsForTheMasterOfAnotherCluster) {
+  ServeOther();
+  ClientOptions options;
+  options.master = master_.address();
+  options.cluster = own_;
+  options.patience = 3600 * kSecond;
+  options.waiting = [] { ADD_FAILURE() << "waits"; };
+  ExpectRefused(DfsClient::Connect(options).status());
+  master_.Stop();
+  options.waiting = [this] { master_.Start(); };
+  ExpectRefused(DfsClient::Connect(options).status());
+}
+
 TEST_F(OtherClusterTest, ACallAfterAReconnectionToAnotherClusterIsNotMade) {
   WriteFile("/a", "1");
   ServeOther();
