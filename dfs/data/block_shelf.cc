@@ -71,9 +71,10 @@ bool BlockShelf::HasRoom(std::uint64_t size) const {
 
 Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) {
   BlockStore::Swept swept;
-  do {
-    if (HasRoom(size)) return Status::Ok();
-  } while (trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept));
+  bool room = HasRoom(size);
+  while (!room && trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) room = HasRoom(size);
+  if (swept.blocks > 0) yielded_(swept);
+  if (room) return Status::Ok();
   return NoSpace("write " + BlockName(id) + " in " + directory_ + ": less than " + std::to_string(reserved_) +
                  " reserved bytes would stay free; remove files or give the node more disk");
 }

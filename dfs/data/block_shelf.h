@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -32,10 +33,11 @@ struct Unfinished {
 
 class BlockShelf {
  public:
-  BlockShelf(std::string directory, std::uint64_t reserved)
+  BlockShelf(std::string directory, std::uint64_t reserved, std::function<void(const BlockStore::Swept&)> yielded)
       : trash(directory, [this](std::uint64_t id) { return DataPath(id); }),
         directory_(std::move(directory)),
-        reserved_(reserved) {}
+        reserved_(reserved),
+        yielded_(std::move(yielded)) {}
 
   // Makes the directories, removes what a dead process was writing, lists the rest.
   Status Load();
@@ -46,7 +48,8 @@ class BlockShelf {
   [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockText(id); }
   [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
 
-  // Whether `size` bytes more leave the reserved ones free; empties the trash, the oldest first, until they do.
+  // Whether `size` bytes more leave the reserved ones free; empties the trash, the oldest first, until they do, and
+  // tells what that cost.
   [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size);
   [[nodiscard]] BlockStore::Space Space() const;
   // Syncs and renames; the block is listed when this returns OK.
@@ -67,6 +70,7 @@ class BlockShelf {
 
   const std::string directory_;
   const std::uint64_t reserved_;
+  const std::function<void(const BlockStore::Swept&)> yielded_;
 };
 
 }  // namespace millrace::dfs

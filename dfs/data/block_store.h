@@ -116,7 +116,7 @@ class BlockStore {
   [[nodiscard]] virtual Result<StoredBlock> Restore(std::uint64_t id) = 0;
   [[nodiscard]] virtual std::vector<StoredBlock> ListTrash() const = 0;  // by rising id
   // Removes for good what came before `before`, and then the oldest as long as less than `least_free` bytes are free.
-  // An append that finds no room removes the oldest, too.
+  // An append that finds no room removes the oldest, too (and of the real one is told by `yielded`, below).
   virtual Swept SweepTrash(Micros before, std::uint64_t least_free) = 0;
 
   // `used` counts finished blocks, unfinished ones that nobody is writing, and the trash; `blocks` the finished ones.
@@ -127,9 +127,11 @@ class BlockStore {
 };
 
 // `reserved_bytes` must stay free on the disk: an append that would go below is kNoSpace. The directory is made if need
-// be; who opens it holds it alone (the caller sees to that).
-[[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory,
-                                                                     std::uint64_t reserved_bytes);
+// be; who opens it holds it alone (the caller sees to that). `yielded`, from any thread: what an append that found no
+// room removed from the trash.
+[[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(
+    const std::string& directory, std::uint64_t reserved_bytes,
+    std::function<void(const BlockStore::Swept&)> yielded = [](const BlockStore::Swept&) {});
 // `capacity` in bytes. Open() of the twin gives a memory file (memfd).
 [[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity);
 

@@ -95,7 +95,8 @@ class DiskBlockFile final : public BlockFile {
 
 class DiskBlockStore final : public BlockStore {
  public:
-  DiskBlockStore(std::string directory, std::uint64_t reserved) : shelf_(std::move(directory), reserved) {}
+  DiskBlockStore(std::string directory, std::uint64_t reserved, std::function<void(const Swept&)> yielded)
+      : shelf_(std::move(directory), reserved, std::move(yielded)) {}
   Status Load() { return shelf_.Load(); }
 
   Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override;
@@ -392,8 +393,9 @@ BlockStore::Space DiskBlockStore::space() const {
 
 }  // namespace
 
-Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory, std::uint64_t reserved_bytes) {
-  auto store = std::make_unique<DiskBlockStore>(directory, reserved_bytes);
+Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(const std::string& directory, std::uint64_t reserved_bytes,
+                                                       std::function<void(const BlockStore::Swept&)> yielded) {
+  auto store = std::make_unique<DiskBlockStore>(directory, reserved_bytes, std::move(yielded));
   MILLRACE_TRY(store->Load());
   return std::unique_ptr<BlockStore>(std::move(store));
 }

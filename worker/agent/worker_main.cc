@@ -102,13 +102,21 @@ ScrubOptions ScrubOptionsOf(const WorkerConfig& config) {
   return {config.scrub_period, config.scrub_rate, config.directory + "/scrubbed"};
 }
 
+auto TellOfYieldingTrash(const Log& log) {
+  return [log](const dfs::BlockStore::Swept& swept) {
+    log->warn("{} blocks of {} left the trash for good: there was no room for what is written", swept.blocks,
+              FormatBytes(swept.bytes));
+  };
+}
+
 // Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
 Status Serve(const WorkerConfig& config, const Log& log) {
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
-  MILLRACE_ASSIGN(const auto blocks, dfs::OpenDiskBlockStore(config.directory, config.reserved_bytes));
+  MILLRACE_ASSIGN(const auto blocks,
+                  dfs::OpenDiskBlockStore(config.directory, config.reserved_bytes, TellOfYieldingTrash(log)));
   MILLRACE_ASSIGN(const auto probe, DiskStorageProbe::Make(config.directory));
   // Before any thread is started: they inherit the mask, so that the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);

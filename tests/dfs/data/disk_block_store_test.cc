@@ -20,7 +20,11 @@ class DiskBlockStoreTest : public testing::Test {
 
   void Reopen(std::uint64_t reserved = 0) {
     store_.reset();
-    auto store = OpenDiskBlockStore(directory_.path(), reserved);
+    auto store = OpenDiskBlockStore(directory_.path(), reserved, [this](const BlockStore::Swept& swept) {
+      ++times_yielded_;
+      yielded_.blocks += swept.blocks;
+      yielded_.bytes += swept.bytes;
+    });
     ASSERT_TRUE(store.ok()) << store.status().message();
     store_ = std::move(*store);
   }
@@ -41,6 +45,8 @@ class DiskBlockStoreTest : public testing::Test {
   }
 
   TempDir directory_;
+  BlockStore::Swept yielded_;  // by the trash, to appends
+  int times_yielded_ = 0;
   std::unique_ptr<BlockStore> store_;
   static constexpr std::uint64_t kId = 0xab1;
 };
@@ -211,11 +217,42 @@ TEST_F(DiskTrashTest, SweepingRemovesTheFiles) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/trash"));
 }
 
-TEST_F(DiskTrashTest, AnAppendThatFindsNoRoomEmptiesIt) {
+TEST_F(DiskTrashTest, AnAppendThatFindsNoRoomEmptiesItAndSaysSo) {
+  Store(8, "another");
+  ASSERT_TRUE(store_->Trash(8, 0x1235).ok());
   Reopen(std::uint64_t{1} << 60);
   const auto file = std::move(*store_->Create(7));
+  EXPECT_EQ(yielded_.blocks, 0u);
   EXPECT_EQ(file->Append("x", ChunkCrcs("x")).code(), StatusCode::kNoSpace);
   EXPECT_TRUE(store_->ListTrash().empty());
+  EXPECT_EQ(yielded_.blocks, 2u);
+  EXPECT_EQ(yielded_.bytes, data_.size() + 7);
+  EXPECT_EQ(file->Append("x", ChunkCrcs("x")).code(), StatusCode::kNoSpace);
+  EXPECT_EQ(times_yielded_, 1) << "once for an append, and never for nothing";
+}
+
+TEST_F(DiskTrashTest, ADamagedBlockDoesNotGoThereAndIsRemoved) {
+  Store(8, "another");
+  std::filesystem::remove(directory_.path() + "/blocks/08/0000000000000008.crc");
+  Reopen();
+  ASSERT_EQ(store_->Damaged(), std::vector<std::uint64_t>{8});
+  ASSERT_TRUE(store_->Trash(8, 0x1235).ok());
+  EXPECT_TRUE(store_->Damaged().empty());
+  EXPECT_EQ(store_->ListTrash().size(), 1u) << "the one that was there";
+  EXPECT_FALSE(std::filesystem::exists(directory_.path() + "/blocks/08/0000000000000008"));
+}
+
+// A good replica in the trash takes the place of a damaged one.
+TEST_F(DiskTrashTest, ARestoredBlockIsNotDamagedAnyMore) {
+  Store(kId, "of another time");
+  std::filesystem::remove(DataPath() + ".crc");
+  Reopen();
+  ASSERT_EQ(store_->Damaged(), std::vector{kId});
+  const auto restored = store_->Restore(kId);
+  ASSERT_TRUE(restored.ok()) << restored.status().message();
+  EXPECT_TRUE(store_->Damaged().empty());
+  EXPECT_EQ(store_->space().used, data_.size());
+  EXPECT_EQ(*store_->Read(kId, 0, data_.size()), data_);
 }
 
 }  // namespace
