@@ -146,7 +146,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
     const NodeNumber node = context.getParams().getNode();
     Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
-    const std::uint64_t blocks = control_.files().blocks().DiscardUnknown(node);
+    const std::uint64_t blocks = Require(control_.files().blocks().DiscardUnknown(node));
     control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as somebody asked", node, blocks);
     context.getResults().setBlocks(blocks);
     return kj::READY_NOW;

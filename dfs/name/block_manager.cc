@@ -191,13 +191,16 @@ void BlockManager::ForEachUnknown(NodeId id, BlockId after, const std::function<
   }
 }
 
-std::uint64_t BlockManager::DiscardUnknown(NodeId id) {
+Result<std::uint64_t> BlockManager::DiscardUnknown(NodeId id) {
   NodeState* node = impl_->UpNode(id);
-  if (node == nullptr) return 0;
+  if (node == nullptr) return std::uint64_t{0};
+  if (!node->Ready())
+    return Busy("put unknown blocks aside: node " + std::to_string(id) +
+                " is telling which blocks it has; try again when it has told all");
   node->unknown_held = false;
   node->to_aside.clear();
   for (const auto& [block, length] : node->unknown) node->to_aside.push_back(block);
-  return node->unknown.size();
+  return std::uint64_t{node->unknown.size()};
 }
 
 bool BlockManager::WantsBack(NodeId id, const Block& trashed) const {

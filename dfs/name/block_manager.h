@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/status.h"
 #include "dfs/name/placement.h"
 #include "dfs/name/types.h"
 
@@ -67,8 +68,9 @@ class BlockManager {
   ~BlockManager();
 
   // ---- what the namespace wants ----
-  // A finished block of a visible file. Called for each at load (before any node reports: an unknown replica is an
-  // unwanted one) and at Complete. The length and checksum of a block never change.
+  // A finished block of a visible file. Called for each at load, before any node reports, and at Complete. A replica
+  // that was named before counts if the block was expected then; else it was unknown, is not put aside any more, and
+  // counts when its node names it again. The length and checksum of a block never change.
   void Want(const Block& block, std::uint32_t replication);
   void SetReplication(BlockId block, std::uint32_t replication);
   // No file has it any more: replicas are deleted wherever they are or turn up (at least of the last kRemembered). Also
@@ -108,8 +110,9 @@ class BlockManager {
   [[nodiscard]] UnknownBlocks UnknownOn(NodeId node) const;
   // By rising id, those after `after`; false from visit stops.
   void ForEachUnknown(NodeId node, BlockId after, const std::function<bool(const Block&)>& visit) const;
-  // Those that the node has now may be put aside, however many they are. Returns how many they are.
-  std::uint64_t DiscardUnknown(NodeId node);
+  // Those that the node has now may be put aside, however many they are. Returns how many they are. kBusy while its
+  // report is not complete: nobody knows yet which they are.
+  [[nodiscard]] Result<std::uint64_t> DiscardUnknown(NodeId node);
   // Whether a block from the node's trash should come back: a file has it, with this length and checksum, and the node
   // has no replica.
   [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;

@@ -11,6 +11,7 @@ namespace millrace::dfs {
 namespace {
 
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
@@ -568,9 +569,32 @@ TEST_F(BlockManagerTest, TooManyUnknownReplicasStayUntilSomebodyConfirms) {
     return true;
   });
   EXPECT_THAT(listed, ElementsAre(1021, 1022, 1023, 1024, 2000));
-  EXPECT_EQ(blocks_.DiscardUnknown(0), 25u);
+  EXPECT_EQ(blocks_.DiscardUnknown(0).value(), 25u);
   EXPECT_EQ(PutAside(), 25u);
   EXPECT_EQ(blocks_.Health().nodes_held, 0u);
+}
+
+// Of the parts that are missing nobody knows how many there are, and what the question was asked about is gone.
+TEST_F(BlockManagerTest, HalfAReportIsNotActedOn) {
+  UpWithUnknown(9, 24);
+  blocks_.ReportBegin(0);
+  blocks_.ReportPart(0, {{1001, kLength}, {1002, kLength}});
+  const Status refused = blocks_.DiscardUnknown(0).status();
+  EXPECT_EQ(refused.code(), StatusCode::kBusy);
+  EXPECT_THAT(refused.message(), HasSubstr("node 0"));
+  std::vector<Block> rest;
+  for (BlockId id = 1003; id <= 1024; ++id) rest.push_back({id, kLength});
+  blocks_.ReportPart(0, rest);
+  blocks_.ReportEnd(0);
+  EXPECT_TRUE(blocks_.UnknownOn(0).held) << "asked anew";
+  ExpectIdle();
+  EXPECT_EQ(blocks_.DiscardUnknown(0).value(), 24u);
+  EXPECT_EQ(PutAside(), 24u);
+}
+
+TEST_F(BlockManagerTest, ANodeThatHasNotReportedIsNotActedOn) {
+  blocks_.NodeUp(0, {"/r", "d"});
+  EXPECT_EQ(blocks_.DiscardUnknown(0).status().code(), StatusCode::kBusy);
 }
 
 TEST_F(BlockManagerTest, AHandfulOrATenthIsNotTooMany) {
