@@ -1,5 +1,6 @@
 #include "worker/agent/storage_watch.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <kj/timer.h>
@@ -66,6 +67,23 @@ TEST_F(DiskStorageProbeTest, NoticesThatItCannotWrite) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
   ::signal(SIGXFSZ, was);
   EXPECT_TRUE(probe_->Look().ok());
+}
+
+// A worker with thousands of connections is out of descriptors, and not of its disk.
+TEST_F(DiskStorageProbeTest, ALackOfDescriptorsSaysNothingOfTheDisk) {
+  rlimit usual = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit none{0, usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool exhausted = OpenFile(path_ + "/lock", O_RDONLY).status().code() != StatusCode::kOk;
+  const Status healthy = probe_->Look();
+  const bool removed = std::filesystem::remove(path_ + "/storage_id");
+  const Status gone = probe_->Look();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  EXPECT_TRUE(exhausted);
+  EXPECT_TRUE(healthy.ok()) << healthy.message();
+  EXPECT_TRUE(removed);
+  EXPECT_THAT(gone.message(), HasSubstr("storage_id"));
 }
 
 struct FakeProbe final : StorageProbe {
