@@ -64,49 +64,47 @@ TEST(SimulatedClusterTest, FaultsChangeNoOutcomeAndRepeatToo) {
   EXPECT_EQ(first, RunBatch(2, true));
 }
 
-// A path whose writer went away is free again when dfs.lease_grace (10 s) is over, not before.
-TEST(SimulatedClusterTest, TheFileOfAWriterThatWentAwayIsGivenUpAfterTheGrace) {
+SimulatedOptions OneWorker() {
   SimulatedOptions options;
   options.workers = 1;
-  SimulatedCluster cluster(options);
+  return options;
+}
+
+// Opens a file for writing, as a client does.
+Result<dfs::FileId> Create(master::Control& control, const std::string& path) {
+  master::Step step = control.Begin();
+  const Result<dfs::FileId> file = control.files().Create(path, {}, step.now, &step.batch);
+  control.FinishLazily(std::move(step));
+  return file;
+}
+
+// A path whose writer went away is free again when dfs.lease_grace (10 s) is over, not before.
+TEST(SimulatedClusterTest, TheFileOfAWriterThatWentAwayIsGivenUpAfterTheGrace) {
+  SimulatedCluster cluster(OneWorker());
   master::Control& control = cluster.control();
-  const auto create = [&control] {
-    master::Step step = control.Begin();
-    const Result<dfs::FileId> file = control.files().Create("/f", {}, step.now, &step.batch);
-    control.FinishLazily(std::move(step));
-    return file;
-  };
-  const Result<dfs::FileId> file = create();
+  const Result<dfs::FileId> file = Create(control, "/f");
   ASSERT_TRUE(file.ok()) << file.status().message();
   control.DropLease(*file, control.TakeLease(*file));
   cluster.Advance(9);
-  EXPECT_EQ(create().status().code(), StatusCode::kBusy);
+  EXPECT_EQ(Create(control, "/f").status().code(), StatusCode::kBusy);
   cluster.Advance(2);
-  EXPECT_TRUE(create().ok());
+  EXPECT_TRUE(Create(control, "/f").ok());
 }
 
 // One whose connection stands, and who says nothing over it, keeps his path for dfs.lease_limit (5 min).
 TEST(SimulatedClusterTest, TheFileOfASilentWriterIsGivenUpAfterTheLimit) {
-  SimulatedOptions options;
-  options.workers = 1;
-  SimulatedCluster cluster(options);
+  SimulatedCluster cluster(OneWorker());
   master::Control& control = cluster.control();
-  const auto create = [&control] {
-    master::Step step = control.Begin();
-    const Result<dfs::FileId> file = control.files().Create("/f", {}, step.now, &step.batch);
-    control.FinishLazily(std::move(step));
-    return file;
-  };
-  const Result<dfs::FileId> file = create();
+  const Result<dfs::FileId> file = Create(control, "/f");
   ASSERT_TRUE(file.ok()) << file.status().message();
   const std::uint64_t token = control.TakeLease(*file);
   cluster.Advance(298);
   EXPECT_TRUE(control.RenewLease(*file, token).ok());
   cluster.Advance(298);
-  EXPECT_EQ(create().status().code(), StatusCode::kBusy);
+  EXPECT_EQ(Create(control, "/f").status().code(), StatusCode::kBusy);
   cluster.Advance(4);
   EXPECT_EQ(control.RenewLease(*file, token).code(), StatusCode::kNotFound);
-  EXPECT_TRUE(create().ok());
+  EXPECT_TRUE(Create(control, "/f").ok());
 }
 
 // Lines of the journal that begin so, after the time.
@@ -255,9 +253,7 @@ TEST(SimulatedClusterTest, TheStorageOfAWorkerThatAnswersIsNotTakenOver) {
 }
 
 TEST(SimulatedClusterTest, TheStorageOfAWorkerThatIsSilentIsTakenOverWithinAHeartbeat) {
-  SimulatedOptions options;
-  options.workers = 1;
-  SimulatedCluster cluster(options);
+  SimulatedCluster cluster(OneWorker());
   ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "disk", true}).ok());
   const double before = cluster.seconds();
   EXPECT_TRUE(cluster.RegisterAs({"again", cluster.control().cluster(), "disk", true}).ok());
@@ -370,9 +366,7 @@ void RemoveFile(SimulatedCluster& cluster, const std::string& path) {
 
 // A master that dies before the removal is on disk has the file again.
 TEST(SimulatedClusterTest, BlocksAreDeletedOnceTheRemovalOfTheirFileIsOnDisk) {
-  SimulatedOptions options;
-  options.workers = 1;
-  SimulatedCluster cluster(options);
+  SimulatedCluster cluster(OneWorker());
   const dfs::BlockId kept = StoreFile(cluster, "/kept");
   const dfs::BlockId gone = StoreFile(cluster, "/gone");
   RemoveFile(cluster, "/gone");
@@ -386,9 +380,7 @@ TEST(SimulatedClusterTest, BlocksAreDeletedOnceTheRemovalOfTheirFileIsOnDisk) {
 
 // Ids are reserved in runs: the first of a run waits, and as long as it waits those behind it do, too.
 TEST(SimulatedClusterTest, AnIdIsToldOnceTheDiskKnowsThatItIsTaken) {
-  SimulatedOptions options;
-  options.workers = 1;
-  SimulatedCluster cluster(options);
+  SimulatedCluster cluster(OneWorker());
   const auto is_told = [&cluster](const std::string& path) {
     master::Step step = cluster.control().Begin();
     EXPECT_TRUE(cluster.control().files().Create(path, {}, step.now, &step.batch).ok());
