@@ -163,6 +163,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
   void LoseNode(NodeNumber node);
+  void LoseOthersAt(const WorkerFacts& facts);
   [[nodiscard]] Status CheckForget(NodeNumber node, bool force);
   void ForgetOldNodes();
   kj::Promise<void> Clockwork();

@@ -13,6 +13,7 @@ namespace millrace::master {
 
 Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                                 const JobTracker::Claims& claims) {
+  LoseOthersAt(facts);
   Step step = Begin();
   NodeRecord& node = nodes_.Admit(facts, &step.batch);
   node.alive = true;
@@ -33,6 +34,23 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
                    facts.reduce_slots, claims.running.size());
   registration.committed = Finish(std::move(step));
   return registration;
+}
+
+// One worker has an address. Who registers there with another storage is found by all who look for the one before it,
+// and has what they write to that one: counted for both, it would be one replica too many. Who is still connected
+// stays.
+void Control::LoseOthersAt(const WorkerFacts& facts) {
+  std::vector<NodeNumber> others;
+  for (const auto& [number, deadline] : deadlines_) {
+    const NodeRecord* node = nodes_.Find(number);
+    const bool here = epochs_.contains(number) && !hung_up_.contains(number);
+    if (node == nullptr || here || node->facts.storage == facts.storage) continue;
+    if (node->facts.host == facts.host && node->facts.port == facts.port) others.push_back(number);
+  }
+  for (const NodeNumber number : others) {
+    seams_.log->warn("worker {}: another one, with another storage, is at {}:{} now", number, facts.host, facts.port);
+    LoseNode(number);
+  }
 }
 
 Status Control::CheckCluster(const std::string& host, const std::string& cluster) const {

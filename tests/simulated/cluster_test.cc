@@ -262,6 +262,20 @@ TEST(SimulatedClusterTest, TheStorageOfAWorkerThatIsSilentIsTakenOverWithinAHear
   EXPECT_EQ(cluster.control().nodes().FindByStorage("disk")->facts.host, "again");
 }
 
+TEST(SimulatedClusterTest, WhoRegistersWhereAnotherWasTakesItsPlaceAtOnce) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const auto& nodes = cluster.control().nodes();
+  cluster.Cut(0);
+  ASSERT_TRUE(cluster.RegisterAs({"host0", cluster.control().cluster(), "new", true}).ok());
+  EXPECT_FALSE(nodes.FindByStorage("storage0")->alive) << "what is written to it the new one has";
+  EXPECT_TRUE(nodes.FindByStorage("new")->alive);
+  EXPECT_EQ(CountLines(cluster, "NodeLost"), 1u);
+  ASSERT_TRUE(cluster.RegisterAs({"host1", cluster.control().cluster(), "same", true}).ok());
+  EXPECT_TRUE(nodes.FindByStorage("storage1")->alive) << "it is here";
+}
+
 TEST(SimulatedClusterTest, AWorkerThatIsLostForLongIsForgottenAndIsANewNodeWhenItComesBack) {
   SimulatedOptions options;
   options.workers = 2;

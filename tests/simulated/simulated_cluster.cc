@@ -183,6 +183,7 @@ Status SimulatedCluster::RegisterAs(const Stranger& stranger) {
                     auto request = bootstrap.castAs<master::wire::Master>().registerRequest();
                     auto worker = request.initWorker();
                     worker.setHost(stranger.host);
+                    worker.setPort(1);
                     worker.setStorage(stranger.storage.empty() ? "storage of " + stranger.host : stranger.storage);
                     worker.setCluster(stranger.cluster);
                     if (stranger.stays) request.setControl(kj::heap<DeafWorker>());

@@ -37,17 +37,34 @@ std::uint32_t Checker::GoodReplicas(std::uint64_t block) const {
   return good;
 }
 
-bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
+void Checker::SetWanted(std::uint64_t block, std::uint32_t wanted) {
+  std::uint32_t& now = blocks_.at(block).wanted;
+  if (wanted < now) lowered_[block] = cluster_.world().seconds();
+  now = wanted;
+}
+
+// What a worker has found when it started it has told.
+std::uint32_t Checker::Unnoticed(std::uint64_t block) const {
+  std::uint32_t bad = 0;
   for (const auto& worker : cluster_.workers()) {
-    if (worker.get() == &machine || worker->stranger()) continue;
+    if (worker->stranger() || worker->running() == nullptr) continue;
+    const auto file = worker->disk().finished.find(block);
+    const bool good = file != worker->disk().finished.end() && file->second.good();
+    if (!good && worker->running()->blocks().Length(block)) ++bad;
+  }
+  return bad;
+}
+
+bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
+  constexpr double kUntilRemoved = 60;
+  const auto lowered = lowered_.find(block);
+  if (lowered != lowered_.end() && cluster_.world().seconds() < lowered->second + kUntilRemoved) return false;
+  for (const auto& worker : cluster_.workers()) {
+    if (worker.get() == &machine || worker->stranger() || worker->gone()) continue;
     const auto file = worker->disk().finished.find(block);
     if (file != worker->disk().finished.end() && file->second.good()) return true;
   }
   return false;
-}
-
-void Checker::Hurt(std::uint64_t block) {
-  if (const auto acked = blocks_.find(block); acked != blocks_.end()) acked->second.hurt = true;
 }
 
 void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
@@ -63,8 +80,7 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
     cluster_.world().Fail("replicas", fmt::format("{} removes the last good replica of block {} of {}", machine.name(),
                                                   block, acked->second.path));
   }
-  const bool quiet = cluster_.world().seconds() - cluster_.faults().last_fault() > 60;
-  if (quiet && cluster_.faults().over() && left < acked->second.wanted && !acked->second.hurt) {
+  if (left < acked->second.wanted && !hurt_.contains(block)) {
     cluster_.world().Fail(
         "surplus", fmt::format("{} removes block {} of {}: {} good replicas are left of {} wanted", machine.name(),
                                block, acked->second.path, left, acked->second.wanted));
@@ -245,14 +261,12 @@ std::string Checker::UntidyBlocks() const {
     }
   }
   const auto workers = static_cast<std::uint32_t>(cluster_.workers().size());
-  const Plan& plan = cluster_.plan();
-  const bool unseen = plan.Has(Fault::kRot) || plan.Has(Fault::kTruncate) || plan.Has(Fault::kVanish);
   for (const auto& [id, block] : blocks_) {
     const std::uint32_t good = GoodReplicas(id);
     if (good == 0) return fmt::format("block {} of {} has no good replica", id, block.path);
-    if (!unseen && good < std::min(block.wanted, workers))
+    if (good + Unnoticed(id) < std::min(block.wanted, workers))
       return fmt::format("block {} of {} has {} good replicas of {} wanted", id, block.path, good, block.wanted);
-    if (!unseen && good > std::max(block.wanted, 1U))
+    if (good > std::max(block.wanted, 1U))
       return fmt::format("block {} of {} has {} replicas, {} are wanted", id, block.path, good, block.wanted);
   }
   return {};

@@ -1,8 +1,9 @@
 // Checker: what must hold at every step, and what must hold when all is quiet again. Thread rule: one thread.
 //
-// At every step: the last good replica of an acknowledged block is never removed; no attempt is begun twice; what a
-// client reads is what it wrote. At the death of a master and now and then: what its disk says, read back, is what it
-// held in memory. In the end: see Finish.
+// At every step: the last good replica of an acknowledged block is never removed, nor one of those that are wanted; no
+// attempt is begun twice; what a client reads is what it wrote; no worker is taken for lost that nothing is wrong with;
+// a worker has the map outputs that the master counts on, and after a while both know of the same attempts. At the
+// death of a master and now and then: what its disk says, read back, is what it held in memory. In the end: see Finish.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/kv/key_value_store.h"
 #include "cluster.h"
 #include "worker/agent/attempt_id.h"
 
@@ -25,26 +27,32 @@ class Checker {
     std::string data;
     std::uint32_t wanted = 1;
     std::string path;
-    bool hurt = false;  // a fault of a disk met it
   };
   void Acknowledge(std::uint64_t block, AckedBlock what) { blocks_[block] = std::move(what); }
   // From now on it may go.
   void Release(std::uint64_t block) { blocks_.erase(block); }
+  void SetWanted(std::uint64_t block, std::uint32_t wanted);
   void Accepted(std::uint32_t job, const std::string& token);
   void Ended(std::uint32_t job) { live_jobs_.erase(job); }
   void ActorBegins() { ++actors_; }
   void ActorEnds() { --actors_; }
   [[nodiscard]] bool idle() const { return live_jobs_.empty() && actors_ == 0; }
+  [[nodiscard]] bool jobs_ended() const { return live_jobs_.empty(); }
   [[nodiscard]] std::string Waiting() const;
 
   // ---- what happens ----
   void Removing(WorkerMachine& machine, std::uint64_t block);
   void Started(const worker::AttemptId& attempt, WorkerMachine& machine);
   void MasterStarted() { master_started_ = cluster_.world().seconds(); }
-  void Hurt(std::uint64_t block);
+  void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
 
+  [[nodiscard]] bool IsHurt(std::uint64_t block) const { return hurt_.contains(block); }
+  // A damage that nobody knows of yet loses nothing there. It does while fewer replicas are about to be kept.
   [[nodiscard]] bool HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::uint32_t GoodReplicas(std::uint64_t block) const;
+
+  // Bad replicas that their workers take for good.
+  [[nodiscard]] std::uint32_t Unnoticed(std::uint64_t block) const;
 
   // Another master, made of what the disk has and would have, against the one that runs.
   void CheckReplay();
@@ -54,11 +62,18 @@ class Checker {
   void NoteJournal();
   // The figures of the engine against its lists of what runs.
   void CheckSlots();
+  // What the master counts on a worker for, and what the worker has.
+  void CheckAgreement();
+  // The master hands that to its log.
+  void Journaled(const WriteBatch& batch);
   // When all has been quiet for the grace: no attempt, file of an attempt, open file or block of no file is left; slots
   // are free; every acknowledged block has the replicas that it wants. Empty: it holds.
   [[nodiscard]] std::string Untidy() const;
 
  private:
+  using Differences = std::map<std::pair<std::string, std::string>, double>;  // whose and what -> since when
+  void CheckAgreementWith(WorkerMachine& worker, std::uint32_t number, Differences* differ);
+  void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);
   [[nodiscard]] std::map<std::uint64_t, std::string> Journal() const;
   [[nodiscard]] std::string UntidyWorkers() const;
   [[nodiscard]] std::string UntidyMaster() const;
@@ -66,10 +81,13 @@ class Checker {
 
   Cluster& cluster_;
   std::map<std::uint64_t, AckedBlock> blocks_;
+  std::set<std::uint64_t> hurt_;
+  std::map<std::uint64_t, double> lowered_;  // when fewer replicas of it became wanted
   std::map<std::uint32_t, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0;
   std::map<worker::AttemptId, double> started_;
+  Differences differ_;
 };
 
 }  // namespace millrace::simulated

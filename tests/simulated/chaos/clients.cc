@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "checker.h"
@@ -48,7 +49,7 @@ void Client::Start() {
   cluster_.checker().ActorBegins();
   world_.Run([this](kj::WaitScope& scope) {
     if (cluster_.plan().file_work) WorkWithFiles(scope);
-    while (!cluster_.faults().over()) Sleep(scope, 1);
+    while (!cluster_.faults().over() || !cluster_.whole()) Sleep(scope, 1);
     Sleep(scope, 30);  // those who are to be waited for are back
     ReadAll(scope);
     cluster_.checker().ActorEnds();
@@ -90,7 +91,7 @@ void Client::Fence(kj::WaitScope& scope) {
   }
 }
 
-std::uint64_t Client::Look(kj::WaitScope& scope, const std::string& path) {
+Client::Seen Client::LookAt(kj::WaitScope& scope, const std::string& path) {
   while (true) {
     const std::uint64_t misled = Misled();
     const auto found =
@@ -100,15 +101,15 @@ std::uint64_t Client::Look(kj::WaitScope& scope, const std::string& path) {
           return Plain(request.send());
         });
     const Status status = Trust(found.ok() ? Status::Ok() : found.status(), misled);
-    if (status.ok()) return found->getStatus().getId();
-    if (status.code() == StatusCode::kNotFound) return 0;
+    if (status.ok()) return {found->getStatus().getId(), found->getStatus().getReplication()};
+    if (status.code() == StatusCode::kNotFound) return {};
     Sleep(scope, 1);
   }
 }
 
 void Client::Keep(const std::string& path, File file) {
   for (std::size_t i = 0; i < file.blocks.size(); ++i)
-    cluster_.checker().Acknowledge(file.blocks[i], {file.data[i], cluster_.plan().replication, path});
+    cluster_.checker().Acknowledge(file.blocks[i], {file.data[i], file.replication, path});
   files_[path] = std::move(file);
 }
 
@@ -134,7 +135,7 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
     Release(before);
     files_.erase(old);
   }
-  File file{maker.written().file, {}, std::move(data)};
+  File file{maker.written().file, {}, std::move(data), cluster_.plan().replication};
   for (const Written::Block& block : maker.written().blocks) file.blocks.push_back(block.id);
   const Status completed = Trust(maker.Complete(scope), misled);
   bool done = completed.ok();
@@ -206,6 +207,43 @@ void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::st
   Keep(to, std::move(file));
 }
 
+// Until it is known which of the two holds, the smaller one is wanted.
+void Client::SetReplication(kj::WaitScope& scope, const std::string& path) {
+  const std::uint64_t misled = Misled();
+  File& file = files_.at(path);
+  // Of a block with a damage that nobody has found yet the bad replica may be the one that stays.
+  const Checker& checker = cluster_.checker();
+  const auto hurt = [&](std::uint64_t block) { return checker.IsHurt(block); };
+  if (std::any_of(file.blocks.begin(), file.blocks.end(), hurt)) return;
+  constexpr std::uint64_t kMost = 3;
+  const auto replication = 1 + static_cast<std::uint32_t>(random_.Below(kMost));
+  const auto want = [&](std::uint32_t wanted) {
+    for (const std::uint64_t block : file.blocks) cluster_.checker().SetWanted(block, wanted);
+  };
+  want(std::min(file.replication, replication));
+  const auto set = files_caller_.Call<NameService::SetReplicationResults>(
+      scope, "set the replication", [&](master::wire::Master::Client master) {
+        auto request = Names(master).setReplicationRequest();
+        request.setPath(master::ToData(path));
+        request.setReplication(replication);
+        return Plain(request.send());
+      });
+  const Status status = Trust(set.ok() ? Status::Ok() : set.status(), misled);
+  std::uint32_t now = replication;
+  if (status.code() == StatusCode::kCancelled) {
+    Fence(scope);
+    now = LookAt(scope, path).replication;
+    if (now != replication && now != file.replication)
+      world_.Fail("names",
+                  fmt::format("{} has replication {}, not {} or {}", path, now, file.replication, replication));
+  } else if (!status.ok()) {
+    world_.Fail("names", fmt::format("set the replication of {}: {}", path, status.message()));
+  }
+  world_.Note(fmt::format("client{} wants {} replicas of {}, and had {}", number_, now, path, file.replication));
+  file.replication = now;
+  want(now);
+}
+
 void Client::ReadAndCompare(kj::WaitScope& scope, const std::string& path) {
   const std::uint64_t misled = Misled();
   std::uint64_t id = 0;
@@ -262,6 +300,8 @@ void Client::WorkWithFiles(kj::WaitScope& scope) {
       Remove(scope, path);
     } else if (choice < 6 && there) {
       Rename(scope, path, fmt::format("{}/r{}", home_, names_++));
+    } else if (choice < 7 && there) {
+      SetReplication(scope, path);
     } else if (choice < 8 && there) {
       ReadAndCompare(scope, path);
     } else {
@@ -331,8 +371,9 @@ void Client::RunJob(kj::WaitScope& scope, std::uint32_t number) {
   const auto job = Submit(scope, "token of " + output, input, output, reduces);
   if (!job) return;
   world_.Note(fmt::format("client{} has job {}: {} maps, {} reduces", number_, *job, data.size(), reduces));
-  if (WaitForEnd(scope, *job)) CompareOutput(scope, *job, output, expected, reduces > 0);
+  const bool succeeded = WaitForEnd(scope, *job);
   cluster_.checker().Ended(*job);
+  if (succeeded) CompareOutput(scope, *job, output, expected, reduces > 0);
 }
 
 std::optional<std::uint32_t> Client::Submit(kj::WaitScope& scope, const std::string& token, const std::string& input,

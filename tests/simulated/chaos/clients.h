@@ -26,6 +26,7 @@ class Client {
     std::uint64_t id = 0;
     std::vector<std::uint64_t> blocks;
     std::vector<std::string> data;  // by block
+    std::uint32_t replication = 1;
   };
   enum class Outcome { kDone, kNotDone, kUnknown };
 
@@ -35,6 +36,7 @@ class Client {
                             bool overwrite, bool may_go);
   void Remove(kj::WaitScope& scope, const std::string& path);
   void Rename(kj::WaitScope& scope, const std::string& from, const std::string& to);
+  void SetReplication(kj::WaitScope& scope, const std::string& path);
   void ReadAndCompare(kj::WaitScope& scope, const std::string& path);
   void ListAndCompare(kj::WaitScope& scope);
   // True when every file was read in the end.
@@ -56,8 +58,13 @@ class Client {
   [[nodiscard]] std::uint64_t Misled() const;
   // Waits until what was sent before is done or never will be, and what was done before is on disk.
   void Fence(kj::WaitScope& scope);
-  // The id of the file there, 0 if there is none.
-  [[nodiscard]] std::uint64_t Look(kj::WaitScope& scope, const std::string& path);
+  // The file there; its id is 0 if there is none.
+  struct Seen {
+    std::uint64_t id = 0;
+    std::uint32_t replication = 0;
+  };
+  [[nodiscard]] Seen LookAt(kj::WaitScope& scope, const std::string& path);
+  [[nodiscard]] std::uint64_t Look(kj::WaitScope& scope, const std::string& path) { return LookAt(scope, path).id; }
   void Keep(const std::string& path, File file);
   void Release(const File& file);
   [[nodiscard]] std::string RandomData();

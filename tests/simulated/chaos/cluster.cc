@@ -1,5 +1,7 @@
 #include "cluster.h"
 
+#include <algorithm>
+
 #include "checker.h"
 #include "faults.h"
 #include "master.h"
@@ -41,8 +43,21 @@ void Cluster::Heal() {
   for (const auto& worker : workers_) {
     worker->process().Continue();
     worker->SetSlowness(1);
+    if (!worker->gone()) worker->Start();
+  }
+}
+
+void Cluster::BringBack() {
+  for (const auto& worker : workers_) {
+    if (!worker->gone()) continue;
+    world_.Note(worker->name() + " is back");
+    worker->SetGone(false);
     worker->Start();
   }
+}
+
+bool Cluster::whole() const {
+  return std::none_of(workers_.begin(), workers_.end(), [](const auto& worker) { return worker->gone(); });
 }
 
 }  // namespace millrace::simulated

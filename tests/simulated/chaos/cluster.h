@@ -35,8 +35,10 @@ class Cluster {
   // By its host's name; null: there is none.
   [[nodiscard]] WorkerMachine* FindWorker(const std::string& host);
   [[nodiscard]] HostId AddHost() { return next_host_++; }
-  // No machine is down, stopped or cut off any more.
+  // No machine is down, stopped or cut off any more, but for those that are gone.
   void Heal();
+  void BringBack();
+  [[nodiscard]] bool whole() const;  // nobody is gone
 
  private:
   World& world_;

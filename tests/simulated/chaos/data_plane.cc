@@ -147,7 +147,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
 };
 
 DataPlane::DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files)
-    : cluster_(cluster), machine_(machine), files_(files) {}
+    : cluster_(cluster), machine_(machine), files_(files), random_(cluster.world().Fork()) {}
 
 void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::function<void(Status)> then) {
   const bool there = files_.FindRun(map) != nullptr;
@@ -183,8 +183,11 @@ void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place>
       if (data.status().code() == StatusCode::kCorrupt && events_.corrupt) events_.corrupt(block.id);
       return;
     }
-    for (const dfs::Place& target : targets)
+    const double most = cluster_.plan().copy_time;
+    for (const dfs::Place& target : targets) {
+      if (most > 0) (void)Await(cluster_.world().Sleep(most * random_.Unit()), scope);
       (void)WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data);
+    }
   }));
 }
 

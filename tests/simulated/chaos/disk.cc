@@ -85,6 +85,7 @@ void DrivenCommitLog::Abandon() {
 
 std::uint64_t DrivenCommitLog::Hand(WriteBatch batch, Durability durability) {
   if (abandoned_) return handed_;
+  if (observer_) observer_(batch);
   batch_.Append(std::move(batch));
   if (durability == Durability::kSynced) durability_ = Durability::kSynced;
   ++handed_;
@@ -103,12 +104,21 @@ kj::Promise<void> DrivenCommitLog::WriteGroups() {
   const std::uint64_t number = taken_ = handed_;
   double time = times_.least + (times_.most - times_.least) * random_.Unit();
   if (random_.Unit() < times_.stalls) time = times_.stall;
-  if (before_next_write_) world_.Do(time / 2 * random_.Unit(), std::exchange(before_next_write_, nullptr));
+  std::function<void()> then;
+  if (moment_ && moment_->suits(group_)) {
+    const Moment moment = *std::exchange(moment_, std::nullopt);
+    time += moment.stall;
+    if (moment.before) {
+      world_.Do(time / 4 * (1 + random_.Unit()), moment.action);
+    } else {
+      then = moment.action;
+    }
+  }
   const auto half = static_cast<std::int64_t>(time * 5e5) * kj::MICROSECONDS;
   return timer_.afterDelay(half)
-      .then([this, durability, half] {
+      .then([this, durability, half, then = std::move(then)] {
         (void)store_.Write(std::exchange(group_, {}), durability);
-        if (at_next_write_) world_.Do(0, std::exchange(at_next_write_, nullptr));
+        if (then) world_.Do(0, then);
         return timer_.afterDelay(half);
       })
       .then([this, number] {

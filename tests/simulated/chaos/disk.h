@@ -56,10 +56,17 @@ class DrivenCommitLog final : public rpc::CommitLog {
 
   // The process is dead: nothing is written any more, and nobody is told.
   void Abandon();
-  // Called once, between the moment at which the next group is on the disk and that at which anybody is told.
-  void AtNextWrite(std::function<void()> action) { at_next_write_ = std::move(action); }
-  // Called once, after the next group was handed over and before it is on the disk.
-  void BeforeNextWrite(std::function<void()> action) { before_next_write_ = std::move(action); }
+  // What to do when a group of this kind is written. Once.
+  struct Moment {
+    bool (*suits)(const WriteBatch& group) = nullptr;
+    bool before =
+        false;         // after it was handed over and before it is on the disk; else: when it is, and nobody was told
+    double stall = 0;  // seconds that the group takes longer
+    std::function<void()> action;
+  };
+  void AtWrite(Moment moment) { moment_ = std::move(moment); }
+  // Sees all that is handed over.
+  void Observe(std::function<void(const WriteBatch& batch)> observer) { observer_ = std::move(observer); }
   // What was handed over and is not on the disk yet.
   [[nodiscard]] WriteBatch Pending() const;
   [[nodiscard]] bool idle() const { return !writing_; }
@@ -82,7 +89,8 @@ class DrivenCommitLog final : public rpc::CommitLog {
   std::uint64_t handed_ = 0, taken_ = 0;
   bool writing_ = false, abandoned_ = false;
   std::deque<Waiter> waiters_;
-  std::function<void()> at_next_write_, before_next_write_;
+  std::optional<Moment> moment_;
+  std::function<void(const WriteBatch&)> observer_;
   kj::Promise<void> writer_ = nullptr;  // last: it uses what stands above
 };
 

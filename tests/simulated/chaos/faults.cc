@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -26,13 +28,13 @@ FaultActor::FaultActor(Cluster& cluster)
 void FaultActor::Start() { Next(); }
 
 void FaultActor::Note(const std::string& what) {
-  last_fault_ = world_.seconds();
   ++count_;
   world_.Note("fault: " + what);
 }
 
 // Seldom long, often short: what is back before anybody noticed, and what is not.
 double FaultActor::Duration() { return 0.02 * std::pow(1200.0, random_.Unit()); }
+double FaultActor::DownTime() { return cluster_.plan().quick_restarts ? 0.02 + 0.5 * random_.Unit() : Duration(); }
 
 WorkerMachine& FaultActor::AnyWorker() { return *cluster_.workers().at(random_.Below(cluster_.workers().size())); }
 
@@ -41,8 +43,24 @@ void FaultActor::Later(double seconds, std::function<void()> action) {
   world_.Do(seconds, [this, action = std::move(action)] {
     action();
     --pending_;
-    last_fault_ = world_.seconds();
   });
+}
+
+double FaultActor::CalmSince(HostId host) const {
+  const auto found = trouble_.find(host);
+  if (found == trouble_.end()) return 0;
+  return found->second.kinds > 0 ? std::numeric_limits<double>::infinity() : found->second.last;
+}
+
+void FaultActor::End(HostId host) {
+  Trouble& trouble = trouble_[host];
+  --trouble.kinds;
+  trouble.last = world_.seconds();
+}
+
+void FaultActor::Touch(HostId host) {
+  Begin(host);
+  End(host);
 }
 
 void FaultActor::Next() {
@@ -54,7 +72,6 @@ void FaultActor::Next() {
       if (pending_ > 0) return Next();
       cluster_.Heal();
       over_ = true;
-      last_fault_ = world_.seconds();
       return world_.Note("no more faults");
     }
     if (!timed_.empty() && left_ > 0) {
@@ -81,6 +98,8 @@ void FaultActor::Inject(Fault fault) {
     case Fault::kVanish:
     case Fault::kDiskLost:
       return HitDisk(fault);
+    case Fault::kOutputLost:
+      return LoseOutput();
     case Fault::kForeign:
       return Invite();
     default:
@@ -88,34 +107,40 @@ void FaultActor::Inject(Fault fault) {
   }
 }
 
+namespace {
+
+bool Any(const WriteBatch&) { return true; }
+bool TellsOfSuccess(const WriteBatch& group) {
+  return std::any_of(group.changes().begin(), group.changes().end(), [](const WriteBatch::Change& change) {
+    return change.value && change.value->find(" AttemptSucceeded ") != std::string::npos;
+  });
+}
+// A file, or what served a job that has ended.
+bool Removes(const WriteBatch& group) {
+  return std::any_of(group.changes().begin(), group.changes().end(),
+                     [](const WriteBatch::Change& change) { return !change.value; });
+}
+
+}  // namespace
+
 void FaultActor::HitMaster(Fault fault) {
   MasterMachine& master = cluster_.master();
   const double seconds = Duration();
   if (master.control() == nullptr || master.process().stopped() || master.misled()) return;
   if (fault == Fault::kMasterPause) {
     Note(fmt::format("the master is stopped for {:.2f} s", seconds));
+    Begin(master.host());
     master.process().Stop();
     return Later(seconds, [this, &master] {
       world_.Note("the master goes on");
+      End(master.host());
       master.process().Continue();
     });
   }
   cluster_.checker().CheckReplay();
-  if (fault == Fault::kEmptyMaster) {
-    Note("the master is started on an empty directory");
-    master.Kill(Death::kLost);
-    master.HideDirectory();
-    master.Start();
-    return Later(20 + seconds, [this, &master] {
-      world_.Note("the master is started on its own directory");
-      master.Kill(Death::kLost);
-      master.GiveDirectoryBack();
-      master.Start();
-    });
-  }
-  // At any time, or when something is to be on the disk and is not yet, or is and nobody has been told.
-  const std::uint64_t when = random_.Below(3);
-  if (when == 0) return EndMaster(fault, seconds);
+  if (fault == Fault::kEmptyMaster) return Mislead(seconds);
+  if (random_.Below(3) == 0) return EndMaster(fault, seconds);
+  // When something is to be on the disk and is not yet, or is and nobody has been told; and the disk may be slow.
   ++pending_;
   const std::uint64_t incarnation = master.process().incarnation();
   auto armed = std::make_shared<bool>(true);
@@ -126,18 +151,37 @@ void FaultActor::HitMaster(Fault fault) {
     if (still.control() == nullptr || still.process().stopped() || still.process().incarnation() != incarnation) return;
     EndMaster(fault, seconds);
   };
-  if (when == 1) {
-    master.BeforeNextWrite(hit);
-  } else {
-    master.AtNextWrite(hit);
-  }
-  constexpr double kPatience = 3;
+  constexpr bool (*kMoments[])(const WriteBatch&) = {Any, TellsOfSuccess, Removes};
+  DrivenCommitLog::Moment moment;
+  moment.suits = kMoments[random_.Below(std::size(kMoments))];
+  moment.before = random_.Below(2) == 0;
+  moment.stall = random_.Below(2) == 0 ? 0 : 5 * random_.Unit();
+  moment.action = hit;
+  master.AtWrite(std::move(moment));
+  constexpr double kPatience = 10;
   world_.Do(kPatience, hit);
+}
+
+void FaultActor::Mislead(double seconds) {
+  MasterMachine& master = cluster_.master();
+  Note("the master is started on an empty directory");
+  Begin(master.host());
+  master.Kill(Death::kLost);
+  master.HideDirectory();
+  master.Start();
+  Later(20 + seconds, [this, &master] {
+    world_.Note("the master is started on its own directory");
+    End(master.host());
+    master.Kill(Death::kLost);
+    master.GiveDirectoryBack();
+    master.Start();
+  });
 }
 
 void FaultActor::EndMaster(Fault fault, double seconds) {
   MasterMachine& master = cluster_.master();
   Note(fmt::format("the master {} for {:.2f} s", fault == Fault::kMasterKill ? "is killed" : "loses power", seconds));
+  Begin(master.host());
   if (fault == Fault::kMasterKill) {
     master.Kill(random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);
   } else {
@@ -145,6 +189,7 @@ void FaultActor::EndMaster(Fault fault, double seconds) {
   }
   Later(seconds, [this, &master] {
     world_.Note("the master starts");
+    End(master.host());
     master.Start();
   });
 }
@@ -155,9 +200,11 @@ void FaultActor::HitWorker(Fault fault) {
   if (worker.running() == nullptr || worker.process().stopped()) return;
   if (fault == Fault::kWorkerPause) {
     Note(fmt::format("{} is stopped for {:.2f} s", worker.name(), seconds));
+    Begin(worker.host());
     worker.process().Stop();
     return Later(seconds, [this, &worker] {
       world_.Note(worker.name() + " goes on");
+      End(worker.host());
       worker.process().Continue();
     });
   }
@@ -167,13 +214,34 @@ void FaultActor::HitWorker(Fault fault) {
     worker.SetSlowness(kSlow);
     return Later(3 * seconds, [&worker] { worker.SetSlowness(1); });
   }
+  if (fault == Fault::kWorkerGone) return TakeForLong(worker);
   const bool power = fault == Fault::kWorkerPower;
-  Note(fmt::format("{} {} for {:.2f} s", worker.name(), power ? "loses power" : "is killed", seconds));
-  worker.Kill(power ? Death::kSilent : random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);
+  const double down = power ? seconds : DownTime();
+  Note(fmt::format("{} {} for {:.2f} s", worker.name(), power ? "loses power" : "is killed", down));
+  TakeAway(worker, down, power ? Death::kSilent : random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);
+}
+
+void FaultActor::TakeAway(WorkerMachine& worker, double seconds, Death death) {
+  Begin(worker.host());
+  worker.Kill(death);
   Later(seconds, [this, &worker] {
     world_.Note(worker.name() + " starts");
+    End(worker.host());
     worker.Start();
   });
+}
+
+// One at a time, and nobody that has what no other has.
+void FaultActor::TakeForLong(WorkerMachine& worker) {
+  constexpr std::size_t kLeast = 3;
+  if (!cluster_.whole() || worker.stranger() || cluster_.workers().size() < kLeast) return;
+  for (const auto& [id, file] : worker.disk().finished) {
+    if (!cluster_.checker().HasOtherGoodReplica(worker, id)) return;
+  }
+  Note(fmt::format("{} is gone", worker.name()));
+  Begin(worker.host());
+  worker.SetGone(true);
+  worker.Kill(random_.Below(2) == 0 ? Death::kSilent : Death::kLost);
 }
 
 void FaultActor::KillSoon(WorkerMachine& machine, const std::string& why) {
@@ -182,11 +250,7 @@ void FaultActor::KillSoon(WorkerMachine& machine, const std::string& why) {
     --pending_;
     if (machine.running() == nullptr) return;
     Note(fmt::format("{} kills its worker {}", why, machine.name()));
-    machine.Kill(Death::kLost);
-    Later(Duration(), [this, &machine] {
-      world_.Note(machine.name() + " starts");
-      machine.Start();
-    });
+    TakeAway(machine, DownTime(), Death::kLost);
   });
 }
 
@@ -198,10 +262,36 @@ void FaultActor::HitLink(Fault fault) {
   const HostId a = worker.host();
   const HostId b = to_master ? cluster_.master().host() : other.host();
   const std::string names = worker.name() + " and " + (to_master ? "the master" : other.name());
-  if (fault == Fault::kLinkReset) {
+  const bool reset = fault == Fault::kLinkReset;
+  // What a session begins with is worth a fault of its own.
+  const bool at_registration = to_master && !reset && random_.Below(3) == 0;
+  if (reset || at_registration) {
     Note("connections between " + names + " break");
-    return cluster_.network().Reset(a, b);
+    Touch(a);
+    cluster_.network().Reset(a, b);
   }
+  if (reset) return;
+  if (!at_registration) return Cut(fault, a, b, names);
+  ++pending_;
+  auto armed = std::make_shared<bool>(true);
+  const auto hit = [=, this] {
+    if (!std::exchange(*armed, false)) return;
+    --pending_;
+    Cut(fault, a, b, names);
+  };
+  at_registration_[a] = hit;
+  constexpr double kPatience = 10;
+  world_.Do(kPatience, hit);
+}
+
+void FaultActor::Registered(WorkerMachine& worker) {
+  const auto found = at_registration_.find(worker.host());
+  if (found == at_registration_.end()) return;
+  world_.Do(0, found->second);
+  at_registration_.erase(found);
+}
+
+void FaultActor::Cut(Fault fault, HostId a, HostId b, const std::string& names) {
   const bool one_way = fault == Fault::kLinkOneWay;
   const bool forth = random_.Below(2) == 0;
   const double seconds = Duration();
@@ -209,7 +299,9 @@ void FaultActor::HitLink(Fault fault) {
                    one_way ? (forth ? ", forth" : ", back") : ""));
   if (!one_way || forth) cluster_.network().Block(a, b);
   if (!one_way || !forth) cluster_.network().Block(b, a);
+  Begin(a);
   Later(seconds, [this, a, b] {
+    End(a);
     cluster_.network().Unblock(a, b);
     cluster_.network().Unblock(b, a);
   });
@@ -218,28 +310,52 @@ void FaultActor::HitLink(Fault fault) {
 // Nothing is hurt of which no good replica would be left.
 void FaultActor::HitDisk(Fault fault) {
   WorkerMachine& worker = AnyWorker();
+  if (worker.disk().finished.empty()) return;
+  if (fault == Fault::kDiskLost) return LoseDirectory(worker);
+  Damage(fault, worker);
+}
+
+void FaultActor::LoseDirectory(WorkerMachine& worker) {
   Checker& checker = cluster_.checker();
-  auto& files = worker.disk().finished;
-  if (files.empty() || (fault == Fault::kDiskLost && worker.running() == nullptr)) return;
-  if (fault == Fault::kDiskLost) {
-    for (const auto& [id, file] : files) {
-      if (!checker.HasOtherGoodReplica(worker, id)) return;
-    }
-    Note("the directory of " + worker.name() + " is gone");
-    for (const auto& [id, file] : files) checker.Hurt(id);
-    // The daemon notices by its watch over its storage, ends, and is started again with an empty directory.
-    worker.Kill(Death::kLost);
-    worker.LoseDirectory();
-    return Later(1, [&worker] { worker.Start(); });
+  const auto& files = worker.disk().finished;
+  if (worker.running() == nullptr) return;
+  for (const auto& [id, file] : files) {
+    if (!checker.HasOtherGoodReplica(worker, id)) return;
   }
+  Note("the directory of " + worker.name() + " is gone");
+  for (const auto& [id, file] : files) checker.Hurt(id);
+  // The daemon notices by its watch over its storage, ends, and is started again with an empty directory.
+  Begin(worker.host());
+  worker.Kill(Death::kLost);
+  worker.LoseDirectory();
+  Later(1, [this, &worker] {
+    End(worker.host());
+    worker.Start();
+  });
+}
+
+// While the daemon runs, or in a crash of it.
+void FaultActor::Damage(Fault fault, WorkerMachine& worker) {
+  auto& files = worker.disk().finished;
   auto file = files.begin();
   std::advance(file, static_cast<std::ptrdiff_t>(random_.Below(files.size())));
-  if (!checker.HasOtherGoodReplica(worker, file->first)) return;
-  Note(fmt::format("{}: block {} of {}", NameOf(fault), file->first, worker.name()));
-  checker.Hurt(file->first);
+  if (!cluster_.checker().HasOtherGoodReplica(worker, file->first)) return;
+  const bool crash = worker.running() != nullptr && !worker.process().stopped() && random_.Below(2) == 0;
+  Note(fmt::format("{}: block {} of {}{}", NameOf(fault), file->first, worker.name(), crash ? ", which crashes" : ""));
+  if (crash) TakeAway(worker, DownTime(), Death::kLost);
+  cluster_.checker().Hurt(file->first);
   if (fault == Fault::kRot && !file->second.data.empty()) file->second.data.at(0) ^= 1;
   if (fault == Fault::kTruncate) file->second.data.resize(file->second.data.size() / 2);
   if (fault == Fault::kVanish) files.erase(file);
+}
+
+void FaultActor::LoseOutput() {
+  WorkerMachine& worker = AnyWorker();
+  if (worker.running() == nullptr || worker.running()->plane().served().empty()) return;
+  auto output = worker.running()->plane().served().begin();
+  std::advance(output, static_cast<std::ptrdiff_t>(random_.Below(worker.running()->plane().served().size())));
+  Note(fmt::format("the output of {} on {} is gone", worker::ToText(*output), worker.name()));
+  worker.running()->files().LoseRun(*output);
 }
 
 void FaultActor::Invite() {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -20,8 +22,9 @@ class FaultActor {
   void Start();
   // No fault will come any more, and what can be put right is.
   [[nodiscard]] bool over() const { return over_; }
-  [[nodiscard]] std::uint32_t count() const { return count_; }     // of faults until now
-  [[nodiscard]] double last_fault() const { return last_fault_; }  // seconds
+  [[nodiscard]] std::uint32_t count() const { return count_; }  // of faults until now
+  // Nothing is wrong with the host since then, in seconds; infinite while something is.
+  [[nodiscard]] double CalmSince(HostId host) const;
 
   // Asked once for an attempt that begins.
   [[nodiscard]] TaskFate FateOf(const worker::AttemptId& attempt, WorkerMachine& machine);
@@ -29,19 +32,33 @@ class FaultActor {
   // Jobs of which every attempt of the first map kills its worker.
   void Poison(std::uint32_t job) { poisoned_.push_back(job); }
   [[nodiscard]] bool WriterGoes();
+  // The master has taken it in.
+  void Registered(WorkerMachine& worker);
 
  private:
   void Next();
   void Inject(Fault fault);
   void HitMaster(Fault fault);
   void EndMaster(Fault fault, double seconds);
+  void Mislead(double seconds);  // on an empty directory
   void HitWorker(Fault fault);
+  void TakeAway(WorkerMachine& worker, double seconds, Death death);
+  void TakeForLong(WorkerMachine& worker);
   void HitLink(Fault fault);
+  void Cut(Fault fault, HostId a, HostId b, const std::string& names);
   void HitDisk(Fault fault);
+  void LoseDirectory(WorkerMachine& worker);
+  void Damage(Fault fault, WorkerMachine& worker);
+  void LoseOutput();
   void Invite();  // a worker of another cluster
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
+  // Something is wrong with the host from now on, and is no more.
+  void Begin(HostId host) { ++trouble_[host].kinds; }
+  void End(HostId host);
+  void Touch(HostId host);  // both at once
   [[nodiscard]] double Duration();
+  [[nodiscard]] double DownTime();  // of a worker's process
   [[nodiscard]] WorkerMachine& AnyWorker();
 
   Cluster& cluster_;
@@ -52,8 +69,13 @@ class FaultActor {
   std::uint32_t pending_ = 0;  // to be put right
   std::uint32_t count_ = 0;
   bool drawn_ = false, over_ = false;
-  double last_fault_ = 0;
   std::vector<std::uint32_t> poisoned_;
+  struct Trouble {
+    std::uint32_t kinds = 0;  // at the moment
+    double last = 0;
+  };
+  std::map<HostId, Trouble> trouble_;
+  std::map<HostId, std::function<void()>> at_registration_;  // by worker
 };
 
 }  // namespace millrace::simulated

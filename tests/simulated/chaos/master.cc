@@ -44,6 +44,9 @@ void MasterMachine::Start() {
   World& world = cluster_.world();
   process_.Start();
   commit_log_ = std::make_unique<DrivenCommitLog>(world, process_.timer(), *store_, cluster_.plan().commit);
+  if (!misled()) {
+    commit_log_->Observe([&checker = cluster_.checker()](const WriteBatch& batch) { checker.Journaled(batch); });
+  }
   auto control = master::Control::Make(
       config_, master::Seams{process_.timer(), world.clock(), *store_, *commit_log_, world.Fork(),
                              [numbers = world.Fork()]() mutable { return numbers.Next(); }, world.MakeLogOf("master"),

@@ -28,9 +28,7 @@ class MasterMachine {
   void Start();
   void Kill(Death death);
   void LosePower();
-  // Its log is told to call that (DrivenCommitLog).
-  void AtNextWrite(std::function<void()> action) { commit_log_->AtNextWrite(std::move(action)); }
-  void BeforeNextWrite(std::function<void()> action) { commit_log_->BeforeNextWrite(std::move(action)); }
+  void AtWrite(DrivenCommitLog::Moment moment) { commit_log_->AtWrite(std::move(moment)); }
   // It runs on a directory of a new cluster from its next start on, or on its own again.
   void HideDirectory();
   void GiveDirectoryBack();

@@ -11,9 +11,10 @@ namespace millrace::simulated {
 namespace {
 
 constexpr std::array<std::string_view, kFaults> kNames = {
-    "master-kill", "master-power", "master-pause", "worker-kill", "worker-power", "worker-pause", "worker-slow",
-    "link-reset",  "link-cut",     "link-one-way", "task-fail",   "task-hang",    "task-kill",    "poison",
-    "rot",         "truncate",     "vanish",       "disk-lost",   "empty-master", "foreign",      "writer-gone"};
+    "master-kill", "master-power", "master-pause", "worker-kill", "worker-power", "worker-pause",
+    "worker-slow", "worker-gone",  "link-reset",   "link-cut",    "link-one-way", "task-fail",
+    "task-hang",   "task-kill",    "poison",       "rot",         "truncate",     "vanish",
+    "output-lost", "disk-lost",    "empty-master", "foreign",     "writer-gone"};
 
 constexpr std::array<const char*, 12> kSchedulers = {
     "fifo",   "fifo+ccs", "fair",      "fair+delay", "fair+delay+ccs", "fair+delay+ccs+preempt",
@@ -89,6 +90,7 @@ Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed) {
   plan.replication = 1 + static_cast<std::uint32_t>(random.Below(3));
   plan.map_time = between(0.2, 4);
   plan.reduce_time = between(0.2, 4);
+  plan.copy_time = coin() ? 0 : between(0, 4);
   plan.file_work = coin();
   for (const Fault fault : allowed) {
     if (coin()) plan.faults.insert(fault);
@@ -103,6 +105,7 @@ Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed) {
   plan.fault_pause = between(0.5, 8);
   plan.fault_seconds = between(10, 60);
   plan.task_faults = between(0.01, 0.15);
+  plan.quick_restarts = random.Below(4) == 0;
   return plan;
 }
 

@@ -21,6 +21,7 @@ enum class Fault : std::uint8_t {
   kWorkerPower,
   kWorkerPause,
   kWorkerSlow,   // tasks take ten times as long
+  kWorkerGone,   // its machine is back only when the jobs have ended without it
   kLinkReset,    // connections break
   kLinkCut,      // nothing comes through, in both directions
   kLinkOneWay,   // in one
@@ -31,12 +32,13 @@ enum class Fault : std::uint8_t {
   kRot,          // a byte of a block changes
   kTruncate,     // a block's file loses its end
   kVanish,       // a block's file is gone
+  kOutputLost,   // the file of a map's output is gone
   kDiskLost,     // a worker's directory is empty at its next start
   kEmptyMaster,  // the master runs on an empty directory for a while
   kForeign,      // a worker of another cluster joins, with blocks of the same numbers
   kWriterGone,   // clients stop in the middle of a write
 };
-inline constexpr std::size_t kFaults = 21;
+inline constexpr std::size_t kFaults = 23;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();
@@ -57,13 +59,15 @@ struct Plan {
   // its work
   std::uint32_t clients = 2, jobs = 2, most_maps = 8, most_reduces = 4, replication = 2;
   double map_time = 1, reduce_time = 1;  // seconds at most
+  double copy_time = 0;                  // of a block from worker to worker, likewise
   bool file_work = true;
   // its faults
   std::set<Fault> faults;
   std::uint32_t most_faults = 20;
   double fault_pause = 5;  // seconds between two, on average
   double fault_seconds = 60;
-  double task_faults = 0.05;  // share of attempts
+  double task_faults = 0.05;    // share of attempts
+  bool quick_restarts = false;  // something starts a worker again as soon as it has died
 
   [[nodiscard]] bool Has(Fault fault) const { return faults.contains(fault); }
   [[nodiscard]] std::string Describe() const;

@@ -11,7 +11,13 @@
 namespace millrace::simulated {
 namespace {
 
-constexpr double kCheckEvery = 5;  // seconds between looks at what costs more
+constexpr double kLookEvery = 1;   // seconds
+constexpr double kCheckEvery = 5;  // the same, at what costs more
+
+void LookNowAndThen(Cluster& cluster) {
+  cluster.checker().CheckAgreement();
+  cluster.world().Do(kLookEvery, [&cluster] { LookNowAndThen(cluster); });
+}
 
 void CheckNowAndThen(Cluster& cluster) {
   cluster.checker().CheckReplay();
@@ -28,11 +34,17 @@ void Run(Cluster& cluster) {
   world.Advance(kLongest, [&] { return faults.over(); });
   if (world.failure()) return;
   if (!faults.over()) return world.Fail("simulation", "the faults do not end");
-  world.Advance(kBound, [&] { return checker.idle(); });
-  if (world.failure()) return;
-  if (!checker.idle())
-    return world.Fail("end", "after " + std::to_string(static_cast<int>(kBound)) +
-                                 " s without a fault these have not ended: " + checker.Waiting());
+  const auto await = [&](const std::function<bool()>& ended) {
+    world.Advance(kBound, ended);
+    if (!world.failure() && !ended()) {
+      world.Fail("end", "after " + std::to_string(static_cast<int>(kBound)) +
+                            " s without a fault these have not ended: " + checker.Waiting());
+    }
+    return !world.failure();
+  };
+  if (!await([&] { return checker.jobs_ended(); })) return;
+  cluster.BringBack();
+  if (!await([&] { return checker.idle(); })) return;
   constexpr double kLook = 5;
   std::string untidy;
   for (double waited = 0; waited < kBound; waited += kLook) {
@@ -57,6 +69,7 @@ Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log) {
   world.Advance(1);
   for (std::uint32_t n = 0; n < plan.clients; ++n) (new Client(cluster, n))->Start();
   cluster.faults().Start();
+  LookNowAndThen(cluster);
   CheckNowAndThen(cluster);
   Run(cluster);
   if (log && world.failure()) cluster.checker().NoteJournal();

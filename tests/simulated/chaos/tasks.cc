@@ -175,6 +175,12 @@ Status TaskRunner::WriteOutput(kj::WaitScope& scope, const AttemptId& id, const 
   return Status::Ok();
 }
 
+std::vector<AttemptId> TaskRunner::Processes() const {
+  std::vector<AttemptId> all;
+  for (const auto& [id, running] : running_) all.push_back(id);
+  return all;
+}
+
 kj::Promise<void> TaskRunner::Kill(const AttemptId& attempt) {
   running_.erase(attempt);
   return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);

@@ -7,6 +7,8 @@
 
 #include "base/rpc/status_codec.h"
 #include "checker.h"
+#include "faults.h"
+#include "master.h"
 #include "schedulers/core/event_text.h"
 
 namespace millrace::simulated {
@@ -81,6 +83,11 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
                                return Status::Ok();
                              }},
       cluster.world().Fork(), cluster.world().MakeLogOf(machine.name()));
+  agent_->OnRegistered([this, &cluster, &machine](std::uint32_t) {
+    registered_at_ = cluster.master().process().incarnation();
+    cluster.world().Do(0, [&cluster] { cluster.checker().CheckAgreement(); });
+    cluster.faults().Registered(machine);
+  });
   agent_->Start();
 }
 

@@ -39,6 +39,9 @@ class TaskFiles final : public worker::AttemptFiles {
   }
 
   void WriteRun(const worker::AttemptId& map, MapOutput output) { runs_[map] = std::move(output); }
+  void LoseRun(const worker::AttemptId& map) { runs_.erase(map); }
+  // Until it has ended, the directories of an attempt are there.
+  [[nodiscard]] bool HasScratch(const worker::AttemptId& attempt) const { return scratch_.contains(attempt); }
   [[nodiscard]] const MapOutput* FindRun(const worker::AttemptId& map) const;
   [[nodiscard]] std::string Leftovers() const;  // empty: there are none
 
@@ -85,6 +88,7 @@ class DataPlane final : public worker::DataPlane {
   Cluster& cluster_;
   WorkerMachine& machine_;
   TaskFiles& files_;
+  Random random_;
   worker::BlockEvents events_;
   std::set<worker::AttemptId> served_;
   worker::TaskGroup tasks_;
@@ -100,6 +104,7 @@ class TaskRunner final : public worker::TaskRunner {
   void RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const worker::AttemptId& attempt) override;
   [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
+  [[nodiscard]] std::vector<worker::AttemptId> Processes() const;
 
  private:
   struct Job {
@@ -133,6 +138,9 @@ class WorkerProcess {
   [[nodiscard]] DiskBlocks& blocks() { return blocks_; }
   [[nodiscard]] DataPlane& plane() { return plane_; }
   [[nodiscard]] TaskFiles& files() { return files_; }
+  [[nodiscard]] const TaskRunner& runner() const { return runner_; }
+  // The master that took it in last; 0: none yet.
+  [[nodiscard]] std::uint64_t registered_at() const { return registered_at_; }
   [[nodiscard]] worker::WorkerAgent& agent() { return *agent_; }
   [[nodiscard]] std::string Leftovers() const;  // of jobs; empty: there are none
 
@@ -144,6 +152,7 @@ class WorkerProcess {
   DataPlane plane_;
   TaskRunner runner_;
   worker::SyntheticExecutables executables_;
+  std::uint64_t registered_at_ = 0;  // an incarnation
   std::unique_ptr<worker::WorkerAgent> agent_;
 };
 
@@ -173,6 +182,9 @@ class WorkerMachine {
     joined_ = cluster;
   }
   void LoseDirectory();  // its files, who it was, and to which cluster it belonged
+  // Down for so long that nothing may wait for it.
+  [[nodiscard]] bool gone() const { return gone_; }
+  void SetGone(bool gone) { gone_ = gone; }
 
  private:
   Cluster& cluster_;
@@ -181,7 +193,7 @@ class WorkerMachine {
   std::string name_, storage_, joined_;
   std::uint32_t directories_ = 0;
   double slowness_ = 1;
-  bool stranger_ = false;
+  bool stranger_ = false, gone_ = false;
   Process process_, tasks_;
   BlockDisk disk_;
   std::unique_ptr<WorkerProcess> running_;

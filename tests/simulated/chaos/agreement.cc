@@ -1,0 +1,110 @@
+// Checker: that the master and its workers agree.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "checker.h"
+#include "faults.h"
+#include "master.h"
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/core/event_text.h"
+#include "schedulers/core/journal_text.h"
+#include "worker.h"
+
+namespace millrace::simulated {
+namespace {
+
+// Seconds after the last fault at either of two who talk, until both have noticed and have found each other again.
+constexpr double kSettled = 30;
+// Seconds that orders and reports take then, the disk of the master included.
+constexpr double kOnTheWay = 15;
+
+worker::AttemptId FromSched(const sched::AttemptId& id) {
+  return {id.task.job.value, id.task.kind == sched::TaskKind::kReduce, id.task.index, id.number};
+}
+
+// The outputs on the node that the master would send reduces to.
+std::vector<worker::AttemptId> CountedOn(const sched::ClusterState& state, const sched::NodeState& node) {
+  std::vector<worker::AttemptId> counted;
+  for (const sched::TaskId& map : node.outputs) {
+    const sched::JobState* job = state.FindJob(map.job);
+    if (job == nullptr || !job->alive() || job->progress.reduces == 0) continue;
+    const sched::TaskState& task = job->maps[map.index];
+    if (task.done && task.ran_on == node.id) counted.push_back(FromSched({map, task.winner}));
+  }
+  return counted;
+}
+
+}  // namespace
+
+void Checker::CheckAgreement() {
+  const MasterMachine& master = cluster_.master();
+  master::Control* control = cluster_.master().control();
+  std::map<std::pair<std::string, std::string>, double> differ;
+  if (control != nullptr && !master.misled()) {
+    for (const auto& worker : cluster_.workers()) {
+      WorkerProcess* process = worker->running();
+      if (process == nullptr || worker->stranger()) continue;
+      if (process->registered_at() != cluster_.master().process().incarnation()) continue;
+      const master::NodeRecord* record = control->nodes().FindByStorage(worker->storage());
+      if (record != nullptr && record->alive) CheckAgreementWith(*worker, record->number, &differ);
+    }
+  }
+  differ_ = std::move(differ);
+}
+
+void Checker::CheckAgreementWith(WorkerMachine& worker, std::uint32_t number, Differences* differ) {
+  const sched::ClusterState& state = cluster_.master().control()->jobs().cluster();
+  const sched::NodeState* node = state.FindNode(sched::NodeId{number});
+  if (node == nullptr || !node->alive) return;
+  // Whoever is registered has what it is counted on for, at any moment: who drops it was told to by the master.
+  for (const worker::AttemptId& output : CountedOn(state, *node)) {
+    if (worker.running()->plane().served().contains(output)) continue;
+    return cluster_.world().Fail("agreement",
+                                 fmt::format("the master counts on the output of {}, and {} does not have it",
+                                             worker::ToText(output), worker.name()));
+  }
+  std::set<worker::AttemptId> believed;
+  for (const sched::AttemptId& attempt : node->running) believed.insert(FromSched(attempt));
+  for (const worker::AttemptId& attempt : worker.running()->runner().Processes()) {
+    if (!believed.contains(attempt))
+      Differ(worker, worker::ToText(attempt) + " runs, and the master knows nothing of it", differ);
+  }
+  for (const worker::AttemptId& attempt : believed) {
+    if (!worker.running()->files().HasScratch(attempt))
+      Differ(worker, "the master believes that " + worker::ToText(attempt) + " runs, and it does not", differ);
+  }
+}
+
+// What is on its way may differ for a while.
+void Checker::Differ(WorkerMachine& worker, const std::string& what, Differences* differ) {
+  const double now = cluster_.world().seconds();
+  const auto before = differ_.find({worker.name(), what});
+  double since = before == differ_.end() ? now : before->second;
+  differ->emplace(std::pair(worker.name(), what), since);
+  for (const HostId host : {worker.host(), cluster_.master().host()})
+    since = std::max(since, cluster_.faults().CalmSince(host) + kSettled);
+  if (now - since > kOnTheWay)
+    cluster_.world().Fail("agreement", fmt::format("{}: {}, for {:.0f} s", worker.name(), what, kOnTheWay));
+}
+
+// A worker is not lost while nothing is wrong with it; that the master stands still is no fault of a worker.
+void Checker::Journaled(const WriteBatch& batch) {
+  const double now = cluster_.world().seconds();
+  if (cluster_.master().control() == nullptr || now - master_started_ < kSettled + kOnTheWay) return;
+  for (const WriteBatch::Change& change : batch.changes()) {
+    if (!change.key.starts_with("e/") || !change.value || change.value->find(" NodeLost ") == std::string::npos)
+      continue;
+    const auto line = sched::ParseJournalLine(*change.value);
+    const auto* event = line ? std::get_if<sched::Event>(&line->content) : nullptr;
+    const auto* lost = event == nullptr ? nullptr : std::get_if<sched::NodeLost>(event);
+    if (lost == nullptr) continue;
+    const master::NodeRecord* record = cluster_.master().control()->nodes().Find(lost->node.value);
+    const WorkerMachine* worker = record == nullptr ? nullptr : cluster_.FindWorker(record->facts.host);
+    if (worker == nullptr || worker->storage() != record->facts.storage) continue;
+    if (now - cluster_.faults().CalmSince(worker->host()) < kSettled) continue;
+    cluster_.world().Fail("lost", fmt::format("{} is taken for lost, and nothing is wrong with it", worker->name()));
+  }
+}
+
+}  // namespace millrace::simulated
