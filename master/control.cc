@@ -25,6 +25,8 @@ Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams
 Control::Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file)
     : config_(config),
       seams_(std::move(seams)),
+      commits_(seams_.commit_log),
+      room_(config.directory, config.reserved_bytes),
       scheduler_file_(std::move(scheduler_file)),
       scheduler_(config.scheduler),
       files_(Random(seams_.random.Next()), seams_.block_numbers),
@@ -49,6 +51,7 @@ Control::~Control() { *self_ = nullptr; }
 
 Status Control::Load() {
   started_ = Awake();
+  LookAtRoom();
   MILLRACE_ASSIGN(cluster_, ReadClusterId(seams_.store));
   MILLRACE_TRY(files_.Load(seams_.store));
   MILLRACE_TRY(nodes_.Load(seams_.store));
@@ -58,12 +61,13 @@ Status Control::Load() {
   Step step = Begin();
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
-  seams_.commit_log.CommitLazily(std::move(step.batch));
+  commits_.CommitLazily(std::move(step.batch));
   for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
   for (const dfs::FileId file : files_.names().OpenFiles()) {
     leases_.Await(file, std::max(config_.startup_grace, config_.lease_grace));
   }
   tasks_.add(Clockwork());
+  if (seams_.look_at_room != nullptr) tasks_.add(WatchRoom());
   return Status::Ok();
 }
 
@@ -79,7 +83,7 @@ Step Control::Begin() {
 }
 
 void Control::Send(Step& step) {
-  jobs_.Decide(&step);
+  if (!Held()) jobs_.Decide(&step);
   dispatcher_.Send(step);
   for (const sched::JobId job : step.changed) {
     if (step.ended.contains(job)) {
@@ -94,7 +98,7 @@ void Control::Send(Step& step) {
 kj::Promise<void> Control::Finish(Step step) {
   Send(step);
   if (step.batch.empty()) return kj::READY_NOW;
-  auto committed = seams_.commit_log.Commit(std::move(step.batch)).fork();
+  auto committed = commits_.Commit(std::move(step.batch)).fork();
   if (!step.ended.empty()) TellEnded(committed.addBranch(), std::move(step.ended));
   return committed.addBranch();
 }
@@ -102,9 +106,9 @@ kj::Promise<void> Control::Finish(Step step) {
 void Control::FinishLazily(Step step) {
   Send(step);
   if (!step.ended.empty()) {
-    TellEnded(seams_.commit_log.Commit(std::move(step.batch)), std::move(step.ended));
+    TellEnded(commits_.Commit(std::move(step.batch)), std::move(step.ended));
   } else if (!step.batch.empty()) {
-    seams_.commit_log.CommitLazily(std::move(step.batch));
+    commits_.CommitLazily(std::move(step.batch));
   }
 }
 
@@ -129,13 +133,13 @@ void Control::TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ende
 
 kj::Promise<void> Control::EndKept(sched::JobId job) {
   if (!ending_.contains(job)) return kj::READY_NOW;
-  return seams_.commit_log.Commit({});
+  return commits_.Commit({});
 }
 
 // A policy may wait (for locality, for a window): then it is asked again at that time though nothing happened.
 void Control::ArmWake() {
   const std::optional<Micros> next = jobs_.NextWake();
-  if (!next || (wake_ && *wake_ <= *next)) return;
+  if (Held() || !next || (wake_ && *wake_ <= *next)) return;
   wake_ = next;
   const Micros delay = std::max<Micros>(0, *next - Now());
   tasks_.add(seams_.timer.afterDelay(delay * kj::MICROSECONDS).then([this, at = *next]() {
@@ -194,9 +198,10 @@ void Control::Tick(Micros late) {
     if (deadline <= now) silent.push_back(node);
   }
   for (const NodeNumber node : silent) LoseNode(node);
-  ForgetOldNodes();
   ExpireLeases();
   CareForBlocks();
+  if (Held()) return;
+  ForgetOldNodes();
   FollowSchedulerFile();
 }
 
@@ -220,7 +225,7 @@ void Control::CareForBlocks() {
   work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
   if (work.remove.empty() && work.aside.empty()) return;
   // A file that is removed in memory may be there again after a restart, as long as the disk does not know.
-  tasks_.add(seams_.commit_log.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
+  tasks_.add(commits_.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

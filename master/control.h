@@ -25,12 +25,14 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
+#include "master/commit_gate.h"
 #include "master/dispatcher.h"
 #include "master/file_system.h"
 #include "master/job_tracker.h"
 #include "master/leases.h"
 #include "master/master_config.h"
 #include "master/node_table.h"
+#include "master/room_watch.h"
 #include "master/scheduler_file.h"
 #include "master/watchers.h"
 
@@ -47,6 +49,8 @@ struct Seams {
   std::unique_ptr<WatchedFile> scheduler_file = nullptr;  // none: the defaults
   // Backs up what is in the store; none: it cannot be.
   std::function<kj::Promise<BackupFacts>(const std::string& directory)> back_up = nullptr;
+  // Looks at the disk of the database; none: there is always room.
+  std::function<Result<Room>()> look_at_room = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -87,9 +91,24 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // FinishLazily for a step that gave out an id: resolves when the disk knows that it is taken, which is at once for
   // most, since ids are reserved in runs. Otherwise a master that lost power would give it out again.
   kj::Promise<void> FinishReserved(Step step);
+  // Resolves when all that was finished before is on disk.
+  [[nodiscard]] kj::Promise<void> Kept() { return commits_.Commit({}); }
   // Whoever is told how the job stands is told after this: a job that has ended may be running after a restart, as long
   // as the disk does not know.
   [[nodiscard]] kj::Promise<void> EndKept(sched::JobId job);
+
+  // ---- a full disk (room_watch.h) ----
+  // For a change that somebody asks for: kNoSpace, and a line that says all, while the master is read-only.
+  [[nodiscard]] Status CheckChange() const;
+  // For what had begun before (a file being written, a job's attempt), and for the end of a job, which gives room:
+  // kBusy with that line while nothing is written. Who is told that asks again.
+  [[nodiscard]] Status CheckGoingOn() const;
+  [[nodiscard]] bool Held() const { return room_.writing() == Writing::kNothing; }
+  // While nothing is written a failure is not taken in; that it may have come of this is known when it is told again.
+  void NoteRefusedFailure(const sched::AttemptId& attempt) { refused_failures_.insert(attempt); }
+  [[nodiscard]] bool TakeRefusedFailure(const sched::AttemptId& attempt) {
+    return refused_failures_.erase(attempt) > 0;
+  }
 
   // ---- workers ----
   struct Registration {
@@ -104,7 +123,9 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // life: rejected as kBusy, naming the holder, if that answers. A holder whose connection broke is not waited for, and
   // one that does not answer for no more than a heartbeat (and two seconds).
   [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
-  // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored.
+  // `epoch` tells this session from earlier ones of the same worker: what those still say is ignored. While nothing can
+  // be written the worker is known for its blocks alone: nothing is settled, and when there is room its session ends,
+  // so that it registers again.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                 const JobTracker::Claims& claims);
   // False if the session is not the node's current one.
@@ -139,8 +160,15 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // True while a missing replica or missing room may only be a worker that has not come back, or not reported, yet:
   // within the grace after a start, as long as there is such a worker, or none at all.
   [[nodiscard]] bool AwaitingReports() const;
-  // Resolves at the next report of a worker, at the latest when the grace is over.
-  [[nodiscard]] kj::Promise<void> NextReport();
+  // Who of all is awaited, for how long by now and at most, in a line; empty unless AwaitingReports.
+  [[nodiscard]] std::string AwaitedLine() const;
+  // The same of one node: it is not here, or has not listed its blocks.
+  [[nodiscard]] bool Awaits(const NodeRecord& node) const;
+  // For a call that needs more reports and is tried again with each: resolves at the next report of a worker, at the
+  // latest when the grace is over. Rejected as kBusy with AwaitedLine when the call, which came at `since`, has waited
+  // for kReportPatience: far less than a client's patience for an answer, so that its user hears why.
+  static constexpr kj::Duration kReportPatience = 2 * kj::SECONDS;
+  [[nodiscard]] kj::Promise<void> NextReport(kj::TimePoint since);
   void Reported(NodeNumber node);
   // Says in the log if the list of blocks that the worker just gave names some that no file has.
   void TellUnknown(NodeNumber node);
@@ -170,6 +198,9 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void Tick(Micros late);
   void ExpireLeases();
   void FollowSchedulerFile();
+  kj::Promise<void> WatchRoom();
+  void LookAtRoom();
+  void GoOn();
   [[nodiscard]] Status UseFirstScheduler(Step* step);
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
   void CareForBlocks();
@@ -179,6 +210,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   std::shared_ptr<Control*> self_ = std::make_shared<Control*>(this);
   MasterConfig config_;
   Seams seams_;
+  CommitGate commits_;
+  RoomWatch room_;
   SchedulerFile scheduler_file_;
   std::string scheduler_;
   std::string cluster_;
@@ -194,8 +227,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Micros last_now_ = 0;                     // of the last step: scheduler time never goes back
   std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost
   std::map<NodeNumber, std::uint64_t> epochs_;
-  std::set<NodeNumber> unreported_;  // registered, their list of blocks is still under way
-  std::set<NodeNumber> hung_up_;     // their connection ended, and they are not back
+  std::set<NodeNumber> unreported_;                // registered, their list of blocks is still under way
+  std::map<NodeNumber, std::uint64_t> unsettled_;  // registered while nothing could be written, by their epochs
+  std::set<sched::AttemptId> refused_failures_;
+  std::set<NodeNumber> hung_up_;  // their connection ended, and they are not back
   std::uint64_t next_epoch_ = 1;
   Leases leases_;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;

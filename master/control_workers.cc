@@ -28,11 +28,17 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
   files_.blocks().ReportBegin(node.number);  // the worker lists its blocks once it has our answer
   files_.blocks().SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
-  registration.reconciled = jobs_.NodeRegistered(node, claims, &step);
+  if (!Held()) registration.reconciled = jobs_.NodeRegistered(node, claims, &step);
   seams_.log->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running",
                    node.number, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
                    facts.reduce_slots, claims.running.size());
-  registration.committed = Finish(std::move(step));
+  if (!Held()) {
+    registration.committed = Finish(std::move(step));
+  } else {
+    unsettled_[node.number] = registration.epoch;
+    registration.committed = kj::READY_NOW;
+    FinishLazily(std::move(step));
+  }
   return registration;
 }
 
@@ -190,15 +196,39 @@ void Control::ForgetOldNodes() {
 bool Control::AwaitingReports() const {
   if (!InStartupGrace()) return false;
   const auto& nodes = nodes_.all();
-  const auto absent = [](const auto& entry) { return !entry.second.alive; };
-  return nodes.empty() || !unreported_.empty() || std::any_of(nodes.begin(), nodes.end(), absent);
+  return nodes.empty() || std::any_of(nodes.begin(), nodes.end(), [this](const auto& n) { return Awaits(n.second); });
 }
 
-kj::Promise<void> Control::NextReport() {
+bool Control::Awaits(const NodeRecord& node) const {
+  return InStartupGrace() && (!node.alive || unreported_.contains(node.number));
+}
+
+std::string Control::AwaitedLine() const {
+  if (!AwaitingReports()) return {};
+  constexpr std::size_t kMostNamed = 5;
+  std::size_t awaited = 0;
+  std::string names;
+  for (const auto& [number, node] : nodes_.all()) {
+    if (!Awaits(node)) continue;
+    if (++awaited > kMostNamed) continue;
+    names += fmt::format("{}{}:{}", names.empty() ? "" : ", ", node.facts.host, node.facts.port);
+  }
+  if (awaited > kMostNamed) names += fmt::format(" and {} more", awaited - kMostNamed);
+  const std::string whom =
+      awaited == 0 ? "its first worker"
+                   : fmt::format("the reports of {} of {} workers ({})", awaited, nodes_.all().size(), names);
+  const Micros since = Awake() - started_;
+  return fmt::format("the master has started {} s ago and waits for {}, for {} s more at most (master.startup_grace)",
+                     since / kSecond, whom, (config_.startup_grace - since + kSecond - 1) / kSecond);
+}
+
+kj::Promise<void> Control::NextReport(kj::TimePoint since) {
+  if (seams_.timer.now() >= since + kReportPatience) return rpc::ToException(Busy(AwaitedLine()));
   const Micros left = std::max<Micros>(0, started_ + config_.startup_grace - Awake());
+  const kj::TimePoint end = kj::min(seams_.timer.now() + left * kj::MICROSECONDS, since + kReportPatience);
   auto paf = kj::newPromiseAndFulfiller<void>();
   report_waiters_.push_back(std::move(paf.fulfiller));
-  return paf.promise.exclusiveJoin(seams_.timer.afterDelay(left * kj::MICROSECONDS));
+  return paf.promise.exclusiveJoin(seams_.timer.atTime(end));
 }
 
 void Control::TellUnknown(NodeNumber number) {

@@ -16,8 +16,11 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     if (*self_ != nullptr) control_.DropLease(file_, token_);
   }
 
-  kj::Promise<void> addBlock(AddBlockContext context) override {
+  kj::Promise<void> addBlock(AddBlockContext context) override { return AddBlock(context, control_.timer().now()); }
+
+  kj::Promise<void> AddBlock(AddBlockContext context, kj::TimePoint since) {
     Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckGoingOn());
     const auto params = context.getParams();
     std::vector<dfs::NodeId> excluded;
     for (const std::uint32_t node : params.getExcluded()) excluded.push_back(node);
@@ -27,7 +30,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
         control_.files().AddBlock(file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number),
                                   std::move(excluded), &step.batch);
     if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.AwaitingReports()) {
-      return control_.NextReport().then([this, context]() mutable { return addBlock(context); });
+      return control_.NextReport(since).then([this, context, since]() mutable { return AddBlock(context, since); });
     }
     if (!block.ok()) Require(block.status());
     control_.FinishLazily(std::move(step));
@@ -47,6 +50,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
 
   kj::Promise<void> dropBlock(DropBlockContext context) override {
     Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckGoingOn());
     Step step = control_.Begin();
     Require(control_.files().DropBlock(file_, context.getParams().getId(), &step.batch));
     control_.FinishLazily(std::move(step));
@@ -55,6 +59,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
 
   kj::Promise<void> complete(CompleteContext context) override {
     Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckGoingOn());
     Step step = control_.Begin();
     Require(control_.files().Complete(file_, {}, Read(context.getParams().getBlocks()), step.now, &step.batch));
     return control_.Finish(std::move(step));

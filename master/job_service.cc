@@ -26,11 +26,18 @@ class JobServiceImpl final : public wire::JobService::Server {
  public:
   explicit JobServiceImpl(Control& control) : control_(control) {}
 
-  kj::Promise<void> submit(SubmitContext context) override {
+  kj::Promise<void> submit(SubmitContext context) override { return Submit(context, control_.timer().now()); }
+
+  // Right after a start the workers' reports are awaited: blocks are where those say, and not missing.
+  kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
     JobRequest request = Require(Read(context.getParams().getRequest()));
-    // Right after a start the workers' reports are awaited, for the sake of locality.
+    if (const auto job = control_.jobs().FindToken(request.token)) {
+      context.getResults().setJob(job->value);
+      return control_.Kept();
+    }
+    Require(control_.CheckChange());
     if (control_.AwaitingReports() && control_.files().blocks().Health().missing > 0) {
-      return control_.NextReport().then([this, context]() mutable { return submit(context); });
+      return control_.NextReport(since).then([this, context, since]() mutable { return Submit(context, since); });
     }
     Step step = control_.Begin();
     const sched::JobId job = Require(control_.jobs().Submit(std::move(request), &step));
@@ -67,6 +74,7 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   kj::Promise<void> kill(KillContext context) override {
+    Require(control_.CheckGoingOn());
     const std::string reason = ToString(context.getParams().getReason());
     Require(CheckLength("kill a job: the reason", reason, kLongestReason));
     Step step = control_.Begin();
@@ -75,6 +83,7 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   kj::Promise<void> setPriority(SetPriorityContext context) override {
+    Require(control_.CheckChange());
     Step step = control_.Begin();
     Require(control_.jobs().SetPriority(Job(context), context.getParams().getPriority(), &step));
     return control_.Finish(std::move(step));

@@ -34,6 +34,16 @@ JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOpt
 
 JobTracker::~JobTracker() = default;
 
+std::optional<JobId> JobTracker::FindToken(const std::string& token) const {
+  const auto it = by_token_.find(token);
+  return token.empty() || it == by_token_.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool JobTracker::IsOutput(std::string_view path) const {
+  return std::any_of(live_.begin(), live_.end(),
+                     [&](JobId job) { return path.starts_with(jobs_.at(job).record.request.output + "/_temporary/"); });
+}
+
 Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
   const Job* found = Find(job);
   if (found == nullptr)

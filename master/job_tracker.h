@@ -126,6 +126,10 @@ class JobTracker {
   // ---- jobs ----
   // Checks inputs and output, makes the output directory. A token seen before gives the job it made.
   Result<sched::JobId> Submit(JobRequest request, Step* step);
+  // The job that was submitted with this token, which is not empty.
+  [[nodiscard]] std::optional<sched::JobId> FindToken(const std::string& token) const;
+  // The path lies where the attempts of a live job write.
+  [[nodiscard]] bool IsOutput(std::string_view path) const;
   Status Kill(sched::JobId job, const std::string& reason, Step* step);
   Status SetPriority(sched::JobId job, std::uint8_t priority, Step* step);
   // To be called once after Load, before anything else is journaled.

@@ -52,7 +52,7 @@ sched::MapInput InputOf(const PackedSplits& map) {
 }  // namespace
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
-  if (const auto it = by_token_.find(request.token); !request.token.empty() && it != by_token_.end()) return it->second;
+  if (const auto known = FindToken(request.token)) return *known;
   MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
   if (files_.names().Stat(request.output).ok()) {
     return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");

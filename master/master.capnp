@@ -144,6 +144,7 @@ struct NodeStatus {
   lastHeartbeatMillisAgo @8 :UInt64;
   unknownBlocks @9 :UInt64;    # on it, of no file
   unknownHeld @10 :Bool;       # too many of them: nothing is put aside unless `discardUnknown` says so
+  awaited @11 :Bool;           # the master has just started, and this worker may still come, or has not listed its blocks
 }
 
 # ---- jobs ----
@@ -227,7 +228,8 @@ enum AttemptState { running @0; succeeded @1; failed @2; killed @3; lost @4; pre
 
 interface JobService {
   submit @0 (request :JobRequest) -> (job :UInt32);
-  # Answered when the job is on disk.
+  # Answered when the job is on disk; kBusy, to be asked again, while the master has just started and blocks may be on workers
+  # that have not reported yet.
   status @1 (job :UInt32) -> (status :JobStatus);
   list @2 (after :UInt32, limit :UInt32, liveOnly :Bool) -> (jobs :List(JobStatus), more :Bool);
   watch @3 (job :UInt32, watcher :JobWatcher) -> (status :JobStatus, subscription :Subscription);

@@ -11,6 +11,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
            "HOST:PORT on which clients and workers connect; port 0 takes any free one");
   set.Text("master.directory", &config->directory, "",
            "directory of the master's database; must be set; `millrace master --init` makes it");
+  set.Bytes("master.reserved_bytes", &config->reserved_bytes, std::uint64_t{64} << 20, 0, std::uint64_t{1} << 50,
+            "bytes of the master's disk that stay free for what runs: below, the master is read-only");
   set.Text("master.address_file", &config->address_file, "",
            "file that takes the bound HOST:PORT once the master serves");
   set.Text("master.scheduler", &config->scheduler, "fifo",

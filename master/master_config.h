@@ -13,6 +13,7 @@ namespace millrace::master {
 struct MasterConfig {
   std::string bind;
   std::string directory;
+  std::uint64_t reserved_bytes = 0;
   std::string address_file;
   std::string scheduler;
   std::string scheduler_file;

@@ -10,6 +10,7 @@
 #include "base/daemon/arguments.h"
 #include "base/daemon/descriptors.h"
 #include "base/file.h"
+#include "base/free_bytes.h"
 #include "base/kv/rocks_store.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -44,6 +45,12 @@ rpc::ServerLimits LimitsOf(const MasterConfig& config, std::uint64_t descriptors
   return limits;
 }
 
+// What is there already needs no room.
+Status TellAddress(const std::string& path, const std::string& text) {
+  const Result<std::string> there = ReadWholeFile(path);
+  return there.ok() && *there == text ? Status::Ok() : WriteFileDurably(path, text);
+}
+
 Status Serve(const MasterConfig& config, const Log& log) {
   // Before any thread is started, those of the database too: they inherit the mask, so that the signals come to this
   // one.
@@ -56,6 +63,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
   Status disk;
   const std::unique_ptr<rpc::CommitLog> commit_log = rpc::MakeThreadedCommitLog(*store, [&](const Status& failure) {
     disk = failure.Within("write the database");
+    if (failure.code() == StatusCode::kNoSpace) {
+      disk = NoSpace(disk.message() + "; make room there: a master that is started before that is read-only");
+    }
     paf.fulfiller->fulfill();
   });
   const SystemClock clock;
@@ -65,7 +75,11 @@ Status Serve(const MasterConfig& config, const Log& log) {
       const std::unique_ptr<Control> control,
       Control::Make(config, Seams{timer, clock, *store, *commit_log, Random(SeedFromSystem()), SeedFromSystem, log,
                                   config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
-                                  [&backups](const std::string& directory) { return backups.Run(directory); }}));
+                                  [&backups](const std::string& directory) { return backups.Run(directory); },
+                                  [&]() -> Result<Room> {
+                                    MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
+                                    return Room{free, store->room_needed()};
+                                  }}));
   rpc::TcpDialer dialer(io.provider->getNetwork());
   auto server =
       std::make_unique<rpc::Server>(timer, MakeMasterServices(*control, &dialer), LimitsOf(config, descriptors));
@@ -74,7 +88,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);
   log->info("the master of cluster {} serves at {} with scheduler {}", control->cluster(), address,
             control->scheduler());
-  if (!config.address_file.empty()) MILLRACE_TRY(WriteFileDurably(config.address_file, address + "\n"));
+  if (!config.address_file.empty()) MILLRACE_TRY(TellAddress(config.address_file, address + "\n"));
   server->AcceptLoop(kj::mv(listening.receiver))
       .exclusiveJoin(UntilStopped(io.unixEventPort))
       .exclusiveJoin(kj::mv(paf.promise))

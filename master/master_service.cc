@@ -89,6 +89,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> drainNode(DrainNodeContext context) override {
+    Require(control_.CheckChange());
     const auto params = context.getParams();
     const bool drained = params.getDrained();
     std::vector<NodeNumber> nodes;
@@ -107,6 +108,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> forgetNodes(ForgetNodesContext context) override {
+    Require(control_.CheckChange());
     const auto params = context.getParams();
     const auto nodes = params.getNodes();
     Step step = control_.Begin();
@@ -144,6 +146,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
+    Require(control_.CheckChange());
     const NodeNumber node = context.getParams().getNode();
     Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
     const std::uint64_t blocks = Require(control_.files().blocks().DiscardUnknown(node));
@@ -173,6 +176,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   kj::Promise<void> setScheduler(SetSchedulerContext context) override {
+    Require(control_.CheckChange());
     const std::string name = ToString(context.getParams().getName());
     Step step = control_.Begin();
     Require(control_.SetScheduler(name, &step));
@@ -205,6 +209,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(node.number);
     out.setUnknownBlocks(unknown.count);
     out.setUnknownHeld(unknown.held);
+    out.setAwaited(control_.Awaits(node));
     const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
     out.setMapsRunning(maps);
     out.setReducesRunning(reduces);

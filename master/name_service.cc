@@ -44,8 +44,10 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     return kj::READY_NOW;
   }
 
-  kj::Promise<void> locate(LocateContext context) override {
-    // After a start the workers' reports may still be on their way: then a block without a replica is waited for.
+  kj::Promise<void> locate(LocateContext context) override { return Locate(context, control_.timer().now()); }
+
+  // After a start the workers' reports may still be on their way: then a block without a replica is waited for.
+  kj::Promise<void> Locate(LocateContext context, kj::TimePoint since) {
     const auto params = context.getParams();
     const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
     const dfs::FileStatus status = Require(names().Stat(path));
@@ -58,7 +60,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     const bool incomplete =
         std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
     if (incomplete && control_.AwaitingReports()) {
-      return control_.NextReport().then([this, context]() mutable { return locate(context); });
+      return control_.NextReport(since).then([this, context, since]() mutable { return Locate(context, since); });
     }
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     auto results = context.getResults();
@@ -70,6 +72,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
+    Require(control_.CheckChange());
     const auto params = context.getParams();
     Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
     Step step = control_.Begin();
@@ -78,12 +81,14 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> remove(RemoveContext context) override {
+    Require(control_.CheckChange());
     Step step = control_.Begin();
     Require(files().Remove(ToString(context.getParams().getPath()), context.getParams().getRecursive(), &step.batch));
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> rename(RenameContext context) override {
+    Require(control_.CheckChange());
     Step step = control_.Begin();
     Require(files().Rename(ToString(context.getParams().getFrom()), ToString(context.getParams().getTo()), step.now,
                            &step.batch));
@@ -91,6 +96,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> setReplication(SetReplicationContext context) override {
+    Require(control_.CheckChange());
     Step step = control_.Begin();
     Require(files().SetReplication(ToString(context.getParams().getPath()), context.getParams().getReplication(),
                                    &step.batch));
@@ -111,6 +117,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> create(CreateContext context) override {
     const auto params = context.getParams();
+    if (!control_.jobs().IsOutput(ToString(params.getPath()))) Require(control_.CheckChange());
     dfs::CreateOptions options;
     options.replication = params.getReplication() != 0
                               ? params.getReplication()
@@ -169,7 +176,16 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     out.setLiveWorkers(live);
     out.setUnknownBlocks(health.unknown);
     out.setHoldingWorkers(static_cast<std::uint32_t>(health.nodes_held));
+    out.setAwaiting(control_.AwaitedLine());
+    out.setReadOnly(control_.CheckChange().message());
     return kj::READY_NOW;
+  }
+
+  kj::Promise<void> awaitReports(AwaitReportsContext) override { return AwaitReports(control_.timer().now()); }
+
+  kj::Promise<void> AwaitReports(kj::TimePoint since) {
+    if (!control_.AwaitingReports()) return kj::READY_NOW;
+    return control_.NextReport(since).then([this, since]() { return AwaitReports(since); });
   }
 
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {

@@ -25,6 +25,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
       node->space = {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()};
     }
     control_.files().blocks().NodeSpace(node_, stats.getFree());
+    if (control_.Held()) return kj::READY_NOW;
     Step step = control_.Begin();
     if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // else it could not look
     for (const auto progress : context.getParams().getProgress()) {
@@ -95,6 +96,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
 
   kj::Promise<void> attemptDone(AttemptDoneContext context) override {
     Listen();
+    Require(control_.CheckGoingOn());
     const auto params = context.getParams();
     const auto done = params.getDone();
     const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(),
@@ -114,18 +116,23 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
     Listen();
     const auto params = context.getParams();
+    const sched::AttemptId attempt = Read(params.getAttempt());
+    if (control_.Held()) control_.NoteRefusedFailure(attempt);
+    Require(control_.CheckGoingOn());
     std::string reason = ToString(params.getError());
     const std::string tail = ToString(params.getStderrTail());
     if (!tail.empty()) reason += "; standard error ends: " + tail;
     constexpr std::size_t kMostReason = 4096;
     reason.resize(std::min(reason.size(), kMostReason));
     Step step = control_.Begin();
-    control_.jobs().AttemptFailed(node_, Read(params.getAttempt()), params.getLost(), reason, &step);
+    const bool not_its_fault = control_.TakeRefusedFailure(attempt) || params.getLost();
+    control_.jobs().AttemptFailed(node_, attempt, not_its_fault, reason, &step);
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> fetchFailed(FetchFailedContext context) override {
     Listen();
+    Require(control_.CheckGoingOn());
     const auto params = context.getParams();
     control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(),
                          ToString(params.getReason()));
@@ -136,6 +143,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
 
   kj::Promise<void> reducePhase(ReducePhaseContext context) override {
     Listen();
+    Require(control_.CheckGoingOn());
     constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
     if (!context.getParams().getComputing()) return kj::READY_NOW;
     const sched::AttemptId attempt = Read(context.getParams().getAttempt());

@@ -22,9 +22,10 @@ namespace millrace::rocks {
 [[nodiscard]] Result<Fd> LockDirectory(const std::string& directory);
 // kCorrupt unless the database, of which nothing is changed, can be read and goes up to the mark.
 [[nodiscard]] Status CheckEnd(const std::string& directory);
-// kNoSpace unless `available` bytes are room for what opening writes: the logs as tables, and a new log. RocksDB does
-// not survive the want of it.
-[[nodiscard]] Status CheckRoom(const std::string& directory, std::uint64_t available);
+// Bytes that opening the database writes at most: the logs as tables, and a new log. RocksDB does not survive the want
+// of them.
+[[nodiscard]] Result<std::uint64_t> RoomToOpen(const std::string& directory);
+[[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabaseToRead(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options,
                                                                 const std::string& directory);
 [[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory);

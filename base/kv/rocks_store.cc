@@ -8,13 +8,14 @@
 #include <rocksdb/write_batch.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 
 #include "base/check.h"
 #include "base/kv/committed_mark.h"
@@ -30,6 +31,11 @@ namespace {
 rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 std::string_view ToView(const rocksdb::Slice& slice) { return {slice.data(), slice.size()}; }
 
+Status NoRoom(const std::string& directory, std::uint64_t available, std::uint64_t needed) {
+  return NoSpace("open database " + directory + " for writing: its disk has " + FormatBytes(available) + " free and " +
+                 FormatBytes(needed) + " are needed; make room there, nothing is lost");
+}
+
 class StoreOnDisk final : public RocksStore {
  public:
   StoreOnDisk(std::string directory, Fd lock, std::optional<CommittedMark> mark, std::unique_ptr<rocksdb::DB> db)
@@ -38,18 +44,31 @@ class StoreOnDisk final : public RocksStore {
     if (mark_) (void)mark_->Sync();  // what it does not say is not missed
   }
 
+  // It was opened to be read only.
+  void AwaitRoom(std::uint64_t needed, RoomProbe free) {
+    room_needed_ = needed;
+    free_ = std::move(free);
+  }
+  std::uint64_t room_needed() const override { return room_needed_; }
+
   // One at a time, so that the last operation after a sync is one that was synced; the commit log has one writer
   // anyway.
   Status Write(const WriteBatch& batch, Durability durability) override {
     const std::lock_guard lock(write_mutex_);
+    if (room_needed_ > 0) MILLRACE_TRY(OpenForWriting());
     MILLRACE_TRY(WriteDown(batch, durability));
     if (durability != Durability::kSynced || !mark_) return Status::Ok();
     return mark_->Raise(db_->GetLatestSequenceNumber());
   }
 
-  Result<BackupFacts> BackUp(const std::string& directory) override { return rocks::BackUp(*db_, directory); }
+  Result<BackupFacts> BackUp(const std::string& directory) override {
+    const std::shared_lock lock(db_mutex_);
+    if (room_needed_ == 0) return rocks::BackUp(*db_, directory);
+    return NoSpace("back up database " + directory_ + ": its disk is full and it is open to be read only; make room");
+  }
 
   Result<std::optional<std::string>> Get(std::string_view key) const override {
+    const std::shared_lock lock(db_mutex_);
     std::string value;
     const rocksdb::Status status = db_->Get(rocksdb::ReadOptions(), ToSlice(key), &value);
     if (status.IsNotFound()) return std::optional<std::string>();
@@ -60,6 +79,7 @@ class StoreOnDisk final : public RocksStore {
   Status Scan(std::string_view prefix, std::string_view from,
               const std::function<bool(std::string_view, std::string_view)>& visit) const override {
     MILLRACE_CHECK(from.empty() || from.starts_with(prefix), "Scan from outside of the prefix");
+    const std::shared_lock lock(db_mutex_);
     const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator(rocksdb::ReadOptions()));
     for (it->Seek(ToSlice(from.empty() ? prefix : from)); it->Valid(); it->Next()) {
       const std::string_view key = ToView(it->key());
@@ -69,6 +89,17 @@ class StoreOnDisk final : public RocksStore {
   }
 
  private:
+  // What opening makes of the logs is what was read from them: nobody else writes here.
+  Status OpenForWriting() {
+    MILLRACE_ASSIGN(const std::uint64_t available, free_(directory_));
+    if (available < room_needed_) return NoRoom(directory_, available, room_needed_);
+    MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), directory_));
+    const std::unique_lock lock(db_mutex_);
+    db_.swap(db);
+    room_needed_ = 0;
+    return Status::Ok();
+  }
+
   Status WriteDown(const WriteBatch& batch, Durability durability) {
     const std::string what = "write to database " + directory_;
     if (batch.empty()) {
@@ -88,6 +119,9 @@ class StoreOnDisk final : public RocksStore {
   Fd lock_;  // released after the database is closed
   std::mutex write_mutex_;
   std::optional<CommittedMark> mark_;
+  RoomProbe free_;
+  std::atomic<std::uint64_t> room_needed_ = 0;
+  mutable std::shared_mutex db_mutex_;  // readers share it; held alone while db_ is exchanged
   std::unique_ptr<rocksdb::DB> db_;
 };
 
@@ -172,7 +206,13 @@ Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& option
   return std::unique_ptr<rocksdb::DB>(db);
 }
 
-Status CheckRoom(const std::string& directory, std::uint64_t available) {
+Result<std::unique_ptr<rocksdb::DB>> OpenDatabaseToRead(const std::string& directory) {
+  rocksdb::DB* db = nullptr;
+  MILLRACE_TRY(FromOpening(rocksdb::DB::OpenForReadOnly(MakeOptions(), directory, &db), "open database " + directory));
+  return std::unique_ptr<rocksdb::DB>(db);
+}
+
+Result<std::uint64_t> RoomToOpen(const std::string& directory) {
   constexpr std::uint64_t kLeast = std::uint64_t{16} << 20;
   std::uint64_t needed = kLeast;
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(directory));
@@ -182,9 +222,7 @@ Status CheckRoom(const std::string& directory, std::uint64_t available) {
       needed += static_cast<std::uint64_t>(info.st_size);
     }
   }
-  if (available >= needed) return Status::Ok();
-  return NoSpace("open database " + directory + ": its disk has " + FormatBytes(available) + " free and " +
-                 FormatBytes(needed) + " are needed; make room there, nothing is lost");
+  return needed;
 }
 
 // Read-only, so that what is missing can still be put back: to open a database for good makes its end the end.
@@ -200,9 +238,7 @@ Status CheckEnd(const std::string& directory) {
   if (mark->number() == 0) return Status::Ok();
   std::uint64_t end = 0;
   if (here) {
-    rocksdb::DB* opened = nullptr;
-    MILLRACE_TRY(FromOpening(rocksdb::DB::OpenForReadOnly(MakeOptions(), directory, &opened), what));
-    const std::unique_ptr<rocksdb::DB> db(opened);
+    MILLRACE_ASSIGN(const std::unique_ptr<rocksdb::DB> db, OpenDatabaseToRead(directory));
     end = db->GetLatestSequenceNumber();
   }
   if (end >= mark->number()) return Status::Ok();
@@ -217,20 +253,27 @@ std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_p
 
 }  // namespace rocks
 
-Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory) {
+Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory, RoomProbe free) {
   MILLRACE_TRY(MakeDirectories(directory).Within("open database " + directory));
   MILLRACE_ASSIGN(Fd lock, rocks::LockDirectory(directory));
   const std::string mark_path = rocks::MarkPath(directory);
   const bool fresh = !rocks::HoldsDatabase(directory) && ::access(mark_path.c_str(), F_OK) != 0;
   if (fresh) MILLRACE_TRY(CommittedMark::Make(mark_path, 0));
   MILLRACE_TRY(rocks::CheckEnd(directory));
-  struct statvfs disk = {};
-  if (::statvfs(directory.c_str(), &disk) != 0) return FromErrno(errno, "ask for the room in " + directory);
-  MILLRACE_TRY(rocks::CheckRoom(directory, std::uint64_t{disk.f_bavail} * disk.f_frsize));
   MILLRACE_ASSIGN(CommittedMark mark, CommittedMark::Open(mark_path));
-  MILLRACE_ASSIGN(std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), directory));
-  return std::unique_ptr<RocksStore>(
-      std::make_unique<StoreOnDisk>(directory, std::move(lock), std::move(mark), std::move(db)));
+  MILLRACE_ASSIGN(const std::uint64_t needed, rocks::RoomToOpen(directory));
+  MILLRACE_ASSIGN(const std::uint64_t available, free(directory));
+  std::unique_ptr<rocksdb::DB> db;
+  if (available >= needed) {
+    MILLRACE_ASSIGN(db, rocks::OpenDatabase(rocks::MakeOptions(), directory));
+  } else if (rocks::HoldsDatabase(directory)) {
+    MILLRACE_ASSIGN(db, rocks::OpenDatabaseToRead(directory));
+  } else {
+    return NoRoom(directory, available, needed);
+  }
+  auto store = std::make_unique<StoreOnDisk>(directory, std::move(lock), std::move(mark), std::move(db));
+  if (available < needed) store->AwaitRoom(needed, std::move(free));
+  return std::unique_ptr<RocksStore>(std::move(store));
 }
 
 }  // namespace millrace

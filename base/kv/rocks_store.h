@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "base/free_bytes.h"
 #include "base/kv/key_value_store.h"
 #include "base/status.h"
 
@@ -24,14 +25,22 @@ class RocksStore : public KeyValueStore {
  public:
   // Adds a backup of all that was written to `directory`, which is made if need be and may hold earlier ones; what
   // those have is not copied again. On disk when this returns. Reads and writes go on meanwhile.
+  // kNoSpace while the store is not open for writing.
   [[nodiscard]] virtual Result<BackupFacts> BackUp(const std::string& directory) = 0;
+  // Bytes that its disk must have free before it can be opened for writing; 0: it is.
+  [[nodiscard]] virtual std::uint64_t room_needed() const = 0;
 };
 
 // An existing or new database in `directory`. Its log ends at the first damage in it: what comes after is cut off if
 // that is not before the mark. kCorrupt, and nothing is changed, if it is, or if the mark, the manifest or a file that
 // the manifest names is missing or makes no sense; damage inside of a table is found when it is read. kBusy if another
-// process (or object) has the database open. kNoSpace: no room for what opening writes.
-[[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory);
+// process (or object) has the database open.
+//
+// A database whose disk has no room for what opening writes, as `free` tells it, is opened as it lies: it can be read.
+// Its first Write opens it for writing, and is kNoSpace without any effect as long as there is no room. kNoSpace for a
+// new database then.
+[[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
+                                                                 RoomProbe free = FreeBytes);
 
 // The latest of the backups, as a database in `directory`. kExists when there is one already; what is left of another's
 // mark is replaced. Returns the operation up to which it goes.

@@ -26,6 +26,7 @@ Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<
     console::SayLine(console, "millrace: the master at " + master + " cannot be reached; waiting up to " + wait +
                                   " for it (--wait or MILLRACE_WAIT; 0s fails at once)");
   };
+  options.delayed = [to = console](const std::string& why) { console::SayLine(to, "millrace: waiting: " + why); };
   if (!cluster.empty() && !IsClusterId(cluster))
     return Invalid("MILLRACE_CLUSTER " + Quote(cluster) + " is no cluster id: 32 hexadecimal digits");
   if (!cluster.empty() || known_clusters.empty() || IsLoopback(master)) return dfs::DfsClient::Connect(options);

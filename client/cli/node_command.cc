@@ -16,7 +16,7 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 
 std::string State(const job::Node& node) {
-  if (!node.alive) return "lost";
+  if (!node.alive) return node.awaited ? "awaited" : "lost";
   if (node.drained) return "decommissioned";
   return node.draining ? "decommissioning" : "alive";
 }
@@ -77,8 +77,13 @@ int ListNodes(const Invocation& invocation, const Words& args) {
   if (!files.ok()) return invocation.Fail("node list", files.status(), kUnreachable);
   const Result<std::vector<job::Node>> nodes = job::JobClient(**files).Nodes();
   if (!nodes.ok()) return invocation.Fail("node list", nodes.status());
+  const Result<dfs::Health> health = (*files)->GetHealth();
+  if (!health.ok()) return invocation.Fail("node list", health.status());
   Printer out(invocation.console.out);
   PrintNodes(*nodes, json, out);
+  for (const std::string& line : {health->awaiting, health->read_only}) {
+    if (!json && !line.empty()) out << line << "\n";
+  }
   const Status written = out.Flush();
   return written.ok() ? kDone : invocation.Fail("node list", written);
 }

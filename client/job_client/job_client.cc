@@ -27,13 +27,14 @@ Status JobClient::AskAboutJobs(const std::string& what, const AskJobs& f) {
 Result<std::uint32_t> JobClient::Submit(const JobRequest& request) {
   std::uint32_t job = 0;
   std::size_t bytes = 0;
-  MILLRACE_TRY(AskAboutJobs("submit the job", [&](JobService::Client jobs) {
-    auto call = jobs.submitRequest();
+  const auto submit = [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+    auto call = bootstrap.castAs<Master>().jobsRequest().send().getService().submitRequest();
     Write(request, call.initRequest());
     bytes = call.totalSize().wordCount * sizeof(capnp::word);
     if (bytes > kMostRequestBytes) return kj::Promise<void>(kj::READY_NOW);
     return call.send().then([&job](capnp::Response<JobService::SubmitResults>&& answer) { job = answer.getJob(); });
-  }));
+  };
+  MILLRACE_TRY(connection_.CallUntilReady("submit the job", submit));
   if (bytes > kMostRequestBytes) {
     return Invalid("submit the job: its inputs and parameters take " + std::to_string(bytes) + " bytes; at most " +
                    std::to_string(kMostRequestBytes) + " fit; name directories or patterns instead of files");

@@ -102,6 +102,7 @@ struct Node {
   std::string rack, datacenter;
   std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
   bool alive = false, draining = false, drained = false;
+  bool awaited = false;  // by a master that has just started: it may still come, or has not listed its blocks
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   std::uint64_t unknown_blocks = 0;  // on it, of no file
   bool unknown_held = false;         // too many of them: they stay until DiscardUnknown

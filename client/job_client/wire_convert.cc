@@ -78,6 +78,7 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.alive = in.getAlive();
   out.draining = in.getDraining();
   out.drained = in.getDrained();
+  out.awaited = in.getAwaited();
   out.capacity = stats.getCapacity();
   out.free = stats.getFree();
   out.used = stats.getUsed();

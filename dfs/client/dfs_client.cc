@@ -114,10 +114,17 @@ class DfsClientImpl final : public DfsClient {
                   in.getFree(),
                   in.getLiveWorkers(),
                   in.getUnknownBlocks(),
-                  in.getHoldingWorkers()};
+                  in.getHoldingWorkers(),
+                  in.getAwaiting(),
+                  in.getReadOnly()};
       });
     }));
     return health;
+  }
+
+  Status AwaitReports() override {
+    return AskUntilReady("wait for the reports of workers",
+                         [](Names::Client names) { return names.awaitReportsRequest().send().ignoreResult(); });
   }
 
   Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) override {
@@ -195,12 +202,20 @@ class DfsClientImpl final : public DfsClient {
   std::string Cluster() override { return connection_->cluster(); }
 
   Status Call(const std::string& what, const WithMaster& f) override { return connection_->Call(what, f); }
+  Status CallUntilReady(const std::string& what, const WithMaster& f) override {
+    return connection_->CallUntilReady(what, f);
+  }
 
  private:
-  Status Ask(const std::string& what, const std::function<kj::Promise<void>(Names::Client)>& f) {
-    return connection_->Call(what, [&f](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
+  using WithNames = std::function<kj::Promise<void>(Names::Client)>;
+  static WithMaster ToNames(const WithNames& f) {
+    return [&f](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
       return f(bootstrap.castAs<wire::NameProvider>().namesRequest().send().getService());
-    });
+    };
+  }
+  Status Ask(const std::string& what, const WithNames& f) { return connection_->Call(what, ToNames(f)); }
+  Status AskUntilReady(const std::string& what, const WithNames& f) {
+    return connection_->CallUntilReady(what, ToNames(f));
   }
 
   struct CheckedPage {
@@ -234,7 +249,7 @@ class DfsClientImpl final : public DfsClient {
 
   Result<BlockPage> Locate(const std::string& path, std::uint32_t first) {
     BlockPage page;
-    MILLRACE_TRY(Ask("open " + Quote(path), [&](Names::Client names) {
+    MILLRACE_TRY(AskUntilReady("open " + Quote(path), [&](Names::Client names) {
       auto request = names.locateRequest();
       request.setPath(ToData(path));
       request.setFirstBlock(first);

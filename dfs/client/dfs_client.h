@@ -26,12 +26,15 @@ struct ClientOptions {
   Micros connect_timeout = 3 * kSecond;  // the first connection; then kUnavailable, unless there is patience:
   Micros patience = 0;                   // for so long it is tried again, if the master's name is known
   std::function<void()> waiting = {};    // called on the caller's thread when that begins
-  Micros call_timeout = 30 * kSecond;    // a call, reconnections included
-  Micros stall_timeout = 30 * kSecond;   // a silent replica or pipeline
-  std::optional<std::uint32_t> node;     // the worker on whose machine we run, if known
-  std::string owner;                     // user name
-  std::string cluster = {};              // whose master it must be (base/cluster_id.h); empty: whichever answers first
-  std::string cluster_advice = {};       // who says so and what to do, for the refusal of another
+  // Given the master's line, on the thread of the first call that the master puts off: a start of it is not over, or
+  // its disk is full. The call waits.
+  std::function<void(const std::string& why)> delayed = {};
+  Micros call_timeout = 30 * kSecond;   // a call, reconnections included
+  Micros stall_timeout = 30 * kSecond;  // a silent replica or pipeline
+  std::optional<std::uint32_t> node;    // the worker on whose machine we run, if known
+  std::string owner;                    // user name
+  std::string cluster = {};             // whose master it must be (base/cluster_id.h); empty: whichever answers first
+  std::string cluster_advice = {};      // who says so and what to do, for the refusal of another
 };
 
 struct FileInfo {
@@ -94,6 +97,8 @@ struct Health {
   std::uint32_t live_workers = 0;
   std::uint64_t unknown_blocks = 0;   // replicas on live workers that belong to no file
   std::uint32_t holding_workers = 0;  // with too many of them (dfs/name/block_manager.h)
+  std::string awaiting = {};   // whom a master that has just started waits for: nothing is missing yet; empty: nobody
+  std::string read_only = {};  // why the master takes no changes; empty: it does
 };
 struct UnhealthyBlock {
   std::string path;
@@ -128,6 +133,8 @@ class DfsClient {
   virtual Status SetReplication(std::string_view path, std::uint32_t replication) = 0;
   virtual Result<FileUsage> Measure(std::string_view path) = 0;
   virtual Result<Health> GetHealth() = 0;
+  // Until every known worker has reported to a master that has just started, or its grace is over.
+  virtual Status AwaitReports() = 0;
   virtual Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) = 0;
   // Has every replica of a file read by its holder; `wait`: until they have been, so that none is kAsked.
   virtual Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) = 0;
@@ -142,6 +149,8 @@ class DfsClient {
   // the control thread with the connected bootstrap; as ControlThread::Run, with call_timeout and one reconnection.
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
   virtual Status Call(const std::string& what, const WithMaster& f) = 0;
+  // The same for a call that the master may put off with kBusy: it is made again until it is not.
+  virtual Status CallUntilReady(const std::string& what, const WithMaster& f) = 0;
 };
 
 }  // namespace millrace::dfs

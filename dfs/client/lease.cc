@@ -87,7 +87,7 @@ Lease::~Lease() {
 
 // A broken connection broke the capability with it; the file waits for a while to be taken up again.
 Status Lease::Call(const char* what, const WithLease& f) {
-  return connection_->Call(
+  return connection_->CallUntilReady(
       std::string(what) + " " + Quote(path_),
       [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) -> kj::Promise<void> {
         KJ_IF_MAYBE (lease, held_->lease) {

@@ -1,6 +1,7 @@
 #include "dfs/client/master_connection.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/options.h"
@@ -24,6 +25,8 @@ struct MasterConnection::Impl {
   Micros call_timeout = 0;
   // Whose master it must be, on every connection; empty: of the cluster that answers first. The advice ends a refusal.
   std::string cluster, advice;
+  std::function<void(const std::string&)> delayed;
+  std::atomic<bool> told_delay = false;
   rpc::ControlThread thread;
   // The loop's own: made and destroyed there.
   std::unique_ptr<rpc::TcpDialer> dialer;
@@ -109,6 +112,7 @@ Result<std::shared_ptr<MasterConnection>> MasterConnection::Connect(const Client
   auto impl = std::make_unique<Impl>();
   impl->master = master;
   impl->call_timeout = options.call_timeout;
+  impl->delayed = options.delayed;
   impl->cluster = options.cluster;
   impl->advice = options.cluster_advice;
   Impl& parts = *impl;
@@ -144,6 +148,16 @@ Status MasterConnection::Call(const std::string& what, const WithMaster& f) {
   return impl_->thread.Run([&](kj::AsyncIoContext& io) {
     return rpc::WithDeadline(io.provider->getTimer(), ToDuration(impl_->call_timeout), what, impl_->Try(io, f));
   });
+}
+
+Status MasterConnection::CallUntilReady(const std::string& what, const WithMaster& f) {
+  constexpr kj::Duration kPause = 500 * kj::MILLISECONDS;
+  while (true) {
+    Status answer = Call(what, f);
+    if (answer.code() != StatusCode::kBusy) return answer;
+    if (!impl_->told_delay.exchange(true) && impl_->delayed) impl_->delayed(answer.message());
+    MILLRACE_TRY(impl_->thread.Run([](kj::AsyncIoContext& io) { return io.provider->getTimer().afterDelay(kPause); }));
+  }
 }
 
 const std::string& MasterConnection::cluster() const { return impl_->cluster; }

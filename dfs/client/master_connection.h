@@ -30,6 +30,9 @@ class MasterConnection {
   // Runs f on the control thread with the connected bootstrap. When the connection breaks in the middle, it is made
   // again and f is called again, for at most `call_timeout` in all: f must bear to be repeated.
   Status Call(const std::string& what, const WithMaster& f);
+  // The same; as long as the master answers kBusy, which the first time is told (ClientOptions::delayed), f is called
+  // again, each time for at most `call_timeout`.
+  Status CallUntilReady(const std::string& what, const WithMaster& f);
   // Runs f on the control thread soon, connected or not; nobody waits.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
   [[nodiscard]] const std::string& cluster() const;

@@ -26,14 +26,19 @@ interface NameService {
   resume @9 (file :UInt64) -> (lease :FileLease);
   # Takes an open file up again after the connection or the master was lost; kNotFound when it was completed or given up.
   reportBadReplica @10 (block :UInt64, node :UInt32) -> ();
-  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32);
+  health @11 () -> (blocks :UInt64, missing :UInt64, underReplicated :UInt64, overReplicated :UInt64, corruptReplicas :UInt64, capacity :UInt64, used :UInt64, free :UInt64, liveWorkers :UInt32, unknownBlocks :UInt64, holdingWorkers :UInt32, awaiting :Text, readOnly :Text);
   # unknownBlocks: replicas on live workers that belong to no file. holdingWorkers: on so many workers they are too many to be
   # put aside unless somebody confirms it (dfs/name/block_manager.h).
+  # awaiting: not empty while blocks without a replica are not missing yet, since the master has just started: a line that says
+  # whom it waits for. readOnly: why no change is taken; empty: changes are taken.
   unhealthyBlocks @12 (after :UInt64, limit :UInt32) -> (blocks :List(UnhealthyBlock), more :Bool);
   # By rising block id.
   verify @13 (path :Data, firstBlock :UInt32, wait :Bool, again :List(ReplicaName)) -> (replicas :List(CheckedReplica), nextBlock :UInt32, more :Bool);
   # Has every replica of some blocks of a file read by its holder, from firstBlock on; wait: answered when they did, or
   # with those unknown that take too long. again: only these of them, as far as they are replicas still; empty: all.
+  awaitReports @14 () -> ();
+  # Answered when `awaiting` would be empty. This, `locate` and `addBlock` are answered with kBusy and that line when they
+  # have waited for some seconds; who is told that asks again.
 }
 
 struct ReplicaName {

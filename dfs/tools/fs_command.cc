@@ -23,6 +23,7 @@ const std::vector<FsVerb>& FsVerbs() {
       {"stat", "what is known of a path", RunStat},
       {"setrep", "set how many replicas a file has", RunSetrep},
       {"fsck", "the health of all blocks", RunFsck},
+      {"safemode", "whether the master waits for workers, or is read-only", RunSafemode},
       {"verify", "have replicas read and checked now", RunVerify},
   };
   return kVerbs;

@@ -16,6 +16,8 @@ Json ToJson(const Health& health) {
   return {{"healthy", health.missing == 0 && health.corrupt_replicas == 0},
           {"blocks", health.blocks},
           {"missing", health.missing},
+          {"awaiting", health.awaiting},
+          {"read_only", health.read_only},
           {"under_replicated", health.under_replicated},
           {"over_replicated", health.over_replicated},
           {"corrupt_replicas", health.corrupt_replicas},
@@ -27,8 +29,10 @@ Json ToJson(const Health& health) {
           {"free", health.free}};
 }
 
-void Show(const UnhealthyBlock& block, Printer& out) {
-  const char* state = block.live == 0 ? "missing   " : block.live < block.wanted ? "under     " : "over      ";
+void Show(const UnhealthyBlock& block, bool awaiting, Printer& out) {
+  const char* state = block.live == 0             ? (awaiting ? "awaited   " : "missing   ")
+                      : block.live < block.wanted ? "under     "
+                                                  : "over      ";
   out << state << BlockName(block.block) << ", " << FormatBytes(block.length) << ", " << std::to_string(block.live)
       << " of " << std::to_string(block.wanted) << " replicas: " << Quote(block.path, block.path.size()) << "\n";
 }
@@ -38,7 +42,7 @@ void Show(const Health& health, Printer& out) {
     out << console::Left(name, 18) << std::to_string(count) << "\n";
   };
   line("blocks", health.blocks);
-  line("missing", health.missing);
+  line(health.awaiting.empty() ? "missing" : "awaited", health.missing);
   line("under-replicated", health.under_replicated);
   line("over-replicated", health.over_replicated);
   line("corrupt replicas", health.corrupt_replicas);
@@ -46,6 +50,9 @@ void Show(const Health& health, Printer& out) {
   line("live workers", health.live_workers);
   out << "space             " << FormatBytes(health.used) << " used, " << FormatBytes(health.free) << " free of "
       << FormatBytes(health.capacity) << "\n";
+  for (const std::string& what : {health.awaiting, health.read_only}) {
+    if (!what.empty()) out << what << "\n";
+  }
   if (health.holding_workers == 0) return;
   out << "Of the unknown blocks, which no file has, " << std::to_string(health.holding_workers)
       << " workers hold too many to be right: they stay until `millrace node discard-unknown`; `millrace node list` "
@@ -61,7 +68,7 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
   MILLRACE_TRY(client.ListUnhealthy([&](const UnhealthyBlock& block) {
     if (block.path != below && !block.path.starts_with(prefix)) return true;
     if (!as_json) {
-      Show(block, out);
+      Show(block, !health.awaiting.empty(), out);
       return !out.failed();
     }
     Json entry = {
@@ -77,6 +84,10 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
   }
   MILLRACE_TRY(out.Flush());
   if (health.missing == 0 && health.corrupt_replicas == 0) return Status::Ok();
+  if (!health.awaiting.empty() && health.corrupt_replicas == 0) {
+    return Unavailable(std::to_string(health.missing) + " blocks have no live replica yet, and are not missing: " +
+                       health.awaiting + "; `millrace fs safemode wait` waits for the end of that");
+  }
   return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " +
                  std::to_string(health.corrupt_replicas) +
                  " replicas are corrupt; bring back the workers that hold them");

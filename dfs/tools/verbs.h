@@ -23,6 +23,7 @@ int RunRm(const Args& args, const FsContext& context);
 int RunMv(const Args& args, const FsContext& context);
 int RunSetrep(const Args& args, const FsContext& context);
 int RunFsck(const Args& args, const FsContext& context);
+int RunSafemode(const Args& args, const FsContext& context);
 int RunVerify(const Args& args, const FsContext& context);
 
 // Connects and calls f; says what failed ("fs VERB: ...") and gives the exit status.

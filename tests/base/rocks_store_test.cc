@@ -173,15 +173,49 @@ TEST_F(RocksStoreTest, AnOlderCopyAndAnEmptyDirectoryAreRefused) {
   EXPECT_NE(Refusal().find("ends at operation 1 but 2"), std::string::npos) << Refusal();
 }
 
-TEST_F(RocksStoreTest, ADiskWithoutRoomIsAnErrorAndNoAssertion) {
+TEST_F(RocksStoreTest, OpeningNeedsRoomForTheLogs) {
   auto store = Open();
   Put(*store, "first", std::string(100'000, '1'), Durability::kSynced);
   store.reset();
-  const Status full = rocks::CheckRoom(path_, 1'000'000);
-  EXPECT_EQ(full.code(), StatusCode::kNoSpace);
-  EXPECT_NE(full.message().find("make room"), std::string::npos);
-  EXPECT_EQ(rocks::CheckRoom(path_, std::uint64_t{16} << 20).code(), StatusCode::kNoSpace) << "the log needs room, too";
-  EXPECT_TRUE(rocks::CheckRoom(path_, (std::uint64_t{16} << 20) + 200'000).ok());
+  const auto needed = rocks::RoomToOpen(path_);
+  ASSERT_TRUE(needed.ok());
+  EXPECT_GT(*needed, (std::uint64_t{16} << 20) + 100'000);
+  EXPECT_LT(*needed, (std::uint64_t{16} << 20) + 200'000);
+}
+
+TEST_F(RocksStoreTest, OnAFullDiskItIsOpenedToBeReadAndWrittenWhenThereIsRoom) {
+  Put(*Open(), "first", "1", Durability::kSynced);
+  std::uint64_t free = 1'000'000;
+  const auto opened = OpenRocksStore(path_, [&free](const std::string&) -> Result<std::uint64_t> { return free; });
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  RocksStore& store = **opened;
+  const auto before = ListDirectory(path_);
+  EXPECT_GT(store.room_needed(), free);
+  EXPECT_EQ(*store.Get("first"), "1");
+  WriteBatch second;
+  second.Put("second", "2");
+  const Status refused = store.Write(second, Durability::kSynced);
+  EXPECT_EQ(refused.code(), StatusCode::kNoSpace);
+  EXPECT_NE(refused.message().find("make room"), std::string::npos);
+  EXPECT_EQ(store.BackUp(path_ + ".backup").status().code(), StatusCode::kNoSpace);
+  EXPECT_EQ(*store.Get("second"), std::nullopt);
+  EXPECT_EQ(*ListDirectory(path_), *before) << "nothing was written";
+  free = store.room_needed();
+  ASSERT_TRUE(store.Write(second, Durability::kSynced).ok());
+  EXPECT_EQ(store.room_needed(), 0u);
+  EXPECT_EQ(*store.Get("first"), "1");
+  EXPECT_EQ(*store.Get("second"), "2");
+  free = 0;
+  Put(store, "third", "3", Durability::kBuffered);
+  int keys = 0;
+  EXPECT_TRUE(store.Scan({}, {}, [&keys](std::string_view, std::string_view) { return ++keys > 0; }).ok());
+  EXPECT_EQ(keys, 3);
+}
+
+TEST_F(RocksStoreTest, OnAFullDiskNoDatabaseIsMade) {
+  const auto opened = OpenRocksStore(path_, [](const std::string&) -> Result<std::uint64_t> { return 1000; });
+  EXPECT_EQ(opened.status().code(), StatusCode::kNoSpace);
+  EXPECT_FALSE(rocks::HoldsDatabase(path_));
 }
 
 TEST_F(RocksStoreTest, ADatabaseWithoutItsMarkIsRefused) {

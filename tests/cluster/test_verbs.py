@@ -113,7 +113,7 @@ class VerbsTest(unittest.TestCase):
     def test_completion_is_bash(self):
         script = self.ask("completion", "bash")
         check = subprocess.run(["bash", "-c", script.decode() + "\nCOMP_WORDS=(millrace fs s); COMP_CWORD=2; f=$(complete -p millrace | sed 's/.*-F \\([^ ]*\\).*/\\1/'); $f; echo ${COMPREPLY[@]}"], capture_output=True)
-        self.assertEqual(set(check.stdout.split()), {b"stat", b"setrep"}, check.stderr)
+        self.assertEqual(set(check.stdout.split()), {b"stat", b"setrep", b"safemode"}, check.stderr)
 
 
 class Memory(unittest.TestCase):

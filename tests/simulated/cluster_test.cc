@@ -435,6 +435,124 @@ TEST(SimulatedClusterTest, TheEndOfAJobIsToldOnceItIsOnDisk) {
   EXPECT_FALSE(is_told(2));
 }
 
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+TEST(FullDiskTest, TheReserveIsForWhatRuns) {
+  SimulatedOptions options;
+  options.workers = 4;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 20);
+  cluster.Submit("/in", "/out", 2);
+  cluster.SetFree(40 * kMiB);
+  cluster.Advance(1);
+  const Status refused = cluster.control().CheckChange();
+  EXPECT_EQ(refused.code(), StatusCode::kNoSpace);
+  EXPECT_THAT(refused.message(), HasSubstr("the master's disk is full"));
+  EXPECT_TRUE(cluster.control().CheckGoingOn().ok());
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  cluster.SetFree(1000 * kMiB);
+  cluster.Advance(1);
+  EXPECT_TRUE(cluster.control().CheckChange().ok());
+}
+
+TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) {
+  SimulatedOptions options;
+  options.workers = 4;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 40);
+  cluster.Submit("/in", "/out", 2);
+  cluster.Advance(20);
+  const auto done = [&cluster] { return cluster.control().jobs().View(sched::JobId{1})->maps.done; };
+  ASSERT_GT(done(), 0u);
+  ASSERT_LT(done(), 40u);
+  cluster.SetFree(kMiB);
+  cluster.Advance(1);
+  EXPECT_TRUE(cluster.control().Held());
+  EXPECT_EQ(cluster.control().CheckGoingOn().code(), StatusCode::kBusy);
+  const auto journal = cluster.Journal();
+  const auto before = done();
+  cluster.Advance(300);
+  EXPECT_EQ(cluster.Journal(), journal) << "nothing is written";
+  EXPECT_EQ(done(), before) << "nothing is taken in that cannot be kept";
+  EXPECT_EQ(cluster.control().jobs().View(sched::JobId{1})->state, master::JobState::kRunning);
+
+  cluster.RestartMaster();
+  cluster.Advance(60);
+  EXPECT_TRUE(cluster.control().Held());
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(4));
+  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << number;
+  EXPECT_FALSE(cluster.control().AwaitingReports()) << "blocks are listed, and can be read";
+  EXPECT_EQ(cluster.Journal(), journal);
+  EXPECT_EQ(done(), before);
+
+  cluster.SetFree(1000 * kMiB);
+  EXPECT_TRUE(cluster.RunUntilIdle(900));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_EQ(cluster.control().jobs().View(sched::JobId{1})->figures.failed_attempts, 0u);
+  const auto kept = cluster.Journal();
+  cluster.RestartMaster();
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_GT(kept.size(), journal.size());
+}
+
+TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.times.failure = 1;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 1);
+  cluster.Submit("/in", "/out", 0);
+  cluster.Advance(1);
+  cluster.SetFree(kMiB);
+  cluster.Advance(60);
+  const auto attempts = [&cluster] { return *cluster.control().jobs().Attempts(sched::JobId{1}); };
+  ASSERT_THAT(attempts(), SizeIs(1));
+  EXPECT_EQ(attempts()[0].state, master::AttemptState::kRunning);
+  cluster.SetFree(1000 * kMiB);
+  cluster.Advance(2);
+  EXPECT_EQ(attempts()[0].state, master::AttemptState::kLost) << attempts()[0].reason;
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_THAT(attempts(), SizeIs(5)) << "four of its own fault";
+}
+
+TEST(StartTest, WhoIsAwaitedIsSaidAndASubmissionWaitsForIt) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  StoreFile(cluster, "/in");
+  EXPECT_EQ(cluster.control().AwaitedLine(), "");
+  cluster.Cut(0);
+  cluster.RestartMaster();
+  cluster.Advance(4);
+  EXPECT_THAT(cluster.control().AwaitedLine(),
+              HasSubstr("the master has started 4 s ago and waits for the reports of 1 of 3 workers (host0:"));
+  EXPECT_THAT(cluster.control().AwaitedLine(), HasSubstr("for 11 s more at most (master.startup_grace)"));
+  const auto& nodes = cluster.control().nodes();
+  EXPECT_TRUE(cluster.control().Awaits(*nodes.FindByStorage("storage0")));
+  EXPECT_FALSE(cluster.control().Awaits(*nodes.FindByStorage("storage1")));
+  cluster.Mend(0);
+  cluster.Submit("/in", "/out", 0);
+  EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u) << "it was there before the job";
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+}
+
+TEST(StartTest, ASubmissionIsPutOffAndNotLeftWithoutAnAnswer) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  StoreFile(cluster, "/in");
+  cluster.Cut(0);
+  cluster.RestartMaster();
+  const double before = cluster.seconds();
+  cluster.Submit("/in", "/out", 0);
+  EXPECT_GE(cluster.seconds() - before, 14) << "the block was awaited";
+  EXPECT_LE(cluster.seconds() - before, 16);
+  EXPECT_GE(cluster.put_off(), 6) << "and that was said every two seconds";
+  EXPECT_EQ(cluster.control().AwaitedLine(), "") << "it is missing now";
+}
+
 TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, false), RunBatch(4, false)); }
 
 // Every success follows a launch of that attempt, and no task succeeds twice unless its output was lost in between.

@@ -138,7 +138,10 @@ void SimulatedCluster::StartMaster() {
   auto control = master::Control::Make(
       config_, master::Seams{timer_, clock_, *store_, *commit_log_, Random(random_.Next()),
                              [numbers = Random(random_.Next())]() mutable { return numbers.Next(); }, MakeSilentLog(),
-                             std::make_unique<SettingsFile>(settings_)});
+                             std::make_unique<SettingsFile>(settings_), nullptr,
+                             [this]() -> Result<master::Room> {
+                               return master::Room{free_, 0};
+                             }});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));
@@ -274,7 +277,12 @@ void SimulatedCluster::Submit(const std::string& input, const std::string& outpu
               job.setToken(token);
               return request.send().ignoreResult();
             })
-            .then([&] { accepted = true; }, [](kj::Exception&& failure) { ASSERT_TRUE(rpc::ConnectionBroke(failure)); })
+            .then([&] { accepted = true; },
+                  [&](kj::Exception&& failure) {
+                    const bool busy = rpc::FromException(failure).code() == StatusCode::kBusy;
+                    ASSERT_TRUE(busy || rpc::ConnectionBroke(failure));
+                    put_off_ += busy;
+                  })
             .eagerlyEvaluate(nullptr);
     while (!submitted.poll(scope_)) Advance(0.01);
   }

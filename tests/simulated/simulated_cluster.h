@@ -61,6 +61,10 @@ class SimulatedCluster {
   // The worker's connections break and none comes through until Mend.
   void Cut(std::uint32_t worker);
   void Mend(std::uint32_t worker);
+  // So many bytes are free on the master's disk from now on; until then it has room.
+  void SetFree(std::uint64_t bytes) { free_ = bytes; }
+  // How often a submission was put off with kBusy.
+  [[nodiscard]] int put_off() const { return put_off_; }
   // The master process dies, with all that it holds in memory, and starts again.
   void RestartMaster();
   // From now on what waits for the disk is written, but not answered, until a master starts again.
@@ -109,6 +113,8 @@ class SimulatedCluster {
   std::unique_ptr<rpc::Server> server_;
   std::unique_ptr<rpc::Link> client_;
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::uint64_t free_ = std::uint64_t{1} << 40;
+  int put_off_ = 0;
   std::vector<master::wire::WorkerSession::Client> strangers_;  // that stay
 };
 

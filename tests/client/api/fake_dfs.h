@@ -104,6 +104,7 @@ class FakeClient final : public dfs::DfsClient {
   Status SetReplication(std::string_view, std::uint32_t) override { return No(); }
   Result<dfs::FileUsage> Measure(std::string_view) override { return No(); }
   Result<dfs::Health> GetHealth() override { return No(); }
+  Status AwaitReports() override { return No(); }
   Status ListUnhealthy(const std::function<bool(const dfs::UnhealthyBlock&)>&) override { return No(); }
   Result<std::unique_ptr<dfs::FileReader>> Open(std::string_view path) override {
     MILLRACE_ASSIGN(dfs::FileInfo info, Stat(path));
@@ -120,6 +121,7 @@ class FakeClient final : public dfs::DfsClient {
   }
   void ReportBadReplica(std::uint64_t, std::uint32_t) override {}
   Status Call(const std::string&, const WithMaster&) override { return No(); }
+  Status CallUntilReady(const std::string&, const WithMaster&) override { return No(); }
 
  private:
   dfs::FileInfo Info(const std::string& path, bool directory) {

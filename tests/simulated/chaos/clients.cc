@@ -400,7 +400,8 @@ std::optional<std::uint32_t> Client::Submit(kj::WaitScope& scope, const std::str
       cluster_.checker().Accepted(job, token);
       return job;
     }
-    if (status.code() != StatusCode::kCancelled) {
+    // kBusy: the master has just started and puts it off.
+    if (status.code() != StatusCode::kCancelled && status.code() != StatusCode::kBusy) {
       world_.Fail("jobs", "submit " + token + ": " + status.message());
       return std::nullopt;
     }

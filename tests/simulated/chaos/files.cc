@@ -79,12 +79,17 @@ Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId rea
 
 Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& scope, const std::string& path,
                                         std::uint64_t* file) {
-  MILLRACE_ASSIGN(auto answer, caller.Call<dfs::wire::NameService::LocateResults>(
-                                   scope, "locate", [&](master::wire::Master::Client master) {
-                                     auto request = master.namesRequest().send().getService().locateRequest();
-                                     request.setPath(master::ToData(path));
-                                     return request.send().then([](auto&& located) { return kj::mv(located); });
-                                   }));
+  const auto ask = [&] {
+    return caller.Call<dfs::wire::NameService::LocateResults>(
+        scope, "locate", [&](master::wire::Master::Client master) {
+          auto request = master.namesRequest().send().getService().locateRequest();
+          request.setPath(master::ToData(path));
+          return request.send().then([](auto&& located) { return kj::mv(located); });
+        });
+  };
+  auto asked = ask();
+  for (; asked.status().code() == StatusCode::kBusy; asked = ask()) (void)Await(caller.world().Sleep(1), scope);
+  MILLRACE_ASSIGN(auto answer, std::move(asked));
   if (file != nullptr) *file = answer.getStatus().getId();
   std::vector<BlockPlaces> blocks;
   for (const auto located : answer.getBlocks()) {
@@ -150,7 +155,8 @@ Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
       for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, excluded[n]);
       return request.send();
     });
-    if (!given.ok() && given.status().code() == StatusCode::kUnavailable) {  // nobody has room, or nobody is there
+    const StatusCode said = given.status().code();
+    if (said == StatusCode::kUnavailable || said == StatusCode::kBusy) {  // nobody has room, or nobody is there yet
       excluded.clear();
       (void)Await(cluster_.world().Sleep(2), scope);
       continue;

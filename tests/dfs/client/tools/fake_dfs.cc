@@ -165,6 +165,10 @@ class FakeClient final : public DfsClient {
     return usage;
   }
   Result<Health> GetHealth() override { return tree_->health; }
+  Status AwaitReports() override {
+    tree_->health.awaiting.clear();
+    return Status::Ok();
+  }
   Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) override {
     for (const UnhealthyBlock& block : tree_->unhealthy) {
       if (!visit(block)) break;
@@ -199,6 +203,7 @@ class FakeClient final : public DfsClient {
   }
   void ReportBadReplica(std::uint64_t, std::uint32_t) override {}
   Status Call(const std::string&, const WithMaster&) override { return Internal("not of the fake"); }
+  Status CallUntilReady(const std::string&, const WithMaster&) override { return Internal("not of the fake"); }
 
  private:
   std::shared_ptr<FakeTree> tree_;

@@ -100,6 +100,27 @@ TEST_F(ListTest, FsckFailsOnlyWhenSomethingIsLost) {
   EXPECT_EQ(json.at("unhealthy")[0].at("block"), "fedcba9876543210") << "a number of this size would lose bits";
 }
 
+TEST_F(ListTest, NothingIsMissingWhileTheMasterWaitsForWorkers) {
+  const std::string line = "the master has started 3 s ago and waits for the reports of 2 of 5 workers (a:1, b:2)";
+  tree_->health = {.blocks = 10, .missing = 2, .awaiting = line};
+  tree_->unhealthy = {{.path = "/d/there", .block = 4, .length = 9, .live = 0, .wanted = 3}};
+  Refuses(1, {"fsck"}, {"2 blocks have no live replica yet, and are not missing: " + line, "safemode wait"});
+  EXPECT_NE(Run({"fsck"}).out.find("awaited           2"), std::string::npos) << Run({"fsck"}).out;
+  EXPECT_NE(Run({"fsck"}).out.find("awaited   block"), std::string::npos);
+  EXPECT_NE(Run({"fsck"}).out.find(line + "\n"), std::string::npos);
+  EXPECT_EQ(Json::parse(Run({"fsck", "--json"}).out).at("awaiting"), line);
+}
+
+TEST_F(ListTest, SafemodeSaysWhomTheMasterWaitsForAndWhyItIsReadOnly) {
+  EXPECT_EQ(Run({"safemode", "get"}).out, "safe mode is off\n");
+  tree_->health = {.awaiting = "it waits for a:1", .read_only = "its disk is full"};
+  EXPECT_EQ(Run({"safemode", "get"}).out, "safe mode is on: it waits for a:1\nits disk is full\n");
+  EXPECT_EQ(Json::parse(Run({"safemode", "--json", "get"}).out).at("awaiting"), "it waits for a:1");
+  EXPECT_EQ(Run({"safemode", "wait"}).out, "safe mode is off\nits disk is full\n");
+  EXPECT_EQ(Run({"safemode"}).status, 2);
+  Refuses(2, {"safemode", "leave"}, {"\"leave\" is neither get nor wait"});
+}
+
 TEST_F(ListTest, VerifySaysWhichReplicasAreNotSound) {
   tree_->MakeFile("/d/a", "1");
   tree_->MakeFile("/d/e/b", "2");

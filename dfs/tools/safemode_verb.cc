@@ -1,0 +1,47 @@
+// What a master says of itself after a start and on a full disk.
+#include "base/text.h"
+#include "dfs/tools/arguments.h"
+#include "dfs/tools/json_output.h"
+#include "dfs/tools/verbs.h"
+
+namespace millrace::dfs {
+namespace {
+
+using console::Printer;
+
+Status Tell(DfsClient& client, bool json, const FsContext& context) {
+  MILLRACE_ASSIGN(const Health health, client.GetHealth());
+  Printer out(context.console.out);
+  if (json) {
+    out << console::Dump({{"awaiting", health.awaiting}, {"read_only", health.read_only}}) << "\n";
+    return out.Flush();
+  }
+  out << "safe mode is " << (health.awaiting.empty() ? "off" : "on: " + health.awaiting) << "\n";
+  if (!health.read_only.empty()) out << health.read_only << "\n";
+  return out.Flush();
+}
+
+}  // namespace
+
+int RunSafemode(const Args& args, const FsContext& context) {
+  bool json = false;
+  console::Arguments arguments(
+      "fs safemode", "get|wait",
+      "Safe mode is the time after a start of the master in which it waits for the reports of its workers, at most "
+      "master.startup_grace: a block without a replica is not missing yet. `get` says whether it lasts, whom the "
+      "master "
+      "waits for, and whether it is read-only since its disk is full; `wait` waits for the end of safe mode first.");
+  arguments.Flag("--json", &json, "as JSON");
+  if (const auto status = arguments.Parse(args, context.console, 1, 1)) return *status;
+  const std::string what = arguments.operands()[0];
+  if (what != "get" && what != "wait") {
+    console::SayError(context.console, "fs safemode", Invalid(Quote(what) + " is neither get nor wait"));
+    return console::kWrongUsage;
+  }
+  return WithClient(context, "safemode", [&](DfsClient& client) -> Status {
+    if (what == "wait") MILLRACE_TRY(client.AwaitReports());
+    return Tell(client, json, context);
+  });
+}
+
+}  // namespace millrace::dfs
