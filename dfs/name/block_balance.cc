@@ -85,9 +85,7 @@ class BlockManager::Impl::Mover {
     }
   }
 
-  [[nodiscard]] bool IsBusy(NodeId id) {
-    return moves_[id] >= max_moves_ || impl_.nodes.at(id).copies >= max_copies_;
-  }
+  [[nodiscard]] bool IsBusy(NodeId id) { return moves_[id] >= max_moves_ || impl_.nodes.at(id).copies >= max_copies_; }
 
   // True when nothing of the node is left to be offered in this pass.
   bool Offer(NodeId giver) {
@@ -241,8 +239,8 @@ BalanceView BlockManager::Balance() const {
   view.bytes_left = shares.BytesLeft();
   view.moved_blocks = balancing.moved_blocks;
   view.moved_bytes = balancing.moved_bytes;
-  view.moving_blocks = static_cast<std::uint64_t>(std::count_if(
-      impl_->copies.begin(), impl_->copies.end(), [](const auto& copy) { return copy.second.moves; }));
+  view.moving_blocks = static_cast<std::uint64_t>(
+      std::count_if(impl_->copies.begin(), impl_->copies.end(), [](const auto& copy) { return copy.second.moves; }));
   return view;
 }
 

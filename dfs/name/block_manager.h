@@ -71,11 +71,11 @@ enum class BalanceState : std::uint8_t {
 
 struct BalanceView {
   BalanceState state = BalanceState::kNever;
-  double threshold = 0;                                // these four as a share of 1, of what nodes hold of files
-  double mean = 0, smallest = 0, largest = 0;          // over the nodes that are up, not draining, and known for size
-  std::uint64_t bytes_left = 0;                        // as Shares::BytesLeft
-  std::uint64_t moved_blocks = 0, moved_bytes = 0;     // since balancing began
-  std::uint64_t moving_blocks = 0;                     // copies under way of which the source gives its own up
+  double threshold = 0;                             // these four as a share of 1, of what nodes hold of files
+  double mean = 0, smallest = 0, largest = 0;       // over the nodes that are up, not draining, and known for size
+  std::uint64_t bytes_left = 0;                     // as Shares::BytesLeft
+  std::uint64_t moved_blocks = 0, moved_bytes = 0;  // since balancing began
+  std::uint64_t moving_blocks = 0;                  // copies under way of which the source gives its own up
 };
 
 class BlockManager {
@@ -99,8 +99,8 @@ class BlockManager {
   void NodeExists(NodeId node);  // it was up in an earlier life of the master
   // A node that is up already has begun anew: copies and deletions it was told of are given out again.
   void NodeUp(NodeId node, const Location& where);
-  void NodeDown(NodeId node);                             // its replicas are gone, until it reports again
-  void ForgetNode(NodeId node);                           // nothing is known of it any more. Requires: it is not up.
+  void NodeDown(NodeId node);    // its replicas are gone, until it reports again
+  void ForgetNode(NodeId node);  // nothing is known of it any more. Requires: it is not up.
   // Of a node that is up; before it, none is known to be free. Capacity 0 is not known: balancing waits for it.
   void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);
   // A draining node's replicas are good for reading and do not count towards replication.

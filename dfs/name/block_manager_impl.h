@@ -86,7 +86,8 @@ struct Balancing {
   double threshold = 0;
   std::uint64_t moved_blocks = 0, moved_bytes = 0;
   bool moved_in_pass = false;
-  std::map<NodeId, std::deque<BlockId>> offers;  // of the nodes whose turn came in this pass, what is still to be offered
+  std::map<NodeId, std::deque<BlockId>>
+      offers;  // of the nodes whose turn came in this pass, what is still to be offered
 };
 
 struct Expiry {
@@ -122,7 +123,7 @@ struct BlockManager::Impl {
   std::deque<Expiry> expiries;                        // by time
   std::map<BlockId, Move> moves_to_end;               // of blocks in `surplus`: their copy arrived
   Balancing balancing;
-  BlockHealth health;                                 // the counts that are kept up to date: not corrupt, not pending
+  BlockHealth health;  // the counts that are kept up to date: not corrupt, not pending
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;

@@ -43,8 +43,8 @@ struct PlacementRequest {
 // holders.
 [[nodiscard]] NodeId ChooseSurplus(const std::vector<Candidate>& holders);
 
-// Whether a block whose other replicas are at `others` is in as many racks, and in as many datacenters, with one at `to`
-// as with one at `from`.
+// Whether a block whose other replicas are at `others` is in as many racks, and in as many datacenters, with one at
+// `to` as with one at `from`.
 [[nodiscard]] bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location& from,
                                    const Location& to);
 

@@ -24,6 +24,7 @@ const std::vector<FsVerb>& FsVerbs() {
       {"setrep", "set how many replicas a file has", RunSetrep},
       {"fsck", "the health of all blocks", RunFsck},
       {"verify", "have replicas read and checked now", RunVerify},
+      {"balance", "move replicas from full workers to emptier ones", RunBalance},
   };
   return kVerbs;
 }

@@ -1,6 +1,6 @@
 // A simulated cluster carries out what BlockManager says, late, twice or not at all, while nodes die, come back, lose
-// or spoil replicas and files come and go, and what they hold is balanced. No block may be lost by deletion; and when the failures stop, every block
-// reaches its replication and no unwanted replica remains.
+// or spoil replicas and files come and go, and what they hold is balanced. No block may be lost by deletion; and when
+// the failures stop, every block reaches its replication and no unwanted replica remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>

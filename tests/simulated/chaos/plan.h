@@ -58,6 +58,7 @@ struct Plan {
   std::uint32_t clients = 2, jobs = 2, most_maps = 8, most_reduces = 4, replication = 2;
   double map_time = 1, reduce_time = 1;  // seconds at most
   bool file_work = true;
+  bool balances = false;  // somebody balances the workers now and then
   // its faults
   std::set<Fault> faults;
   std::uint32_t most_faults = 20;
