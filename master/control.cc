@@ -220,12 +220,49 @@ void Control::CareForBlocks() {
   if (!InStartupGrace()) {
     work = files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
   }
+  NoticeBalanceEnd();
   dispatcher_.Send(dfs::BlockWork{std::exchange(work.replicate, {}), {}, {}});
   std::vector<dfs::DeleteWork> leftovers = files_.TakeLeftovers();
   work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
   if (work.remove.empty() && work.aside.empty()) return;
   // A file that is removed in memory may be there again after a restart, as long as the disk does not know.
   tasks_.add(commits_.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
+}
+
+// ---- balancing ----
+
+void Control::StartBalance(double threshold) {
+  files_.blocks().StartBalance(threshold);
+  balancing_ = true;
+  seams_.log->info("balancing: replicas move until all workers are within {:g}% of the mean", 100 * threshold);
+}
+
+void Control::StopBalance() {
+  files_.blocks().StopBalance();
+  NoticeBalanceEnd();
+}
+
+kj::Promise<void> Control::BalanceEnd() {
+  if (!balancing_) return kj::READY_NOW;
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  balance_waiters_.push_back(std::move(paf.fulfiller));
+  return kj::mv(paf.promise);
+}
+
+void Control::NoticeBalanceEnd() {
+  if (!balancing_) return;
+  const dfs::BalanceView view = files_.blocks().Balance();
+  if (view.state == dfs::BalanceState::kMoving) {
+    std::erase_if(balance_waiters_, [](auto& waiter) { return !waiter->isWaiting(); });
+    return;
+  }
+  balancing_ = false;
+  seams_.log->info("balancing has ended: {}; {} blocks of {} bytes were moved, the shares are {:.1f}% to {:.1f}%",
+                   view.state == dfs::BalanceState::kBalanced ? "all workers are within the threshold"
+                   : view.state == dfs::BalanceState::kStuck  ? "nothing else can be moved"
+                                                              : "it was stopped",
+                   view.moved_blocks, view.moved_bytes, 100 * view.smallest, 100 * view.largest);
+  for (auto& waiter : std::exchange(balance_waiters_, {})) waiter->fulfill();
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

@@ -173,6 +173,13 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Says in the log if the list of blocks that the worker just gave names some that no file has.
   void TellUnknown(NodeNumber node);
 
+  // ---- balancing ----
+  // As dfs::BlockManager's. Whether it is under way is not stored: a master that starts anew does not balance.
+  void StartBalance(double threshold);
+  void StopBalance();
+  // Resolves when balancing ends; at once if it is not under way.
+  [[nodiscard]] kj::Promise<void> BalanceEnd();
+
   // ---- open files ----
   // The right to write `file` is held; the token tells it from earlier holders.
   [[nodiscard]] std::uint64_t TakeLease(dfs::FileId file) { return leases_.Take(file); }
@@ -204,6 +211,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Status UseFirstScheduler(Step* step);
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
   void CareForBlocks();
+  void NoticeBalanceEnd();
   void ArmWake();
   void taskFailed(kj::Exception&& exception) override;
 
@@ -234,6 +242,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   std::uint64_t next_epoch_ = 1;
   Leases leases_;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
+  bool balancing_ = false;
+  std::list<kj::Own<kj::PromiseFulfiller<void>>> balance_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed
   kj::TaskSet tasks_;
 };

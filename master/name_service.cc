@@ -243,6 +243,42 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     });
   }
 
+  kj::Promise<void> balance(BalanceContext context) override {
+    const double threshold = context.getParams().getThreshold();
+    if (!(threshold > 0 && threshold <= 1)) {
+      Require(Invalid("balance: the threshold is " + std::to_string(100 * threshold) +
+                      "%; give one above 0 and up to 100"));
+    }
+    control_.StartBalance(threshold);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> stopBalance(StopBalanceContext) override {
+    control_.StopBalance();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> balanceStatus(BalanceStatusContext context) override {
+    context.allowCancellation();
+    constexpr std::uint32_t kLongestWait = 10'000;
+    const std::uint32_t wait = std::min(context.getParams().getWaitMillis(), kLongestWait);
+    kj::Promise<void> ready = kj::READY_NOW;
+    if (wait > 0) ready = control_.BalanceEnd().exclusiveJoin(control_.timer().afterDelay(wait * kj::MILLISECONDS));
+    return ready.then([this, context]() mutable {
+      const dfs::BalanceView view = files().blocks().Balance();
+      auto out = context.getResults().initStatus();
+      out.setState(static_cast<dfs::wire::BalanceState>(view.state));
+      out.setThreshold(view.threshold);
+      out.setMean(view.mean);
+      out.setSmallest(view.smallest);
+      out.setLargest(view.largest);
+      out.setBytesLeft(view.bytes_left);
+      out.setMovedBlocks(view.moved_blocks);
+      out.setMovedBytes(view.moved_bytes);
+      out.setMovingBlocks(view.moving_blocks);
+    });
+  }
+
  private:
   static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of so many bytes about
   static constexpr std::uint64_t kVerifiedBytes = std::uint64_t{64} << 20;

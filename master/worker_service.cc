@@ -24,7 +24,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     if (NodeRecord* node = control_.nodes().Find(node_)) {
       node->space = {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()};
     }
-    control_.files().blocks().NodeSpace(node_, stats.getFree());
+    control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
     if (control_.Held()) return kj::READY_NOW;
     Step step = control_.Begin();
     if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // else it could not look

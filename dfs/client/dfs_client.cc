@@ -174,6 +174,39 @@ class DfsClientImpl final : public DfsClient {
     return Status::Ok();
   }
 
+  Status StartBalance(double threshold) override {
+    return Ask("balance", [&](Names::Client names) {
+      auto request = names.balanceRequest();
+      request.setThreshold(threshold);
+      return request.send().ignoreResult();
+    });
+  }
+
+  Status StopBalance() override {
+    return Ask("stop balancing", [&](Names::Client names) { return names.stopBalanceRequest().send().ignoreResult(); });
+  }
+
+  Result<BalanceStatus> GetBalance(Micros wait) override {
+    BalanceStatus status;
+    MILLRACE_TRY(Ask("ask how balancing stands", [&](Names::Client names) {
+      auto request = names.balanceStatusRequest();
+      request.setWaitMillis(static_cast<std::uint32_t>(wait / kMillisecond));
+      return request.send().then([&status](capnp::Response<Names::BalanceStatusResults>&& response) {
+        const auto in = response.getStatus();
+        status = {static_cast<BalancePhase>(in.getState()),
+                  in.getThreshold(),
+                  in.getMean(),
+                  in.getSmallest(),
+                  in.getLargest(),
+                  in.getBytesLeft(),
+                  in.getMovedBlocks(),
+                  in.getMovedBytes(),
+                  in.getMovingBlocks()};
+      });
+    }));
+    return status;
+  }
+
   Result<std::unique_ptr<FileReader>> Open(std::string_view path) override {
     MILLRACE_ASSIGN(BlockPage page, Locate(std::string(path), 0));
     FileInfo info = page.info;

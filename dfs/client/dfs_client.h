@@ -106,6 +106,13 @@ struct UnhealthyBlock {
   std::uint32_t live = 0, wanted = 0;
 };
 
+enum class BalancePhase { kNever, kMoving, kBalanced, kStuck, kStopped };  // BalanceState in dfs/name/block_manager.h
+struct BalanceStatus {
+  BalancePhase phase = BalancePhase::kNever;
+  double threshold = 0, mean = 0, smallest = 0, largest = 0;  // shares of 1
+  std::uint64_t bytes_left = 0, moved_blocks = 0, moved_bytes = 0, moving_blocks = 0;
+};
+
 enum class ReplicaFinding { kAsked, kSound, kCorrupt, kAbsent, kUnreachable };  // kAsked: nothing is known yet
 struct CheckedReplica {
   std::uint64_t block = 0;
@@ -138,6 +145,12 @@ class DfsClient {
   virtual Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) = 0;
   // Has every replica of a file read by its holder; `wait`: until they have been, so that none is kAsked.
   virtual Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) = 0;
+  // Has the master move replicas until no worker's share of used space is further than `threshold` (of 1) from the
+  // mean; returns when that has begun.
+  virtual Status StartBalance(double threshold) = 0;
+  virtual Status StopBalance() = 0;
+  // When balancing is not under way, at the latest after `wait` (10 s at most).
+  virtual Result<BalanceStatus> GetBalance(Micros wait) = 0;
 
   virtual Result<std::unique_ptr<FileReader>> Open(std::string_view path) = 0;
   // A piece of a file whose blocks the caller knows already (a split); further blocks are looked up when they are read.

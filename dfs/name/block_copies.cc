@@ -19,9 +19,19 @@ void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::ite
   if (const auto block = blocks.find(id); block != blocks.end()) Enqueue(id, &block->second);
 }
 
-void BlockManager::Impl::FinishCopy(BlockId block, NodeId to) {
+void BlockManager::Impl::BeginCopy(const Block& block, NodeId from, NodeId to, Micros now, bool moves) {
+  copies.emplace(std::pair(block.id, to), Copy{from, now, moves});
+  expiries.push_back({now, block.id, to});
+  ++nodes.at(from).copies;
+  ++nodes.at(to).copies;
+}
+
+std::optional<NodeId> BlockManager::Impl::FinishCopy(BlockId block, NodeId to) {
   const auto it = copies.find({block, to});
-  if (it != copies.end()) EndCopy(it);
+  if (it == copies.end()) return std::nullopt;
+  const Copy copy = it->second;
+  EndCopy(it);
+  return copy.moves ? std::optional(copy.from) : std::nullopt;
 }
 
 void BlockManager::Impl::CancelCopiesOf(BlockId block, const NodeId* from_only) {
@@ -104,10 +114,9 @@ class BlockManager::Impl::Copier {
     std::erase_if(work.to, [&](NodeId n) { return impl_.nodes.at(n).ordered.contains(id); });
     if (work.to.empty()) return;
     for (const NodeId to : work.to) {
-      impl_.copies.emplace(std::pair(id, to), Copy{*from, now_});
-      impl_.expiries.push_back({now_, id, to});
-      Load(to);
-      Load(*from);
+      impl_.BeginCopy(work.block, *from, to, now_, false);
+      CloseIfFull(to);
+      CloseIfFull(*from);
     }
     work_.push_back(std::move(work));
   }
@@ -127,8 +136,8 @@ class BlockManager::Impl::Copier {
     return best;
   }
 
-  void Load(NodeId id) {
-    if (++impl_.nodes.at(id).copies < max_copies_) return;
+  void CloseIfFull(NodeId id) {
+    if (impl_.nodes.at(id).copies < max_copies_) return;
     const auto target =
         std::lower_bound(targets_.begin(), targets_.end(), id, [](const Candidate& c, NodeId n) { return c.node < n; });
     if (target == targets_.end() || target->node != id || target->free_bytes == 0) return;

@@ -59,6 +59,7 @@ void BlockManager::Impl::Enqueue(BlockId id, BlockState* block) {
 void BlockManager::Impl::AddHolder(BlockId id, BlockState* block, NodeId node) {
   Account(*block, false);
   block->holders.insert(std::lower_bound(block->holders.begin(), block->holders.end(), node), node);
+  nodes.at(node).held_bytes += block->length;
   Account(*block, true);
   // A hint at a more endangered level is enough: it is put right when it is taken. At a start, when every block gains
   // its replicas one by one, this saves most of the hints.
@@ -70,6 +71,7 @@ void BlockManager::Impl::RemoveHolder(BlockId id, BlockState* block, NodeId node
   if (at == block->holders.end() || *at != node) return;
   Account(*block, false);
   block->holders.erase(at);
+  nodes.at(node).held_bytes -= block->length;
   Account(*block, true);
   Enqueue(id, block);
 }
@@ -139,6 +141,7 @@ void BlockManager::Unwant(BlockId block) {
   std::vector<NodeId> holders;
   if (const auto it = impl_->blocks.find(block); it != impl_->blocks.end()) {
     holders.assign(it->second.holders.begin(), it->second.holders.end());
+    for (const NodeId id : holders) impl_->nodes.at(id).held_bytes -= it->second.length;
     impl_->Account(it->second, false);
     --impl_->health.blocks;
     impl_->blocks.erase(it);

@@ -62,6 +62,23 @@ struct UnknownBlocks {
   return unknown > 10 && unknown > reported / 10;
 }
 
+enum class BalanceState : std::uint8_t {
+  kNever,     // not asked for since this object was made
+  kMoving,    // under way
+  kBalanced,  // ended: no node is over or under the threshold
+  kStuck,     // ended: some are, but no replica may move that would help
+  kStopped,   // by StopBalance
+};
+
+struct BalanceView {
+  BalanceState state = BalanceState::kNever;
+  double threshold = 0;                             // these four as a share of 1, of what nodes hold of files
+  double mean = 0, smallest = 0, largest = 0;       // over the nodes that are up, not draining, and known for size
+  std::uint64_t bytes_left = 0;                     // as Shares::BytesLeft
+  std::uint64_t moved_blocks = 0, moved_bytes = 0;  // since balancing began
+  std::uint64_t moving_blocks = 0;                  // copies under way of which the source gives its own up
+};
+
 class BlockManager {
  public:
   explicit BlockManager(Random random);
@@ -84,9 +101,10 @@ class BlockManager {
   void NodeExists(NodeId node);  // it was up in an earlier life of the master
   // A node that is up already has begun anew: copies and deletions it was told of are given out again.
   void NodeUp(NodeId node, const Location& where);
-  void NodeDown(NodeId node);                             // its replicas are gone, until it reports again
-  void ForgetNode(NodeId node);                           // nothing is known of it any more. Requires: it is not up.
-  void NodeSpace(NodeId node, std::uint64_t free_bytes);  // of a node that is up; before it, none is known to be free
+  void NodeDown(NodeId node);    // its replicas are gone, until it reports again
+  void ForgetNode(NodeId node);  // nothing is known of it any more. Requires: it is not up.
+  // Of a node that is up; before it, none is known to be free. Capacity 0 is not known: balancing waits for it.
+  void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);
   // A draining node's replicas are good for reading and do not count towards replication.
   void SetDraining(NodeId node, bool draining);
   // True when every block on a draining node has its replicas elsewhere (as many as there are nodes left to hold them).
@@ -122,6 +140,18 @@ class BlockManager {
   // was not reported Received within `copy_timeout` is given out again. Most endangered blocks (fewest replicas) first.
   // Only nodes whose report is complete are told to do anything. At most 1000 deletions a node and call.
   [[nodiscard]] BlockWork NextWork(Micros now, std::uint32_t max_copies_per_node, Micros copy_timeout);
+  // ---- balancing ----
+  // From now on NextWork gives out moves as well, by the rule of balancer.h, until no node is over or under the
+  // threshold (a share of 1) or no move can be made; where it is under way it begins anew. A move is a copy after which
+  // its source's replica is the surplus one, if the block is then in as many racks and datacenters as before; one that
+  // fails, times out, or whose copy the block has come to need meanwhile is forgotten. Only blocks that have exactly
+  // what they want move, between nodes that are not draining. Moves begin only while no copy that a block lacks is
+  // under way, and leave half of what NextWork may have under way at a node to such copies; where that is one, they
+  // begin only while no block lacks any.
+  void StartBalance(double threshold);
+  void StopBalance();  // if it is under way: no more moves begin
+  [[nodiscard]] BalanceView Balance() const;
+
   // Targets for a new block; empty when no live node has room.
   [[nodiscard]] std::vector<NodeId> ChooseTargets(const PlacementRequest& request);
   // A writer began (+1) or ended (-1) a pipeline through the node.

@@ -1,5 +1,5 @@
 // What the parts of BlockManager share: block_manager.cc keeps what is wanted and answers questions, block_reports.cc
-// what nodes hold, block_copies.cc says what to copy and block_work.cc what to delete.
+// what nodes hold, block_copies.cc says what to copy, block_balance.cc what to move and block_work.cc what to delete.
 #pragma once
 
 #include <array>
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "dfs/name/balancer.h"
 #include "dfs/name/block_manager.h"
 
 namespace millrace::dfs {
@@ -41,6 +42,8 @@ struct ExpectedReplica {
 struct NodeState {
   Location where;
   std::uint64_t free_bytes = 0;
+  std::uint64_t capacity_bytes = 0;  // 0: not known
+  std::uint64_t held_bytes = 0;      // of good replicas of wanted blocks
   std::uint32_t writes = 0;
   std::uint32_t copies = 0;  // from and to it
   bool up = false;
@@ -67,6 +70,24 @@ struct NodeState {
 struct Copy {
   NodeId from = 0;
   Micros started = 0;
+  bool moves = false;  // `from` is to give its replica up then
+};
+
+// A replica that was copied so that its source may give it up, which has not happened yet.
+struct Move {
+  NodeId from = 0;
+  NodeId to = 0;
+};
+
+// Balancing goes in passes, each of which offers every replica of a node that is too full once. A pass without a move
+// that was made is the last.
+struct Balancing {
+  BalanceState state = BalanceState::kNever;
+  double threshold = 0;
+  std::uint64_t moved_blocks = 0, moved_bytes = 0;
+  bool moved_in_pass = false;
+  std::map<NodeId, std::deque<BlockId>>
+      offers;  // of the nodes whose turn came in this pass, what is still to be offered
 };
 
 struct Expiry {
@@ -100,7 +121,9 @@ struct BlockManager::Impl {
   std::deque<BlockId> surplus;
   std::map<std::pair<BlockId, NodeId>, Copy> copies;  // by block and target
   std::deque<Expiry> expiries;                        // by time
-  BlockHealth health;                                 // the counts that are kept up to date: not corrupt, not pending
+  std::map<BlockId, Move> moves_to_end;               // of blocks in `surplus`: their copy arrived
+  Balancing balancing;
+  BlockHealth health;  // the counts that are kept up to date: not corrupt, not pending
 
   // ---- blocks (block_manager.cc) ----
   [[nodiscard]] std::uint32_t Live(const BlockState& block) const;
@@ -121,13 +144,18 @@ struct BlockManager::Impl {
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
   void Lose(NodeId id, BlockId block);  // a replica that was held is no more
 
-  // ---- copies (block_copies.cc) and deletions (block_work.cc) ----
+  // ---- copies (block_copies.cc), moves (block_balance.cc) and deletions (block_work.cc) ----
   class Copier;
+  class Mover;
   class Remover;
   void ExpireCopies(Micros now, Micros timeout);
   void ChooseCopies(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work);
+  void ChooseMoves(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work);
+  [[nodiscard]] std::vector<NodeUse> Uses() const;  // of the nodes whose share counts
+  void BeginCopy(const Block& block, NodeId from, NodeId to, Micros now, bool moves);
   [[nodiscard]] std::uint32_t CopiesOf(BlockId block) const;
-  void FinishCopy(BlockId block, NodeId to);
+  std::optional<NodeId> FinishCopy(BlockId block, NodeId to);  // if it is there; gives who may give its replica up then
+  void EndMove(BlockId block, bool made);                      // if it is there
   void CancelCopiesOf(BlockId block, const NodeId* from_only);
   void CancelCopiesAt(NodeId node);
   void EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::iterator copy);

@@ -20,7 +20,7 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
     if (removed.contains(reported.id)) return node->to_delete.push_back(reported.id);
     return HoldUnknown(node, reported);
   }
-  if (!copies.empty()) FinishCopy(reported.id, id);
+  const std::optional<NodeId> giver = copies.empty() ? std::nullopt : FinishCopy(reported.id, id);
   if (node->reporting && (node->bad.contains(reported.id) || node->ordered.contains(reported.id))) {
     node->named.insert(reported.id);
   }
@@ -38,7 +38,9 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
     UnmarkBad(id, node, reported.id);
   }
   const bool known = node->unconfirmed.erase(reported.id) > 0;
-  if (node->blocks.insert(reported.id).second && !known) AddHolder(reported.id, &block, id);
+  if (!node->blocks.insert(reported.id).second || known) return;
+  AddHolder(reported.id, &block, id);
+  if (giver.has_value() && Live(block) > block.wanted) moves_to_end[reported.id] = {*giver, id};
 }
 
 void BlockManager::Impl::HoldUnknown(NodeState* node, const Block& reported) {
@@ -126,9 +128,11 @@ void BlockManager::ForgetNode(NodeId id) {
   impl_->nodes.erase(it);
 }
 
-void BlockManager::NodeSpace(NodeId id, std::uint64_t free_bytes) {
+void BlockManager::NodeSpace(NodeId id, std::uint64_t free_bytes, std::uint64_t capacity_bytes) {
   NodeState* node = impl_->UpNode(id);
-  if (node == nullptr || node->free_bytes == free_bytes) return;
+  if (node == nullptr) return;
+  node->capacity_bytes = capacity_bytes;
+  if (node->free_bytes == free_bytes) return;
   node->free_bytes = free_bytes;
   impl_->UpdateCandidate(id);
 }

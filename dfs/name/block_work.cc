@@ -36,8 +36,12 @@ class BlockManager::Impl::Remover {
       const BlockId id = impl_.surplus.front();
       impl_.surplus.pop_front();
       const auto it = impl_.blocks.find(id);
-      if (it == impl_.blocks.end()) continue;
+      if (it == impl_.blocks.end()) {
+        impl_.EndMove(id, false);
+        continue;
+      }
       DropSurplus(id, &it->second);
+      if (impl_.Live(it->second) <= it->second.wanted) impl_.EndMove(id, false);
       it->second.queued_surplus = false;
       impl_.Enqueue(id, &it->second);
     }
@@ -52,6 +56,9 @@ class BlockManager::Impl::Remover {
       node.ordered[id] = 0;
       chosen_[*loser].push_back(id);
       impl_.RemoveHolder(id, block, *loser);
+      if (const auto move = impl_.moves_to_end.find(id); move != impl_.moves_to_end.end()) {
+        impl_.EndMove(id, move->second.from == *loser);
+      }
     }
   }
 
@@ -70,7 +77,26 @@ class BlockManager::Impl::Remover {
       }
     }
     if (sure.empty()) return std::nullopt;
-    return ordered_before.has_value() ? *ordered_before : ChooseSurplus(sure);
+    if (ordered_before.has_value()) return ordered_before;
+    const auto move = impl_.moves_to_end.find(id);
+    return move != impl_.moves_to_end.end() && CanEnd(move->second, sure) ? move->second.from : ChooseSurplus(sure);
+  }
+
+  // Nodes may have come, gone or been put elsewhere since it began.
+  static bool CanEnd(const Move& move, const std::vector<Candidate>& holders) {
+    const Location* from = nullptr;
+    const Location* to = nullptr;
+    std::vector<const Location*> others;
+    for (const Candidate& holder : holders) {
+      if (holder.node == move.from) {
+        from = &holder.where;
+      } else if (holder.node == move.to) {
+        to = &holder.where;
+      } else {
+        others.push_back(&holder.where);
+      }
+    }
+    return from != nullptr && to != nullptr && MoveKeepsSpread(others, *from, *to);
   }
 
   void RunNode(NodeId id, NodeState* node) {
@@ -123,6 +149,7 @@ BlockWork BlockManager::NextWork(Micros now, std::uint32_t max_copies_per_node, 
   impl_->ExpireCopies(now, copy_timeout);
   impl_->ChooseCopies(now, max_copies_per_node, &work.replicate);
   Impl::Remover(impl_.get()).Run(&work);
+  impl_->ChooseMoves(now, max_copies_per_node, &work.replicate);
   return work;
 }
 

@@ -39,11 +39,33 @@ interface NameService {
   awaitReports @14 () -> ();
   # Answered when `awaiting` would be empty. This, `locate` and `addBlock` are answered with kBusy and that line when they
   # have waited for some seconds; who is told that asks again.
+  balance @15 (threshold :Float64) -> ();
+  # Replicas move from now on until no worker's share of used space is further than this (more than 0, at most 1) from the
+  # mean, or nothing can be moved. Not kept over a restart of the master.
+  stopBalance @16 () -> ();
+  balanceStatus @17 (waitMillis :UInt32) -> (status :BalanceStatus);
+  # Answered when balancing is not under way, at the latest after waitMillis (10 s at most).
 }
 
 struct ReplicaName {
   block @0 :UInt64;
   node @1 :UInt32;
+}
+
+
+enum BalanceState { never @0; moving @1; balanced @2; stuck @3; stopped @4; }
+
+struct BalanceStatus {
+  # dfs/name/block_manager.h.
+  state @0 :BalanceState;
+  threshold @1 :Float64;
+  mean @2 :Float64;
+  smallest @3 :Float64;
+  largest @4 :Float64;
+  bytesLeft @5 :UInt64;
+  movedBlocks @6 :UInt64;
+  movedBytes @7 :UInt64;
+  movingBlocks @8 :UInt64;
 }
 
 struct CheckedReplica {

@@ -129,6 +129,17 @@ NodeId ChooseSurplus(const std::vector<Candidate>& holders) {
   return best->node;
 }
 
+bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location& from, const Location& to) {
+  const auto count = [&others](auto same) {
+    return std::any_of(others.begin(), others.end(), [&same](const Location* other) { return same(*other); }) ? 0 : 1;
+  };
+  const int rack_lost = count([&from](const Location& other) { return other == from; });
+  const int rack_won = count([&to](const Location& other) { return other == to; });
+  const int datacenter_lost = count([&from](const Location& other) { return other.datacenter == from.datacenter; });
+  const int datacenter_won = count([&to](const Location& other) { return other.datacenter == to.datacenter; });
+  return rack_won >= rack_lost && datacenter_won >= datacenter_lost;
+}
+
 Distance DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where) {
   if (a == b) return Distance::kNode;
   if (a_where == b_where) return Distance::kRack;

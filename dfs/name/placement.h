@@ -43,6 +43,11 @@ struct PlacementRequest {
 // holders.
 [[nodiscard]] NodeId ChooseSurplus(const std::vector<Candidate>& holders);
 
+// Whether a block whose other replicas are at `others` is in as many racks, and in as many datacenters, with one at
+// `to` as with one at `from`.
+[[nodiscard]] bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location& from,
+                                   const Location& to);
+
 // How far a reader is from a replica; smaller is closer.
 enum class Distance : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
 [[nodiscard]] Distance DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where);

@@ -25,6 +25,7 @@ const std::vector<FsVerb>& FsVerbs() {
       {"fsck", "the health of all blocks", RunFsck},
       {"safemode", "whether the master waits for workers, or is read-only", RunSafemode},
       {"verify", "have replicas read and checked now", RunVerify},
+      {"balance", "move replicas from full workers to emptier ones", RunBalance},
   };
   return kVerbs;
 }

@@ -25,6 +25,7 @@ int RunSetrep(const Args& args, const FsContext& context);
 int RunFsck(const Args& args, const FsContext& context);
 int RunSafemode(const Args& args, const FsContext& context);
 int RunVerify(const Args& args, const FsContext& context);
+int RunBalance(const Args& args, const FsContext& context);
 
 // Connects and calls f; says what failed ("fs VERB: ...") and gives the exit status.
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);

@@ -106,6 +106,9 @@ class FakeClient final : public dfs::DfsClient {
   Result<dfs::Health> GetHealth() override { return No(); }
   Status AwaitReports() override { return No(); }
   Status ListUnhealthy(const std::function<bool(const dfs::UnhealthyBlock&)>&) override { return No(); }
+  Status StartBalance(double) override { return No(); }
+  Status StopBalance() override { return No(); }
+  Result<dfs::BalanceStatus> GetBalance(Micros) override { return No(); }
   Result<std::unique_ptr<dfs::FileReader>> Open(std::string_view path) override {
     MILLRACE_ASSIGN(dfs::FileInfo info, Stat(path));
     return OpenKnown(std::move(info), {});

@@ -1,6 +1,6 @@
 // A simulated cluster carries out what BlockManager says, late, twice or not at all, while nodes die, come back, lose
-// or spoil replicas and files come and go. No block may be lost by deletion; and when the failures stop, every block
-// reaches its replication and no unwanted replica remains.
+// or spoil replicas and files come and go, and what they hold is balanced. No block may be lost by deletion; and when
+// the failures stop, every block reaches its replication and no unwanted replica remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ class Cluster {
 
   void Disturb() {
     const auto n = static_cast<NodeId>(random_.Below(kNodes));
-    switch (random_.Below(12)) {
+    switch (random_.Below(13)) {
       case 0:
         return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
       case 1:
@@ -47,6 +47,8 @@ class Cluster {
         return RemoveFile();
       case 6:
         return ChangeReplication();
+      case 7:
+        return random_.Below(8) == 0 ? manager_.StopBalance() : manager_.StartBalance(0.01);
       default:
         return WriteFile();
     }
@@ -85,7 +87,7 @@ class Cluster {
       if (!up_[n]) Start(n);
       if (draining_[n]) manager_.SetDraining(n, draining_[n] = false);
     }
-    for (int i = 0; i < 200; ++i) {
+    for (int i = 0; i < 400; ++i) {
       Step(false);
       if (i % 50 == 0) {
         for (NodeId n = 0; n < kNodes; ++n) Report(n);
@@ -111,6 +113,7 @@ class Cluster {
     EXPECT_EQ(health.missing, 0u);
     EXPECT_EQ(health.corrupt_replicas, 0u);
     EXPECT_EQ(health.pending, 0u);
+    EXPECT_NE(manager_.Balance().state, BalanceState::kMoving);
   }
 
  private:
@@ -130,7 +133,7 @@ class Cluster {
   void Start(NodeId n) {
     up_[n] = true;
     manager_.NodeUp(n, {n < kNodes / 2 ? "r0" : "r1", "d"});
-    manager_.NodeSpace(n, 1'000'000 + n);
+    manager_.NodeSpace(n, 1'000'000 + n, 10 * kLength * (1 + n));
     Report(n);
   }
   void Stop(NodeId n) {

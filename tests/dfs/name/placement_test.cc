@@ -195,5 +195,15 @@ TEST(DistanceOf, IsByNodeRackDatacenter) {
   EXPECT_LT(Distance::kDatacenter, Distance::kOff);
 }
 
+TEST(MoveKeepsSpread, CountsRacksAndDatacenters) {
+  const Location r0{"r0", "d0"}, r1{"r1", "d0"}, other{"r0", "d1"};
+  EXPECT_TRUE(MoveKeepsSpread({}, r0, r1)) << "of one replica";
+  EXPECT_TRUE(MoveKeepsSpread({&r1}, r0, r0)) << "within the rack";
+  EXPECT_FALSE(MoveKeepsSpread({&r1}, r0, r1)) << "the only one in r0";
+  EXPECT_TRUE(MoveKeepsSpread({&r0, &r1}, r0, r1));
+  EXPECT_FALSE(MoveKeepsSpread({&r0}, other, r1)) << "two racks as before, but one datacenter less";
+  EXPECT_TRUE(MoveKeepsSpread({&r0}, r1, other));
+}
+
 }  // namespace
 }  // namespace millrace::dfs

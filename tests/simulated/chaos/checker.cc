@@ -242,6 +242,7 @@ std::string Checker::UntidyMaster() const {
   if (control == nullptr) return "the master is down";
   const auto open = control->files().names().OpenFiles();
   if (!open.empty()) return fmt::format("{} files are open, the first is {}", open.size(), open.front());
+  if (control->files().blocks().Balance().state == dfs::BalanceState::kMoving) return "balancing does not end";
   const sched::ClusterState& state = control->jobs().cluster();
   for (std::uint32_t n = 0; n < state.node_ids(); ++n) {
     const sched::NodeState* node = state.FindNode(sched::NodeId{n});

@@ -106,6 +106,7 @@ Plan DrawPlan(std::uint64_t seed, const std::set<Fault>& allowed) {
   plan.fault_seconds = between(10, 60);
   plan.task_faults = between(0.01, 0.15);
   plan.quick_restarts = random.Below(4) == 0;
+  plan.balances = coin();
   return plan;
 }
 
@@ -114,9 +115,9 @@ std::string Plan::Describe() const {
   for (const Fault fault : faults) kinds += (kinds.empty() ? "" : ",") + std::string(NameOf(fault));
   return fmt::format(
       "seed {}: {} workers in {} racks, {}+{} slots, {}, {} clients, {} jobs of up to {} maps and {} reduces, "
-      "{} replicas, latency {:.4f} s, at most {} faults in {:.0f} s: {}",
+      "{} replicas{}, latency {:.4f} s, at most {} faults in {:.0f} s: {}",
       seed, workers, racks, map_slots, reduce_slots, scheduler, clients, jobs, most_maps, most_reduces, replication,
-      link.latency, most_faults, fault_seconds, kinds.empty() ? "none" : kinds);
+      balances ? " that are balanced" : "", link.latency, most_faults, fault_seconds, kinds.empty() ? "none" : kinds);
 }
 
 }  // namespace millrace::simulated

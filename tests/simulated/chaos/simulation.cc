@@ -25,6 +25,15 @@ void CheckNowAndThen(Cluster& cluster) {
   cluster.world().Do(kCheckEvery, [&cluster] { CheckNowAndThen(cluster); });
 }
 
+// Until the faults are over, so that it must come to an end as well. Blocks are small, and a worker's disk is not.
+void BalanceNowAndThen(Cluster& cluster) {
+  constexpr double kPause = 7;  // seconds
+  constexpr double kThreshold = 1e-10;
+  if (cluster.faults().over()) return;
+  if (master::Control* control = cluster.master().control()) control->StartBalance(kThreshold);
+  cluster.world().Do(kPause, [&cluster] { BalanceNowAndThen(cluster); });
+}
+
 // Lets the clients work and the faults come, then waits for the ends.
 void Run(Cluster& cluster) {
   World& world = cluster.world();
@@ -71,6 +80,7 @@ Verdict Simulate(std::uint64_t seed, const std::set<Fault>& allowed, bool log) {
   cluster.faults().Start();
   LookNowAndThen(cluster);
   CheckNowAndThen(cluster);
+  if (plan.balances) BalanceNowAndThen(cluster);
   Run(cluster);
   if (log && world.failure()) cluster.checker().NoteJournal();
   return {world.failure().value_or(""), world.record(), world.seconds(), world.events()};

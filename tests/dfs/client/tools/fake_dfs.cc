@@ -175,6 +175,19 @@ class FakeClient final : public DfsClient {
     }
     return Status::Ok();
   }
+  Status StartBalance(double threshold) override {
+    tree_->thresholds.push_back(threshold);
+    return Status::Ok();
+  }
+  Status StopBalance() override {
+    ++tree_->balance_stops;
+    return Status::Ok();
+  }
+  Result<BalanceStatus> GetBalance(Micros) override {
+    const BalanceStatus status = tree_->balance.front();
+    if (tree_->balance.size() > 1) tree_->balance.pop_front();
+    return status;
+  }
   Result<std::unique_ptr<FileReader>> Open(std::string_view path) override {
     MILLRACE_ASSIGN(FileInfo info, Stat(path));
     const std::lock_guard lock(tree_->mutex);

@@ -1,6 +1,7 @@
 // A file system in memory behind the contract of DfsClient, for tests of what is built on it. Thread rule: any thread.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +26,9 @@ struct FakeTree {
   std::set<std::string> writing;
   std::uint64_t next_id = 1;
   Health health;
+  std::deque<BalanceStatus> balance = {{}};  // one an answer; the last one stays
+  std::vector<double> thresholds;            // with which balancing was begun
+  int balance_stops = 0;
   std::vector<UnhealthyBlock> unhealthy;
   std::map<std::string, std::vector<CheckedReplica>> replicas;
   // Called without the lock, before a write of `path` takes bytes, and before each piece of a read; a failure is given

@@ -1,0 +1,61 @@
+// Shares: how full the nodes of a cluster are, and which moves of a replica bring them closer together. Pure, and knows
+// nothing of blocks; block_balance.cc asks it.
+//
+// Rule (HDFS's balancer): a node's share is what it uses of its capacity; the cluster's share, the mean, is what all
+// use of all capacities. A node is over when its share is more than the threshold above the mean, under when it is more
+// than that below it. A move goes from a node above the mean to one below it, where one of the two is over or under,
+// and the receiver ends no fuller than the giver. So the sum of used * used / capacity falls with every move, and moves
+// alone come to an end.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dfs/name/types.h"
+
+namespace millrace::dfs {
+
+struct NodeUse {
+  NodeId node = 0;
+  std::uint64_t used = 0;
+  std::uint64_t capacity = 0;  // more than 0
+};
+
+class Shares {
+ public:
+  // `threshold`: a share of 1. Requires: `nodes` by rising number.
+  Shares(const std::vector<NodeUse>& nodes, double threshold);
+
+  [[nodiscard]] bool Balanced() const { return BytesLeft() == 0; }  // no node is over or under
+  // That must move at least: what the nodes that are over have too much, or those under too little, whichever is more.
+  [[nodiscard]] std::uint64_t BytesLeft() const;
+  // Of no nodes: 0.
+  [[nodiscard]] double mean() const { return mean_; }
+  [[nodiscard]] double Largest() const;
+  [[nodiscard]] double Smallest() const;
+  // Nodes above the mean, the fullest first, and those below it, the emptiest first; equals by number.
+  [[nodiscard]] std::vector<NodeId> Givers() const;
+  [[nodiscard]] std::vector<NodeId> Takers() const;
+
+  // Whether a move of so many bytes is one of the rule's; false for a node that is not known.
+  [[nodiscard]] bool Helps(NodeId from, NodeId to, std::uint64_t bytes) const;
+  // A node that is not known is left out.
+  void Add(NodeId node, std::uint64_t bytes);
+  void Take(NodeId node, std::uint64_t bytes);
+
+ private:
+  struct Node {
+    NodeId id = 0;
+    double used = 0, capacity = 0;
+    [[nodiscard]] double Share(double more = 0) const { return (used + more) / capacity; }
+  };
+  [[nodiscard]] std::vector<NodeId> Sorted(bool above) const;
+  template <class Nodes>
+  [[nodiscard]] static auto Find(Nodes& nodes, NodeId id) -> decltype(nodes.data());  // none if it is not known
+
+  std::vector<Node> nodes_;  // by rising number
+  double threshold_;
+  double mean_ = 0;
+};
+
+}  // namespace millrace::dfs
