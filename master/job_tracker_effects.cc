@@ -39,6 +39,8 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
       CarryOutput(ready->map_attempt, ready->node.value, true, step);
     } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
       CarryOutput(gone->map_attempt, gone->node.value, false, step);
+    } else if (const auto* left_out = std::get_if<sched::MapLeftOut>(&effect)) {
+      CarryLeftOut(*left_out, step);
     } else if (const auto* end = std::get_if<sched::JobEnded>(&effect)) {
       CarryEnd(*end, step);
     }
@@ -88,15 +90,42 @@ void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
   order.ready.clear();
   for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job))
     order.ready.emplace_back(output.map_attempt, output.node.value);
+  order.left_out = engine_.LeftOutMaps(job);
 }
 
-void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
-  const Job& job = jobs_.at(map.task.job);
+std::set<NodeNumber> JobTracker::ReducingNodes(const Job& job) {
   std::set<NodeNumber> reducing;
   for (const auto& [attempt, index] : job.running) {
     if (attempt.task.kind == sched::TaskKind::kReduce) reducing.insert(job.attempts[index].node);
   }
-  for (const NodeNumber target : reducing) {
+  return reducing;
+}
+
+// An earlier attempt of it may have succeeded and lost its output: then its report does not count either.
+void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
+  const sched::TaskId& map = left_out.map;
+  Job& job = jobs_.at(map.job);
+  log_->warn("job {} goes on without map {}: {}", map.job.value, map.index, left_out.reason);
+  ++job.record.figures.maps_left_out;
+  if (job.record.left_out.size() < kMostLeftOut)
+    job.record.left_out.push_back({map.index, DescribeInput(job.splits.at(map.index))});
+  step->batch.Put(JobKey(map.job), EncodeJob(job.record));
+  if (job.reports.contains(map)) {
+    NoteReport(job, map, {});
+    job.reports.erase(map);
+    step->batch.Remove(TaskKey(map));
+  }
+  for (const NodeNumber node : ReducingNodes(job)) {
+    OutputsOrder& order = step->outputs[{node, map.job}];
+    order.node = node;
+    order.job = map.job;
+    order.left_out.push_back(map.index);
+  }
+  step->changed.insert(map.job);
+}
+
+void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
+  for (const NodeNumber target : ReducingNodes(jobs_.at(map.task.job))) {
     OutputsOrder& order = step->outputs[{target, map.task.job}];
     order.node = target;
     order.job = map.task.job;
@@ -150,6 +179,7 @@ void JobTracker::CloseJob(Job& job, Step* step) {
     record.figures.bytes_written += report.bytes_written;
     step->batch.Remove(TaskKey(task));
   }
+  CountLeftOut(record.figures, &record.counters);
   for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, &step->batch);
   for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
   job.outputs.clear();
