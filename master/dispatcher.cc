@@ -14,6 +14,7 @@ constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
 constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // whole blocks are read, one after the other
 constexpr std::size_t kOutputsPerMessage = 2000;
 constexpr std::size_t kGonePerMessage = 20'000;
+constexpr std::size_t kLeftOutPerMessage = 20'000;
 constexpr std::size_t kDeletesPerMessage = 10'000;
 constexpr std::size_t kBlocksPerMessage = 2000;
 
@@ -110,7 +111,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
 void Dispatcher::Tell(const OutputsOrder& order) {
   const auto it = peers_.find(order.node);
   if (it == peers_.end() || jobs_.Splits(order.job) == nullptr) return;
-  std::size_t begin = 0, gone_begin = 0;
+  std::size_t begin = 0, gone_begin = 0, left_out_begin = 0;
   do {
     const std::size_t count = std::min(kOutputsPerMessage, order.ready.size() - begin);
     auto request = it->second.control.mapOutputsRequest();
@@ -128,10 +129,14 @@ void Dispatcher::Tell(const OutputsOrder& order) {
     const std::size_t gone_count = std::min(kGonePerMessage, order.gone.size() - gone_begin);
     auto gone = request.initGone(static_cast<unsigned>(gone_count));
     for (unsigned i = 0; i < gone.size(); ++i) Write(order.gone[gone_begin + i], gone[i]);
+    const std::size_t left_out_count = std::min(kLeftOutPerMessage, order.left_out.size() - left_out_begin);
+    auto left_out = request.initLeftOut(static_cast<unsigned>(left_out_count));
+    for (unsigned i = 0; i < left_out.size(); ++i) left_out.set(i, order.left_out[left_out_begin + i]);
     Detach("announce map outputs", order.node, request.send().ignoreResult());
     begin += count;
     gone_begin += gone_count;
-  } while (begin < order.ready.size() || gone_begin < order.gone.size());
+    left_out_begin += left_out_count;
+  } while (begin < order.ready.size() || gone_begin < order.gone.size() || left_out_begin < order.left_out.size());
 }
 
 void Dispatcher::Send(const dfs::BlockWork& work) {

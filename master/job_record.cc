@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kSplitsVersion = 2;  // of splits: in 1 each map had one
-constexpr std::uint8_t kJobVersion = 2;     // of job records: 1 lacks what schedulers were told, and is read too
+// Of job records; older ones are read too: 1 lacks what schedulers were told, 2 what was left out.
+constexpr std::uint8_t kJobVersion = 3;
 
 void Put(Encoder& out, const Counters& counters) {
   out.Varint(counters.size());
@@ -53,6 +54,7 @@ void Put(Encoder& out, const JobRequest& r) {
   out.Varint(static_cast<std::uint64_t>(r.reduce_time));
   out.Varint(r.locality_waits.size());
   for (const Micros wait : r.locality_waits) out.Varint(static_cast<std::uint64_t>(wait));
+  out.Varint(r.max_failed_maps);
 }
 
 JobRequest GetRequest(Decoder& in, int version) {
@@ -77,6 +79,8 @@ JobRequest GetRequest(Decoder& in, int version) {
   r.reduce_time = static_cast<Micros>(in.Varint());
   for (std::uint64_t n = in.Varint(); n > 0 && !in.failed(); --n)
     r.locality_waits.push_back(static_cast<Micros>(in.Varint()));
+  if (version < 3) return r;
+  r.max_failed_maps = static_cast<std::uint32_t>(in.Varint());
   return r;
 }
 
@@ -88,6 +92,7 @@ void Put(Encoder& out, const JobFigures& f) {
   for (const std::uint64_t n : {f.input_bytes, f.bytes_read, f.bytes_shuffled, f.bytes_written}) out.Varint(n);
   out.Varint(f.preempted_attempts);
   out.Varint(f.speculative_attempts);
+  out.Varint(f.maps_left_out);
 }
 
 JobFigures GetFigures(Decoder& in, int version) {
@@ -100,6 +105,8 @@ JobFigures GetFigures(Decoder& in, int version) {
   if (version < 2) return f;
   f.preempted_attempts = static_cast<std::uint32_t>(in.Varint());
   f.speculative_attempts = static_cast<std::uint32_t>(in.Varint());
+  if (version < 3) return f;
+  f.maps_left_out = static_cast<std::uint32_t>(in.Varint());
   return f;
 }
 
@@ -116,6 +123,10 @@ Status CheckVersion(Decoder& in, std::string_view what) { return ReadVersion(in,
 
 void AddCounters(const Counters& from, Counters* to) {
   for (const auto& [name, value] : from) (*to)[name] += value;
+}
+
+void CountLeftOut(const JobFigures& figures, Counters* counters) {
+  if (figures.maps_left_out > 0) (*counters)[{"millrace", "maps_left_out"}] = figures.maps_left_out;
 }
 
 namespace {
@@ -137,6 +148,19 @@ std::uint64_t RemoteReadRate(const TaskReport& report) {
   const std::uint64_t bytes = Counted(report, "bytes_read_remote"), micros = Counted(report, "remote_read_micros");
   if (bytes < (std::uint64_t{1} << 20) || micros < 1000) return 0;
   return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e6 / static_cast<double>(micros));
+}
+
+std::string DescribeInput(const MapSplits& map) {
+  if (map.empty()) return {};
+  const Split& first = map.front();
+  const std::uint64_t end = first.offset + first.length;
+  std::string text = first.path.empty() ? "numbers" : first.path;
+  if (first.path.empty()) {
+    text += " " + std::to_string(first.offset) + " to " + std::to_string(end);
+  } else if (first.length < first.file_length) {
+    text += ", bytes " + std::to_string(first.offset) + " to " + std::to_string(end);
+  }
+  return map.size() == 1 ? text : text + ", and " + std::to_string(map.size() - 1) + " more";
 }
 
 std::string JobKey(sched::JobId job) { return "j/" + KeyNumber(job.value); }
@@ -170,6 +194,11 @@ std::string EncodeJob(const JobRecord& record) {
     out.Text(record.outcome->reason);
   }
   Put(out, record.figures);
+  out.Varint(record.left_out.size());
+  for (const LeftOutMap& map : record.left_out) {
+    out.Varint(map.map);
+    out.Text(map.input);
+  }
   Put(out, record.counters);
   return out.Take();
 }
@@ -191,6 +220,10 @@ Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
     record.outcome = std::move(outcome);
   }
   record.figures = GetFigures(in, version);
+  for (std::uint64_t n = version < 3 ? 0 : in.Varint(); n > 0 && !in.failed(); --n) {
+    const auto map = static_cast<std::uint32_t>(in.Varint());
+    record.left_out.push_back({map, std::string(in.Text())});
+  }
   record.counters = GetCounters(in);
   MILLRACE_TRY(in.Finish(what));
   return record;

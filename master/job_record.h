@@ -39,6 +39,7 @@ struct JobRequest {
   std::string token;
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
+  std::uint32_t max_failed_maps = 0;     // so many percent of the maps may be left out
   Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: nothing
   std::vector<Micros> locality_waits;    // empty: the scheduler's
   std::string input_sample;              // the first bytes of the input; not stored
@@ -88,8 +89,21 @@ struct JobFigures {
   std::uint32_t maps = 0, reduces = 0;
   std::uint32_t launched_at[4] = {};  // by locality
   std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
+  std::uint32_t maps_left_out = 0;
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
+
+// The counter of the maps that were left out, if any were: no task tells of it.
+void CountLeftOut(const JobFigures& figures, Counters* counters);
+
+// A map that the job went on without.
+struct LeftOutMap {
+  std::uint32_t map = 0;
+  std::string input;  // DescribeInput
+  bool operator==(const LeftOutMap&) const = default;
+};
+// So many are named.
+inline constexpr std::size_t kMostLeftOut = 20;
 
 struct JobRecord {
   sched::JobId id;
@@ -97,7 +111,8 @@ struct JobRecord {
   Micros submitted = 0, first_launch = 0, ended = 0;
   std::optional<JobOutcomeRecord> outcome;  // none while it lives
   JobFigures figures;
-  Counters counters;  // of the whole job, once it ended
+  std::vector<LeftOutMap> left_out;  // the first of them
+  Counters counters;                 // of the whole job, once it ended
 };
 
 [[nodiscard]] std::string JobKey(sched::JobId job);
@@ -108,6 +123,8 @@ struct JobRecord {
 
 [[nodiscard]] std::string EncodeJob(const JobRecord& record);
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
+// "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9": what the map reads, for people.
+[[nodiscard]] std::string DescribeInput(const MapSplits& map);
 // Of all maps of a job, in their order.
 [[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
 [[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);

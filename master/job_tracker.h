@@ -52,6 +52,7 @@ struct OutputsOrder {  // to a worker that runs reduces of the job
   sched::JobId job;
   std::vector<std::pair<sched::AttemptId, NodeNumber>> ready;  // and where it is
   std::vector<sched::AttemptId> gone;
+  std::vector<std::uint32_t> left_out;  // maps
 };
 struct ForgetOrder {
   NodeNumber node = 0;
@@ -224,6 +225,8 @@ class JobTracker {
   void CarryEvict(sched::JobId job, Step* step);
   void AnnounceOutputs(sched::JobId job, NodeNumber node, Step* step);
   void CarryOutput(const sched::AttemptId& map, NodeNumber node, bool ready, Step* step);
+  void CarryLeftOut(const sched::MapLeftOut& left_out, Step* step);
+  [[nodiscard]] static std::set<NodeNumber> ReducingNodes(const Job& job);
   void CarryEnd(const sched::JobEnded& end, Step* step);
   void CloseJob(Job& job, Step* step);
   void RecordHistory(const Job& job, Step* step);

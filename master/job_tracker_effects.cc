@@ -39,6 +39,8 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
       CarryOutput(ready->map_attempt, ready->node.value, true, step);
     } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
       CarryOutput(gone->map_attempt, gone->node.value, false, step);
+    } else if (const auto* left_out = std::get_if<sched::MapLeftOut>(&effect)) {
+      CarryLeftOut(*left_out, step);
     } else if (const auto* end = std::get_if<sched::JobEnded>(&effect)) {
       CarryEnd(*end, step);
     }
@@ -78,35 +80,6 @@ void JobTracker::CarryEvict(JobId id, Step* step) {
   for (const NodeNumber node : job.nodes) step->forgets.push_back({node, id});
   job.nodes.clear();
   step->changed.insert(id);
-}
-
-// All of them: to a worker that begins to reduce for the job, or may have missed some.
-void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
-  OutputsOrder& order = step->outputs[{node, job}];
-  order.node = node;
-  order.job = job;
-  order.ready.clear();
-  for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job))
-    order.ready.emplace_back(output.map_attempt, output.node.value);
-}
-
-void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
-  const Job& job = jobs_.at(map.task.job);
-  std::set<NodeNumber> reducing;
-  for (const auto& [attempt, index] : job.running) {
-    if (attempt.task.kind == sched::TaskKind::kReduce) reducing.insert(job.attempts[index].node);
-  }
-  for (const NodeNumber target : reducing) {
-    OutputsOrder& order = step->outputs[{target, map.task.job}];
-    order.node = target;
-    order.job = map.task.job;
-    if (ready) {
-      order.ready.emplace_back(map, node);
-    } else {
-      std::erase_if(order.ready, [&](const auto& output) { return output.first == map; });
-      order.gone.push_back(map);
-    }
-  }
 }
 
 void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
@@ -150,6 +123,7 @@ void JobTracker::CloseJob(Job& job, Step* step) {
     record.figures.bytes_written += report.bytes_written;
     step->batch.Remove(TaskKey(task));
   }
+  CountLeftOut(record.figures, &record.counters);
   for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, &step->batch);
   for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
   job.outputs.clear();

@@ -95,7 +95,7 @@ Belief JobTracker::BeliefOf(NodeNumber node, const AttemptId& attempt) const {
   const sched::JobState* job = engine_.state().FindJob(attempt.task.job);
   if (job == nullptr) return Belief::kJobGone;
   const auto& tasks = job->Tasks(attempt.task.kind);
-  if (attempt.task.index >= tasks.size() || !tasks[attempt.task.index].done) return Belief::kEnded;
+  if (attempt.task.index >= tasks.size() || !tasks[attempt.task.index].succeeded()) return Belief::kEnded;
   const sched::TaskState& task = tasks[attempt.task.index];
   if (task.winner != attempt.number || task.ran_on.value != node) return Belief::kOtherWon;
   const bool fetched = attempt.task.kind == sched::TaskKind::kMap && job->progress.reduces > 0;

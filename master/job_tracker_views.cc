@@ -114,6 +114,7 @@ Result<Counters> JobTracker::JobCounters(JobId id) const {
   if (job == nullptr) return NoSuchJob(id);
   Counters counters = job->record.counters;
   for (const auto& [task, report] : job->reports) AddCounters(report.counters, &counters);
+  CountLeftOut(job->record.figures, &counters);
   return counters;
 }
 

@@ -177,6 +177,7 @@ struct JobRequest {
   records @22 :UInt64;         # of numbers: how many of them, in ranges over the maps
   pack @23 :UInt64;            # bytes of small splits that share a map at most; 0: each has its own
   noSpeculation @24 :Bool;     # no second attempt of a task that runs
+  maxFailedMaps @25 :UInt32;   # so many percent of the maps are left out before one that fails fails the job
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }
@@ -206,6 +207,13 @@ struct JobStatus {
   preemptedAttempts @21 :UInt32;
   speculativeAttempts @22 :UInt32;
   deadline @23 :Int64;         # microseconds since the epoch; 0: none
+  mapsLeftOut @24 :UInt32;     # the job went on without these
+  leftOut @25 :List(LeftOutMap);  # the first of them
+}
+
+struct LeftOutMap {
+  map @0 :UInt32;
+  input @1 :Data;              # what it reads, for people
 }
 
 struct Phase {

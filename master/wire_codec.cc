@@ -165,6 +165,12 @@ void Write(const JobView& view, wire::JobStatus::Builder out) {
   out.setBytesWritten(view.figures.bytes_written);
   out.setPreemptedAttempts(view.figures.preempted_attempts);
   out.setSpeculativeAttempts(view.figures.speculative_attempts);
+  out.setMapsLeftOut(view.figures.maps_left_out);
+  auto left_out = out.initLeftOut(static_cast<unsigned>(record.left_out.size()));
+  for (unsigned i = 0; i < left_out.size(); ++i) {
+    left_out[i].setMap(record.left_out[i].map);
+    left_out[i].setInput(ToData(record.left_out[i].input));
+  }
   if (record.request.deadline != 0) out.setDeadline(record.submitted + record.request.deadline);
 }
 
@@ -244,6 +250,7 @@ std::size_t BytesOf(const JobView& view) {
   std::size_t bytes = 320;
   for (const std::string* text : {&request.name, &request.owner, &request.pool, &request.output})
     bytes += FieldBytes(*text);
+  for (const LeftOutMap& map : view.record->left_out) bytes += 24 + FieldBytes(map.input);
   return bytes + (view.record->outcome ? FieldBytes(view.record->outcome->reason) : 0);
 }
 

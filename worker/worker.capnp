@@ -14,8 +14,9 @@ interface WorkerControl {
   launchReduce @2 (attempt :Job.Attempt, maps :UInt32, computing :UInt32) -> ();
   # computing: so many reduces may compute at once on this worker from now on; the others copy, or wait (0: as before).
   # A reduce copies the outputs that `mapOutputs` announces until it has one of each of `maps` map tasks.
-  mapOutputs @3 (job :UInt32, ready :List(MapOutput), gone :List(Job.Attempt)) -> ();
+  mapOutputs @3 (job :UInt32, ready :List(MapOutput), gone :List(Job.Attempt), leftOut :List(UInt32)) -> ();
   # For all running reduces of the job on this worker; repeated announcements are harmless.
+  # leftOut: map tasks that no output will ever come of.
   kill @4 (attempt :Job.Attempt, reason :Text) -> ();
   forgetJob @5 (job :UInt32) -> ();
   # The job ended: task processes stop, map outputs and copies are deleted; logs stay for `worker.log_retention`.

@@ -22,6 +22,8 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   set->Real("job.slow_start", &options->slow_start, 0.05, 0, 1,
             "part of the maps that is done before reduces begin to copy");
   set->Integer("job.max_attempts", &options->max_attempts, 4, 1, 100, "attempts of a task before the job fails");
+  set->Integer("job.max_failed_maps", &options->max_failed_maps, 0, 0, 100,
+               "percent of the maps that are left out, once their attempts have failed, before the job fails");
   set->Bytes("job.pack", &options->pack, 128 * kMiB, 0, kGiB,
              "small files and blocks share a map up to this size, each counted as 256KiB at least; 0: never");
   set->Bool("job.speculation", &options->speculation, true,

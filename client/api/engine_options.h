@@ -21,7 +21,8 @@ struct EngineOptions {
   std::uint64_t output_block_size = 0;  // bytes; 0: the cluster's default
   double slow_start = 0;
   std::int64_t max_attempts = 0;
-  std::uint64_t pack = 0;  // bytes
+  std::int64_t max_failed_maps = 0;  // percent
+  std::uint64_t pack = 0;            // bytes
   bool speculation = true;
 };
 

@@ -101,7 +101,7 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
   if (!status.ok()) return invocation.Fail("job status", status.status());
   Printer out(invocation.console.out);
   out << (json ? console::Dump(ToJson(*status)) + "\n"
-               : Details(*status) + (job::Ended(status->state) ? Summary(*status) : ""));
+               : Details(*status) + (job::Ended(status->state) ? Summary(*status) : LeftOutLines(*status)));
   return kDone;
 }
 

@@ -68,6 +68,17 @@ std::string PlainProgress::Update(const job::JobStatus& status) {
   return line;
 }
 
+std::string LeftOutLines(const job::JobStatus& status) {
+  if (status.maps_left_out == 0) return {};
+  std::string text = "  left out " + std::to_string(status.maps_left_out) + " of " + std::to_string(status.maps.total) +
+                     " maps, which failed:\n";
+  for (const job::LeftOutMap& map : status.left_out)
+    text += "    map " + std::to_string(map.map) + ": " + Printable(map.input) + "\n";
+  if (status.left_out.size() < status.maps_left_out)
+    text += "    and " + std::to_string(status.maps_left_out - status.left_out.size()) + " more\n";
+  return text;
+}
+
 std::string Summary(const job::JobStatus& status) {
   const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
   std::string text = "job " + std::to_string(status.job) + " " + std::string(ToString(status.state)) + " in " +
@@ -85,6 +96,7 @@ std::string Summary(const job::JobStatus& status) {
     if (count > 0) counts += (counts.empty() ? " " : ", ") + std::string(name) + " " + std::to_string(count);
   }
   if (!counts.empty()) text += "  attempts" + counts + "\n";
+  text += LeftOutLines(status);
   text += "  read " + FormatBytes(status.bytes_read) + ", shuffled " + FormatBytes(status.bytes_shuffled) +
           ", written " + FormatBytes(status.bytes_written) + "\n";
   text += "  " + Megabytes(status.input_bytes, time) + " of input\n";
@@ -115,6 +127,13 @@ nlohmann::ordered_json ToJson(const job::JobStatus& status) {
   json["killed_attempts"] = status.killed_attempts;
   json["preempted_attempts"] = status.preempted_attempts;
   json["speculative_attempts"] = status.speculative_attempts;
+  json["maps_left_out"] = status.maps_left_out;
+  json["left_out"] = nlohmann::ordered_json::array();
+  for (const job::LeftOutMap& map : status.left_out) {
+    nlohmann::ordered_json one{{"map", map.map}};
+    console::SetBytes(one, "input", map.input);
+    json["left_out"].push_back(std::move(one));
+  }
   json["input_bytes"] = status.input_bytes;
   json["bytes_read"] = status.bytes_read;
   json["bytes_shuffled"] = status.bytes_shuffled;

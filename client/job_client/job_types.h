@@ -30,6 +30,12 @@ struct Phase {
   double fraction = 0;  // of the whole phase, running attempts included
 };
 
+// A map that its job went on without.
+struct LeftOutMap {
+  std::uint32_t map = 0;
+  std::string input;  // "/in/a, bytes 0 to 99"
+};
+
 struct JobStatus {
   std::uint32_t job = 0;
   std::string name, owner;
@@ -42,7 +48,9 @@ struct JobStatus {
   double copy_fraction = 0;                // of the reduces, mean
   std::array<std::uint32_t, 4> maps_at{};  // launches at node, rack, datacenter, off
   std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
-  Micros deadline = 0;  // by when it should end; 0: none
+  std::uint32_t maps_left_out = 0;
+  std::vector<LeftOutMap> left_out;  // the first of them
+  Micros deadline = 0;               // by when it should end; 0: none
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
@@ -60,6 +68,7 @@ struct JobRequest {
   std::string token;    // the same request sent twice is one job
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
+  std::uint32_t max_failed_maps = 0;     // percent
   Micros map_time = 0, reduce_time = 0;  // that a task is said to take; 0: nothing is said
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: the scheduler's
   std::string input_sample;              // input_sample.h

@@ -43,6 +43,8 @@ JobStatus Read(master::wire::JobStatus::Reader in) {
   out.killed_attempts = in.getKilledAttempts();
   out.preempted_attempts = in.getPreemptedAttempts();
   out.speculative_attempts = in.getSpeculativeAttempts();
+  out.maps_left_out = in.getMapsLeftOut();
+  for (const auto map : in.getLeftOut()) out.left_out.push_back({map.getMap(), ToText(map.getInput())});
   out.deadline = in.getDeadline();
   out.input_bytes = in.getInputBytes();
   out.bytes_read = in.getBytesRead();
@@ -124,6 +126,7 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setToken(request.token);
   out.setSlowStart(request.slow_start);
   out.setMaxAttempts(request.max_attempts);
+  out.setMaxFailedMaps(request.max_failed_maps);
   out.setMapTime(static_cast<std::uint64_t>(request.map_time));
   out.setReduceTime(static_cast<std::uint64_t>(request.reduce_time));
   auto waits = out.initLocalityWaits(static_cast<unsigned>(request.locality_waits.size()));

@@ -52,7 +52,6 @@ struct ReplicaName {
   node @1 :UInt32;
 }
 
-
 enum BalanceState { never @0; moving @1; balanced @2; stuck @3; stopped @4; }
 
 struct BalanceStatus {

@@ -184,6 +184,8 @@ class ClusterState {
   std::vector<TaskId> TakeOutputs(NodeId node);
   // The task of a done map runs again; nothing of it runs now.
   void LoseOutput(JobId job, std::uint32_t map);
+  // The map is pending: it counts as done from now on, without an output.
+  void LeaveOut(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
   // An attempt of the task failed on the node, which becomes bad for the job when there are `limit` such (0: never).
   void CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);

@@ -196,7 +196,7 @@ void ClusterState::FinishAttempt(const AttemptId& attempt, Time now) {
 void ClusterState::PruneOutputs(NodeState& node) {
   std::erase_if(node.outputs, [&](const TaskId& id) {
     const JobState* job = FindJob(id.job);
-    return job == nullptr || !job->alive() || !job->maps[id.index].done || job->maps[id.index].ran_on != node.id;
+    return job == nullptr || !job->alive() || !job->maps[id.index].succeeded() || job->maps[id.index].ran_on != node.id;
   });
 }
 
@@ -211,11 +211,22 @@ std::vector<TaskId> ClusterState::TakeOutputs(NodeId node) {
 void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {
   JobState& job = MutableJob(job_id);
   TaskState& task = job.maps[map];
-  SCHED_CHECK(task.done && task.running.empty(), FormatTask({job_id, TaskKind::kMap, map}));
+  SCHED_CHECK(task.succeeded() && task.running.empty(), FormatTask({job_id, TaskKind::kMap, map}));
   task.done = false;
   --job.progress.maps_done;
   job.fetch_reports.erase(map);
   InsertPending(job, {job_id, TaskKind::kMap, map});
+  NoteChanged(job);
+}
+
+void ClusterState::LeaveOut(JobId job_id, std::uint32_t map) {
+  JobState& job = MutableJob(job_id);
+  TaskState& task = job.maps[map];
+  SCHED_CHECK(task.pending(), FormatTask({job_id, TaskKind::kMap, map}));
+  task.done = task.left_out = true;
+  ++job.progress.maps_done;
+  ++job.progress.maps_left_out;
+  ErasePending(job, {job_id, TaskKind::kMap, map});
   NoteChanged(job);
 }
 

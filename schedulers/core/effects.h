@@ -45,6 +45,12 @@ struct MapOutputGone {
   NodeId node;
 };
 
+// The job goes on without this map (JobSpec::max_failed_maps): nothing of it runs, and nothing ever comes of it.
+struct MapLeftOut {
+  TaskId map;
+  std::string reason;
+};
+
 enum class JobOutcome : std::uint8_t { kSucceeded, kFailed, kKilled };
 // The last effect for a job. Its attempts were killed before it, if any ran.
 struct JobEnded {
@@ -53,7 +59,7 @@ struct JobEnded {
   std::string reason;
 };
 
-using Effect = std::variant<Launch, Kill, Preempt, Evict, MapOutputReady, MapOutputGone, JobEnded>;
+using Effect = std::variant<Launch, Kill, Preempt, Evict, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
 using Effects = std::vector<Effect>;
 
 }  // namespace millrace::sched

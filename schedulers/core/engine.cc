@@ -142,9 +142,19 @@ std::vector<MapOutputReady> Engine::ReadyOutputs(JobId job) const {
   ready.reserve(state->progress.maps_done);
   for (std::uint32_t map = 0; map < state->maps.size(); ++map) {
     const TaskState& task = state->maps[map];
-    if (task.done) ready.push_back({{{job, TaskKind::kMap, map}, task.winner}, task.ran_on});
+    if (task.succeeded()) ready.push_back({{{job, TaskKind::kMap, map}, task.winner}, task.ran_on});
   }
   return ready;
+}
+
+std::vector<std::uint32_t> Engine::LeftOutMaps(JobId job) const {
+  std::vector<std::uint32_t> left_out;
+  const JobState* state = impl_->FindLiveJob(job);
+  if (state == nullptr || state->progress.maps_left_out == 0) return left_out;
+  for (std::uint32_t map = 0; map < state->maps.size(); ++map) {
+    if (state->maps[map].left_out) left_out.push_back(map);
+  }
+  return left_out;
 }
 
 const ClusterState& Engine::state() const { return impl_->state; }

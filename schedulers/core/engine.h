@@ -15,6 +15,9 @@
 // - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
 //   map-only job is committed and never lost. Running reduces keep running.
 // - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
+// - A task that failed too often fails its job; a map is left out while JobSpec::max_failed_maps allows it: it counts
+// as
+//   done without an output, for good, though a reduce keeps what it has copied of an output that was lost since.
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
 //   fit (NodeSpace). When so no map runs, no reduce computes and no reduce has all its input, while at least two jobs
 //   hold slots or map outputs, one of them is evicted; it is held until another job ends, or no other one lives.
@@ -98,6 +101,8 @@ class Engine {
   [[nodiscard]] std::vector<AttemptId> RunningOn(NodeId node) const;  // sorted
   // What a reduce of this job may fetch now, in the order of the maps. O(maps): for the launch of a reduce.
   [[nodiscard]] std::vector<MapOutputReady> ReadyOutputs(JobId job) const;
+  // The maps whose output a reduce of this job is not to wait for, in order. O(maps), as above.
+  [[nodiscard]] std::vector<std::uint32_t> LeftOutMaps(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
   [[nodiscard]] const Policy& policy() const;
 

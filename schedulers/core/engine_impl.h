@@ -35,7 +35,7 @@ struct Engine::Impl {
   bool On(const BandwidthMeasured& event, Effects& effects);
   bool On(const SchedulerSet& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
-  // An attempt of the task ended with its node's process: after kMaxNodeDeaths of these the job ends.
+  // An attempt of the task ended with its node's process: after kMaxNodeDeaths of these it is given up.
   void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 
   // engine_space.cc
@@ -68,6 +68,8 @@ struct Engine::Impl {
   void KillAttempts(const TaskId& task, const std::string& reason, Effects& effects);
   // If it is pending and failed more than once.
   void PauseAfterFailure(const TaskId& task);
+  // It used up its attempts: the job ends, or goes on without the map.
+  void GiveUpTask(const TaskId& task, const std::string& reason, Effects& effects);
   void CheckDecision(const Decision& decision) const;
   void Preempt(const Victim& victim, Effects& effects);
 

@@ -68,16 +68,16 @@ void Engine::Impl::LoseNode(const NodeState& node, bool died, Effects& effects) 
 
 // Each task for itself, whoever was beside it: a replay knows the jobs that live, and not those that have ended.
 void Engine::Impl::CountDeath(const TaskId& task, NodeId node, Effects& effects) {
-  if (FindTask(task) == nullptr) return;  // its job has just ended, by another task
+  if (FindTask(task) == nullptr || FindTask(task)->done) return;  // given up just now, or its job, by another task
   std::vector<NodeId>& nodes = deaths[task];
   nodes.push_back(node);
   if (nodes.size() < kMaxNodeDeaths) return;
   std::string names;
   for (const NodeId each : nodes) names += (names.empty() ? "" : ", ") + std::to_string(each.value);
-  EndJob(task.job, JobOutcome::kFailed,
-         "task " + FormatTask(task) + " was lost with its worker " + std::to_string(nodes.size()) + " times (workers " +
-             names + "), which may be its doing; no other worker is given it",
-         effects);
+  GiveUpTask(task,
+             "task " + FormatTask(task) + " was lost with its worker " + std::to_string(nodes.size()) +
+                 " times (workers " + names + "), which may be its doing; no other worker is given it",
+             effects);
 }
 
 }  // namespace millrace::sched

@@ -13,7 +13,7 @@ void Engine::Impl::LoseOutput(JobId job, std::uint32_t map, Effects& effects) {
 
 bool Engine::Impl::ServesOutput(const AttemptId& attempt) const {
   const TaskState* task = attempt.task.kind == TaskKind::kMap ? FindTask(attempt.task) : nullptr;
-  return task != nullptr && task->done && task->winner == attempt.number &&
+  return task != nullptr && task->succeeded() && task->winner == attempt.number &&
          state.FindJob(attempt.task.job)->progress.reduces > 0;
 }
 

@@ -56,7 +56,7 @@ void Engine::Impl::Evict(JobId job, Effects& effects) {
     }
   }
   for (std::uint32_t map = 0; map < evicted.maps.size(); ++map) {
-    if (evicted.progress.reduces > 0 && evicted.maps[map].done) LoseOutput(job, map, effects);
+    if (evicted.progress.reduces > 0 && evicted.maps[map].succeeded()) LoseOutput(job, map, effects);
   }
   TellPolicy();
 }

@@ -78,10 +78,10 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   ++job.progress.failed_attempts;
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
   if (failed >= std::max(job.spec.max_attempts, 1U)) {
-    EndJob(id.job, JobOutcome::kFailed,
-           "task " + FormatTask(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
-               ", the last time: " + event.reason,
-           effects);
+    GiveUpTask(id,
+               "task " + FormatTask(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
+                   ", the last time: " + event.reason,
+               effects);
   } else {
     PauseAfterFailure(id);
   }
@@ -114,6 +114,23 @@ bool Engine::Impl::On(const AttemptPreempted& event, Effects&) {
   state.StopAttempt(event.attempt, now);
   ++state.MutableJob(event.attempt.task.job).progress.preempted_attempts;
   return true;
+}
+
+void Engine::Impl::GiveUpTask(const TaskId& task, const std::string& reason, Effects& effects) {
+  const JobState& job = *state.FindJob(task.job);
+  if (task.kind == TaskKind::kReduce || job.spec.max_failed_maps == 0)
+    return EndJob(task.job, JobOutcome::kFailed, reason, effects);
+  if (!job.MayLeaveOutAnother()) {
+    const std::string left_out = std::to_string(job.progress.maps_left_out) + " of " +
+                                 std::to_string(job.progress.maps) + " maps are left out already, and no more than " +
+                                 std::to_string(job.spec.max_failed_maps) + "% may be";
+    return EndJob(task.job, JobOutcome::kFailed, reason + " (" + left_out + ")", effects);
+  }
+  KillAttempts(task, "the job goes on without its map", effects);
+  state.LeaveOut(task.job, task.index);
+  deaths.erase(task);
+  effects.push_back(MapLeftOut{task, reason});
+  if (job.Complete()) EndJob(task.job, JobOutcome::kSucceeded, "", effects);
 }
 
 void Engine::Impl::Preempt(const Victim& victim, Effects& effects) {

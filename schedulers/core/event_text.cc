@@ -30,7 +30,7 @@ template <class V, Is<JobSubmitted> E>
 void Fields(V& v, E& e) {
   v.Must("job", e.job), v.May("name", e.spec.name), v.May("priority", e.spec.priority), v.May("maps", e.spec.maps);
   v.May("reduces", e.spec.reduces), v.May("slow_start", e.spec.slow_start);
-  v.May("max_attempts", e.spec.max_attempts);
+  v.May("max_attempts", e.spec.max_attempts), v.Rare("max_failed_maps", e.spec.max_failed_maps);
   v.Rare("user", e.spec.user), v.Rare("pool", e.spec.pool), v.Rare("deadline", e.spec.deadline);
   v.Rare("map_time", e.spec.map_time), v.Rare("reduce_time", e.spec.reduce_time);
   v.Rare("locality_waits", e.spec.locality_waits), v.Rare("no_speculation", e.spec.no_speculation);

@@ -41,13 +41,14 @@ struct JobSpec {
   std::string user;
   std::string pool;  // of `fair`, queue of `capacity`, group of `lsap-fair`; empty: the user's name
   Priority priority = Priority::kNormal;
-  std::vector<MapInput> maps;      // may be empty: such a job goes straight to its reduces
-  std::uint32_t reduces = 0;       // 0: map only
-  double slow_start = 0.05;        // the fraction of maps that must have succeeded before a reduce may launch, 0 to 1
-  std::uint32_t max_attempts = 4;  // at least 1; so many FAILED attempts of one task fail the job (killed, lost: no)
-  Time deadline = 0;               // the job should have ended by then; 0: none
-  Time map_time = 0;               // what the user says a map takes; 0: nothing said
-  Time reduce_time = 0;            // and a reduce
+  std::vector<MapInput> maps;         // may be empty: such a job goes straight to its reduces
+  std::uint32_t reduces = 0;          // 0: map only
+  double slow_start = 0.05;           // the fraction of maps that must be done before a reduce may launch, 0 to 1
+  std::uint32_t max_attempts = 4;     // at least 1; so many FAILED attempts of one task fail the job (killed, lost: no)
+  std::uint32_t max_failed_maps = 0;  // so many percent of the maps are left out before one that fails fails the job
+  Time deadline = 0;                  // the job should have ended by then; 0: none
+  Time map_time = 0;                  // what the user says a map takes; 0: nothing said
+  Time reduce_time = 0;               // and a reduce
   // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). Fewer: the last one stands for the rest.
   // Empty: the scheduler's.
   std::vector<Time> locality_waits;

@@ -59,6 +59,11 @@ std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {
   return static_cast<std::uint64_t>(ratio * static_cast<double>(spec.maps[map].bytes));
 }
 
+bool JobState::MayLeaveOutAnother() const {
+  const std::uint64_t left_out = std::uint64_t{progress.maps_left_out} + 1;
+  return left_out * 100 <= std::uint64_t{spec.max_failed_maps} * progress.maps;
+}
+
 bool JobState::ReducesMayStart() const {
   if (progress.maps == 0 || progress.maps_done == progress.maps) return true;
   // A quotient, not a product: 7 of 100 is exactly 0.07, while 0.07 * 100 is a little more than 7.

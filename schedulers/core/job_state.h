@@ -66,12 +66,14 @@ struct alignas(64) TaskState {
   RunningAttempts running;  // more than one under speculation
   bool done = false;
   bool paused = false;         // ClusterState::Pause
+  bool left_out = false;       // a map that counts as done though none of its attempts has succeeded
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
   std::uint32_t failed = 0;    // of them, by their own fault
-  std::uint32_t winner = 0;    // the attempt that succeeded; when done
-  NodeId ran_on;               // the winner's node; when done
+  std::uint32_t winner = 0;    // the attempt that succeeded; when it has
+  NodeId ran_on;               // the winner's node; when it has
 
   [[nodiscard]] bool pending() const { return !done && !paused && running.empty(); }
+  [[nodiscard]] bool succeeded() const { return done && !left_out; }
   // Null if it does not run.
   [[nodiscard]] const RunningAttempt* Find(std::uint32_t number) const;
 };
@@ -148,9 +150,11 @@ struct alignas(64) JobState {
   [[nodiscard]] Time SlotTime(TaskKind kind, Time now) const;
   // What this map may be expected to write for reduces, in bytes; 0 when nothing is known of the job.
   [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const;
-  // The slow-start fraction of the maps has succeeded.
+  // A map that fails now is left out, and does not fail the job.
+  [[nodiscard]] bool MayLeaveOutAnother() const;
+  // The slow-start fraction of the maps is done.
   [[nodiscard]] bool ReducesMayStart() const;
-  // Nothing is left to do: all reduces, or all maps of a job without reduces, have succeeded.
+  // Nothing is left to do: all reduces, or all maps of a job without reduces, are done.
   [[nodiscard]] bool Complete() const;
 };
 

@@ -1,10 +1,12 @@
 // A job whose maps fail in the way that -D crash.how names: exit, signal, throw, or hang or stop until they are
-// killed: one that stops cannot even say that it lives; or that take their worker with them.
+// killed: one that stops cannot even say that it lives; or that take their worker with them. -D crash.record has only
+// those fail that read this record, and -D crash.hold has a map that reads "hold" wait at this named pipe.
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,11 +20,18 @@ struct Crash {
   using Value = std::uint64_t;
 
   static void Options(millrace::JobOptions& options) {
+    options.Text("crash.record", "", "the record at which the map ends; empty: the first");
+    options.Text("crash.hold", "", "a named pipe at which a map that reads the record `hold` waits for a line");
     options.Choice("crash.how", "throw", {"exit", "hang", "signal", "stop", "throw", "worker"}, "how the map ends");
   }
-  explicit Crash(millrace::TaskContext& context) : how_(context.options().text("crash.how")) {}
+  explicit Crash(millrace::TaskContext& context)
+      : how_(context.options().text("crash.how")),
+        record_(context.options().text("crash.record")),
+        hold_(context.options().text("crash.hold")) {}
 
-  void Map(std::string_view, auto& emit) {
+  void Map(std::string_view record, auto& emit) {
+    if (record == "hold" && !hold_.empty()) Hold();
+    if (!record_.empty() && record != record_) return emit(record, 1);
     std::fprintf(stderr, "about to end by %s\n", how_.c_str());
     if (how_ == "exit") std::_Exit(3);
     if (how_ == "signal") std::raise(SIGSEGV);
@@ -34,7 +43,13 @@ struct Crash {
   }
   void Reduce(std::string_view key, auto&, auto& emit) { emit(key, std::uint64_t{1}); }
 
-  std::string how_;
+  void Hold() const {
+    std::ifstream pipe(hold_);
+    std::string line;
+    std::getline(pipe, line);
+  }
+
+  std::string how_, record_, hold_;
 };
 
 }  // namespace

@@ -92,6 +92,38 @@ class FaultsTest(unittest.TestCase):
             _, error = cluster.run("run", crash, "/text", "-o", "/out", "-D", "crash.how=worker", status=1)
             self.assertIn(b"was lost with its worker 3 times", error)
 
+    def test_a_job_goes_on_without_maps_that_fail_and_without_its_master(self):
+        crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        with Cluster(workers=2, settings=FAST) as cluster:
+            for text in (b"good", b"bad", b"hold"):
+                cluster.run("fs", "put", "--replication", "2", "-", "/in/" + text.decode(), input=text + b"\n")
+            pipe = cluster.path("pipe")
+            os.mkfifo(pipe)
+            options = ["-D", "crash.record=bad", "-D", "job.max_attempts=2", "-D", "job.pack=0"]
+            _, error = cluster.run("run", crash, "/in", "-o", "/out0", *options, "--max-failed-maps", "33", status=1)
+            self.assertIn(b"failed 2 times", error)
+            self.assertIn(b"no more than 33% may be", error)
+            job = cluster.run("run", crash, "/in", "-o", "/out", *options, "--max-failed-maps", "34", "-D", "crash.hold=" + pipe,
+                              "--detach")[0].split()[-1].decode()
+            await_line(cluster.path("master.log"), b"goes on without map")
+            cluster.kill_master()
+            cluster.start_master()
+            with open(pipe, "w") as held:
+                held.write("go on\n")
+            summary, _ = cluster.run("job", "wait", job)
+            self.assertIn(b"left out 1 of 3 maps", summary)
+            self.assertIn(b": /in/bad\n", summary)
+            self.assertEqual(self.result(cluster, "/out"), b"good\t1\nhold\t1\n")
+            status = json.loads(cluster.run("job", "status", "--json", job)[0])
+            self.assertEqual((status["state"], status["maps_left_out"]), ("succeeded", 1))
+            self.assertEqual([one["input"] for one in status["left_out"]], ["/in/bad"])
+            self.assertIn(b"left out 1 of 3 maps", cluster.run("job", "status", job)[0])
+            counters = json.loads(cluster.run("job", "counters", "--json", job)[0])
+            self.assertIn({"group": "millrace", "name": "maps_left_out", "value": 1}, counters)
+            # A job without reduces has a part of each map that succeeded.
+            cluster.run("run", crash, "/in", "-o", "/parts", "--reducers", "0", *options, "--max-failed-maps", "34")
+            self.assertEqual(sorted(cluster.output("/parts")), ["part-m-00001", "part-m-00002"])
+
     def test_a_lost_worker_is_forgotten_on_request_and_comes_back_as_a_new_node(self):
         settings = [s for s in FAST if "startup_grace" not in s] + ["master.startup_grace=0s"]
         with Cluster(workers=2, settings=settings) as cluster:

@@ -27,6 +27,9 @@ JobRecord Sample() {
   record.figures.speculative_attempts = 4;
   record.submitted = -5;
   record.ended = 1'700'000'000'000'000;
+  record.request.max_failed_maps = 10;
+  record.figures.maps_left_out = 2;
+  record.left_out = {{3, "/in, bytes 7 to 9"}, {4, "numbers 0 to 9"}};
   record.outcome = JobOutcomeRecord{sched::JobOutcome::kFailed, "why"};
   record.figures.launched_at[3] = 9;
   record.figures.bytes_read = ~std::uint64_t{0};
@@ -48,6 +51,9 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->request.locality_waits, record.request.locality_waits);
   EXPECT_EQ(read->figures.preempted_attempts, 3u);
   EXPECT_EQ(read->figures.speculative_attempts, 4u);
+  EXPECT_EQ(read->request.max_failed_maps, 10u);
+  EXPECT_EQ(read->figures.maps_left_out, 2u);
+  EXPECT_EQ(read->left_out, record.left_out);
   EXPECT_EQ(read->submitted, -5);
   EXPECT_EQ(read->outcome->reason, "why");
   EXPECT_EQ(read->figures.launched_at[3], 9u);
@@ -80,6 +86,19 @@ TEST(JobRecordTest, TheFirstVersionIsRead) {
   EXPECT_EQ(read->figures.killed_attempts, 8u);
   EXPECT_EQ(read->figures.bytes_written, 12u);
   EXPECT_EQ(read->figures.preempted_attempts, 0u);
+}
+
+TEST(JobRecordTest, InputsAreDescribed) {
+  Split split;
+  split.path = "/in/a";
+  split.file_length = split.length = 100;
+  EXPECT_EQ(DescribeInput({split}), "/in/a");
+  EXPECT_EQ(DescribeInput({split, split, split}), "/in/a, and 2 more");
+  split.offset = 40;
+  split.length = 20;
+  EXPECT_EQ(DescribeInput({split}), "/in/a, bytes 40 to 60");
+  split.path.clear();
+  EXPECT_EQ(DescribeInput({split}), "numbers 40 to 60");
 }
 
 TEST(JobRecordTest, NoPrefixOfARecordDecodes) {

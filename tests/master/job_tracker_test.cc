@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -257,6 +258,72 @@ TEST_F(JobTrackerTest, ATaskThatTakesDownThreeWorkersFailsItsJobAcrossRestartsOf
   EXPECT_THAT(jobs->View(job)->record->outcome->reason, HasSubstr("m.0 was lost with its worker 3 times"));
   Restart();
   EXPECT_EQ(jobs->View(job)->state, JobState::kFailed);
+}
+
+// Across a restart, before and after which reduces are told.
+TEST_F(JobTrackerTest, AJobGoesOnWithoutMapsThatFailed) {
+  const NodeNumber node = AddWorker("a", 1, 0);
+  const NodeNumber reducing = AddWorker("b", 0, 1);
+  AddFile("/in/text", 2, {node});
+  JobRequest request = Request("/out", 1);
+  request.slow_start = 0;
+  request.max_attempts = 2;
+  request.max_failed_maps = 50;
+  const sched::JobId job = Submit(request);
+  ASSERT_THAT(launches, SizeIs(2));
+  const LaunchOrder map = Take(), reduce = Take();
+  ASSERT_EQ(reduce.node, reducing);
+  Fail(map, "exit status 3");
+  outputs.clear();
+  Fail(Take(), "exit status 3");
+  EXPECT_THAT(outputs.at({reducing, job}).left_out, ElementsAre(0));
+  const std::vector<LeftOutMap> left_out = {{0, "/in/text, bytes 0 to 1048576"}};
+  const auto expect_left_out = [&] {
+    EXPECT_EQ(jobs->View(job)->figures.maps_left_out, 1u);
+    EXPECT_EQ(jobs->View(job)->record->left_out, left_out);
+    EXPECT_EQ((*jobs->JobCounters(job))[std::make_pair("millrace", "maps_left_out")], 1);
+  };
+  expect_left_out();
+  EXPECT_EQ(jobs->View(job)->maps.done, 1u);
+  const LaunchOrder other = Take();
+  Restart();
+  ComeBack(node);
+  ComeBack(reducing);
+  outputs.clear();
+  Step step = At();
+  jobs->NodeRegistered(*nodes->Find(node), {{other.attempt}, {}, {}, {}}, &step);
+  jobs->NodeRegistered(*nodes->Find(reducing), {{reduce.attempt}, {}, {}, {}}, &step);
+  Finish(std::move(step));
+  EXPECT_THAT(outputs.at({reducing, job}).left_out, ElementsAre(0));
+  expect_left_out();
+  Done(other);
+  Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
+  EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
+  expect_left_out();
+  Restart();
+  expect_left_out();
+}
+
+// Its output was counted, then lost; now nothing of it counts.
+TEST_F(JobTrackerTest, AMapThatIsLeftOutCountsForNothing) {
+  const NodeNumber node = AddWorker("a", 1, 0);
+  AddFile("/in/text", 1, {node});
+  JobRequest request = Request("/out", 1);
+  request.max_attempts = 1;
+  request.max_failed_maps = 100;
+  const sched::JobId job = Submit(request);
+  Done(Take(), std::nullopt, 7);
+  EXPECT_EQ(jobs->View(job)->figures.bytes_read, 100u);
+  Step step = At();
+  jobs->NodeRegistered(*nodes->Find(node), {}, &step);  // it does not have the output any more
+  Finish(std::move(step));
+  Fail(Take(), "exit status 3");
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    EXPECT_EQ(jobs->View(job)->figures.maps_left_out, 1u);
+    EXPECT_EQ(jobs->View(job)->figures.bytes_read, 0u);
+    EXPECT_FALSE(jobs->JobCounters(job)->contains({"millrace", "records"}));
+    Restart();
+  }
 }
 
 TEST_F(JobTrackerTest, AJobWithoutReducesWritesPartsOfMaps) {

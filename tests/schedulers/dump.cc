@@ -9,7 +9,8 @@ namespace {
 
 void DumpTask(std::ostream& out, const TaskId& id, const TaskState& task) {
   out << "  " << FormatTask(id) << " launched " << task.launched << " failed " << task.failed;
-  if (task.done) out << " done by " << task.winner << " on n" << task.ran_on.value;
+  if (task.left_out) out << " left out";
+  if (task.succeeded()) out << " done by " << task.winner << " on n" << task.ran_on.value;
   for (const RunningAttempt& run : task.running) {
     out << " running " << run.number << " on n" << run.node.value << " since " << run.since;
   }
@@ -19,8 +20,9 @@ void DumpTask(std::ostream& out, const TaskId& id, const TaskState& task) {
 void DumpProgress(std::ostream& out, const JobProgress& p) {
   out << "  priority " << static_cast<int>(p.priority) << " submitted " << p.submitted << " started " << p.started
       << " ended " << p.ended << " outcome " << (p.outcome ? static_cast<int>(*p.outcome) : -1) << "\n  maps " << p.maps
-      << '/' << p.maps_running << '/' << p.maps_done << " reduces " << p.reduces << '/' << p.reduces_running << '/'
-      << p.reduces_done << " failed " << p.failed_attempts << " killed " << p.killed_attempts << " at";
+      << '/' << p.maps_running << '/' << p.maps_done << '/' << p.maps_left_out << " reduces " << p.reduces << '/'
+      << p.reduces_running << '/' << p.reduces_done << " failed " << p.failed_attempts << " killed "
+      << p.killed_attempts << " at";
   for (const auto count : p.launched_at) out << ' ' << count;
   out << '\n';
 }

@@ -49,6 +49,7 @@ Event History::RandomSubmission() {
   spec.reduces = Below(2) == 0 ? 0 : Below(5);
   spec.slow_start = Below(5) / 4.0;
   spec.max_attempts = 1 + Below(5);
+  spec.max_failed_maps = Below(2) == 0 ? 0 : Below(101);
   spec.user = "user" + std::to_string(Below(3));
   if (Below(2) == 0) spec.pool = "pool" + std::to_string(Below(3));
   if (Below(2) == 0) spec.deadline = now_ + Below(100'000'000);

@@ -56,6 +56,8 @@ class History {
     std::uint32_t maps = 0, reduces = 0;
     bool ended = false;
     std::set<TaskId> done;
+    std::uint32_t max_failed_maps = 0;
+    std::set<std::uint32_t> left_out;  // maps
   };
 
   Event RandomEvent();
@@ -73,6 +75,7 @@ class History {
   void Observe(const Effect& effect);
   void Started(const AttemptId& attempt, NodeId node, bool may_duplicate);
   void Stopped(AttemptId attempt);
+  void LeftOut(const TaskId& map);
   void Ended(const JobEnded& ended);
   void CheckNothingIdles() const;
   void CheckIndexOf(const NodeState& node) const;

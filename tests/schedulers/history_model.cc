@@ -59,7 +59,8 @@ void History::Model(const Event& event) {
   if (const auto* e = std::get_if<NodeLost>(&event)) Lose(e->node);
   if (const auto* e = std::get_if<NodeDrained>(&event)) nodes_[e->node].drained = e->drained;
   if (const auto* e = std::get_if<JobSubmitted>(&event)) {
-    jobs_[e->job] = {static_cast<std::uint32_t>(e->spec.maps.size()), e->spec.reduces, false, {}};
+    jobs_[e->job] = {
+        static_cast<std::uint32_t>(e->spec.maps.size()), e->spec.reduces, false, {}, e->spec.max_failed_maps, {}};
     next_job_ = std::max(next_job_, e->job.value + 1);
   }
   if (const auto* e = std::get_if<AttemptLaunched>(&event)) Started(e->attempt, e->node, true);
@@ -109,11 +110,23 @@ void History::Observe(const Effect& effect) {
     EXPECT_EQ(outputs_[gone->map_attempt], gone->node);
     outputs_.erase(gone->map_attempt);
     jobs_[gone->map_attempt.task.job].done.erase(gone->map_attempt.task);
+  } else if (const auto* left_out = std::get_if<MapLeftOut>(&effect)) {
+    LeftOut(left_out->map);
   } else if (const auto* ended = std::get_if<JobEnded>(&effect)) {
     Ended(*ended);
   } else {
     ADD_FAILURE() << "Apply does not launch";
   }
+}
+
+void History::LeftOut(const TaskId& map) {
+  ModelJob& job = jobs_[map.job];
+  const auto first = running_.lower_bound({map, 0});
+  EXPECT_TRUE(first == running_.end() || first->first.task != map) << "it runs";
+  EXPECT_EQ(map.kind, TaskKind::kMap);
+  EXPECT_TRUE(job.done.insert(map).second) << "it has succeeded, or was left out before";
+  job.left_out.insert(map.index);
+  EXPECT_LE(job.left_out.size() * 100, std::size_t{job.max_failed_maps} * job.maps);
 }
 
 void History::Ended(const JobEnded& ended) {

@@ -37,6 +37,9 @@ void History::CheckState() const {
     }
     for (const MapOutputReady& output : engine_.ReadyOutputs(id)) ready[output.map_attempt] = output.node;
     ASSERT_EQ(ready, expected) << "job" << id.value;
+    const std::vector<std::uint32_t> left_out(job.left_out.begin(), job.left_out.end());
+    ASSERT_EQ(engine_.LeftOutMaps(id), job.ended ? std::vector<std::uint32_t>() : left_out) << "job" << id.value;
+    ASSERT_EQ(engine_.Progress(id)->maps_left_out, left_out.size()) << "job" << id.value;
     ASSERT_EQ(engine_.Progress(id)->outcome.has_value(), job.ended) << "job" << id.value;
   }
 }

@@ -95,6 +95,7 @@ TEST(History, ReachesEveryKindOfEffectAndEvent) {
                            "kill",
                            "ready",
                            "gone",
+                           "left",
                            " succeeded",
                            " failed",
                            " killed"}) {

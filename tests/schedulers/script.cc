@@ -25,6 +25,7 @@ struct Formatter {
   std::string operator()(const Evict& e) const { return "evict job" + std::to_string(e.job.value); }
   std::string operator()(const MapOutputReady& e) const { return "ready " + OnNode(e.map_attempt, e.node); }
   std::string operator()(const MapOutputGone& e) const { return "gone " + OnNode(e.map_attempt, e.node); }
+  std::string operator()(const MapLeftOut& e) const { return "left out " + FormatTask(e.map) + ": " + e.reason; }
   std::string operator()(const JobEnded& e) const {
     constexpr std::array<std::string_view, 3> kNames = {"succeeded", "failed", "killed"};
     return "ended job" + std::to_string(e.job.value) + ' ' +

@@ -122,7 +122,7 @@ void ExpectOutputsServed(SimulatedCluster& cluster, std::uint32_t workers) {
   for (const sched::JobId id : cluster.control().jobs().JobsAfter(sched::JobId{0}, 1000, true)) {
     const sched::JobState& job = *cluster.control().jobs().cluster().FindJob(id);
     for (std::uint32_t map = 0; map < job.maps.size(); ++map) {
-      if (!job.maps[map].done || job.progress.reduces == 0) continue;
+      if (!job.maps[map].succeeded() || job.progress.reduces == 0) continue;
       EXPECT_TRUE(served.contains({id.value, false, map, job.maps[map].winner})) << "map " << map;
     }
   }

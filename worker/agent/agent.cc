@@ -235,9 +235,11 @@ std::vector<OwnMessage<task::wire::Progress>> WorkerAgent::TakeProgress() {
       OwnMessage<task::wire::Progress> copying;
       ToWire(id, copying.builder().initAttempt());
       const std::uint32_t copied = attempt->copier->copied();
-      const float share = attempt->maps == 0 ? 1.0F : static_cast<float>(copied) / static_cast<float>(attempt->maps);
+      const auto left_out = static_cast<std::uint32_t>(attempt->job->left_out.size());
+      const std::uint32_t wanted = std::max(copied, attempt->maps - std::min(attempt->maps, left_out));
+      const float share = wanted == 0 ? 1.0F : static_cast<float>(copied) / static_cast<float>(wanted);
       copying.builder().setFraction(kCopyShare * share);
-      copying.builder().setStatus(fmt::format("copied {} of {} map outputs", copied, attempt->maps));
+      copying.builder().setStatus(fmt::format("copied {} of {} map outputs", copied, wanted));
       attempt->progress = std::move(copying);
     }
     if (!attempt->progress) continue;

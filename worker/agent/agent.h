@@ -95,7 +95,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
   void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing);
   void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing);
-  void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone);
+  void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone,
+                  const std::vector<std::uint32_t>& left_out);
   void Kill(const AttemptId& attempt, const std::string& reason);
   void ForgetJob(std::uint32_t job);
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
@@ -125,6 +126,7 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
     Status failure;
     Micros timeout = 0;                                  // task.timeout, of the job or else of the worker
     std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
+    std::set<std::uint32_t> left_out;                    // map tasks without an output; while reduces are here
     std::set<AttemptId> held;                            // map outputs that we serve
   };
   struct Attempt {
@@ -201,8 +203,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   std::map<std::uint32_t, std::shared_ptr<Job>> jobs_;
   std::map<AttemptId, AttemptPtr> attempts_;
-  // Launched after the claims of a registration that is not answered yet: its answer does not mean them, though a master
-  // that forgot an attempt may have given its number again.
+  // Launched after the claims of a registration that is not answered yet: its answer does not mean them, though a
+  // master that forgot an attempt may have given its number again.
   std::optional<std::set<AttemptId>> launched_since_claim_;
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive us find it gone
   TaskGroup tasks_;

@@ -141,10 +141,12 @@ void WorkerAgent::StartCopy(const AttemptPtr& attempt) {
   std::vector<shuffle::Source> sources;
   for (const auto& [map, source] : attempt->job->announced) sources.push_back(source);
   if (!sources.empty()) attempt->copier->Ready(sources);
+  const std::set<std::uint32_t>& left_out = attempt->job->left_out;
+  if (!left_out.empty()) attempt->copier->LeaveOut({left_out.begin(), left_out.end()});
 }
 
 void WorkerAgent::MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready,
-                             const std::vector<AttemptId>& gone) {
+                             const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out) {
   const auto known = jobs_.find(job);
   if (known == jobs_.end()) return;
   auto& announced = known->second->announced;
@@ -160,6 +162,7 @@ void WorkerAgent::MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutpu
     sources.push_back(source);
     announced[output.map.task] = source;
   }
+  known->second->left_out.insert(left_out.begin(), left_out.end());
   bool reduces = false;
   for (const auto& [id, attempt] : attempts_) {
     if (id.job != job || !id.reduce) continue;
@@ -167,8 +170,11 @@ void WorkerAgent::MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutpu
     if (attempt->copier == nullptr) continue;
     if (!lost.empty()) attempt->copier->Gone(lost);
     if (!sources.empty()) attempt->copier->Ready(sources);
+    if (!left_out.empty()) attempt->copier->LeaveOut(left_out);
   }
-  if (!reduces) announced.clear();
+  if (reduces) return;
+  announced.clear();
+  known->second->left_out.clear();
 }
 
 void WorkerAgent::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments) {

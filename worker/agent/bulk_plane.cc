@@ -18,6 +18,7 @@ class BulkCopier final : public ReduceCopier {
 
   void Ready(const std::vector<shuffle::Source>& sources) override { copy_.Ready(sources); }
   void Gone(const std::vector<shuffle::MapAttempt>& maps) override { copy_.Gone(maps); }
+  void LeaveOut(const std::vector<std::uint32_t>& maps) override { copy_.LeaveOut(maps); }
   [[nodiscard]] std::uint32_t copied() const override { return copy_.copied(); }
   [[nodiscard]] std::uint64_t bytes_fetched() const override { return copy_.bytes_fetched(); }
 

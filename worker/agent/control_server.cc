@@ -48,7 +48,9 @@ kj::Promise<void> ControlServer::mapOutputs(MapOutputsContext context) {
   }
   std::vector<AttemptId> gone;
   for (const auto attempt : params.getGone()) gone.push_back(FromWire(attempt));
-  agent().MapOutputs(params.getJob(), ready, gone);
+  std::vector<std::uint32_t> left_out;
+  for (const std::uint32_t map : params.getLeftOut()) left_out.push_back(map);
+  agent().MapOutputs(params.getJob(), ready, gone, left_out);
   return kj::READY_NOW;
 }
 

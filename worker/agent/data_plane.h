@@ -23,6 +23,7 @@ class ReduceCopier {
   virtual ~ReduceCopier() = default;
   virtual void Ready(const std::vector<shuffle::Source>& sources) = 0;
   virtual void Gone(const std::vector<shuffle::MapAttempt>& maps) = 0;
+  virtual void LeaveOut(const std::vector<std::uint32_t>& maps) = 0;
   [[nodiscard]] virtual std::uint32_t copied() const = 0;  // segments
   [[nodiscard]] virtual std::uint64_t bytes_fetched() const = 0;
 };

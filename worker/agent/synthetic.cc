@@ -76,19 +76,27 @@ class SyntheticCopier final : public ReduceCopier {
     CompleteIfAll();
   }
   void Ready(const std::vector<shuffle::Source>& sources) override {
-    for (const auto& source : sources) copied_.insert(source.map.map);
+    for (const auto& source : sources) {
+      if (!left_out_.contains(source.map.map)) copied_.insert(source.map.map);
+    }
     CompleteIfAll();
   }
   void Gone(const std::vector<shuffle::MapAttempt>&) override {}
+  void LeaveOut(const std::vector<std::uint32_t>& maps) override {
+    for (const std::uint32_t map : maps) {
+      if (!copied_.contains(map)) left_out_.insert(map);
+    }
+    CompleteIfAll();
+  }
   [[nodiscard]] std::uint32_t copied() const override { return static_cast<std::uint32_t>(copied_.size()); }
   [[nodiscard]] std::uint64_t bytes_fetched() const override { return 0; }
 
  private:
   void CompleteIfAll() {
-    if (complete_ || copied_.size() < maps_) return;
+    if (complete_ || copied_.size() + left_out_.size() < maps_) return;
     complete_ = true;
-    std::vector<shuffle::CopiedSegment> segments(maps_);
-    for (std::uint32_t map = 0; map < maps_; ++map) segments[map].map = map;
+    std::vector<shuffle::CopiedSegment> segments;
+    for (const std::uint32_t map : copied_) segments.push_back({map, {}, {}});
     tasks_.Add(kj::evalLater([callbacks = std::weak_ptr(callbacks_), segments = std::move(segments)]() mutable {
       if (const auto alive = callbacks.lock()) alive->complete(std::move(segments), 0);
     }));
@@ -97,7 +105,7 @@ class SyntheticCopier final : public ReduceCopier {
   std::uint32_t maps_;
   std::shared_ptr<shuffle::CopyCallbacks> callbacks_;  // gone when we are
   TaskGroup& tasks_;
-  std::set<std::uint32_t> copied_;
+  std::set<std::uint32_t> copied_, left_out_;
   bool complete_ = false;
 };
 

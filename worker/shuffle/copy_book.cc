@@ -21,7 +21,7 @@ CopyBook::CopyBook(std::uint32_t partition, std::uint32_t maps, unsigned retries
 bool CopyBook::Announce(const Source& source) {
   if (source.map.map >= outputs_.size()) return false;
   Output& output = outputs_[source.map.map];
-  if (output.state == State::kCopied) return false;
+  if (Settled(output)) return false;
   const bool idle = output.state == State::kUnknown || output.state == State::kDoubted;
   if (!idle && SameSource(output.source, source)) return false;
   output.source = source;
@@ -34,7 +34,14 @@ bool CopyBook::Announce(const Source& source) {
 void CopyBook::Withdraw(const MapAttempt& attempt) {
   if (attempt.map >= outputs_.size()) return;
   Output& output = outputs_[attempt.map];
-  if (output.state != State::kCopied && output.source.map == attempt) output.state = State::kUnknown;
+  if (!Settled(output) && output.source.map == attempt) output.state = State::kUnknown;
+}
+
+void CopyBook::LeaveOut(std::uint32_t map) {
+  if (map >= outputs_.size() || Settled(outputs_[map])) return;
+  outputs_[map].state = State::kLeftOut;
+  outputs_[map].source = {};
+  ++left_out_;
 }
 
 void CopyBook::Wait(Output& output) {
@@ -152,7 +159,7 @@ void CopyBook::Rest(Output& output, State state, Time now) {
 
 bool CopyBook::Keep(CopiedSegment segment) {
   Output& output = outputs_[segment.map];
-  if (output.state == State::kCopied) return false;
+  if (Settled(output)) return false;
   output.state = State::kCopied;
   output.segment = std::move(segment);
   output.source = {};
@@ -162,8 +169,10 @@ bool CopyBook::Keep(CopiedSegment segment) {
 
 std::vector<CopiedSegment> CopyBook::TakeSegments() {
   std::vector<CopiedSegment> segments;
-  segments.reserve(outputs_.size());
-  for (Output& output : outputs_) segments.push_back(std::move(output.segment));
+  segments.reserve(copied_);
+  for (Output& output : outputs_) {
+    if (output.state == State::kCopied) segments.push_back(std::move(output.segment));
+  }
   return segments;
 }
 

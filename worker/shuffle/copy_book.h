@@ -1,9 +1,9 @@
 // CopyBook: what a copy phase knows: for each map where its output is, whether it waits, is being fetched, rests after
-// a failure or is here; and which worker is to be asked next for which maps. No I/O and no clock of its own. Workers
-// take turns; reduces begin at different ones. After its n-th failure an output rests first_back_off * 2^(n-1),
-// kLongestBackOff at most. After `retries` failures it is doubted: the master is to be told, now and after each later
-// failure, and it rests kDoubtedRests times as long. It is never given up: the word of a reduce that waits alone has to
-// be heard. Thread rule: one thread (or strand) at a time.
+// a failure, is here or is left out; and which worker is to be asked next for which maps. No I/O and no clock of its
+// own. Workers take turns; reduces begin at different ones. After its n-th failure an output rests first_back_off *
+// 2^(n-1), kLongestBackOff at most. After `retries` failures it is doubted: the master is to be told, now and after
+// each later failure, and it rests kDoubtedRests times as long. It is never given up: the word of a reduce that waits
+// alone has to be heard. Thread rule: one thread (or strand) at a time.
 #pragma once
 
 #include <chrono>
@@ -42,10 +42,12 @@ class CopyBook {
 
   CopyBook(std::uint32_t partition, std::uint32_t maps, unsigned retries, Micros first_back_off);
 
-  // False: nothing to do, since the map is copied, or waiting or under way with this very source, or out of range. A
-  // wanted local source is the caller's to look up, others wait for NextBatch.
+  // False: nothing to do, since the map is copied or left out, or waiting or under way with this very source, or out of
+  // range. A wanted local source is the caller's to look up, others wait for NextBatch.
   bool Announce(const Source& source);
   void Withdraw(const MapAttempt& attempt);  // not to be asked for any more
+  // Nothing is wanted of this map, now or later, if it is not copied already. Tickets of it become stale.
+  void LeaveOut(std::uint32_t map);
 
   // Ends the rest of outputs whose time has come. Returns the local ones: the caller's to look up, as in Announce.
   [[nodiscard]] std::vector<Source> Wake(Time now);
@@ -65,15 +67,15 @@ class CopyBook {
   bool Fail(const Ticket& ticket, bool for_good, Time now);
   // The same for a local source that is not there.
   bool Miss(const MapAttempt& attempt, Time now);
-  // False if the map was copied already. Tickets of the map become stale.
+  // False if the map was copied already, or is left out. Tickets of the map become stale.
   bool Keep(CopiedSegment segment);
 
   [[nodiscard]] std::uint32_t copied() const { return copied_; }
-  [[nodiscard]] bool complete() const { return copied_ == outputs_.size(); }
+  [[nodiscard]] bool complete() const { return copied_ + left_out_ == outputs_.size(); }
   [[nodiscard]] std::vector<CopiedSegment> TakeSegments();  // of a complete book, by map
 
  private:
-  enum class State { kUnknown, kWaiting, kFetching, kResting, kDoubted, kCopied };
+  enum class State { kUnknown, kWaiting, kFetching, kResting, kDoubted, kCopied, kLeftOut };
   struct Output {
     State state = State::kUnknown;
     Source source;
@@ -87,6 +89,9 @@ class CopyBook {
     bool visited = false;
   };
 
+  static bool Settled(const Output& output) {
+    return output.state == State::kCopied || output.state == State::kLeftOut;
+  }
   Output* Find(const Ticket& ticket);  // nullptr if stale
   void Rest(Output& output, State state, Time now);
   void Wait(Output& output);
@@ -101,7 +106,7 @@ class CopyBook {
   std::optional<Place> last_;  // visited
   std::multimap<Time, std::uint32_t> resting_;
   std::uint64_t tickets_ = 0;
-  std::uint32_t copied_ = 0;
+  std::uint32_t copied_ = 0, left_out_ = 0;
 };
 
 }  // namespace millrace::shuffle

@@ -52,9 +52,19 @@ void ReduceCopy::Impl::Connections(unsigned now) {
   limit.InFlight(now, std::chrono::steady_clock::now());
 }
 
-// A worker that is gone often hangs rather than refuses: nobody waits for one that has nothing more to give.
 void ReduceCopy::Impl::Withdraw(const std::vector<MapAttempt>& attempts) {
   for (const MapAttempt& attempt : attempts) book.Withdraw(attempt);
+  LeaveUnwanted();
+}
+
+void ReduceCopy::Impl::LeaveOut(const std::vector<std::uint32_t>& maps) {
+  for (const std::uint32_t map : maps) book.LeaveOut(map);
+  FinishIfComplete();
+  if (!ended) LeaveUnwanted();
+}
+
+// A worker that is gone often hangs rather than refuses: nobody waits for one that has nothing more to give.
+void ReduceCopy::Impl::LeaveUnwanted() {
   std::vector<Place> places;
   for (const auto& [place, guest] : guests) {
     if (!book.Wants(place)) places.push_back(place);
@@ -146,6 +156,10 @@ void ReduceCopy::Ready(const std::vector<Source>& sources) {
 
 void ReduceCopy::Gone(const std::vector<MapAttempt>& attempts) {
   impl_->Post([attempts](Impl& impl) { impl.Withdraw(attempts); });
+}
+
+void ReduceCopy::LeaveOut(const std::vector<std::uint32_t>& maps) {
+  impl_->Post([maps](Impl& impl) { impl.LeaveOut(maps); });
 }
 
 std::uint32_t ReduceCopy::copied() const { return impl_->copied; }

@@ -60,15 +60,16 @@ struct CopyCallbacks {
 class ReduceCopy {
  public:
   // `file`: created when the first remote segment arrives, an existing one replaced. `maps`: so many segments are
-  // wanted, one for each map task; none: complete at once.
+  // wanted, one for each map task that is not left out; none: complete at once.
   ReduceCopy(net::BulkServer& server, const MapOutputServer& local, std::uint32_t partition, std::uint32_t maps,
              std::string file, CopyOptions options, CopyCallbacks callbacks, Log log);
   ~ReduceCopy();  // stops: when it returns no callback runs any more
 
   // A map announced again (another attempt) replaces an uncopied one.
   void Ready(const std::vector<Source>& sources);
-  void Gone(const std::vector<MapAttempt>& attempts);  // not to be fetched; what was copied of it stays good
-  [[nodiscard]] std::uint32_t copied() const;          // segments
+  void Gone(const std::vector<MapAttempt>& attempts);     // not to be fetched; what was copied of it stays good
+  void LeaveOut(const std::vector<std::uint32_t>& maps);  // of these map tasks none is wanted but what was copied
+  [[nodiscard]] std::uint32_t copied() const;             // segments
   [[nodiscard]] std::uint64_t bytes_fetched() const;
 
  private:

@@ -73,6 +73,8 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   static Awaitable<void> Visit(std::shared_ptr<Impl> self, Place place, std::shared_ptr<Guest> guest);
   Awaitable<void> FetchAll(Guest& guest, Place place);
   void Withdraw(const std::vector<MapAttempt>& attempts);
+  void LeaveOut(const std::vector<std::uint32_t>& maps);
+  void LeaveUnwanted();  // workers that have nothing which is wanted
   void Left(const Place& place);
   Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
   Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);

@@ -57,6 +57,20 @@ TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   EXPECT_NE(text.find("8 at their data"), std::string::npos) << text;
 }
 
+TEST(ReportTest, MapsThatWereLeftOutAreNamed) {
+  job::JobStatus status = Running(1, 1, 1);
+  EXPECT_EQ(LeftOutLines(status), "");
+  status.maps_left_out = 3;
+  status.left_out = {{4, "/a"}, {7, "/b\n, bytes 1 to 2"}};
+  EXPECT_EQ(LeftOutLines(status),
+            "  left out 3 of 10 maps, which failed:\n    map 4: /a\n    map 7: /b\\n, bytes 1 to 2\n    and 1 more\n");
+  EXPECT_NE(Summary(status).find(LeftOutLines(status)), std::string::npos);
+  const nlohmann::ordered_json json = ToJson(status);
+  EXPECT_EQ(json["maps_left_out"], 3);
+  EXPECT_EQ(json["left_out"][0]["map"], 4);
+  EXPECT_EQ(json["left_out"][0]["input"], "/a");
+}
+
 TEST(ReportTest, JsonHoldsAnyBytes) {
   job::JobStatus status = Running(0, 0, 0);
   status.output = "/\xff";

@@ -57,7 +57,8 @@ TEST(PrepareRunTest, FillsTheRequest) {
   options.priority = "LOW";
   options.deadline = "10m";
   options.reducers = 3;
-  options.parameters = {"x=1", "job.slow_start=0.5", "job.max_attempts=2", "job.pack=1MiB", "job.speculation=false"};
+  options.parameters = {"x=1",           "job.slow_start=0.5",    "job.max_attempts=2",
+                        "job.pack=1MiB", "job.speculation=false", "job.max_failed_maps=3"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
   const job::JobRequest& request = prepared->request;
@@ -73,8 +74,11 @@ TEST(PrepareRunTest, FillsTheRequest) {
   EXPECT_EQ(request.max_attempts, 2u);
   EXPECT_EQ(request.pack, std::uint64_t{1} << 20);
   EXPECT_TRUE(request.no_speculation);
-  EXPECT_EQ(request.parameters.size(), 5u);
+  EXPECT_EQ(request.max_failed_maps, 3u);
+  EXPECT_EQ(request.parameters.size(), 6u);
   EXPECT_EQ(request.token.size(), 32u);
+  options.max_failed_maps = 7;  // --max-failed-maps goes before -D
+  EXPECT_EQ(PrepareRun(console.Make(), options)->request.max_failed_maps, 7u);
   EXPECT_NE(request.token, PrepareRun(console.Make(), options)->request.token);
 }
 

@@ -44,6 +44,10 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
   void Gone(const std::vector<shuffle::MapAttempt>& maps) override {
     for (const shuffle::MapAttempt& map : maps) book_.Withdraw(map);
   }
+  void LeaveOut(const std::vector<std::uint32_t>& maps) override {
+    for (const std::uint32_t map : maps) book_.LeaveOut(map);
+    FinishIfComplete();
+  }
   [[nodiscard]] std::uint32_t copied() const override { return book_.copied(); }
   [[nodiscard]] std::uint64_t bytes_fetched() const override { return 0; }
 

@@ -57,7 +57,7 @@ struct MasterRecord {
   std::vector<AttemptId> killed, settled;
   std::vector<std::uint32_t> forgotten;
   kj::Maybe<kj::Promise<void>> hold_registration;  // the next one is answered when this is done
-  std::vector<std::uint64_t> wanted;  // of the trash
+  std::vector<std::uint64_t> wanted;               // of the trash
 
   [[nodiscard]] std::ptrdiff_t Count(const std::string& line) const { return std::count(log.begin(), log.end(), line); }
 };
@@ -335,6 +335,13 @@ class AgentTest : public testing::Test {
       ready[i].setHost("other");
       ready[i].setPort(1);
     }
+    Send(std::move(request));
+  }
+  void LeaveOut(std::vector<std::uint32_t> maps) {
+    auto request = Control().mapOutputsRequest();
+    request.setJob(kJob);
+    auto left_out = request.initLeftOut(static_cast<unsigned>(maps.size()));
+    for (unsigned i = 0; i < left_out.size(); ++i) left_out.set(i, maps[i]);
     Send(std::move(request));
   }
   void Kill(const AttemptId& id) {

@@ -14,6 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
+using testing::UnorderedElementsAre;
 
 using AttemptsTest = AgentTest;
 
@@ -159,6 +160,22 @@ TEST_F(AttemptsTest, AReduceHearsWhatWasAnnouncedBeforeItCame) {
   Announce({0});
   const AttemptId second = LaunchReduce(1, 1);
   EXPECT_THAT(runner_.running, ElementsAre(second));
+}
+
+TEST_F(AttemptsTest, AReduceDoesNotWaitForMapsThatAreLeftOut) {
+  config_.reduce_slots = 2;
+  StartAgent();
+  SetUpJob();
+  const AttemptId first = LaunchReduce(0, 4);
+  Announce({0, 2});
+  LeaveOut({1});
+  Advance(1 * kj::SECONDS);
+  EXPECT_THAT(runner_.running, IsEmpty());
+  EXPECT_NEAR(record_.heartbeats.back().progress.at(0).second, 2.0 / 3 / 3, 1e-6);  // two of three
+  const AttemptId second = LaunchReduce(1, 4);  // it hears what was said before it came
+  LeaveOut({3});
+  EXPECT_THAT(runner_.running, UnorderedElementsAre(first, second));
+  EXPECT_EQ(runner_.segments, 2U);
 }
 
 TEST_F(AttemptsTest, AKilledAttemptIsNotReportedAndItsSlotIsFree) {

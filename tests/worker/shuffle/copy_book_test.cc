@@ -130,6 +130,27 @@ TEST_F(CopyBookTest, WhatIsGoneIsNotAskedForAndWhatIsCopiedStays) {
   EXPECT_FALSE(book_.Announce(At(1, 1, "b")));
 }
 
+TEST_F(CopyBookTest, WhatIsLeftOutIsNotWaitedForAndWhatIsCopiedStays) {
+  book_.Announce(At(0, 0, "a"));
+  const Ticket under_way = One("a");
+  EXPECT_TRUE(book_.Keep({1, "file", {}}));
+  for (const std::uint32_t map : {0u, 0u, 1u, 2u, 99u}) book_.LeaveOut(map);
+  book_.PutBack(under_way);
+  EXPECT_FALSE(book_.Fail(under_way, true, now_));
+  EXPECT_FALSE(book_.Keep({0, "file", {}})) << "it comes too late";
+  EXPECT_FALSE(book_.Announce(At(0, 1, "b")));
+  EXPECT_FALSE(book_.Wants({"a", 1}));
+  EXPECT_EQ(book_.copied(), 1u);
+  for (const std::uint32_t map : {3u, 4u, 5u, 6u}) book_.LeaveOut(map);
+  EXPECT_FALSE(book_.complete());
+  book_.Keep({7, "file", {}});
+  ASSERT_TRUE(book_.complete());
+  const auto segments = book_.TakeSegments();
+  ASSERT_EQ(segments.size(), 2u);
+  EXPECT_EQ(segments[0].map, 1u);
+  EXPECT_EQ(segments[1].map, 7u);
+}
+
 TEST_F(CopyBookTest, GivesSegmentsByMapWhenAllAreThere) {
   for (const std::uint32_t map : {3u, 0u, 7u, 1u, 2u, 6u, 5u}) book_.Keep({map, "file", {}});
   EXPECT_FALSE(book_.complete());

@@ -345,6 +345,25 @@ TEST_F(ReduceCopyTest, WhatIsGoneKeepsNobodyWaiting) {
   EXPECT_TRUE(told_.failed.empty());
 }
 
+// The last output that is wanted hangs; then its map is left out, and nothing is wanted any more.
+TEST_F(ReduceCopyTest, IsCompleteWithoutMapsThatAreLeftOut) {
+  options_.stall = 3600 * kSecond;
+  std::promise<void> hangs;
+  FakeWorker fake([&hangs](Wire& wire) -> Awaitable<bool> {
+    co_await SendHalf(wire);
+    hangs.set_value();
+    char byte = 0;
+    co_return (co_await wire.Read(&byte, 1)).ok();
+  });
+  here_.AddRun(0, 1);
+  Start(0, 3);
+  copy_->Ready({here_.Has(0), fake.Has(1)});
+  hangs.get_future().wait();
+  copy_->LeaveOut({1, 2});
+  ExpectAll(told_.WaitComplete(), 0, 1);
+  EXPECT_TRUE(told_.failed.empty());
+}
+
 TEST_F(ReduceCopyTest, BreaksWhenItsOwnFileCannotBeWritten) {
   file_ = here_.dir.path() + "/missing/copy";
   Worker other;
