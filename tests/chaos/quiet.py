@@ -66,7 +66,7 @@ def blocks_are_healthy(ground, bound):
         if health is None:
             return [f"fsck does not answer: {why}"]
         return [f"fsck: {health[key]} {key.replace('_', ' ')}" + (f", the first of {health['unhealthy'][0]['path']}" if health["unhealthy"] else "")
-                for key in ("missing", "corrupt_replicas", "under_replicated", "over_replicated") if health[key]]
+                for key in ("missing", "corrupt_replicas", "under_replicated", "over_replicated", "unknown_blocks") if health[key]]
     return _await(bound, look)
 
 
