@@ -68,11 +68,11 @@ class FreshDynamic : public Policy {
   FreshSettings settings_;
   PhaseAdmission admission_;
   PhaseWork work_;
-  LeastServed lines_[2];                // by TaskKind: the jobs with a task that may run
-  std::set<JobId> repairs_;             // jobs past M with maps to run again
-  std::vector<Seen> seen_;              // by job id
-  bool excluded_ = false;               // somebody in a line is
-  std::uint32_t next_node_[2] = {};     // by TaskKind: where the turn goes on
+  LeastServed lines_[2];             // by TaskKind: the jobs with a task that may run
+  std::set<JobId> repairs_;          // jobs past M with maps to run again
+  std::vector<Seen> seen_;           // by job id
+  bool excluded_ = false;            // somebody in a line is
+  std::uint32_t next_node_[2] = {};  // by TaskKind: where the turn goes on
 };
 
 }  // namespace millrace::sched

@@ -416,6 +416,16 @@ TEST_F(SessionTest, WhatTheMasterDoesNotWantAnyMoreIsKilledAtRegistration) {
 class LateAnswerTest : public AgentTest {
  protected:
   ~LateAnswerTest() noexcept override = default;
+  // Of a map whose failure was told and not answered.
+  AttemptId FailUnanswered() {
+    StartAgent();
+    SetUpJob();
+    record_.answer_failed = false;
+    const AttemptId map = LaunchMap(0);
+    runner_.observer->TaskFailed(map, {"a test wants it", ""});
+    Settle();
+    return map;
+  }
   void RegisterAgain() {
     auto pair = kj::newPromiseAndFulfiller<void>();
     record_.hold_registration = kj::mv(pair.promise);
@@ -434,12 +444,7 @@ class LateAnswerTest : public AgentTest {
 };
 
 TEST_F(LateAnswerTest, DoesNotKillWhatWasLaunchedSinceUnderTheSameNumber) {
-  StartAgent();
-  SetUpJob();
-  record_.answer_failed = false;
-  const AttemptId old = LaunchMap(0);
-  runner_.observer->TaskFailed(old, {"a test wants it", ""});
-  Settle();
+  const AttemptId old = FailUnanswered();
   record_.killed = {old};
   RegisterAgain();
   EXPECT_THAT(record_.registrations[1].failed, ElementsAre(old));
@@ -465,12 +470,7 @@ TEST_F(LateAnswerTest, DoesNotKillWhatStillRanWhenItWasLaunchedAgain) {
 }
 
 TEST_F(LateAnswerTest, DoesNotSettleTheReportOfWhatWasLaunchedSince) {
-  StartAgent();
-  SetUpJob();
-  record_.answer_failed = false;
-  const AttemptId old = LaunchMap(0);
-  runner_.observer->TaskFailed(old, {"a test wants it", ""});
-  Settle();
+  const AttemptId old = FailUnanswered();
   record_.settled = {old};
   RegisterAgain();
   LaunchMap(0);
