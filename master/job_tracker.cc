@@ -146,18 +146,13 @@ Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
 }
 
 void JobTracker::Decide(Step* step) {
-  const sched::Engine::Wakes before = engine_.NextWakes();
+  const std::optional<Micros> wake = engine_.NextWake();
   sched::Effects effects;
   engine_.Decide(step->now, &effects);
   Carry(effects, step);
   // What is journaled at this time says that it was decided. If nothing is, the policy's clocks may still have moved.
-  if (journaled_at_ == step->now) return;
-  const sched::Engine::Wakes after = engine_.NextWakes();
-  if ((before.wait && *before.wait <= step->now) || after.wait != before.wait) {
-    RecordMark(sched::JournalMark::kWoken, step);
-  } else if ((before.look && *before.look <= step->now) || after.look != before.look) {
-    looked_ = step->now;
-  }
+  const bool woken = (wake && *wake <= step->now) || engine_.NextWake() != wake;
+  if (woken && journaled_at_ != step->now) RecordMark(sched::JournalMark::kWoken, step);
 }
 
 bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
@@ -168,20 +163,12 @@ bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
   return true;
 }
 
-void JobTracker::RecordLook(Step* step) {
-  if (!looked_) return;
-  const std::string line = sched::FormatMark(*std::exchange(looked_, std::nullopt), sched::JournalMark::kWoken);
-  step->batch.Put(JournalKey(JobId{0}, sequences_.Next(&step->batch)), line);
-}
-
 void JobTracker::Record(const sched::Event& event, JobId job, Step* step) {
-  RecordLook(step);
   step->batch.Put(JournalKey(job, sequences_.Next(&step->batch)), sched::FormatEvent(step->now, event));
   journaled_at_ = step->now;
 }
 
 void JobTracker::RecordMark(sched::JournalMark mark, Step* step) {
-  RecordLook(step);
   step->batch.Put(JournalKey(JobId{0}, sequences_.Next(&step->batch)), sched::FormatMark(step->now, mark));
 }
 

@@ -218,7 +218,6 @@ class JobTracker {
   bool Apply(const sched::Event& event, sched::JobId job, Step* step);
   void Record(const sched::Event& event, sched::JobId job, Step* step);
   void RecordMark(sched::JournalMark mark, Step* step);
-  void RecordLook(Step* step);  // `looked_`, if there is one
   void Carry(const sched::Effects& effects, Step* step);
   void CarryLaunch(const sched::Launch& launch, Step* step);
   void CarryPreempt(const sched::Preempt& preempt, Step* step);
@@ -270,7 +269,6 @@ class JobTracker {
   std::map<std::string, sched::JobId> by_token_;
   Micros last_time_ = 0;
   Micros journaled_at_ = -1;                          // the last event
-  std::optional<Micros> looked_;                      // the last look since (Policy::NextLook), not journaled yet
   std::map<NodeNumber, sched::NodeJoined> joined_;    // as the engine knows them
   std::map<NodeNumber, std::uint64_t> incarnations_;  // of those
 };

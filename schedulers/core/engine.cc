@@ -72,15 +72,10 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
 }
 
 std::optional<Time> Engine::NextWake() const {
-  const Wakes next = NextWakes();
-  return next.wait && next.look ? std::min(next.wait, next.look) : next.wait ? next.wait : next.look;
-}
-
-Engine::Wakes Engine::NextWakes() const {
-  Wakes next{impl_->policy->NextWake(impl_->state), impl_->policy->NextLook(impl_->state)};
+  const std::optional<Time> wake = impl_->policy->NextWake(impl_->state);
   const auto& paused = impl_->state.Paused();
-  if (!paused.empty()) next.wait = std::min(next.wait.value_or(paused.begin()->first), paused.begin()->first);
-  return next;
+  if (paused.empty()) return wake;
+  return std::min(wake.value_or(paused.begin()->first), paused.begin()->first);
 }
 
 bool Engine::MayCommit(const AttemptId& attempt) const {

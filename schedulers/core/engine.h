@@ -78,16 +78,9 @@ class Engine {
   // without change is cheap.
   void Decide(Time now, Effects* effects);
 
-  // The time at which Decide should be called although nothing has happened (a locality wait runs out, a
-  // task has paused long enough), if any.
+  // The time at which Decide should be called although nothing has happened (a locality wait runs out, a task
+  // has paused long enough), if any.
   [[nodiscard]] std::optional<Time> NextWake() const;
-  // The two that it is the earlier of: what follows from a call at `wait` depends on its time, and of calls at `look`
-  // only the last before an event or decision matters (Policy::NextLook).
-  struct Wakes {
-    std::optional<Time> wait, look;
-    bool operator==(const Wakes&) const = default;
-  };
-  [[nodiscard]] Wakes NextWakes() const;
 
   // True if `attempt` is running and no other attempt of its task has succeeded: its output may be committed now. The
   // driver commits and applies AttemptSucceeded with nothing in between.

@@ -6,8 +6,7 @@
 //                                       JobEvicted lines after it. Of a simulation, which writes every call.
 //   18 woken                            Decide was called though nothing had happened, decided nothing, but what the
 //                                       policy waits for is another now. Of a live master, which writes no other call:
-//                                       it decides after the lines of each moment, and where a decision stands. Of
-//                                       looks (Policy::NextLook) only the last before another line is there.
+//                                       it decides after the lines of each moment, and where a decision stands.
 //   19 restart                          The master started again: it knows the events since the last time at which no
 //                                       job lived, but for those of jobs that had ended by now. Nothing is decided at
 //                                       this moment.

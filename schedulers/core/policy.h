@@ -62,9 +62,6 @@ class Policy {
 
   // When to be asked again although nothing happened.
   [[nodiscard]] virtual std::optional<Time> NextWake(const ClusterState&) const { return std::nullopt; }
-  // Likewise, to look anew and keep nothing of what was seen before: of such calls with no event and no decision
-  // between them the last counts alone.
-  [[nodiscard]] virtual std::optional<Time> NextLook(const ClusterState&) const { return std::nullopt; }
 
   // For people; may cost what it takes.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Time) const { return {}; }

@@ -166,14 +166,13 @@ std::optional<NodeId> Speculating::NodeFor(const ClusterState& state, const Judg
   return std::nullopt;
 }
 
-// What a look finds, and of which speed a node is, a later one finds too as long as the same attempts run.
-std::optional<Time> Speculating::NextLook(const ClusterState& state) const {
-  auto look = policy_->NextLook(state);
+std::optional<Time> Speculating::NextWake(const ClusterState& state) const {
+  auto wake = policy_->NextWake(state);
   for (const TaskKind kind : kKinds) {
     if (!MayDuplicate(state, kind)) continue;
-    look = std::min(look.value_or(kinds_[At(kind)].next_look), kinds_[At(kind)].next_look);
+    wake = std::min(wake.value_or(kinds_[At(kind)].next_look), kinds_[At(kind)].next_look);
   }
-  return look;
+  return wake;
 }
 
 PolicyView Speculating::View(const ClusterState& state, Time now) const {

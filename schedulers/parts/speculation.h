@@ -42,10 +42,7 @@ class Speculating : public Policy {
   bool TakeLimitsChanged() override { return policy_->TakeLimitsChanged(); }
   std::vector<Victim> Preempt(const ClusterState& state, Time now) override { return policy_->Preempt(state, now); }
   std::optional<Decision> Next(const ClusterState& state, Time now) override;
-  [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const override {
-    return policy_->NextWake(state);
-  }
-  [[nodiscard]] std::optional<Time> NextLook(const ClusterState& state) const override;
+  [[nodiscard]] std::optional<Time> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Time now) const override;
 
  private:

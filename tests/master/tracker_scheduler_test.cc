@@ -142,26 +142,6 @@ TEST_F(TrackerSchedulerTest, SizesOfMapsAreReported) {
   EXPECT_EQ(MapOutputBytes(report), 1600u) << "a combiner: what is stored";
 }
 
-// Speculation looks once a second while a slot idles.
-TEST_F(TrackerSchedulerTest, OfLooksThatDecideNothingOnlyTheLastIsJournaled) {
-  sched::Settings settings;
-  settings.speculation.enabled = true;
-  SetScheduler({"fifo", sched::FormatSettings(settings)});
-  AddFile("/in/text", 1, {AddWorker("a", 1, 1)});
-  (void)AddWorker("b", 1, 1);
-  (void)Submit(Request("/out", 0));
-  for (int second = 0; second < 60; ++second) {
-    now += kSecond;
-    ASSERT_LE(*jobs->NextWake(), now);
-    Finish(At());
-  }
-  EXPECT_THAT(Lines(0, "woken"), IsEmpty());
-  const Micros last = now;
-  now += kSecond / 2;
-  (void)AddWorker("c", 1, 1);
-  EXPECT_THAT(Lines(0, "woken"), testing::ElementsAre(std::to_string(last) + " woken"));
-}
-
 TEST_F(TrackerSchedulerTest, ProgressIsToldToTheEngineInStepsAndOnlyForSpeculation) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});

@@ -150,7 +150,7 @@ TEST_F(FifoTest, AJobIsPassedOverOnANodeThatIsRefusedToIt) {
     -> launch job2.m.0.0 n1 off
     3 NodeJoined node=n3 maps=1
     3 decide
-    -> launch job1.m.0.2 n3 rack
+    -> launch job1.m.1.1 n3 rack
   )");
 }
 

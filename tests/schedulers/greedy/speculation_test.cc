@@ -55,7 +55,7 @@ TEST_F(SpeculationTest, TheSlowAttemptIsDuplicatedAndTheFirstToEndWins) {
 
 TEST_F(SpeculationTest, AJobMaySayNo) {
   std::string script = kOneSlow;
-  script.replace(script.find("JobSubmitted job=job1"), 21, "JobSubmitted job=job1 no_speculation=true");
+  script.insert(script.find('\n', script.find("JobSubmitted job=job1")), " no_speculation=1");
   EXPECT_PLAYS(&engine_, script + R"(
     20000000 decide
     30000000 decide
