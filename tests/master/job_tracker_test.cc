@@ -101,7 +101,11 @@ TEST_F(JobTrackerTest, ATaskThatFailsFourTimesFailsTheJobAndItsOutputGoes) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const sched::JobId job = Submit(Request("/out", 1));
-  for (int i = 0; i < 4; ++i) Fail(Take(), "exit status 3");
+  for (int i = 0; i < 4; ++i) {
+    Fail(Take(), "exit status 3");
+    now += 30 * kSecond;  // it pauses in between
+    Finish(At());
+  }
   const Result<JobView> view = jobs->View(job);
   EXPECT_EQ(view->state, JobState::kFailed);
   EXPECT_THAT(view->record->outcome->reason, HasSubstr("exit status 3"));

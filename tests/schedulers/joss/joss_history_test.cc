@@ -30,9 +30,8 @@ class ThreeDatacenters {
     for (int round = 0; round < 2000 && !engine_.state().LiveJobs().empty(); ++round) {
       ++now_;
       Decide();
-      if (const auto& paused = engine_.state().Paused(); Running().empty() && !paused.empty()) {
+      for (const auto& paused = engine_.state().Paused(); Running().empty() && !paused.empty(); Decide()) {
         now_ = paused.begin()->first;
-        Decide();
       }
       ASSERT_FALSE(Running().empty()) << "jobs live and nothing runs";
       for (const AttemptId& attempt : Running()) (void)engine_.Apply(now_, AttemptSucceeded{attempt}, &effects_);

@@ -55,6 +55,22 @@ std::uint32_t Checker::Unnoticed(std::uint64_t block) const {
   return bad;
 }
 
+std::string Checker::WhereIs(std::uint64_t block) const {
+  std::string text;
+  for (const auto& worker : cluster_.workers()) {
+    const auto file = worker->disk().finished.find(block);
+    const bool there = file != worker->disk().finished.end();
+    const bool listed = worker->running() != nullptr && worker->running()->blocks().Length(block).has_value();
+    if (!there && !listed) continue;
+    text += fmt::format(" {} has {} and {} it", worker->name(),
+                        !there                ? "nothing"
+                        : file->second.good() ? "it"
+                                              : "it damaged",
+                        listed ? "lists" : "does not list");
+  }
+  return text;
+}
+
 bool Checker::HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const {
   constexpr double kUntilRemoved = 60;
   const auto lowered = lowered_.find(block);
@@ -200,6 +216,18 @@ void Checker::CheckJournal() {
   }
 }
 
+// Too many unknown blocks stay until somebody confirms that they may go: those of a file whose writer got them from a
+// master that died before they were on its disk.
+void Checker::ConfirmUnknown() {
+  master::Control* control = cluster_.master().control();
+  if (control == nullptr) return;
+  for (const auto& [number, node] : control->nodes().all()) {
+    if (!control->files().blocks().UnknownOn(number).held) continue;
+    cluster_.world().Note(fmt::format("somebody confirms that the unknown blocks of worker {} may go", number));
+    (void)control->files().blocks().DiscardUnknown(number);
+  }
+}
+
 void Checker::CheckSlots() {
   master::Control* control = cluster_.master().control();
   if (control == nullptr) return;
@@ -266,7 +294,8 @@ std::string Checker::UntidyBlocks() const {
     const std::uint32_t good = GoodReplicas(id);
     if (good == 0) return fmt::format("block {} of {} has no good replica", id, block.path);
     if (good + Unnoticed(id) < std::min(block.wanted, workers))
-      return fmt::format("block {} of {} has {} good replicas of {} wanted", id, block.path, good, block.wanted);
+      return fmt::format("block {} of {} has {} good replicas of {} wanted;{}", id, block.path, good, block.wanted,
+                         WhereIs(id));
     if (good > std::max(block.wanted, 1U))
       return fmt::format("block {} of {} has {} replicas, {} are wanted", id, block.path, good, block.wanted);
   }

@@ -53,6 +53,8 @@ class Checker {
 
   // Bad replicas that their workers take for good.
   [[nodiscard]] std::uint32_t Unnoticed(std::uint64_t block) const;
+  [[nodiscard]] bool Acknowledged(std::uint64_t block) const { return blocks_.contains(block); }
+  [[nodiscard]] std::string WhereIs(std::uint64_t block) const;  // for a message
 
   // Another master, made of what the disk has and would have, against the one that runs.
   void CheckReplay();
@@ -66,6 +68,8 @@ class Checker {
   void CheckAgreement();
   // The master hands that to its log.
   void Journaled(const WriteBatch& batch);
+  // What an operator does about workers that hold too many unknown blocks.
+  void ConfirmUnknown();
   // When all has been quiet for the grace: no attempt, file of an attempt, open file or block of no file is left; slots
   // are free; every acknowledged block has the replicas that it wants. Empty: it holds.
   [[nodiscard]] std::string Untidy() const;

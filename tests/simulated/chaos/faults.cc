@@ -334,13 +334,16 @@ void FaultActor::LoseDirectory(WorkerMachine& worker) {
   });
 }
 
-// While the daemon runs, or in a crash of it.
+// While the daemon runs, or in a crash of it: then of acknowledged blocks alone, since who completes a file is believed
+// in which replicas it wrote.
 void FaultActor::Damage(Fault fault, WorkerMachine& worker) {
+  if (worker.stranger()) return;
   auto& files = worker.disk().finished;
   auto file = files.begin();
   std::advance(file, static_cast<std::ptrdiff_t>(random_.Below(files.size())));
   if (!cluster_.checker().HasOtherGoodReplica(worker, file->first)) return;
-  const bool crash = worker.running() != nullptr && !worker.process().stopped() && random_.Below(2) == 0;
+  const bool may_crash = worker.running() != nullptr && !worker.process().stopped();
+  const bool crash = may_crash && random_.Below(2) == 0 && cluster_.checker().Acknowledged(file->first);
   Note(fmt::format("{}: block {} of {}{}", NameOf(fault), file->first, worker.name(), crash ? ", which crashes" : ""));
   if (crash) TakeAway(worker, DownTime(), Death::kLost);
   cluster_.checker().Hurt(file->first);

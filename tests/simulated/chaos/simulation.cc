@@ -55,10 +55,12 @@ void Run(Cluster& cluster) {
   cluster.BringBack();
   if (!await([&] { return checker.idle(); })) return;
   constexpr double kLook = 5;
+  constexpr double kOperator = 60;  // seconds until somebody looks
   std::string untidy;
   for (double waited = 0; waited < kBound; waited += kLook) {
     world.Advance(kLook);
     if (world.failure()) return;
+    if (waited >= kOperator) checker.ConfirmUnknown();
     untidy = checker.Untidy();
     if (untidy.empty()) break;
   }
