@@ -408,7 +408,6 @@ class RandomCluster {
     manager_.StartBalance(threshold);
     for (int step = 0; step < 3000 && manager_.Balance().state == BalanceState::kMoving; ++step) Step();
     EXPECT_NE(manager_.Balance().state, BalanceState::kMoving) << "it does not end";
-    EXPECT_EQ(manager_.Balance().state == BalanceState::kBalanced, manager_.Balance().bytes_left == 0);
     while (!orders_.empty()) Step();
     EXPECT_EQ(manager_.Health().over_replicated, 0u);
     EXPECT_EQ(manager_.Health().under_replicated, 0u);
@@ -427,7 +426,12 @@ class RandomCluster {
   void Step() {
     now_ += kSecond;
     constexpr std::uint32_t kMost = 4;
+    const bool moving = manager_.Balance().state == BalanceState::kMoving;
     const BlockWork work = manager_.NextWork(now_, kMost, kTimeout);
+    // Looked at here, for a copy that was given up may still arrive and change what its node holds.
+    if (const BalanceView view = manager_.Balance(); moving && view.state != BalanceState::kMoving) {
+      EXPECT_EQ(view.state == BalanceState::kBalanced, view.bytes_left == 0);
+    }
     for (const ReplicateWork& copy : work.replicate) {
       for (const NodeId to : copy.to) orders_.push_back({to, copy.block, copy.from});
     }
