@@ -162,7 +162,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] bool AwaitingReports() const;
   // Who of all is awaited, for how long by now and at most, in a line; empty unless AwaitingReports.
   [[nodiscard]] std::string AwaitedLine() const;
-  // The same of one node: it is not here, or has not listed its blocks.
+  // The same of one node: it is not here and has not said that it leaves, or has not listed its blocks.
   [[nodiscard]] bool Awaits(const NodeRecord& node) const;
   // For a call that needs more reports and is tried again with each: resolves at the next report of a worker, at the
   // latest when the grace is over. Rejected as kBusy with AwaitedLine when the call, which came at `since`, has waited
@@ -238,6 +238,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   std::set<NodeNumber> unreported_;                // registered, their list of blocks is still under way
   std::map<NodeNumber, std::uint64_t> unsettled_;  // registered while nothing could be written, by their epochs
   std::set<sched::AttemptId> refused_failures_;
+  std::set<NodeNumber> left_;     // they said so, and are not back
   std::set<NodeNumber> hung_up_;  // their connection ended, and they are not back
   std::uint64_t next_epoch_ = 1;
   Leases leases_;

@@ -25,6 +25,7 @@ Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker
   files_.blocks().NodeUp(node.number, {facts.rack, facts.datacenter});
   unreported_.insert(node.number);
   hung_up_.erase(node.number);
+  left_.erase(node.number);
   files_.blocks().ReportBegin(node.number);  // the worker lists its blocks once it has our answer
   files_.blocks().SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
@@ -124,6 +125,7 @@ void Control::Leave(NodeNumber node, std::uint64_t epoch, const std::string& rea
   if (it == epochs_.end() || it->second != epoch) return;
   seams_.log->warn("worker {} leaves: {}", node, reason);
   hung_up_.erase(node);
+  left_.insert(node);
   LoseNode(node);
 }
 
@@ -200,7 +202,8 @@ bool Control::AwaitingReports() const {
 }
 
 bool Control::Awaits(const NodeRecord& node) const {
-  return InStartupGrace() && (!node.alive || unreported_.contains(node.number));
+  const bool may_come = !node.alive && !left_.contains(node.number);
+  return InStartupGrace() && (may_come || unreported_.contains(node.number));
 }
 
 std::string Control::AwaitedLine() const {

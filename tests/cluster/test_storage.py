@@ -92,7 +92,7 @@ class StorageTest(unittest.TestCase):
             cluster.run("fs", "fsck")
 
     def test_a_worker_whose_directory_is_deleted_leaves(self):
-        with Cluster(workers=2, settings=FAST + ["master.startup_grace=0s"]) as cluster:  # who left is not awaited
+        with Cluster(workers=2, settings=FAST + ["master.startup_grace=60s"]) as cluster:  # who left is not awaited
             data = self.put(cluster, 1)
             holder = 0 if self.blocks(cluster, 0) else 1
             self.put(cluster, 2, "/twice")
