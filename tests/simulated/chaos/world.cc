@@ -68,7 +68,10 @@ kj::Promise<void> World::Sleep(double seconds) {
   return timer_.afterDelay(static_cast<std::int64_t>(seconds * 1e6) * kj::MICROSECONDS);
 }
 
-kj::Promise<void> World::Spawn(kj::Function<void(kj::WaitScope&)> code) { return fibers_.startFiber(kj::mv(code)); }
+// A fiber that is dropped before its first turn would run its code nevertheless, so it is not made before that turn.
+kj::Promise<void> World::Spawn(kj::Function<void(kj::WaitScope&)> code) {
+  return kj::evalLater([this, code = kj::mv(code)]() mutable { return fibers_.startFiber(kj::mv(code)); });
+}
 
 void World::Do(double seconds, std::function<void()> action) {
   actions_.emplace(timer_.now() + static_cast<std::int64_t>(seconds * 1e6) * kj::MICROSECONDS, std::move(action));
