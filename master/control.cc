@@ -121,6 +121,13 @@ kj::Promise<void> Control::FinishReserved(Step step) {
   return Finish(std::move(step)).then([this, ids]() { ids_on_disk_ = std::max(ids_on_disk_, ids); });
 }
 
+kj::Promise<void> Control::KeepNumber() {
+  Step step = Begin();
+  const std::uint64_t numbers = jobs_.ReserveNumbers(&step);
+  FinishLazily(std::move(step));
+  return Kept().then([this, numbers]() { numbers_on_disk_ = std::max(numbers_on_disk_, numbers); });
+}
+
 void Control::TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended) {
   ending_.insert(ended.begin(), ended.end());
   tasks_.add(committed.then([this, jobs = std::move(ended)]() {

@@ -25,6 +25,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
+#include "base/rpc/transport.h"
 #include "master/commit_gate.h"
 #include "master/dispatcher.h"
 #include "master/file_system.h"
@@ -51,6 +52,8 @@ struct Seams {
   std::function<kj::Promise<BackupFacts>(const std::string& directory)> back_up = nullptr;
   // Looks at the disk of the database; none: there is always room.
   std::function<Result<Room>()> look_at_room = nullptr;
+  // Reaches the workers' ports; none: they are taken at their word.
+  rpc::Dialer* dialer = nullptr;
 };
 
 class Control final : private kj::TaskSet::ErrorHandler {
@@ -91,6 +94,11 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // FinishLazily for a step that gave out an id: resolves when the disk knows that it is taken, which is at once for
   // most, since ids are reserved in runs. Otherwise a master that lost power would give it out again.
   kj::Promise<void> FinishReserved(Step step);
+  // Workers are told of a job at once, so its number must be taken on disk before: otherwise a master that lost power
+  // would give it to another job, of which they have attempts already. While it is not, KeepNumber resolves when it is,
+  // unless others have taken those that it reserved.
+  [[nodiscard]] bool NumberIsKept() const { return jobs_.next_number() < numbers_on_disk_; }
+  [[nodiscard]] kj::Promise<void> KeepNumber();
   // Resolves when all that was finished before is on disk.
   [[nodiscard]] kj::Promise<void> Kept() { return commits_.Commit({}); }
   // Whoever is told how the job stands is told after this: a job that has ended may be running after a restart, as long
@@ -119,6 +127,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   };
   // kInvalid, with both named, for a worker that belongs to another cluster than this one.
   [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
+  // Rejects with kUnavailable, and what to set, unless the worker's port takes a connection.
+  [[nodiscard]] kj::Promise<void> DialBack(const WorkerFacts& facts);
   // Who registers with a storage whose session stands is asked for patience while its holder is asked for a sign of
   // life: rejected as kBusy, naming the holder, if that answers. A holder whose connection broke is not waited for, and
   // one that does not answer for no more than a heartbeat (and two seconds).
@@ -132,6 +142,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   bool Heard(NodeNumber node, std::uint64_t epoch);
   // Since it was last heard; of one that was lost before we started, since it was lost.
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;
+  // It is given up once nobody listens at its port any more (its process is gone), or disconnect_grace is over.
   void SessionDropped(NodeNumber node, std::uint64_t epoch);
   // Lost workers leave the table for good, all or none; who comes back is a new node. kNotFound; kBusy for one that is
   // alive, or may still be on its way after a start of the master. Without `force` kInvalid for one that may be the way
@@ -197,6 +208,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] bool InStartupGrace() const { return Awake() < started_ + config_.startup_grace; }
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
+  [[nodiscard]] kj::Promise<void> AskAfter(NodeNumber node, std::uint64_t epoch);
   void LoseNode(NodeNumber node);
   void LoseOthersAt(const WorkerFacts& facts);
   [[nodiscard]] Status CheckForget(NodeNumber node, bool force);
@@ -231,6 +243,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Micros asleep_ = 0;                       // what the monotonic clock counted while we stood still
   Micros started_ = 0;                      // as Awake tells it
   std::uint64_t ids_on_disk_ = 0;           // those below are taken, and the disk knows
+  std::uint64_t numbers_on_disk_ = 0;       // of jobs, the same
   std::set<sched::JobId> ending_;           // ended, and the disk does not know yet
   Micros last_now_ = 0;                     // of the last step: scheduler time never goes back
   std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost

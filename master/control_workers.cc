@@ -8,6 +8,7 @@
 #include "base/rpc/status_codec.h"
 #include "base/text.h"
 #include "master/control.h"
+#include "master/worker_address.h"
 
 namespace millrace::master {
 
@@ -69,6 +70,11 @@ Status Control::CheckCluster(const std::string& host, const std::string& cluster
   return refusal;
 }
 
+kj::Promise<void> Control::DialBack(const WorkerFacts& facts) {
+  if (seams_.dialer == nullptr) return kj::READY_NOW;
+  return master::DialBack(*seams_.dialer, seams_.timer, facts.host, facts.port);
+}
+
 // Two who ask at once both find the holder silent, and then the first of them in its place.
 kj::Promise<void> Control::AwaitVacancy(const WorkerFacts& facts) {
   const NodeRecord* node = nodes_.FindByStorage(facts.storage);
@@ -118,6 +124,28 @@ void Control::SessionDropped(NodeNumber node, std::uint64_t epoch) {
   dispatcher_.Disconnect(node);
   Micros& deadline = deadlines_[node];
   deadline = std::min(deadline, Awake() + config_.disconnect_grace);
+  if (seams_.dialer != nullptr) tasks_.add(AskAfter(node, epoch));
+}
+
+// A process takes its attempts with it, so for one that is gone there is nothing to wait for. One that is about to end
+// may still listen for a moment: the question is put again.
+kj::Promise<void> Control::AskAfter(NodeNumber node, std::uint64_t epoch) {
+  constexpr kj::Duration kAgain = 200 * kj::MILLISECONDS;
+  const auto waited_for = [this, node, epoch] {
+    const auto it = epochs_.find(node);
+    return it != epochs_.end() && it->second == epoch && hung_up_.contains(node);
+  };
+  const NodeRecord* record = nodes_.Find(node);
+  if (record == nullptr || !waited_for()) return kj::READY_NOW;
+  const std::string host = record->facts.host;
+  const std::uint16_t port = record->facts.port;
+  return IsDeserted(*seams_.dialer, seams_.timer, host, port).then([=, this](bool deserted) -> kj::Promise<void> {
+    if (!waited_for()) return kj::READY_NOW;
+    if (!deserted) return seams_.timer.afterDelay(kAgain).then([=, this] { return AskAfter(node, epoch); });
+    seams_.log->warn("worker {}: nobody listens at {}:{} any more", node, host, port);
+    LoseNode(node);
+    return kj::READY_NOW;
+  });
 }
 
 void Control::Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason) {

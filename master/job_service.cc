@@ -39,6 +39,9 @@ class JobServiceImpl final : public wire::JobService::Server {
     if (control_.AwaitingReports() && control_.files().blocks().Health().missing > 0) {
       return control_.NextReport(since).then([this, context, since]() mutable { return Submit(context, since); });
     }
+    if (!control_.NumberIsKept()) {
+      return control_.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });
+    }
     Step step = control_.Begin();
     const sched::JobId job = Require(control_.jobs().Submit(std::move(request), &step));
     control_.log()->info("job {} submitted", job.value);

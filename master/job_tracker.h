@@ -127,6 +127,9 @@ class JobTracker {
   // ---- jobs ----
   // Checks inputs and output, makes the output directory. A token seen before gives the job it made.
   Result<sched::JobId> Submit(JobRequest request, Step* step);
+  [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }  // of a job
+  // As ReservedCounter::Reserve.
+  [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return job_numbers_.Reserve(&step->batch); }
   // The job that was submitted with this token, which is not empty.
   [[nodiscard]] std::optional<sched::JobId> FindToken(const std::string& token) const;
   // The path lies where the attempts of a live job write.
@@ -262,7 +265,7 @@ class JobTracker {
   bool wants_progress_ = false;    // it judges attempts by how far they are
   Log log_;
   sched::JobHistory history_;  // of programs, stored under "h/"
-  ReservedCounter job_numbers_{"k", 256};
+  ReservedCounter job_numbers_{"k", 16};
   ReservedCounter sequences_{"q", 65536};
   std::map<sched::JobId, Job> jobs_;
   std::set<sched::JobId> live_;

@@ -26,7 +26,8 @@ OptionSet DeclareMasterOptions(MasterConfig* config) {
   set.Duration("master.lost_after", &config->lost_after, 10 * kSecond, 200 * kMillisecond, kHour,
                "a worker that was silent for so long is given up and its tasks run elsewhere");
   set.Duration("master.disconnect_grace", &config->disconnect_grace, 3 * kSecond, 0, kHour,
-               "a worker whose connection broke is given up unless it is back within this time");
+               "a worker whose connection broke is given up unless it is back within this time, or at once when nobody "
+               "listens at its port any more");
   set.Duration("master.startup_grace", &config->startup_grace, 15 * kSecond, 0, kHour,
                "after a start, how long to wait for workers before blocks count as missing and are copied");
   set.Duration("master.forget_nodes_after", &config->forget_nodes_after, 30 * 24 * kHour, 0, 100000 * kHour,

@@ -70,6 +70,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
   });
   const SystemClock clock;
   kj::Timer& timer = io.provider->getTimer();
+  rpc::TcpDialer dialer(io.provider->getNetwork());
   BackupRunner backups(*store);
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
@@ -79,10 +80,9 @@ Status Serve(const MasterConfig& config, const Log& log) {
                                   [&]() -> Result<Room> {
                                     MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
                                     return Room{free, store->room_needed()};
-                                  }}));
-  rpc::TcpDialer dialer(io.provider->getNetwork());
-  auto server =
-      std::make_unique<rpc::Server>(timer, MakeMasterServices(*control, &dialer), LimitsOf(config, descriptors));
+                                  },
+                                  &dialer}));
+  auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);
   const std::string address = config.bind.substr(0, config.bind.rfind(':')) + ":" + std::to_string(listening.port);

@@ -24,8 +24,8 @@ constexpr std::size_t kMostNodes = 2000;
 class MasterServiceImpl final : public wire::Master::Server {
  public:
   MasterServiceImpl(Control& control, dfs::wire::NameService::Client names, wire::JobService::Client jobs,
-                    rpc::Peer peer, rpc::Dialer* dial_back)
-      : control_(control), names_(kj::mv(names)), jobs_(kj::mv(jobs)), peer_(std::move(peer)), dial_back_(dial_back) {}
+                    rpc::Peer peer)
+      : control_(control), names_(kj::mv(names)), jobs_(kj::mv(jobs)), peer_(std::move(peer)) {}
 
   kj::Promise<void> names(NamesContext context) override {
     context.getResults().setService(names_);
@@ -45,9 +45,8 @@ class MasterServiceImpl final : public wire::Master::Server {
     Require(CheckReach(facts, control_.nodes()));
     Require(control_.CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
     context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
-    kj::Promise<void> reached = dial_back_ == nullptr ? kj::Promise<void>(kj::READY_NOW)
-                                                      : DialBack(*dial_back_, control_.timer(), facts.host, facts.port);
-    return reached.then([this, facts]() { return control_.AwaitVacancy(facts); })
+    return control_.DialBack(facts)
+        .then([this, facts]() { return control_.AwaitVacancy(facts); })
         .then([this, facts, context]() mutable { return Admit(facts, context); });
   }
 
@@ -220,16 +219,15 @@ class MasterServiceImpl final : public wire::Master::Server {
   dfs::wire::NameService::Client names_;
   wire::JobService::Client jobs_;
   const rpc::Peer peer_;
-  rpc::Dialer* const dial_back_;
 };
 
 }  // namespace
 
-rpc::Server::BootstrapFor MakeMasterServices(Control& control, rpc::Dialer* dial_back) {
+rpc::Server::BootstrapFor MakeMasterServices(Control& control) {
   auto names = std::make_shared<dfs::wire::NameService::Client>(MakeNameService(control));
   auto jobs = std::make_shared<wire::JobService::Client>(MakeJobService(control));
-  return [&control, names, jobs, dial_back](const rpc::Peer& peer) -> capnp::Capability::Client {
-    return kj::heap<MasterServiceImpl>(control, *names, *jobs, peer, dial_back);
+  return [&control, names, jobs](const rpc::Peer& peer) -> capnp::Capability::Client {
+    return kj::heap<MasterServiceImpl>(control, *names, *jobs, peer);
   };
 }
 

@@ -10,8 +10,7 @@
 namespace millrace::master {
 
 class Control;
-// Makes the capability of one peer. With `dial_back`, which outlives it, a worker's bulk port is dialed before the
-// worker is taken in.
-[[nodiscard]] rpc::Server::BootstrapFor MakeMasterServices(Control& control, rpc::Dialer* dial_back = nullptr);
+// Makes the capability of one peer.
+[[nodiscard]] rpc::Server::BootstrapFor MakeMasterServices(Control& control);
 
 }  // namespace millrace::master

@@ -26,14 +26,22 @@ class ReservedCounter {
     return in.Finish("the database's counter " + key_);
   }
 
+  // What Next will give.
+  [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::uint64_t Next(WriteBatch* batch) {
+    (void)Reserve(batch);
+    return next_++;
+  }
+  // Reserves as Next does. Returns the number below which all are reserved once the batch, and those before it, are on
+  // disk.
+  [[nodiscard]] std::uint64_t Reserve(WriteBatch* batch) {
     if (next_ + run_ / 2 >= limit_) {
       limit_ = next_ + run_;
       Encoder out;
       out.U64(limit_);
       batch->Put(key_, out.Take());
     }
-    return next_++;
+    return limit_;
   }
 
  private:

@@ -10,6 +10,13 @@ constexpr kj::Duration kDialLimit = 5 * kj::SECONDS;
 
 bool IsLoopback(const std::string& host) { return host == "localhost" || host == "::1" || host.starts_with("127."); }
 
+kj::Promise<void> Reach(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host, std::uint16_t port) {
+  const std::string address =
+      (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
+  auto dialed = kj::evalNow([&] { return dialer.Dial(address.c_str()); });
+  return rpc::WithDeadline(timer, kDialLimit, "connect to " + address, kj::mv(dialed)).ignoreResult();
+}
+
 }  // namespace
 
 Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer) {
@@ -44,17 +51,17 @@ std::string OutOfReach(const WorkerFacts& worker, const NodeTable& nodes) {
 }
 
 kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host, std::uint16_t port) {
-  const std::string address =
-      (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
-  auto dialed = kj::evalNow([&] { return dialer.Dial(address.c_str()); });
-  return rpc::WithDeadline(timer, kDialLimit, "connect to " + address, kj::mv(dialed))
-      .ignoreResult()
-      .catch_([](kj::Exception&& why) -> kj::Promise<void> {
-        return rpc::ToException(
-            Unavailable("the master cannot reach the worker's port: " + rpc::FromException(why).message() +
-                        "; set worker.bind to 0.0.0.0 and worker.host to what other machines "
-                        "reach, and see that no firewall is between"));
-      });
+  return Reach(dialer, timer, host, port).catch_([](kj::Exception&& why) -> kj::Promise<void> {
+    return rpc::ToException(
+        Unavailable("the master cannot reach the worker's port: " + rpc::FromException(why).message() +
+                    "; set worker.bind to 0.0.0.0 and worker.host to what other machines "
+                    "reach, and see that no firewall is between"));
+  });
+}
+
+kj::Promise<bool> IsDeserted(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host, std::uint16_t port) {
+  return Reach(dialer, timer, host, port)
+      .then([] { return false; }, [](kj::Exception&& why) { return rpc::SaysNobodyListens(why); });
 }
 
 }  // namespace millrace::master

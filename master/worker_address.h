@@ -26,5 +26,8 @@ namespace millrace::master {
 // Rejects with kUnavailable, and what to set, unless host:port takes a connection within 5 s.
 [[nodiscard]] kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host,
                                          std::uint16_t port);
+// Whether the machine says that nobody listens at the port; false as well when it says nothing within 5 s.
+[[nodiscard]] kj::Promise<bool> IsDeserted(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host,
+                                           std::uint16_t port);
 
 }  // namespace millrace::master

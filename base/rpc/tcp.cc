@@ -34,6 +34,8 @@ std::string Plain(const kj::Exception& why) {
   return reason.substr(0, reason.find("; "));
 }
 
+std::string Refusal() { return std::strerror(ECONNREFUSED); }
+
 template <class T>
 kj::Promise<T> Reject(StatusCode code, std::string_view what, const std::string& address, const kj::Exception& why) {
   return ToException(Status(code, std::string(what) + " " + Quote(address) + ": " + Plain(why)));
@@ -85,6 +87,15 @@ kj::Promise<kj::Own<kj::AsyncIoStream>> TcpDialer::Dial(kj::StringPtr address) {
       .catch_([name](kj::Exception&& why) -> kj::Promise<Stream> {
         return Reject<Stream>(StatusCode::kUnavailable, "connect to", name, why);
       });
+}
+
+kj::Exception NobodyListens(const std::string& address) {
+  return ToException(Unavailable("connect to " + Quote(address) + ": " + Refusal()));
+}
+
+bool SaysNobodyListens(const kj::Exception& why) {
+  const Status status = FromException(why);
+  return status.code() == StatusCode::kUnavailable && status.message().ends_with(": " + Refusal());
 }
 
 kj::Promise<Listening> Listen(kj::Network& network, std::string address) {

@@ -32,6 +32,11 @@ class Dialer {
   virtual kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) = 0;
 };
 
+// What Dial says of an address whose machine answers that nobody listens there: the process that did is gone. Who
+// cannot be reached says nothing of the kind.
+[[nodiscard]] kj::Exception NobodyListens(const std::string& address);
+[[nodiscard]] bool SaysNobodyListens(const kj::Exception& why);
+
 // TCP with TCP_NODELAY, keep-alive and TCP_USER_TIMEOUT (20 s), so that a dead machine is noticed without traffic.
 class TcpDialer final : public Dialer {
  public:

@@ -82,6 +82,12 @@ TEST_F(TcpTest, RefusalsNameTheAddress) {
             .wait(io_.waitScope);
     EXPECT_EQ(status.message(), "listen on \"7700\": it must be HOST:PORT");
   }
+  const kj::Exception refused = dialer_.Dial(address.c_str())
+                                    .then([](auto&&) { return kj::Exception(kj::Exception::Type::FAILED, "", 0); },
+                                          [](kj::Exception&& why) { return kj::mv(why); })
+                                    .wait(io_.waitScope);
+  EXPECT_TRUE(SaysNobodyListens(refused)) << refused.getDescription().cStr();
+  EXPECT_TRUE(SaysNobodyListens(NobodyListens("host:1")));
   for (const std::string& wrong : {address, std::string("no such host:7"), std::string()}) {
     const Status status =
         dialer_.Dial(wrong.c_str())

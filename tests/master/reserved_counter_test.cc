@@ -23,6 +23,22 @@ TEST(ReservedCounterTest, NeverRepeatsAcrossCrashesAtAnyPoint) {
   }
 }
 
+TEST(ReservedCounterTest, WhatIsReservedIsKnownBeforeItIsGiven) {
+  const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
+  ReservedCounter counter("c", 8);
+  WriteBatch batch;
+  EXPECT_EQ(counter.Reserve(&batch), 9u);
+  ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
+  WriteBatch none;
+  EXPECT_EQ(counter.Reserve(&none), 9u);
+  EXPECT_EQ(counter.Next(&none), 1u);
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(counter.next(), 2u);
+  ReservedCounter after("c", 8);
+  ASSERT_TRUE(after.Load(*store).ok());
+  EXPECT_EQ(after.next(), 9u);
+}
+
 TEST(ReservedCounterTest, AReservationIsMadeLongBeforeItsUse) {
   ReservedCounter counter("c", 100);
   int since_last_write = 0, writes = 0;

@@ -72,6 +72,7 @@ class OneAddress final : public rpc::Dialer {
   kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override {
     dialed = address.cStr();
     if (silent) return kj::NEVER_DONE;
+    if (dialed == "10.0.0.8:70") return rpc::NobodyListens(dialed);
     if (dialed != "[fd00::1]:70") return rpc::ToException(Unavailable("connect to " + dialed + ": refused"));
     kj::TwoWayPipe pipe = kj::newTwoWayPipe();
     return kj::mv(pipe.ends[0]);
@@ -97,6 +98,21 @@ TEST(WorkerAddressTest, ThePortIsDialedBack) {
   EXPECT_FALSE(slow.poll(scope));
   timer.advanceTo(kj::origin<kj::TimePoint>() + 5 * kj::SECONDS);
   EXPECT_THAT(why(kj::mv(slow)), HasSubstr("no answer within 5 s"));
+}
+
+TEST(WorkerAddressTest, APortIsDesertedWhenItsMachineSaysSo) {
+  kj::EventLoop loop;
+  kj::WaitScope scope(loop);
+  kj::TimerImpl timer(kj::origin<kj::TimePoint>());
+  OneAddress dialer;
+  EXPECT_TRUE(IsDeserted(dialer, timer, "10.0.0.8", 70).wait(scope));
+  EXPECT_FALSE(IsDeserted(dialer, timer, "fd00::1", 70).wait(scope)) << "somebody listens";
+  EXPECT_FALSE(IsDeserted(dialer, timer, "10.0.0.7", 70).wait(scope)) << "it cannot be reached";
+  dialer.silent = true;
+  auto slow = IsDeserted(dialer, timer, "10.0.0.8", 70);
+  EXPECT_FALSE(slow.poll(scope));
+  timer.advanceTo(kj::origin<kj::TimePoint>() + 5 * kj::SECONDS);
+  EXPECT_FALSE(slow.wait(scope));
 }
 
 }  // namespace

@@ -46,6 +46,19 @@ class SimulatedCluster::Dialer final : public rpc::Dialer {
   bool cut_ = false;
 };
 
+// The ports of all workers, as the master finds them.
+class SimulatedCluster::Ports final : public rpc::Dialer {
+ public:
+  kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) override {
+    const auto port = states.find(address.cStr());
+    if (port != states.end() && port->second == Port::kSilent) return kj::NEVER_DONE;
+    if (port != states.end() && port->second == Port::kDeserted) return rpc::NobodyListens(address.cStr());
+    kj::TwoWayPipe pipe = kj::newTwoWayPipe();
+    return kj::mv(pipe.ends[0]);
+  }
+  std::map<std::string, Port> states;  // by address; others listen
+};
+
 struct SimulatedCluster::Worker {
   Worker(SimulatedCluster& cluster, std::uint32_t number)
       : dialer(cluster.network_),
@@ -113,7 +126,7 @@ class SimulatedCluster::MuteLog final : public rpc::CommitLog {
 };
 
 SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
-    : options_(options), random_(options.seed), settings_(options.settings) {
+    : options_(options), random_(options.seed), ports_(std::make_unique<Ports>()), settings_(options.settings) {
   OptionSet declared = master::DeclareMasterOptions(&config_);
   config_.scheduler = options.scheduler;
   config_.forget_nodes_after = options.forget_nodes_after.value_or(config_.forget_nodes_after);
@@ -129,6 +142,7 @@ SimulatedCluster::SimulatedCluster(const SimulatedOptions& options)
 SimulatedCluster::~SimulatedCluster() noexcept {
   workers_.clear();
   strangers_.clear();
+  unanswered_.clear();
   client_.reset();
   StopMaster();
 }
@@ -141,7 +155,8 @@ void SimulatedCluster::StartMaster() {
                              std::make_unique<SettingsFile>(settings_), nullptr,
                              [this]() -> Result<master::Room> {
                                return master::Room{free_, 0};
-                             }});
+                             },
+                             ports_.get()});
   ASSERT_TRUE(control.ok()) << control.status().message();
   control_ = *std::move(control);
   server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_));
@@ -206,6 +221,10 @@ Status SimulatedCluster::RegisterAs(const Stranger& stranger) {
   return status;
 }
 
+void SimulatedCluster::SetPort(std::uint32_t worker, Port port) {
+  ports_->states["host" + std::to_string(worker) + ":1"] = port;
+}
+
 dfs::BlockStore& SimulatedCluster::blocks(std::uint32_t worker) { return *workers_.at(worker)->blocks; }
 
 void SimulatedCluster::Advance(double seconds) {
@@ -242,6 +261,25 @@ double SimulatedCluster::seconds() const {
   return static_cast<double>((timer_.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS) / 1e6;
 }
 
+dfs::BlockId SimulatedCluster::StoreFile(const std::string& path) {
+  const std::string data(100, 'x');
+  const std::vector<std::uint32_t> crcs = dfs::ChunkCrcs(data);
+  master::Step step = control_->Begin();
+  const auto file = control_->files().Create(path, {.replication = 1}, step.now, &step.batch);
+  const auto block = control_->files().AddBlock(*file, std::nullopt, {}, &step.batch);
+  auto writing = blocks(0).Create(block->id);
+  EXPECT_TRUE((*writing)->Append(data, crcs).ok());
+  EXPECT_TRUE((*writing)->Finish().ok());
+  const std::vector<dfs::WrittenBlock> written = {{block->id, data.size(), {block->targets[0]}, dfs::BlockCrc(crcs)}};
+  EXPECT_TRUE(control_->files().Complete(*file, {}, written, step.now, &step.batch).ok());
+  control_->FinishLazily(std::move(step));
+  Cut(0);
+  Advance(1);
+  Mend(0);
+  Advance(30);
+  return block->id;
+}
+
 void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
   constexpr std::uint64_t kBlock = std::uint64_t{64} << 20;
   master::Step step = control_->Begin();
@@ -259,33 +297,38 @@ void SimulatedCluster::AddFile(const std::string& path, std::uint32_t blocks) {
   control_->FinishLazily(std::move(step));
 }
 
+kj::Promise<void> SimulatedCluster::Ask(const SyntheticJob& wanted) {
+  return client_->Connected().then([wanted](capnp::Capability::Client bootstrap) {
+    auto request = bootstrap.castAs<master::wire::Master>().jobsRequest().send().getService().submitRequest();
+    auto job = request.initRequest();
+    job.setName("synthetic");
+    job.initInputs(1).set(0, master::ToData(wanted.input));
+    job.setOutput(master::ToData(wanted.output));
+    job.setReduces(wanted.reduces);
+    job.setPool(wanted.pool);
+    job.setExecutable(master::ToData("/job"));
+    job.setToken("token of " + wanted.output);  // so that a repeated request is the same job
+    return request.send().ignoreResult();
+  });
+}
+
 void SimulatedCluster::Submit(const std::string& input, const std::string& output, std::uint32_t reduces,
                               const std::string& pool) {
-  const std::string token = "token of " + output;  // so that a repeated request is the same job
   for (bool accepted = false; !accepted;) {
-    auto submitted =
-        client_->Connected()
-            .then([&](capnp::Capability::Client bootstrap) {
-              auto request = bootstrap.castAs<master::wire::Master>().jobsRequest().send().getService().submitRequest();
-              auto job = request.initRequest();
-              job.setName("synthetic");
-              job.initInputs(1).set(0, master::ToData(input));
-              job.setOutput(master::ToData(output));
-              job.setReduces(reduces);
-              job.setPool(pool);
-              job.setExecutable(master::ToData("/job"));
-              job.setToken(token);
-              return request.send().ignoreResult();
-            })
-            .then([&] { accepted = true; },
-                  [&](kj::Exception&& failure) {
-                    const bool busy = rpc::FromException(failure).code() == StatusCode::kBusy;
-                    ASSERT_TRUE(busy || rpc::ConnectionBroke(failure));
-                    put_off_ += busy;
-                  })
-            .eagerlyEvaluate(nullptr);
+    auto submitted = Ask({input, output, reduces, pool})
+                         .then([&] { accepted = true; },
+                               [&](kj::Exception&& failure) {
+                                 const bool busy = rpc::FromException(failure).code() == StatusCode::kBusy;
+                                 ASSERT_TRUE(busy || rpc::ConnectionBroke(failure));
+                                 put_off_ += busy;
+                               })
+                         .eagerlyEvaluate(nullptr);
     while (!submitted.poll(scope_)) Advance(0.01);
   }
+}
+
+void SimulatedCluster::SubmitAndForget(const std::string& input, const std::string& output) {
+  unanswered_.push_back(Ask({input, output, 0, ""}).catch_([](kj::Exception&&) {}).eagerlyEvaluate(nullptr));
 }
 
 std::map<std::string, master::JobState> SimulatedCluster::Outputs() {
@@ -318,6 +361,13 @@ std::vector<std::string> SimulatedCluster::Journal() const {
   std::vector<std::string> journal;
   for (auto& [sequence, line] : lines) journal.push_back(std::move(line));
   return journal;
+}
+
+std::size_t SimulatedCluster::JournalLines(const std::string& event) const {
+  const auto journal = Journal();
+  return static_cast<std::size_t>(std::count_if(journal.begin(), journal.end(), [&](const std::string& line) {
+    return line.substr(line.find(' ') + 1).starts_with(event);
+  }));
 }
 
 }  // namespace millrace

@@ -33,9 +33,9 @@ struct SimulatedOptions {
   std::int64_t map_slots = 2, reduce_slots = 1;
   std::uint32_t racks = 5, datacenters = 1;
   std::string scheduler = "fifo";
-  std::string settings;  // the text of the scheduler file; empty: there is none
-  worker::SyntheticTimes times;
-  std::optional<Micros> forget_nodes_after;  // master.forget_nodes_after; none: the default
+  std::string settings = {};  // the text of the scheduler file; empty: there is none
+  worker::SyntheticTimes times = {};
+  std::optional<Micros> forget_nodes_after = {};  // master.forget_nodes_after; none: the default
 };
 
 class SimulatedCluster {
@@ -52,8 +52,12 @@ class SimulatedCluster {
 
   // A file of `blocks` blocks of 64 MiB, two replicas each.
   void AddFile(const std::string& path, std::uint32_t blocks);
+  // A file of one block, of which worker 0 has the only replica, and has said so.
+  dfs::BlockId StoreFile(const std::string& path);
   // Submits through the RPC interface.
   void Submit(const std::string& input, const std::string& output, std::uint32_t reduces, const std::string& pool = {});
+  // Nobody waits for the answer.
+  void SubmitAndForget(const std::string& input, const std::string& output);
   // What the scheduler file holds from now on.
   void WriteSettings(const std::string& text) { settings_ = text; }
   [[nodiscard]] std::map<std::string, master::JobState> Outputs();  // the state of each job by its output
@@ -61,6 +65,9 @@ class SimulatedCluster {
   // The worker's connections break and none comes through until Mend.
   void Cut(std::uint32_t worker);
   void Mend(std::uint32_t worker);
+  // What comes of dialing the worker's port from now on; at first it takes connections.
+  enum class Port { kListens, kSilent, kDeserted };
+  void SetPort(std::uint32_t worker, Port port);
   // So many bytes are free on the master's disk from now on; until then it has room.
   void SetFree(std::uint64_t bytes) { free_ = bytes; }
   // How often a submission was put off with kBusy.
@@ -87,14 +94,23 @@ class SimulatedCluster {
 
   // Every journal line, in order.
   [[nodiscard]] std::vector<std::string> Journal() const;
+  // Those that begin so, after the time.
+  [[nodiscard]] std::size_t JournalLines(const std::string& event) const;
   [[nodiscard]] master::Control& control() { return *control_; }
   [[nodiscard]] double seconds() const;
 
  private:
   struct Worker;
   class Dialer;
+  class Ports;
   class SettingsFile;
   class MuteLog;
+  struct SyntheticJob {
+    std::string input, output;
+    std::uint32_t reduces = 0;
+    std::string pool;
+  };
+  kj::Promise<void> Ask(const SyntheticJob& wanted);
   void StartMaster();
   void StopMaster();
 
@@ -108,6 +124,7 @@ class SimulatedCluster {
   std::unique_ptr<KeyValueStore> store_ = MakeMemoryStore();
   std::unique_ptr<MuteLog> commit_log_;
   master::MasterConfig config_;
+  std::unique_ptr<Ports> ports_;
   std::string settings_;
   std::unique_ptr<master::Control> control_;
   std::unique_ptr<rpc::Server> server_;
@@ -116,6 +133,7 @@ class SimulatedCluster {
   std::uint64_t free_ = std::uint64_t{1} << 40;
   int put_off_ = 0;
   std::vector<master::wire::WorkerSession::Client> strangers_;  // that stay
+  std::vector<kj::Promise<void>> unanswered_;
 };
 
 }  // namespace millrace

@@ -27,6 +27,7 @@ MasterMachine::MasterMachine(Cluster& cluster)
     : cluster_(cluster),
       host_(cluster.AddHost()),
       process_(cluster.world(), "master"),
+      dialer_(cluster.network(), host_, process_),
       random_(cluster.world().Fork()) {
   const OptionSet declared = master::DeclareMasterOptions(&config_);
   (void)master::StoreClusterId(FormatClusterId(0, cluster.plan().seed), store_.get());
@@ -50,7 +51,7 @@ void MasterMachine::Start() {
   auto control = master::Control::Make(
       config_, master::Seams{process_.timer(), world.clock(), *store_, *commit_log_, world.Fork(),
                              [numbers = world.Fork()]() mutable { return numbers.Next(); }, world.MakeLogOf("master"),
-                             std::make_unique<SettingsFile>(cluster_.plan().settings)});
+                             std::make_unique<SettingsFile>(cluster_.plan().settings), nullptr, nullptr, &dialer_});
   if (!control.ok()) {
     world.Note("the master does not start: " + control.status().message());
     if (!misled()) world.Fail("start", "the master does not start: " + control.status().message());

@@ -40,6 +40,7 @@ class MasterMachine {
   Cluster& cluster_;
   HostId host_;
   Process process_;
+  Network::Dialer dialer_;
   Random random_;
   master::MasterConfig config_;
   std::unique_ptr<LosingStore> store_ = std::make_unique<LosingStore>();

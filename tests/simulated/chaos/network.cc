@@ -127,17 +127,35 @@ void Network::Serve(const std::string& address, HostId host, Process& process, r
   servers_.insert_or_assign(address, Listener{host, &process, &server, ++generation_});
 }
 
+void Network::Open(const std::string& address, HostId host) {
+  servers_.insert_or_assign(address, Listener{host, nullptr, nullptr, ++generation_});
+}
+
+void Network::Close(const std::string& address, Death death) {
+  if (death == Death::kSilent) {
+    servers_.at(address).silent = true;
+  } else {
+    servers_.erase(address);
+  }
+}
+
 kj::Promise<kj::Own<kj::AsyncIoStream>> Network::Dialer::Dial(kj::StringPtr address) {
   const std::string name(address.cStr());
-  return network_.world_.Sleep(2 * network_.Delay(64)).then([this, name]() -> kj::Promise<kj::Own<kj::AsyncIoStream>> {
+  const std::uint64_t incarnation = process_.incarnation();
+  auto sent = network_.world_.Sleep(2 * network_.Delay(64)).then([this] { return process_.MayReceive(); });
+  return sent.then([this, name, incarnation]() -> kj::Promise<kj::Own<kj::AsyncIoStream>> {
+    if (!process_.alive() || process_.incarnation() != incarnation) return kj::NEVER_DONE;
     const auto listener = network_.servers_.find(name);
-    if (listener == network_.servers_.end())
-      return rpc::ToException(Unavailable("connect to " + name + ": nobody answers there"));
+    if (listener == network_.servers_.end()) return rpc::NobodyListens(name);
     const Listener to = listener->second;
-    if (network_.Blocked(host_, to.host) || network_.Blocked(to.host, host_)) {
+    if (to.silent || network_.Blocked(host_, to.host) || network_.Blocked(to.host, host_)) {
       return network_.world_.Sleep(kUserTimeout).then([name]() -> kj::Promise<kj::Own<kj::AsyncIoStream>> {
         return rpc::ToException(Unavailable("connect to " + name + ": no answer"));
       });
+    }
+    if (to.server == nullptr) {
+      kj::TwoWayPipe pipe = kj::newTwoWayPipe();
+      return kj::mv(pipe.ends[0]);
     }
     auto connection = std::make_shared<Connection>();
     connection->id = network_.next_connection_++;

@@ -55,6 +55,9 @@ class Network {
   };
   void Serve(const std::string& address, HostId host, Process& process, rpc::Server& server);
   void StopServing(const std::string& address) { servers_.erase(address); }
+  // A port that takes connections, and at which nothing is said, until Close.
+  void Open(const std::string& address, HostId host);
+  void Close(const std::string& address, Death death);
 
   // Nothing comes from `from` to `to` until Unblock.
   void Block(HostId from, HostId to) { blocked_.insert({from, to}); }
@@ -76,8 +79,9 @@ class Network {
   struct Listener {
     HostId host;
     Process* process;
-    rpc::Server* server;
+    rpc::Server* server;  // none: Open
     std::uint64_t generation;
+    bool silent = false;  // the machine is gone
   };
   [[nodiscard]] double Delay(std::uint64_t bytes);
   void Send(const std::shared_ptr<Connection>& connection, int side, kj::Array<kj::byte> bytes);

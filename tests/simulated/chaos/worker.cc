@@ -113,12 +113,14 @@ void WorkerMachine::Start() {
   if (running_ != nullptr) return;
   process_.Start();
   tasks_.Start();
+  cluster_.network().Open(name_ + ":1", host_);
   running_ = std::make_unique<WorkerProcess>(cluster_, *this);
 }
 
 void WorkerMachine::Kill(Death death) {
   if (running_ == nullptr) return;
   cluster_.network().Kill(host_, death);
+  cluster_.network().Close(name_ + ":1", death);
   process_.Die();
   tasks_.Die();
   running_.reset();

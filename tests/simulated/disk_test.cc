@@ -1,0 +1,181 @@
+// What is told once it is on the disk, and a disk that is full.
+#include <gmock/gmock.h>
+
+#include "dfs/data/block_store.h"
+#include "simulated_cluster.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+void RemoveFile(SimulatedCluster& cluster, const std::string& path) {
+  master::Step step = cluster.control().Begin();
+  EXPECT_TRUE(cluster.control().files().Remove(path, false, &step.batch).ok());
+  cluster.control().FinishLazily(std::move(step));
+}
+
+// A master that dies before the removal is on disk has the file again.
+TEST(DiskTest, BlocksAreDeletedOnceTheRemovalOfTheirFileIsOnDisk) {
+  SimulatedCluster cluster({.workers = 1});
+  const dfs::BlockId kept = cluster.StoreFile("/kept");
+  const dfs::BlockId gone = cluster.StoreFile("/gone");
+  RemoveFile(cluster, "/gone");
+  cluster.Advance(10);
+  EXPECT_FALSE(cluster.blocks(0).Length(gone).has_value());
+  cluster.LoseAnswers();
+  RemoveFile(cluster, "/kept");
+  cluster.Advance(10);
+  EXPECT_TRUE(cluster.blocks(0).Length(kept).has_value());
+}
+
+// Ids are reserved in runs: the first of a run waits, and as long as it waits those behind it do, too.
+TEST(DiskTest, AnIdIsToldOnceTheDiskKnowsThatItIsTaken) {
+  SimulatedCluster cluster({.workers = 1});
+  const auto is_told = [&cluster](const std::string& path) {
+    master::Step step = cluster.control().Begin();
+    EXPECT_TRUE(cluster.control().files().Create(path, {}, step.now, &step.batch).ok());
+    bool told = false;
+    const auto finished =
+        cluster.control().FinishReserved(std::move(step)).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    cluster.Advance(1);
+    return told;
+  };
+  cluster.LoseAnswers();
+  EXPECT_FALSE(is_told("/a"));
+  EXPECT_FALSE(is_told("/b"));
+  cluster.RestartMaster();
+  EXPECT_TRUE(is_told("/c"));
+  cluster.LoseAnswers();
+  EXPECT_TRUE(is_told("/d"));  // of a run that the disk knows
+}
+
+// A master that lost power gives a number that the disk does not know to another job, whose attempts its workers would
+// take for those of the first.
+TEST(DiskTest, WorkersHearOfAJobOnceTheDiskKnowsThatItsNumberIsTaken) {
+  SimulatedCluster cluster({.workers = 2});
+  cluster.AddFile("/in", 1);
+  const auto jobs = [&cluster] { return cluster.control().jobs().JobsAfter(sched::JobId{0}, 100, false).size(); };
+  cluster.LoseAnswers();
+  cluster.SubmitAndForget("/in", "/out/0");
+  cluster.Advance(10);
+  EXPECT_EQ(jobs(), 0u);
+  cluster.RestartMaster();
+  cluster.Submit("/in", "/out/1", 0);
+  EXPECT_EQ(jobs(), 1u);
+  cluster.LoseAnswers();
+  for (int i = 0; i < 100; ++i) {
+    cluster.SubmitAndForget("/in", "/later/" + std::to_string(i));
+    cluster.Advance(0.1);
+  }
+  EXPECT_GT(jobs(), 1u) << "of the run that the disk knows";
+  EXPECT_LT(jobs(), 50u);
+}
+
+TEST(DiskTest, TheEndOfAJobIsToldOnceItIsOnDisk) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  const auto is_told = [&cluster](std::uint32_t job) {
+    bool told = false;
+    const auto kept =
+        cluster.control().EndKept(sched::JobId{job}).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    cluster.Advance(1);
+    return told;
+  };
+  cluster.AddFile("/in", 1);
+  cluster.Submit("/in", "/out/1", 0);
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_TRUE(is_told(1));
+  cluster.Submit("/in", "/out/2", 0);
+  cluster.LoseAnswers();
+  EXPECT_TRUE(is_told(2));  // that it runs
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_FALSE(is_told(2));
+}
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+TEST(FullDiskTest, TheReserveIsForWhatRuns) {
+  SimulatedOptions options;
+  options.workers = 4;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 20);
+  cluster.Submit("/in", "/out", 2);
+  cluster.SetFree(40 * kMiB);
+  cluster.Advance(1);
+  const Status refused = cluster.control().CheckChange();
+  EXPECT_EQ(refused.code(), StatusCode::kNoSpace);
+  EXPECT_THAT(refused.message(), HasSubstr("the master's disk is full"));
+  EXPECT_TRUE(cluster.control().CheckGoingOn().ok());
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  cluster.SetFree(1000 * kMiB);
+  cluster.Advance(1);
+  EXPECT_TRUE(cluster.control().CheckChange().ok());
+}
+
+TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) {
+  SimulatedOptions options;
+  options.workers = 4;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 40);
+  cluster.Submit("/in", "/out", 2);
+  cluster.Advance(20);
+  const auto done = [&cluster] { return cluster.control().jobs().View(sched::JobId{1})->maps.done; };
+  ASSERT_GT(done(), 0u);
+  ASSERT_LT(done(), 40u);
+  cluster.SetFree(kMiB);
+  cluster.Advance(1);
+  EXPECT_TRUE(cluster.control().Held());
+  EXPECT_EQ(cluster.control().CheckGoingOn().code(), StatusCode::kBusy);
+  const auto journal = cluster.Journal();
+  const auto before = done();
+  cluster.Advance(300);
+  EXPECT_EQ(cluster.Journal(), journal) << "nothing is written";
+  EXPECT_EQ(done(), before) << "nothing is taken in that cannot be kept";
+  EXPECT_EQ(cluster.control().jobs().View(sched::JobId{1})->state, master::JobState::kRunning);
+
+  cluster.RestartMaster();
+  cluster.Advance(60);
+  EXPECT_TRUE(cluster.control().Held());
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(4));
+  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << number;
+  EXPECT_FALSE(cluster.control().AwaitingReports()) << "blocks are listed, and can be read";
+  EXPECT_EQ(cluster.Journal(), journal);
+  EXPECT_EQ(done(), before);
+
+  cluster.SetFree(1000 * kMiB);
+  EXPECT_TRUE(cluster.RunUntilIdle(900));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_EQ(cluster.control().jobs().View(sched::JobId{1})->figures.failed_attempts, 0u);
+  const auto kept = cluster.Journal();
+  cluster.RestartMaster();
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+  EXPECT_GT(kept.size(), journal.size());
+}
+
+TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.times.failure = 1;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 1);
+  cluster.Submit("/in", "/out", 0);
+  cluster.Advance(1);
+  cluster.SetFree(kMiB);
+  cluster.Advance(60);
+  const auto attempts = [&cluster] { return *cluster.control().jobs().Attempts(sched::JobId{1}); };
+  ASSERT_THAT(attempts(), SizeIs(1));
+  EXPECT_EQ(attempts()[0].state, master::AttemptState::kRunning);
+  cluster.SetFree(1000 * kMiB);
+  cluster.Advance(2);
+  EXPECT_EQ(attempts()[0].state, master::AttemptState::kLost) << attempts()[0].reason;
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_THAT(attempts(), SizeIs(5)) << "four of its own fault";
+}
+}  // namespace
+}  // namespace millrace

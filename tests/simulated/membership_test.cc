@@ -1,0 +1,271 @@
+// Workers that come, are not heard, and go; and who is awaited when a master starts.
+#include <gmock/gmock.h>
+
+#include "base/cluster_id.h"
+#include "dfs/data/block_store.h"
+#include "master/cluster_record.h"
+#include "simulated_cluster.h"
+
+namespace millrace {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+// Stopped, moved to another machine, swapped out: that nobody was heard meanwhile says nothing of the workers.
+TEST(MembershipTest, APauseOfTheMasterLosesNobody) {
+  SimulatedOptions options;
+  options.workers = 4;
+  options.racks = 1;
+  SimulatedCluster cluster(options);
+  cluster.AddFile("/in", 28);
+  cluster.Submit("/in", "/out", 4);
+  cluster.Advance(20);
+  for (const double pause : {2.0, 15.0, 3600.0}) {
+    cluster.Pause(pause);
+    cluster.Advance(3);
+  }
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u);
+  EXPECT_EQ(cluster.JournalLines("NodeJoined"), 4u);
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_EQ(cluster.JournalLines("AttemptSucceeded"), 32u);
+}
+
+TEST(MembershipTest, AWorkerThatDiedInAPauseIsLostInItsTime) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.racks = 1;
+  SimulatedCluster cluster(options);
+  cluster.Cut(1);
+  cluster.Pause(15);
+  cluster.Advance(1);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u);
+  cluster.Advance(10);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
+}
+
+TEST(MembershipTest, AWorkerWhoseProcessIsGoneIsNotWaitedFor) {
+  SimulatedCluster cluster({.workers = 2});
+  cluster.SetPort(1, SimulatedCluster::Port::kDeserted);
+  cluster.Advance(30);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u) << "its connection stands";
+  cluster.Cut(1);
+  cluster.Advance(0.01);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
+}
+
+TEST(MembershipTest, AProcessMayListenForAMomentAfterItsConnectionEnded) {
+  SimulatedCluster cluster({.workers = 2});
+  cluster.Cut(1);
+  cluster.Advance(0.5);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u);
+  cluster.SetPort(1, SimulatedCluster::Port::kDeserted);
+  cluster.Advance(0.3);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
+}
+
+// master.disconnect_grace is 3 s.
+TEST(MembershipTest, AWorkerOfWhichTheMachineSaysNothingHasTheGraceToComeBack) {
+  SimulatedCluster cluster({.workers = 3});
+  cluster.SetPort(1, SimulatedCluster::Port::kSilent);
+  cluster.Cut(1);
+  cluster.Cut(2);
+  cluster.Advance(0.4);
+  cluster.Mend(2);
+  cluster.Advance(2.5);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u);
+  cluster.Advance(3);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
+  EXPECT_FALSE(cluster.control().nodes().FindByStorage("storage1")->alive);
+}
+
+TEST(MembershipTest, WhoIsBackBeforeTheMachineIsAskedAgainStays) {
+  SimulatedCluster cluster({.workers = 2});
+  cluster.SetPort(1, SimulatedCluster::Port::kSilent);
+  cluster.Cut(1);
+  cluster.Advance(0.1);
+  cluster.SetPort(1, SimulatedCluster::Port::kListens);
+  cluster.Mend(1);
+  cluster.Advance(2);
+  EXPECT_TRUE(cluster.control().nodes().FindByStorage("storage1")->alive);
+  cluster.SetPort(1, SimulatedCluster::Port::kDeserted);
+  cluster.Advance(60);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u) << "what was asked of the connection before says nothing of this one";
+}
+
+TEST(MembershipTest, AWorkerOfAnotherClusterIsRefusedAndNothingChanges) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const std::string stranger(32, 'b');
+  const std::size_t lines = cluster.Journal().size();
+  const Status refused = cluster.RegisterAs({"stranger", stranger});
+  EXPECT_EQ(refused.code(), StatusCode::kInvalid);
+  EXPECT_THAT(refused.message(), HasSubstr(stranger));
+  EXPECT_THAT(refused.message(), HasSubstr(cluster.control().cluster()));
+  EXPECT_EQ(cluster.RegisterAs({"nobody", ""}).code(), StatusCode::kInvalid);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(2));
+  EXPECT_EQ(cluster.Journal().size(), lines);
+  EXPECT_TRUE(cluster.RegisterAs({"friend", cluster.control().cluster()}).ok());
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(3));
+}
+
+TEST(MembershipTest, TheStorageOfAWorkerThatAnswersIsNotTakenOver) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const std::size_t lines = cluster.Journal().size();
+  const SimulatedCluster::Stranger thief{"thief", cluster.control().cluster(), "storage0"};
+  const Status refused = cluster.RegisterAs(thief);
+  EXPECT_EQ(refused.code(), StatusCode::kBusy);
+  EXPECT_THAT(refused.message(), HasSubstr("host0:1"));
+  EXPECT_EQ(cluster.Journal().size(), lines) << "nothing happened to its tasks";
+  cluster.Advance(30);
+  EXPECT_EQ(cluster.control().nodes().FindByStorage("storage0")->facts.host, "host0");
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 0u);
+  cluster.Cut(0);
+  const double before = cluster.seconds();
+  EXPECT_TRUE(cluster.RegisterAs(thief).ok()) << "as a worker that starts again";
+  EXPECT_LT(cluster.seconds() - before, 0.1) << "the connection broke: nobody is waited for";
+  EXPECT_EQ(cluster.control().nodes().FindByStorage("storage0")->facts.host, "thief");
+}
+
+TEST(MembershipTest, TheStorageOfAWorkerThatIsSilentIsTakenOverWithinAHeartbeat) {
+  SimulatedCluster cluster({.workers = 1});
+  ASSERT_TRUE(cluster.RegisterAs({"stopped", cluster.control().cluster(), "disk", true}).ok());
+  const double before = cluster.seconds();
+  EXPECT_TRUE(cluster.RegisterAs({"again", cluster.control().cluster(), "disk", true}).ok());
+  EXPECT_GE(cluster.seconds() - before, 0.9) << "it was asked";
+  EXPECT_LT(cluster.seconds() - before, 1.1);
+  EXPECT_EQ(cluster.control().nodes().FindByStorage("disk")->facts.host, "again");
+}
+
+TEST(MembershipTest, WhoRegistersWhereAnotherWasTakesItsPlaceAtOnce) {
+  SimulatedOptions options;
+  options.workers = 2;
+  SimulatedCluster cluster(options);
+  const auto& nodes = cluster.control().nodes();
+  cluster.Cut(0);
+  ASSERT_TRUE(cluster.RegisterAs({"host0", cluster.control().cluster(), "new", true}).ok());
+  EXPECT_FALSE(nodes.FindByStorage("storage0")->alive) << "what is written to it the new one has";
+  EXPECT_TRUE(nodes.FindByStorage("new")->alive);
+  EXPECT_EQ(cluster.JournalLines("NodeLost"), 1u);
+  ASSERT_TRUE(cluster.RegisterAs({"host1", cluster.control().cluster(), "same", true}).ok());
+  EXPECT_TRUE(nodes.FindByStorage("storage1")->alive) << "it is here";
+}
+
+TEST(MembershipTest, AWorkerThatIsLostForLongIsForgottenAndIsANewNodeWhenItComesBack) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.forget_nodes_after = 600 * kSecond;
+  SimulatedCluster cluster(options);
+  const auto number = cluster.control().nodes().FindByStorage("storage1")->number;
+  cluster.Cut(1);
+  cluster.Advance(300);
+  EXPECT_FALSE(cluster.control().nodes().Find(number)->alive);
+  cluster.RestartMaster();  // it was lost before
+  cluster.Advance(280);
+  ASSERT_NE(cluster.control().nodes().Find(number), nullptr);
+  EXPECT_GE(cluster.control().MillisSilent(*cluster.control().nodes().Find(number)), 500'000u);
+  cluster.Advance(60);
+  EXPECT_EQ(cluster.control().nodes().Find(number), nullptr);
+  EXPECT_FALSE(cluster.control().files().blocks().Knows(number));
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(1)) << "who is heard stays";
+  cluster.RestartMaster();
+  cluster.Advance(30);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(1)) << "it is on disk";
+  cluster.Mend(1);
+  cluster.Advance(30);
+  const auto* back = cluster.control().nodes().FindByStorage("storage1");
+  ASSERT_NE(back, nullptr);
+  EXPECT_TRUE(back->alive);
+  EXPECT_NE(back->number, 1u);
+  EXPECT_NE(back->number, 2u);
+}
+
+TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
+  SimulatedOptions options;
+  options.workers = 2;
+  options.forget_nodes_after = 600 * kSecond;
+  SimulatedCluster cluster(options);
+  auto& control = cluster.control();
+  const auto number = control.nodes().FindByStorage("storage1")->number;
+  control.files().blocks().Want({77, 100}, 1);
+  control.files().blocks().Received(number, {77, 100});
+  const auto forget = [&](master::NodeNumber node, bool force) {
+    master::Step step = control.Begin();
+    const Status status = control.ForgetNodes({node}, force, &step);
+    control.FinishLazily(std::move(step));
+    return status;
+  };
+  cluster.Advance(30);
+  EXPECT_EQ(forget(number, true).code(), StatusCode::kBusy) << "alive";
+  EXPECT_EQ(forget(99, true).code(), StatusCode::kNotFound);
+  cluster.Cut(1);
+  cluster.Advance(3600);
+  EXPECT_EQ(forget(number, false).code(), StatusCode::kInvalid);
+  EXPECT_NE(control.nodes().Find(number), nullptr) << "nor is it forgotten in time";
+  EXPECT_TRUE(forget(number, true).ok());
+  EXPECT_EQ(control.nodes().Find(number), nullptr);
+  EXPECT_FALSE(control.files().blocks().Knows(number));
+}
+
+TEST(MembershipTest, AMasterWithAnotherDatabaseTouchesNoBlock) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  for (std::uint32_t worker = 0; worker < 3; ++worker) {
+    for (std::uint64_t id = 1; id <= 24; ++id) ASSERT_TRUE((*cluster.blocks(worker).Create(id))->Finish().ok());
+  }
+  auto other = MakeMemoryStore();
+  ASSERT_TRUE(master::StoreClusterId(FormatClusterId(9, 9), other.get()).ok());
+  auto own = cluster.RestartMasterWith(std::move(other));
+  cluster.Advance(120);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(0));
+  for (std::uint32_t worker = 0; worker < 3; ++worker) EXPECT_THAT(cluster.blocks(worker).List(), SizeIs(24));
+  (void)cluster.RestartMasterWith(std::move(own));
+  cluster.Advance(10);
+  EXPECT_THAT(cluster.control().nodes().all(), SizeIs(3));
+  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << number;
+}
+
+TEST(StartTest, WhoIsAwaitedIsSaidAndASubmissionWaitsForIt) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  cluster.StoreFile("/in");
+  EXPECT_EQ(cluster.control().AwaitedLine(), "");
+  cluster.Cut(0);
+  cluster.RestartMaster();
+  cluster.Advance(4);
+  EXPECT_THAT(cluster.control().AwaitedLine(),
+              HasSubstr("the master has started 4 s ago and waits for the reports of 1 of 3 workers (host0:"));
+  EXPECT_THAT(cluster.control().AwaitedLine(), HasSubstr("for 11 s more at most (master.startup_grace)"));
+  const auto& nodes = cluster.control().nodes();
+  EXPECT_TRUE(cluster.control().Awaits(*nodes.FindByStorage("storage0")));
+  EXPECT_FALSE(cluster.control().Awaits(*nodes.FindByStorage("storage1")));
+  cluster.Mend(0);
+  cluster.Submit("/in", "/out", 0);
+  EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u) << "it was there before the job";
+  EXPECT_TRUE(cluster.RunUntilIdle(600));
+  EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
+}
+
+TEST(StartTest, ASubmissionIsPutOffAndNotLeftWithoutAnAnswer) {
+  SimulatedOptions options;
+  options.workers = 3;
+  SimulatedCluster cluster(options);
+  cluster.StoreFile("/in");
+  cluster.Cut(0);
+  cluster.RestartMaster();
+  const double before = cluster.seconds();
+  cluster.Submit("/in", "/out", 0);
+  EXPECT_GE(cluster.seconds() - before, 14) << "the block was awaited";
+  EXPECT_LE(cluster.seconds() - before, 16);
+  EXPECT_GE(cluster.put_off(), 6) << "and that was said every two seconds";
+  EXPECT_EQ(cluster.control().AwaitedLine(), "") << "it is missing now";
+}
+}  // namespace
+}  // namespace millrace
