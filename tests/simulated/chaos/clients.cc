@@ -409,6 +409,14 @@ std::optional<std::uint32_t> Client::Submit(kj::WaitScope& scope, const std::str
   }
 }
 
+// Only by what was done to it: workers that died with an attempt, one after the other; tasks that hang; whatever else
+// one fault can do.
+bool Client::MayFail(const std::string& reason) {
+  const auto is = [&reason](const char* part) { return reason.find(part) != std::string::npos; };
+  if (is("was lost with its worker")) return cluster_.faults().count() >= 3;
+  return cluster_.plan().Has(Fault::kTaskHang) || (cluster_.faults().count() > 0 && !is("no progress for"));
+}
+
 bool Client::WaitForEnd(kj::WaitScope& scope, std::uint32_t job) {
   while (!world_.failure()) {
     Sleep(scope, 1);
@@ -428,11 +436,9 @@ bool Client::WaitForEnd(kj::WaitScope& scope, std::uint32_t job) {
     const bool succeeded = state == master::wire::JobState::SUCCEEDED;
     world_.Note(fmt::format("job {} has {} {}", job,
                             succeeded ? "succeeded" : "failed:", answer->getStatus().getReason().cStr()));
-    // A job may fail only by what was done to it.
-    const std::string reason = answer->getStatus().getReason().cStr();
-    const std::uint32_t needed = reason.find("was lost with its worker") != std::string::npos ? 3 : 1;
-    if (!succeeded && cluster_.faults().count() < needed && !cluster_.plan().Has(Fault::kTaskHang)) {
-      world_.Fail("jobs", fmt::format("job {} has failed after {} faults: {}", job, cluster_.faults().count(), reason));
+    if (!succeeded && !MayFail(answer->getStatus().getReason().cStr())) {
+      world_.Fail("jobs", fmt::format("job {} has failed after {} faults: {}", job, cluster_.faults().count(),
+                                      answer->getStatus().getReason().cStr()));
     }
     return succeeded;
   }

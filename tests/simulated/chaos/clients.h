@@ -48,6 +48,7 @@ class Client {
   [[nodiscard]] std::optional<std::uint32_t> Submit(kj::WaitScope& scope, const std::string& token,
                                                     const std::string& input, const std::string& output,
                                                     std::uint32_t reduces);
+  [[nodiscard]] bool MayFail(const std::string& reason);
   [[nodiscard]] bool WaitForEnd(kj::WaitScope& scope, std::uint32_t job);  // true: it has succeeded
   void CompareOutput(kj::WaitScope& scope, std::uint32_t job, const std::string& output,
                      const std::vector<std::string>& expected, bool reduces);

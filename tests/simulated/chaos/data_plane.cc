@@ -4,6 +4,7 @@
 #include <chrono>
 #include <utility>
 
+#include "faults.h"
 #include "files.h"
 #include "worker.h"
 #include "worker/shuffle/copy_book.h"
@@ -155,7 +156,10 @@ DataPlane::DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files)
 
 void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::function<void(Status)> then) {
   const bool there = files_.FindRun(map) != nullptr;
-  if (there) served_.insert(map);
+  if (there) {
+    served_.insert(map);
+    cluster_.faults().Serving(machine_, map);
+  }
   tasks_.Add(kj::evalLater(
       [then = std::move(then), there] { then(there ? Status::Ok() : NotFound("its run file is not there")); }));
 }

@@ -121,6 +121,12 @@ bool Removes(const WriteBatch& group) {
                      [](const WriteBatch::Change& change) { return !change.value; });
 }
 
+// Numbers of files, blocks or jobs (dfs/name/namespace_codec.h, master/job_tracker.h).
+bool TakesNumbers(const WriteBatch& group) {
+  return std::any_of(group.changes().begin(), group.changes().end(),
+                     [](const WriteBatch::Change& change) { return change.key == "i" || change.key == "k"; });
+}
+
 }  // namespace
 
 void FaultActor::HitMaster(Fault fault) {
@@ -151,7 +157,7 @@ void FaultActor::HitMaster(Fault fault) {
     if (still.control() == nullptr || still.process().stopped() || still.process().incarnation() != incarnation) return;
     EndMaster(fault, seconds);
   };
-  constexpr bool (*kMoments[])(const WriteBatch&) = {Any, TellsOfSuccess, Removes};
+  constexpr bool (*kMoments[])(const WriteBatch&) = {Any, TellsOfSuccess, Removes, TakesNumbers};
   DrivenCommitLog::Moment moment;
   moment.suits = kMoments[random_.Below(std::size(kMoments))];
   moment.before = random_.Below(2) == 0;
@@ -354,11 +360,35 @@ void FaultActor::Damage(Fault fault, WorkerMachine& worker) {
 
 void FaultActor::LoseOutput() {
   WorkerMachine& worker = AnyWorker();
-  if (worker.running() == nullptr || worker.running()->plane().served().empty()) return;
-  auto output = worker.running()->plane().served().begin();
-  std::advance(output, static_cast<std::ptrdiff_t>(random_.Below(worker.running()->plane().served().size())));
-  Note(fmt::format("the output of {} on {} is gone", worker::ToText(*output), worker.name()));
-  worker.running()->files().LoseRun(*output);
+  if (worker.running() == nullptr) return;
+  const auto& served = worker.running()->plane().served();
+  if (served.empty() || random_.Below(2) == 0) return LoseNextOutput(worker);
+  auto output = served.begin();
+  std::advance(output, static_cast<std::ptrdiff_t>(random_.Below(served.size())));
+  LoseOutput(worker, *output);
+}
+
+void FaultActor::LoseOutput(WorkerMachine& worker, const worker::AttemptId& map) {
+  Note(fmt::format("the output of {} on {} is gone", worker::ToText(map), worker.name()));
+  worker.running()->files().LoseRun(map);
+}
+
+// Most reduces have not copied it then.
+void FaultActor::LoseNextOutput(WorkerMachine& worker) {
+  constexpr double kPatience = 10;
+  ++pending_;
+  losing_.insert(worker.host());
+  world_.Do(kPatience, [this, host = worker.host()] {
+    --pending_;
+    losing_.erase(host);
+  });
+}
+
+void FaultActor::Serving(WorkerMachine& worker, const worker::AttemptId& map) {
+  if (losing_.erase(worker.host()) == 0) return;
+  world_.Do(0, [this, &worker, map] {
+    if (worker.running() != nullptr) LoseOutput(worker, map);
+  });
 }
 
 void FaultActor::Invite() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class FaultActor {
   [[nodiscard]] bool WriterGoes();
   // The master has taken it in.
   void Registered(WorkerMachine& worker);
+  // Of a worker that serves this output from now on.
+  void Serving(WorkerMachine& worker, const worker::AttemptId& map);
 
  private:
   void Next();
@@ -50,6 +53,8 @@ class FaultActor {
   void LoseDirectory(WorkerMachine& worker);
   void Damage(Fault fault, WorkerMachine& worker);
   void LoseOutput();
+  void LoseOutput(WorkerMachine& worker, const worker::AttemptId& map);
+  void LoseNextOutput(WorkerMachine& worker);
   void Invite();  // a worker of another cluster
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
@@ -76,6 +81,7 @@ class FaultActor {
   };
   std::map<HostId, Trouble> trouble_;
   std::map<HostId, std::function<void()>> at_registration_;  // by worker
+  std::set<HostId> losing_;                                  // workers that lose the output which they serve next
 };
 
 }  // namespace millrace::simulated
