@@ -137,6 +137,7 @@ void FaultActor::HitMaster(Fault fault) {
     Note(fmt::format("the master is stopped for {:.2f} s", seconds));
     Begin(master.host());
     master.process().Stop();
+    if (cluster_.plan().Has(Fault::kWorkerKill) && random_.Below(2) == 0) RestartBehindItsBack(0.5 * seconds);
     return Later(seconds, [this, &master] {
       world_.Note("the master goes on");
       End(master.host());
@@ -225,6 +226,14 @@ void FaultActor::HitWorker(Fault fault) {
   const double down = power ? seconds : DownTime();
   Note(fmt::format("{} {} for {:.2f} s", worker.name(), power ? "loses power" : "is killed", down));
   TakeAway(worker, down, power ? Death::kSilent : random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);
+}
+
+// Its master hears of the end of one life and the beginning of the next at once, in any order.
+void FaultActor::RestartBehindItsBack(double seconds) {
+  WorkerMachine& worker = AnyWorker();
+  if (worker.running() == nullptr) return;
+  Note(fmt::format("{} is killed for {:.2f} s", worker.name(), seconds));
+  TakeAway(worker, seconds, Death::kLost);
 }
 
 void FaultActor::TakeAway(WorkerMachine& worker, double seconds, Death death) {

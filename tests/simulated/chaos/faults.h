@@ -55,6 +55,7 @@ class FaultActor {
   void LoseOutput();
   void LoseOutput(WorkerMachine& worker, const worker::AttemptId& map);
   void LoseNextOutput(WorkerMachine& worker);
+  void RestartBehindItsBack(double seconds);
   void Invite();  // a worker of another cluster
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
