@@ -17,6 +17,7 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::Field;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
@@ -335,6 +336,61 @@ TEST_F(BlockBalanceTest, WaitsForReportsAndSizes) {
   Finish();
   EXPECT_EQ(State(), BalanceState::kBalanced);
   EXPECT_EQ(blocks_.Balance().moved_blocks, 1u);
+}
+
+TEST_F(BlockBalanceTest, OneReplicaOfABlockMovesAtATime) {
+  blocks_.Want({1, kLength}, 2);
+  blocks_.Want({2, kLength}, 2);
+  Up(0, 1, 3);
+  Up(1, 1, 3);
+  Up(2, 0, 0);
+  Up(3, 0, 0);
+  blocks_.StartBalance(0);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(2));
+  EXPECT_NE(work.replicate[0].from, work.replicate[1].from);
+  EXPECT_NE(work.replicate[0].block.id, work.replicate[1].block.id);
+}
+
+TEST_F(BlockBalanceTest, WhereAReplicaWasFoundBadNoneIsMovedUntilItIsGone) {
+  Up(0, 1, 3);
+  Up(1, 1, 2);
+  blocks_.Corrupt(1, 1);
+  blocks_.StartBalance(0);
+  const BlockWork work = Work();
+  EXPECT_EQ(Deletions(work), (Deleted{{1, {1}}}));
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].block.id, 2u);
+}
+
+TEST_F(BlockBalanceTest, WhereASurplusReplicaIsBeingDeletedNoneIsMoved) {
+  Up(0, 1, 3);
+  Up(1, 1, 2);
+  blocks_.NodeSpace(1, 5, kCapacity);  // so that it gives up its replica
+  const BlockWork before = Work();
+  ASSERT_EQ(Deletions(before), (Deleted{{1, {1}}}));
+  blocks_.NodeSpace(1, kFree, kCapacity);
+  blocks_.StartBalance(0);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, SizeIs(1));
+  EXPECT_EQ(work.replicate[0].block.id, 2u);
+}
+
+// A report names what an order to delete has not reached yet: that replica does not count for one that stays.
+TEST_F(BlockBalanceTest, ABlockOfWhichAReplicaIsBeingDeletedDoesNotMove) {
+  blocks_.Want({1, kLength}, 2);
+  Up(0, 1, 4);
+  Up(1, 1, 2);
+  Up(2, 1, 2);
+  blocks_.NodeSpace(2, 5, kCapacity);
+  ASSERT_EQ(Deletions(Work()), (Deleted{{2, {1}}}));
+  Report(2, {{1, kLength}});
+  blocks_.Deleted(1, 1);  // as a worker says that lost it
+  Up(3, 0, 0);
+  blocks_.StartBalance(0);
+  const BlockWork work = Work();
+  ASSERT_THAT(work.replicate, Not(IsEmpty()));
+  for (const ReplicateWork& copy : work.replicate) EXPECT_NE(copy.block.id, 1u);
 }
 
 TEST_F(BlockBalanceTest, StopEndsItAndWhatIsUnderWayIsFinished) {
