@@ -150,6 +150,7 @@ void JobTracker::Decide(Step* step) {
   sched::Effects effects;
   engine_.Decide(step->now, &effects);
   Carry(effects, step);
+  TellAvoided();
   // What is journaled at this time says that it was decided. If nothing is, the policy's clocks may still have moved.
   const bool woken = (wake && *wake <= step->now) || engine_.NextWake() != wake;
   if (woken && journaled_at_ != step->now) RecordMark(sched::JournalMark::kWoken, step);

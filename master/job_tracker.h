@@ -225,6 +225,9 @@ class JobTracker {
   void CarryLaunch(const sched::Launch& launch, Step* step);
   void CarryPreempt(const sched::Preempt& preempt, Step* step);
   void CarryEvict(sched::JobId job, Step* step);
+  void CarryBlame(const sched::Blame& blame, Step* step);
+  // Logs which nodes are avoided since the last call, and which are so no more.
+  void TellAvoided();
   void AnnounceOutputs(sched::JobId job, NodeNumber node, Step* step);
   void CarryOutput(const sched::AttemptId& map, NodeNumber node, bool ready, Step* step);
   void CarryLeftOut(const sched::MapLeftOut& left_out, Step* step);
@@ -272,6 +275,7 @@ class JobTracker {
   std::map<std::string, sched::JobId> by_token_;
   Micros last_time_ = 0;
   Micros journaled_at_ = -1;                          // the last event
+  std::set<NodeNumber> avoided_;                      // that the log knows of
   std::map<NodeNumber, sched::NodeJoined> joined_;    // as the engine knows them
   std::map<NodeNumber, std::uint64_t> incarnations_;  // of those
 };

@@ -1,6 +1,7 @@
 // What the engine's effects mean for the master's records and for workers.
 #include <algorithm>
 
+#include "base/options.h"
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
 #include "schedulers/core/cluster_state.h"
@@ -35,6 +36,8 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
       CarryPreempt(*preempt, step);
     } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
       CarryEvict(evict->job, step);
+    } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
+      CarryBlame(*blame, step);
     } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
       CarryOutput(ready->map_attempt, ready->node.value, true, step);
     } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
@@ -80,6 +83,32 @@ void JobTracker::CarryEvict(JobId id, Step* step) {
   for (const NodeNumber node : job.nodes) step->forgets.push_back({node, id});
   job.nodes.clear();
   step->changed.insert(id);
+}
+
+// Among the events of nodes, since it outlives the job.
+void JobTracker::CarryBlame(const sched::Blame& blame, Step* step) {
+  Record(sched::NodeBlamed{blame.node, blame.by, blame.until}, JobId{0}, step);
+  if (blame.until <= step->now) return;
+  log_->warn("job {}: none of its tasks goes to worker {} for {}: too many of them failed there", blame.by.value,
+             blame.node.value, FormatDuration(blame.until - step->now));
+}
+
+// Of all jobs alike.
+void JobTracker::TellAvoided() {
+  std::set<NodeNumber> now;
+  for (const auto& [node, jobs] : engine_.state().blames()) {
+    if (engine_.state().Avoids(node)) now.insert(node.value);
+  }
+  for (const NodeNumber node : now) {
+    if (avoided_.contains(node)) continue;
+    log_->warn(
+        "worker {}: no tasks go to it: {} jobs had too many that failed there; `millrace node list` says how long",
+        node, engine_.state().blames().at(sched::NodeId{node}).size());
+  }
+  for (const NodeNumber node : avoided_) {
+    if (!now.contains(node)) log_->info("worker {}: tasks may go to it again", node);
+  }
+  avoided_ = std::move(now);
 }
 
 void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {

@@ -20,8 +20,8 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   wants_progress_ = settings.ok() && settings->speculation.on();
 }
 
-// Before the first job after a quiet time the nodes are written down, so that recovery can begin here. Beside the
-// journal: there they would read as if the nodes had come again.
+// Before the first job after a quiet time the nodes, and what jobs say of them, are written down, so that recovery can
+// begin here. Beside the journal: there they would read as if the nodes had come again.
 void JobTracker::SnapshotNodes(Step* step) {
   const std::uint64_t start = sequences_.Next(&step->batch);
   step->batch.Put(std::string(kReplayFrom), KeyNumber(start));
@@ -31,6 +31,10 @@ void JobTracker::SnapshotNodes(Step* step) {
     const sched::NodeState* known = engine_.state().FindNode(sched::NodeId{node});
     if (known != nullptr && known->drained)
       base += sched::FormatEvent(step->now, sched::NodeDrained{sched::NodeId{node}, true}) + "\n";
+  }
+  for (const auto& [node, jobs] : engine_.state().blames()) {
+    for (const auto& [job, until] : jobs)
+      base += sched::FormatEvent(step->now, sched::NodeBlamed{node, job, until}) + "\n";
   }
   step->batch.Put(std::string(kReplayBase), std::move(base));
 }

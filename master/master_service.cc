@@ -14,6 +14,7 @@
 #include "master/wire_codec.h"
 #include "master/worker_address.h"
 #include "master/worker_service.h"
+#include "schedulers/core/cluster_state.h"
 #include "schedulers/policies/catalog.h"
 
 namespace millrace::master {
@@ -193,6 +194,18 @@ class MasterServiceImpl final : public wire::Master::Server {
     return NotFound("node " + std::to_string(node) + ": no such worker; `millrace node list` shows them");
   }
 
+  void WriteAvoided(sched::NodeId node, wire::NodeStatus::Builder out) {
+    constexpr std::size_t kMostJobs = 8;
+    const sched::ClusterState& cluster = control_.jobs().cluster();
+    if (!cluster.Avoids(node)) return;
+    const auto& jobs = cluster.blames().at(node);
+    auto by = out.initAvoidedBy(static_cast<unsigned>(std::min(jobs.size(), kMostJobs)));
+    auto job = jobs.begin();
+    for (unsigned i = 0; i < by.size(); ++i, ++job) by.set(i, job->first.value);
+    const Micros left = std::max(cluster.AvoidedUntil(node) - control_.Now(), kMillisecond);
+    out.setAvoidedMillis(static_cast<std::uint64_t>(left / kMillisecond));
+  }
+
   void WriteNode(const NodeRecord& node, wire::NodeStatus::Builder out) {
     out.setNode(node.number);
     Write(node, out.initInfo());
@@ -209,6 +222,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     out.setUnknownBlocks(unknown.count);
     out.setUnknownHeld(unknown.held);
     out.setAwaited(control_.Awaits(node));
+    WriteAvoided(sched::NodeId{node.number}, out);
     const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
     out.setMapsRunning(maps);
     out.setReducesRunning(reduces);

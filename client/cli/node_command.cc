@@ -18,7 +18,16 @@ using Json = nlohmann::ordered_json;
 std::string State(const job::Node& node) {
   if (!node.alive) return node.awaited ? "awaited" : "lost";
   if (node.drained) return "decommissioned";
-  return node.draining ? "decommissioning" : "alive";
+  if (node.draining) return "decommissioning";
+  return node.avoided_for > 0 ? "avoided" : "alive";
+}
+
+std::string AvoidedLine(const job::Node& node) {
+  std::string jobs;
+  for (const std::uint32_t job : node.avoided_by) jobs += (jobs.empty() ? "" : ", ") + std::to_string(job);
+  return "node " + std::to_string(node.node) + ": no tasks go to it for another " + FormatDuration(node.avoided_for) +
+         ", since too many of jobs " + jobs + " failed there; `millrace node recommission " +
+         std::to_string(node.node) + "` takes it into use at once";
 }
 
 Json ToJson(const job::Node& node) {
@@ -39,6 +48,8 @@ Json ToJson(const job::Node& node) {
   json["trashed"] = node.trashed;
   json["unknown_blocks"] = node.unknown_blocks;
   json["unknown_held"] = node.unknown_held;
+  json["avoided_ms"] = node.avoided_for / kMillisecond;
+  json["avoided_by"] = node.avoided_by;
   json["since_heartbeat_ms"] = node.since_heartbeat / kMillisecond;
   return json;
 }
@@ -60,6 +71,7 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
   }
   out << FormatTable(rows);
   for (const job::Node& node : nodes) {
+    if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
     const std::string number = std::to_string(node.node);
     out << "node " << number << ": " << std::to_string(node.unknown_blocks)

@@ -115,6 +115,9 @@ struct Node {
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
   std::uint64_t unknown_blocks = 0;  // on it, of no file
   bool unknown_held = false;         // too many of them: they stay until DiscardUnknown
+  // No tasks go there for so long, since too many attempts of these jobs (or more) failed there; 0: it is not avoided.
+  Micros avoided_for = 0;
+  std::vector<std::uint32_t> avoided_by;
   Micros since_heartbeat = 0;
 };
 

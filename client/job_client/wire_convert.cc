@@ -81,6 +81,8 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.draining = in.getDraining();
   out.drained = in.getDrained();
   out.awaited = in.getAwaited();
+  out.avoided_for = static_cast<Micros>(in.getAvoidedMillis()) * kMillisecond;
+  for (const std::uint32_t job : in.getAvoidedBy()) out.avoided_by.push_back(job);
   out.capacity = stats.getCapacity();
   out.free = stats.getFree();
   out.used = stats.getUsed();

@@ -8,7 +8,7 @@
 namespace millrace::sched {
 
 void ClusterState::RefreshOpen(NodeState& node) {
-  const NodeLimits counted = node.alive && !node.drained ? node.limits : NodeLimits{};
+  const NodeLimits counted = node.TakesTasks() ? node.limits : NodeLimits{};
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     capacity_[Index(kind)] += counted.Of(kind) - node.counted.Of(kind);
     if (std::min(counted.Of(kind), counted.total) > 0) {
@@ -75,6 +75,7 @@ void ClusterState::JoinNode(const NodeJoined& node) {
     if (job.bad_nodes.contains(node.node)) ++job.live_bad_nodes;
     if (local_jobs_ && first_time && job.pending_maps.CountAt(node.node) > 0) ListLocal(job, {node.node});
   }
+  RefreshAvoided();
 }
 
 void ClusterState::LoseNode(NodeId node) {
@@ -87,11 +88,13 @@ void ClusterState::LoseNode(NodeId node) {
     JobState& job = MutableJob(key.job);
     if (job.bad_nodes.contains(node)) --job.live_bad_nodes;
   }
+  RefreshAvoided();
 }
 
 void ClusterState::DrainNode(NodeId node, bool drained) {
   Node(node).drained = drained;
   RefreshOpen(Node(node));
+  RefreshAvoided();
 }
 
 void ClusterState::SetLimits(NodeId node, const NodeLimits& limits) {

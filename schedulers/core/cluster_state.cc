@@ -26,7 +26,7 @@ JobState& ClusterState::MutableJob(JobId job) {
 }
 
 bool ClusterState::Refused(const JobState& job, NodeId node) const {
-  return job.live_bad_nodes > 0 && std::uint64_t{job.live_bad_nodes} * 4 < live_nodes_ && job.bad_nodes.contains(node);
+  return job.live_bad_nodes > 0 && AreFew(job.live_bad_nodes) && job.bad_nodes.contains(node);
 }
 
 bool ClusterState::Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const {
@@ -227,6 +227,7 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {
   SCHED_CHECK(state.running_attempts[0] + state.running_attempts[1] == 0, "job" + std::to_string(job.value));
   LeaveQueues(state);
   std::erase_if(paused_, [&](const auto& paused) { return paused.second.job == job; });
+  for (const NodeId node : state.bad_nodes) refusals_.erase({state.node_failures.at(node).until, job, node});
   JobState ended;
   ended.progress = state.progress;
   ended.progress.outcome = outcome;

@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
 #include "schedulers/core/job_state.h"
+#include "schedulers/core/limits.h"
 #include "schedulers/core/local_jobs.h"
 #include "schedulers/core/ordered_bits.h"
 #include "schedulers/core/pending_maps.h"
@@ -48,6 +51,7 @@ struct NodeState {
   NodeId id;
   bool alive = false;
   bool drained = false;
+  bool avoided = false;  // too many jobs refuse it
   Location location;
   Slots slots;        // as the node declares them
   NodeLimits limits;  // as the policy has it
@@ -63,6 +67,7 @@ struct NodeState {
   std::vector<TaskId> outputs;
   std::size_t prune_at = 64;
 
+  [[nodiscard]] bool TakesTasks() const { return alive && !drained && !avoided; }
   [[nodiscard]] std::uint32_t Used(TaskKind kind) const { return kind == TaskKind::kMap ? used.maps : used.reduces; }
   // Of this job.
   [[nodiscard]] std::uint32_t Copying(JobId job) const;
@@ -80,7 +85,7 @@ class ClusterState {
   [[nodiscard]] const JobState* FindJob(JobId job) const {
     return job.value < jobs_.size() ? jobs_[job.value].state.get() : nullptr;
   }
-  // Ids of the nodes that take another task of this kind (alive, not drained, a slot free), in rising order.
+  // Ids of the nodes that take another task of this kind (NodeState::TakesTasks, a slot free), in rising order.
   [[nodiscard]] const OrderedBits& FreeNodes(TaskKind kind) const { return free_[Index(kind)]; }
   // The jobs that live, by priority, then submit order.
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
@@ -106,7 +111,7 @@ class ClusterState {
   void KeepLocalJobs() const {
     if (!local_jobs_) ListLocalJobs();
   }
-  // Slots on the nodes that are alive and not drained, by the policy's limits; the tasks that run on any node; and the
+  // Slots on the nodes that take tasks, by the policy's limits; the tasks that run on any node; and the
   // slots of both kinds together.
   [[nodiscard]] std::uint32_t Capacity(TaskKind kind) const { return capacity_[Index(kind)]; }
   [[nodiscard]] std::uint32_t TotalCapacity() const { return total_capacity_; }
@@ -123,13 +128,22 @@ class ClusterState {
   [[nodiscard]] std::optional<std::uint32_t> NextPendingReduce(JobId job, NodeId node) const;
   // The expected output of the map does not fit on the node beside those of the maps that run there.
   [[nodiscard]] bool LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const;
-  // Too many attempts of the job failed on the node (EngineOptions::max_failures_per_node).
+  // Too many attempts of the job failed on the node (EngineOptions::max_failures_per_node), not too long ago.
   [[nodiscard]] bool Refused(const JobState& job, NodeId node) const;
   // An attempt of the task failed on the node, and there is another where none did and that takes tasks of the job.
   [[nodiscard]] bool Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const;
 
   // The tasks that are paused, by the time at which they are pending again.
   [[nodiscard]] const std::set<std::pair<Time, TaskId>>& Paused() const { return paused_; }
+  // Of each node the jobs that blame it, those among them that have ended well, and until when.
+  using Blames = std::map<NodeId, std::map<JobId, Time>>;
+  [[nodiscard]] const Blames& blames() const { return blames_; }
+  // Too many of them blame it: it takes no tasks.
+  [[nodiscard]] bool Avoids(NodeId node) const { return FindNode(node) != nullptr && FindNode(node)->avoided; }
+  // When the node, which is avoided, is so no more if nothing else happens.
+  [[nodiscard]] Time AvoidedUntil(NodeId node) const;
+  // When something ends that PassTime ends, and a task may run that may not now.
+  [[nodiscard]] std::optional<Time> NextEnd() const;
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] std::uint32_t live_nodes() const { return live_nodes_; }
@@ -172,8 +186,8 @@ class ClusterState {
   void StopAttempt(const AttemptId& attempt, Time now);
   // The task, which is pending, is not until then.
   void Pause(const TaskId& task, Time until);
-  // Those whose time has come are pending.
-  void ResumePaused(Time now);
+  // Pauses, refusals and blames whose time has come end. False if there was none.
+  bool PassTime(Time now);
   // The task is pending now, if it was paused.
   void Resume(const TaskId& task);
   // A running attempt has won: the task is done. Others may still run.
@@ -187,8 +201,16 @@ class ClusterState {
   // The map is pending: it counts as done from now on, without an output.
   void LeaveOut(JobId job, std::uint32_t map);
   void MoveReplicas(JobId job, std::uint32_t map, std::vector<NodeId> replicas);
-  // An attempt of the task failed on the node, which becomes bad for the job when there are `limit` such (0: never).
-  void CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);
+  // An attempt of the task failed on the node. True if there are `limit` such of its job now (0: never), and the node
+  // is not bad for the job yet.
+  bool CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);
+  // The node is bad for the job until then. Requires: CountNodeFailure has just said so.
+  void Refuse(JobId job, NodeId node, Time until);
+  // The job, which may have ended, blames the node until then; no more if that has passed.
+  void Blame(NodeId node, JobId by, Time until, Time now);
+  [[nodiscard]] std::vector<NodeId> BlamedBy(JobId job) const;
+  // Nobody blames the node any more, but jobs that refuse it do so still.
+  void ForgetBlames(NodeId node);
 
   // Live jobs whose tasks changed since the last call, in the order of the changes, each once. Valid until the next
   // call.
@@ -218,6 +240,15 @@ class ClusterState {
   void ErasePending(JobState& job, TaskId task);
   RunningAttempt RemoveRunning(const AttemptId& attempt, Time now);
   void EndPause(std::set<std::pair<Time, TaskId>>::const_iterator at);
+  void EndRefusal(JobId job, NodeId node);
+  bool EndBlames(Time now);
+  // To be called when blames, or the nodes that live and take tasks, are others.
+  void RefreshAvoided();
+  [[nodiscard]] std::vector<NodeId> ToAvoid() const;
+  // Each kind of slots that the node has is there on another one, which takes tasks and is not among these.
+  [[nodiscard]] bool OthersServe(const NodeState& node, const std::vector<NodeId>& without) const;
+  // So few of the live nodes may be refused, or avoided.
+  [[nodiscard]] bool AreFew(std::uint64_t nodes) const { return nodes * kRefusableShare < live_nodes_; }
   void RemoveCopying(NodeState& node, JobId job);
   void NoteChanged(JobState& job);
   // The job has its first pending map, or no longer one, at these nodes. If local jobs are listed.
@@ -239,7 +270,11 @@ class ClusterState {
   bool nodes_changed_ = false;
   mutable bool lacked_space_ = false;
   std::vector<JobId> held_;
-  std::set<std::pair<Time, TaskId>> paused_;  // of live jobs
+  std::set<std::pair<Time, TaskId>> paused_;              // of live jobs
+  std::set<std::tuple<Time, JobId, NodeId>> refusals_;    // of live jobs: when a bad node is forgiven
+  std::set<std::tuple<Time, NodeId, JobId>> blame_ends_;  // of blames_
+  Blames blames_;
+  std::uint32_t avoided_ = 0;  // nodes
   std::uint32_t capacity_[2] = {}, total_capacity_ = 0, running_[2] = {}, speculating_[2] = {};
   std::uint32_t finished_[2] = {};
   Time finished_total_[2] = {};

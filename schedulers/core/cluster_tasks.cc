@@ -145,10 +145,6 @@ void ClusterState::Pause(const TaskId& id, Time until) {
   paused_.insert({until, id});
 }
 
-void ClusterState::ResumePaused(Time now) {
-  while (!paused_.empty() && paused_.begin()->first <= now) EndPause(paused_.begin());
-}
-
 void ClusterState::Resume(const TaskId& id) {
   const auto at = std::find_if(paused_.begin(), paused_.end(), [&](const auto& paused) { return paused.second == id; });
   if (at != paused_.end()) EndPause(at);
@@ -237,16 +233,6 @@ void ClusterState::MoveReplicas(JobId job_id, std::uint32_t map, std::vector<Nod
   job.spec.maps[map].replicas = std::move(replicas);
   if (pending) InsertPending(job, {job_id, TaskKind::kMap, map});
   NoteChanged(job);
-}
-
-void ClusterState::CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit) {
-  JobState& job = MutableJob(task.job);
-  ++job.node_failures_counted;
-  job.failed_on[Index(task.kind)].insert({task.index, node});
-  if (++job.node_failures[node] != limit) return;
-  job.bad_nodes.insert(node);
-  const NodeState* host = FindNode(node);
-  if (host != nullptr && host->alive) ++job.live_bad_nodes;
 }
 
 }  // namespace millrace::sched

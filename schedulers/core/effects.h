@@ -34,6 +34,13 @@ struct Preempt {
 struct Evict {
   JobId job;
 };
+// The job has come to refuse the node, until then; or it takes that back, at a time that has passed. The driver
+// journals a NodeBlamed (and does not Apply it).
+struct Blame {
+  NodeId node;
+  JobId by;
+  Time until = 0;
+};
 // A reduce of this job may fetch the output of this map attempt from this node from now on.
 struct MapOutputReady {
   AttemptId map_attempt;
@@ -59,7 +66,7 @@ struct JobEnded {
   std::string reason;
 };
 
-using Effect = std::variant<Launch, Kill, Preempt, Evict, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
+using Effect = std::variant<Launch, Kill, Preempt, Evict, Blame, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
 using Effects = std::vector<Effect>;
 
 }  // namespace millrace::sched

@@ -19,7 +19,7 @@ Engine::~Engine() = default;
 
 bool Engine::Apply(Time now, const Event& event, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
-  impl_->ResumePaused();
+  impl_->PassTime();
   const bool fits = std::visit([this, effects](const auto& e) { return impl_->On(e, *effects); }, event);
   impl_->TellPolicy();
   if (impl_->policy->TakeLimitsChanged()) impl_->RefreshLimits();
@@ -28,7 +28,7 @@ bool Engine::Apply(Time now, const Event& event, Effects* effects) {
 
 void Engine::Decide(Time now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
-  impl_->ResumePaused();
+  impl_->PassTime();
   // The job whose end a held one waits for is not known after a recovery if it had ended by then.
   if (impl_->state.AllHeld()) impl_->state.ReleaseHeld();
   for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
@@ -73,9 +73,8 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
 
 std::optional<Time> Engine::NextWake() const {
   const std::optional<Time> wake = impl_->policy->NextWake(impl_->state);
-  const auto& paused = impl_->state.Paused();
-  if (paused.empty()) return wake;
-  return std::min(wake.value_or(paused.begin()->first), paused.begin()->first);
+  const std::optional<Time> end = impl_->state.NextEnd();
+  return wake && end ? std::min(wake, end) : std::max(wake, end);
 }
 
 bool Engine::MayCommit(const AttemptId& attempt) const {
@@ -89,11 +88,8 @@ void Engine::Impl::TellPolicy() {
 }
 
 // Told on its own, so that the policy sees what the next event changes apart from it.
-void Engine::Impl::ResumePaused() {
-  const auto& paused = state.Paused();
-  if (paused.empty() || paused.begin()->first > now) return;
-  state.ResumePaused(now);
-  TellPolicy();
+void Engine::Impl::PassTime() {
+  if (state.PassTime(now)) TellPolicy();
 }
 
 void Engine::Impl::RefreshLimits() {

@@ -2,8 +2,8 @@
 //
 // Apply(event) changes the state and says what follows from it; Decide() lets the policy fill free slots. The engine
 // holds retries, slow start, the right to commit, loss of nodes and map outputs, and checks every decision of the
-// policy (task pending, slot free, node alive and not drained), so a wrong policy is an aborted test and not a corrupt
-// cluster.
+// policy (task pending, slot free, node alive and neither drained nor avoided), so a wrong policy is an aborted test
+// and not a corrupt cluster.
 //
 // Rules that the events do not spell out:
 // - A task is pending exactly while no attempt of it runs, none has succeeded, and it does not pause after failures
@@ -15,6 +15,11 @@
 // - The output of a map that is fetched by reduces is lost with its node and the map runs again; the output of a
 //   map-only job is committed and never lost. Running reduces keep running.
 // - A fetch failure that makes a map run again counts against the node for that job, and not towards max_attempts.
+// - A node that is refused to kBlamesToAvoid jobs at a time takes no tasks of any job, until it is refused to fewer or
+//   is taken into use by hand (NodeDrained). A job that has ended well counts until its refusal would have ended; one
+//   that failed or was killed counts no more, since its program may be at fault, and so does one that would refuse too
+//   many nodes. Fewer than a quarter of the live nodes are avoided, those first that are refused to most jobs, and none
+//   that would leave the cluster without slots of a kind.
 // - A task that failed too often fails its job; a map is left out while JobSpec::max_failed_maps allows it: it counts
 // as
 //   done without an output, for good, though a reduce keeps what it has copied of an output that was lost since.
@@ -50,6 +55,11 @@ struct EngineOptions {
   // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a
   // quarter of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). 0: no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
+  // The node is refused to the job so long; then one more failure is enough, and it is refused for twice as long as
+  // before, up to the longest. Long beside a task, so that a bad node costs a job little, and short beside a job that
+  // runs for hours: what was wrong (a full disk, a neighbour's load) often passes. Both are above 0.
+  Time refusal = 600 * kSecond;
+  Time longest_refusal = 7200 * kSecond;
   // Which job gives way when none can go on for lack of room for map outputs (Zaharia et al. section 5.4): never the
   // one that uses the most, which would starve large jobs.
   enum class Evict : std::uint8_t { kSubmittedLast, kLeastProgress };
@@ -69,7 +79,7 @@ class Engine {
 
   // Applies one event; appends what follows to *effects. An event that does not fit the state (a report of an attempt
   // that was killed, a node that is not alive, a job id used twice) changes nothing and returns false: late reports are
-  // normal. So does one that asks for more than limits.h grants.
+  // normal. So does one that asks for more than limits.h grants. The driver journals each Blame as a NodeBlamed.
   bool Apply(Time now, const Event& event, Effects* effects);
 
   // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch
@@ -79,7 +89,7 @@ class Engine {
   void Decide(Time now, Effects* effects);
 
   // The time at which Decide should be called although nothing has happened (a locality wait runs out, a task
-  // has paused long enough), if any.
+  // has paused long enough, a node has been refused long enough), if any.
   [[nodiscard]] std::optional<Time> NextWake() const;
 
   // True if `attempt` is running and no other attempt of its task has succeeded: its output may be committed now. The

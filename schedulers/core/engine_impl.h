@@ -24,8 +24,8 @@ struct Engine::Impl {
   void SetPolicy(std::unique_ptr<Policy> next);
   // Of what changed since the last call.
   void TellPolicy();
-  // Tasks that have paused long enough are pending.
-  void ResumePaused();
+  // What waits for a time that has come waits no more: tasks that pause, nodes that are refused or avoided.
+  void PassTime();
   void RefreshLimits();
 
   // engine_nodes.cc
@@ -35,6 +35,11 @@ struct Engine::Impl {
   bool On(const BandwidthMeasured& event, Effects& effects);
   bool On(const SchedulerSet& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
+  bool On(const NodeBlamed& event, Effects& effects);
+  // It failed on the node, which may now be refused to its job.
+  void CountNodeFailure(const TaskId& task, NodeId node, Effects& effects);
+  // The job has nothing to say of nodes any more.
+  void TakeBackBlames(JobId job, Effects& effects);
   // An attempt of the task ended with its node's process: after kMaxNodeDeaths of these it is given up.
   void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 

@@ -40,6 +40,7 @@ void Engine::Impl::EndJob(JobId job, JobOutcome outcome, const std::string& reas
     }
   }
   deaths.erase(deaths.lower_bound({job, TaskKind::kMap, 0}), deaths.lower_bound({{job.value + 1}, TaskKind::kMap, 0}));
+  if (outcome != JobOutcome::kSucceeded) TakeBackBlames(job, effects);
   state.EndJob(job, outcome, now);
   state.ReleaseHeld();
   policy->OnJobEnded(state, job);

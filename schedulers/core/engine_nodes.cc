@@ -1,4 +1,5 @@
 // Nodes that come, go and are drained.
+#include <algorithm>
 #include <utility>
 
 #include "schedulers/core/engine_impl.h"
@@ -26,6 +27,7 @@ bool Engine::Impl::On(const NodeLost& event, Effects& effects) {
 bool Engine::Impl::On(const NodeDrained& event, Effects&) {
   const NodeState* node = state.FindNode(event.node);
   if (node == nullptr || !node->alive) return false;
+  if (!event.drained) state.ForgetBlames(event.node);
   state.DrainNode(event.node, event.drained);
   return true;
 }
@@ -49,6 +51,33 @@ bool Engine::Impl::On(const SchedulerSet& event, Effects&) {
   if (next == nullptr) return false;
   SetPolicy(std::move(next));
   return true;
+}
+
+bool Engine::Impl::On(const NodeBlamed& event, Effects&) {
+  if (event.node.value > kMaxId || event.by.value > kMaxId) return false;
+  state.Blame(event.node, event.by, event.until, now);
+  return true;
+}
+
+void Engine::Impl::CountNodeFailure(const TaskId& task, NodeId node, Effects& effects) {
+  if (!state.CountNodeFailure(task, node, options.max_failures_per_node)) return;
+  const JobState& job = *state.FindJob(task.job);
+  Time refusal = std::min(options.refusal, options.longest_refusal);
+  for (std::uint32_t before = job.node_failures.at(node).refusals; before > 0 && refusal < options.longest_refusal;
+       --before) {
+    refusal = std::min(refusal * 2, options.longest_refusal);
+  }
+  state.Refuse(task.job, node, now + refusal);
+  if (!state.Refused(job, node)) return;  // it fails wherever it runs
+  state.Blame(node, task.job, now + refusal, now);
+  effects.push_back(sched::Blame{node, task.job, now + refusal});
+}
+
+void Engine::Impl::TakeBackBlames(JobId job, Effects& effects) {
+  for (const NodeId node : state.BlamedBy(job)) {
+    state.Blame(node, job, now, now);
+    effects.push_back(sched::Blame{node, job, now});
+  }
 }
 
 void Engine::Impl::LoseNode(const NodeState& node, bool died, Effects& effects) {

@@ -21,7 +21,7 @@ bool Engine::Impl::ServesOutput(const AttemptId& attempt) const {
 void Engine::Impl::GiveUpOutput(const TaskId& map, Effects& effects) {
   const NodeId node = FindTask(map)->ran_on;
   LoseOutput(map.job, map.index, effects);
-  state.CountNodeFailure(map, node, options.max_failures_per_node);
+  CountNodeFailure(map, node, effects);
 }
 
 // It copies. Which outputs it has by now is not told, but it reports again what it goes on lacking.

@@ -72,7 +72,7 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   const NodeId node = running->node;
   const TaskId& id = event.attempt.task;
   state.StopAttempt(event.attempt, now);
-  state.CountNodeFailure(id, node, options.max_failures_per_node);
+  CountNodeFailure(id, node, effects);
   if (id.kind == TaskKind::kReduce) WeighReports(id.job, effects);
   JobState& job = state.MutableJob(id.job);
   ++job.progress.failed_attempts;

@@ -93,12 +93,17 @@ void Fields(V& v, E& e) {
   v.Must("job", e.job);
 }
 
+template <class V, Is<NodeBlamed> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.Must("by", e.by), v.May("until", e.until);
+}
+
 // By the index in Event.
 constexpr std::string_view kNames[] = {"NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",
                                        "JobKilled",        "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded",
                                        "AttemptFailed",    "AttemptLost",       "FetchFailed",     "ReplicasMoved",
                                        "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured",
-                                       "SchedulerSet",     "NodeSpace",         "JobEvicted"};
+                                       "SchedulerSet",     "NodeSpace",         "JobEvicted",      "NodeBlamed"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

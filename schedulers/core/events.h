@@ -78,7 +78,8 @@ struct NodeLost {
   bool died = false;  // its process ended and its machine said so; else it was not heard of any more
   bool operator==(const NodeLost&) const = default;
 };
-// The node takes no new attempts but what runs there goes on (decommissioning, blacklisting by the operator); and back.
+// The node takes no new attempts but what runs there goes on (decommissioning, blacklisting by the operator); and back,
+// whatever jobs have said of it.
 struct NodeDrained {
   NodeId node;
   bool drained = true;
@@ -158,6 +159,15 @@ struct JobEvicted {
   JobId job;
   bool operator==(const JobEvicted&) const = default;
 };
+// The job refuses the node until then, since too many of its attempts failed there (EngineOptions::refusal). The engine
+// found this itself (Blame, in effects.h); it is in the journal, and not among the job's own events, because it counts
+// for other jobs also when this one has ended. A time that has passed takes it back.
+struct NodeBlamed {
+  NodeId node;
+  JobId by;
+  Time until = 0;
+  bool operator==(const NodeBlamed&) const = default;
+};
 // The throughput of a recent transfer of a map's input between two nodes.
 struct BandwidthMeasured {
   NodeId from;
@@ -190,6 +200,7 @@ struct ReplicasMoved {
 
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
                            AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
-                           AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted>;
+                           AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted,
+                           NodeBlamed>;
 
 }  // namespace millrace::sched

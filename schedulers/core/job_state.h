@@ -86,6 +86,13 @@ struct FetchReport {
   std::uint32_t number = 0;
 };
 
+// What became of a job's attempts on a node.
+struct NodeFailures {
+  std::uint32_t failures = 0;  // attempts that failed, one fewer for each refusal that has ended
+  std::uint32_t refusals = 0;  // so many times it was refused so far
+  Time until = 0;              // it is, or was, until then
+};
+
 // The place of a job in the queue: priority, then submit order.
 struct QueueKey {
   Priority priority = Priority::kNormal;
@@ -105,7 +112,8 @@ struct alignas(64) JobState {
   std::uint32_t running_attempts[2] = {};  // by TaskKind: the slots that the job holds
   std::uint32_t computing = 0;             // of the running reduce attempts
   std::uint32_t live_bad_nodes = 0;
-  std::uint32_t node_failures_counted = 0;  // the sum of node_failures: at 0 the sets of failures below are empty
+  std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
+  std::uint32_t refusal_changes = 0;        // so many times a node was added to bad_nodes, or left it
   std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that said so
   std::uint64_t map_output_bytes = 0;       // of the same
   RunTimes times[2];                        // by TaskKind
@@ -115,9 +123,9 @@ struct alignas(64) JobState {
   std::vector<TaskState> reduces;
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
-  std::set<NodeId> bad_nodes;  // so many attempts failed there that the node may be refused
+  std::set<NodeId> bad_nodes;  // so many attempts failed there that the node may be refused, for now
   std::set<std::pair<std::uint32_t, NodeId>> failed_on[2];  // by TaskKind: tasks and nodes where attempts failed
-  std::map<NodeId, std::uint32_t> node_failures;            // failed attempts by node
+  std::map<NodeId, NodeFailures> node_failures;
   // By map: the reduces that could not fetch it, each with the report that said so.
   std::map<std::uint32_t, std::map<std::uint32_t, FetchReport>> fetch_reports;
 
@@ -137,11 +145,9 @@ struct alignas(64) JobState {
   [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
     return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
   }
-  // Grows when an attempt fails or a node turns bad, as it does too by outputs that cannot be fetched from it: tasks
-  // may run where they were refused.
-  [[nodiscard]] std::uint64_t Failures() const {
-    return std::uint64_t{progress.failed_attempts} + (node_failures_counted > 0 ? bad_nodes.size() : 0);
-  }
+  // Grows, and never shrinks, when an attempt fails, when a node turns bad, as it does too by outputs that cannot be
+  // fetched from it, and when a bad node is forgiven: tasks may run where they were refused.
+  [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + refusal_changes; }
   // Running attempts and runnable pending tasks.
   [[nodiscard]] std::uint32_t Demand(TaskKind kind) const;
   // Mean run time of the finished attempts; nothing before one has finished.

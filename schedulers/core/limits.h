@@ -17,4 +17,14 @@ inline constexpr std::size_t kMaxRunning = 4 * kMaxSlots;  // attempts on one no
 // count); then the job fails, lest it takes down node after node.
 inline constexpr std::size_t kMaxNodeDeaths = 3;
 
+// A node that so many jobs refuse at the same time is avoided by all. One job may fail by its own program; Hadoop's
+// JobTracker wants four jobs (mapred.max.tracker.blacklists), but within a day and not within EngineOptions::refusal.
+inline constexpr std::size_t kBlamesToAvoid = 3;
+
+// Fewer than one in so many of the live nodes may be refused by a job, and as few may be avoided by all. A job's share
+// is that of Hadoop's JobInProgress (CLUSTER_BLACKLIST_PERCENT, 25). For all jobs Hadoop's JobTracker goes up to a half
+// and YARN's application master to a third (node-blacklisting.ignore-threshold-node-percent, 33): a quarter leaves half
+// of the nodes to a job that refuses as many others.
+inline constexpr std::uint64_t kRefusableShare = 4;
+
 }  // namespace millrace::sched

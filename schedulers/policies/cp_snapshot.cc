@@ -80,13 +80,13 @@ class Builder {
   void AddNode(const NodeState& node) {
     for (const TaskKind kind : kKinds) {
       const std::uint32_t limit = node.limits.Of(kind), used = node.Used(kind);
-      if (!node.drained && limit > used) free_[Index(kind)][now_] += limit - used;
+      if (node.TakesTasks() && limit > used) free_[Index(kind)][now_] += limit - used;
     }
     std::uint32_t left[2] = {node.limits.maps, node.limits.reduces};  // more may run than the node takes now
     for (const AttemptId& attempt : node.running) {
       const TaskId& task = attempt.task;
       const TaskState& known = state_.FindJob(task.job)->Tasks(task.kind)[task.index];
-      const bool frees = !node.drained && left[Index(task.kind)] > 0;
+      const bool frees = node.TakesTasks() && left[Index(task.kind)] > 0;
       if (frees) --left[Index(task.kind)];
       running_.push_back({task.job, task.kind, known.Find(attempt.number)->since, frees});
     }

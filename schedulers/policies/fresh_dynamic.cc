@@ -26,13 +26,13 @@ bool ReducesGoOn(const JobState& job) {
 
 bool TakesTasks(const ClusterState& state, NodeId node) {
   const NodeState* host = state.FindNode(node);
-  return host != nullptr && host->alive && !host->drained;
+  return host != nullptr && host->TakesTasks();
 }
 
 }  // namespace
 
 FreshDynamic::Seen FreshDynamic::Look(const JobState& job) {
-  return {SlotsHeld(job), job.pending_maps.all().size() + job.pending_reduces.size()};
+  return {SlotsHeld(job), job.pending_maps.all().size() + job.pending_reduces.size(), job.Failures()};
 }
 
 void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) {
@@ -55,10 +55,11 @@ void FreshDynamic::OnJobChanged(const ClusterState& state, JobId job) {
   admission_.OnJobChanged(job);
   const Seen now = Look(*state.FindJob(job));
   const Seen before = std::exchange(seen_[job.value], now);
-  if (now.running < before.running || now.pending > before.pending) OnNodesChanged(state);
+  if (now.running < before.running || now.pending > before.pending || now.failures > before.failures)
+    OnNodesChanged(state);
 }
 
-// A job that found no slot may run now.
+// A job that found no slot, or was refused what is free, may run now.
 void FreshDynamic::OnNodesChanged(const ClusterState&) {
   if (!std::exchange(excluded_, false)) return;
   for (const TaskKind kind : kKinds) Line(kind).Readmit();

@@ -53,6 +53,7 @@ class FreshDynamic : public Policy {
   struct Seen {
     std::uint32_t running = 0;  // attempts
     std::size_t pending = 0;    // tasks
+    std::uint64_t failures = 0;
   };
 
   [[nodiscard]] static Seen Look(const JobState& job);

@@ -53,7 +53,7 @@ bool FreshStatic::TakeNodes(const ClusterState& state) {
   std::vector<std::pair<NodeId, std::uint32_t>> nodes;
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
     const NodeState* node = state.FindNode(NodeId{id});
-    if (node == nullptr || !node->alive || node->drained) continue;
+    if (node == nullptr || !node->TakesTasks()) continue;
     nodes.emplace_back(node->id, node->slots.maps + node->slots.reduces);
   }
   if (nodes == nodes_) return false;

@@ -14,7 +14,7 @@ void JossCenters::Rebuild(const ClusterState& state) {
     Center& center = centers_[node->location.datacenter];
     center.alive.Insert(id);
     for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-      const bool open = !node->drained && std::min(node->limits.Of(kind), node->limits.total) > 0;
+      const bool open = node->TakesTasks() && std::min(node->limits.Of(kind), node->limits.total) > 0;
       if (open) center.open[static_cast<std::size_t>(kind)].Insert(id);
     }
   }

@@ -180,6 +180,10 @@ class Replayer {
       if (engine_->state().FindNode(node)->drained)
         nodes_.push_back({line.number, line.time, sched::NodeDrained{node, true}});
     }
+    for (const auto& [node, jobs] : engine_->state().blames()) {
+      for (const auto& [job, until] : jobs)
+        nodes_.push_back({line.number, line.time, sched::NodeBlamed{node, job, until}});
+    }
   }
 
   // As the master does (master/job_tracker_load.cc), which then names the scheduler.

@@ -170,6 +170,8 @@ void Simulator::Carry(const sched::Effect& effect) {
     Stop(kill->attempt, AttemptEnd::kKilled);
   } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
     Stop(preempt->attempt, AttemptEnd::kPreempted);
+  } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
+    Journal(sched::NodeBlamed{blame->node, blame->by, blame->until});
   } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
     OutputReady(ready->map_attempt, ready->node);
   } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {

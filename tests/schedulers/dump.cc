@@ -47,7 +47,8 @@ void DumpJob(std::ostream& out, const JobState& job) {
     }
   }
   for (const auto& [node, failures] : job.node_failures) {
-    out << "  n" << node.value << " failures " << failures << (job.bad_nodes.contains(node) ? " bad" : "") << '\n';
+    out << "  n" << node.value << " failures " << failures.failures << " refusals " << failures.refusals << " until "
+        << failures.until << (job.bad_nodes.contains(node) ? " bad" : "") << '\n';
   }
   for (const auto& [map, reduces] : job.fetch_reports) {
     out << "  map " << map << " not fetched by";
@@ -64,10 +65,15 @@ std::string Dump(const ClusterState& state) {
   for (std::uint32_t n = 0; n < state.node_ids(); ++n) {
     const NodeState* node = state.FindNode(NodeId{n});
     if (node == nullptr) continue;
-    out << "n" << n << " alive " << node->alive << " drained " << node->drained << " at " << node->location.rack << ' '
-        << node->location.datacenter << " maps " << node->used.maps << '/' << node->slots.maps << " reduces "
-        << node->used.reduces << '/' << node->slots.reduces;
+    out << "n" << n << " alive " << node->alive << " drained " << node->drained << " avoided " << node->avoided
+        << " at " << node->location.rack << ' ' << node->location.datacenter << " maps " << node->used.maps << '/'
+        << node->slots.maps << " reduces " << node->used.reduces << '/' << node->slots.reduces;
     for (const AttemptId& attempt : node->running) out << ' ' << FormatAttempt(attempt);
+    out << '\n';
+  }
+  for (const auto& [node, jobs] : state.blames()) {
+    out << "n" << node.value << " blamed by";
+    for (const auto& [job, until] : jobs) out << " job" << job.value << " until " << until;
     out << '\n';
   }
   for (std::uint32_t j = 0; j < state.job_ids(); ++j) {

@@ -71,7 +71,7 @@ TEST_F(Attempts, WhatFailsAgainPausesLongerEachTime) {
     3000006 AttemptFailed attempt=job1.m.0.3 reason=full
     3000007 AttemptLaunched attempt=job1.m.0.4 node=n1
   )");
-  EXPECT_EQ(engine_.NextWake(), std::nullopt);
+  EXPECT_EQ(engine_.NextWake(), 601000004) << "nothing pauses; n1, where three attempts failed, is forgiven then";
   EXPECT_EQ(engine_.Progress(JobId{1})->maps_running, 2U);
   EXPECT_EQ(engine_.Progress(JobId{1})->speculative_attempts, 0U);
 }

@@ -92,6 +92,7 @@ TEST_F(BadNodes, ANodeThatTurnsBadIsNotWaitedFor) {
       5 decide
       6 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.2.0
       -> gone job1.m.2.0 n1
+      -> blame n1 by job1 until 600000006
       6 decide
       -> launch job1.r.1.1 n2
     )");
@@ -138,6 +139,7 @@ TEST_F(BadNodes, AnotherNodeThatIsBusyIsWaitedFor) {
     4 AttemptFailed attempt=job1.m.0.2
     4 AttemptLaunched attempt=job1.m.0.3 node=n2
     4 AttemptFailed attempt=job1.m.0.3
+    -> blame n2 by job1 until 600000004
     5 decide
     6 AttemptSucceeded attempt=job2.m.0.0
     -> ended job2 succeeded
@@ -161,6 +163,7 @@ TEST_F(BadNodes, ARefusedNodeIsNoOtherPlaceToGo) {
     1 AttemptFailed attempt=job1.m.1.1
     1 AttemptLaunched attempt=job1.m.1.2 node=n6
     1 AttemptFailed attempt=job1.m.1.2
+    -> blame n6 by job1 until 600000001
     2 decide
     -> launch job1.m.0.0 n1 node
     3 AttemptFailed attempt=job1.m.0.0
@@ -191,6 +194,7 @@ TEST_F(BadNodes, ANodeOnWhichAJobFailedThreeTimesIsRefusedToItAlone) {
     3 decide
     -> launch job1.m.0.2 n1 node
     4 AttemptFailed attempt=job1.m.0.2
+    -> blame n1 by job1 until 600000004
     4 decide
     5 JobSubmitted job=job2 maps=1:n1
     5 decide
@@ -230,6 +234,7 @@ TEST_F(BadNodes, RefusedNodesTakeNoReducesEither) {
     2 decide
     -> launch job1.r.0.2 n1
     2 AttemptFailed attempt=job1.r.0.2
+    -> blame n1 by job1 until 600000002
     2 decide
     3 NodeJoined node=n2 reduces=1
     3 decide

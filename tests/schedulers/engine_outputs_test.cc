@@ -354,6 +354,7 @@ TEST_F(Outputs, FetchFailuresCountAgainstTheNodeButNotTheTask) {
     -> ready job1.m.0.2 n1
     7 FetchFailed reduce=job1.r.0.0 map_attempt=job1.m.0.2
     -> gone job1.m.0.2 n1
+    -> blame n1 by job1 until 600000007
     7 decide
     8 NodeJoined node=n3 maps=1
     8 decide

@@ -146,6 +146,7 @@ TEST_F(FifoTest, AJobIsPassedOverOnANodeThatIsRefusedToIt) {
     1 AttemptFailed attempt=job1.m.0.1
     1 AttemptLaunched attempt=job1.m.1.0 node=n1
     1 AttemptFailed attempt=job1.m.1.0
+    -> blame n1 by job1 until 600000001
     2 decide
     -> launch job2.m.0.0 n1 off
     3 NodeJoined node=n3 maps=1

@@ -38,6 +38,8 @@ class History {
 
   // Of a call of Decide, whose launches and preemptions are the records after it.
   static constexpr std::string_view kDecide = "decide";
+  // Of its engine: refusals end while a history lasts, some of them when nothing else goes on.
+  static const EngineOptions kEngine;
   struct Record {
     Time time = 0;
     std::string line;  // of event_text.h, or kDecide

@@ -78,6 +78,7 @@ void History::Started(const AttemptId& attempt, NodeId node, bool may_duplicate)
   const TaskId& task = attempt.task;
   const ModelNode& host = nodes_[node];
   EXPECT_TRUE(host.alive && !host.drained);
+  EXPECT_TRUE(may_duplicate || !engine_.state().FindNode(node)->avoided);
   EXPECT_TRUE(HasRoom(node, task.kind));
   ASSERT_TRUE(jobs_.contains(task.job));
   const ModelJob& job = jobs_[task.job];
@@ -100,6 +101,8 @@ void History::Observe(const Effect& effect) {
     ASSERT_TRUE(running_.contains(kill->attempt));
     EXPECT_EQ(running_[kill->attempt], kill->node);
     Stopped(kill->attempt);
+  } else if (const auto* blame = std::get_if<Blame>(&effect)) {
+    EXPECT_TRUE(blame->until <= now_ || !jobs_[blame->by].ended);
   } else if (const auto* ready = std::get_if<MapOutputReady>(&effect)) {
     const auto first = outputs_.lower_bound({ready->map_attempt.task, 0});
     EXPECT_TRUE(first == outputs_.end() || first->first.task != ready->map_attempt.task) << "two outputs of one map";

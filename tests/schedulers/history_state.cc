@@ -76,9 +76,11 @@ void History::CheckTotals() const {
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     std::uint32_t capacity = 0, running = 0, attempts_of_last = 0, beside = 0;
     for (const auto& [node, model] : nodes_) {
-      if (model.alive && !model.drained) capacity += state.FindNode(node)->limits.Of(kind);
+      if (model.alive && !model.drained && !state.FindNode(node)->avoided)
+        capacity += state.FindNode(node)->limits.Of(kind);
       if (!model.alive) continue;
-      ASSERT_EQ(state.FreeNodes(kind).Contains(node.value), !model.drained && HasRoom(node, kind));
+      ASSERT_EQ(state.FreeNodes(kind).Contains(node.value),
+                !model.drained && !state.FindNode(node)->avoided && HasRoom(node, kind));
     }
     TaskId last;
     for (const auto& [attempt, node] : running_) {
@@ -106,7 +108,7 @@ void History::CheckTotals() const {
 void History::CheckNothingIdles() const {
   const bool ccs = options_.scheduler.find("ccs") != std::string::npos;
   for (const auto& [node, model] : nodes_) {
-    if (!model.alive || model.drained) continue;
+    if (!model.alive || model.drained || engine_.state().FindNode(node)->avoided) continue;
     for (const auto& [id, job] : jobs_) {
       if (job.ended || engine_.state().Refused(*engine_.state().FindJob(id), node)) continue;
       const JobState& state = *engine_.state().FindJob(id);

@@ -21,14 +21,17 @@ class Idle : public Policy {
   std::optional<Decision> Next(const ClusterState&, Time) override { return std::nullopt; }
 };
 
-// Applies the records to a fresh engine, through text, and never asks its policy, which is another.
+// Applies the records to a fresh engine, through text. Its policy is another, which decides nothing.
 std::string Replay(const std::vector<History::Record>& records) {
-  Engine engine({}, std::make_unique<Idle>());
+  Engine engine(History::kEngine, std::make_unique<Idle>());
   for (const History::Record& record : records) {
-    if (record.line == History::kDecide) continue;
+    Effects effects;
+    if (record.line == History::kDecide) {
+      engine.Decide(record.time, &effects);  // what waited for this time waits no more
+      continue;
+    }
     const auto timed = ParseEvent(record.line);
     if (!timed) return "not an event: " + record.line;
-    Effects effects;
     if (engine.Apply(timed->time, timed->event, &effects) != record.accepted)
       return "answered otherwise: " + record.line;
     std::vector<std::string> texts;
@@ -96,6 +99,7 @@ TEST(History, ReachesEveryKindOfEffectAndEvent) {
                            "ready",
                            "gone",
                            "left",
+                           "blame",
                            " succeeded",
                            " failed",
                            " killed"}) {

@@ -55,7 +55,7 @@ std::vector<HistoryOptions> EveryScheduler() {
 std::string DecideAgain(const std::vector<History::Record>& records, const HistoryOptions& options) {
   std::vector<std::unique_ptr<int[]>> elsewhere;  // so that nothing lies where it lay
   std::string why;
-  Engine engine({}, MakePolicy(options.scheduler, options.settings, &why));
+  Engine engine(History::kEngine, MakePolicy(options.scheduler, options.settings, &why));
   std::vector<std::string> decided;
   std::size_t next = 0;
   for (const History::Record& record : records) {
@@ -104,6 +104,82 @@ TEST_P(EveryPolicy, KeepsTheRulesEndsAllJobsAndDecidesTheSameAgain) {
     ASSERT_FALSE(HasFailure());
     ASSERT_EQ(DecideAgain(history.records(), options), Dump(history.engine().state()));
     (void)history.engine().policy().View(history.engine().state(), 0);
+  }
+}
+
+// n1 alone has slots, and is refused to the job, or avoided by all. Nothing else happens: the engine says when to ask,
+// and then the policy takes what it has refused before.
+class Forgiving {
+ public:
+  explicit Forgiving(const HistoryOptions& options)
+      : engine_({.max_failures_per_node = 1, .refusal = 60 * kSecond, .retry_pause = 0},
+                MakePolicy(options.scheduler, options.settings, &why_)) {
+    for (const char* node : {"n1 maps=2 reduces=2", "n2", "n3", "n4", "n5"})
+      Apply("NodeJoined node=" + std::string(node));
+  }
+
+  void Apply(const std::string& event) {
+    const auto timed = ParseEvent(std::to_string(now_) + ' ' + event);
+    ASSERT_TRUE(timed) << event;
+    EXPECT_TRUE(engine_.Apply(now_, timed->event, &effects_)) << event;
+  }
+
+  // Asks now, and as long as there is something to wait for before `limit`. Returns the first launch on n1.
+  std::optional<AttemptId> LaunchBefore(Time limit) {
+    while (true) {
+      effects_.clear();
+      engine_.Decide(now_, &effects_);
+      for (const Effect& effect : effects_) {
+        const auto* launch = std::get_if<Launch>(&effect);
+        if (launch != nullptr && launch->node == NodeId{1}) return launch->attempt;
+      }
+      const auto wake = engine_.NextWake();
+      if (!wake || *wake >= limit) return std::nullopt;
+      now_ = std::max(*wake, now_ + 1);
+    }
+  }
+
+  void Fail(const AttemptId& attempt) { Apply("AttemptFailed attempt=" + FormatAttempt(attempt)); }
+  [[nodiscard]] Time now() const { return now_; }
+
+ private:
+  Time now_ = 0;
+  std::string why_;
+  Effects effects_;
+  Engine engine_;
+};
+
+TEST_P(EveryPolicy, TakesANodeThatIsNotRefusedAnyMoreThoughNothingElseHappens) {
+  for (const char* tasks : {"maps=1:n1", "maps=1:n9", "maps=1:", "reduces=1"}) {
+    SCOPED_TRACE(tasks);
+    Forgiving cluster(GetParam());
+    cluster.Apply("JobSubmitted job=job1 max_attempts=9 " + std::string(tasks));
+    for (Time refusal = 60 * kSecond; refusal < 480 * kSecond; refusal *= 2) {
+      const auto attempt = cluster.LaunchBefore(cluster.now() + 30 * kSecond);
+      ASSERT_TRUE(attempt);
+      cluster.Fail(*attempt);
+      const Time end = cluster.now() + refusal;
+      ASSERT_FALSE(cluster.LaunchBefore(end)) << "it is refused";
+      ASSERT_TRUE(cluster.LaunchBefore(end + 1)) << "it waits for ever";
+      cluster.Apply("AttemptLost attempt=" + FormatAttempt({attempt->task, attempt->number + 1}));
+    }
+  }
+}
+
+TEST_P(EveryPolicy, TakesANodeThatIsNotAvoidedAnyMoreThoughNothingElseHappens) {
+  // More than n2 takes under any scheduler.
+  for (const char* tasks : {"maps=1:n1;1:n1;1:n1;1:n1;1:n1", "maps=1:n9;1:n9;1:n9;1:n9;1:n9", "reduces=5"}) {
+    SCOPED_TRACE(tasks);
+    Forgiving cluster(GetParam());
+    cluster.Apply("NodeJoined node=n2 maps=1 reduces=1");
+    cluster.Apply("JobSubmitted job=job8 maps=1: reduces=1 slow_start=0");
+    cluster.Apply("AttemptLaunched attempt=job8.m.0.0 node=n2");
+    cluster.Apply("AttemptLaunched attempt=job8.r.0.0 node=n2");
+    for (const char* job : {"job2", "job3", "job4"})
+      cluster.Apply("NodeBlamed node=n1 until=50000000 by=" + std::string(job));
+    cluster.Apply("JobSubmitted job=job1 " + std::string(tasks));
+    ASSERT_FALSE(cluster.LaunchBefore(50 * kSecond)) << "it is avoided";
+    ASSERT_TRUE(cluster.LaunchBefore(80 * kSecond)) << "it waits for ever";
   }
 }
 

@@ -23,6 +23,10 @@ struct Formatter {
   std::string operator()(const Kill& e) const { return "kill " + OnNode(e.attempt, e.node) + ": " + e.reason; }
   std::string operator()(const Preempt& e) const { return "preempt " + OnNode(e.attempt, e.node) + ": " + e.reason; }
   std::string operator()(const Evict& e) const { return "evict job" + std::to_string(e.job.value); }
+  std::string operator()(const Blame& e) const {
+    return "blame n" + std::to_string(e.node.value) + " by job" + std::to_string(e.by.value) + " until " +
+           std::to_string(e.until);
+  }
   std::string operator()(const MapOutputReady& e) const { return "ready " + OnNode(e.map_attempt, e.node); }
   std::string operator()(const MapOutputGone& e) const { return "gone " + OnNode(e.map_attempt, e.node); }
   std::string operator()(const MapLeftOut& e) const { return "left out " + FormatTask(e.map) + ": " + e.reason; }

@@ -22,8 +22,8 @@
 
 namespace millrace::sched {
 
-// "launch job1.m.0.0 n1 node", "kill job1.m.0.0 n1: REASON", "preempt job1.m.0.0 n1: REASON", "ready job1.m.0.0 n1", "gone job1.m.0.0 n1", "evict job1",
-// "ended job1 failed: REASON".
+// "launch job1.m.0.0 n1 node", "kill job1.m.0.0 n1: REASON", "preempt job1.m.0.0 n1: REASON", "ready job1.m.0.0 n1",
+// "gone job1.m.0.0 n1", "evict job1", "blame n1 by job1 until 602", "ended job1 failed: REASON".
 std::string FormatEffect(const Effect& effect);
 
 // The script without its effects, comments and white space, played to the engine, with the effects that came of it.
