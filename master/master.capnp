@@ -145,8 +145,8 @@ struct NodeStatus {
   unknownBlocks @9 :UInt64;    # on it, of no file
   unknownHeld @10 :Bool;       # too many of them: nothing is put aside unless `discardUnknown` says so
   awaited @11 :Bool;           # the master has just started, and this worker may still come, or has not listed its blocks
-  avoidedBy @12 :List(UInt32); # jobs that had too many attempts that failed there, so that no job's tasks go there; some
-  avoidedMillis @13 :UInt64;   # for so long from now; 0: it is not avoided
+  avoidedBy @12 :List(UInt32);  # some of the jobs whose failed attempts keep all tasks away
+  avoidedMillis @13 :UInt64;   # so long from now; 0: it is not avoided
 }
 
 # ---- jobs ----
