@@ -24,11 +24,8 @@ std::unique_ptr<Policy> MakeOrAbort(const HistoryOptions& options) {
 
 }  // namespace
 
-const EngineOptions History::kEngine = {
-    .max_failures_per_node = 2, .refusal = 2 * kSecond, .longest_refusal = 16 * kSecond};
-
 History::History(unsigned seed, HistoryOptions options)
-    : random_(seed), options_(std::move(options)), engine_(kEngine, MakeOrAbort(options_)) {}
+    : random_(seed), options_(std::move(options)), engine_(options_.engine, MakeOrAbort(options_)) {}
 
 AttemptId History::AnyAttempt() {
   if (!running_.empty() && Below(8) != 0) {

@@ -22,6 +22,8 @@ struct HistoryOptions {
   Settings settings;
   // After each Decide no slot idles that a task could have: what the scheduler promises.
   bool conserving = true;
+  // Refusals end while a history lasts, some of them when nothing else goes on.
+  EngineOptions engine = {.max_failures_per_node = 2, .refusal = 2 * kSecond, .longest_refusal = 16 * kSecond};
 };
 
 class History {
@@ -38,8 +40,6 @@ class History {
 
   // Of a call of Decide, whose launches and preemptions are the records after it.
   static constexpr std::string_view kDecide = "decide";
-  // Of its engine: refusals end while a history lasts, some of them when nothing else goes on.
-  static const EngineOptions kEngine;
   struct Record {
     Time time = 0;
     std::string line;  // of event_text.h, or kDecide

@@ -23,7 +23,7 @@ class Idle : public Policy {
 
 // Applies the records to a fresh engine, through text. Its policy is another, which decides nothing.
 std::string Replay(const std::vector<History::Record>& records) {
-  Engine engine(History::kEngine, std::make_unique<Idle>());
+  Engine engine(HistoryOptions().engine, std::make_unique<Idle>());
   for (const History::Record& record : records) {
     Effects effects;
     if (record.line == History::kDecide) {

@@ -55,7 +55,7 @@ std::vector<HistoryOptions> EveryScheduler() {
 std::string DecideAgain(const std::vector<History::Record>& records, const HistoryOptions& options) {
   std::vector<std::unique_ptr<int[]>> elsewhere;  // so that nothing lies where it lay
   std::string why;
-  Engine engine(History::kEngine, MakePolicy(options.scheduler, options.settings, &why));
+  Engine engine(options.engine, MakePolicy(options.scheduler, options.settings, &why));
   std::vector<std::string> decided;
   std::size_t next = 0;
   for (const History::Record& record : records) {
