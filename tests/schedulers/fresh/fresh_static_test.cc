@@ -140,6 +140,7 @@ TEST(FreshStaticTest, TheSlotsOfAKindMoveWhereAJobMayRun) {
     2 AttemptFailed attempt=job1.m.0.1 reason=x
     2 AttemptLaunched attempt=job1.m.0.2 node=n5
     2 AttemptFailed attempt=job1.m.0.2 reason=x
+    -> blame n5 by job1 until 600000002
     2000002 decide
     -> launch job1.m.0.3 n4 off
   )");
