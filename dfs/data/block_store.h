@@ -116,7 +116,7 @@ class BlockStore {
   // Brings it back: finished and listed when this returns OK. kNotFound if the trash has none, kExists if one of its
   // number is finished or being written here.
   [[nodiscard]] virtual Result<StoredBlock> Restore(std::uint64_t id) = 0;
-  virtual void RemoveTrashed(std::uint64_t id) = 0;  // for good; fine if the trash has none
+  virtual void RemoveTrashed(std::uint64_t id) = 0;                      // for good; fine if the trash has none
   [[nodiscard]] virtual std::vector<StoredBlock> ListTrash() const = 0;  // by rising id
   // Removes for good what came before `before`, and then the oldest as long as less than `least_free` bytes are free.
   // An append that finds no room removes the oldest, too (and of the real one is told by `yielded`, below).

@@ -1,6 +1,6 @@
-// SpreadBlockStore: one BlockStore over several, each on a disk of its own. A block is on one of them, which is found by
-// asking each (all answer from memory). A new block goes where most is free for each writer (ChooseDisk). What counts
-// bytes is the sum; the trash is kept disk by disk, and `least_free` of SweepTrash is meant of each.
+// SpreadBlockStore: one BlockStore over several, each on a disk of its own. A block is on one of them, which is found
+// by asking each (all answer from memory). A new block goes where most is free for each writer (ChooseDisk). What
+// counts bytes is the sum; the trash is kept disk by disk, and `least_free` of SweepTrash is meant of each.
 //
 // A disk fails once and for good. Whoever notices it from outside says so (Fail). What is noticed here is told: so many
 // writes in a row that the disk refused by I/O errors. Nothing is asked of a failed disk any more: its blocks are not

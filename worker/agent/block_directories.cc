@@ -69,7 +69,8 @@ Result<std::pair<dev_t, ino_t>> Place(const std::string& path) {
 Status CheckNew(const std::string& path, const Known& known, const std::string& known_file) {
   const bool had_one = std::any_of(known.begin(), known.end(), [&](const auto& entry) { return entry.second == path; });
   if (had_one) {
-    return NotFound(path + " of " + kOption + " is without its mark; mount its disk, or, if there is a new disk in its " +
+    return NotFound(path + " of " + kOption +
+                    " is without its mark; mount its disk, or, if there is a new disk in its " +
                     "place, delete the line of this path in " + known_file);
   }
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
@@ -95,7 +96,8 @@ class Taking {
     }
     if (mark.storage != storage_) {
       return Invalid(path + " of " + kOption + " belongs to the worker with storage id " + mark.storage +
-                     ", and this one is " + storage_ + "; give an empty directory, or that worker its worker.directory");
+                     ", and this one is " + storage_ +
+                     "; give an empty directory, or that worker its worker.directory");
     }
     if (!taken_.insert(mark.id).second) {
       return Invalid(path + " of " + kOption + " is a copy of another one of the list; take one of them out");

@@ -1,7 +1,7 @@
 // The directories where a worker's blocks lie (worker.block_directories), each on a disk of its own. Each but the
 // worker's own carries a mark, `<path>/block_directory`: the worker's storage id and an id of its own; the worker's
-// directory remembers both in its file `block_directories` (lines of "<id> <path>"). So a directory of another worker is
-// refused, and so is the empty mount point of a disk that is not mounted. Thread rule: one thread, at the start.
+// directory remembers both in its file `block_directories` (lines of "<id> <path>"). So a directory of another worker
+// is refused, and so is the empty mount point of a disk that is not mounted. Thread rule: one thread, at the start.
 #pragma once
 
 #include <string>

@@ -16,8 +16,8 @@ BlockDisks::BlockDisks(dfs::SpreadBlockStore& blocks, std::vector<std::string> d
     : blocks_(blocks),
       directories_(std::move(directories)),
       own_(std::move(own)),
-      may_fail_(std::min(may_fail < 0 ? directories_.size() : static_cast<std::size_t>(may_fail),
-                         directories_.size() - 1)),
+      may_fail_(
+          std::min(may_fail < 0 ? directories_.size() : static_cast<std::size_t>(may_fail), directories_.size() - 1)),
       events_(std::move(events)),
       log_(std::move(log)),
       failed_(directories_.size()) {}

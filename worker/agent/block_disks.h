@@ -1,6 +1,6 @@
-// BlockDisks: what becomes of a worker when one of the disks fails on which its blocks lie. It goes on with the others as
-// long as enough are left, and its blocks there are told as gone, so that they are copied from other replicas; else, or
-// when the disk is the one of the worker's own directory, it is over. Thread rule: the control thread.
+// BlockDisks: what becomes of a worker when one of the disks fails on which its blocks lie. It goes on with the others
+// as long as enough are left, and its blocks there are told as gone, so that they are copied from other replicas; else,
+// or when the disk is the one of the worker's own directory, it is over. Thread rule: the control thread.
 #pragma once
 
 #include <cstddef>

@@ -30,8 +30,8 @@ class StorageProbe {
 [[nodiscard]] std::vector<std::string> WorkerParts();
 [[nodiscard]] std::vector<std::string> BlockParts();
 
-// Remembers `directory` and which files and directories its `parts` are, and looks whether they are still the same; then
-// writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk is not gone.
+// Remembers `directory` and which files and directories its `parts` are, and looks whether they are still the same;
+// then writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk is not gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
   static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,

@@ -120,11 +120,10 @@ class BlockDisksTest : public testing::Test {
     for (const std::string& name : names) disks.push_back({name, dfs::MakeMemoryBlockStore(1000)});
     store_ = std::move(*dfs::SpreadBlockStore::Over(std::move(disks), 0, [](std::size_t, const Status&) {}));
     for (std::uint64_t id = 1; id <= 3; ++id) ASSERT_TRUE((*store_->Create(id))->Finish().ok());  // they take turns
-    const BlockDisks::Events events{
-        [this](const std::vector<std::uint64_t>& ids) {
-          for (const std::uint64_t id : ids) told_.push_back("lost " + std::to_string(id));
-        },
-        [this](const Status& why) { told_.push_back(why.message()); }};
+    const BlockDisks::Events events{[this](const std::vector<std::uint64_t>& ids) {
+                                      for (const std::uint64_t id : ids) told_.push_back("lost " + std::to_string(id));
+                                    },
+                                    [this](const Status& why) { told_.push_back(why.message()); }};
     disks_.emplace(*store_, names, own, may_fail, events, MakeSilentLog());
   }
   void Fail(std::size_t disk) { disks_->Failed(disk, Status(StatusCode::kIo, "no answer")); }
