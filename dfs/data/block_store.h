@@ -103,6 +103,8 @@ class BlockStore {
   virtual Status TakeBack(std::uint64_t id) = 0;
   // Removes the block, also what is left of an unfinished one that nobody is writing. Fine if there is none.
   virtual Status Remove(std::uint64_t id) = 0;
+  // Finished, damaged, unfinished, or being written here.
+  [[nodiscard]] virtual bool Has(std::uint64_t id) const = 0;
   [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;       // finished ones, by rising id
   [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // not listed, see above; by rising id
   [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of one that is listed
@@ -114,6 +116,7 @@ class BlockStore {
   // Brings it back: finished and listed when this returns OK. kNotFound if the trash has none, kExists if one of its
   // number is finished or being written here.
   [[nodiscard]] virtual Result<StoredBlock> Restore(std::uint64_t id) = 0;
+  virtual void RemoveTrashed(std::uint64_t id) = 0;                      // for good; fine if the trash has none
   [[nodiscard]] virtual std::vector<StoredBlock> ListTrash() const = 0;  // by rising id
   // Removes for good what came before `before`, and then the oldest as long as less than `least_free` bytes are free.
   // An append that finds no room removes the oldest, too (and of the real one is told by `yielded`, below).

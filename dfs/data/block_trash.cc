@@ -145,6 +145,17 @@ bool BlockTrash::RemoveOldest(Micros before, BlockStore::Swept* swept) {
   return true;
 }
 
+void BlockTrash::Remove(std::uint64_t id) {
+  std::string data;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto entry = entries_.find(id);
+    if (entry == entries_.end()) return;
+    data = PathOf(id, Drop(entry).when);
+  }
+  RemoveBoth(data);
+}
+
 std::vector<StoredBlock> BlockTrash::List() const {
   const std::lock_guard lock(mutex_);
   std::vector<StoredBlock> blocks;

@@ -35,6 +35,8 @@ class BlockTrash {
   // Removes the one that came first, for good; false when there is none, or it came at `before` or later.
   bool RemoveOldest(Micros before, BlockStore::Swept* swept);
 
+  void Remove(std::uint64_t id);  // for good; fine if there is none
+
   [[nodiscard]] std::vector<StoredBlock> List() const;
   [[nodiscard]] std::uint64_t bytes() const;
 

@@ -108,11 +108,13 @@ class DiskBlockStore final : public BlockStore {
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
   Status TakeBack(std::uint64_t id) override;
   Status Remove(std::uint64_t id) override;
+  bool Has(std::uint64_t id) const override;
   std::vector<StoredBlock> List() const override;
   std::vector<std::uint64_t> Damaged() const override;
   std::optional<std::uint64_t> Length(std::uint64_t id) const override;
   Status Trash(std::uint64_t id, Micros now) override;
   Result<StoredBlock> Restore(std::uint64_t id) override;
+  void RemoveTrashed(std::uint64_t id) override { shelf_.trash.Remove(id); }
   std::vector<StoredBlock> ListTrash() const override { return shelf_.trash.List(); }
   Swept SweepTrash(Micros before, std::uint64_t least_free) override;
   Space space() const override;
@@ -359,6 +361,11 @@ BlockStore::Swept DiskBlockStore::SweepTrash(Micros before, std::uint64_t least_
   while (short_of_room() && shelf_.trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) {
   }
   return swept;
+}
+
+bool DiskBlockStore::Has(std::uint64_t id) const {
+  const std::lock_guard lock(shelf_.mutex);
+  return shelf_.finished.contains(id) || shelf_.broken.contains(id) || shelf_.damaged.contains(id);
 }
 
 std::vector<StoredBlock> DiskBlockStore::List() const {

@@ -218,6 +218,11 @@ class MemoryBlockStore final : public BlockStore {
     return Status::Ok();
   }
 
+  bool Has(std::uint64_t id) const override {
+    const std::lock_guard lock(state_.mutex);
+    return state_.finished.contains(id) || state_.broken.contains(id);
+  }
+
   std::vector<StoredBlock> List() const override {
     const std::lock_guard lock(state_.mutex);
     std::vector<StoredBlock> blocks;
@@ -255,6 +260,14 @@ class MemoryBlockStore final : public BlockStore {
     state_.finished[id] = std::move(found->second.bytes);
     state_.trash.erase(found);
     return block;
+  }
+
+  void RemoveTrashed(std::uint64_t id) override {
+    const std::lock_guard lock(state_.mutex);
+    const auto found = state_.trash.find(id);
+    if (found == state_.trash.end()) return;
+    state_.used -= found->second.bytes->data.size();
+    state_.trash.erase(found);
   }
 
   std::vector<StoredBlock> ListTrash() const override {

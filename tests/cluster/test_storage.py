@@ -1,11 +1,12 @@
 """Rot that nobody reads is found, and a worker whose storage is gone leaves."""
 
 import glob
+import json
 import os
 import shutil
 import unittest
 
-from cluster import Cluster, await_line, words
+from cluster import Cluster, await_file, await_line, words
 
 FAST = ["master.heartbeat=200ms", "master.lost_after=2s", "master.disconnect_grace=500ms", "master.startup_grace=1s", "worker.storage_check=200ms"]
 
@@ -111,6 +112,50 @@ class StorageTest(unittest.TestCase):
             before = self.seen(cluster, f"worker{holder}")
             cluster.start_worker(holder)
             await_line(cluster.path(f"worker{holder}.log"), b"as node 3", before)
+
+    def test_a_worker_goes_on_without_a_disk_that_fails(self):
+        with Cluster(workers=2, settings=FAST) as cluster:
+            disks = [cluster.path("disk0"), cluster.path("disk1")]
+            held = lambda disk: [p for p in glob.glob(os.path.join(disk, "blocks", "*", "*")) if not p.endswith(".crc")]
+            for disk in disks:
+                os.mkdir(disk)
+            settings = ["worker.block_directories=" + ",".join(disks)]
+            cluster.start_worker(2, settings)
+            contents = {f"/text{n}": self.put(cluster, 3, f"/text{n}") for n in range(3)}
+            self.assertTrue(held(disks[0]) and held(disks[1]), "blocks lie on both disks")
+            lost = held(disks[1])
+            # Gone, and no way to make it anew.
+            os.rename(disks[1], disks[1] + ".gone")
+            await_line(cluster.path("worker2.log"), f"the disk of {disks[1]} has failed".encode())
+            self.assertIn(f"its {len(lost)} blocks are to be copied from other workers", cluster.log("worker2"))
+            for name, data in contents.items():
+                self.assertEqual(cluster.run("fs", "cat", name)[0], data)
+            # Its blocks are copied to the disk that is left: there is no other place for a third replica.
+            for path in lost:
+                await_file(path.replace(disks[1], disks[0]), cluster.workers[2])
+            cluster.run("fs", "verify", "--wait")
+            fsck = json.loads(cluster.run("fs", "fsck", "--json")[0])
+            self.assertEqual((fsck["healthy"], fsck["missing"], fsck["under_replicated"]), (True, 0, 0))
+            self.assertIsNone(cluster.workers[2].poll())
+            self.assertEqual(cluster.log("worker2").count("has failed"), 1)
+            # What is written goes to the disk that is left.
+            before = len(held(disks[0]))
+            contents["/later"] = self.put(cluster, 3, "/later")
+            self.assertGreater(len(held(disks[0])), before)
+            # An empty directory in its place, as of a disk that is not mounted, is not taken for it.
+            os.mkdir(disks[1])
+            cluster.kill_worker(2)
+            cluster.start_worker(2, settings, wait=False)
+            self.assertEqual(cluster.workers[2].wait(60), 1)
+            self.assertIn("is without its mark; mount its disk", cluster.log("worker2"))
+            # The disk is back; what is on both of the worker's disks by now counts once.
+            os.rmdir(disks[1])
+            os.rename(disks[1] + ".gone", disks[1])
+            cluster.start_worker(2, settings)
+            for name, data in contents.items():
+                self.assertEqual(cluster.run("fs", "cat", name)[0], data)
+            cluster.run("fs", "verify", "--wait")
+            cluster.run("fs", "fsck")
 
 
 if __name__ == "__main__":

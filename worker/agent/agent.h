@@ -111,6 +111,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   // A block was read: one that is not sound is told to the master at once, and one that is sound makes it believe in
   // the replica again.
   void Found(const CheckedBlock& checked);
+  // A disk of this worker has failed: the master is told that what was on it is not here any more.
+  void LostBlocks(const std::vector<std::uint64_t>& ids);
   // Tells the master that the storage is gone; resolves when it has heard, or cannot be told. Nothing is told to it
   // after that.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }

@@ -129,6 +129,10 @@ void WorkerAgent::Found(const CheckedBlock& checked) {
   }
 }
 
+void WorkerAgent::LostBlocks(const std::vector<std::uint64_t>& ids) {
+  for (const std::uint64_t id : ids) session_.blocks().Deleted(id);
+}
+
 std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
   std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
   for (const std::uint64_t id : parts_.blocks.Damaged()) {

@@ -50,11 +50,13 @@ class BulkCopier final : public ReduceCopier {
 
 shuffle::MapAttempt ToMapAttempt(const AttemptId& map) { return {map.job, map.task, map.number}; }
 
-dfs::BlockObserver Posting(rpc::Mailbox& control, const std::shared_ptr<BlockEvents>& events) {
+dfs::BlockObserver Posting(rpc::Mailbox& control, const std::shared_ptr<BlockEvents>& events,
+                           const dfs::BlockStore& blocks) {
   dfs::BlockObserver observer;
-  observer.received = [&control, events](const dfs::StoredBlock& block) {
-    control.Post([events, block] {
-      if (events->received) events->received(block);
+  observer.received = [&control, events, &blocks](const dfs::StoredBlock& block) {
+    control.Post([events, &blocks, block] {
+      // It may have gone meanwhile, with its disk, and have been told as gone.
+      if (events->received && blocks.Length(block.id) == block.length) events->received(block);
     });
   };
   observer.corrupt = [&control, events](std::uint64_t id) {
@@ -75,7 +77,7 @@ BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mail
       copy_(copy),
       log_(std::move(log)),
       events_(std::make_shared<BlockEvents>()),
-      blocks_(server, blocks, Posting(control, events_), log_),
+      blocks_(server, blocks, Posting(control, events_, blocks), log_),
       outputs_(server, log_) {
   copy_.meter = &meter_;
 }

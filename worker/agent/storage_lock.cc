@@ -1,7 +1,6 @@
 #include "worker/agent/storage_lock.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/file.h>
 
 #include <algorithm>
@@ -9,27 +8,10 @@
 
 #include "base/cluster_id.h"
 #include "base/text.h"
+#include "worker/agent/uuid.h"
 
 namespace millrace::worker {
 namespace {
-
-std::string MakeUuid(Random& random) {
-  const std::uint64_t high = (random.Next() & ~std::uint64_t{0xf000}) | 0x4000;  // version 4
-  const std::uint64_t low =
-      (random.Next() & ~(std::uint64_t{3} << 62)) | (std::uint64_t{2} << 62);  // variant of RFC 4122
-  return fmt::format("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", high >> 32, (high >> 16) & 0xffff, high & 0xffff, low >> 48,
-                     low & 0xffffffffffff);
-}
-
-bool IsUuid(std::string_view text) {
-  if (text.size() != 36) return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-    const bool hex = (text[i] >= '0' && text[i] <= '9') || (text[i] >= 'a' && text[i] <= 'f');
-    if (dash ? text[i] != '-' : !hex) return false;
-  }
-  return true;
-}
 
 // Empty when there is no such file.
 Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::string_view), const char* what) {

@@ -15,20 +15,25 @@ constexpr int kBlockDirectories = 256;
 
 }  // namespace
 
-Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::string& directory) {
-  std::vector<std::string> paths;
-  for (const char* name : {"lock", "storage_id", "writing", "jobs", "logs", "blocks"}) {
-    paths.push_back(directory + "/" + name);
-  }
-  for (int i = 0; i < kBlockDirectories; ++i) paths.push_back(fmt::format("{}/blocks/{:02x}", directory, i));
+std::vector<std::string> WorkerParts() { return {"lock", "storage_id", "jobs", "logs"}; }
+
+std::vector<std::string> BlockParts() {
+  std::vector<std::string> parts = {"writing", "trash", "blocks"};
+  for (int i = 0; i < kBlockDirectories; ++i) parts.push_back(fmt::format("blocks/{:02x}", i));
+  return parts;
+}
+
+Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::string& directory,
+                                                                 const std::vector<std::string>& parts) {
   std::vector<Known> known;
-  for (const std::string& path : paths) {
+  for (const std::string& part : parts) {
+    const std::string path = directory + "/" + part;
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0) return FromErrno(errno, "look at " + path);
     known.push_back({path, info.st_dev, info.st_ino});
   }
   // Opened once: a lack of descriptors says nothing of the disk.
-  MILLRACE_ASSIGN(Fd probe, OpenFile(directory + "/probe", O_WRONLY | O_CREAT));
+  MILLRACE_ASSIGN(Fd probe, OpenFile(directory + "/probe", O_RDWR | O_CREAT));
   return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known), std::move(probe)));
 }
 
@@ -42,8 +47,13 @@ Status DiskStorageProbe::Look() {
   }
   const std::string path = directory_ + "/probe";
   const auto write = [&]() -> Status {
-    MILLRACE_TRY(WriteAllAt(probe_.get(), fmt::format("{:020}\n", ++looks_), 0, path));
-    return ::fdatasync(probe_.get()) == 0 ? Status::Ok() : FromErrno(errno, "sync " + path);
+    const std::string text = fmt::format("{:020}\n", ++looks_);
+    MILLRACE_TRY(WriteAllAt(probe_.get(), text, 0, path));
+    if (::fdatasync(probe_.get()) != 0) return FromErrno(errno, "sync " + path);
+    ::posix_fadvise(probe_.get(), 0, 0, POSIX_FADV_DONTNEED);  // so that the disk is read
+    std::string read(text.size(), '\0');
+    MILLRACE_TRY(ReadExactlyAt(probe_.get(), read.data(), read.size(), 0, path));
+    return read == text ? Status::Ok() : Corrupt(path + " does not hold what was written to it");
   };
   const Status written = write();
   return written.code() == StatusCode::kNoSpace ? Status::Ok() : written;

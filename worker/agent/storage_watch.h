@@ -26,12 +26,16 @@ class StorageProbe {
   [[nodiscard]] virtual Status Look() = 0;
 };
 
-// Remembers which files and directories the worker's `directory` consists of (lock, storage_id, and the directories of
-// blocks and attempts), and looks whether they are still the same; then writes and syncs `<directory>/probe`. A full
-// disk is not gone.
+// What stands in the worker's own directory, and in one where blocks lie.
+[[nodiscard]] std::vector<std::string> WorkerParts();
+[[nodiscard]] std::vector<std::string> BlockParts();
+
+// Remembers `directory` and which files and directories its `parts` are, and looks whether they are still the same;
+// then writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk is not gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
-  static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory);
+  static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
+                                                        const std::vector<std::string>& parts);
   [[nodiscard]] Status Look() override;
 
  private:

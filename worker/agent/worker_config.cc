@@ -12,6 +12,10 @@ void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
   options.Text("worker.master", &config->master, "127.0.0.1:7700",
                "the master, as host:port; of several, separated by commas, the one that answers is taken");
   options.Text("worker.directory", &config->directory, "", "where blocks, runs and logs lie; one worker a directory");
+  options.Text("worker.block_directories", &config->block_directories, "",
+               "where blocks lie instead, each on a disk of its own, separated by commas; worker.directory may be one");
+  options.Integer("worker.failed_disks", &config->failed_disks, -1, -1, 1000,
+                  "disks of worker.block_directories that may fail before the worker stops; -1: all but one");
   options.Text("worker.name", &config->name, "", "the name in log lines; empty: the host");
   options.Text(
       "worker.host", &config->host, "",
@@ -34,7 +38,7 @@ void DeclareResources(OptionSet& options, WorkerConfig* config) {
   options.Integer("worker.map_slots", &config->map_slots, 2, 0, 1024, "map tasks that run at once");
   options.Integer("worker.reduce_slots", &config->reduce_slots, 2, 0, 1024, "reduce tasks that run at once");
   options.Bytes("worker.reserved_bytes", &config->reserved_bytes, kGiB, 0, kMost,
-                "bytes of the disk that stay free: below, blocks and attempts are refused");
+                "bytes of each disk that stay free: below, blocks and attempts are refused");
   options.Bytes("worker.executable_cache", &config->executable_cache, kGiB, 0, kMost,
                 "executables of ended jobs are kept up to this size together");
   options.Duration("worker.scrub_period", &config->scrub_period, 72 * kHour, 0, 10000 * kHour,

@@ -12,6 +12,8 @@ namespace millrace::worker {
 struct WorkerConfig {
   std::string master;  // host:port
   std::string directory;
+  std::string block_directories;  // separated by commas; empty: `directory`
+  std::int64_t failed_disks = 0;
   std::string host;  // as others reach this worker
   std::string bind;
   std::string name;

@@ -16,7 +16,10 @@
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "dfs/client/dfs_client.h"
+#include "dfs/data/spread_block_store.h"
 #include "worker/agent/agent.h"
+#include "worker/agent/block_directories.h"
+#include "worker/agent/block_disks.h"
 #include "worker/agent/bulk_plane.h"
 #include "worker/agent/orphans.h"
 #include "worker/agent/process_runner.h"
@@ -109,15 +112,73 @@ auto TellOfYieldingTrash(const Log& log) {
   };
 }
 
+Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& config,
+                                                          const std::vector<std::string>& directories, Micros now,
+                                                          std::function<void(std::size_t, const Status&)> failing,
+                                                          const Log& log) {
+  std::vector<dfs::SpreadBlockStore::Disk> disks;
+  for (const std::string& directory : directories) {
+    MILLRACE_ASSIGN(auto disk, dfs::OpenDiskBlockStore(directory, config.reserved_bytes, TellOfYieldingTrash(log)));
+    disks.push_back({directory, std::move(disk)});
+  }
+  return dfs::SpreadBlockStore::Over(std::move(disks), now, std::move(failing));
+}
+
+// A directory that is looked at on a thread of its own: what another disk takes its time for does not matter.
+class Watched {
+ public:
+  Watched(std::unique_ptr<StorageProbe> probe, rpc::Mailbox& mailbox, kj::Timer& timer, Micros period,
+          std::function<void(const Status&)> gone)
+      : probe_(std::move(probe)), looks_(mailbox), watch_(timer, looks_, *probe_, period, std::move(gone)) {
+    watch_.Start();
+  }
+
+ private:
+  const std::unique_ptr<StorageProbe> probe_;
+  ThreadBackground looks_;
+  StorageWatch watch_;
+};
+
+// What of `directory` must be there: it is the worker's own, or blocks lie in it, or both.
+std::vector<std::string> PartsOf(bool own, bool blocks) {
+  std::vector<std::string> parts = own ? WorkerParts() : std::vector<std::string>{"block_directory"};
+  const std::vector<std::string> more = blocks ? BlockParts() : std::vector<std::string>();
+  parts.insert(parts.end(), more.begin(), more.end());
+  return parts;
+}
+
+using Watches = std::vector<std::unique_ptr<Watched>>;
+
+// The worker's own directory, without which it cannot go on, and those of blocks.
+Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::string>& directories, rpc::Mailbox& mailbox,
+                         kj::Timer& timer, BlockDisks& disks, const std::function<void(const Status&)>& over) {
+  Watches watches;
+  const auto watch = [&](const std::string& directory, const std::vector<std::string>& parts,
+                         std::function<void(const Status&)> gone) -> Status {
+    MILLRACE_ASSIGN(auto probe, DiskStorageProbe::Make(directory, parts));
+    watches.push_back(
+        std::make_unique<Watched>(std::move(probe), mailbox, timer, config.storage_check, std::move(gone)));
+    return Status::Ok();
+  };
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const auto gone = [&disks, i](const Status& why) { disks.Failed(i, why); };
+    MILLRACE_TRY(watch(directories[i], PartsOf(directories[i] == config.directory, true), gone));
+  }
+  if (std::find(directories.begin(), directories.end(), config.directory) == directories.end()) {
+    const auto gone = [over, &config](const Status& why) { over(StorageGone(config.directory, why)); };
+    MILLRACE_TRY(watch(config.directory, PartsOf(true, false), gone));
+  }
+  return watches;
+}
+
 // Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
 Status Serve(const WorkerConfig& config, const Log& log) {
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
-  MILLRACE_ASSIGN(const auto blocks,
-                  dfs::OpenDiskBlockStore(config.directory, config.reserved_bytes, TellOfYieldingTrash(log)));
-  MILLRACE_ASSIGN(const auto probe, DiskStorageProbe::Make(config.directory));
+  MILLRACE_ASSIGN(const auto directories,
+                  TakeBlockDirectories(config.directory, storage.id(), config.block_directories, random));
   // Before any thread is started: they inherit the mask, so that the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
@@ -126,7 +187,12 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   kj::Timer& timer = io.provider->getTimer();
   const SystemClock clock;
   rpc::Mailbox mailbox;
-  ThreadBackground disk(mailbox), fetches(mailbox), checks(mailbox), scrubbing(mailbox), looks(mailbox);
+  std::unique_ptr<BlockDisks> disks;
+  const auto failing = [&mailbox, &disks](std::size_t number, const Status& why) {
+    mailbox.Post([&disks, number, why] { disks->Failed(number, why); });
+  };
+  MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, clock.Now(), failing, log));
+  ThreadBackground disk(mailbox), fetches(mailbox), checks(mailbox), scrubbing(mailbox);
   net::BulkServer server(ServerOptions(config, storage.id(), descriptors), log);
   const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
                                   .stall = config.copy_stall};
@@ -155,12 +221,16 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   if (config.scrub_period > 0) scrubber.Start();
   Status storage_status;
   auto gone = kj::newPromiseAndFulfiller<void>();
-  StorageWatch watch(timer, looks, *probe, config.storage_check, [&](const Status& why) {
-    storage_status = why.Within("the storage in " + config.directory + " is gone");
+  const auto over = [&](const Status& why) {
+    if (!storage_status.ok()) return;
+    storage_status = why;
     log->error("{}", storage_status.message());
     gone.fulfiller->fulfill();
-  });
-  watch.Start();
+  };
+  const auto lost = [&agent](const std::vector<std::uint64_t>& ids) { agent->LostBlocks(ids); };
+  disks = std::make_unique<BlockDisks>(*blocks, directories, config.directory, config.failed_disks,
+                                       BlockDisks::Events{lost, over}, log);
+  MILLRACE_ASSIGN(const Watches watches, WatchAll(config, directories, mailbox, timer, *disks, over));
   UntilStopped(io.unixEventPort)
       .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
       .exclusiveJoin(kj::mv(gone.promise))

@@ -1,21 +1,36 @@
-// For the contract of BlockStore: the store on disk (parameter: true) and its twin in memory.
+// For the contract of BlockStore: the store on disk, its twin in memory, and one over several of either.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "dfs/data/block_store.h"
+#include "dfs/data/spread_block_store.h"
 #include "tests/dfs/data/block_bytes.h"
 
 namespace millrace::dfs {
 
-class BlockStoreTest : public testing::TestWithParam<bool> {
+enum class Twin { kDisk, kMemory, kSpreadDisk, kSpreadMemory };
+
+class BlockStoreTest : public testing::TestWithParam<Twin> {
  protected:
   BlockStoreTest() : directory_(std::move(*TempDir::Make("blocks"))) {
-    store_ = GetParam() ? std::move(*OpenDiskBlockStore(directory_.path(), 0)) : MakeMemoryBlockStore(1 << 30);
+    const bool on_disk = GetParam() == Twin::kDisk || GetParam() == Twin::kSpreadDisk;
+    const auto make = [&](const std::string& name) {
+      return on_disk ? std::move(*OpenDiskBlockStore(directory_.path() + name, 0)) : MakeMemoryBlockStore(1 << 30);
+    };
+    if (GetParam() == Twin::kDisk || GetParam() == Twin::kMemory) {
+      store_ = make("");
+      return;
+    }
+    std::vector<SpreadBlockStore::Disk> disks;
+    for (const std::string name : {"/one", "/two"}) disks.push_back({name, make(name)});
+    store_ = std::move(*SpreadBlockStore::Over(std::move(disks), 0, [](std::size_t, const Status&) {}));
   }
 
   // Appends all of `data` by packets.
@@ -33,5 +48,11 @@ class BlockStoreTest : public testing::TestWithParam<bool> {
   TempDir directory_;
   std::unique_ptr<BlockStore> store_;
 };
+
+inline std::string NameOf(const testing::TestParamInfo<Twin>& twin) {
+  constexpr const char* kNames[] = {"Disk", "Memory", "SpreadDisk", "SpreadMemory"};
+  return kNames[static_cast<std::size_t>(twin.param)];
+}
+inline auto AllTwins() { return testing::Values(Twin::kDisk, Twin::kMemory, Twin::kSpreadDisk, Twin::kSpreadMemory); }
 
 }  // namespace millrace::dfs

@@ -246,8 +246,30 @@ TEST_P(BlockStoreTest, AnOpenBlockOutlivesItsRemoval) {
   EXPECT_EQ(bytes, data);
 }
 
-INSTANTIATE_TEST_SUITE_P(Twins, BlockStoreTest, testing::Values(true, false),
-                         [](const auto& twin) { return twin.param ? "Disk" : "Memory"; });
+TEST_P(BlockStoreTest, HasWhatIsFinishedOrUnfinished) {
+  EXPECT_FALSE(store_->Has(5));
+  auto file = Write(5, "abc");
+  EXPECT_TRUE(store_->Has(5));
+  file.reset();
+  EXPECT_TRUE(store_->Has(5));
+  ASSERT_TRUE(store_->FinishAt(5, 3).ok());
+  EXPECT_TRUE(store_->Has(5));
+  ASSERT_TRUE(store_->Trash(5, 100).ok());
+  EXPECT_FALSE(store_->Has(5));
+}
+
+TEST_P(BlockStoreTest, ABlockIsTakenOutOfTheTrashForGood) {
+  Store(5, "first");
+  ASSERT_TRUE(store_->Trash(5, 100).ok());
+  Store(5, "second");
+  store_->RemoveTrashed(5);
+  store_->RemoveTrashed(5);
+  EXPECT_THAT(store_->ListTrash(), IsEmpty());
+  EXPECT_EQ(store_->space().used, 6u);
+  EXPECT_EQ(*store_->Read(5, 0, 6), "second") << "the one that is not in the trash is not touched";
+}
+
+INSTANTIATE_TEST_SUITE_P(Twins, BlockStoreTest, AllTwins(), NameOf);
 
 TEST(MemoryBlockStoreTest, IsFullAtItsCapacity) {
   const auto store = MakeMemoryBlockStore(1000);

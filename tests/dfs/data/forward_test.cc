@@ -46,6 +46,8 @@ class WatchedStore final : public BlockStore {
   }
   Status TakeBack(std::uint64_t id) override { return store_->TakeBack(id); }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
+  bool Has(std::uint64_t id) const override { return store_->Has(id); }
+  void RemoveTrashed(std::uint64_t id) override { store_->RemoveTrashed(id); }
   std::vector<StoredBlock> List() const override { return store_->List(); }
   std::vector<std::uint64_t> Damaged() const override { return store_->Damaged(); }
   std::optional<std::uint64_t> Length(std::uint64_t id) const override { return store_->Length(id); }

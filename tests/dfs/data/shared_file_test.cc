@@ -86,8 +86,7 @@ TEST_P(SharedFileTest, WhatWasNotAdoptedIsNotOfTheBlock) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Twins, SharedFileTest, testing::Values(true, false),
-                         [](const auto& twin) { return twin.param ? "Disk" : "Memory"; });
+INSTANTIATE_TEST_SUITE_P(Twins, SharedFileTest, AllTwins(), NameOf);
 
 TEST(MemoryBlockStoreTest, AdoptsNoMoreThanItHolds) {
   const auto store = MakeMemoryBlockStore(1000);

@@ -246,6 +246,10 @@ std::vector<std::uint64_t> DiskBlocks::Damaged() const {
   return damaged;
 }
 
+bool DiskBlocks::Has(std::uint64_t id) const {
+  return disk_.finished.contains(id) || open_.contains(id) || disk_.unfinished.contains(id);
+}
+
 std::optional<std::uint64_t> DiskBlocks::Length(std::uint64_t id) const {
   const auto known = known_.find(id);
   return known == known_.end() ? std::nullopt : std::optional(known->second.length);

@@ -129,6 +129,8 @@ class DiskBlocks final : public dfs::BlockStore {
   [[nodiscard]] std::vector<std::uint64_t> Damaged() const override;
   [[nodiscard]] std::optional<std::uint64_t> Length(std::uint64_t id) const override;
   Status Remove(std::uint64_t id) override;
+  [[nodiscard]] bool Has(std::uint64_t id) const override;
+  void RemoveTrashed(std::uint64_t id) override { disk_.trash.erase(id); }
   [[nodiscard]] std::vector<dfs::StoredBlock> List() const override;
   Status Trash(std::uint64_t id, Micros now) override;
   [[nodiscard]] Result<dfs::StoredBlock> Restore(std::uint64_t id) override;

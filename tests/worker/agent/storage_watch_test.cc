@@ -25,7 +25,9 @@ class DiskStorageProbeTest : public testing::Test {
     lock_.emplace(std::move(*StorageLock::Take(path_, random)));
     files_ = std::move(*DiskAttemptFiles::Open(path_, 0));
     blocks_ = std::move(*dfs::OpenDiskBlockStore(path_, 0));
-    auto probe = DiskStorageProbe::Make(path_);
+    std::vector<std::string> parts = WorkerParts(), blocks = BlockParts();
+    parts.insert(parts.end(), blocks.begin(), blocks.end());
+    auto probe = DiskStorageProbe::Make(path_, parts);
     EXPECT_TRUE(probe.ok()) << probe.status().message();
     probe_ = std::move(*probe);
   }

@@ -1,0 +1,94 @@
+// SpreadBlockStore: one BlockStore over several, each on a disk of its own. A block is on one of them, which is found
+// by asking each (all answer from memory). A new block goes where most is free for each writer (ChooseDisk). What
+// counts bytes is the sum; the trash is kept disk by disk, and `least_free` of SweepTrash is meant of each.
+//
+// A disk fails once and for good. Whoever notices it from outside says so (Fail). What is noticed here is told: so many
+// writes in a row that the disk refused by I/O errors. Nothing is asked of a failed disk any more: its blocks are not
+// here, and what is being written on it fails. Thread rule: as BlockStore; Fail from any thread, too.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "dfs/data/block_store.h"
+
+namespace millrace::dfs {
+
+struct DiskLoad {
+  std::uint64_t free = 0, trashed = 0;  // bytes
+  std::uint64_t writers = 0;            // files that are being written
+  std::uint64_t chosen = 0;             // at which choice it was the last one chosen; 0: never
+};
+// Where most is free for each writer, the new one among them: two disks that are as free take turns, and one that is
+// almost full gets a block only when the others have so many more writers as they are freer. With equal ones, who was
+// not chosen for longest. Where nothing is free anywhere, the trash counts: it makes room. Requires: at least one.
+[[nodiscard]] std::size_t ChooseDisk(std::span<const DiskLoad> disks);
+
+class SpreadBlockStore final : public BlockStore {
+ public:
+  struct Disk {
+    std::string name;  // for messages
+    std::unique_ptr<BlockStore> store;
+  };
+  // So many appends and syncs in a row that ended with kIo are a disk that fails.
+  static constexpr int kMostStrikes = 3;
+
+  // Requires: at least one disk. A block that is on two disks (one of them had failed, the block was copied anew, and
+  // the disk is back) stays on the first, and the other copy goes to that disk's trash at `now`. `failing`, from any
+  // thread: writes to this disk fail, see above; it is for the callee to say Fail.
+  static Result<std::unique_ptr<SpreadBlockStore>> Over(std::vector<Disk> disks, Micros now,
+                                                        std::function<void(std::size_t disk, const Status&)> failing);
+  ~SpreadBlockStore() override;
+
+  // The disk has failed. Returns what was on it, damaged ones too, by rising id; nothing the second time.
+  std::vector<std::uint64_t> Fail(std::size_t disk);
+
+  Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override;
+  Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) override;
+  void Discard(std::uint64_t id) override;
+  Swept SweepUnfinished(Micros now, Micros retention) override;
+  Result<OpenBlock> Open(std::uint64_t id) const override;
+  Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
+  Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
+  Status TakeBack(std::uint64_t id) override;
+  Status Remove(std::uint64_t id) override;
+  [[nodiscard]] bool Has(std::uint64_t id) const override { return Home(id) != nullptr; }
+  std::vector<StoredBlock> List() const override;
+  std::vector<std::uint64_t> Damaged() const override;
+  std::optional<std::uint64_t> Length(std::uint64_t id) const override;
+  Status Trash(std::uint64_t id, Micros now) override;
+  Result<StoredBlock> Restore(std::uint64_t id) override;
+  void RemoveTrashed(std::uint64_t id) override;
+  std::vector<StoredBlock> ListTrash() const override;
+  Swept SweepTrash(Micros before, std::uint64_t least_free) override;
+  Space space() const override;
+
+ private:
+  struct Spindle;  // a disk and what is known of it
+  class File;
+  class Claim;
+  SpreadBlockStore(std::vector<Disk> disks, std::function<void(std::size_t, const Status&)> failing);
+  Status PartCopies(Micros now);
+  [[nodiscard]] Spindle* Home(std::uint64_t id) const;  // null: no disk that works has it
+  [[nodiscard]] std::vector<Spindle*> Working() const;
+  Result<std::unique_ptr<BlockFile>> CreateOn(Spindle& disk, std::uint64_t id);
+  [[nodiscard]] Spindle& Choose(std::span<Spindle* const> disks);
+  void Judge(Spindle& disk, const Status& written);  // how an append or a sync ended
+
+  const std::vector<std::unique_ptr<Spindle>> disks_;
+  const std::function<void(std::size_t, const Status&)> failing_;
+  std::mutex mutex_;
+  std::set<std::uint64_t> claimed_;  // being created or restored
+  std::uint64_t choices_ = 0;
+};
+
+}  // namespace millrace::dfs

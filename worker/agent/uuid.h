@@ -1,0 +1,14 @@
+// Version-4 UUIDs (RFC 4122): of a worker's storage and of its block directories. Thread rule: any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/random.h"
+
+namespace millrace::worker {
+
+[[nodiscard]] std::string MakeUuid(Random& random);
+[[nodiscard]] bool IsUuid(std::string_view text);
+
+}  // namespace millrace::worker
