@@ -29,7 +29,9 @@ class BadRecords {
   }
   [[nodiscard]] std::uint32_t left_out() const { return left_out_; }
   // All of them, and what this attempt is to leave out; in order.
-  [[nodiscard]] std::vector<RecordPlace> LeftOut() const { return LeftOutBy(std::numeric_limits<std::uint32_t>::max()); }
+  [[nodiscard]] std::vector<RecordPlace> LeftOut() const {
+    return LeftOutBy(std::numeric_limits<std::uint32_t>::max());
+  }
   [[nodiscard]] std::vector<RecordPlace> LeftOutBy(std::uint32_t number) const;
 
  private:
