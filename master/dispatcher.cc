@@ -92,6 +92,8 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     for (unsigned i = 0; i < inputs.size(); ++i)
       WriteInput(of_map[i], files_, nodes_, nodes_.Find(order.node), budget, inputs[i]);
     request.setCrossing(jobs_.CrossingShare(order.node));
+    const std::vector<sched::RecordPlace> left_out = jobs_.LeftOutBy(order.attempt);
+    Write(left_out, request.initLeftOut(static_cast<unsigned>(left_out.size())));
     call = request.send().ignoreResult();
   } else {
     auto request = it->second.control.launchReduceRequest();

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::uint8_t kVersion = 1;
 constexpr std::uint8_t kSplitsVersion = 2;  // of splits: in 1 each map had one
-// Of job records; older ones are read too: 1 lacks what schedulers were told, 2 what was left out.
-constexpr std::uint8_t kJobVersion = 3;
+// Of job records; older ones are read too: 1 lacks what schedulers were told, 2 what maps were left out, 3 what
+// records.
+constexpr std::uint8_t kJobVersion = 4;
 
 void Put(Encoder& out, const Counters& counters) {
   out.Varint(counters.size());
@@ -93,6 +94,7 @@ void Put(Encoder& out, const JobFigures& f) {
   out.Varint(f.preempted_attempts);
   out.Varint(f.speculative_attempts);
   out.Varint(f.maps_left_out);
+  out.Varint(f.records_left_out);
 }
 
 JobFigures GetFigures(Decoder& in, int version) {
@@ -107,6 +109,8 @@ JobFigures GetFigures(Decoder& in, int version) {
   f.speculative_attempts = static_cast<std::uint32_t>(in.Varint());
   if (version < 3) return f;
   f.maps_left_out = static_cast<std::uint32_t>(in.Varint());
+  if (version < 4) return f;
+  f.records_left_out = static_cast<std::uint32_t>(in.Varint());
   return f;
 }
 
@@ -163,6 +167,14 @@ std::string DescribeInput(const MapSplits& map) {
   return map.size() == 1 ? text : text + ", and " + std::to_string(map.size() - 1) + " more";
 }
 
+std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record) {
+  if (record.input >= map.size()) return std::nullopt;
+  const Split& split = map[record.input];
+  if (record.offset < split.offset || record.offset - split.offset > split.length) return std::nullopt;
+  const std::string offset = std::to_string(record.offset);
+  return split.path.empty() ? "number " + offset : "the record at byte " + offset + " of " + split.path;
+}
+
 std::string JobKey(sched::JobId job) { return "j/" + KeyNumber(job.value); }
 std::string SplitsKey(sched::JobId job) { return "s/" + KeyNumber(job.value); }
 std::string TaskKeyPrefix(sched::JobId job) { return "t/" + KeyNumber(job.value); }
@@ -199,6 +211,12 @@ std::string EncodeJob(const JobRecord& record) {
     out.Varint(map.map);
     out.Text(map.input);
   }
+  out.Varint(record.left_out_records.size());
+  for (const LeftOutRecord& left_out : record.left_out_records) {
+    out.Varint(left_out.map);
+    out.Text(left_out.path);
+    out.Varint(left_out.offset);
+  }
   Put(out, record.counters);
   return out.Take();
 }
@@ -223,6 +241,11 @@ Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
   for (std::uint64_t n = version < 3 ? 0 : in.Varint(); n > 0 && !in.failed(); --n) {
     const auto map = static_cast<std::uint32_t>(in.Varint());
     record.left_out.push_back({map, std::string(in.Text())});
+  }
+  for (std::uint64_t n = version < 4 ? 0 : in.Varint(); n > 0 && !in.failed(); --n) {
+    const auto map = static_cast<std::uint32_t>(in.Varint());
+    std::string path(in.Text());
+    record.left_out_records.push_back({map, std::move(path), in.Varint()});
   }
   record.counters = GetCounters(in);
   MILLRACE_TRY(in.Finish(what));

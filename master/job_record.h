@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "dfs/name/types.h"
 #include "schedulers/core/effects.h"
+#include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
 
 namespace millrace::master {
@@ -40,6 +41,7 @@ struct JobRequest {
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
   std::uint32_t max_failed_maps = 0;     // so many percent of the maps may be left out
+  std::uint32_t skip_bad_records = 0;    // so many records of a map may be left out; not stored, the journal tells it
   Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: nothing
   std::vector<Micros> locality_waits;    // empty: the scheduler's
   std::string input_sample;              // the first bytes of the input; not stored
@@ -90,6 +92,7 @@ struct JobFigures {
   std::uint32_t launched_at[4] = {};  // by locality
   std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
   std::uint32_t maps_left_out = 0;
+  std::uint32_t records_left_out = 0;
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
@@ -102,6 +105,13 @@ struct LeftOutMap {
   std::string input;  // DescribeInput
   bool operator==(const LeftOutMap&) const = default;
 };
+// A record that a map went on without.
+struct LeftOutRecord {
+  std::uint32_t map = 0;
+  std::string path;          // empty: of numbers
+  std::uint64_t offset = 0;  // of its first byte in the file; of numbers: which
+  bool operator==(const LeftOutRecord&) const = default;
+};
 // So many are named.
 inline constexpr std::size_t kMostLeftOut = 20;
 
@@ -111,8 +121,9 @@ struct JobRecord {
   Micros submitted = 0, first_launch = 0, ended = 0;
   std::optional<JobOutcomeRecord> outcome;  // none while it lives
   JobFigures figures;
-  std::vector<LeftOutMap> left_out;  // the first of them
-  Counters counters;                 // of the whole job, once it ended
+  std::vector<LeftOutMap> left_out;             // the first of them
+  std::vector<LeftOutRecord> left_out_records;  // likewise, once it ended
+  Counters counters;                            // of the whole job, once it ended
 };
 
 [[nodiscard]] std::string JobKey(sched::JobId job);
@@ -125,6 +136,8 @@ struct JobRecord {
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
 // "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9": what the map reads, for people.
 [[nodiscard]] std::string DescribeInput(const MapSplits& map);
+// "the record at byte 7 of /in/a", "number 7"; nothing if the place is in none of what the map reads.
+[[nodiscard]] std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record);
 // Of all maps of a job, in their order.
 [[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
 [[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);

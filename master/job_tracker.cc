@@ -117,15 +117,22 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   Apply(succeeded, attempt.task.job, step);
 }
 
-void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason,
-                               Step* step) {
+void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& said,
+                               Step* step, std::optional<sched::RecordPlace> record) {
   Job* job = Find(attempt.task.job);
   if (job == nullptr || NodeOf(attempt) != node) return;
+  std::string reason = said;
+  if (record) {
+    const bool map = attempt.task.kind == sched::TaskKind::kMap;
+    const auto what = map ? DescribeRecord(job->splits.at(attempt.task.index), *record) : std::nullopt;
+    if (what) reason = "at " + *what + ": " + said;
+    if (!what) record.reset();
+  }
   EndAttempt(*job, attempt, lost ? AttemptState::kLost : AttemptState::kFailed, reason, step);
   if (lost) {
     Apply(sched::AttemptLost{attempt, reason}, attempt.task.job, step);
   } else {
-    Apply(sched::AttemptFailed{attempt, reason}, attempt.task.job, step);
+    Apply(sched::AttemptFailed{attempt, reason, record}, attempt.task.job, step);
   }
 }
 

@@ -104,6 +104,7 @@ struct JobView {
   PhaseView maps, reduces;
   double copy_fraction = 0;
   JobFigures figures;
+  std::vector<LeftOutRecord> left_out_records;  // the first of them
 };
 
 struct TrackerOptions {
@@ -165,8 +166,9 @@ class JobTracker {
   // Commits if the attempt may, otherwise gives its output up. Late and repeated reports are normal.
   void AttemptDone(NodeNumber node, const sched::AttemptId& attempt, const TaskReport& report,
                    const std::optional<AttemptOutput>& output, Step* step);
-  void AttemptFailed(NodeNumber node, const sched::AttemptId& attempt, bool lost, const std::string& reason,
-                     Step* step);
+  // `record`: of a map, the one that was under way, if the worker knows it; taken if it lies in the map's input.
+  void AttemptFailed(NodeNumber node, const sched::AttemptId& attempt, bool lost, const std::string& reason, Step* step,
+                     std::optional<sched::RecordPlace> record = std::nullopt);
   void FetchFailed(NodeNumber node, const sched::AttemptId& reduce, const sched::AttemptId& map, std::uint32_t report,
                    Step* step);
   void Progress(NodeNumber node, const sched::AttemptId& attempt, double fraction, Step* step);
@@ -190,8 +192,10 @@ class JobTracker {
   [[nodiscard]] Result<JobView> View(sched::JobId job) const;
   [[nodiscard]] std::vector<sched::JobId> JobsAfter(sched::JobId after, std::size_t limit, bool live_only) const;
   [[nodiscard]] Result<Counters> JobCounters(sched::JobId job) const;
-  [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;       // in order of launch
-  [[nodiscard]] const std::vector<MapSplits>* Splits(sched::JobId job) const;              // by map; null once it ended
+  [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(sched::JobId job) const;  // in order of launch
+  [[nodiscard]] const std::vector<MapSplits>* Splits(sched::JobId job) const;         // by map; null once it ended
+  // What an attempt of a live job is to leave out, in order.
+  [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const sched::AttemptId& attempt) const;
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const;  // maps, reduces
   using JournalLine = std::pair<std::uint64_t, std::string>;
   struct HistoryPage {
@@ -247,7 +251,8 @@ class JobTracker {
                      Step* step);
   void NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report);
   void SnapshotNodes(Step* step);
-  void ViewProgress(const Job& job, JobView* out) const;  // of a live job
+  void ViewProgress(const Job& job, JobView* out) const;                               // of a live job
+  [[nodiscard]] std::vector<LeftOutRecord> FirstLeftOutRecords(const Job& job) const;  // until the engine forgets it
   [[nodiscard]] std::optional<NodeNumber> NodeOf(const sched::AttemptId& attempt) const;
   [[nodiscard]] Job* Find(sched::JobId job);
   [[nodiscard]] const Job* Find(sched::JobId job) const;

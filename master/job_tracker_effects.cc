@@ -142,7 +142,9 @@ void JobTracker::CloseJob(Job& job, Step* step) {
     record.figures.killed_attempts = progress->killed_attempts;
     record.figures.preempted_attempts = progress->preempted_attempts;
     record.figures.speculative_attempts = progress->speculative_attempts;
+    record.figures.records_left_out = progress->records_left_out;
   }
+  record.left_out_records = FirstLeftOutRecords(job);
   record.counters.clear();
   record.figures.bytes_read = record.figures.bytes_shuffled = record.figures.bytes_written = 0;
   for (const auto& [task, report] : job.reports) {

@@ -24,6 +24,7 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
   spec.slow_start = request.slow_start;
   spec.max_attempts = request.max_attempts;
   spec.max_failed_maps = request.max_failed_maps;
+  spec.skip_bad_records = request.skip_bad_records;
   spec.deadline = request.deadline == 0 ? 0 : now + request.deadline;
   spec.map_time = request.map_time;
   spec.reduce_time = request.reduce_time;

@@ -60,6 +60,7 @@ Result<JobView> JobTracker::View(JobId id) const {
   view.maps.total = view.figures.maps;
   view.reduces.total = view.figures.reduces;
   if (job->record.outcome) {
+    view.left_out_records = job->record.left_out_records;
     const bool succeeded = view.state == JobState::kSucceeded;
     view.maps.done = succeeded ? view.maps.total : 0;
     view.reduces.done = succeeded ? view.reduces.total : 0;
@@ -67,10 +68,31 @@ Result<JobView> JobTracker::View(JobId id) const {
     return view;
   }
   ViewProgress(*job, &view);
+  view.left_out_records = FirstLeftOutRecords(*job);
   view.figures.bytes_read = job->totals.bytes_read;
   view.figures.bytes_shuffled = job->totals.bytes_shuffled;
   view.figures.bytes_written = job->totals.bytes_written;
   return view;
+}
+
+std::vector<LeftOutRecord> JobTracker::FirstLeftOutRecords(const Job& job) const {
+  std::vector<LeftOutRecord> first;
+  const sched::JobState* const state = engine_.state().FindJob(job.record.id);
+  if (state == nullptr) return first;
+  for (const auto& [map, bad] : state->bad_records) {
+    for (const sched::RecordPlace& record : bad.LeftOut()) {
+      if (first.size() == kMostLeftOut) return first;
+      first.push_back({map, job.splits.at(map).at(record.input).path, record.offset});
+    }
+  }
+  return first;
+}
+
+std::vector<sched::RecordPlace> JobTracker::LeftOutBy(const sched::AttemptId& attempt) const {
+  const sched::JobState* const state = engine_.state().FindJob(attempt.task.job);
+  if (state == nullptr || attempt.task.kind != sched::TaskKind::kMap) return {};
+  const auto bad = state->bad_records.find(attempt.task.index);
+  return bad == state->bad_records.end() ? std::vector<sched::RecordPlace>() : bad->second.LeftOutBy(attempt.number);
 }
 
 void JobTracker::ViewProgress(const Job& job, JobView* out) const {
@@ -85,6 +107,7 @@ void JobTracker::ViewProgress(const Job& job, JobView* out) const {
     view.figures.killed_attempts = progress->killed_attempts;
     view.figures.preempted_attempts = progress->preempted_attempts;
     view.figures.speculative_attempts = progress->speculative_attempts;
+    view.figures.records_left_out = progress->records_left_out;
   }
   double maps = 0, reduces = 0, copies = view.reduces.done;
   for (const auto& [attempt, index] : job.running) {

@@ -120,8 +120,8 @@ interface WorkerSession {
   blockCorrupt @5 (block :UInt64) -> ();
   attemptDone @6 (done :Task.Done, bytesRead :UInt64, bytesShuffled :UInt64, bytesWritten :UInt64) -> ();
   # Answered when it is on disk; the worker repeats it after a reconnection until then.
-  attemptFailed @7 (attempt :Task.Attempt, error :Text, lost :Bool, stderrTail :Text) -> ();
-  # lost: not the attempt's own fault.
+  attemptFailed @7 (attempt :Task.Attempt, error :Text, lost :Bool, stderrTail :Text, record :Task.RecordPlace) -> ();
+  # lost: not the attempt's own fault. record: the one that was under way, if it is known.
   fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text, report :UInt32) -> ();
   # report: rises with each that this attempt makes; one that is repeated after a reconnection keeps its number.
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
@@ -180,6 +180,7 @@ struct JobRequest {
   pack @23 :UInt64;            # bytes of small splits that share a map at most; 0: each has its own
   noSpeculation @24 :Bool;     # no second attempt of a task that runs
   maxFailedMaps @25 :UInt32;   # so many percent of the maps are left out before one that fails fails the job
+  skipBadRecords @26 :UInt32;  # so many records of a map are left out before it fails for them
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }
@@ -211,11 +212,19 @@ struct JobStatus {
   deadline @23 :Int64;         # microseconds since the epoch; 0: none
   mapsLeftOut @24 :UInt32;     # the job went on without these
   leftOut @25 :List(LeftOutMap);  # the first of them
+  recordsLeftOut @26 :UInt32;
+  leftOutRecords @27 :List(LeftOutRecord);  # the first of them
 }
 
 struct LeftOutMap {
   map @0 :UInt32;
   input @1 :Data;              # what it reads, for people
+}
+
+struct LeftOutRecord {
+  map @0 :UInt32;
+  path @1 :Data;               # empty: of numbers
+  offset @2 :UInt64;           # where it begins in the file; of numbers: which
 }
 
 struct Phase {

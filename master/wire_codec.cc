@@ -19,6 +19,16 @@ void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out) {
   out.setNumber(attempt.number);
 }
 
+sched::RecordPlace Read(task::wire::RecordPlace::Reader in) { return {in.getInput(), in.getOffset(), in.getNth()}; }
+
+void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out) {
+  for (unsigned i = 0; i < out.size(); ++i) {
+    out[i].setInput(records[i].input);
+    out[i].setOffset(records[i].offset);
+    out[i].setNth(records[i].nth);
+  }
+}
+
 std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in) {
   std::vector<sched::AttemptId> attempts;
   for (const auto attempt : in) attempts.push_back(Read(attempt));
@@ -171,6 +181,13 @@ void Write(const JobView& view, wire::JobStatus::Builder out) {
     left_out[i].setMap(record.left_out[i].map);
     left_out[i].setInput(ToData(record.left_out[i].input));
   }
+  out.setRecordsLeftOut(view.figures.records_left_out);
+  auto records = out.initLeftOutRecords(static_cast<unsigned>(view.left_out_records.size()));
+  for (unsigned i = 0; i < records.size(); ++i) {
+    records[i].setMap(view.left_out_records[i].map);
+    records[i].setPath(ToData(view.left_out_records[i].path));
+    records[i].setOffset(view.left_out_records[i].offset);
+  }
   if (record.request.deadline != 0) out.setDeadline(record.submitted + record.request.deadline);
 }
 
@@ -251,6 +268,7 @@ std::size_t BytesOf(const JobView& view) {
   for (const std::string* text : {&request.name, &request.owner, &request.pool, &request.output})
     bytes += FieldBytes(*text);
   for (const LeftOutMap& map : view.record->left_out) bytes += 24 + FieldBytes(map.input);
+  for (const LeftOutRecord& left_out : view.left_out_records) bytes += 32 + FieldBytes(left_out.path);
   return bytes + (view.record->outcome ? FieldBytes(view.record->outcome->reason) : 0);
 }
 

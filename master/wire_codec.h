@@ -31,6 +31,8 @@ namespace millrace::master {
 
 [[nodiscard]] sched::AttemptId Read(task::wire::Attempt::Reader in);
 void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out);
+[[nodiscard]] sched::RecordPlace Read(task::wire::RecordPlace::Reader in);
+void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out);
 [[nodiscard]] std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
 void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
 

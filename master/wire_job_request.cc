@@ -71,6 +71,7 @@ Status Check(wire::JobRequest::Reader in) {
     return Invalid("submit a job: job.slow_start is a fraction, 0 to 1");
   if (in.getMaxAttempts() < 1 || in.getMaxAttempts() > 100)
     return Invalid("submit a job: job.max_attempts is 1 to 100");
+  if (in.getSkipBadRecords() > 1000) return Invalid("submit a job: job.skip_bad_records is more than 1000");
   if (in.getMaxFailedMaps() > 100) return Invalid("submit a job: job.max_failed_maps is a percentage, 0 to 100");
   return CheckForSchedulers(in);
 }
@@ -102,6 +103,7 @@ Result<JobRequest> Read(wire::JobRequest::Reader in) {
   request.slow_start = in.getSlowStart();
   request.max_attempts = in.getMaxAttempts();
   request.max_failed_maps = in.getMaxFailedMaps();
+  request.skip_bad_records = in.getSkipBadRecords();
   request.map_time = static_cast<Micros>(in.getMapTime());
   request.reduce_time = static_cast<Micros>(in.getReduceTime());
   for (const std::uint64_t wait : in.getLocalityWaits()) request.locality_waits.push_back(static_cast<Micros>(wait));

@@ -1,5 +1,6 @@
 #include "master/worker_service.h"
 
+#include <optional>
 #include <utility>
 
 #include "dfs/wire/block_name.h"
@@ -126,7 +127,9 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     reason.resize(std::min(reason.size(), kMostReason));
     Step step = control_.Begin();
     const bool not_its_fault = control_.TakeRefusedFailure(attempt) || params.getLost();
-    control_.jobs().AttemptFailed(node_, attempt, not_its_fault, reason, &step);
+    std::optional<sched::RecordPlace> record;
+    if (params.hasRecord()) record = Read(params.getRecord());
+    control_.jobs().AttemptFailed(node_, attempt, not_its_fault, reason, &step, record);
     return control_.Finish(std::move(step));
   }
 

@@ -9,7 +9,7 @@ interface WorkerControl {
   setUpJob @0 (setup :Job.JobSetup, executable :Data, executableBytes :UInt64, executableCrc :UInt32) -> ();
   # Before the first launch of a job on this worker: the worker fetches the executable (a path of the file system) unless
   # its cache has it. Launches of the job wait for it; a failure fails them, not this call.
-  launchMap @1 (attempt :Job.Attempt, inputs :List(Job.InputPiece), crossing :Float64) -> ();
+  launchMap @1 (attempt :Job.Attempt, inputs :List(Job.InputPiece), crossing :Float64, leftOut :List(Job.RecordPlace)) -> ();
   # crossing: the share of the map's output, 0 to 1, that is expected to go to reduces on other workers.
   launchReduce @2 (attempt :Job.Attempt, maps :UInt32, computing :UInt32) -> ();
   # computing: so many reduces may compute at once on this worker from now on; the others copy, or wait (0: as before).

@@ -15,6 +15,7 @@
 #include "client/api/job_options.h"
 #include "client/api/output_file.h"
 #include "client/api/preparation.h"
+#include "client/api/record_watch.h"
 #include "client/api/segments.h"
 #include "client/api/task_context.h"
 #include "worker/map/collector.h"
@@ -33,6 +34,7 @@ struct MapAttempt {
   map::CollectorOptions collector;
   OutputFile* output = nullptr;  // instead of a collector, when the job runs without reduces
   Random random;
+  RecordWatch* watch = nullptr;   // null: every record is mapped, and none is noted
   map::CollectorFigures figures;  // result
 };
 

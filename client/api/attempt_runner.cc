@@ -102,7 +102,12 @@ std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(c
 Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
   const EngineOptions& engine = context.options().engine();
   std::vector<MapInput> inputs = OpenInputs(launch, storage_, context);
-  MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), {}};
+  MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), nullptr, {}};
+  std::optional<RecordWatch> watch;
+  if (engine.skip_bad_records > 0) {
+    MILLRACE_ASSIGN(RecordWatch made, RecordWatch::Make(launch.record_note, launch.left_out));
+    attempt.watch = &watch.emplace(std::move(made));
+  }
   if (set_up_.reduces > 0) {
     attempt.collector = {set_up_.reduces,
                          context.facts().memory,

@@ -10,6 +10,8 @@ Status BadBytes(const char* what, const TaskContext& context) {
                  " does not decode; does its Codec read what it writes?");
 }
 
+void LeaveOutRecord(TaskContext& context) { ++context.counter("millrace", "skipped_records"); }
+
 void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines) {
   const auto set = [&](const char* name, std::uint64_t value) {
     context.counter("millrace", name).Set(static_cast<std::int64_t>(value));

@@ -11,6 +11,7 @@
 namespace millrace::internal {
 
 [[nodiscard]] Status BadBytes(const char* what, const TaskContext& context);
+void LeaveOutRecord(TaskContext& context);
 void CountMapOutput(TaskContext& context, const map::CollectorFigures& figures, bool combines);
 
 template <class J>
@@ -34,14 +35,19 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
   Counter& records = context.counter("millrace", "map_input_records");
   Counter& bytes = context.counter("millrace", "map_input_bytes");
   const EngineOptions& engine = context.options().engine();
+  RecordWatch* const watch = attempt.watch;
   for (std::size_t i = 0; i < attempt.inputs.size(); ++i) {
     MapInput& input = attempt.inputs[i];
     context.BeginInput(input.name, i, input.split.offset);
+    if (watch != nullptr) watch->BeginInput(static_cast<std::uint32_t>(i));
     const ReadOptions options{engine.strip_cr, engine.record_bytes, input.name};
     const auto on_record = [&](const auto& record, std::uint64_t offset) {
       context.SetOffset(offset);
+      if (watch != nullptr && !watch->Begin(offset)) [[unlikely]]
+        return LeaveOutRecord(context);
       ++records;
       job.Map(record, emit);
+      if (watch != nullptr) watch->End();
     };
     MILLRACE_TRY(InputOf<J>::Read(*input.source, input.split, options, on_record));
     if constexpr (InputOf<J>::kSplitBy != SplitBy::kNumbers) bytes.Add(static_cast<std::int64_t>(input.split.length));

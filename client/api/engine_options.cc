@@ -24,6 +24,9 @@ void DeclareEngineOptions(OptionSet* set, EngineOptions* options) {
   set->Integer("job.max_attempts", &options->max_attempts, 4, 1, 100, "attempts of a task before the job fails");
   set->Integer("job.max_failed_maps", &options->max_failed_maps, 0, 0, 100,
                "percent of the maps that are left out, once their attempts have failed, before the job fails");
+  set->Integer(
+      "job.skip_bad_records", &options->skip_bad_records, 0, 0, kMostSkippedRecords,
+      "records of a map that are left out, once two attempts have failed at each, before the map fails for them");
   set->Bytes("job.pack", &options->pack, 128 * kMiB, 0, kGiB,
              "small files and blocks share a map up to this size, each counted as 256KiB at least; 0: never");
   set->Bool("job.speculation", &options->speculation, true,

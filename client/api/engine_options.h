@@ -11,6 +11,8 @@
 
 namespace millrace {
 
+inline constexpr std::int64_t kMostSkippedRecords = 1000;  // of a map
+
 struct EngineOptions {
   std::uint64_t task_memory = 0;  // bytes
   Micros task_timeout = 0;        // as workers read it, from the parameter
@@ -21,8 +23,9 @@ struct EngineOptions {
   std::uint64_t output_block_size = 0;  // bytes; 0: the cluster's default
   double slow_start = 0;
   std::int64_t max_attempts = 0;
-  std::int64_t max_failed_maps = 0;  // percent
-  std::uint64_t pack = 0;            // bytes
+  std::int64_t max_failed_maps = 0;   // percent
+  std::int64_t skip_bad_records = 0;  // of each map
+  std::uint64_t pack = 0;             // bytes
   bool speculation = true;
 };
 

@@ -81,6 +81,9 @@ MapLaunch Decode(wire::RunMap::Reader in) {
   out.run_file = Str(in.getRunFile());
   const auto link = in.getLink();
   out.link = {link.getBytesPerSecond(), link.getCrossing(), link.getWaited(), link.getMaps()};
+  for (const auto place : in.getLeftOut())
+    out.left_out.push_back({place.getInput(), place.getOffset(), place.getNth()});
+  out.record_note = Str(in.getRecordNote());
   return out;
 }
 

@@ -19,6 +19,7 @@
 #include "dfs/wire/place.h"
 #include "worker/run/compress_rule.h"
 #include "worker/task/channel.h"
+#include "worker/task/record_note.h"
 
 namespace millrace {
 
@@ -54,6 +55,8 @@ struct MapLaunch : Launch {
   std::vector<InputPiece> inputs;
   std::string run_file;
   run::ShuffleLink link;
+  std::vector<task::RecordPlace> left_out;
+  std::string record_note;
 };
 
 struct ReduceLaunch : Launch {

@@ -68,7 +68,9 @@ std::string PlainProgress::Update(const job::JobStatus& status) {
   return line;
 }
 
-std::string LeftOutLines(const job::JobStatus& status) {
+namespace {
+
+std::string LeftOutMaps(const job::JobStatus& status) {
   if (status.maps_left_out == 0) return {};
   std::string text = "  left out " + std::to_string(status.maps_left_out) + " of " + std::to_string(status.maps.total) +
                      " maps, which failed:\n";
@@ -78,6 +80,24 @@ std::string LeftOutLines(const job::JobStatus& status) {
     text += "    and " + std::to_string(status.maps_left_out - status.left_out.size()) + " more\n";
   return text;
 }
+
+std::string LeftOutRecords(const job::JobStatus& status) {
+  if (status.records_left_out == 0) return {};
+  std::string text = "  left out " + std::to_string(status.records_left_out) +
+                     (status.records_left_out == 1 ? " record" : " records") + ", at which maps failed:\n";
+  for (const job::LeftOutRecord& record : status.left_out_records) {
+    const std::string offset = std::to_string(record.offset);
+    text += "    map " + std::to_string(record.map) + ": " +
+            (record.path.empty() ? "number " + offset : Printable(record.path) + ", byte " + offset) + "\n";
+  }
+  if (status.left_out_records.size() < status.records_left_out)
+    text += "    and " + std::to_string(status.records_left_out - status.left_out_records.size()) + " more\n";
+  return text;
+}
+
+}  // namespace
+
+std::string LeftOutLines(const job::JobStatus& status) { return LeftOutMaps(status) + LeftOutRecords(status); }
 
 std::string Summary(const job::JobStatus& status) {
   const Micros time = status.ended > status.submitted ? status.ended - status.submitted : 0;
@@ -133,6 +153,14 @@ nlohmann::ordered_json ToJson(const job::JobStatus& status) {
     nlohmann::ordered_json one{{"map", map.map}};
     console::SetBytes(one, "input", map.input);
     json["left_out"].push_back(std::move(one));
+  }
+  json["records_left_out"] = status.records_left_out;
+  json["left_out_records"] = nlohmann::ordered_json::array();
+  for (const job::LeftOutRecord& record : status.left_out_records) {
+    nlohmann::ordered_json one{{"map", record.map}};
+    console::SetBytes(one, "path", record.path);
+    one["offset"] = record.offset;
+    json["left_out_records"].push_back(std::move(one));
   }
   json["input_bytes"] = status.input_bytes;
   json["bytes_read"] = status.bytes_read;

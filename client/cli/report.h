@@ -26,7 +26,7 @@ class PlainProgress {
   int map_ = 0, copy_ = 0, reduce_ = 0;  // percent, as last said
 };
 
-// How many maps the job went on without, and what they read; empty if there are none.
+// How many maps and records the job went on without, and which; empty if there are none.
 [[nodiscard]] std::string LeftOutLines(const job::JobStatus& status);
 
 // Several lines, each with its newline.

@@ -41,6 +41,7 @@ Status TakeEngineOptions(const job::Parameters& parameters, job::JobRequest* req
   request->slow_start = engine.slow_start;
   request->max_attempts = static_cast<std::uint32_t>(engine.max_attempts);
   request->max_failed_maps = static_cast<std::uint32_t>(engine.max_failed_maps);
+  request->skip_bad_records = static_cast<std::uint32_t>(engine.skip_bad_records);
   request->pack = engine.pack;
   request->no_speculation = !engine.speculation;
   return Status::Ok();
@@ -165,6 +166,9 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
     arguments.Text(option.flag, option.field, option.one_line);
   arguments.Integer("--max-failed-maps", &options->max_failed_maps, 0, 100,
                     "percent of the maps that the job goes on without once their attempts have failed (default 0)");
+  arguments.Integer(
+      "--skip-bad-records", &options->skip_bad_records, 0, kMostSkippedRecords,
+      "records of each map that the job goes on without once two attempts have failed at each (default 0)");
   arguments.Text("--name", &options->name, "what listings call it (default: the name of the job)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
@@ -203,6 +207,8 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   }
   if (options.max_failed_maps >= 0)
     request.parameters.emplace_back("job.max_failed_maps", std::to_string(options.max_failed_maps));
+  if (options.skip_bad_records >= 0)
+    request.parameters.emplace_back("job.skip_bad_records", std::to_string(options.skip_bad_records));
   MILLRACE_TRY(TakeScheduling(options, &request));
   MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
   MILLRACE_ASSIGN(request.description, job::DescribeJob(prepared.executable, request.parameters, {}));

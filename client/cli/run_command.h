@@ -9,8 +9,9 @@ namespace millrace::cli {
 struct RunOptions {
   std::string job, output, pool, user, name, priority, deadline, map_time, reduce_time, locality_wait;
   std::vector<std::string> inputs, parameters;
-  std::int64_t reducers = -1;         // -1: not said; one, and none for a job that has maps only
-  std::int64_t max_failed_maps = -1;  // percent; -1: as -D job.max_failed_maps has it
+  std::int64_t reducers = -1;          // -1: not said; one, and none for a job that has maps only
+  std::int64_t max_failed_maps = -1;   // percent; -1: as -D job.max_failed_maps has it
+  std::int64_t skip_bad_records = -1;  // of each map; -1: as -D job.skip_bad_records has it
   bool detach = false, json = false;
 };
 

@@ -36,6 +36,13 @@ struct LeftOutMap {
   std::string input;  // "/in/a, bytes 0 to 99"
 };
 
+// A record that its map went on without.
+struct LeftOutRecord {
+  std::uint32_t map = 0;
+  std::string path;          // empty: of numbers
+  std::uint64_t offset = 0;  // of its first byte in the file; of numbers: which
+};
+
 struct JobStatus {
   std::uint32_t job = 0;
   std::string name, owner;
@@ -50,7 +57,9 @@ struct JobStatus {
   std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
   std::uint32_t maps_left_out = 0;
   std::vector<LeftOutMap> left_out;  // the first of them
-  Micros deadline = 0;               // by when it should end; 0: none
+  std::uint32_t records_left_out = 0;
+  std::vector<LeftOutRecord> left_out_records;  // the first of them
+  Micros deadline = 0;                          // by when it should end; 0: none
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
@@ -69,6 +78,7 @@ struct JobRequest {
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
   std::uint32_t max_failed_maps = 0;     // percent
+  std::uint32_t skip_bad_records = 0;    // of each map
   Micros map_time = 0, reduce_time = 0;  // that a task is said to take; 0: nothing is said
   std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: the scheduler's
   std::string input_sample;              // input_sample.h

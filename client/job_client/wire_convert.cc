@@ -45,6 +45,9 @@ JobStatus Read(master::wire::JobStatus::Reader in) {
   out.speculative_attempts = in.getSpeculativeAttempts();
   out.maps_left_out = in.getMapsLeftOut();
   for (const auto map : in.getLeftOut()) out.left_out.push_back({map.getMap(), ToText(map.getInput())});
+  out.records_left_out = in.getRecordsLeftOut();
+  for (const auto record : in.getLeftOutRecords())
+    out.left_out_records.push_back({record.getMap(), ToText(record.getPath()), record.getOffset()});
   out.deadline = in.getDeadline();
   out.input_bytes = in.getInputBytes();
   out.bytes_read = in.getBytesRead();
@@ -129,6 +132,7 @@ void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {
   out.setSlowStart(request.slow_start);
   out.setMaxAttempts(request.max_attempts);
   out.setMaxFailedMaps(request.max_failed_maps);
+  out.setSkipBadRecords(request.skip_bad_records);
   out.setMapTime(static_cast<std::uint64_t>(request.map_time));
   out.setReduceTime(static_cast<std::uint64_t>(request.reduce_time));
   auto waits = out.initLocalityWaits(static_cast<unsigned>(request.locality_waits.size()));

@@ -237,6 +237,7 @@ void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {
   ended.spec.program = std::move(state.spec.program);
   ended.spec.input_type = std::move(state.spec.input_type);
   std::copy(std::begin(state.times), std::end(state.times), std::begin(ended.times));
+  ended.bad_records = std::move(state.bad_records);
   ended.map_input_bytes = state.map_input_bytes;
   ended.map_output_bytes = state.map_output_bytes;
   state = std::move(ended);

@@ -23,6 +23,7 @@
 // - A task that failed too often fails its job; a map is left out while JobSpec::max_failed_maps allows it: it counts
 // as
 //   done without an output, for good, though a reduce keeps what it has copied of an output that was lost since.
+// - A map may leave records out, JobSpec::skip_bad_records at most: bad_records.h.
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
 //   fit (NodeSpace). When so no map runs, no reduce computes and no reduce has all its input, while at least two jobs
 //   hold slots or map outputs, one of them is evicted; it is held until another job ends, or no other one lives.

@@ -71,6 +71,11 @@ struct Engine::Impl {
   [[nodiscard]] const RunningAttempt* FindRunning(const AttemptId& attempt) const;
   // Kills all that run of the task.
   void KillAttempts(const TaskId& task, const std::string& reason, Effects& effects);
+  // True if the failure is that of a record, and not of the node.
+  bool BlameRecord(const AttemptFailed& event);
+  // All but those that it took to find bad records.
+  [[nodiscard]] std::uint32_t FailuresThatCount(const TaskId& task) const;
+  void ForgetBadRecords(const TaskId& map);
   // If it is pending and failed more than once.
   void PauseAfterFailure(const TaskId& task);
   // It used up its attempts: the job ends, or goes on without the map.

@@ -7,6 +7,18 @@
 #include "schedulers/core/limits.h"
 
 namespace millrace::sched {
+namespace {
+
+// Empty for a task of which none may be left out.
+std::string LeftOutRecordsInWords(const JobState& job, const TaskId& task) {
+  if (task.kind == TaskKind::kReduce || job.spec.skip_bad_records == 0) return {};
+  const auto bad = job.bad_records.find(task.index);
+  const std::uint32_t left_out = bad == job.bad_records.end() ? 0 : bad->second.left_out();
+  return " (" + std::to_string(left_out) + " of its records are left out, and no more than " +
+         std::to_string(job.spec.skip_bad_records) + " may be)";
+}
+
+}  // namespace
 
 const TaskState* Engine::Impl::FindTask(const TaskId& task) const {
   const JobState* job = FindLiveJob(task.job);
@@ -72,15 +84,15 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   const NodeId node = running->node;
   const TaskId& id = event.attempt.task;
   state.StopAttempt(event.attempt, now);
-  CountNodeFailure(id, node, effects);
+  if (!BlameRecord(event)) CountNodeFailure(id, node, effects);
   if (id.kind == TaskKind::kReduce) WeighReports(id.job, effects);
   JobState& job = state.MutableJob(id.job);
   ++job.progress.failed_attempts;
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
-  if (failed >= std::max(job.spec.max_attempts, 1U)) {
+  if (FailuresThatCount(id) >= std::max(job.spec.max_attempts, 1U)) {
     GiveUpTask(id,
                "task " + FormatTask(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
-                   ", the last time: " + event.reason,
+                   LeftOutRecordsInWords(job, id) + ", the last time: " + event.reason,
                effects);
   } else {
     PauseAfterFailure(id);
@@ -88,11 +100,30 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   return true;
 }
 
+bool Engine::Impl::BlameRecord(const AttemptFailed& event) {
+  const TaskId& id = event.attempt.task;
+  JobState& job = state.MutableJob(id.job);
+  if (!event.record || id.kind == TaskKind::kReduce || job.spec.skip_bad_records == 0) return false;
+  BadRecords& bad = job.bad_records[id.index];
+  const std::uint32_t before = bad.left_out();
+  const bool blamed = bad.Fail(*event.record, event.attempt.number, FindTask(id)->launched, job.spec.skip_bad_records);
+  job.progress.records_left_out += bad.left_out() - before;
+  return blamed;
+}
+
+std::uint32_t Engine::Impl::FailuresThatCount(const TaskId& id) const {
+  const JobState& job = *state.FindJob(id.job);
+  const std::uint32_t failed = job.Tasks(id.kind)[id.index].failed;
+  if (id.kind == TaskKind::kReduce || job.bad_records.empty()) return failed;
+  const auto bad = job.bad_records.find(id.index);
+  return bad == job.bad_records.end() ? failed : failed - bad->second.forgiven();
+}
+
 void Engine::Impl::PauseAfterFailure(const TaskId& id) {
-  const TaskState& task = *FindTask(id);
-  if (task.failed < 2 || !task.pending() || options.retry_pause <= 0) return;
+  const std::uint32_t count = FailuresThatCount(id);
+  if (count < 2 || !FindTask(id)->pending() || options.retry_pause <= 0) return;
   Time pause = options.retry_pause;
-  for (std::uint32_t failed = 2; failed < task.failed && pause < options.longest_retry_pause; ++failed) pause *= 2;
+  for (std::uint32_t failed = 2; failed < count && pause < options.longest_retry_pause; ++failed) pause *= 2;
   state.Pause(id, now + std::min(pause, options.longest_retry_pause));
 }
 
@@ -128,9 +159,18 @@ void Engine::Impl::GiveUpTask(const TaskId& task, const std::string& reason, Eff
   }
   KillAttempts(task, "the job goes on without its map", effects);
   state.LeaveOut(task.job, task.index);
+  ForgetBadRecords(task);
   deaths.erase(task);
   effects.push_back(MapLeftOut{task, reason});
   if (job.Complete()) EndJob(task.job, JobOutcome::kSucceeded, "", effects);
+}
+
+void Engine::Impl::ForgetBadRecords(const TaskId& map) {
+  JobState& job = state.MutableJob(map.job);
+  const auto bad = job.bad_records.find(map.index);
+  if (bad == job.bad_records.end()) return;
+  job.progress.records_left_out -= bad->second.left_out();
+  job.bad_records.erase(bad);
 }
 
 void Engine::Impl::Preempt(const Victim& victim, Effects& effects) {

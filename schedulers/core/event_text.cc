@@ -31,6 +31,7 @@ void Fields(V& v, E& e) {
   v.Must("job", e.job), v.May("name", e.spec.name), v.May("priority", e.spec.priority), v.May("maps", e.spec.maps);
   v.May("reduces", e.spec.reduces), v.May("slow_start", e.spec.slow_start);
   v.May("max_attempts", e.spec.max_attempts), v.Rare("max_failed_maps", e.spec.max_failed_maps);
+  v.Rare("skip_bad_records", e.spec.skip_bad_records);
   v.Rare("user", e.spec.user), v.Rare("pool", e.spec.pool), v.Rare("deadline", e.spec.deadline);
   v.Rare("map_time", e.spec.map_time), v.Rare("reduce_time", e.spec.reduce_time);
   v.Rare("locality_waits", e.spec.locality_waits), v.Rare("no_speculation", e.spec.no_speculation);
@@ -55,8 +56,12 @@ void Fields(V& v, E& e) {
   v.Must("attempt", e.attempt);
   v.Rare("input_bytes", e.input_bytes), v.Rare("output_bytes", e.output_bytes);
 }
+template <class V, Is<AttemptFailed> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt), v.May("reason", e.reason), v.Rare("record", e.record);
+}
 template <class V, class E>
-requires Is<E, AttemptFailed> || Is<E, AttemptLost> || Is<E, AttemptPreempted>
+requires Is<E, AttemptLost> || Is<E, AttemptPreempted>
 void Fields(V& v, E& e) { v.Must("attempt", e.attempt), v.May("reason", e.reason); }
 template <class V, Is<FetchFailed> E>
 void Fields(V& v, E& e) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -46,9 +47,10 @@ struct JobSpec {
   double slow_start = 0.05;           // the fraction of maps that must be done before a reduce may launch, 0 to 1
   std::uint32_t max_attempts = 4;     // at least 1; so many FAILED attempts of one task fail the job (killed, lost: no)
   std::uint32_t max_failed_maps = 0;  // so many percent of the maps are left out before one that fails fails the job
-  Time deadline = 0;                  // the job should have ended by then; 0: none
-  Time map_time = 0;                  // what the user says a map takes; 0: nothing said
-  Time reduce_time = 0;               // and a reduce
+  std::uint32_t skip_bad_records = 0;  // so many records of a map are left out before it fails for them (bad_records.h)
+  Time deadline = 0;                   // the job should have ended by then; 0: none
+  Time map_time = 0;                   // what the user says a map takes; 0: nothing said
+  Time reduce_time = 0;                // and a reduce
   // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). Fewer: the last one stands for the rest.
   // Empty: the scheduler's.
   std::vector<Time> locality_waits;
@@ -116,10 +118,21 @@ struct AttemptSucceeded {
   std::uint64_t output_bytes = 0;  // of a map: what it wrote for reduces, before compression
   bool operator==(const AttemptSucceeded&) const = default;
 };
-// The attempt's own fault (non-zero exit, signal, exception, corrupt input): counts towards max_attempts.
+// A record of a map's input, as its reader counts: it begins at byte `offset` of the map's input number `input`, and is
+// the `nth` (from 0) that is said to begin there.
+struct RecordPlace {
+  std::uint32_t input = 0;
+  std::uint64_t offset = 0;
+  std::uint32_t nth = 0;
+  auto operator<=>(const RecordPlace&) const = default;
+};
+
+// The attempt's own fault (non-zero exit, signal, exception, corrupt input): counts towards max_attempts, unless it
+// shows which record is bad.
 struct AttemptFailed {
   AttemptId attempt;
   std::string reason;
+  std::optional<RecordPlace> record = std::nullopt;  // of a map: the record that it was at, if it is known
   bool operator==(const AttemptFailed&) const = default;
 };
 // Not the attempt's fault (worker shut down, killed on request): does not count. Of a map that succeeded: its output.

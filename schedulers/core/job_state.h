@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "schedulers/core/bad_records.h"
 #include "schedulers/core/events.h"
 #include "schedulers/core/ids.h"
 #include "schedulers/core/ordered_bits.h"
@@ -128,6 +129,7 @@ struct alignas(64) JobState {
   std::map<NodeId, NodeFailures> node_failures;
   // By map: the reduces that could not fetch it, each with the report that said so.
   std::map<std::uint32_t, std::map<std::uint32_t, FetchReport>> fetch_reports;
+  std::map<std::uint32_t, BadRecords> bad_records;  // by map; of a job that leaves some out, until it is forgotten
 
   JobSpec spec;  // as submitted, but for moved replicas; the priority of today is in `progress`
 

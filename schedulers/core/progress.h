@@ -19,7 +19,8 @@ struct JobProgress {
   Time started = 0;  // first launch; 0 before
   Time ended = 0;    // 0 while it lives
   std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
-  std::uint32_t maps_left_out = 0;  // of those done
+  std::uint32_t maps_left_out = 0;     // of those done
+  std::uint32_t records_left_out = 0;  // by maps that are not left out themselves
   std::uint32_t reduces = 0, reduces_running = 0, reduces_done = 0;
   std::uint32_t failed_attempts = 0;       // AttemptFailed
   std::uint32_t killed_attempts = 0;       // killed by the engine, and lost (AttemptLost, NodeLost)

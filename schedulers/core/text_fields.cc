@@ -80,6 +80,10 @@ std::string EncodeValue(const TaskId& value) {
 
 std::string EncodeValue(const AttemptId& value) { return EncodeValue(value.task) + '.' + FormatNumber(value.number); }
 
+std::string EncodeValue(const std::optional<RecordPlace>& value) {
+  return FormatNumber(value->input) + ':' + FormatNumber(value->offset) + ':' + FormatNumber(value->nth);
+}
+
 std::string EncodeValue(const std::vector<NodeId>& value) {
   std::string text;
   for (const NodeId node : value) (text += text.empty() ? "" : ",") += EncodeValue(node);
@@ -149,6 +153,12 @@ bool DecodeValue(std::string_view text, AttemptId* value) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos) return false;
   return DecodeValue(text.substr(0, dot), &value->task) && ParseNumber(text.substr(dot + 1), &value->number);
+}
+
+bool DecodeValue(std::string_view text, std::optional<RecordPlace>* value) {
+  RecordPlace& record = value->emplace();
+  return ParseNumber(Cut(&text, ':'), &record.input) && ParseNumber(Cut(&text, ':'), &record.offset) &&
+         ParseNumber(text, &record.nth);
 }
 
 bool DecodeValue(std::string_view text, std::vector<NodeId>* value) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,17 +20,18 @@ namespace millrace::sched {
 std::string EncodeValue(std::int64_t value);
 std::string EncodeValue(std::uint32_t value);
 std::string EncodeValue(std::uint64_t value);
-std::string EncodeValue(double value);                        // the shortest text that reads back as the same number
-std::string EncodeValue(bool value);                          // 0, 1
-std::string EncodeValue(const std::string& value);            // percent-encoded
-std::string EncodeValue(Priority value);                      // VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW
-std::string EncodeValue(NodeId value);                        // n7
-std::string EncodeValue(JobId value);                         // job3
-std::string EncodeValue(const TaskId& value);                 // job3.m.17
-std::string EncodeValue(const AttemptId& value);              // job3.m.17.0
-std::string EncodeValue(const std::vector<NodeId>& value);    // n1,n2
-std::string EncodeValue(const std::vector<Time>& value);      // 5000000,0
-std::string EncodeValue(const std::vector<MapInput>& value);  // 100:n1,n2;50:n4;0:
+std::string EncodeValue(double value);              // the shortest text that reads back as the same number
+std::string EncodeValue(bool value);                // 0, 1
+std::string EncodeValue(const std::string& value);  // percent-encoded
+std::string EncodeValue(Priority value);            // VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW
+std::string EncodeValue(NodeId value);              // n7
+std::string EncodeValue(JobId value);               // job3
+std::string EncodeValue(const TaskId& value);       // job3.m.17
+std::string EncodeValue(const AttemptId& value);    // job3.m.17.0
+std::string EncodeValue(const std::optional<RecordPlace>& value);  // 2:4096:0; there is one
+std::string EncodeValue(const std::vector<NodeId>& value);         // n1,n2
+std::string EncodeValue(const std::vector<Time>& value);           // 5000000,0
+std::string EncodeValue(const std::vector<MapInput>& value);       // 100:n1,n2;50:n4;0:
 
 // *value is unspecified when the answer is false.
 [[nodiscard]] bool DecodeValue(std::string_view text, std::int64_t* value);
@@ -43,6 +45,7 @@ std::string EncodeValue(const std::vector<MapInput>& value);  // 100:n1,n2;50:n4
 [[nodiscard]] bool DecodeValue(std::string_view text, JobId* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, TaskId* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, AttemptId* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::optional<RecordPlace>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<NodeId>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<Time>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<MapInput>* value);

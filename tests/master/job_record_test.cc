@@ -30,6 +30,8 @@ JobRecord Sample() {
   record.request.max_failed_maps = 10;
   record.figures.maps_left_out = 2;
   record.left_out = {{3, "/in, bytes 7 to 9"}, {4, "numbers 0 to 9"}};
+  record.figures.records_left_out = 5;
+  record.left_out_records = {{3, "/in", 1 << 30}, {4, "", 8}};
   record.outcome = JobOutcomeRecord{sched::JobOutcome::kFailed, "why"};
   record.figures.launched_at[3] = 9;
   record.figures.bytes_read = ~std::uint64_t{0};
@@ -54,6 +56,8 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(read->request.max_failed_maps, 10u);
   EXPECT_EQ(read->figures.maps_left_out, 2u);
   EXPECT_EQ(read->left_out, record.left_out);
+  EXPECT_EQ(read->figures.records_left_out, 5u);
+  EXPECT_EQ(read->left_out_records, record.left_out_records);
   EXPECT_EQ(read->submitted, -5);
   EXPECT_EQ(read->outcome->reason, "why");
   EXPECT_EQ(read->figures.launched_at[3], 9u);
@@ -99,6 +103,23 @@ TEST(JobRecordTest, InputsAreDescribed) {
   EXPECT_EQ(DescribeInput({split}), "/in/a, bytes 40 to 60");
   split.path.clear();
   EXPECT_EQ(DescribeInput({split}), "numbers 40 to 60");
+}
+
+TEST(JobRecordTest, RecordsOfAMapsInputAreDescribedAndNoOthers) {
+  Split split;
+  split.path = "/in/a";
+  split.file_length = 100;
+  split.offset = 40;
+  split.length = 20;
+  Split numbers = split;
+  numbers.path.clear();
+  const MapSplits map = {split, numbers};
+  EXPECT_EQ(DescribeRecord(map, {0, 40, 0}), "the record at byte 40 of /in/a");
+  EXPECT_EQ(DescribeRecord(map, {1, 59, 0}), "number 59");
+  EXPECT_EQ(DescribeRecord(map, {0, 39, 0}), std::nullopt);
+  EXPECT_EQ(DescribeRecord(map, {0, 61, 0}), std::nullopt);
+  EXPECT_EQ(DescribeRecord(map, {0, ~std::uint64_t{0}, 0}), std::nullopt);
+  EXPECT_EQ(DescribeRecord(map, {2, 40, 0}), std::nullopt);
 }
 
 TEST(JobRecordTest, NoPrefixOfARecordDecodes) {

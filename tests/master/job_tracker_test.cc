@@ -308,6 +308,64 @@ TEST_F(JobTrackerTest, AJobGoesOnWithoutMapsThatFailed) {
   expect_left_out();
 }
 
+// Two bad records, and a restart between each attempt and the next.
+TEST_F(JobTrackerTest, RecordsThatFailedTwiceAreLeftOutAcrossRestarts) {
+  const NodeNumber node = AddWorker("a", 1, 0);
+  AddFile("/in/text", 1, {node});
+  JobRequest request = Request("/out", 1);
+  request.max_attempts = 1;
+  request.skip_bad_records = 2;
+  const sched::JobId job = Submit(request);
+  const auto fail = [&](std::uint64_t offset) {
+    const LaunchOrder map = Take();
+    Step step = At();
+    jobs->AttemptFailed(node, map.attempt, false, "signal 6", &step, sched::RecordPlace{0, offset, 0});
+    Finish(std::move(step));
+    Restart();
+    ComeBack(node);
+    Step back = At();
+    jobs->NodeRegistered(*nodes->Find(node), {{launches.back().attempt}, {}, {}, {}}, &back);
+    Finish(std::move(back));
+  };
+  fail(500);
+  EXPECT_THAT(jobs->LeftOutBy(launches.back().attempt), IsEmpty());
+  EXPECT_EQ(jobs->Attempts(job)->front().reason, "at the record at byte 500 of /in/text: signal 6");
+  fail(500);
+  EXPECT_THAT(jobs->LeftOutBy(launches.back().attempt), ElementsAre(sched::RecordPlace{0, 500, 0}));
+  fail(7);
+  fail(7);
+  EXPECT_THAT(jobs->LeftOutBy(launches.back().attempt),
+              ElementsAre(sched::RecordPlace{0, 7, 0}, sched::RecordPlace{0, 500, 0}));
+  EXPECT_EQ(launches.back().attempt.number, 4u);
+  const std::vector<LeftOutRecord> left_out = {{0, "/in/text", 7}, {0, "/in/text", 500}};
+  EXPECT_EQ(jobs->View(job)->left_out_records, left_out);
+  Step step = At();
+  ASSERT_TRUE(jobs->Kill(job, "a test wants it", &step).ok());
+  Finish(std::move(step));
+  for (int restarts = 0; restarts < 2; ++restarts) {
+    EXPECT_EQ(jobs->View(job)->left_out_records, left_out) << "it is known when the job has ended";
+    EXPECT_EQ(jobs->View(job)->figures.records_left_out, 2u);
+    Restart();
+  }
+}
+
+// A worker may say anything.
+TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
+  const NodeNumber node = AddWorker("a", 1, 0);
+  AddFile("/in/text", 1, {node});
+  JobRequest request = Request("/out", 1);
+  request.max_attempts = 2;
+  request.skip_bad_records = 1;
+  const sched::JobId job = Submit(request);
+  for (const sched::RecordPlace& record : {sched::RecordPlace{1, 0, 0}, sched::RecordPlace{0, (1 << 20) + 1, 0}}) {
+    Step step = At();
+    jobs->AttemptFailed(node, Take().attempt, false, "signal 6", &step, record);
+    Finish(std::move(step));
+  }
+  EXPECT_EQ(jobs->View(job)->state, JobState::kFailed) << "both counted";
+  EXPECT_EQ(jobs->Attempts(job)->front().reason, "signal 6");
+}
+
 // Its output was counted, then lost; now nothing of it counts.
 TEST_F(JobTrackerTest, AMapThatIsLeftOutCountsForNothing) {
   const NodeNumber node = AddWorker("a", 1, 0);

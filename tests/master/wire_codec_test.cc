@@ -33,6 +33,7 @@ TEST(WireCodecTest, WhatNoClientOfOursSendsIsRefused) {
   EXPECT_THAT(StatusOf([](Builder r) { r.setSlowStart(std::numeric_limits<double>::quiet_NaN()); }).message(),
               HasSubstr("slow_start"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setMaxFailedMaps(101); }).message(), HasSubstr("max_failed_maps"));
+  EXPECT_THAT(StatusOf([](Builder r) { r.setSkipBadRecords(1001); }).message(), HasSubstr("skip_bad_records"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setMaxAttempts(0); }).message(), HasSubstr("max_attempts"));
   EXPECT_THAT(StatusOf([](Builder r) { r.setDeadlineMillis(std::numeric_limits<std::uint64_t>::max()); }).message(),
               HasSubstr("deadline"));

@@ -31,6 +31,8 @@ TEST(EventText, ReadsAsItsHeaderSays) {
             "-20 FetchFailed reduce=job3.r.5.0 map_attempt=job3.m.0.1");
   EXPECT_EQ(FormatEvent(0, AttemptFailed{Attempt(3, TaskKind::kMap, 0, 1), "100% =\n\xff"}),
             "0 AttemptFailed attempt=job3.m.0.1 reason=100%25%20%3D%0A%FF");
+  EXPECT_EQ(FormatEvent(0, AttemptFailed{Attempt(3, TaskKind::kMap, 0, 1), "a", RecordPlace{2, 4096, 1}}),
+            "0 AttemptFailed attempt=job3.m.0.1 reason=a record=2:4096:1");
   EXPECT_EQ(FormatEvent(0, ReplicasMoved{{JobId{3}, TaskKind::kMap, 1}, {NodeId{1}, NodeId{7}}}),
             "0 ReplicasMoved map=job3.m.1 replicas=n1,n7");
 }
@@ -58,6 +60,9 @@ TEST(EventText, WhatIsNotAnEventIsNothing) {
                            "5 NodeLost node=n-1",
                            "5 NodeLost node=n4294967296",
                            "5 NodeLost node=n1x",
+                           "5 AttemptFailed attempt=job1.m.0.0 record=",
+                           "5 AttemptFailed attempt=job1.m.0.0 record=1:2",
+                           "5 AttemptFailed attempt=job1.m.0.0 record=1:2:3:4",
                            "5 NodeLost n1",
                            "5 nodelost node=n1",
                            "5 NodeExploded node=n1",
@@ -122,6 +127,7 @@ class Generator {
     spec.reduces = Number();
     spec.slow_start = std::ldexp(random_(), -static_cast<int>(random_() % 90));
     spec.max_attempts = Number();
+    spec.skip_bad_records = Number();
     spec.deadline = Number();
     spec.map_time = Number();
     spec.reduce_time = Number();
@@ -153,7 +159,9 @@ class Generator {
       case 7:
         return AttemptSucceeded{Attempt(), Number(), Number()};
       case 8:
-        return AttemptFailed{Attempt(), Bytes()};
+        if (random_() % 2 == 0) return AttemptFailed{Attempt(), Bytes()};
+        return AttemptFailed{Attempt(), Bytes(),
+                             RecordPlace{Number(), std::uint64_t{Number()} << random_() % 32, Number()}};
       case 9:
         return AttemptLost{Attempt(), Bytes()};
       case 10:

@@ -50,6 +50,7 @@ Event History::RandomSubmission() {
   spec.slow_start = Below(5) / 4.0;
   spec.max_attempts = 1 + Below(5);
   spec.max_failed_maps = Below(2) == 0 ? 0 : Below(101);
+  spec.skip_bad_records = Below(2) == 0 ? 0 : Below(4);
   spec.user = "user" + std::to_string(Below(3));
   if (Below(2) == 0) spec.pool = "pool" + std::to_string(Below(3));
   if (Below(2) == 0) spec.deadline = now_ + Below(100'000'000);
@@ -64,7 +65,8 @@ Event History::RandomReport() {
   const AttemptId attempt = AnyAttempt();
   switch (Below(10)) {
     case 0:
-      return AttemptFailed{attempt, "exit status " + std::to_string(Below(200))};
+      if (Below(2) == 0) return AttemptFailed{attempt, "exit status " + std::to_string(Below(200))};
+      return AttemptFailed{attempt, "signal 6", RecordPlace{Below(2), Below(2), 0}};
     case 1:
       return AttemptLost{outputs_.empty() || Below(4) != 0 ? attempt : outputs_.begin()->first, "lost"};
     case 2:

@@ -93,7 +93,8 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
 
   // What the master asks for (worker.capnp says what each is), by way of ControlServer.
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
-  void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing);
+  void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
+                 capnp::List<task::wire::RecordPlace>::Reader left_out);
   void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing);
   void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone,
                   const std::vector<std::uint32_t>& left_out);
@@ -186,9 +187,9 @@ class WorkerAgent final : private TaskObserver, private SessionOwner {
   void TaskFailed(const AttemptId& id, TaskFailure failure) override;
   void ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done);
   void ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done);
-  void ReportFailed(const AttemptId& id, std::string error, bool lost, std::string stderr_tail);
+  void ReportFailed(const AttemptId& id, TaskFailure failure, bool lost);
   void ReportFetchFailed(Attempt& reduce, const shuffle::MapAttempt& map, const Status& why);
-  void Fail(Attempt& attempt, std::string error, std::string stderr_tail = {});
+  void Fail(Attempt& attempt, TaskFailure failure);
   void Remove(Attempt& attempt);
   void RemoveFiles(const AttemptId& id, bool run_too);
   void DropMapOutput(const AttemptId& id);

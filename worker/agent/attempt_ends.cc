@@ -48,8 +48,9 @@ void WorkerAgent::TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> don
   const auto kept = std::make_shared<OwnMessage<task::wire::Done>>(std::move(done));
   if (kept->bytes() > kMostDoneBytes) {
     return Fail(*attempt,
-                fmt::format("its counters and output blocks take {} bytes to tell, more than {}; use fewer counters",
-                            kept->bytes(), kMostDoneBytes));
+                {fmt::format("its counters and output blocks take {} bytes to tell, more than {}; use fewer counters",
+                             kept->bytes(), kMostDoneBytes),
+                 {}});
   }
   if (!id.reduce && attempt->job->setup.reader().getReduces() > 0) return ServeRun(attempt, kept);
   ReportDone(*attempt, kept);
@@ -62,7 +63,7 @@ void WorkerAgent::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage
     WorkerAgent& agent = **self;
     const AttemptPtr still = known.lock();
     if (still == nullptr || agent.Find(id) != still) return agent.DropMapOutput(id);
-    if (!status.ok()) return agent.Fail(*still, "its output cannot be served: " + status.message());
+    if (!status.ok()) return agent.Fail(*still, {"its output cannot be served: " + status.message(), {}});
     still->job->held.insert(id);
     agent.ReportDone(*still, done);
   };
@@ -85,26 +86,32 @@ void WorkerAgent::ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<
 }
 
 void WorkerAgent::TaskFailed(const AttemptId& id, TaskFailure failure) {
-  if (const AttemptPtr attempt = Find(id)) Fail(*attempt, std::move(failure.error), std::move(failure.stderr_tail));
+  if (const AttemptPtr attempt = Find(id)) Fail(*attempt, std::move(failure));
 }
 
-void WorkerAgent::Fail(Attempt& attempt, std::string error, std::string stderr_tail) {
+void WorkerAgent::Fail(Attempt& attempt, TaskFailure failure) {
   const AttemptId id = attempt.id;
-  ReportFailed(id, std::move(error), false, std::move(stderr_tail));
+  ReportFailed(id, std::move(failure), false);
   Remove(attempt);
   RemoveFiles(id, true);
 }
 
-void WorkerAgent::ReportFailed(const AttemptId& id, std::string error, bool lost, std::string stderr_tail) {
-  error = OneLine(std::move(error));
-  log_->info("{} failed: {}", ToText(id), error);
+void WorkerAgent::ReportFailed(const AttemptId& id, TaskFailure failure, bool lost) {
+  failure.error = OneLine(std::move(failure.error));
+  log_->info("{} failed: {}", ToText(id), failure.error);
   session_.reports().Keep(
       {ToText(id) + " failed", id, Report::Tells::kFailed, [=](master::wire::WorkerSession::Client& session) {
          auto request = session.attemptFailedRequest();
          ToWire(id, request.initAttempt());
-         request.setError(error);
+         request.setError(failure.error);
          request.setLost(lost);
-         request.setStderrTail(stderr_tail);
+         request.setStderrTail(failure.stderr_tail);
+         if (failure.record) {
+           auto record = request.initRecord();
+           record.setInput(failure.record->input);
+           record.setOffset(failure.record->offset);
+           record.setNth(failure.record->nth);
+         }
          return request.send().ignoreResult();
        }});
 }

@@ -35,6 +35,7 @@ AttemptPaths DiskAttemptFiles::Paths(const AttemptId& attempt) const {
   if (!attempt.reduce) paths.run_file = job + "/map/" + stem + ".run";
   if (attempt.reduce) paths.copy_file = job + "/reduce/" + stem + ".copy";
   paths.scratch = job + "/scratch/" + stem;
+  if (!attempt.reduce) paths.record_note = paths.scratch + "/.record";
   paths.stdout_file = log + ".out";
   paths.stderr_file = log + ".err";
   return paths;

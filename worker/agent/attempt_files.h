@@ -23,6 +23,7 @@ struct AttemptPaths {
   std::string scratch;
   std::string stdout_file;
   std::string stderr_file;
+  std::string record_note = {};  // of a map (worker/task/record_note.h)
 };
 
 struct LogPiece {

@@ -66,10 +66,12 @@ void WorkerAgent::FailStalled() {
   }
   for (const AttemptPtr& attempt : stalled) {
     ReportFailed(attempt->id,
-                 fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt->job->timeout),
-                             attempt->started ? "neither its fraction, nor its status, nor a counter changed"
-                                              : "it copied nothing though there is something to copy"),
-                 false, {});
+                 {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt->job->timeout),
+                              attempt->started ? "neither its fraction, nor its status, nor a counter changed"
+                                               : "it copied nothing though there is something to copy"),
+                  {},
+                  task::ReadRecordNote(parts_.files.Paths(attempt->id).record_note)},
+                 false);
     Stop(*attempt);
   }
 }
@@ -77,7 +79,7 @@ void WorkerAgent::FailStalled() {
 kj::Promise<void> WorkerAgent::Leave() {
   const std::map<AttemptId, AttemptPtr> leaving = attempts_;
   for (const auto& [id, attempt] : leaving) {
-    ReportFailed(id, "its worker was stopped", true, {});
+    ReportFailed(id, {"its worker was stopped", {}}, true);
     Stop(*attempt);
   }
   // Then the session ends by our word, so that nobody takes what was launched here meanwhile for the end of this

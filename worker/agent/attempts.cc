@@ -37,13 +37,14 @@ WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
   if (Find(id) != nullptr) return nullptr;  // a dead master launched it, and this one did so again: it goes on
   const auto job = jobs_.find(id.job);
   if (job == jobs_.end()) {
-    ReportFailed(id, fmt::format("the worker was not told of job {} before", id.job), true, {});
+    ReportFailed(id, {fmt::format("the worker was not told of job {} before", id.job), {}}, true);
     return nullptr;
   }
   const auto most = static_cast<std::size_t>(kMostAttemptsPerSlot * (config_.map_slots + config_.reduce_slots));
   if (attempts_.size() >= most) {
-    ReportFailed(id, fmt::format("the worker has {} attempts already, {} times its slots", most, kMostAttemptsPerSlot),
-                 true, {});
+    ReportFailed(
+        id, {fmt::format("the worker has {} attempts already, {} times its slots", most, kMostAttemptsPerSlot), {}},
+        true);
     return nullptr;
   }
   if (job->second->state == Job::State::kFailed) FetchExecutable(job->second);  // it may be there now
@@ -54,7 +55,8 @@ WorkerAgent::AttemptPtr WorkerAgent::Admit(const AttemptId& id) {
   return attempt;
 }
 
-void WorkerAgent::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing) {
+void WorkerAgent::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
+                            capnp::List<task::wire::RecordPlace>::Reader left_out) {
   const AttemptPtr attempt = Admit(id);
   if (attempt == nullptr) return;
   attempt->crossing = crossing;
@@ -62,6 +64,8 @@ void WorkerAgent::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPi
   auto launch = attempt->map.emplace().builder();
   ToWire(id, launch.initAttempt());
   launch.setInputs(inputs);
+  launch.setLeftOut(left_out);
+  launch.setRecordNote(paths.record_note);
   if (attempt->job->setup.reader().getReduces() > 0) launch.setRunFile(paths.run_file);
   launch.setScratch(paths.scratch);
   launch.setStdout(paths.stdout_file);
@@ -83,7 +87,7 @@ void WorkerAgent::Prepare(const AttemptPtr& attempt) {
                         [status, self = self_, known = std::weak_ptr(attempt)] {
                           const AttemptPtr still = known.lock();
                           if (*self == nullptr || still == nullptr) return;
-                          if (!status->ok()) return (*self)->Fail(*still, status->message());
+                          if (!status->ok()) return (*self)->Fail(*still, {status->message(), {}});
                           still->prepared = true;
                           if (still->id.reduce) (*self)->StartCopy(still);
                           (*self)->Proceed(*still);
@@ -92,7 +96,7 @@ void WorkerAgent::Prepare(const AttemptPtr& attempt) {
 
 void WorkerAgent::Proceed(Attempt& attempt) {
   if (!attempt.prepared || attempt.started) return;
-  if (attempt.job->state == Job::State::kFailed) return Fail(attempt, attempt.job->failure.message());
+  if (attempt.job->state == Job::State::kFailed) return Fail(attempt, {attempt.job->failure.message(), {}});
   if (attempt.job->state == Job::State::kFetching || (attempt.id.reduce && !attempt.computing)) return;
   attempt.started = true;
   Moved(attempt, 0);
@@ -133,7 +137,9 @@ void WorkerAgent::StartCopy(const AttemptPtr& attempt) {
     with([&](WorkerAgent& agent, Attempt& still) { agent.ReportFetchFailed(still, map, why); });
   };
   callbacks.broken = [with](const Status& why) {
-    with([&](WorkerAgent& agent, Attempt& still) { agent.Fail(still, "the copy phase failed: " + why.message()); });
+    with([&](WorkerAgent& agent, Attempt& still) {
+      agent.Fail(still, {"the copy phase failed: " + why.message(), {}});
+    });
   };
   const std::string file = parts_.files.Paths(attempt->id).copy_file;
   Moved(*attempt, 0);

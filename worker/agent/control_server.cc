@@ -28,7 +28,7 @@ kj::Promise<void> ControlServer::launchMap(LaunchMapContext context) {
   const auto params = context.getParams();
   AttemptId attempt = FromWire(params.getAttempt());
   attempt.reduce = false;
-  agent().LaunchMap(attempt, params.getInputs(), params.getCrossing());
+  agent().LaunchMap(attempt, params.getInputs(), params.getCrossing(), params.getLeftOut());
   return kj::READY_NOW;
 }
 

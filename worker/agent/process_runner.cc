@@ -31,14 +31,14 @@ void ProcessRunner::SetUpJob(std::uint32_t job, std::string executable, OwnMessa
 
 void ProcessRunner::RunMap(OwnMessage<task::wire::RunMap> launch) {
   const auto map = launch.reader();
-  Work work{FromWire(map.getAttempt()), {}, map.getStderr()};
+  Work work{FromWire(map.getAttempt()), {}, map.getStderr(), map.getRecordNote()};
   work.message.builder().setMap(map);
   Run(std::move(work));
 }
 
 void ProcessRunner::RunReduce(OwnMessage<task::wire::RunReduce> launch) {
   const auto reduce = launch.reader();
-  Work work{FromWire(reduce.getAttempt()), {}, reduce.getStderr()};
+  Work work{FromWire(reduce.getAttempt()), {}, reduce.getStderr(), {}};
   work.message.builder().setReduce(reduce);
   Run(std::move(work));
 }
@@ -134,7 +134,7 @@ void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) 
     return process.process->Kill("the task process failed an attempt that it was not given");
   }
   const AttemptId attempt = process.work->attempt;
-  TaskFailure failure{failed.getError(), Tail(process)};
+  TaskFailure failure = FailureOf(process, failed.getError());
   process.work.reset();
   Retire(process);
   if (observer_ != nullptr) observer_->TaskFailed(attempt, std::move(failure));
@@ -149,7 +149,7 @@ void ProcessRunner::Ended(std::uint64_t serial, const std::string& how) {
   for (auto& fulfiller : process->gone) fulfiller->fulfill();
   if (process->work && observer_ != nullptr) {
     log_->info("{} failed: {}", ToText(process->work->attempt), how);
-    observer_->TaskFailed(process->work->attempt, {how, Tail(*process)});
+    observer_->TaskFailed(process->work->attempt, FailureOf(*process, how));
   }
   // This is called from within the process, so it goes in a later turn.
   tasks_.Add(kj::evalLater([over = kj::heap<std::unique_ptr<Process>>(std::move(process))] {}));
@@ -220,6 +220,10 @@ void ProcessRunner::Sweep(std::uint64_t serial, int rounds) {
   }
   if (EndOrphans(MarkOf(serial), ours) == 0 || rounds == 0) return;
   tasks_.Add(loop_.timer.afterDelay(kSweepPause).then([this, serial, rounds] { Sweep(serial, rounds - 1); }));
+}
+
+TaskFailure ProcessRunner::FailureOf(const Process& process, std::string error) const {
+  return {std::move(error), Tail(process), task::ReadRecordNote(process.work->record_note)};
 }
 
 // Of the attempt's own log; of what the process said before it had one if that is empty.

@@ -52,6 +52,7 @@ class ProcessRunner final : public TaskRunner {
     AttemptId attempt;
     OwnMessage<task::wire::ToTask> message;
     std::string stderr_file;
+    std::string record_note;
   };
   struct Process {
     std::uint64_t serial = 0;
@@ -76,6 +77,8 @@ class ProcessRunner final : public TaskRunner {
   void Retire(Process& process);
   kj::Promise<void> End(Process& process);
   void After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then);
+  // What can be told of the end of what it works on.
+  [[nodiscard]] TaskFailure FailureOf(const Process& process, std::string error) const;
   [[nodiscard]] std::string Tail(const Process& process) const;
   [[nodiscard]] std::string MarkOf(std::uint64_t serial) const;
   // Ends what the process left behind, again until nothing is left, at most `rounds` times.

@@ -5,17 +5,20 @@
 #include <kj/async.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "worker/agent/attempt_id.h"
 #include "worker/agent/own_message.h"
+#include "worker/task/record_note.h"
 #include "worker/task/task.capnp.h"
 
 namespace millrace::worker {
 
 struct TaskFailure {
-  std::string error;        // one line: "killed by signal 11 (SIGSEGV)"
-  std::string stderr_tail;  // the last lines that the attempt wrote to standard error
+  std::string error;                                       // one line: "killed by signal 11 (SIGSEGV)"
+  std::string stderr_tail;                                 // the last lines that the attempt wrote to standard error
+  std::optional<task::RecordPlace> record = std::nullopt;  // of a map: the one that was under way, if it noted that
 };
 
 // Told of every attempt once that it is done or failed, unless it was killed; never from inside a call of the runner.

@@ -39,6 +39,13 @@ struct InputPiece {
   name @5 :Data;                    # path below the input that named it ("sub/a.txt"), of a file given itself its base name
 }
 
+struct RecordPlace {
+  # A record of a map's input: where it begins, and how many records before it are said to begin there as well.
+  input @0 :UInt32;                 # of those of the map
+  offset @1 :UInt64;
+  nth @2 :UInt32;
+}
+
 struct Segment {
   # One map's records for this reduce: a range of a file on this machine.
   file @0 :Text;
@@ -76,6 +83,8 @@ struct RunMap {
   stdout @4 :Text;                  # files that take the attempt's standard output and error
   stderr @5 :Text;
   link @6 :ShuffleLink;
+  leftOut @7 :List(RecordPlace);    # records that this attempt is not to give to the job
+  recordNote @8 :Text;              # where a job that may leave records out notes the one under way (record_note.h)
 }
 
 struct ShuffleLink {

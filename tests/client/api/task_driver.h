@@ -20,6 +20,7 @@
 #include "client/api/task_loop.h"
 #include "fake_dfs.h"
 #include "worker/task/channel.h"
+#include "worker/task/record_note.h"
 #include "worker/task/task.capnp.h"
 
 namespace millrace {
@@ -87,9 +88,17 @@ class TaskDriver {
     std::uint64_t file_length = 0, offset = 0, length = 0, block = 0;  // one block, of the split's bytes
   };
   void LaunchMap(std::uint32_t task, const std::vector<Piece>& pieces, const std::string& run_file,
-                 const std::string& stdout_path = "", double link_bytes_per_second = 0) {
+                 const std::string& stdout_path = "", double link_bytes_per_second = 0,
+                 const std::vector<task::RecordPlace>& left_out = {}) {
     Send([&](wire::ToTask::Builder to) {
       auto map = to.initMap();
+      map.setRecordNote(Path("note"));
+      auto places = map.initLeftOut(static_cast<capnp::uint>(left_out.size()));
+      for (capnp::uint i = 0; i < places.size(); ++i) {
+        places[i].setInput(left_out[i].input);
+        places[i].setOffset(left_out[i].offset);
+        places[i].setNth(left_out[i].nth);
+      }
       if (link_bytes_per_second > 0) {
         auto link = map.initLink();
         link.setBytesPerSecond(link_bytes_per_second);

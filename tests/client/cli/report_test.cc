@@ -71,6 +71,20 @@ TEST(ReportTest, MapsThatWereLeftOutAreNamed) {
   EXPECT_EQ(json["left_out"][0]["input"], "/a");
 }
 
+TEST(ReportTest, RecordsThatWereLeftOutAreNamed) {
+  job::JobStatus status = Running(1, 1, 1);
+  status.records_left_out = 3;
+  status.left_out_records = {{4, "/a\n", 70}, {7, "", 12}};
+  EXPECT_EQ(
+      LeftOutLines(status),
+      "  left out 3 records, at which maps failed:\n    map 4: /a\\n, byte 70\n    map 7: number 12\n    and 1 more\n");
+  EXPECT_NE(Summary(status).find(LeftOutLines(status)), std::string::npos);
+  const nlohmann::ordered_json json = ToJson(status);
+  EXPECT_EQ(json["records_left_out"], 3);
+  EXPECT_EQ(json["left_out_records"][1]["map"], 7);
+  EXPECT_EQ(json["left_out_records"][0]["offset"], 70);
+}
+
 TEST(ReportTest, JsonHoldsAnyBytes) {
   job::JobStatus status = Running(0, 0, 0);
   status.output = "/\xff";

@@ -57,8 +57,13 @@ TEST(PrepareRunTest, FillsTheRequest) {
   options.priority = "LOW";
   options.deadline = "10m";
   options.reducers = 3;
-  options.parameters = {"x=1",           "job.slow_start=0.5",    "job.max_attempts=2",
-                        "job.pack=1MiB", "job.speculation=false", "job.max_failed_maps=3"};
+  options.parameters = {"x=1",
+                        "job.slow_start=0.5",
+                        "job.max_attempts=2",
+                        "job.pack=1MiB",
+                        "job.speculation=false",
+                        "job.max_failed_maps=3",
+                        "job.skip_bad_records=4"};
   const Result<Prepared> prepared = PrepareRun(console.Make(), options);
   ASSERT_TRUE(prepared.ok()) << prepared.status().message();
   const job::JobRequest& request = prepared->request;
@@ -75,10 +80,13 @@ TEST(PrepareRunTest, FillsTheRequest) {
   EXPECT_EQ(request.pack, std::uint64_t{1} << 20);
   EXPECT_TRUE(request.no_speculation);
   EXPECT_EQ(request.max_failed_maps, 3u);
-  EXPECT_EQ(request.parameters.size(), 6u);
+  EXPECT_EQ(request.skip_bad_records, 4u);
+  EXPECT_EQ(request.parameters.size(), 7u);
   EXPECT_EQ(request.token.size(), 32u);
   options.max_failed_maps = 7;  // --max-failed-maps goes before -D
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.max_failed_maps, 7u);
+  options.skip_bad_records = 8;
+  EXPECT_EQ(PrepareRun(console.Make(), options)->request.skip_bad_records, 8u);
   EXPECT_NE(request.token, PrepareRun(console.Make(), options)->request.token);
 }
 

@@ -28,6 +28,7 @@ std::vector<std::string> millrace::fuzz::Seeds() {
           FormatEvent(19, AttemptLaunched{map, NodeId{1}}),
           FormatEvent(20, AttemptSucceeded{map, 5, 6}),
           FormatEvent(20, AttemptFailed{map, "100% =\n\xff"}),
+          FormatEvent(20, AttemptFailed{map, "a", RecordPlace{1, 4096, 2}}),
           FormatEvent(-20, FetchFailed{reduce, map, 2}),
           FormatEvent(0, ReplicasMoved{{JobId{3}, TaskKind::kMap, 1}, {NodeId{1}, NodeId{7}}}),
           FormatEvent(0, BandwidthMeasured{NodeId{1}, NodeId{2}, 1000}),

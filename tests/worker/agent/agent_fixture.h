@@ -45,7 +45,8 @@ struct MasterRecord {
   std::vector<Heartbeat> heartbeats;
   std::function<void()> on_part;  // called with each part of a block report
   std::vector<Part> parts;
-  std::vector<std::string> log;  // "done m-00001.0", "received 7", ...
+  std::vector<task::RecordPlace> records;  // at which attempts failed
+  std::vector<std::string> log;            // "done m-00001.0", "received 7", ...
   kj::Maybe<wire::WorkerControl::Client> control;
 
   std::string cluster = kCluster;
@@ -124,6 +125,10 @@ class FakeSession final : public master::wire::WorkerSession::Server {
     const auto params = context.getParams();
     (void)Heard(std::string(params.getLost() ? "lost " : "failed ") + FileStem(FromWire(params.getAttempt())) + ": " +
                 params.getError().cStr());
+    if (params.hasRecord()) {
+      const auto record = params.getRecord();
+      record_.records.push_back({record.getInput(), record.getOffset(), record.getNth()});
+    }
     return record_.answer_failed ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
   }
   kj::Promise<void> fetchFailed(FetchFailedContext context) override {
@@ -206,6 +211,9 @@ struct ManualRunner final : TaskRunner {
   void RunMap(OwnMessage<task::wire::RunMap> launch) override {
     running.push_back(FromWire(launch.reader().getAttempt()));
     run_files.push_back(launch.reader().getRunFile());
+    record_notes.push_back(launch.reader().getRecordNote());
+    for (const auto place : launch.reader().getLeftOut())
+      left_out.push_back({place.getInput(), place.getOffset(), place.getNth()});
     const auto link = launch.reader().getLink();
     links.push_back({link.getBytesPerSecond(), link.getCrossing(), link.getWaited(), link.getMaps()});
   }
@@ -244,7 +252,8 @@ struct ManualRunner final : TaskRunner {
   }
 
   TaskObserver* observer = nullptr;
-  std::vector<std::string> set_ups, run_files;
+  std::vector<std::string> set_ups, run_files, record_notes;
+  std::vector<task::RecordPlace> left_out;
   std::vector<run::ShuffleLink> links;
   std::vector<AttemptId> running, killed;
   std::vector<std::uint32_t> forgotten;
@@ -308,12 +317,18 @@ class AgentTest : public testing::Test {
     request.setExecutable({reinterpret_cast<const kj::byte*>(path.data()), path.size()});
     Send(std::move(request));
   }
-  AttemptId LaunchMap(std::uint32_t task, double crossing = 0) {
+  AttemptId LaunchMap(std::uint32_t task, double crossing = 0, const std::vector<task::RecordPlace>& left_out = {}) {
     const AttemptId id{kJob, false, task, 0};
     auto request = Control().launchMapRequest();
     ToWire(id, request.initAttempt());
     request.initInputs(1);
     request.setCrossing(crossing);
+    auto places = request.initLeftOut(static_cast<unsigned>(left_out.size()));
+    for (unsigned i = 0; i < places.size(); ++i) {
+      places[i].setInput(left_out[i].input);
+      places[i].setOffset(left_out[i].offset);
+      places[i].setNth(left_out[i].nth);
+    }
     Send(std::move(request));
     return id;
   }

@@ -40,6 +40,16 @@ TEST_F(AttemptWatchTest, AProcessThatSaysNothingForTheTimeHasFailedAndIsKilled) 
   EXPECT_THAT(record_.log, Contains(HasSubstr("failed m-00000.0: no progress for 10 min")));
 }
 
+TEST_F(AttemptWatchTest, TheRecordAtWhichItStandsIsReported) {
+  Begin(600 * kSecond);
+  const AttemptId map = LaunchMap(0);
+  Result<task::RecordNote> note = task::RecordNote::Create(files_->Paths(map).record_note);
+  ASSERT_TRUE(note.ok()) << note.status().message();
+  note->Set({0, 70, 0});
+  Advance(610 * kj::SECONDS);
+  EXPECT_THAT(record_.records, ElementsAre(task::RecordPlace{0, 70, 0}));
+}
+
 TEST_F(AttemptWatchTest, OneThatSaysTheSameAgainAndAgainToo) {
   Begin(60 * kSecond);
   const AttemptId map = LaunchMap(0);

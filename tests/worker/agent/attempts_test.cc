@@ -87,6 +87,23 @@ TEST_F(AttemptsTest, AFailureIsReportedWithItsReasonInOneLine) {
   EXPECT_FALSE(Exists(files_->Paths(map).scratch));
 }
 
+TEST_F(AttemptsTest, TheRecordAtWhichAMapFailedIsReported) {
+  StartAgent();
+  SetUpJob();
+  runner_.observer->TaskFailed(LaunchMap(0), {"killed by signal 6", "", task::RecordPlace{1, 4096, 2}});
+  runner_.observer->TaskFailed(LaunchMap(1), {"killed by signal 6", ""});
+  Settle();
+  EXPECT_THAT(record_.records, ElementsAre(task::RecordPlace{1, 4096, 2})) << "of the first alone";
+}
+
+TEST_F(AttemptsTest, AMapIsToldWhatToLeaveOutAndWhereToNote) {
+  StartAgent();
+  SetUpJob();
+  const AttemptId map = LaunchMap(0, 0, {{1, 4096, 2}});
+  EXPECT_THAT(runner_.left_out, ElementsAre(task::RecordPlace{1, 4096, 2}));
+  EXPECT_THAT(runner_.record_notes, ElementsAre(files_->Paths(map).scratch + "/.record"));
+}
+
 // How many run is the scheduler's to say, to a point.
 TEST_F(AttemptsTest, AnAttemptFarBeyondTheSlotsIsLost) {
   config_.map_slots = 1;

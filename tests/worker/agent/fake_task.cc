@@ -10,6 +10,7 @@
 #include <string>
 
 #include "worker/task/channel.h"
+#include "worker/task/record_note.h"
 #include "worker/task/task.capnp.h"
 
 namespace {
@@ -111,6 +112,13 @@ void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
   if (order == "early words") {
     fputs("said before there was a log\n", stderr);
     _exit(4);
+  }
+  if (order == "crash at a record" || order == "fail at a record") {
+    auto note = task::RecordNote::Create(map.getRecordNote());
+    if (!note.ok()) _exit(6);
+    note->Set({1, 4096, 2});
+    if (order == "fail at a record") return SayFailed(channel, map.getAttempt());
+    abort();
   }
   if (order == "crash") {
     signal(SIGSEGV, SIG_DFL);

@@ -82,6 +82,7 @@ class ProcessRunnerTest : public testing::Test {
     ToWire(id, map.initAttempt());
     map.initInputs(1)[0].setPath({reinterpret_cast<const kj::byte*>(order.data()), order.size()});
     map.setScratch(directory_.path());
+    map.setRecordNote(directory_.path() + "/note");
     map.setStderr(directory_.path() + "/" + FileStem(id) + ".err");
     runner_->RunMap(std::move(launch));
     return id;
@@ -159,6 +160,19 @@ TEST_F(ProcessRunnerTest, WithoutALogTheWordsOfTheProcessItselfAreTold) {
 TEST_F(ProcessRunnerTest, ACrashNamesItsSignal) {
   MakeRunner();
   EXPECT_EQ(FailureOf("crash").error, "killed by signal 11 (SIGSEGV)");
+}
+
+// However its process ended.
+TEST_F(ProcessRunnerTest, AFailureNamesTheRecordThatWasUnderWay) {
+  MakeRunner();
+  const TaskFailure crash = FailureOf("crash at a record");
+  EXPECT_EQ(crash.error, "killed by signal 6 (SIGABRT)");
+  EXPECT_EQ(crash.record, (task::RecordPlace{1, 4096, 2}));
+  seen_.failures.clear();
+  EXPECT_EQ(FailureOf("fail at a record").record, (task::RecordPlace{1, 4096, 2}));
+  seen_.failures.clear();
+  ASSERT_EQ(unlink((directory_.path() + "/note").c_str()), 0);
+  EXPECT_EQ(FailureOf("crash").record, std::nullopt);
 }
 
 TEST_F(ProcessRunnerTest, AClosedChannelFailsTheAttempt) {
