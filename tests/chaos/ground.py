@@ -16,7 +16,7 @@ from suite import links  # noqa: E402
 
 MARK = "MILLRACE_CHAOS"  # in the environment of every process of one run
 INSIDE = "MILLRACE_CHAOS_INSIDE"
-DISK_BYTES = 512 << 20
+DISK_BYTES = 1 << 30
 WHERE = "127.0.0.1:0"
 
 # Short times, so that a minute sees what a day would.

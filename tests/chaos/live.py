@@ -43,6 +43,9 @@ def arguments():
     return options
 
 
+MOST_OUTPUTS = 250  # of a spell: they stay until it ends, and the disks are small
+
+
 class Load:
     """Threads that run jobs and clients until they are told to rest."""
 
@@ -63,7 +66,7 @@ class Load:
 
     def _run_jobs(self, jobs, rng, name):
         number = 0
-        while not self.resting.is_set():
+        while not self.resting.is_set() and len(jobs.open) < MOST_OUTPUTS:
             work = rng.choice(list(jobs.works.values()))
             jobs.run_one(work, f"{work.name}-{name}n{number}")
             number += 1
