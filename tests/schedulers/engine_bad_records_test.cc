@@ -131,7 +131,8 @@ TEST_F(BadRecordsTest, ABadRecordDoesNotTurnANodeBad) {
     2 AttemptLaunched attempt=job1.m.0.1 node=n1
     3 AttemptFailed attempt=job1.m.0.1 reason=a record=0:40:0
   )");
-  EXPECT_EQ(engine_.state().FindJob(JobId{1})->node_failures.at(NodeId{1}), 1U) << "the first may be the node's fault";
+  EXPECT_EQ(engine_.state().FindJob(JobId{1})->node_failures.at(NodeId{1}).failures, 1U)
+      << "the first may be the node's fault";
 }
 
 TEST_F(BadRecordsTest, AMapThatIsLeftOutLeavesNoRecordsOut) {
