@@ -87,11 +87,13 @@ Event History::RandomReport() {
   }
 }
 
-// As if an earlier policy had speculated; where there is room, so that the slots are never over-filled.
+// As if an earlier policy had speculated; where there is room, so that the slots are never over-filled. At a time of
+// its own, for at that of a decision the journal would say that it was decided.
 Event History::RandomDuplicate(const AttemptId& attempt) {
   const NodeId node{Below(kNodes)};
   if (!engine_.state().FreeNodes(attempt.task.kind).Contains(node.value))
     return AttemptProgressed{attempt, Below(1001)};
+  ++now_;
   return AttemptLaunched{{attempt.task, attempt.number + 1}, node};
 }
 
