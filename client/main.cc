@@ -55,7 +55,9 @@ int main(int argc, char** argv) {
        {"backup", "restore", "repair"}},
       {"worker",
        "the worker daemon",
-       [](const Invocation&, const Words& args) { return millrace::worker::RunWorker(args); },
+       [](const Invocation& given, const Words& args) {
+         return millrace::worker::RunWorker(args, given.self.substr(0, given.self.rfind('/') + 1) + "millrace-minder");
+       },
        {}},
   };
   return millrace::cli::RunCli(invocation, Words(argv + 1, argv + argc), more);

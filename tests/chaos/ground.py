@@ -129,9 +129,10 @@ class Ground(cluster.Cluster):
     # ---- processes
 
     def tasks(self):
-        """Process ids of tasks: the children of workers."""
+        """Process ids of tasks: the children of the minders that are the children of workers."""
         workers = {p.pid for p in self.workers.values() if p.poll() is None}
-        return [pid for pid, parent in _parents().items() if parent in workers]
+        parents = _parents()
+        return [pid for pid, parent in parents.items() if parents.get(parent) in workers]
 
     def marked(self):
         """Process ids of all that this run has started, whoever is their parent now."""

@@ -85,6 +85,16 @@ class FaultsTest(unittest.TestCase):
             # The worker is none the worse for it.
             cluster.run("run", "wordcount", "/text", "-o", "/out")
 
+    def test_a_worker_outlives_a_task_that_kills_its_parent(self):
+        crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
+        with Cluster(workers=1, settings=FAST) as cluster:
+            self.put_text(cluster, 1000)
+            _, error = cluster.run("run", crash, "/text", "-o", "/out", "-D", "crash.how=parent", "-D", "job.max_attempts=2", status=1)
+            self.assertIn(b"failed 2 times", error)
+            self.assertIn(b"SIGKILL", error)
+            self.assertIsNone(cluster.workers[0].poll())
+            cluster.run("run", "wordcount", "/text", "-o", "/out")
+
     def test_a_task_that_kills_its_workers_fails_its_job(self):
         crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
         with Cluster(workers=3, settings=FAST) as cluster:

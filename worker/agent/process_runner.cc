@@ -68,8 +68,12 @@ void ProcessRunner::Start(Work work) {
   const TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
                                    [this, serial](const std::string& how) { Ended(serial, how); }};
   const Status directory = MakeDirectories(fmt::format("{}/{}", limits_.logs_directory, process.job));
-  const SpawnSpec spec{
-      found->second.executable, {"--millrace-task"}, process.log, limits_.memory_limit, MarkOf(serial)};
+  const SpawnSpec spec{.minder = limits_.minder,
+                       .executable = found->second.executable,
+                       .arguments = {"--millrace-task"},
+                       .output = process.log,
+                       .memory_limit = limits_.memory_limit,
+                       .mark = MarkOf(serial)};
   auto started = directory.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(directory);
   if (!started.ok()) {
     process.state = State::kEnding;
@@ -216,7 +220,7 @@ std::string ProcessRunner::MarkOf(std::uint64_t serial) const { return fmt::form
 void ProcessRunner::Sweep(std::uint64_t serial, int rounds) {
   std::set<pid_t> ours;
   for (const auto& [number, process] : processes_) {
-    if (process->process.get() != nullptr) ours.insert(process->process->pid());
+    if (process->process.get() != nullptr) ours.insert(process->process->minder());
   }
   if (EndOrphans(MarkOf(serial), ours) == 0 || rounds == 0) return;
   tasks_.Add(loop_.timer.afterDelay(kSweepPause).then([this, serial, rounds] { Sweep(serial, rounds - 1); }));

@@ -21,6 +21,7 @@
 namespace millrace::worker {
 
 struct ProcessLimits {
+  std::string minder;              // the program that is each process's parent (spawn.h)
   std::string logs_directory;      // what a process writes before its first attempt: <logs>/<job>/process.err
   std::size_t warm_processes = 8;  // idle ones that are kept
   kj::Duration warm_idle = 60 * kj::SECONDS;

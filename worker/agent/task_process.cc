@@ -39,7 +39,7 @@ TaskProcess::TaskProcess(const ProcessLoop& loop, Spawned spawned, Events events
 
 TaskProcess::~TaskProcess() {
   if (status_) return;
-  kill(-pid_, SIGKILL);
+  EndSpawned(pid_);
   waitpid(pid_, nullptr, 0);
 }
 
@@ -57,7 +57,7 @@ void TaskProcess::Send(OwnMessage<task::wire::ToTask> message) {
 void TaskProcess::Kill(std::string cause) {
   if (status_) return;
   if (cause_.empty()) cause_ = std::move(cause);
-  kill(-pid_, SIGKILL);
+  EndSpawned(pid_);
 }
 
 kj::Promise<void> TaskProcess::Read() {
@@ -86,9 +86,7 @@ Status TaskProcess::Deliver(std::size_t bytes) {
   }
 }
 
-// The process is a zombie still, so its number, and its group's, are nobody else's.
 void TaskProcess::Exited() {
-  kill(-pid_, SIGKILL);
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }

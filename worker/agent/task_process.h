@@ -30,7 +30,7 @@ class TaskProcess {
   // Neither may destroy the TaskProcess that calls it.
   struct Events {
     std::function<void(task::wire::FromTask::Reader)> message;
-    // Once, when the process is reaped and its whole group was sent SIGKILL. What it said before was delivered. Says
+    // Once, when the process has ended and its whole group was sent SIGKILL. What it said before was delivered. Says
     // how it ended: the cause that Kill was given, "exit status 3", "killed by signal 11 (SIGSEGV)".
     std::function<void(std::string how)> ended;
   };
@@ -39,9 +39,9 @@ class TaskProcess {
   ~TaskProcess();  // kills and reaps what still runs
 
   void Send(OwnMessage<task::wire::ToTask> message);
-  // SIGKILL to the group. `cause` is what `ended` says, if nothing ended it before.
+  // SIGKILL to its group. `cause` is what `ended` says, if nothing ended it before.
   void Kill(std::string cause);
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] pid_t minder() const { return pid_; }
 
  private:
   static constexpr std::size_t kReadBytes = std::size_t{64} << 10;
@@ -51,7 +51,7 @@ class TaskProcess {
   void Silent();  // nothing more comes from it
   void EndIfOver();
 
-  pid_t pid_;
+  pid_t pid_;  // of the minder
   kj::Timer& timer_;
   Events events_;
   kj::AutoCloseFd pidfd_;

@@ -1,5 +1,6 @@
 #include "worker/agent/worker_main.h"
 
+#include <errno.h>
 #include <kj/async-io.h>
 #include <kj/async-unix.h>
 #include <linux/ioprio.h>
@@ -15,6 +16,7 @@
 #include "base/daemon/descriptors.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
+#include "base/text.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/data/spread_block_store.h"
 #include "worker/agent/agent.h"
@@ -55,8 +57,9 @@ FetchFile FetchFrom(const WorkerConfig& config) {
   };
 }
 
-ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& logs) {
+ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const std::string& logs) {
   ProcessLimits limits;
+  limits.minder = minder;
   limits.logs_directory = logs;
   limits.warm_processes = static_cast<std::size_t>(config.warm_processes);
   limits.warm_idle = config.warm_idle * kj::MICROSECONDS;
@@ -172,7 +175,10 @@ Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::stri
 }
 
 // Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
-Status Serve(const WorkerConfig& config, const Log& log) {
+Status Serve(const WorkerConfig& config, const std::string& minder, const Log& log) {
+  if (::access(minder.c_str(), X_OK) != 0) {
+    return FromErrno(errno, "cannot run " + Quote(minder) + ", which lies beside the program millrace; install it");
+  }
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
   MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
@@ -200,7 +206,8 @@ Status Serve(const WorkerConfig& config, const Log& log) {
   MILLRACE_TRY(server.Start());
   MILLRACE_ASSIGN(const auto executables,
                   ExecutableCache::Open(config.directory, config.executable_cache, FetchFrom(config), fetches, log));
-  ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer}, LimitsOf(config, files->logs_directory()), log);
+  ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
+                       LimitsOf(config, minder, files->logs_directory()), log);
   rpc::TcpDialer dialer(io.provider->getNetwork());
   const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
   auto agent = std::make_unique<WorkerAgent>(
@@ -244,7 +251,7 @@ Status Serve(const WorkerConfig& config, const Log& log) {
 
 }  // namespace
 
-int RunWorker(const std::vector<std::string>& args) {
+int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
   if (const auto exit =
@@ -253,7 +260,7 @@ int RunWorker(const std::vector<std::string>& args) {
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   const Log log = MakeLog(config.name.empty() ? "worker " + Place(config) : "worker " + config.name, config.log_level);
   try {
-    const Status served = Serve(config, log);
+    const Status served = Serve(config, minder, log);
     return served.ok() ? 0 : Fail(served, 1);
   } catch (const kj::Exception& e) {
     return Fail(rpc::FromException(e), 1);

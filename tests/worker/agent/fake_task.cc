@@ -1,6 +1,7 @@
 // A task process that does what the path of a map's first input tells it to, well or badly, for tests of
 // process_runner.
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -66,10 +67,14 @@ void WriteTo(const std::string& path, const std::string& text) {
   fclose(file);
 }
 
-// The write end stays open in this process and in its child until both are dead.
-[[noreturn]] void HangWithChild(task::Channel& channel, task::wire::RunMap::Reader map) {
+// The write end of a named pipe stays open in this process and those that it forks until all of them are dead.
+void OpenAlive(task::wire::RunMap::Reader map) {
   const std::string fifo = std::string(map.getScratch().cStr()) + "/alive";
   if (open(fifo.c_str(), O_WRONLY) < 0) _exit(7);
+}
+
+[[noreturn]] void HangWithChild(task::Channel& channel, task::wire::RunMap::Reader map) {
+  OpenAlive(map);
   if (fork() == 0) Hang();
   SayProgress(channel, map.getAttempt(), "hanging with a child");
   Hang();
@@ -77,8 +82,7 @@ void WriteTo(const std::string& path, const std::string& text) {
 
 // The same, with a child and a grandchild in sessions of their own, whose parent is gone.
 [[noreturn]] void HangWithRunaways(task::Channel& channel, task::wire::RunMap::Reader map) {
-  const std::string fifo = std::string(map.getScratch().cStr()) + "/alive";
-  if (open(fifo.c_str(), O_WRONLY) < 0) _exit(7);
+  OpenAlive(map);
   int ready[2];
   if (pipe(ready) != 0) _exit(7);
   if (fork() == 0) {
@@ -93,6 +97,23 @@ void WriteTo(const std::string& path, const std::string& text) {
   char byte = 0;
   if (read(ready[0], &byte, 1) != 1) _exit(7);
   SayProgress(channel, map.getAttempt(), "hanging with runaways");
+  Hang();
+}
+
+[[noreturn]] void HangWithoutParent(task::wire::RunMap::Reader map) {
+  OpenAlive(map);
+  kill(getppid(), SIGKILL);
+  Hang();
+}
+
+// Waits until its own parent is dead and another has adopted it.
+[[noreturn]] void HangWithAnOrphanThatKillsItsParent() {
+  if (fork() == 0) {
+    const pid_t parent = getpid();
+    if (fork() != 0) _exit(0);
+    while (getppid() == parent) sched_yield();
+    kill(getppid(), SIGKILL);
+  }
   Hang();
 }
 
@@ -124,6 +145,18 @@ void RunMap(task::Channel& channel, task::wire::RunMap::Reader map) {
     signal(SIGSEGV, SIG_DFL);
     kill(getpid(), SIGSEGV);
   }
+  if (order == "leave a child") {
+    OpenAlive(map);
+    if (fork() == 0) Hang();
+    _exit(3);
+  }
+  if (order == "kill the parent") HangWithoutParent(map);
+  if (order == "stop the parent") {
+    kill(getppid(), SIGSTOP);
+    SayProgress(channel, map.getAttempt(), "without a parent that runs");
+    Hang();
+  }
+  if (order == "an orphan kills its parent") HangWithAnOrphanThatKillsItsParent();
   if (order == "family") HangWithChild(channel, map);
   if (order == "runaways") HangWithRunaways(channel, map);
   if (order == "environment") SayProgress(channel, map.getAttempt(), Environment());

@@ -63,6 +63,7 @@ class ProcessRunnerTest : public testing::Test {
   ~ProcessRunnerTest() noexcept override = default;
   void MakeRunner(ProcessLimits limits = {}, const std::string& job_name = "plain", kj::Timer* timer = nullptr) {
     limits.logs_directory = directory_.path() + "/logs";
+    if (limits.minder.empty()) limits.minder = MILLRACE_MINDER;
     kj::Timer& used = timer == nullptr ? io_.provider->getTimer() : *timer;
     runner_ =
         kj::heap<ProcessRunner>(ProcessLoop{io_.unixEventPort, *io_.lowLevelProvider, used}, limits, MakeSilentLog());
@@ -93,6 +94,17 @@ class ProcessRunnerTest : public testing::Test {
     Next();
     EXPECT_EQ(seen_.failures.size(), 1U);
     return seen_.failures.empty() ? TaskFailure() : seen_.failures.back();
+  }
+  // Ends when all those are dead that opened the other end (fake_task.cc).
+  Fd Alive() {
+    const std::string fifo = directory_.path() + "/alive";
+    EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+    return Fd(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  static void AwaitDeath(const Fd& alive) {
+    EXPECT_EQ(fcntl(alive.get(), F_SETFL, 0), 0);
+    char byte = 0;
+    EXPECT_EQ(read(alive.get(), &byte, 1), 0);
   }
   void WaitForEnd(kj::AutoCloseFd pidfd) {
     kj::UnixEventPort::FdObserver observer(io_.unixEventPort, pidfd, kj::UnixEventPort::FdObserver::OBSERVE_READ);
@@ -209,17 +221,13 @@ TEST_F(ProcessRunnerTest, AnExecutableThatCannotBeStartedFailsTheAttempt) {
 
 TEST_F(ProcessRunnerTest, KillEndsTheProcessAndItsDescendantsAndNobodyHearsOfIt) {
   MakeRunner();
-  const std::string fifo = directory_.path() + "/alive";
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  const Fd alive(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const Fd alive = Alive();
   const AttemptId id = StartMap(0, "family");
   Next();
   ASSERT_THAT(seen_.statuses, testing::ElementsAre("hanging with a child"));
   runner_->Kill(id).wait(io_.waitScope);
   EXPECT_EQ(runner_->processes(), 0U);
-  ASSERT_EQ(fcntl(alive.get(), F_SETFL, 0), 0);
-  char byte = 0;
-  EXPECT_EQ(read(alive.get(), &byte, 1), 0);  // returns when the last of the family is dead
+  AwaitDeath(alive);
   EXPECT_TRUE(seen_.failures.empty());
 }
 
@@ -227,9 +235,7 @@ TEST_F(ProcessRunnerTest, KillEndsTheProcessAndItsDescendantsAndNobodyHearsOfIt)
 TEST_F(ProcessRunnerTest, DescendantsThatLeftTheGroupEndWithTheProcess) {
   ASSERT_TRUE(AdoptOrphans().ok());
   MakeRunner();
-  const std::string fifo = directory_.path() + "/alive";
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  kj::AutoCloseFd alive(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  kj::AutoCloseFd alive(Alive().Release());
   const AttemptId id = StartMap(0, "runaways");
   Next();
   const kj::Promise<void> killed = runner_->Kill(id);
@@ -237,6 +243,45 @@ TEST_F(ProcessRunnerTest, DescendantsThatLeftTheGroupEndWithTheProcess) {
   observer.whenBecomesReadable().wait(io_.waitScope);  // when the last of them is dead
   char byte = 0;
   EXPECT_EQ(read(alive, &byte, 1), 0);
+}
+
+TEST_F(ProcessRunnerTest, TheGroupOfATaskEndsWithIt) {
+  MakeRunner();
+  const Fd alive = Alive();
+  EXPECT_THAT(FailureOf("leave a child").error, HasSubstr("exit status 3"));
+  AwaitDeath(alive);
+}
+
+// What the daemon would not survive if it were the parent.
+TEST_F(ProcessRunnerTest, ATaskThatKillsItsParentEndsItself) {
+  MakeRunner();
+  const Fd alive = Alive();
+  EXPECT_THAT(FailureOf("kill the parent").error, HasSubstr("SIGKILL"));
+  AwaitDeath(alive);
+  StartMap(1, "done");
+  Next();
+  EXPECT_EQ(seen_.done_attempts.size(), 1U);
+}
+
+TEST_F(ProcessRunnerTest, AnOrphanThatKillsWhoAdoptsItEndsItsTask) {
+  ASSERT_TRUE(AdoptOrphans().ok());
+  MakeRunner();
+  EXPECT_THAT(FailureOf("an orphan kills its parent").error, HasSubstr("SIGKILL"));
+}
+
+TEST_F(ProcessRunnerTest, ATaskThatStopsItsParentIsKilledAllTheSame) {
+  MakeRunner();
+  const AttemptId id = StartMap(0, "stop the parent");
+  Next();
+  runner_->Kill(id).wait(io_.waitScope);
+  EXPECT_EQ(runner_->processes(), 0U);
+}
+
+TEST_F(ProcessRunnerTest, WithoutItsMinderNoTaskStarts) {
+  ProcessLimits limits;
+  limits.minder = "/nowhere/millrace-minder";
+  MakeRunner(limits);
+  EXPECT_THAT(FailureOf("done").error, HasSubstr("cannot start /nowhere/millrace-minder"));
 }
 
 TEST_F(ProcessRunnerTest, TasksDoNotSeeTheEnvironmentOfTheDaemon) {
@@ -253,9 +298,7 @@ TEST_F(ProcessRunnerTest, ForgetJobEndsIdleAndBusyProcesses) {
   MakeRunner();
   StartMap(0, "done");
   Next();
-  const std::string fifo = directory_.path() + "/alive";
-  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
-  const Fd alive(open(fifo.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  const Fd alive = Alive();
   StartMap(1, "family");
   StartMap(2, "done");
   Next();
