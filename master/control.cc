@@ -57,7 +57,7 @@ Status Control::Load() {
   MILLRACE_TRY(nodes_.Load(seams_.store));
   for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
   MILLRACE_TRY(jobs_.Load(nodes_));
-  last_now_ = jobs_.last_time();
+  time_ = SchedulerTime(jobs_.last_time(), ShownByClocks());
   Step step = Begin();
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
@@ -71,16 +71,15 @@ Status Control::Load() {
   return Status::Ok();
 }
 
-Micros Control::Awake() const {
-  return (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS - asleep_;
+SchedulerTime::Clocks Control::ShownByClocks() const {
+  return {seams_.clock.Now(), (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS};
 }
+
+Micros Control::Awake() const { return ShownByClocks().monotonic - asleep_; }
 
 // ---- steps ----
 
-Step Control::Begin() {
-  last_now_ = std::max(last_now_ + 1, seams_.clock.Now());
-  return Step(last_now_);
-}
+Step Control::Begin() { return Step(time_.Step(ShownByClocks())); }
 
 void Control::Send(Step& step) {
   if (!Held()) jobs_.Decide(&step);

@@ -35,6 +35,7 @@
 #include "master/node_table.h"
 #include "master/room_watch.h"
 #include "master/scheduler_file.h"
+#include "master/scheduler_time.h"
 #include "master/watchers.h"
 
 namespace millrace::master {
@@ -86,7 +87,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // No two steps have the same time, so that the journal tells which events were one step, and a replay decides where
   // we did.
   [[nodiscard]] Step Begin();
-  [[nodiscard]] Micros Now() const { return std::max(last_now_, seams_.clock.Now()); }  // scheduler time
+  [[nodiscard]] Micros Now() const { return time_.Now(ShownByClocks()); }  // scheduler time
   // Decides, sends, commits; resolves when the step is on disk.
   kj::Promise<void> Finish(Step step);
   // The same, but nobody waits for the disk.
@@ -225,6 +226,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void CareForBlocks();
   void NoticeBalanceEnd();
   void ArmWake();
+  [[nodiscard]] SchedulerTime::Clocks ShownByClocks() const;
   void taskFailed(kj::Exception&& exception) override;
 
   std::shared_ptr<Control*> self_ = std::make_shared<Control*>(this);
@@ -240,12 +242,12 @@ class Control final : private kj::TaskSet::ErrorHandler {
   JobTracker jobs_;
   Watchers watchers_;
   Dispatcher dispatcher_;
-  Micros asleep_ = 0;                       // what the monotonic clock counted while we stood still
-  Micros started_ = 0;                      // as Awake tells it
-  std::uint64_t ids_on_disk_ = 0;           // those below are taken, and the disk knows
-  std::uint64_t numbers_on_disk_ = 0;       // of jobs, the same
-  std::set<sched::JobId> ending_;           // ended, and the disk does not know yet
-  Micros last_now_ = 0;                     // of the last step: scheduler time never goes back
+  Micros asleep_ = 0;                  // what the monotonic clock counted while we stood still
+  Micros started_ = 0;                 // as Awake tells it
+  std::uint64_t ids_on_disk_ = 0;      // those below are taken, and the disk knows
+  std::uint64_t numbers_on_disk_ = 0;  // of jobs, the same
+  std::set<sched::JobId> ending_;      // ended, and the disk does not know yet
+  SchedulerTime time_{0, {}};
   std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost
   std::map<NodeNumber, std::uint64_t> epochs_;
   std::set<NodeNumber> unreported_;                // registered, their list of blocks is still under way

@@ -89,6 +89,8 @@ void FaultActor::Inject(Fault fault) {
     case Fault::kMasterPause:
     case Fault::kEmptyMaster:
       return HitMaster(fault);
+    case Fault::kClockJump:
+      return MoveClock(Duration());
     case Fault::kLinkReset:
     case Fault::kLinkCut:
     case Fault::kLinkOneWay:
@@ -167,6 +169,19 @@ void FaultActor::HitMaster(Fault fault) {
   master.AtWrite(std::move(moment));
   constexpr double kPatience = 10;
   world_.Do(kPatience, hit);
+}
+
+// Nobody may notice. It is not always put right.
+void FaultActor::MoveClock(double seconds) {
+  constexpr double kAhead[] = {-3600, -30, -2, 2, 30, 3600, 400 * 86400.0};
+  const double ahead = kAhead[random_.Below(std::size(kAhead))];
+  Note(fmt::format("the wall clock of the master is {:.0f} s ahead", ahead));
+  cluster_.master().SetClock(ahead);
+  if (random_.Below(2) == 0) return;
+  Later(seconds, [this] {
+    world_.Note("the wall clock of the master is right");
+    cluster_.master().SetClock(0);
+  });
 }
 
 void FaultActor::Mislead(double seconds) {

@@ -43,6 +43,7 @@ class FaultActor {
   void Inject(Fault fault);
   void HitMaster(Fault fault);
   void EndMaster(Fault fault, double seconds);
+  void MoveClock(double seconds);
   void Mislead(double seconds);  // on an empty directory
   void HitWorker(Fault fault);
   void TakeAway(WorkerMachine& worker, double seconds, Death death);

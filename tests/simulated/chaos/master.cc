@@ -25,6 +25,7 @@ class MasterMachine::SettingsFile final : public master::WatchedFile {
 
 MasterMachine::MasterMachine(Cluster& cluster)
     : cluster_(cluster),
+      clock_(cluster.world()),
       host_(cluster.AddHost()),
       process_(cluster.world(), "master"),
       dialer_(cluster.network(), host_, process_),
@@ -49,7 +50,7 @@ void MasterMachine::Start() {
     commit_log_->Observe([&checker = cluster_.checker()](const WriteBatch& batch) { checker.Journaled(batch); });
   }
   auto control = master::Control::Make(
-      config_, master::Seams{process_.timer(), world.clock(), *store_, *commit_log_, world.Fork(),
+      config_, master::Seams{process_.timer(), clock_, *store_, *commit_log_, world.Fork(),
                              [numbers = world.Fork()]() mutable { return numbers.Next(); }, world.MakeLogOf("master"),
                              std::make_unique<SettingsFile>(cluster_.plan().settings), nullptr, nullptr, &dialer_});
   if (!control.ok()) {

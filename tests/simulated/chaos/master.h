@@ -28,6 +28,8 @@ class MasterMachine {
   void Start();
   void Kill(Death death);
   void LosePower();
+  // What its machine's wall clock is ahead, through deaths of the process.
+  void SetClock(double seconds) { clock_.Move(seconds); }
   void AtWrite(DrivenCommitLog::Moment moment) { commit_log_->AtWrite(std::move(moment)); }
   // It runs on a directory of a new cluster from its next start on, or on its own again.
   void HideDirectory();
@@ -37,7 +39,18 @@ class MasterMachine {
 
  private:
   class SettingsFile;
+  class WallClock final : public Clock {
+   public:
+    explicit WallClock(const World& world) : world_(world) {}
+    [[nodiscard]] Micros Now() const override { return world_.clock().Now() + ahead_; }
+    void Move(double seconds) { ahead_ = static_cast<Micros>(seconds * kSecond); }
+
+   private:
+    const World& world_;
+    Micros ahead_ = 0;
+  };
   Cluster& cluster_;
+  WallClock clock_;
   HostId host_;
   Process process_;
   Network::Dialer dialer_;

@@ -37,8 +37,9 @@ enum class Fault : std::uint8_t {
   kEmptyMaster,  // the master runs on an empty directory for a while
   kForeign,      // a worker of another cluster joins, with blocks of the same numbers
   kWriterGone,   // clients stop in the middle of a write
+  kClockJump,    // the wall clock of the master's machine is set to another time
 };
-inline constexpr std::size_t kFaults = 23;
+inline constexpr std::size_t kFaults = 24;
 
 [[nodiscard]] std::string_view NameOf(Fault fault);
 [[nodiscard]] std::vector<Fault> AllFaults();

@@ -1,0 +1,32 @@
+// SchedulerTime: the time that the scheduler and the journal live by, in microseconds since the epoch. It is the wall
+// clock's as long as that runs well. Where the wall clock is set back, it goes on from where it was, as fast as the
+// monotonic clock, and stays ahead of the wall clock: whatever waits for a time (a retry, a wait for locality, the end
+// of a refusal) waits as long as it should. Where the wall clock is set forward, it follows, and waits end early.
+// Pure. Thread rule: one thread.
+#pragma once
+
+#include "base/clock.h"
+
+namespace millrace::master {
+
+class SchedulerTime {
+ public:
+  // What both clocks show at a moment.
+  struct Clocks {
+    Micros wall = 0;
+    Micros monotonic = 0;  // since any moment; never goes back
+  };
+
+  // Starts after `last`, which an earlier process has lived to see.
+  SchedulerTime(Micros last, const Clocks& clocks) : last_(last), seen_(clocks.monotonic) {}
+
+  [[nodiscard]] Micros Now(const Clocks& clocks) const;
+  // Now, or the next microsecond after the last step: no two steps have the same time.
+  Micros Step(const Clocks& clocks);
+
+ private:
+  Micros last_;  // of the last step
+  Micros seen_;  // what the monotonic clock showed then
+};
+
+}  // namespace millrace::master
