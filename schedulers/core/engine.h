@@ -7,8 +7,8 @@
 //
 // Rules that the events do not spell out:
 // - A task is pending exactly while no attempt of it runs, none has succeeded, and it does not pause after failures
-//   (EngineOptions::retry_pause). Several attempts of one task may run
-//   (speculation); the first success wins and the others get a Kill.
+//   (EngineOptions::retry_pause). Several attempts of one task may run (speculation); the first success wins and the
+//   others get a Kill.
 // - A task does not run again on a node where an attempt of it failed (or where its output could not be fetched) while
 //   another node with slots of its kind would take it.
 // - No Kill is sent to a node that is lost or joins again: what ran there is gone.
@@ -21,8 +21,7 @@
 //   many nodes. Fewer than a quarter of the live nodes are avoided, those first that are refused to most jobs, and none
 //   that would leave the cluster without slots of a kind.
 // - A task that failed too often fails its job; a map is left out while JobSpec::max_failed_maps allows it: it counts
-// as
-//   done without an output, for good, though a reduce keeps what it has copied of an output that was lost since.
+//   as done without an output, for good, though a reduce keeps what it has copied of an output that was lost since.
 // - A map may leave records out, JobSpec::skip_bad_records at most: bad_records.h.
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
 //   fit (NodeSpace). When so no map runs, no reduce computes and no reduce has all its input, while at least two jobs

@@ -1,77 +1,15 @@
 // Every rule of dfs/name/block_manager.h, one at a time.
-#include "dfs/name/block_manager.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
-#include <map>
+
+#include "block_manager_fixture.h"
 
 namespace millrace::dfs {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-constexpr Micros kTimeout = 60 * kSecond;
-constexpr std::uint64_t kLength = 100;
-
-class BlockManagerTest : public testing::Test {
- protected:
-  void Up(NodeId node, const std::vector<Block>& blocks = {}, const std::string& rack = "r") {
-    blocks_.NodeUp(node, {rack, "d"});
-    blocks_.NodeSpace(node, 1'000'000);
-    Report(node, blocks);
-  }
-  void Report(NodeId node, const std::vector<Block>& blocks) {
-    blocks_.ReportBegin(node);
-    blocks_.ReportPart(node, blocks);
-    blocks_.ReportEnd(node);
-  }
-  // Node n, for each n, holds these blocks of the usual length.
-  void UpAll(const std::vector<std::vector<BlockId>>& held) {
-    for (NodeId node = 0; node < held.size(); ++node) {
-      std::vector<Block> blocks;
-      for (const BlockId id : held[node]) blocks.push_back({id, kLength});
-      Up(node, blocks);
-    }
-  }
-  BlockWork Work(std::uint32_t max_copies = 10) { return blocks_.NextWork(now_, max_copies, kTimeout); }
-  std::map<NodeId, std::vector<BlockId>> Deletions() {
-    std::map<NodeId, std::vector<BlockId>> all;
-    for (const DeleteWork& work : Work().remove) EXPECT_TRUE(all.emplace(work.node, work.blocks).second);
-    return all;
-  }
-  void ExpectIdle() {
-    const BlockWork work = Work();
-    EXPECT_THAT(work.replicate, IsEmpty());
-    EXPECT_THAT(work.remove, IsEmpty());
-    EXPECT_THAT(work.aside, IsEmpty());
-  }
-  // Node 0 with `known` wanted blocks from 1 and `unknown` others from 1001.
-  void UpWithUnknown(BlockId known, BlockId unknown) {
-    std::vector<Block> held;
-    for (BlockId id = 1; id <= known; ++id) {
-      blocks_.Want({id, kLength}, 1);
-      held.push_back({id, kLength});
-    }
-    for (BlockId id = 1001; id <= 1000 + unknown; ++id) held.push_back({id, kLength});
-    Up(0, held);
-  }
-  std::size_t PutAside() {
-    std::size_t blocks = 0;
-    for (const DeleteWork& work : Work().aside) blocks += work.blocks.size();
-    return blocks;
-  }
-
-  BlockManager blocks_{Random(7)};
-  Micros now_ = 0;
-};
-
-using Deleted = std::map<NodeId, std::vector<BlockId>>;
 
 TEST_F(BlockManagerTest, CopiesAnUnderReplicatedBlock) {
   blocks_.Want({1, kLength}, 3);
@@ -537,107 +475,6 @@ TEST_F(BlockManagerTest, DeletionsOfANodeComeInBoundedLots) {
   std::vector<std::size_t> lots;
   for (int i = 0; i < 4; ++i) lots.push_back(Deletions()[0].size());
   EXPECT_THAT(lots, ElementsAre(1000, 1000, 500, 0));
-}
-
-TEST_F(BlockManagerTest, UnknownReplicasArePutAsideAndNotDeleted) {
-  UpWithUnknown(100, 2);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 2u);
-  EXPECT_FALSE(blocks_.UnknownOn(0).held);
-  const BlockWork work = Work();
-  EXPECT_THAT(work.remove, IsEmpty());
-  ASSERT_THAT(work.aside, SizeIs(1));
-  EXPECT_EQ(work.aside[0].node, 0u);
-  EXPECT_THAT(work.aside[0].blocks, ElementsAre(1001, 1002));
-  blocks_.Deleted(0, 1001);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 1u);
-  ExpectIdle();
-  blocks_.Received(0, {2000, kLength});  // that nobody asked for
-  EXPECT_EQ(PutAside(), 1u);
-}
-
-TEST_F(BlockManagerTest, TooManyUnknownReplicasStayUntilSomebodyConfirms) {
-  UpWithUnknown(9, 24);
-  EXPECT_TRUE(blocks_.UnknownOn(0).held);
-  ExpectIdle();
-  EXPECT_EQ(blocks_.Health().unknown, 24u);
-  EXPECT_EQ(blocks_.Health().nodes_held, 1u);
-  blocks_.Received(0, {2000, kLength});
-  ExpectIdle();
-  std::vector<BlockId> listed;
-  blocks_.ForEachUnknown(0, 1020, [&](const Block& block) {
-    listed.push_back(block.id);
-    return true;
-  });
-  EXPECT_THAT(listed, ElementsAre(1021, 1022, 1023, 1024, 2000));
-  EXPECT_EQ(blocks_.DiscardUnknown(0).value(), 25u);
-  EXPECT_EQ(PutAside(), 25u);
-  EXPECT_EQ(blocks_.Health().nodes_held, 0u);
-}
-
-// Of the parts that are missing nobody knows how many there are, and what the question was asked about is gone.
-TEST_F(BlockManagerTest, HalfAReportIsNotActedOn) {
-  UpWithUnknown(9, 24);
-  blocks_.ReportBegin(0);
-  blocks_.ReportPart(0, {{1001, kLength}, {1002, kLength}});
-  const Status refused = blocks_.DiscardUnknown(0).status();
-  EXPECT_EQ(refused.code(), StatusCode::kBusy);
-  EXPECT_THAT(refused.message(), HasSubstr("node 0"));
-  std::vector<Block> rest;
-  for (BlockId id = 1003; id <= 1024; ++id) rest.push_back({id, kLength});
-  blocks_.ReportPart(0, rest);
-  blocks_.ReportEnd(0);
-  EXPECT_TRUE(blocks_.UnknownOn(0).held) << "asked anew";
-  ExpectIdle();
-  EXPECT_EQ(blocks_.DiscardUnknown(0).value(), 24u);
-  EXPECT_EQ(PutAside(), 24u);
-}
-
-TEST_F(BlockManagerTest, ANodeThatHasNotReportedIsNotActedOn) {
-  blocks_.NodeUp(0, {"/r", "d"});
-  EXPECT_EQ(blocks_.DiscardUnknown(0).status().code(), StatusCode::kBusy);
-}
-
-TEST_F(BlockManagerTest, AHandfulOrATenthIsNotTooMany) {
-  EXPECT_FALSE(TooManyUnknown(10, 10));
-  EXPECT_TRUE(TooManyUnknown(11, 11));
-  EXPECT_FALSE(TooManyUnknown(100, 1000));
-  EXPECT_TRUE(TooManyUnknown(101, 1000));
-  UpWithUnknown(0, 10);
-  EXPECT_EQ(PutAside(), 10u);
-}
-
-TEST_F(BlockManagerTest, WhatANodeIsHeldForIsJudgedAnewByEachReport) {
-  UpWithUnknown(9, 24);
-  EXPECT_TRUE(blocks_.UnknownOn(0).held);
-  blocks_.NodeDown(0);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 0u);
-  EXPECT_EQ(blocks_.Health().nodes_held, 0u);
-  Up(0, {{1, kLength}, {1001, kLength}});
-  EXPECT_FALSE(blocks_.UnknownOn(0).held);
-  EXPECT_EQ(PutAside(), 1u);
-}
-
-TEST_F(BlockManagerTest, ManyThatWereRemovedOnPurposeAreDeletedThoughTheirNodeWasAway) {
-  std::vector<Block> held;
-  for (BlockId id = 1; id <= 24; ++id) held.push_back({id, kLength});
-  for (const Block& block : held) blocks_.Want(block, 1);
-  Up(0, held);
-  blocks_.NodeDown(0);
-  for (const Block& block : held) blocks_.Unwant(block.id);
-  Up(0, held);
-  EXPECT_EQ(Deletions()[0].size(), 24u);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 0u);
-}
-
-TEST_F(BlockManagerTest, ABlockOfAFileIsWantedBackFromTheTrash) {
-  blocks_.Want({1, kLength}, 1);
-  blocks_.Want({2, kLength}, 1);
-  Up(0, {{2, kLength}});
-  EXPECT_TRUE(blocks_.WantsBack(0, {1, kLength}));
-  EXPECT_FALSE(blocks_.WantsBack(0, {1, kLength - 1})) << "of another length";
-  EXPECT_FALSE(blocks_.WantsBack(0, {2, kLength})) << "the node has it";
-  EXPECT_FALSE(blocks_.WantsBack(0, {3, kLength})) << "no file has it";
-  EXPECT_FALSE(blocks_.WantsBack(7, {1, kLength})) << "no such node";
 }
 
 }  // namespace
