@@ -19,7 +19,9 @@ bool IsTrue(const nlohmann::json& json, const char* name) {
   return field != json.end() && field->is_boolean() && *field;
 }
 
-Result<JobDescription> Parse(const std::string& executable, std::string_view line) {
+}  // namespace
+
+Result<JobDescription> ParseDescription(const std::string& executable, std::string_view line) {
   const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
   if (!json.is_object()) return NoJob(executable, "it does not describe itself");
   const auto version = json.find("millrace_job");
@@ -53,8 +55,6 @@ Result<JobDescription> Parse(const std::string& executable, std::string_view lin
   return job;
 }
 
-}  // namespace
-
 Result<std::pair<std::string, std::string>> ParseParameter(std::string_view text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos || equals == 0)
@@ -74,7 +74,7 @@ Result<JobDescription> DescribeJob(const std::string& executable, const Paramete
   if (captured->exit_status != 0)
     return NoJob(executable,
                  "asked for its description it ended with exit status " + std::to_string(captured->exit_status));
-  return Parse(executable, captured->output);
+  return ParseDescription(executable, captured->output);
 }
 
 Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& where, std::uint32_t reduces,
@@ -88,10 +88,15 @@ Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& whe
   MILLRACE_ASSIGN(const Captured captured, RunCaptured(argv, limits));
   const std::string_view error(captured.error);
   if (captured.exit_status != 0 && !error.empty()) return Invalid(std::string(error.substr(0, error.find('\n'))));
-  const nlohmann::json json = nlohmann::json::parse(captured.output, nullptr, false);
-  const auto set = json.is_object() ? json.find("millrace_prepared") : json.end();
-  if (captured.exit_status != 0 || set == json.end() || !set->is_object())
+  if (captured.exit_status != 0)
     return NoJob(executable, "asked to prepare it ended with exit status " + std::to_string(captured.exit_status));
+  return ParsePrepared(executable, captured.output);
+}
+
+Result<Parameters> ParsePrepared(const std::string& executable, std::string_view line) {
+  const nlohmann::json json = nlohmann::json::parse(line, nullptr, false);
+  const auto set = json.is_object() ? json.find("millrace_prepared") : json.end();
+  if (set == json.end() || !set->is_object()) return NoJob(executable, "asked to prepare it does not say what it sets");
   Parameters prepared;
   for (const auto& [name, value] : set->items()) {
     if (!value.is_string()) return NoJob(executable, "it prepares an option that is no text");

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ struct JobDescription {
 [[nodiscard]] Result<JobDescription> DescribeJob(const std::string& executable, const Parameters& parameters,
                                                  const CaptureLimits& limits);
 
+// What a description says; kInvalid, naming the executable, for what is none.
+[[nodiscard]] Result<JobDescription> ParseDescription(const std::string& executable, std::string_view line);
+
 // Whose files a job looks at: the cluster, where its master is, and how long it is waited for (a time, as "30s").
 struct LookedAt {
   std::string master, cluster, wait;
@@ -43,5 +47,8 @@ struct LookedAt {
 [[nodiscard]] Result<Parameters> PrepareJob(const std::string& executable, const LookedAt& where, std::uint32_t reduces,
                                             const Parameters& parameters, const std::vector<std::string>& inputs,
                                             const CaptureLimits& limits);
+
+// The parameters in the line that a job prints when it has prepared itself; kInvalid, naming the executable.
+[[nodiscard]] Result<Parameters> ParsePrepared(const std::string& executable, std::string_view line);
 
 }  // namespace millrace::job
