@@ -79,8 +79,14 @@ Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) {
                  " reserved bytes would stay free; remove files or give the node more disk");
 }
 
-// The checksums go first: data without them would be a damaged block, checksums without data are nothing.
 Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
+  const Status published = MoveToBlocks(id, block);
+  if (!published.ok()) ::unlink((WritingPath(id) + ".crc").c_str());  // the data may be tried again, or discarded
+  return published;
+}
+
+// The checksums go first: data without them would be a damaged block, checksums without data are nothing.
+Status BlockShelf::MoveToBlocks(std::uint64_t id, Unfinished& block) {
   const std::string data = WritingPath(id);
   if (::fdatasync(block.fd.get()) != 0) return FromErrno(errno, "sync " + data);
   const std::string crcs = data + ".crc";

@@ -52,7 +52,7 @@ class BlockShelf {
   // tells what that cost.
   [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size);
   [[nodiscard]] BlockStore::Space Space() const;
-  // Syncs and renames; the block is listed when this returns OK.
+  // Syncs and renames; the block is listed when this returns OK. Else there is its data under writing/ and no more.
   Status Publish(std::uint64_t id, Unfinished& block);
 
   std::mutex mutex;
@@ -67,6 +67,7 @@ class BlockShelf {
   Status LoadDirectory(const std::string& path);
   Status LoadBlock(std::uint64_t id);
   [[nodiscard]] bool HasRoom(std::uint64_t size) const;
+  Status MoveToBlocks(std::uint64_t id, Unfinished& block);
 
   const std::string directory_;
   const std::uint64_t reserved_;

@@ -100,13 +100,13 @@ class BlockManager::Impl::Mover {
       listed_ += node.blocks.size();
       offer = balancing_.offers.emplace(giver, std::deque<BlockId>(node.blocks.begin(), node.blocks.end())).first;
     }
-    std::deque<BlockId>& blocks = offer->second;
-    for (std::size_t left = blocks.size(); left > 0 && pairs_ > 0 && !IsBusy(giver); --left) {
-      const BlockId id = blocks.front();
-      blocks.pop_front();
-      if (OfferBlock(giver, id) == Outcome::kLater) blocks.push_back(id);
+    std::deque<BlockId>& offered = offer->second;
+    for (std::size_t left = offered.size(); left > 0 && pairs_ > 0 && !IsBusy(giver); --left) {
+      const BlockId id = offered.front();
+      offered.pop_front();
+      if (OfferBlock(giver, id) == Outcome::kLater) offered.push_back(id);
     }
-    return blocks.empty();
+    return offered.empty();
   }
 
   Outcome OfferBlock(NodeId giver, BlockId id) {

@@ -176,6 +176,17 @@ TEST_F(DiskBlockStoreTest, KeepsTheReservedBytesFree) {
   EXPECT_EQ(file->length(), 0u);
 }
 
+// As on a disk that is full.
+TEST_F(DiskBlockStoreTest, ABlockThatCouldNotBeFinishedLeavesNothing) {
+  auto file = std::move(*store_->Create(kId));
+  ASSERT_TRUE(file->Append("abc", ChunkCrcs("abc")).ok());
+  std::filesystem::remove(std::filesystem::path(DataPath()).parent_path());
+  EXPECT_FALSE(file->Finish().ok());
+  file.reset();
+  store_->Discard(kId);
+  EXPECT_TRUE(std::filesystem::is_empty(directory_.path() + "/writing"));
+}
+
 class DiskTrashTest : public DiskBlockStoreTest {
  protected:
   DiskTrashTest() {
