@@ -4,6 +4,7 @@
 
 #include "base/options.h"
 #include "base/rpc/status_codec.h"
+#include "base/text.h"
 #include "master/cluster_record.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"
@@ -181,6 +182,17 @@ void Control::DropLease(dfs::FileId file, std::uint64_t token) {
   }
 }
 
+Status Control::GiveUp(dfs::FileId file, std::string_view why) {
+  Step step = Begin();
+  MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch));
+  FinishLazily(std::move(step));
+  if (given_up.kept) seams_.log->info("{} ends with what was synced of it: {}", Quote(given_up.path), why);
+  if (!given_up.not_kept.empty()) {
+    seams_.log->warn("what was synced of {} is removed, since {}: {}", Quote(given_up.path), why, given_up.not_kept);
+  }
+  return Status::Ok();
+}
+
 // ---- clockwork ----
 
 kj::Promise<void> Control::Clockwork() {
@@ -212,13 +224,10 @@ void Control::Tick(Micros late) {
 }
 
 void Control::ExpireLeases() {
-  Step step = Begin();
   for (const Leases::Lapsed& lease : leases_.Expire(Awake())) {
-    if (!files_.Abandon(lease.file, &step.batch).ok()) continue;
-    seams_.log->info("open file {} is given up: its writer {}", lease.file,
-                     lease.silent ? "was silent for dfs.lease_limit" : "went away");
+    const char* const why = lease.silent ? "its writer was silent for dfs.lease_limit" : "its writer went away";
+    if (GiveUp(lease.file, why).ok()) seams_.log->info("open file {} is given up: {}", lease.file, why);
   }
-  if (!step.batch.empty()) FinishLazily(std::move(step));
 }
 
 void Control::CareForBlocks() {

@@ -198,6 +198,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // Its holder was heard; kNotFound when the file is not open any more.
   Status RenewLease(dfs::FileId file, std::uint64_t token);
   void DropLease(dfs::FileId file, std::uint64_t token);
+  // It is not written any more: it is removed, or stays with what was synced. kNotFound when it is not open.
+  Status GiveUp(dfs::FileId file, std::string_view why);
   void LeaseToJob(dfs::FileId file) { leases_.Forget(file); }  // it ends with its attempt from now on
 
  private:

@@ -65,10 +65,17 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     return control_.Finish(std::move(step));
   }
 
-  kj::Promise<void> abandon(AbandonContext) override {
+  kj::Promise<void> sync(SyncContext context) override {
+    Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckGoingOn());
+    const auto params = context.getParams();
     Step step = control_.Begin();
-    Require(control_.files().Abandon(file_, &step.batch));
-    control_.FinishLazily(std::move(step));
+    Require(control_.files().Sync(file_, params.getFirst(), Read(params.getBlocks()), &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> abandon(AbandonContext) override {
+    Require(control_.GiveUp(file_, "its writer gave it up"));
     return kj::READY_NOW;
   }
 
@@ -77,6 +84,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     const std::string text = ToString(context.getParams().getAttempt());
     const std::optional<sched::AttemptId> attempt = sched::ParseAttempt(text);
     if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " names no attempt"));
+    Require(control_.files().CheckNotSynced(file_));
     Require(control_.jobs().HandOver(file_, *attempt));
     control_.LeaseToJob(file_);
     return kj::READY_NOW;

@@ -25,7 +25,11 @@ Status FileSystem::Load(const KeyValueStore& store) {
   }));
   for (const dfs::FileId file : names_.OpenFiles()) {
     const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
-    for (const dfs::BlockId block : open->blocks) blocks_.Expect(block);
+    for (const dfs::Block& block : open->synced) blocks_.Want(block, open->options.replication);
+    for (const dfs::BlockId block : open->blocks) {
+      const auto same = [block](const dfs::Block& synced) { return synced.id == block; };
+      if (std::none_of(open->synced.begin(), open->synced.end(), same)) blocks_.Expect(block);
+    }
   }
   return bad;
 }
@@ -125,25 +129,52 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
   MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
   EndWrites(file);
   given_out_.erase(file);
-  for (const dfs::WrittenBlock& w : written) {
-    const dfs::Block block{w.id, w.length, w.crc};
-    blocks_.Want(block, open->options.replication);
-    for (const dfs::NodeId node : w.nodes) blocks_.Received(node, block);
-  }
+  Take(written, open->synced.size(), open->options.replication);
   Free(freed, batch);
   return Status::Ok();
 }
 
-Status FileSystem::Abandon(dfs::FileId file, WriteBatch* batch) {
+void FileSystem::Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication) {
+  for (std::size_t i = from; i < written.size(); ++i) {
+    const dfs::Block block{written[i].id, written[i].length, written[i].crc};
+    blocks_.Want(block, replication);
+    for (const dfs::NodeId node : written[i].nodes) blocks_.Received(node, block);
+  }
+}
+
+Status FileSystem::Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written,
+                        WriteBatch* batch) {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
+  std::vector<dfs::Block> blocks;
+  for (const dfs::WrittenBlock& w : written) {
+    MILLRACE_TRY(CheckNodes(*open, w));
+    blocks.push_back({w.id, w.length, w.crc});
+  }
+  MILLRACE_TRY(names_.Sync(file, first, blocks, batch));
+  const auto writing = pipelines_.find(file);
+  const auto ended = [&](const dfs::WrittenBlock& w) { return w.id == writing->second.id; };
+  if (writing != pipelines_.end() && std::any_of(written.begin(), written.end(), ended)) EndWrites(file);
+  Take(written, open->synced.size() - first, open->options.replication);
+  return Status::Ok();
+}
+
+Status FileSystem::CheckNotSynced(dfs::FileId file) const {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open || open->synced.empty()) return Status::Ok();
+  return Invalid("hand over " + Quote(open->path) + ": something of it is synced, which stays whichever attempt wins");
+}
+
+Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros now, WriteBatch* batch) {
   std::vector<dfs::BlockId> freed;
-  MILLRACE_TRY(names_.Abandon(file, batch, &freed));
+  MILLRACE_ASSIGN(dfs::Namespace::Abandoned abandoned, names_.Abandon(file, now, batch, &freed));
   if (const auto it = pipelines_.find(file); it != pipelines_.end()) {
     for (const dfs::NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
   }
   EndWrites(file);
   given_out_.erase(file);
   Free(freed, batch);
-  return Status::Ok();
+  return abandoned;
 }
 
 Status FileSystem::Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {

@@ -52,7 +52,11 @@ class FileSystem {
   // master was started anew, any node that exists will do.)
   Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
                   WriteBatch* batch);
-  Status Abandon(dfs::FileId file, WriteBatch* batch);
+  // As in dfs::Namespace; `written`: as in Complete.
+  Status Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written, WriteBatch* batch);
+  // kInvalid for an open file of which something is synced: it is there to stay, whichever attempt wins.
+  [[nodiscard]] Status CheckNotSynced(dfs::FileId file) const;
+  Result<dfs::Namespace::Abandoned> Abandon(dfs::FileId file, Micros now, WriteBatch* batch);
   // What writers that were given up may have left unfinished on their nodes, which no report of blocks names.
   [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }
   // An empty file, visible at once.
@@ -70,6 +74,8 @@ class FileSystem {
  private:
   void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
   void EndWrites(dfs::FileId file);
+  // Those from `from` on are blocks of a file from now on, with these replicas.
+  void Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
   [[nodiscard]] Status CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const;
 
   dfs::Namespace names_;

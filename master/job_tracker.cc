@@ -89,7 +89,8 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   Job* job = Find(attempt.task.job);
   const bool may_commit = job != nullptr && NodeOf(attempt) == node && engine_.MayCommit(attempt);
   if (!may_commit) {
-    if (output) (void)files_.Abandon(output->file, &step->batch);  // a late report; the file may be gone already
+    if (output)
+      (void)files_.Abandon(output->file, step->now, &step->batch);  // a late report; the file may be gone already
     const worker::WorkerDoes then = worker::Settle(worker::Claim::kDone, BeliefOf(node, attempt)).worker;
     if (then == worker::WorkerDoes::kDrop)
       step->kills.push_back({node, attempt, "the master does not want it any more"});

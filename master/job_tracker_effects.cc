@@ -155,7 +155,7 @@ void JobTracker::CloseJob(Job& job, Step* step) {
     step->batch.Remove(TaskKey(task));
   }
   CountLeftOut(record.figures, &record.counters);
-  for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, &step->batch);
+  for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, step->now, &step->batch);
   for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
   job.outputs.clear();
   job.reports.clear();
@@ -211,7 +211,7 @@ void JobTracker::EndAttempt(Job& job, const AttemptId& attempt, AttemptState sta
     if (owner == attempt) orphans.push_back(file);
   }
   for (const dfs::FileId file : orphans) {
-    (void)files_.Abandon(file, &step->batch);  // fine if its lease ran out before
+    (void)files_.Abandon(file, step->now, &step->batch);  // fine if its lease ran out before
     job.outputs.erase(file);
   }
   step->changed.insert(job.record.id);

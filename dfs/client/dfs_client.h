@@ -73,15 +73,21 @@ class FileReader {
   [[nodiscard]] virtual std::uint64_t bytes_remote() const = 0;
 };
 
-// A file being written; invisible until Close. Destroyed without Close, Abandon or HandOver: abandoned.
-// Survives the loss of pipeline nodes and of the connection to the master. Thread rule: one thread at a time.
+// A file being written; invisible until Close. Destroyed without Close, Abandon or HandOver: abandoned. Survives
+// the loss of pipeline nodes and of the connection to the master. Thread rule: one thread at a time.
 class FileWriter {
  public:
   virtual ~FileWriter() = default;
   virtual Status Write(std::string_view data) = 0;
+  // What was given to Write until now is on the disks of its replicas when this returns OK, and whatever ends the
+  // writer without Close (its death, Abandon), the file appears with what the last Sync held, as by Close. Ends the
+  // block under way: for logs and streams, not for each record. Costs nothing when nothing is new. kUnavailable may be
+  // tried again.
+  virtual Status Sync() = 0;
   virtual Status Close() = 0;  // visible and durable when this returns OK
   virtual void Abandon() = 0;
-  // Finishes the blocks and leaves it to the job tracker to complete the file when `attempt` may commit.
+  // Finishes the blocks and leaves it to the job tracker to complete the file when `attempt` may commit. kInvalid for a
+  // file of which something is synced.
   struct HandedOver {
     std::uint64_t file = 0;
     std::vector<WrittenBlock> blocks;

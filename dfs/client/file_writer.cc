@@ -88,22 +88,30 @@ Status BlockFileWriter::Recover(const Status& why) {
   return WriteOnce(unacknowledged);
 }
 
-Status BlockFileWriter::FinishAll() {
+Status BlockFileWriter::FinishAll(const char* what) {
   if (!failed_.ok()) return failed_;
-  if (lease_ == nullptr) return Invalid("close " + Quote(path_) + ": the file is closed already");
+  if (lease_ == nullptr) return Invalid(what + (" " + Quote(path_)) + ": the file is closed already");
   while (block_ != nullptr && failed_.ok()) failed_ = FinishBlock();  // a recovery may open another block
   return failed_;
 }
 
+Status BlockFileWriter::Sync() {
+  MILLRACE_TRY(FinishAll("sync"));
+  if (synced_ == written_.size()) return Status::Ok();
+  MILLRACE_TRY(lease_->Sync(synced_, written_));
+  synced_ = written_.size();
+  return Status::Ok();
+}
+
 Status BlockFileWriter::Close() {
-  MILLRACE_TRY(FinishAll());
+  MILLRACE_TRY(FinishAll("close"));
   const Status completed = lease_->Complete(written_);
   if (completed.ok()) lease_.reset();
   return completed;
 }
 
 Result<FileWriter::HandedOver> BlockFileWriter::HandOver(const std::string& attempt) {
-  MILLRACE_TRY(FinishAll());
+  MILLRACE_TRY(FinishAll("hand over"));
   MILLRACE_TRY(lease_->HandOver(attempt));
   HandedOver handed{lease_->file(), written_, bytes_};
   lease_.reset();

@@ -19,6 +19,7 @@ class BlockFileWriter final : public FileWriter {
   ~BlockFileWriter() override;
 
   Status Write(std::string_view data) override;
+  Status Sync() override;
   Status Close() override;
   void Abandon() override;
   Result<HandedOver> HandOver(const std::string& attempt) override;
@@ -31,7 +32,7 @@ class BlockFileWriter final : public FileWriter {
   Status FinishBlock();
   // After a failure of the pipeline: what was acknowledged is kept, the rest is written again.
   Status Recover(const Status& why);
-  Status FinishAll();
+  Status FinishAll(const char* what);
 
   std::unique_ptr<Lease> lease_;
   std::string path_;
@@ -40,6 +41,7 @@ class BlockFileWriter final : public FileWriter {
   std::uint64_t block_id_ = 0;
   std::uint64_t block_bytes_ = 0;  // given to it
   std::vector<WrittenBlock> written_;
+  std::size_t synced_ = 0;               // of written_
   std::vector<std::uint32_t> excluded_;  // nodes that failed us
   int failures_ = 0;                     // in a row
   std::uint64_t bytes_ = 0;

@@ -124,6 +124,16 @@ Status Lease::DropBlock(std::uint64_t id) {
   });
 }
 
+Status Lease::Sync(std::size_t first, const std::vector<WrittenBlock>& written) {
+  return Call("sync", [&](wire::FileLease::Client lease) {
+    auto request = lease.syncRequest();
+    request.setFirst(static_cast<std::uint32_t>(first));
+    auto out = request.initBlocks(static_cast<unsigned>(written.size() - first));
+    for (unsigned i = 0; i < out.size(); ++i) Write(written[first + i], out[i]);
+    return request.send().ignoreResult();
+  });
+}
+
 Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
   const Status completed = Call("complete", [&](wire::FileLease::Client lease) {
     auto request = lease.completeRequest();

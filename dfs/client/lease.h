@@ -31,6 +31,8 @@ class Lease {
   };
   Result<NewBlock> AddBlock(const std::vector<std::uint32_t>& excluded);
   Status DropBlock(std::uint64_t id);
+  // `written`: all blocks of the file so far; those before number `first` are synced already.
+  Status Sync(std::size_t first, const std::vector<WrittenBlock>& written);
   Status Complete(const std::vector<WrittenBlock>& blocks);
   Status HandOver(const std::string& attempt);
   void Abandon();  // nobody waits

@@ -99,4 +99,7 @@ interface FileLease {
   renew @5 () -> ();
   # A writer that was not heard for `dfs.lease_limit` loses the file though its connection stands; every call counts.
   # The job tracker completes the file when it lets this attempt commit, or gives it up with the attempt.
+  sync @6 (first :UInt32, blocks :List(T.WrittenBlock)) -> ();
+  # From now on the file has its blocks up to these at least, whatever becomes of its writer: when it is given up, it appears
+  # with them. `blocks` are those from number `first` on. Such a file cannot be handed over.
 }

@@ -2,8 +2,8 @@
 // memory, and says in a WriteBatch what must be stored; the caller commits the batch before it tells anyone.
 //
 // A file that is being written is no part of the tree: it is an open file, known by its id and holding its path, and
-// becomes visible whole by Complete. So a write that fails leaves nothing behind, and a second writer to the same path
-// is told who holds it. All paths in calls are canonical (dfs/name/path.h).
+// becomes visible whole by Complete. So a write that fails leaves nothing behind but what its writer had synced, and a
+// second writer to the same path is told who holds it. All paths in calls are canonical (dfs/name/path.h).
 //
 // Stored under keys that begin with "f/" (entries of the tree, by the number of their directory and their name, so that
 // a renamed directory is one entry moved, however much is below it), "o/" (open files and the blocks given out to them)
@@ -44,6 +44,7 @@ struct OpenFile {
   std::string path;
   CreateOptions options;
   std::vector<BlockId> blocks;  // given out so far, finished or not; ascending
+  std::vector<Block> synced;    // those with which the file begins, whatever becomes of its writer; in order
 };
 
 // Where the numbers of blocks come from: in production the kernel, which tells nobody what it gives next (a Random
@@ -110,19 +111,31 @@ class Namespace {
   Result<FileId> Create(std::string_view path, const CreateOptions& options, Micros now, WriteBatch* batch);
   // A number that no block of a file has, and never 0. kNotFound when the file is not open.
   Result<BlockId> AddBlock(FileId file, WriteBatch* batch);
-  // A block given out to this file that will not be used: its id is forgotten. kNotFound.
+  // A block given out to this file that will not be used: its id is forgotten. kNotFound; kInvalid: it is synced.
   Status DropBlock(FileId file, BlockId block, WriteBatch* batch);
+  // From now on the file has at least its first blocks, up to these, whatever becomes of its writer: `blocks` are those
+  // from number `first` on, each given out to it. What was synced before may be named again, as when an answer was
+  // lost. kNotFound; kInvalid: a block that was not given out to it, twice the same, longer than the block size, or
+  // another than was synced in its place; a `first` behind what is synced.
+  Status Sync(FileId file, std::size_t first, const std::vector<Block>& blocks, WriteBatch* batch);
   // The file becomes visible with exactly these blocks (each given out to it, in the order of the file's bytes). Blocks
   // given out and not named, and those of an overwritten file, go to *freed. Checks the path again as Create does.
-  // kInvalid: a block that was not given out to it, twice the same, or longer than the block size. A second Complete of
+  // kInvalid: a block that was not given out to it, twice the same, or longer than the block size; blocks that do not
+  // begin with those that are synced. A second Complete of
   // the same id with the same blocks is kNotFound (the caller asks Stat whose id it is).
   Status Complete(FileId file, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
                   std::vector<BlockId>* freed);
   // As Complete, but under another path: how the output of the one attempt that may commit gets its final name.
   Status CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
                     std::vector<BlockId>* freed);
-  // Gives the file up; its blocks go to *freed. kNotFound when it is not open.
-  Status Abandon(FileId file, WriteBatch* batch, std::vector<BlockId>* freed);
+  // Gives the file up. With what was synced it becomes visible, as by Complete; its other blocks, or all where Complete
+  // would fail, go to *freed. kNotFound when it is not open.
+  struct Abandoned {
+    std::string path = {};      // under which it was open
+    bool kept = false;          // what was synced is visible
+    std::string not_kept = {};  // why what was synced is not; empty: nothing was, or it is
+  };
+  Result<Abandoned> Abandon(FileId file, Micros now, WriteBatch* batch, std::vector<BlockId>* freed);
   [[nodiscard]] std::optional<OpenFile> FindOpen(FileId file) const;
   [[nodiscard]] std::vector<FileId> OpenFiles() const;  // ascending
 

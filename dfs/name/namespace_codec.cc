@@ -176,6 +176,27 @@ Result<StoredOpenFile> DecodeOpenFile(std::string_view value) {
   return file;
 }
 
+std::string EncodeSynced(const StoredSynced& synced) {
+  Encoder out;
+  out.U8(kVersion);
+  out.Varint(synced.position);
+  out.Varint(synced.length);
+  out.U32(synced.crc);
+  return out.Take();
+}
+
+Result<StoredSynced> DecodeSynced(std::string_view value) {
+  Decoder in(value);
+  MILLRACE_TRY(CheckVersion(&in));
+  StoredSynced synced;
+  synced.position = in.Varint();
+  synced.length = in.Varint();
+  synced.crc = in.U32();
+  MILLRACE_TRY(in.Finish("value"));
+  if (synced.length > kMaxBlockSize) return Corrupt("a block of " + std::to_string(synced.length) + " bytes");
+  return synced;
+}
+
 std::string EncodeIdLimit(std::uint64_t limit) {
   Encoder out;
   out.U8(kVersion);

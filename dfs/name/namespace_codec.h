@@ -1,7 +1,7 @@
 // How the namespace is stored: keys and values of dfs/name/namespace.h. Pure.
 //   "f/" parent:8 name        an entry of the directory with this id (0 is the root), a directory or a file
 //   "o/" file:8               an open file
-//   "o/" file:8 block:8       a block given out to it (no value); sorts behind its file
+//   "o/" file:8 block:8       a block given out to it; sorts behind its file. No value until it is synced
 //   "i"                       the first id that is not reserved
 // Numbers in keys are big-endian, so that order of bytes is order of numbers. Every value begins with a version byte.
 #pragma once
@@ -65,6 +65,14 @@ struct StoredOpenFile {
 [[nodiscard]] Result<StoredEntry> DecodeEntry(std::string_view value);
 [[nodiscard]] std::string EncodeOpenFile(const StoredOpenFile& file);
 [[nodiscard]] Result<StoredOpenFile> DecodeOpenFile(std::string_view value);
+// A synced block: the how manieth of its file it is (from 0), and the block without its number, which the key has.
+struct StoredSynced {
+  std::uint64_t position = 0;
+  std::uint64_t length = 0;
+  std::uint32_t crc = 0;
+};
+[[nodiscard]] std::string EncodeSynced(const StoredSynced& synced);
+[[nodiscard]] Result<StoredSynced> DecodeSynced(std::string_view value);
 [[nodiscard]] std::string EncodeIdLimit(std::uint64_t limit);
 [[nodiscard]] Result<std::uint64_t> DecodeIdLimit(std::string_view value);
 

@@ -92,8 +92,32 @@ class TreeLoader {
   std::map<FileId, std::unique_ptr<Directory>> loose_;  // met as a parent only, so far
 };
 
-Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, std::string_view value,
-               OpenTable* open) {
+// The synced blocks of open files, by their place in the file: they are met by number.
+using SyncedBlocks = std::map<FileId, std::map<std::uint64_t, Block>>;
+
+Status AddSynced(const OpenKey& id, std::string_view key, std::string_view value, SyncedBlocks* synced) {
+  const Result<StoredSynced> stored = DecodeSynced(value);
+  if (!stored.ok()) return Misfit(key, stored.status().message());
+  const Block block{id.block, stored->length, stored->crc};
+  if (!(*synced)[id.file].emplace(stored->position, block).second) return Misfit(key, "two blocks have its place");
+  return Status::Ok();
+}
+
+Status TakeSynced(const SyncedBlocks& synced, OpenTable* open) {
+  for (const auto& [file, blocks] : synced) {
+    const OpenEntry& entry = *open->Find(file);
+    for (const auto& [position, block] : blocks) {
+      const std::string key = EncodeOpenBlockKey(file, block.id);
+      if (position != entry.file.synced.size()) return Misfit(key, "a block before it is missing");
+      if (block.length > entry.file.options.block_size) return Misfit(key, "longer than the block size");
+      open->Sync(file, block);
+    }
+  }
+  return Status::Ok();
+}
+
+Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, std::string_view value, OpenTable* open,
+               SyncedBlocks* synced) {
   const Result<OpenKey> id = DecodeOpenKey(key);
   if (!id.ok()) return Misfit(key, id.status().message());
   if (id->file == 0 || id->file >= id_limit) return Misfit(key, "its id was never given out");
@@ -102,7 +126,7 @@ Status AddOpen(const Tree& tree, std::uint64_t id_limit, std::string_view key, s
     if (tree.HolderOf(id->block) != nullptr || !open->AddBlock(id->file, id->block)) {
       return Misfit(key, "the block is in two places");
     }
-    return Status::Ok();
+    return value.empty() ? Status::Ok() : AddSynced(*id, key, value, synced);
   }
   const Result<StoredOpenFile> stored = DecodeOpenFile(value);
   if (!stored.ok()) return Misfit(key, stored.status().message());
@@ -145,9 +169,11 @@ Status Namespace::Load(const KeyValueStore& store) {
   MILLRACE_TRY(ScanAll(store, kEntryPrefix,
                        [&](std::string_view key, std::string_view value) { return loader.Add(key, value); }));
   MILLRACE_TRY(loader.Finish());
-  return ScanAll(store, kOpenPrefix, [&](std::string_view key, std::string_view value) {
-    return AddOpen(impl_->tree, id_limit, key, value, &impl_->open);
-  });
+  SyncedBlocks synced;
+  MILLRACE_TRY(ScanAll(store, kOpenPrefix, [&](std::string_view key, std::string_view value) {
+    return AddOpen(impl_->tree, id_limit, key, value, &impl_->open, &synced);
+  }));
+  return TakeSynced(synced, &impl_->open);
 }
 
 }  // namespace millrace::dfs

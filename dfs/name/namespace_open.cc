@@ -36,6 +36,8 @@ bool OpenTable::DropBlock(FileId file, BlockId block) {
   return true;
 }
 
+void OpenTable::Sync(FileId file, const Block& block) { files_.at(file).file.synced.push_back(block); }
+
 std::vector<const OpenEntry*> OpenTable::Orphan(std::string_view path) {
   std::vector<const OpenEntry*> orphans;
   const std::string below = std::string(path) + "/";

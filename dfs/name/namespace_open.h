@@ -28,6 +28,7 @@ class OpenTable {
   // False if another open file has this block.
   [[nodiscard]] bool AddBlock(FileId file, BlockId block);
   [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if it was not given out to this file
+  void Sync(FileId file, const Block& block);                // the next that is synced
   // Marks those below the directory `path`; says which.
   [[nodiscard]] std::vector<const OpenEntry*> Orphan(std::string_view path);
 

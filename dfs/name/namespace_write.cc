@@ -21,7 +21,8 @@ Status NotOpen(FileId file) {
   return NotFound("file " + std::to_string(file) + " is not open: completed or given up; create it again to write it");
 }
 
-// Which of the blocks given out are named; kInvalid for one that was not given out or is named twice or too long.
+// Which of the blocks given out are named; kInvalid for one that was not given out or is named twice or too long, or
+// another than is synced in its place.
 Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Block>& blocks) {
   std::vector<bool> named(file.blocks.size(), false);
   for (const Block& block : blocks) {
@@ -34,6 +35,13 @@ Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Bl
       return Invalid(what + " has " + std::to_string(block.length) + " bytes, more than the block size");
     }
     named[index] = true;
+  }
+  const std::size_t both = std::min(blocks.size(), file.synced.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    if (blocks[i] != file.synced[i]) {
+      return Invalid(Quote(file.path) + ": " + BlockName(blocks[i].id) + " stands where " +
+                     BlockName(file.synced[i].id) + " was synced");
+    }
   }
   return named;
 }
@@ -81,7 +89,7 @@ Result<FileId> Namespace::Create(std::string_view path, const CreateOptions& opt
   MILLRACE_TRY(CheckOptions(path, options));
   MILLRACE_TRY(impl_->CheckPlace(path, impl_->tree.Find(path), options.overwrite, 0, now));
   OpenEntry entry;
-  entry.file = {.id = impl_->ids.Take(batch), .path = std::string(path), .options = options, .blocks = {}};
+  entry.file = {.id = impl_->ids.Take(batch), .path = std::string(path), .options = options, .blocks = {}, .synced = {}};
   entry.created = now;
   const FileId id = entry.file.id;
   batch->Put(EncodeOpenKey(id), EncodeOpen(entry));
@@ -106,10 +114,33 @@ Result<BlockId> Namespace::AddBlock(FileId file, WriteBatch* batch) {
 
 Status Namespace::DropBlock(FileId file, BlockId block, WriteBatch* batch) {
   if (impl_->open.Find(file) == nullptr) return NotOpen(file);
+  const std::vector<Block>& synced = impl_->open.Find(file)->file.synced;
+  if (std::any_of(synced.begin(), synced.end(), [block](const Block& one) { return one.id == block; })) {
+    return Invalid(BlockName(block) + " of file " + std::to_string(file) + " is synced");
+  }
   if (!impl_->open.DropBlock(file, block)) {
     return NotFound(BlockName(block) + " was not given out to file " + std::to_string(file));
   }
   batch->Remove(EncodeOpenBlockKey(file, block));
+  return Status::Ok();
+}
+
+Status Namespace::Sync(FileId file, std::size_t first, const std::vector<Block>& blocks, WriteBatch* batch) {
+  const OpenEntry* entry = impl_->open.Find(file);
+  if (entry == nullptr) return NotOpen(file);
+  const std::size_t before = entry->file.synced.size();
+  if (first > before) {
+    return Invalid(Quote(entry->file.path) + ": block " + std::to_string(first) + " cannot be synced before block " +
+                   std::to_string(before));
+  }
+  std::vector<Block> all(entry->file.synced.begin(), entry->file.synced.begin() + static_cast<std::ptrdiff_t>(first));
+  all.insert(all.end(), blocks.begin(), blocks.end());
+  MILLRACE_TRY(CheckBlocks(entry->file, all).status());
+  for (std::size_t i = before; i < all.size(); ++i) {
+    impl_->open.Sync(file, all[i]);
+    batch->Put(EncodeOpenBlockKey(file, all[i].id),
+               EncodeSynced({.position = i, .length = all[i].length, .crc = all[i].crc}));
+  }
   return Status::Ok();
 }
 
@@ -131,6 +162,10 @@ Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vect
   Lookup at = impl_->tree.Find(path);
   MILLRACE_TRY(impl_->CheckPlace(path, at, options.overwrite, file, now));
   MILLRACE_ASSIGN(const std::vector<bool> named, CheckBlocks(entry->file, blocks));
+  if (blocks.size() < entry->file.synced.size()) {
+    return Invalid(Quote(entry->file.path) + ": " + std::to_string(blocks.size()) + " blocks are less than the " +
+                   std::to_string(entry->file.synced.size()) + " that are synced");
+  }
 
   if (at.node != nullptr) impl_->tree.Destroy(at.node, freed);
   Directory* parent = impl_->MakeParents(&at, options.owner, now, batch);
@@ -149,11 +184,19 @@ Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vect
   return Status::Ok();
 }
 
-Status Namespace::Abandon(FileId file, WriteBatch* batch, std::vector<BlockId>* freed) {
+Result<Namespace::Abandoned> Namespace::Abandon(FileId file, Micros now, WriteBatch* batch,
+                                                std::vector<BlockId>* freed) {
   const OpenEntry* entry = impl_->open.Find(file);
   if (entry == nullptr) return NotOpen(file);
+  Abandoned abandoned{.path = entry->file.path};
+  if (const std::vector<Block> synced = entry->file.synced; !synced.empty()) {
+    const Status kept = Complete(file, synced, now, batch, freed);
+    abandoned.kept = kept.ok();
+    if (kept.ok()) return abandoned;
+    abandoned.not_kept = kept.message();
+  }
   impl_->CloseOpen(*entry, std::vector<bool>(entry->file.blocks.size(), false), batch, freed);
-  return Status::Ok();
+  return abandoned;
 }
 
 }  // namespace millrace::dfs

@@ -5,8 +5,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <limits>
 #include <memory>
+#include <optional>
 
 #include "base/file.h"
 #include "base/text.h"
@@ -84,7 +88,7 @@ class Copier {
     }
     MILLRACE_ASSIGN(const std::unique_ptr<FileWriter> writer, client_.Create(item.remote, options_.write));
     progress_.Begin("writing", item.remote);
-    if (Status copied = CopyBytes(from, item.local, *writer); !copied.ok()) {
+    if (Status copied = CopyBytes(from, item, *writer); !copied.ok()) {
       writer->Abandon();
       return copied;
     }
@@ -95,30 +99,56 @@ class Copier {
 
   Status Stopped() const {
     const bool seen = options_.interrupt != nullptr && options_.interrupt->Seen();
-    return seen ? Cancelled("interrupted; what was not whole is not stored") : Status::Ok();
+    if (!seen) return Status::Ok();
+    return Cancelled(options_.sync_every == 0 ? "interrupted; what was not whole is not stored"
+                                              : "interrupted; of what was not whole there is what was synced");
   }
 
  private:
-  Status CopyBytes(int from, const std::string& name, FileWriter& writer) {
+  using MonotonicClock = std::chrono::steady_clock;
+
+  Status CopyBytes(int from, const PutItem& item, FileWriter& writer) {
+    const std::string name = item.local == "-" ? "standard input" : Quote(item.local);
     const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
+    std::optional<MonotonicClock::time_point> sync_at;  // when something is not synced
     while (true) {
-      MILLRACE_TRY(AwaitInput(from));
+      MILLRACE_ASSIGN(const bool ready, AwaitInput(from, sync_at));
+      if (sync_at && (!ready || MonotonicClock::now() >= *sync_at)) {
+        MILLRACE_TRY(writer.Sync());
+        sync_at.reset();
+      }
+      if (!ready) continue;
       const ssize_t got = ::read(from, buffer.get(), kReadBytes);
       if (got == 0) return Status::Ok();
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return FromErrno(errno, "read " + (name == "-" ? std::string("standard input") : Quote(name)));
+      if (got < 0) return FromErrno(errno, "read " + name);
       MILLRACE_TRY(writer.Write({buffer.get(), static_cast<std::size_t>(got)}));
       progress_.Add(static_cast<std::uint64_t>(got));
+      if (options_.sync_every > 0 && !sync_at)
+        sync_at = MonotonicClock::now() + std::chrono::microseconds(options_.sync_every);
     }
   }
 
-  // A terminal or a pipe may be silent for ever: an interruption must be seen meanwhile.
-  Status AwaitInput(int from) const {
+  // Returns whether there is input; else it is time to sync. A terminal or a pipe may be silent for ever: an
+  // interruption must be seen meanwhile.
+  Result<bool> AwaitInput(int from, const std::optional<MonotonicClock::time_point>& sync_at) const {
     if (options_.interrupt != nullptr) {
       pollfd waited[] = {{from, POLLIN, 0}, {options_.interrupt->fd(), POLLIN, 0}};
-      while (::poll(waited, 2, -1) < 0 && errno == EINTR) continue;
+      while (true) {
+        const int found = ::poll(waited, 2, sync_at ? MillisUntil(*sync_at) : -1);
+        if (found < 0 && errno == EINTR) continue;
+        MILLRACE_TRY(Stopped());
+        return found != 0;
+      }
     }
-    return Stopped();
+    MILLRACE_TRY(Stopped());
+    return true;
+  }
+
+  // Rounded up: whoever waits so long does not come early.
+  static int MillisUntil(MonotonicClock::time_point at) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(at - MonotonicClock::now()).count();
+    return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));
   }
 
   DfsClient& client_;

@@ -32,8 +32,11 @@ struct PutOptions {
   std::size_t threads = 8;
   int standard_input = 0;
   const console::Interrupt* interrupt = nullptr;  // kCancelled once it is seen
+  Micros sync_every =
+      0;  // what has come is synced (FileWriter::Sync) so long after at the latest; 0: not before the end
 };
-// Each file is visible when it is whole, or not at all. Stops at the first failure; files that were done then stay.
+// Each file is visible when it is whole, or not at all (or with what was synced, when it ends early). Stops at the
+// first failure; files that were done then stay.
 [[nodiscard]] Status Put(DfsClient& client, const std::vector<PutItem>& items, const PutOptions& options,
                          console::Progress& progress);
 

@@ -11,7 +11,7 @@ namespace {
 
 struct PutFlags {
   bool force = false;
-  std::string block_size, progress = "auto";
+  std::string block_size, sync, progress = "auto";
   std::int64_t replication = 0, jobs = 8;
 };
 
@@ -21,6 +21,12 @@ Result<PutOptions> ToOptions(const PutFlags& flags, const console::Console& cons
     const Result<std::uint64_t> bytes = ParseBytes(flags.block_size);
     if (!bytes.ok()) return bytes.status().Within("--block-size");
     options.write.block_size = *bytes;
+  }
+  if (!flags.sync.empty()) {
+    const Result<Micros> every = ParseDuration(flags.sync);
+    if (!every.ok()) return every.status().Within("--sync");
+    if (*every <= 0) return Invalid("--sync: " + Quote(flags.sync) + " is no time in which anything could come");
+    options.sync_every = *every;
   }
   options.write.replication = static_cast<std::uint32_t>(flags.replication);
   options.write.overwrite = flags.force;
@@ -38,6 +44,8 @@ int RunPut(const Args& args, const FsContext& context) {
   arguments.Flag("-f,--force", &flags.force, "replace files that exist");
   arguments.Text("--block-size", &flags.block_size, "bytes of a block, as 64M; 1M to 1G");
   arguments.Integer("--replication", &flags.replication, 1, 64, "replicas of each block");
+  arguments.Text("--sync", &flags.sync,
+                 "a time, as 10s: what has come is kept that long after at the latest, even if this command is killed");
   arguments.Integer("--jobs", &flags.jobs, 1, 64, "files in flight at once");
   arguments.Text("--progress", &flags.progress, "auto, bar, plain or none");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;

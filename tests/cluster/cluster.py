@@ -197,9 +197,9 @@ class Cluster:
     def start(self, *args):
         return subprocess.Popen([MILLRACE, *args], env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    def start_writer(self, path):
+    def start_writer(self, path, *flags):
         """A put from standard input that has the file open when this returns, and waits for more."""
-        writer = subprocess.Popen([MILLRACE, "fs", "put", "--progress", "plain", "-", path], env=self.environment(), stdin=subprocess.PIPE,
+        writer = subprocess.Popen([MILLRACE, "fs", "put", "--progress", "plain", *flags, "-", path], env=self.environment(), stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         writer.stdin.write(b"begin")
         writer.stdin.flush()

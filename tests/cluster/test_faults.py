@@ -72,6 +72,19 @@ class FaultsTest(unittest.TestCase):
             cluster.run("job", "wait", job)
             self.assertEqual(self.result(cluster, "/out"), count(data))
 
+    def test_what_was_synced_outlives_its_writer_and_a_master(self):
+        with Cluster(workers=2, settings=FAST) as cluster:
+            writer = cluster.start_writer("/log", "--sync", "10ms")
+            while not json.loads(cluster.run("fs", "fsck", "--json")[0])["blocks"]:  # a synced block is one of the cluster's
+                self.assertIsNone(writer.poll())
+            self.assertEqual(cluster.run("fs", "ls", "/")[0], b"")
+            writer.kill()
+            writer.communicate()
+            cluster.kill_master()
+            cluster.start_master()
+            await_line(cluster.path("master.log"), b"ends with what was synced of it")
+            self.assertEqual(cluster.run("fs", "cat", "/log")[0], b"begin")
+
     def test_a_task_that_stands_still_has_failed_after_its_time(self):
         crash = os.path.join(os.environ["MILLRACE_TEST_JOBS"], "crash")
         with Cluster(workers=1, settings=FAST) as cluster:

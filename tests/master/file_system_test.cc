@@ -88,7 +88,7 @@ TEST_F(FileSystemTest, WhatWasRemovedIsDeletedAfterARestart) {
   }
   const FileSystem::NewBlock dropped = *files_->AddBlock(file_, 1, {}, &batch_);
   ASSERT_TRUE(files_->DropBlock(file_, dropped.id, &batch_).ok());
-  ASSERT_TRUE(files_->Abandon(file_, &batch_).ok());
+  ASSERT_TRUE(files_->Abandon(file_, 2, &batch_).ok());
   held.push_back({dropped.id, 10, 99});
   held.push_back({block_.id, 10, 99});
   Restart();
@@ -101,6 +101,48 @@ TEST_F(FileSystemTest, WhatWasRemovedIsDeletedAfterARestart) {
   const dfs::BlockWork work = blocks.NextWork(3, 2, kSecond);
   ASSERT_EQ(work.remove.size(), 1U);
   EXPECT_EQ(work.remove.front().blocks.size(), held.size());
+}
+
+// It is looked after as the block of a file that is complete: copied, and known after a restart.
+TEST_F(FileSystemTest, ASyncedBlockIsABlockOfAFile) {
+  const dfs::WrittenBlock written{block_.id, 10, {block_.targets[0]}, 99};
+  ASSERT_TRUE(files_->Sync(file_, 0, {written}, &batch_).ok());
+  EXPECT_THAT(files_->Holders(block_.id), ElementsAre(block_.targets[0]));
+  for (const dfs::NodeId node : {1, 2, 3}) {
+    files_->blocks().ReportBegin(node);
+    files_->blocks().ReportPart(
+        node, node == block_.targets[0] ? std::vector<dfs::Block>{{block_.id, 10, 99}} : std::vector<dfs::Block>{});
+    files_->blocks().ReportEnd(node);
+  }
+  const dfs::BlockWork work = files_->blocks().NextWork(3, 2, kSecond);
+  ASSERT_EQ(work.replicate.size(), 1U) << "of two replicas there is one";
+  EXPECT_EQ(work.replicate[0].block.id, block_.id);
+  EXPECT_EQ(files_->CheckNotSynced(file_).code(), StatusCode::kInvalid);
+  Restart();
+  EXPECT_EQ(files_->blocks().Find(block_.id), (dfs::Block{block_.id, 10, 99}));
+  ASSERT_TRUE(files_->Abandon(file_, 4, &batch_).ok());
+  EXPECT_EQ(files_->names().Stat("/f")->length, 10U);
+}
+
+TEST_F(FileSystemTest, ASyncedBlockIsNotAmongWhatItsWriterLeftUnfinished) {
+  const dfs::WrittenBlock written{block_.id, 10, block_.targets, 99};
+  ASSERT_TRUE(files_->Sync(file_, 0, {written}, &batch_).ok());
+  ASSERT_TRUE(files_->Abandon(file_, 4, &batch_).ok());
+  EXPECT_TRUE(files_->TakeLeftovers().empty());
+}
+
+TEST_F(FileSystemTest, SyncNamesOnlyNodesThatTheBlockWasGivenOutWith) {
+  EXPECT_EQ(files_->Sync(file_, 0, {{block_.id, 10, {77}, 99}}, &batch_).code(), StatusCode::kInvalid);
+  EXPECT_TRUE(files_->CheckNotSynced(file_).ok());
+}
+
+// Its replica may have gone since: what the writer knew of it when it synced is no news.
+TEST_F(FileSystemTest, CompleteTellsNothingOfSyncedBlocks) {
+  const dfs::WrittenBlock written{block_.id, 10, block_.targets, 99};
+  ASSERT_TRUE(files_->Sync(file_, 0, {written}, &batch_).ok());
+  files_->blocks().Deleted(block_.targets[0], block_.id);
+  ASSERT_TRUE(files_->Complete(file_, {}, {written}, 2, &batch_).ok());
+  EXPECT_THAT(files_->Holders(block_.id), ElementsAre(block_.targets[1]));
 }
 
 TEST_F(FileSystemTest, TheChecksumOfABlockOutlivesARestart) {

@@ -61,6 +61,7 @@ class FakeWriter final : public dfs::FileWriter {
     bytes_.append(data);
     return Status::Ok();
   }
+  Status Sync() override { return Internal("a task does not sync its output"); }
   Status Close() override { return Internal("a task does not close its output"); }
   void Abandon() override {}
   Result<HandedOver> HandOver(const std::string& attempt) override {

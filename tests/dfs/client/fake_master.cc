@@ -68,13 +68,7 @@ class LeaseService final : public wire::FileLease::Server {
     const std::lock_guard lock(master_.mutex);
     master_.Log("complete " + Name());
     const std::string path = Open().path;
-    FakeMaster::File file{file_, {}};
-    for (const auto block : context.getParams().getBlocks()) {
-      WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}, block.getBlock().getCrc()};
-      for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
-      if (!Open().blocks.contains(written.id)) Refuse(Invalid("block " + std::to_string(written.id) + " is not of it"));
-      file.blocks.push_back(std::move(written));
-    }
+    FakeMaster::File file{file_, Read(context.getParams().getBlocks())};
     master_.open.erase(file_);
     master_.files[path] = std::move(file);
     if (!master_.TakeLoss("complete")) return kj::READY_NOW;
@@ -83,9 +77,24 @@ class LeaseService final : public wire::FileLease::Server {
 
   kj::Promise<void> abandon(AbandonContext) override {
     const std::lock_guard lock(master_.mutex);
-    master_.open.erase(file_);
+    if (const auto open = master_.open.find(file_); open != master_.open.end()) {
+      if (!open->second.synced.empty()) master_.files[open->second.path] = {file_, open->second.synced};
+      master_.open.erase(open);
+    }
     master_.Log("abandon " + Name());
     return kj::READY_NOW;
+  }
+
+  kj::Promise<void> sync(SyncContext context) override {
+    const std::lock_guard lock(master_.mutex);
+    const auto params = context.getParams();
+    master_.Log("sync " + Name() + " from " + std::to_string(params.getFirst()));
+    std::vector<WrittenBlock>& synced = Open().synced;
+    if (params.getFirst() > synced.size()) Refuse(Invalid("a gap"));
+    synced.resize(params.getFirst());
+    for (WrittenBlock& written : Read(params.getBlocks())) synced.push_back(std::move(written));
+    if (!master_.TakeLoss("sync")) return kj::READY_NOW;
+    return KJ_EXCEPTION(DISCONNECTED, "the connection broke");
   }
 
   kj::Promise<void> renew(RenewContext) override {
@@ -101,6 +110,16 @@ class LeaseService final : public wire::FileLease::Server {
   }
 
  private:
+  std::vector<WrittenBlock> Read(capnp::List<wire::WrittenBlock>::Reader blocks) {
+    std::vector<WrittenBlock> all;
+    for (const auto block : blocks) {
+      WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}, block.getBlock().getCrc()};
+      for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
+      if (!Open().blocks.contains(written.id)) Refuse(Invalid("block " + std::to_string(written.id) + " is not of it"));
+      all.push_back(std::move(written));
+    }
+    return all;
+  }
   [[nodiscard]] std::string Name() const { return std::to_string(file_); }
   FakeMaster::OpenFile& Open() {
     const auto found = master_.open.find(file_);

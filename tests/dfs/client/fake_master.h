@@ -43,6 +43,7 @@ class FakeMaster {
   struct OpenFile {
     std::string path;
     std::set<std::uint64_t> blocks;  // given out
+    std::vector<WrittenBlock> synced = {};
   };
   std::mutex mutex;
   std::string cluster = std::string(32, 'a');

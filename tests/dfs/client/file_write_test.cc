@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "tests/dfs/client/client_fixture.h"
@@ -78,6 +79,50 @@ TEST_F(FileWriteTest, DestroyedItIsGivenUp) {
   }
   master_.AwaitCall("abandon " + id);
   EXPECT_EQ(client_->Stat("/f").status().code(), StatusCode::kNotFound);
+}
+
+TEST_F(FileWriteTest, WhatWasSyncedStaysWhenItIsGivenUp) {
+  const std::string data = RandomBytes(kBlockSize + 100, 11);
+  std::string id;
+  {
+    const auto writer = Create("/f");
+    id = IdOf("/f");
+    Ok(writer->Write(data));
+    Ok(writer->Sync());
+    EXPECT_EQ(client_->Stat("/f").status().code(), StatusCode::kNotFound);
+    Ok(writer->Write("which is in no sync"));
+  }
+  master_.AwaitCall("abandon " + id);
+  EXPECT_TRUE(ReadFile("/f") == data);
+}
+
+TEST_F(FileWriteTest, ASyncOfNothingNewCostsNothing) {
+  const auto writer = Create("/f");
+  const std::string id = IdOf("/f");
+  Ok(writer->Sync());
+  EXPECT_FALSE(master_.WasCalled("sync " + id + " from 0"));
+  Ok(writer->Write("one "));
+  Ok(writer->Sync());
+  Ok(writer->Sync());
+  Ok(writer->Write("two"));
+  Ok(writer->Sync());
+  const std::vector<std::string> calls = master_.Calls();
+  EXPECT_EQ(std::count(calls.begin(), calls.end(), "sync " + id + " from 0"), 1);
+  EXPECT_TRUE(master_.WasCalled("sync " + id + " from 1"));
+  Ok(writer->Close());
+  EXPECT_EQ(ReadFile("/f"), "one two");
+  EXPECT_EQ(writer->Sync().code(), StatusCode::kInvalid);
+}
+
+TEST_F(FileWriteTest, ASyncWhoseAnswerIsLostIsASync) {
+  const auto writer = Create("/f");
+  const std::string id = IdOf("/f");
+  Ok(writer->Write("some"));
+  master_.LoseAnswerOf("sync");
+  Ok(writer->Sync());
+  writer->Abandon();
+  master_.AwaitCall("abandon " + id);
+  EXPECT_EQ(ReadFile("/f"), "some");
 }
 
 TEST_F(FileWriteTest, HandedOverItIsNotGivenUp) {

@@ -94,6 +94,18 @@ TEST(NamespaceLoad, RefusesWhatDoesNotFitAndNamesTheKey) {
         {EncodeOpenKey(5), Open("/f")},
         {EncodeOpenBlockKey(5, 6), ""}},
        "two places"},
+      {{{"i", limit}, {EncodeOpenKey(5), Open("/f")}, {EncodeOpenBlockKey(5, 6), "x"}}, "o/5/0000000000000006"},
+      {{{"i", limit}, {EncodeOpenKey(5), Open("/f")}, {EncodeOpenBlockKey(5, 6), EncodeSynced({1, 3, 9})}},
+       "o/5/0000000000000006: a block before it is missing"},
+      {{{"i", limit},
+        {EncodeOpenKey(5), Open("/f")},
+        {EncodeOpenBlockKey(5, 6), EncodeSynced({0, 3, 9})},
+        {EncodeOpenBlockKey(5, 7), EncodeSynced({0, 3, 9})}},
+       "o/5/0000000000000007: two blocks have its place"},
+      {{{"i", limit},
+        {EncodeOpenKey(5), Open("/f")},
+        {EncodeOpenBlockKey(5, 6), EncodeSynced({0, kMinBlockSize + 1, 9})}},
+       "longer than the block size"},
   };
   for (const auto& row : table) {
     Namespace names(SeededNumbers(7));

@@ -31,7 +31,12 @@ struct ModelOpen {
   bool orphaned = false;
   std::uint32_t replication = 0;
   std::vector<BlockId> blocks;
+  std::vector<Block> synced = {};
   bool operator==(const ModelOpen&) const = default;
+
+  [[nodiscard]] bool IsSynced(BlockId block) const {
+    return std::any_of(synced.begin(), synced.end(), [block](const Block& one) { return one.id == block; });
+  }
 };
 
 struct Model {
@@ -94,7 +99,7 @@ Model Seen(const Namespace& names) {
   }
   for (const FileId id : names.OpenFiles()) {
     const OpenFile file = *names.FindOpen(id);
-    seen.open[id] = {file.path, file.options.overwrite, false, file.options.replication, file.blocks};
+    seen.open[id] = {file.path, file.options.overwrite, false, file.options.replication, file.blocks, file.synced};
     for (const BlockId b : file.blocks) EXPECT_TRUE(names.OwnerOf(b)->open);
   }
   return seen;
@@ -169,7 +174,7 @@ class Driver {
   }
 
   StatusCode Act(WriteBatch* batch) {
-    action_ = random_.Below(16);
+    action_ = random_.Below(19);
     switch (action_) {
       case 0:
         return MakeDirectory(batch);
@@ -192,8 +197,12 @@ class Driver {
         return DropBlock(batch);
       case 12:
         return Abandon(batch);
+      case 13:
+      case 14:
+      case 15:
+        return Sync(batch);
       default:
-        return Complete(batch, action_ == 15);
+        return Complete(batch, action_ == 18);
     }
   }
 
@@ -302,8 +311,8 @@ class Driver {
       std::vector<BlockId>& blocks = open->second.blocks;
       const auto at = blocks.begin() + static_cast<std::ptrdiff_t>(random_.Below(blocks.size()));
       block = *at;
-      blocks.erase(at);
-      expected_ = StatusCode::kOk;
+      expected_ = open->second.IsSynced(block) ? StatusCode::kInvalid : StatusCode::kOk;
+      if (expected_ == StatusCode::kOk) blocks.erase(at);
     }
     return names_->DropBlock(file, block, batch).code();
   }
@@ -311,12 +320,70 @@ class Driver {
   StatusCode Abandon(WriteBatch* batch) {
     const FileId file = RandomOpen();
     expected_ = StatusCode::kNotFound;
+    bool kept = false, lost = false;
     if (const auto open = model_.open.find(file); open != model_.open.end()) {
-      expected_freed_ = open->second.blocks;
-      model_.open.erase(open);
+      const ModelOpen was = open->second;
+      kept = !was.synced.empty() && !was.orphaned && model_.Place(was.path, was.overwrite, file) == StatusCode::kOk;
+      lost = !was.synced.empty() && !kept;
+      if (kept) {
+        Appear(file, was, was.path, was.synced);
+      } else {
+        expected_freed_ = was.blocks;
+        model_.open.erase(open);
+      }
       expected_ = StatusCode::kOk;
     }
-    return names_->Abandon(file, batch, &freed_).code();
+    const Result<Namespace::Abandoned> abandoned = names_->Abandon(file, now_, batch, &freed_);
+    if (abandoned.ok()) {
+      EXPECT_EQ(abandoned->kept, kept);
+      EXPECT_EQ(!abandoned->not_kept.empty(), lost);
+    }
+    return abandoned.ok() ? StatusCode::kOk : abandoned.status().code();
+  }
+
+  StatusCode Sync(WriteBatch* batch) {
+    const FileId file = RandomOpen();
+    const auto open = model_.open.find(file);
+    std::size_t first = 0;
+    std::vector<Block> blocks;
+    expected_ = StatusCode::kNotFound;
+    if (open != model_.open.end()) {
+      ModelOpen& was = open->second;
+      expected_ = StatusCode::kOk;
+      first = random_.Below(was.synced.size() + 1);
+      blocks.assign(was.synced.begin() + static_cast<std::ptrdiff_t>(first), was.synced.end());
+      for (const BlockId b : was.blocks) {
+        if (!was.IsSynced(b) && random_.Below(2) == 0) blocks.push_back(AnyBlock(b));
+      }
+      if (!blocks.empty() && random_.Below(8) == 0) {  // a block that is not its own
+        blocks.back().id = 1;
+        expected_ = StatusCode::kInvalid;
+      } else if (first < was.synced.size() && random_.Below(8) == 0) {  // another than before
+        ++blocks.front().crc;
+        expected_ = StatusCode::kInvalid;
+      } else if (random_.Below(8) == 0) {  // a gap
+        first = was.synced.size() + 1;
+        expected_ = StatusCode::kInvalid;
+      }
+      if (expected_ == StatusCode::kOk) {
+        was.synced.resize(first);
+        was.synced.insert(was.synced.end(), blocks.begin(), blocks.end());
+      }
+    }
+    return names_->Sync(file, first, blocks, batch).code();
+  }
+
+  // An open file becomes visible with these blocks.
+  void Appear(FileId file, const ModelOpen& was, const std::string& path, const std::vector<Block>& blocks) {
+    for (const BlockId b : was.blocks) {
+      if (std::none_of(blocks.begin(), blocks.end(), [b](const Block& n) { return n.id == b; })) {
+        expected_freed_.push_back(b);
+      }
+    }
+    for (const Block& b : model_.tree[path].blocks) expected_freed_.push_back(b.id);
+    model_.MakeParents(path, owners_[file], now_);
+    model_.tree[path] = {false, file, now_, owners_[file], was.replication, blocks};
+    model_.open.erase(file);
   }
 
   StatusCode Complete(WriteBatch* batch, bool as) {
@@ -329,20 +396,13 @@ class Driver {
       const ModelOpen was = open->second;
       const std::string path = as ? other : was.path;
       for (const BlockId b : was.blocks) {
-        if (random_.Below(4) != 0) blocks.insert(blocks.begin(), AnyBlock(b));
+        if (!was.IsSynced(b) && random_.Below(4) != 0) blocks.insert(blocks.begin(), AnyBlock(b));
       }
+      const bool whole = random_.Below(4) != 0;
+      if (whole) blocks.insert(blocks.begin(), was.synced.begin(), was.synced.end());
       if (!was.orphaned) expected_ = model_.Place(path, was.overwrite, file);
-      if (expected_ == StatusCode::kOk) {
-        for (const BlockId b : was.blocks) {
-          if (std::none_of(blocks.begin(), blocks.end(), [b](const Block& n) { return n.id == b; })) {
-            expected_freed_.push_back(b);
-          }
-        }
-        for (const Block& b : model_.tree[path].blocks) expected_freed_.push_back(b.id);
-        model_.MakeParents(path, owners_[file], now_);
-        model_.tree[path] = {false, file, now_, owners_[file], was.replication, blocks};
-        model_.open.erase(open);
-      }
+      if (expected_ == StatusCode::kOk && !whole && !was.synced.empty()) expected_ = StatusCode::kInvalid;
+      if (expected_ == StatusCode::kOk) Appear(file, was, path, blocks);
     }
     return (as ? names_->CompleteAs(file, other, blocks, now_, batch, &freed_)
                : names_->Complete(file, blocks, now_, batch, &freed_))

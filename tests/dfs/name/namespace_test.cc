@@ -234,12 +234,61 @@ TEST_F(NamespaceTest, DropBlockForgetsAndAbandonFrees) {
   ExpectFails(StatusCode::kNotFound, [&] { return names_.DropBlock(id, blocks[1].id, &batch_); });
   ExpectFails(StatusCode::kNotFound, [&] { return names_.DropBlock(id + 1000, blocks[0].id, &batch_); });
   ExpectFails(StatusCode::kInvalid, [&] { return names_.Complete(id, {blocks[1]}, 7, &batch_, &freed_); });
-  ASSERT_TRUE(names_.Abandon(id, &batch_, &freed_).ok());
+  ASSERT_TRUE(names_.Abandon(id, 8, &batch_, &freed_).ok());
   EXPECT_THAT(freed_, UnorderedElementsAre(blocks[0].id, blocks[2].id));
-  ExpectFails(StatusCode::kNotFound, [&] { return names_.Abandon(id, &batch_, &freed_); });
+  ExpectFails(StatusCode::kNotFound, [&] { return names_.Abandon(id, 8, &batch_, &freed_).status(); });
   ExpectFails(StatusCode::kNotFound, [&] { return names_.AddBlock(id, &batch_).status(); });
   EXPECT_FALSE(names_.FindOpen(id).has_value());
   EXPECT_TRUE(names_.Create("/f", Options(), 5, &batch_).ok());
+}
+
+TEST_F(NamespaceTest, WhatWasSyncedStaysWhenTheFileIsGivenUp) {
+  const FileId id = *names_.Create("/d/f", Options(), 5, &batch_);
+  const std::vector<Block> blocks = AddBlocks(id, {3, 1, 2});
+  ASSERT_TRUE(names_.Sync(id, 0, {blocks[1]}, &batch_).ok());
+  EXPECT_FALSE(names_.Stat("/d/f").ok()) << "it is still being written";
+  ASSERT_TRUE(names_.Sync(id, 1, {blocks[0]}, &batch_).ok());
+  const Result<Namespace::Abandoned> given_up = names_.Abandon(id, 8, &batch_, &freed_);
+  ASSERT_TRUE(given_up.ok());
+  EXPECT_TRUE(given_up->kept);
+  EXPECT_EQ(given_up->path, "/d/f");
+  EXPECT_EQ(*names_.Blocks("/d/f"), (std::vector{blocks[1], blocks[0]}));
+  EXPECT_THAT(freed_, ElementsAre(blocks[2].id));
+  EXPECT_TRUE(names_.OpenFiles().empty());
+}
+
+TEST_F(NamespaceTest, WhatWasSyncedGoesWhereTheFileCouldNotBeCompleted) {
+  const FileId id = *names_.Create("/d/f", Options(), 5, &batch_);
+  const std::vector<Block> blocks = AddBlocks(id, {3, 1});
+  ASSERT_TRUE(names_.Sync(id, 0, {blocks[0]}, &batch_).ok());
+  ASSERT_TRUE(names_.MakeDirectory("/d", "ann", 6, &batch_).ok());
+  ASSERT_TRUE(names_.Remove("/d", true, &batch_, &freed_).ok());
+  const Result<Namespace::Abandoned> given_up = names_.Abandon(id, 8, &batch_, &freed_);
+  ASSERT_TRUE(given_up.ok());
+  EXPECT_FALSE(given_up->kept);
+  EXPECT_THAT(given_up->not_kept, HasSubstr("its directory was removed"));
+  EXPECT_THAT(freed_, UnorderedElementsAre(blocks[0].id, blocks[1].id));
+}
+
+TEST_F(NamespaceTest, ASyncMayBeRepeatedAndTakesNothingBack) {
+  const FileId id = *names_.Create("/f", Options(), 5, &batch_);
+  const std::vector<Block> blocks = AddBlocks(id, {3, 1, 2, 5 * kMiB});
+  ASSERT_TRUE(names_.Sync(id, 0, {blocks[0], blocks[1]}, &batch_).ok());
+  batch_ = {};
+  EXPECT_TRUE(names_.Sync(id, 0, {blocks[0], blocks[1]}, &batch_).ok()) << "its answer may have been lost";
+  EXPECT_TRUE(names_.Sync(id, 1, {blocks[1]}, &batch_).ok());
+  EXPECT_TRUE(batch_.empty());
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Sync(id, 0, {blocks[1]}, &batch_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Sync(id, 2, {blocks[1]}, &batch_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Sync(id, 2, {blocks[3]}, &batch_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Sync(id, 3, {blocks[2]}, &batch_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Sync(id, 2, {{77, 1}}, &batch_); });
+  ExpectFails(StatusCode::kNotFound, [&] { return names_.Sync(id + 1000, 0, {}, &batch_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.DropBlock(id, blocks[0].id, &batch_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Complete(id, {blocks[0]}, 7, &batch_, &freed_); });
+  ExpectFails(StatusCode::kInvalid, [&] { return names_.Complete(id, {blocks[1], blocks[0]}, 7, &batch_, &freed_); });
+  ASSERT_TRUE(names_.Complete(id, {blocks[0], blocks[1], blocks[2]}, 7, &batch_, &freed_).ok());
+  EXPECT_EQ(names_.Stat("/f")->length, 6u);
 }
 
 TEST_F(NamespaceTest, KnowsTheOwnerOfABlock) {
@@ -336,7 +385,7 @@ TEST_F(NamespaceTest, OpenFilesBelowARemovedDirectoryFailAtComplete) {
   ExpectFails(StatusCode::kNotFound, [&] { return names_.CompleteAs(below, "/z", {}, 7, &batch_, &freed_); });
   const auto next = names_.Create("/d/x/f", Options(), 5, &batch_);
   ASSERT_TRUE(next.ok()) << next.status().message();
-  ASSERT_TRUE(names_.Abandon(below, &batch_, &freed_).ok());
+  ASSERT_TRUE(names_.Abandon(below, 8, &batch_, &freed_).ok());
   EXPECT_THAT(freed_, ElementsAre(late));
   EXPECT_EQ(names_.Create("/d/x/f", Options(), 5, &batch_).status().code(), StatusCode::kBusy);
   EXPECT_TRUE(names_.Complete(*next, {}, 7, &batch_, &freed_).ok());

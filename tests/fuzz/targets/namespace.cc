@@ -12,12 +12,13 @@ std::vector<std::string> millrace::fuzz::Seeds() {
           std::string(1, 2) + dfs::EncodeDirectory(7, 123456, "me"),
           std::string(1, 2) + dfs::EncodeFile(7, 123456, "me", 3, 1 << 20, {{1, 100}, {2, 50}}),
           std::string(1, 3) + dfs::EncodeOpenFile(open),
-          std::string(1, 4) + dfs::EncodeIdLimit(1000)};
+          std::string(1, 4) + dfs::EncodeIdLimit(1000),
+          std::string(1, 5) + dfs::EncodeSynced({2, 1 << 20, 0xfeedf00d})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Draw draw(fuzz::View(data, size));
-  const std::uint8_t which = draw.Byte() % 5;
+  const std::uint8_t which = draw.Byte() % 6;
   const std::string_view bytes = draw.rest();
   (void)dfs::DescribeKey(bytes);
   switch (which) {
@@ -45,6 +46,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       break;
     case 3:
       fuzz::RoundTrip(bytes, dfs::DecodeOpenFile, dfs::EncodeOpenFile, "an open file");
+      break;
+    case 5:
+      fuzz::RoundTrip(bytes, dfs::DecodeSynced, dfs::EncodeSynced, "a synced block");
       break;
     default:
       fuzz::RoundTrip(bytes, dfs::DecodeIdLimit, dfs::EncodeIdLimit, "the limit of ids");

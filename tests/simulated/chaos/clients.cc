@@ -156,6 +156,53 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
   return done ? Outcome::kDone : Outcome::kNotDone;
 }
 
+// A file whose writer syncs it, and goes: it appears with what was synced, and nothing that was not written.
+void Client::Stream(kj::WaitScope& scope, const std::string& path) {
+  const std::uint64_t misled = Misled();
+  Written written;
+  std::vector<std::string> data;
+  std::size_t synced = 0;
+  {
+    FileMaker maker(cluster_, files_caller_, host_);
+    if (!Trust(maker.Create(scope, path, cluster_.plan().replication, false), misled).ok()) return;
+    uncertain_.insert(path);
+    for (std::uint64_t blocks = 1 + random_.Below(3); blocks > 0; --blocks) {
+      data.push_back(RandomData());
+      if (!Trust(maker.AddBlock(scope, data.back()), misled).ok()) break;
+      const bool done = Trust(maker.Sync(scope), misled).ok();
+      written = maker.written();
+      if (!done) break;
+      const Checker::AckedBlock acked{data[synced], cluster_.plan().replication, path};
+      cluster_.checker().Acknowledge(written.blocks[synced++].id, acked);
+    }
+  }
+  if (synced == 0) return;
+  world_.Note(fmt::format("client{} synced {} blocks of {} and goes", number_, synced, path));
+  std::uint64_t id = 0;
+  Result<std::vector<BlockPlaces>> there = NotFound("not asked for");
+  Status seen = there.status();
+  while (!seen.ok()) {
+    Sleep(scope, 1);
+    const std::uint64_t then = Misled();
+    there = Locate(files_caller_, scope, path, &id);
+    seen = Trust(there.ok() ? Status::Ok() : there.status(), then);
+    if (!seen.ok()) continue;
+    Fence(scope);  // a master that dies before its disk knows will take the file for open again, for a while
+    if (Look(scope, path) != id) seen = Unavailable("not for good");
+  }
+  File file{written.file, {}, {}, cluster_.plan().replication};
+  for (const BlockPlaces& block : *there) file.blocks.push_back(block.id);
+  const auto same = [](std::uint64_t one, const Written::Block& other) { return one == other.id; };
+  if (id != file.id || file.blocks.size() < synced || file.blocks.size() > written.blocks.size() ||
+      !std::equal(file.blocks.begin(), file.blocks.end(), written.blocks.begin(), same))
+    return world_.Fail("names", fmt::format("{} is file {} of {} blocks, and was synced as file {} of {}", path, id,
+                                            file.blocks.size(), file.id, synced));
+  data.resize(file.blocks.size());
+  file.data = std::move(data);
+  uncertain_.erase(path);
+  Keep(path, std::move(file));
+}
+
 void Client::Remove(kj::WaitScope& scope, const std::string& path) {
   const std::uint64_t misled = Misled();
   const File file = files_.at(path);
@@ -282,6 +329,7 @@ void Client::ListAndCompare(kj::WaitScope& scope) {
       return world_.Fail("names", fmt::format("{} (file {}) was acknowledged and is not there", path, file.id));
     there.erase(found);
   }
+  for (const std::string& path : uncertain_) there.erase(path);
   if (!there.empty()) world_.Fail("names", there.begin()->first + " is there and nobody made it");
 }
 
@@ -291,7 +339,7 @@ void Client::WorkWithFiles(kj::WaitScope& scope) {
     Sleep(scope, 2 * random_.Unit());
     const std::string path = fmt::format("{}/f{}", home_, random_.Below(kPaths));
     const bool there = files_.contains(path);
-    const std::uint64_t choice = random_.Below(10);
+    const std::uint64_t choice = random_.Below(11);
     if (choice < 4) {
       std::vector<std::string> data(1 + random_.Below(3));
       for (std::string& block : data) block = RandomData();
@@ -304,6 +352,8 @@ void Client::WorkWithFiles(kj::WaitScope& scope) {
       SetReplication(scope, path);
     } else if (choice < 8 && there) {
       ReadAndCompare(scope, path);
+    } else if (choice == 8) {
+      Stream(scope, fmt::format("{}/s{}", home_, names_++));
     } else {
       ListAndCompare(scope);
     }

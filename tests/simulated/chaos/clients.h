@@ -34,6 +34,7 @@ class Client {
   void WorkWithFiles(kj::WaitScope& scope);
   [[nodiscard]] Outcome Put(kj::WaitScope& scope, const std::string& path, std::vector<std::string> data,
                             bool overwrite, bool may_go);
+  void Stream(kj::WaitScope& scope, const std::string& path);
   void Remove(kj::WaitScope& scope, const std::string& path);
   void Rename(kj::WaitScope& scope, const std::string& from, const std::string& to);
   void SetReplication(kj::WaitScope& scope, const std::string& path);
@@ -80,6 +81,7 @@ class Client {
   MasterCaller files_caller_, jobs_caller_;
   std::string home_;
   std::map<std::string, File> files_;
+  std::set<std::string> uncertain_;  // paths where a file may yet appear, since a sync of it may have been one
   std::uint32_t fences_ = 0, names_ = 0;
 };
 

@@ -117,6 +117,7 @@ Status FileMaker::Create(kj::WaitScope& scope, const std::string& path, std::uin
                                      return request.send().then([](auto&& created) { return kj::mv(created); });
                                    }));
   written_ = {};
+  synced_ = 0;
   written_.file = answer.getFile();
   lease_ = answer.getLease();
   return Status::Ok();
@@ -185,18 +186,36 @@ Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
   return why;
 }
 
+template <class Request>
+void FileMaker::Name(std::size_t first, Request& request) const {
+  auto blocks = request.initBlocks(static_cast<unsigned>(written_.blocks.size() - first));
+  for (unsigned i = 0; i < blocks.size(); ++i) {
+    const Written::Block& block = written_.blocks[first + i];
+    blocks[i].initBlock().setId(block.id);
+    blocks[i].getBlock().setLength(block.length);
+    blocks[i].getBlock().setCrc(block.crc);
+    auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
+    for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
+  }
+}
+
+Status FileMaker::Sync(kj::WaitScope& scope) {
+  auto answer = OnLease<dfs::wire::FileLease::SyncResults>(scope, "sync", [&](auto& lease) {
+    auto request = lease.syncRequest();
+    request.setFirst(static_cast<std::uint32_t>(synced_));
+    Name(synced_, request);
+    return request.send();
+  });
+  if (answer.ok()) synced_ = written_.blocks.size();
+  // An earlier try may have done it before the file was given up.
+  if (answer.status().code() == StatusCode::kNotFound) return Cancelled(answer.status().message());
+  return answer.status();
+}
+
 Status FileMaker::Complete(kj::WaitScope& scope) {
   auto answer = OnLease<dfs::wire::FileLease::CompleteResults>(scope, "complete", [&](auto& lease) {
     auto request = lease.completeRequest();
-    auto blocks = request.initBlocks(static_cast<unsigned>(written_.blocks.size()));
-    for (unsigned i = 0; i < blocks.size(); ++i) {
-      const Written::Block& block = written_.blocks[i];
-      blocks[i].initBlock().setId(block.id);
-      blocks[i].getBlock().setLength(block.length);
-      blocks[i].getBlock().setCrc(block.crc);
-      auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
-      for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
-    }
+    Name(0, request);
     return request.send();
   });
   lease_ = nullptr;

@@ -60,12 +60,17 @@ class FileMaker {
   FileMaker(Cluster& cluster, MasterCaller& caller, HostId writer);
   Status Create(kj::WaitScope& scope, const std::string& path, std::uint32_t replication, bool overwrite);
   Status AddBlock(kj::WaitScope& scope, const std::string& data);
+  // What was written stays whatever becomes of the writer. kCancelled: it may or may not, who knows.
+  Status Sync(kj::WaitScope& scope);
   // kCancelled: it may stand or not, who knows.
   Status Complete(kj::WaitScope& scope);
   Status HandOver(kj::WaitScope& scope, const std::string& attempt);
   [[nodiscard]] const Written& written() const { return written_; }
 
  private:
+  // The blocks from number `first` on.
+  template <class Request>
+  void Name(std::size_t first, Request& request) const;
   // Calls `start` with the lease until a master has answered.
   template <class Answer, class Start>
   Result<capnp::Response<Answer>> OnLease(kj::WaitScope& scope, const std::string& what, const Start& start);
@@ -74,6 +79,7 @@ class FileMaker {
   MasterCaller& caller_;
   HostId writer_;
   Written written_;
+  std::size_t synced_ = 0;  // of its blocks
   kj::Maybe<dfs::wire::FileLease::Client> lease_;
 };
 

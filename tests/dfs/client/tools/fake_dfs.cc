@@ -76,6 +76,15 @@ class FakeWriter final : public FileWriter {
     data_ += data;
     return Status::Ok();
   }
+  Status Sync() override {
+    synced_ = data_;
+    {
+      const std::lock_guard lock(tree_->mutex);
+      tree_->synced[path_].push_back(data_);
+    }
+    tree_->on_sync(path_);
+    return Status::Ok();
+  }
   Status Close() override {
     const std::lock_guard lock(tree_->mutex);
     tree_->MakeParents(path_);
@@ -86,14 +95,16 @@ class FakeWriter final : public FileWriter {
   }
   void Abandon() override {
     const std::lock_guard lock(tree_->mutex);
-    if (std::exchange(open_, false)) tree_->writing.erase(path_);
+    if (!std::exchange(open_, false)) return;
+    tree_->writing.erase(path_);
+    if (!synced_.empty()) tree_->entries[path_] = {.directory = false, .data = synced_, .options = options_};
   }
   Result<HandedOver> HandOver(const std::string&) override { return Internal("not of the fake"); }
   [[nodiscard]] std::uint64_t bytes() const override { return data_.size(); }
 
  private:
   std::shared_ptr<FakeTree> tree_;
-  std::string path_, data_;
+  std::string path_, data_, synced_;
   WriteOptions options_;
   bool open_ = true;
 };

@@ -24,6 +24,7 @@ struct FakeTree {
   std::mutex mutex;
   std::map<std::string, Entry> entries{{"/", {.directory = true}}};
   std::set<std::string> writing;
+  std::map<std::string, std::vector<std::string>> synced;  // what each sync of a path held, not seen by clients
   std::uint64_t next_id = 1;
   Health health;
   std::deque<BalanceStatus> balance = {{}};  // one an answer; the last one stays
@@ -34,6 +35,7 @@ struct FakeTree {
   // Called without the lock, before a write of `path` takes bytes, and before each piece of a read; a failure is given
   // on.
   std::function<Status(const std::string& path)> on_write = [](const std::string&) { return Status::Ok(); };
+  std::function<void(const std::string& path)> on_sync = [](const std::string&) {};  // after it
   std::function<Status(const std::string& path)> on_read = [](const std::string&) { return Status::Ok(); };
   std::function<void(const std::string& path)> on_create = [](const std::string&) {};
 

@@ -93,6 +93,29 @@ TEST_F(PutTest, AWriteThatFailsLeavesNothing) {
   EXPECT_TRUE(tree_->writing.empty());
 }
 
+TEST_F(PutTest, WhatASilentPipeHasBroughtIsSynced) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const Fd in(pipe[0]);
+  Fd silent(pipe[1]);
+  ASSERT_EQ(::write(silent.get(), "first", 5), 5);
+  tree_->on_sync = [&silent, this](const std::string& path) {
+    if (tree_->synced[path].size() == 1) {
+      EXPECT_EQ(::write(silent.get(), " second", 7), 7);
+    } else {
+      silent.Close();
+    }
+  };
+  EXPECT_EQ(RunFrom({"put", "--sync", "1ms", "-", "/f"}, in.get()).status, 0);
+  EXPECT_EQ(tree_->synced["/f"], (std::vector<std::string>{"first", "first second"}));
+  EXPECT_EQ(tree_->Files(), (Files{{"/f", "first second"}}));
+}
+
+TEST_F(PutTest, ATimeToSyncIsATime) {
+  EXPECT_EQ(Run({"put", "--sync", "0s", "-", "/f"}).status, 2);
+  EXPECT_EQ(Run({"put", "--sync", "soon", "-", "/f"}).status, 2);
+}
+
 TEST_F(PutTest, CtrlCEndsASilentPipeAndLeavesNothing) {
   int pipe[2];
   ASSERT_EQ(::pipe(pipe), 0);
