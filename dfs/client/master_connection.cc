@@ -151,7 +151,7 @@ Status MasterConnection::Call(const std::string& what, const WithMaster& f) {
 }
 
 Status MasterConnection::CallUntilReady(const std::string& what, const WithMaster& f) {
-  constexpr kj::Duration kPause = 500 * kj::MILLISECONDS;
+  static constexpr kj::Duration kPause = 500 * kj::MILLISECONDS;
   while (true) {
     Status answer = Call(what, f);
     if (answer.code() != StatusCode::kBusy) return answer;

@@ -40,7 +40,7 @@ Awaitable<bool> WriteSession::Run() {
   if (!over() && !request_.rest.empty()) co_await ConnectNext();
   if (!over()) co_await Transfer();
   co_await Close();
-  if (failed_ && !begun_) co_await SendAck(failure_);
+  if (failed_ && !begun_) (void)co_await SendAck(failure_);  // a writer that is gone needs no answer
   co_return !over() && received_last_;
 }
 

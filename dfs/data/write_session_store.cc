@@ -156,7 +156,7 @@ Awaitable<void> WriteSession::SendAcks() {
     if (finished_) ack.crc = file_->crc();
     if (upstream_gone_) co_return;
     if (failed_) {
-      co_await SendAck(failure_);
+      (void)co_await SendAck(failure_);  // a writer that is gone needs no answer
       co_return;
     }
     const bool owing = received_ > sent.length || received_last_;

@@ -22,10 +22,10 @@ class BlockManager::Impl::Remover {
       RunNode(id, &node);
       if (!node.unknown_held) RunUnknown(id, &node, &work->aside);
     }
-    for (auto& [id, blocks] : chosen_) {
-      std::sort(blocks.begin(), blocks.end());
-      blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
-      work->remove.push_back({id, std::move(blocks)});
+    for (auto& [id, lot] : chosen_) {
+      std::sort(lot.begin(), lot.end());
+      lot.erase(std::unique(lot.begin(), lot.end()), lot.end());
+      work->remove.push_back({id, std::move(lot)});
     }
   }
 

@@ -121,7 +121,6 @@ class SegmentCursor {
   const char* begin_ = nullptr;
   std::uint64_t raw_before_ = 0;  // raw bytes of earlier frames
   std::string_view rest_;         // stored bytes that are not yet at hand
-  bool compressed_;
   std::size_t capacity_ = 0;
   std::unique_ptr<char[]> frame_;
   std::string name_;

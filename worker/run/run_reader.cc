@@ -64,7 +64,7 @@ Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path) {
 }
 
 SegmentCursor::SegmentCursor(std::string_view stored, bool compressed, std::string name)
-    : rest_(stored), compressed_(compressed), name_(std::move(name)) {
+    : rest_(stored), name_(std::move(name)) {
   if (compressed) return;
   begin_ = at_ = stored.data();
   end_ = begin_ + stored.size();
