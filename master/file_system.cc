@@ -25,11 +25,12 @@ Status FileSystem::Load(const KeyValueStore& store) {
   }));
   for (const dfs::FileId file : names_.OpenFiles()) {
     const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
-    for (const dfs::Block& block : open->synced) blocks_.Want(block, open->options.replication);
-    for (const dfs::BlockId block : open->blocks) {
-      const auto same = [block](const dfs::Block& synced) { return synced.id == block; };
-      if (std::none_of(open->synced.begin(), open->synced.end(), same)) blocks_.Expect(block);
+    std::set<dfs::BlockId> unfinished(open->blocks.begin(), open->blocks.end());
+    for (const dfs::Block& block : open->synced) {
+      blocks_.Want(block, open->options.replication);
+      unfinished.erase(block.id);
     }
+    for (const dfs::BlockId block : unfinished) blocks_.Expect(block);
   }
   return bad;
 }
