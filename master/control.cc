@@ -182,6 +182,12 @@ void Control::DropLease(dfs::FileId file, std::uint64_t token) {
   }
 }
 
+Status Control::CheckNotHandedOver(dfs::FileId file) const {
+  if (leases_.Has(file)) return Status::Ok();
+  return Invalid("file " + std::to_string(file) +
+                 " was handed over to the attempt that wrote it; whether it is kept is decided with the attempt");
+}
+
 Status Control::GiveUp(dfs::FileId file, std::string_view why) {
   Step step = Begin();
   MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch));

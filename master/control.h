@@ -200,7 +200,10 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void DropLease(dfs::FileId file, std::uint64_t token);
   // It is not written any more: it is removed, or stays with what was synced. kNotFound when it is not open.
   Status GiveUp(dfs::FileId file, std::string_view why);
-  void LeaseToJob(dfs::FileId file) { leases_.Forget(file); }  // it ends with its attempt from now on
+  // The file is an attempt's output: it ends with its attempt from now on, and no lease of it lapses.
+  void LeaseToJob(dfs::FileId file) { leases_.Forget(file); }
+  // kInvalid for a file that was handed over: its attempt alone decides whether anything of it is kept.
+  [[nodiscard]] Status CheckNotHandedOver(dfs::FileId file) const;
 
  private:
   Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file);

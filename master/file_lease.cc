@@ -67,6 +67,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
 
   kj::Promise<void> sync(SyncContext context) override {
     Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckNotHandedOver(file_));
     Require(control_.CheckGoingOn());
     const auto params = context.getParams();
     Step step = control_.Begin();

@@ -38,6 +38,8 @@ class Leases {
   }
   // It has no holder, and lapses unless one comes within `time`.
   void Await(dfs::FileId file, Micros time) { leases_[file] = {std::nullopt, ran_ + time}; }
+  // Somebody holds it, or is awaited: it can lapse.
+  [[nodiscard]] bool Has(dfs::FileId file) const { return leases_.contains(file); }
   // It cannot lapse any more.
   void Forget(dfs::FileId file) { leases_.erase(file); }
 

@@ -132,17 +132,15 @@ class Copier {
   // Returns whether there is input; else it is time to sync. A terminal or a pipe may be silent for ever: an
   // interruption must be seen meanwhile.
   Result<bool> AwaitInput(int from, const std::optional<MonotonicClock::time_point>& sync_at) const {
-    if (options_.interrupt != nullptr) {
-      pollfd waited[] = {{from, POLLIN, 0}, {options_.interrupt->fd(), POLLIN, 0}};
-      while (true) {
-        const int found = ::poll(waited, 2, sync_at ? MillisUntil(*sync_at) : -1);
-        if (found < 0 && errno == EINTR) continue;
-        MILLRACE_TRY(Stopped());
-        return found != 0;
-      }
+    // poll() passes over a negative descriptor.
+    pollfd waited[] = {{from, POLLIN, 0}, {options_.interrupt == nullptr ? -1 : options_.interrupt->fd(), POLLIN, 0}};
+    while (true) {
+      const int found = ::poll(waited, 2, sync_at ? MillisUntil(*sync_at) : -1);
+      if (found < 0 && errno == EINTR) continue;
+      if (found < 0) return FromErrno(errno, "wait for input");
+      MILLRACE_TRY(Stopped());
+      return found != 0;
     }
-    MILLRACE_TRY(Stopped());
-    return true;
   }
 
   // Rounded up: whoever waits so long does not come early.

@@ -32,8 +32,8 @@ struct PutOptions {
   std::size_t threads = 8;
   int standard_input = 0;
   const console::Interrupt* interrupt = nullptr;  // kCancelled once it is seen
-  Micros sync_every =
-      0;  // what has come is synced (FileWriter::Sync) so long after at the latest; 0: not before the end
+  // What has come is synced (FileWriter::Sync) after this time at the latest. 0: not before the end.
+  Micros sync_every = 0;
 };
 // Each file is visible when it is whole, or not at all (or with what was synced, when it ends early). Stops at the
 // first failure; files that were done then stay.

@@ -5,6 +5,7 @@
 
 #include "base/cluster_id.h"
 #include "master/cluster_record.h"
+#include "master/file_lease.h"
 #include "master/name_service.h"
 #include "master/wire_codec.h"
 #include "schedulers/core/cluster_state.h"
@@ -99,6 +100,26 @@ TEST(SimulatedClusterTest, TheFileOfASilentWriterIsGivenUpAfterTheLimit) {
   cluster.Advance(4);
   EXPECT_EQ(control.RenewLease(*file, token).code(), StatusCode::kNotFound);
   EXPECT_TRUE(Create(control, "/f").ok());
+}
+
+// Otherwise what was synced of an attempt's output could be seen though the attempt loses.
+TEST(SimulatedClusterTest, AFileThatWasHandedOverCannotBeSynced) {
+  SimulatedCluster cluster({.workers = 1});
+  const Result<dfs::FileId> file = Create(cluster.control(), "/f");
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  dfs::wire::FileLease::Client lease = master::MakeFileLease(cluster.control(), *file);
+  const auto sync = [&] {
+    std::string answer = "none";
+    auto call = lease.syncRequest()
+                    .send()
+                    .then([&](auto&&) { answer = "synced"; })
+                    .eagerlyEvaluate([&](kj::Exception&& failure) { answer = failure.getDescription().cStr(); });
+    cluster.Advance(0.1);
+    return answer;
+  };
+  EXPECT_EQ(sync(), "synced");
+  cluster.control().LeaseToJob(*file);
+  EXPECT_THAT(sync(), HasSubstr("was handed over"));
 }
 
 // Every output that the master counts on is served by its worker: a reduce that waits for another one waits for ever.

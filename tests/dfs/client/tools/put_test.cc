@@ -132,5 +132,17 @@ TEST_F(PutTest, CtrlCEndsASilentPipeAndLeavesNothing) {
   EXPECT_TRUE(tree_->writing.empty());
 }
 
+TEST_F(PutTest, CtrlCLeavesWhatWasSynced) {
+  int pipe[2];
+  ASSERT_EQ(::pipe(pipe), 0);
+  const Fd in(pipe[0]), silent(pipe[1]);
+  ASSERT_EQ(::write(silent.get(), "kept", 4), 4);
+  tree_->on_sync = [](const std::string&) { EXPECT_EQ(::kill(::getpid(), SIGINT), 0); };
+  const Ran ran = RunFrom({"put", "--sync", "1ms", "-", "/f"}, in.get());
+  EXPECT_EQ(ran.status, 1);
+  EXPECT_NE(ran.err.find("what was synced"), std::string::npos) << ran.err;
+  EXPECT_EQ(tree_->Files(), (Files{{"/f", "kept"}}));
+}
+
 }  // namespace
 }  // namespace millrace::dfs::testing
