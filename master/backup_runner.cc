@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/rpc/status_codec.h"
+#include "base/thread_name.h"
 
 namespace millrace::master {
 
@@ -18,6 +19,7 @@ kj::Promise<BackupFacts> BackupRunner::Run(const std::string& directory) {
   auto answer = kj::newPromiseAndFulfiller<BackupFacts>();
   fulfiller_ = kj::mv(answer.fulfiller);
   thread_ = std::thread([this, directory] {
+    NameThread("backup");
     mailbox_.Post([this, done = store_.BackUp(directory)] {
       under_way_ = false;
       if (done.ok()) return fulfiller_->fulfill(kj::cp(*done));

@@ -13,6 +13,7 @@
 
 #include "base/admission.h"
 #include "base/net/bulk_handler.h"
+#include "base/thread_name.h"
 
 namespace millrace::net {
 namespace {
@@ -60,9 +61,15 @@ BulkServer::Threads::Threads(const BulkServerOptions& options, Log log_to)
 BulkServer::Threads::~Threads() { Stop(); }
 
 void BulkServer::Threads::Start() {
-  for (unsigned i = 0; i < io_count_; ++i) running_.emplace_back([this] { io.run(); });
+  for (unsigned i = 0; i < io_count_; ++i) {
+    running_.emplace_back([this] {
+      NameThread("bulk-io");
+      io.run();
+    });
+  }
   for (unsigned i = 0; i < disk_count_; ++i) {
     running_.emplace_back([this] {
+      NameThread("bulk-disk");
       BlockSigpipe();
       disk.run();
     });

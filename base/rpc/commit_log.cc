@@ -8,6 +8,7 @@
 
 #include "base/rpc/control_thread.h"
 #include "base/rpc/status_codec.h"
+#include "base/thread_name.h"
 
 namespace millrace::rpc {
 namespace {
@@ -79,6 +80,7 @@ class ThreadedCommitLog final : public CommitLog {
   }
 
   void WriteLoop() {
+    NameThread("commit-log");
     while (true) {
       WriteBatch batch;
       Durability durability = Durability::kBuffered;

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/rpc/status_codec.h"
+#include "base/thread_name.h"
 
 namespace millrace::rpc {
 
@@ -91,6 +92,7 @@ struct ControlThread::Impl final : kj::TaskSet::ErrorHandler {
   }
 
   void Turn(std::promise<void>& turning) {
+    NameThread("control");
     kj::AsyncIoContext context = kj::setupAsyncIo();
     Mailbox box;
     kj::TaskSet under_way(*this);

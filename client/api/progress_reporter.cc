@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 #include "client/api/task_messages.h"
 
 namespace millrace {
@@ -33,6 +34,7 @@ ProgressReporter::~ProgressReporter() {
 }
 
 void ProgressReporter::Work() {
+  NameThread("progress");
   while (true) {
     pollfd fds[] = {{stop_.get(), POLLIN, 0}, {channel_.fd(), POLLRDHUP, 0}};
     const int ready = ::poll(fds, 2, static_cast<int>(interval_.count()));

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/thread_name.h"
 #include "client/job_client/wire_convert.h"
 
 namespace millrace::job {
@@ -125,6 +126,7 @@ Result<bool> JobWatch::Impl::Subscribe() {
 }
 
 void JobWatch::Impl::Run() {
+  NameThread("job-watch");
   using std::chrono::steady_clock;
   auto reached = steady_clock::now();
   while (true) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/net/bulk_handler.h"
+#include "base/thread_name.h"
 #include "dfs/client/block_writer.h"
 #include "dfs/data/active_writes.h"
 #include "dfs/data/block_checksums.h"
@@ -208,6 +209,7 @@ BlockServer::~BlockServer() {
 void BlockServer::Replicate(const StoredBlock& block, std::vector<Place> targets,
                             std::function<void(const Status&)> done) {
   asio::post(impl_->replicators, [impl = impl_.get(), block, to = std::move(targets), told = std::move(done)] {
+    NameThread("replicate");
     told(impl->stopping ? Cancelled("replicate " + BlockName(block.id) + ": this node is stopping")
                         : impl->Copy(block, to));
   });

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 
 namespace millrace::console {
 namespace {
@@ -44,6 +45,7 @@ Interrupt::~Interrupt() {
 }
 
 void Interrupt::Wait() {
+  NameThread("signals");
   pollfd waited[] = {{quit_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
   while (true) {
     if (::poll(waited, Seen() ? 1 : 2, -1) < 0) continue;

@@ -5,6 +5,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/thread_name.h"
+
 namespace millrace::dfs {
 
 Status RunParallel(std::size_t count, std::size_t threads, const std::function<Status(std::size_t)>& work) {
@@ -23,7 +25,12 @@ Status RunParallel(std::size_t count, std::size_t threads, const std::function<S
     }
   };
   std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(threads, count); ++i) others.emplace_back(run);
+  for (std::size_t i = 1; i < std::min(threads, count); ++i) {
+    others.emplace_back([&run] {
+      NameThread("transfer");
+      run();
+    });
+  }
   run();
   for (std::thread& other : others) other.join();
   return failure;

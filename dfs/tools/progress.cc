@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "base/text.h"
+#include "base/thread_name.h"
 
 namespace millrace::console {
 namespace {
@@ -92,6 +93,7 @@ std::string Progress::Line() const {
 }
 
 void Progress::Run() {
+  NameThread("progress");
   const bool bar = style_ == ProgressStyle::kBar;
   std::unique_lock lock(mutex_);
   while (true) {

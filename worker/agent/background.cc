@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/thread_name.h"
 
 namespace millrace::worker {
 
@@ -26,6 +27,7 @@ void ThreadBackground::Run(std::function<void()> work, std::function<void()> the
 }
 
 void ThreadBackground::Loop() {
+  NameThread("agent-disk");
   for (;;) {
     Item item;
     {

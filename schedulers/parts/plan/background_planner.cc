@@ -1,3 +1,5 @@
+#include <pthread.h>
+
 #include <atomic>
 #include <limits>
 #include <thread>
@@ -59,6 +61,7 @@ class BackgroundPlanner : public Planner {
   }
 
   void Run() {
+    ::pthread_setname_np(::pthread_self(), "planner");
     const std::unique_ptr<Prover> prover = MakeProver();
     for (std::uint64_t seen = 0;;) {
       generation_.wait(seen, std::memory_order_acquire);
