@@ -10,8 +10,8 @@ namespace millrace {
 }  // namespace millrace
 
 // detail: the values that make the failure understandable (a string, built only on failure).
-#define MILLRACE_CHECK(condition, detail)                                               \
-  do {                                                                                  \
-    if (!(condition)) [[unlikely]]                                                      \
-      ::millrace::CheckFailed(__FILE__, __LINE__, #condition, (detail));                \
+#define MILLRACE_CHECK(condition, detail)                                \
+  do {                                                                   \
+    if (!(condition)) [[unlikely]]                                       \
+      ::millrace::CheckFailed(__FILE__, __LINE__, #condition, (detail)); \
   } while (false)

@@ -9,18 +9,30 @@ namespace millrace {
 
 std::string_view ToString(StatusCode code) {
   switch (code) {
-    case StatusCode::kOk: return "ok";
-    case StatusCode::kInvalid: return "invalid";
-    case StatusCode::kNotFound: return "not found";
-    case StatusCode::kExists: return "exists";
-    case StatusCode::kBusy: return "busy";
-    case StatusCode::kUnavailable: return "unavailable";
-    case StatusCode::kTimeout: return "timeout";
-    case StatusCode::kCorrupt: return "corrupt";
-    case StatusCode::kNoSpace: return "no space";
-    case StatusCode::kCancelled: return "cancelled";
-    case StatusCode::kIo: return "I/O error";
-    case StatusCode::kInternal: return "internal error";
+    case StatusCode::kOk:
+      return "ok";
+    case StatusCode::kInvalid:
+      return "invalid";
+    case StatusCode::kNotFound:
+      return "not found";
+    case StatusCode::kExists:
+      return "exists";
+    case StatusCode::kBusy:
+      return "busy";
+    case StatusCode::kUnavailable:
+      return "unavailable";
+    case StatusCode::kTimeout:
+      return "timeout";
+    case StatusCode::kCorrupt:
+      return "corrupt";
+    case StatusCode::kNoSpace:
+      return "no space";
+    case StatusCode::kCancelled:
+      return "cancelled";
+    case StatusCode::kIo:
+      return "I/O error";
+    case StatusCode::kInternal:
+      return "internal error";
   }
   return "unknown";
 }
@@ -45,10 +57,14 @@ Status FromErrno(int error, std::string_view what) {
   std::string message = std::string(what) + ": " + std::generic_category().message(error);
   switch (error) {
     case ENOSPC:
-    case EDQUOT: return NoSpace(std::move(message));
-    case ENOENT: return NotFound(std::move(message));
-    case EEXIST: return Exists(std::move(message));
-    default: return Status(StatusCode::kIo, std::move(message));
+    case EDQUOT:
+      return NoSpace(std::move(message));
+    case ENOENT:
+      return NotFound(std::move(message));
+    case EEXIST:
+      return Exists(std::move(message));
+    default:
+      return Status(StatusCode::kIo, std::move(message));
   }
 }
 

@@ -70,8 +70,8 @@ class [[nodiscard]] Status {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : value_(std::move(value)) {}                     // NOLINT: implicit on purpose
-  Result(Status status) : status_(std::move(status)) {              // NOLINT: implicit on purpose
+  Result(T value) : value_(std::move(value)) {}         // NOLINT: implicit on purpose
+  Result(Status status) : status_(std::move(status)) {  // NOLINT: implicit on purpose
     MILLRACE_CHECK(!status_.ok(), "a Result without a value needs a failure");
   }
 
@@ -80,9 +80,18 @@ class [[nodiscard]] Result {
   [[nodiscard]] Status&& status() && { return std::move(status_); }
 
   // The value; aborts with the failure's message if there is none.
-  [[nodiscard]] T& value() & { Require(); return *value_; }
-  [[nodiscard]] const T& value() const& { Require(); return *value_; }
-  [[nodiscard]] T&& value() && { Require(); return std::move(*value_); }
+  [[nodiscard]] T& value() & {
+    Require();
+    return *value_;
+  }
+  [[nodiscard]] const T& value() const& {
+    Require();
+    return *value_;
+  }
+  [[nodiscard]] T&& value() && {
+    Require();
+    return std::move(*value_);
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
@@ -100,8 +109,8 @@ class [[nodiscard]] Result {
 #define MILLRACE_CONCAT_(a, b) MILLRACE_CONCAT_INNER_(a, b)
 
 // MILLRACE_TRY(expression): returns the Status from the enclosing function if it is a failure.
-#define MILLRACE_TRY(expression)                                              \
-  do {                                                                        \
+#define MILLRACE_TRY(expression)                                                                             \
+  do {                                                                                                       \
     if (::millrace::Status millrace_status_ = (expression); !millrace_status_.ok()) return millrace_status_; \
   } while (false)
 

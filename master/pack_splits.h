@@ -5,8 +5,8 @@
 // enough for a map and has one of its own, so a whole block does. Others that count less than the target share a map as
 // long as they count no more than it together and some node holds a replica of them all; those of which nobody knows a
 // holder share maps among themselves. Each node has one map that is open for more. A split joins the open map of one of
-// its nodes; if none has room, a new one is opened on one of them, and closes the one that was open there. Between nodes
-// the one that was given least decides, then the lower number.
+// its nodes; if none has room, a new one is opened on one of them, and closes the one that was open there. Between
+// nodes the one that was given least decides, then the lower number.
 #pragma once
 
 #include <cstdint>

@@ -171,7 +171,8 @@ class CombineEmitter {
   };
 
   Status status_;  // before the collector, which points to it
-  map::CombineCollector<Value, internal::CombineValues<Job>, internal::CombinedValueCodec<Value>, Partitioner> collector_;
+  map::CombineCollector<Value, internal::CombineValues<Job>, internal::CombinedValueCodec<Value>, Partitioner>
+      collector_;
   std::string key_scratch_;
 };
 

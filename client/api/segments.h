@@ -1,6 +1,5 @@
-// The segments of a reduce: ranges of files on this machine, mapped by file (a file may hold many), checked, ready to be
-// merged or combined.
-// Thread rule: one thread.
+// The segments of a reduce: ranges of files on this machine, mapped by file (a file may hold many), checked, ready to
+// be merged or combined. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>

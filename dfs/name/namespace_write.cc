@@ -89,7 +89,8 @@ Result<FileId> Namespace::Create(std::string_view path, const CreateOptions& opt
   MILLRACE_TRY(CheckOptions(path, options));
   MILLRACE_TRY(impl_->CheckPlace(path, impl_->tree.Find(path), options.overwrite, 0, now));
   OpenEntry entry;
-  entry.file = {.id = impl_->ids.Take(batch), .path = std::string(path), .options = options, .blocks = {}, .synced = {}};
+  entry.file = {
+      .id = impl_->ids.Take(batch), .path = std::string(path), .options = options, .blocks = {}, .synced = {}};
   entry.created = now;
   const FileId id = entry.file.id;
   batch->Put(EncodeOpenKey(id), EncodeOpen(entry));

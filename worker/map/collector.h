@@ -26,9 +26,9 @@ namespace millrace::map {
 struct CollectorOptions {
   std::uint32_t partitions = 1;
   std::uint64_t memory = std::uint64_t{128} << 20;  // for the buffers, in bytes
-  std::string run_file;     // the result
-  std::string scratch;      // an existing directory for spills
-  bool compress = false;    // zstd level 1 on run and spills
+  std::string run_file;                             // the result
+  std::string scratch;                              // an existing directory for spills
+  bool compress = false;                            // zstd level 1 on run and spills
   // If given, asked instead of `compress` whether to compress a run of about so many raw bytes with such first records;
   // spills are then not compressed, which are read back here.
   std::function<bool(std::string_view first_records, std::uint64_t expected_bytes)> choose = {};
@@ -39,9 +39,9 @@ struct CollectorOptions {
 };
 
 struct CollectorFigures {
-  std::uint64_t records = 0, bytes = 0;                  // emitted (key and value bytes)
+  std::uint64_t records = 0, bytes = 0;  // emitted (key and value bytes)
   std::uint64_t spills = 0, spilled_records = 0;
-  std::uint64_t output_records = 0, output_bytes = 0;    // in the run file; bytes as stored
+  std::uint64_t output_records = 0, output_bytes = 0;  // in the run file; bytes as stored
 };
 
 // Combines values of equal keys when spills are merged and before a sorted run is written; none: all records are kept.

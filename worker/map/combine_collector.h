@@ -47,7 +47,7 @@ struct HashPartitioner {
 };
 
 template <class Value, class Combine, class Codec, class Partitioner = HashPartitioner>
-  requires ValueCodec<Codec, Value> && std::is_trivially_copyable_v<Value> && std::default_initializable<Value>
+requires ValueCodec<Codec, Value> && std::is_trivially_copyable_v<Value> && std::default_initializable<Value>
 class CombineCollector {
  public:
   // options.memory bounds the table and the arena together; less than 128 entries is not kept to.
@@ -69,7 +69,8 @@ class CombineCollector {
 
   // The failure of a spill is kept and given by Finish; after it nothing is collected any more.
   void Emit(std::string_view key, Value value) {
-    if (key.size() > run::kKeyWordBytes) [[unlikely]] return EmitLong(key, value);
+    if (key.size() > run::kKeyWordBytes) [[unlikely]]
+      return EmitLong(key, value);
     const run::KeyWords words = run::LoadKeyWords(key);
     Push(words, HashShortKey(words, key.size()), key.size(), value);
   }
@@ -110,7 +111,8 @@ class CombineCollector {
   void Push(run::KeyWords words, std::uint64_t hash, std::size_t size, const Value& value) {
     batch_[pending_] = {words, hash, size + 1, value};
     table_.Prefetch(hash);
-    if (++pending_ == kBatch) [[unlikely]] InsertBatch();
+    if (++pending_ == kBatch) [[unlikely]]
+      InsertBatch();
   }
 
   [[gnu::noinline]] void EmitLong(std::string_view key, const Value& value) {

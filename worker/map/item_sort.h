@@ -50,8 +50,8 @@ class ItemSorter {
 
  private:
   static constexpr int kTopDigit = 56;
-  static constexpr std::size_t kSmall = 96;            // from here on comparisons are quicker
-  static constexpr std::size_t kMaxRadixDepth = 64;    // key bytes; agreeing further, keys are compared as they are
+  static constexpr std::size_t kSmall = 96;          // from here on comparisons are quicker
+  static constexpr std::size_t kMaxRadixDepth = 64;  // key bytes; agreeing further, keys are compared as they are
   static constexpr std::size_t kByPosition = ~std::size_t{0};  // a depth: the prefix holds the position
 
   // `counts` by bucket become the buckets' ends. Every item is moved to its bucket at most once.
@@ -137,8 +137,8 @@ class ItemSorter {
     while (!items.empty()) {
       std::size_t shortest = length(items[0]);
       for (const SortItem& item : items) shortest = std::min(shortest, length(item));
-      const auto behind = std::partition(items.begin(), items.end(),
-                                         [&](const SortItem& item) { return length(item) == shortest; });
+      const auto behind =
+          std::partition(items.begin(), items.end(), [&](const SortItem& item) { return length(item) == shortest; });
       const auto equal = items.first(static_cast<std::size_t>(behind - items.begin()));
       for (SortItem& item : equal) item.prefix = item.position() << (64 - kPositionBits);
       ByPrefix(equal, kTopDigit, kByPosition);

@@ -38,7 +38,7 @@ struct VarintCodec {
 // Combines encoded values; `Combine` as in combine_collector.h. A value that cannot be decoded is left out and makes
 // ok() false.
 template <class Value, class Combine, class Codec>
-  requires ValueCodec<Codec, Value>
+requires ValueCodec<Codec, Value>
 class CodecCombiner final : public RunCombiner {
  public:
   explicit CodecCombiner(Combine combine) : combine_(combine) {}
@@ -52,9 +52,7 @@ class CodecCombiner final : public RunCombiner {
       Set(decoded);
     }
   }
-  std::string_view End() override {
-    return {bytes_, sum_ ? Codec::Encode(*sum_, bytes_) : 0};
-  }
+  std::string_view End() override { return {bytes_, sum_ ? Codec::Encode(*sum_, bytes_) : 0}; }
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:

@@ -5,9 +5,9 @@
 // length, zstd frame`, cut between records at about kFrameBytes raw (a longer record has a frame of its own). A frame
 // that zstd cannot shrink holds the raw bytes: its stored length is its raw length.
 // File: segments one after the other, then the index (an entry a partition: u64 offset, u64 stored length, u64 raw
-// length, u64 records, u32 crc32c of the stored bytes, u32 flags: bit 0 compressed, bit 1 in any order), then the footer:
-// u64 index offset, u32 partitions, u32 crc32c of index and the footer up to here, u64 magic.
-// Thread rule: one object from one thread at a time.
+// length, u64 records, u32 crc32c of the stored bytes, u32 flags: bit 0 compressed, bit 1 in any order), then the
+// footer: u64 index offset, u32 partitions, u32 crc32c of index and the footer up to here, u64 magic. Thread rule: one
+// object from one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +33,10 @@ enum class RecordOrder : std::uint8_t {
 
 struct SegmentInfo {
   std::uint64_t offset = 0;
-  std::uint64_t length = 0;      // stored
+  std::uint64_t length = 0;  // stored
   std::uint64_t raw_length = 0;
   std::uint64_t records = 0;
-  std::uint32_t crc = 0;         // of the stored bytes
+  std::uint32_t crc = 0;  // of the stored bytes
   bool compressed = false;
   RecordOrder order = RecordOrder::kByKey;
 };
@@ -115,7 +115,7 @@ class SegmentCursor {
   bool Decompress(std::string_view stored, std::size_t raw_size);
   bool Fail(std::string_view why);
 
-  const char* at_ = nullptr;     // in the raw bytes at hand, [begin_, end_)
+  const char* at_ = nullptr;  // in the raw bytes at hand, [begin_, end_)
   const char* end_ = nullptr;
   std::string_view key_, value_;
   const char* begin_ = nullptr;

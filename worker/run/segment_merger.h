@@ -20,7 +20,8 @@ class SegmentMerger {
   // To the next record; false at the end or at the first segment that fails (ask status()). Views live until the next
   // call.
   bool Next() {
-    if (winner_ == kNone) [[unlikely]] return Start();
+    if (winner_ == kNone) [[unlikely]]
+      return Start();
     if (segments_[winner_].Next()) [[likely]] {
       if (single_) return true;
       SetKey(winner_);
@@ -54,8 +55,8 @@ class SegmentMerger {
   [[nodiscard]] bool LessInLongKeys(std::uint32_t a, std::uint32_t b) const;
 
   std::vector<SegmentCursor> segments_;
-  std::vector<Key> keys_;                // a segment's current one
-  std::vector<std::uint32_t> losers_;    // inner nodes 1..n-1; the leaf of segment i is node n + i
+  std::vector<Key> keys_;              // a segment's current one
+  std::vector<std::uint32_t> losers_;  // inner nodes 1..n-1; the leaf of segment i is node n + i
   std::uint32_t winner_ = kNone;
   std::uint32_t live_ = 0;
   bool single_ = false;

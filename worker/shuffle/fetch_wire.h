@@ -3,8 +3,8 @@
 // Request header: u32 job, u32 partition, varint count (1 to kMaxFetch), then for each map attempt varint map, varint
 // number. Reply: an empty OK, then in the order of the request for each attempt a segment header and the stored bytes.
 // Segment header: u32 map, u32 number, u8 status code, u8 flags (bit 0 compressed, bit 1 in any order), u16 zero, u32
-// crc32c of the stored bytes, u64 stored length, u64 raw length, u64 records, u32 crc32c of the header up to here. With a
-// status other than OK the rest is zero and no bytes follow. Thread rule: free functions, any thread.
+// crc32c of the stored bytes, u64 stored length, u64 raw length, u64 records, u32 crc32c of the header up to here. With
+// a status other than OK the rest is zero and no bytes follow. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstddef>

@@ -58,7 +58,7 @@ class Assignment {
   struct PlaceInfo {
     Place above;
     std::uint32_t slots;
-    Row last_row;  // that has a cost here
+    Row last_row;             // that has a cost here
     std::uint32_t last_cost;  // which one: into costs_
   };
   struct RowCost {

@@ -1,14 +1,14 @@
 #include "schedulers/parts/assignment/assignment.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <random>
 #include <vector>
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "tests/schedulers/lsap/dense_assignment.h"
 

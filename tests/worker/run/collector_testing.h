@@ -47,12 +47,18 @@ class KeySource {
   std::string Next() {
     const std::uint64_t n = random_->Below(distinct_);
     switch (style_) {
-      case 0: return std::to_string(n);
-      case 1: return "a-common-beginning-of-some-length/" + std::to_string(n * 7919);
-      case 2: return std::string(n % 90, 'x');
-      case 3: return std::string(n % 30, '\0') + (n % 3 == 0 ? std::string(1, '\xff') : "");
-      case 4: return std::string(1 + n % 20, '\xff') + std::to_string(n % 10);
-      default: return n % 50 == 0 ? std::string(9000 + n % 7, 'L') : "k" + std::to_string(n);
+      case 0:
+        return std::to_string(n);
+      case 1:
+        return "a-common-beginning-of-some-length/" + std::to_string(n * 7919);
+      case 2:
+        return std::string(n % 90, 'x');
+      case 3:
+        return std::string(n % 30, '\0') + (n % 3 == 0 ? std::string(1, '\xff') : "");
+      case 4:
+        return std::string(1 + n % 20, '\xff') + std::to_string(n % 10);
+      default:
+        return n % 50 == 0 ? std::string(9000 + n % 7, 'L') : "k" + std::to_string(n);
     }
   }
 

@@ -126,8 +126,8 @@ TEST_F(CombineCollectorTest, FoldsInOrderOfEmission) {
   }
 }
 
-// What many maps emitted, in runs that need not be sorted; folded once more, as a reduce does, it is what one sorted run
-// of everything holds.
+// What many maps emitted, in runs that need not be sorted; folded once more, as a reduce does, it is what one sorted
+// run of everything holds.
 TEST_F(CombineCollectorTest, RunsInAnyOrderFoldIntoASortedOne) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
