@@ -5,13 +5,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/ids/time.h"
+
 namespace millrace {
-
-// Microseconds since the Unix epoch.
-using Micros = std::int64_t;
-
-inline constexpr Micros kMillisecond = 1'000;
-inline constexpr Micros kSecond = 1'000'000;
 
 class Clock {
  public:

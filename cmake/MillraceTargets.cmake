@@ -18,7 +18,7 @@ function(millrace_folder target folder)
   endif()
 endfunction()
 
-# millrace_library(TARGET FOLDER f SOURCES a.cc ... LINKS x y ... [PRIVATE_LINKS z ...])
+# millrace_library(TARGET FOLDER f SOURCES FILE.cc ... LINKS x y ... [PRIVATE_LINKS z ...])
 function(millrace_library target)
   cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   if(ARG_SOURCES)
@@ -29,6 +29,16 @@ function(millrace_library target)
     target_link_libraries(${target} INTERFACE ${ARG_LINKS})
   endif()
   millrace_folder(${target} ${ARG_FOLDER})
+  set_property(GLOBAL APPEND_STRING PROPERTY MILLRACE_LINK_SETS
+               "${target} ${ARG_FOLDER} ${ARG_LINKS} ${ARG_PRIVATE_LINKS}\n")
+endfunction()
+
+# millrace_write_link_sets(FILE): a line for each library so far: its name, its folder, what it links. The table in
+# docs/decisions/0001-folders.md is printed from it.
+function(millrace_write_link_sets file)
+  get_property(sets GLOBAL PROPERTY MILLRACE_LINK_SETS)
+  string(REPLACE ";" " " sets "${sets}")
+  file(WRITE ${file} "${sets}")
 endfunction()
 
 # millrace_allocator(PROGRAM): it allocates as base/memory says; as the sanitizer does where there is one.
@@ -39,8 +49,8 @@ function(millrace_allocator program)
   endif()
 endfunction()
 
-# millrace_schema(TARGET FILES a.capnp ... LINKS other_schema ... [RPC]): Cap'n Proto code of root-relative schema files.
-# Include it as "folder/file.capnp.h". RPC: the schema holds interfaces, so users link the RPC library.
+# millrace_schema(TARGET FILES FILE.capnp ... LINKS other_schema ... [RPC]): Cap'n Proto code of root-relative schema
+# files. Include it as "FOLDER/FILE.capnp.h". RPC: the schema holds interfaces, so users link the RPC library.
 function(millrace_schema target)
   cmake_parse_arguments(ARG "RPC" "" "FILES;LINKS" ${ARGN})
   set(out ${CMAKE_BINARY_DIR}/schema/${target})
@@ -55,6 +65,9 @@ function(millrace_schema target)
     list(APPEND generated ${out}/${file}.c++ ${out}/${file}.h)
   endforeach()
   add_library(${target} STATIC ${generated})
+  list(GET ARG_FILES 0 first)
+  get_filename_component(folder ${first} DIRECTORY)
+  set_property(GLOBAL APPEND_STRING PROPERTY MILLRACE_LINK_SETS "${target} ${folder} ${ARG_LINKS}\n")
   target_compile_options(${target} PRIVATE -w)
   target_include_directories(${target} SYSTEM PUBLIC ${out})
   if(ARG_RPC)
@@ -64,7 +77,7 @@ function(millrace_schema target)
   endif()
 endfunction()
 
-# millrace_test(NAME SOURCES a_test.cc ... LINKS x y ... [LABELS unit]): one GoogleTest program, its cases known to CTest.
+# millrace_test(NAME SOURCES FILE.cc ... LINKS x y ... [LABELS unit]): one GoogleTest program, its cases known to CTest.
 # LABELS defaults to "unit"; programs that start daemons are labelled "cluster" and run serially with each other.
 function(millrace_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})

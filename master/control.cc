@@ -39,7 +39,7 @@ Control::Control(const MasterConfig& config, Seams seams, SchedulerFile schedule
       watchers_(seams_.timer, jobs_, tasks_),
       dispatcher_(
           seams_.timer, files_, nodes_, jobs_, tasks_,
-          [this](NodeNumber node, const sched::AttemptId& attempt, const std::string& reason) {
+          [this](NodeNumber node, const AttemptId& attempt, const std::string& reason) {
             Step step = Begin();
             jobs_.AttemptFailed(node, attempt, false, reason, &step);
             FinishLazily(std::move(step));
@@ -85,7 +85,7 @@ Step Control::Begin() { return Step(time_.Step(ShownByClocks())); }
 void Control::Send(Step& step) {
   if (!Held()) jobs_.Decide(&step);
   dispatcher_.Send(step);
-  for (const sched::JobId job : step.changed) {
+  for (const JobId job : step.changed) {
     if (step.ended.contains(job)) {
       watchers_.Ending(job);
     } else {
@@ -128,17 +128,17 @@ kj::Promise<void> Control::KeepNumber() {
   return Kept().then([this, numbers]() { numbers_on_disk_ = std::max(numbers_on_disk_, numbers); });
 }
 
-void Control::TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended) {
+void Control::TellEnded(kj::Promise<void> committed, std::set<JobId> ended) {
   ending_.insert(ended.begin(), ended.end());
   tasks_.add(committed.then([this, jobs = std::move(ended)]() {
-    for (const sched::JobId job : jobs) {
+    for (const JobId job : jobs) {
       ending_.erase(job);
       watchers_.Ended(job);
     }
   }));
 }
 
-kj::Promise<void> Control::EndKept(sched::JobId job) {
+kj::Promise<void> Control::EndKept(JobId job) {
   if (!ending_.contains(job)) return kj::READY_NOW;
   return commits_.Commit({});
 }

@@ -104,7 +104,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] kj::Promise<void> Kept() { return commits_.Commit({}); }
   // Whoever is told how the job stands is told after this: a job that has ended may be running after a restart, as long
   // as the disk does not know.
-  [[nodiscard]] kj::Promise<void> EndKept(sched::JobId job);
+  [[nodiscard]] kj::Promise<void> EndKept(JobId job);
 
   // ---- a full disk (room_watch.h) ----
   // For a change that somebody asks for: kNoSpace, and a line that says all, while the master is read-only.
@@ -114,10 +114,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Status CheckGoingOn() const;
   [[nodiscard]] bool Held() const { return room_.writing() == Writing::kNothing; }
   // While nothing is written a failure is not taken in; that it may have come of this is known when it is told again.
-  void NoteRefusedFailure(const sched::AttemptId& attempt) { refused_failures_.insert(attempt); }
-  [[nodiscard]] bool TakeRefusedFailure(const sched::AttemptId& attempt) {
-    return refused_failures_.erase(attempt) > 0;
-  }
+  void NoteRefusedFailure(const AttemptId& attempt) { refused_failures_.insert(attempt); }
+  [[nodiscard]] bool TakeRefusedFailure(const AttemptId& attempt) { return refused_failures_.erase(attempt) > 0; }
 
   // ---- workers ----
   struct Registration {
@@ -213,7 +211,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Micros Awake() const;
   [[nodiscard]] bool InStartupGrace() const { return Awake() < started_ + config_.startup_grace; }
   void Send(Step& step);
-  void TellEnded(kj::Promise<void> committed, std::set<sched::JobId> ended);
+  void TellEnded(kj::Promise<void> committed, std::set<JobId> ended);
   [[nodiscard]] kj::Promise<void> AskAfter(NodeNumber node, std::uint64_t epoch);
   void LoseNode(NodeNumber node);
   void LoseOthersAt(const WorkerFacts& facts);
@@ -251,13 +249,13 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Micros started_ = 0;                 // as Awake tells it
   std::uint64_t ids_on_disk_ = 0;      // those below are taken, and the disk knows
   std::uint64_t numbers_on_disk_ = 0;  // of jobs, the same
-  std::set<sched::JobId> ending_;      // ended, and the disk does not know yet
+  std::set<JobId> ending_;             // ended, and the disk does not know yet
   SchedulerTime time_{0, {}};
   std::map<NodeNumber, Micros> deadlines_;  // a node not heard by then is lost
   std::map<NodeNumber, std::uint64_t> epochs_;
   std::set<NodeNumber> unreported_;                // registered, their list of blocks is still under way
   std::map<NodeNumber, std::uint64_t> unsettled_;  // registered while nothing could be written, by their epochs
-  std::set<sched::AttemptId> refused_failures_;
+  std::set<AttemptId> refused_failures_;
   std::set<NodeNumber> left_;     // they said so, and are not back
   std::set<NodeNumber> hung_up_;  // their connection ended, and they are not back
   std::uint64_t next_epoch_ = 1;

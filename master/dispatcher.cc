@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "base/ids/ids.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/status_codec.h"
 #include "master/wire_codec.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::master {
 namespace {
@@ -48,7 +48,7 @@ void Dispatcher::Send(const Step& step) {
     const auto it = peers_.find(order.node);
     if (it == peers_.end()) continue;
     auto request = it->second.control.killRequest();
-    Write(order.attempt, request.initAttempt());
+    ToWire(order.attempt, request.initAttempt());
     request.setReason(order.reason);
     Detach("kill an attempt", order.node, request.send().ignoreResult());
   }
@@ -83,9 +83,9 @@ void Dispatcher::Launch(const LaunchOrder& order) {
   if (!view.ok()) return;
   SetUp(it->second, *view->record);
   kj::Promise<void> call = nullptr;
-  if (order.attempt.task.kind == sched::TaskKind::kMap) {
+  if (order.attempt.task.kind == TaskKind::kMap) {
     auto request = it->second.control.launchMapRequest();
-    Write(order.attempt, request.initAttempt());
+    ToWire(order.attempt, request.initAttempt());
     const MapSplits& of_map = splits->at(order.attempt.task.index);
     auto inputs = request.initInputs(static_cast<unsigned>(of_map.size()));
     AnswerBudget budget(kBlocksPerMessage);
@@ -97,12 +97,12 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     call = request.send().ignoreResult();
   } else {
     auto request = it->second.control.launchReduceRequest();
-    Write(order.attempt, request.initAttempt());
+    ToWire(order.attempt, request.initAttempt());
     request.setMaps(view->maps.total);
     request.setComputing(order.computing);
     call = request.send().ignoreResult();
   }
-  tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "launch " + sched::FormatAttempt(order.attempt), std::move(call))
+  tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "launch " + ToText(order.attempt), std::move(call))
                  .catch_([this, order](kj::Exception&& e) {
                    const Status why = rpc::FromException(e);
                    if (why.code() == StatusCode::kUnavailable) return;
@@ -121,7 +121,7 @@ void Dispatcher::Tell(const OutputsOrder& order) {
     auto ready = request.initReady(static_cast<unsigned>(count));
     for (unsigned i = 0; i < count; ++i) {
       const auto& [attempt, node] = order.ready[begin + i];
-      Write(attempt, ready[i].initAttempt());
+      ToWire(attempt, ready[i].initAttempt());
       ready[i].setNode(node);
       if (const NodeRecord* record = nodes_.Find(node)) {
         ready[i].setHost(record->facts.host);
@@ -130,7 +130,7 @@ void Dispatcher::Tell(const OutputsOrder& order) {
     }
     const std::size_t gone_count = std::min(kGonePerMessage, order.gone.size() - gone_begin);
     auto gone = request.initGone(static_cast<unsigned>(gone_count));
-    for (unsigned i = 0; i < gone.size(); ++i) Write(order.gone[gone_begin + i], gone[i]);
+    for (unsigned i = 0; i < gone.size(); ++i) ToWire(order.gone[gone_begin + i], gone[i]);
     const std::size_t left_out_count = std::min(kLeftOutPerMessage, order.left_out.size() - left_out_begin);
     auto left_out = request.initLeftOut(static_cast<unsigned>(left_out_count));
     for (unsigned i = 0; i < left_out.size(); ++i) left_out.set(i, order.left_out[left_out_begin + i]);

@@ -12,17 +12,17 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/protocol/worker.capnp.h"
 #include "dfs/name/block_manager.h"
 #include "master/file_system.h"
 #include "master/job_tracker.h"
 #include "master/node_table.h"
-#include "worker/worker.capnp.h"
 
 namespace millrace::master {
 
 class Dispatcher {
  public:
-  using Refused = std::function<void(NodeNumber node, const sched::AttemptId& attempt, const std::string& reason)>;
+  using Refused = std::function<void(NodeNumber node, const AttemptId& attempt, const std::string& reason)>;
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
              kj::TaskSet& tasks, Refused refused, Log log);
 
@@ -43,7 +43,7 @@ class Dispatcher {
   void Remove(const dfs::DeleteWork& removal, bool unknown);
   struct Peer {
     worker::wire::WorkerControl::Client control;
-    std::set<sched::JobId> set_up;
+    std::set<JobId> set_up;
   };
   void SetUp(Peer& peer, const JobRecord& record);
   void Launch(const LaunchOrder& order);

@@ -1,9 +1,9 @@
 #include "master/file_lease.h"
 
+#include "base/ids/ids.h"
 #include "master/control.h"
 #include "master/service_support.h"
 #include "master/wire_codec.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::master {
 namespace {
@@ -83,7 +83,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
   kj::Promise<void> handOver(HandOverContext context) override {
     Require(control_.RenewLease(file_, token_));
     const std::string text = ToString(context.getParams().getAttempt());
-    const std::optional<sched::AttemptId> attempt = sched::ParseAttempt(text);
+    const std::optional<AttemptId> attempt = ParseAttempt(text);
     if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " names no attempt"));
     Require(control_.files().CheckNotSynced(file_));
     Require(control_.jobs().HandOver(file_, *attempt));

@@ -1,8 +1,8 @@
-// FileLease: the capability to write one open file (dfs/name/name.capnp). Dropping it starts the grace after which the
-// file is given up. Thread rule: the control thread; `control` outlives every connection.
+// FileLease: the capability to write one open file (base/protocol/name.capnp). Dropping it starts the grace after which
+// the file is given up. Thread rule: the control thread; `control` outlives every connection.
 #pragma once
 
-#include "dfs/name/name.capnp.h"
+#include "base/protocol/name.capnp.h"
 #include "dfs/name/types.h"
 #include "master/node_table.h"
 

@@ -175,22 +175,21 @@ std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::Rec
   return split.path.empty() ? "number " + offset : "the record at byte " + offset + " of " + split.path;
 }
 
-std::string JobKey(sched::JobId job) { return "j/" + KeyNumber(job.value); }
-std::string SplitsKey(sched::JobId job) { return "s/" + KeyNumber(job.value); }
-std::string TaskKeyPrefix(sched::JobId job) { return "t/" + KeyNumber(job.value); }
+std::string JobKey(JobId job) { return "j/" + KeyNumber(job.value); }
+std::string SplitsKey(JobId job) { return "s/" + KeyNumber(job.value); }
+std::string TaskKeyPrefix(JobId job) { return "t/" + KeyNumber(job.value); }
 
-std::string TaskKey(const sched::TaskId& task) {
-  return TaskKeyPrefix(task.job) + (task.kind == sched::TaskKind::kMap ? 'm' : 'r') + KeyNumber(task.index);
+std::string TaskKey(const TaskId& task) {
+  return TaskKeyPrefix(task.job) + (task.kind == TaskKind::kMap ? 'm' : 'r') + KeyNumber(task.index);
 }
 
-std::optional<sched::TaskId> ParseTaskKey(std::string_view key) {
+std::optional<TaskId> ParseTaskKey(std::string_view key) {
   if (key.size() != 2 + 8 + 1 + 8) return std::nullopt;
   const auto job = ParseKeyNumber(key.substr(2, 8));
   const auto index = ParseKeyNumber(key.substr(11));
   if (!job || !index) return std::nullopt;
-  const sched::TaskId task{sched::JobId{static_cast<std::uint32_t>(*job)},
-                           key[10] == 'm' ? sched::TaskKind::kMap : sched::TaskKind::kReduce,
-                           static_cast<std::uint32_t>(*index)};
+  const TaskId task{JobId{static_cast<std::uint32_t>(*job)}, key[10] == 'm' ? TaskKind::kMap : TaskKind::kReduce,
+                    static_cast<std::uint32_t>(*index)};
   return TaskKey(task) == key ? std::optional(task) : std::nullopt;
 }
 
@@ -228,7 +227,7 @@ Result<JobRecord> DecodeJob(std::string_view key, std::string_view value) {
   Decoder in(value);
   MILLRACE_ASSIGN(const int version, ReadVersion(in, what, kJobVersion));
   JobRecord record;
-  record.id = sched::JobId{static_cast<std::uint32_t>(*number)};
+  record.id = JobId{static_cast<std::uint32_t>(*number)};
   record.request = GetRequest(in, version);
   for (Micros* time : {&record.submitted, &record.first_launch, &record.ended}) *time = static_cast<Micros>(in.U64());
   if (in.U8() != 0) {

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "base/status.h"
 #include "dfs/name/types.h"
 #include "schedulers/core/effects.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::master {
 
@@ -116,7 +117,7 @@ struct LeftOutRecord {
 inline constexpr std::size_t kMostLeftOut = 20;
 
 struct JobRecord {
-  sched::JobId id;
+  JobId id;
   JobRequest request;
   Micros submitted = 0, first_launch = 0, ended = 0;
   std::optional<JobOutcomeRecord> outcome;  // none while it lives
@@ -126,11 +127,11 @@ struct JobRecord {
   Counters counters;                            // of the whole job, once it ended
 };
 
-[[nodiscard]] std::string JobKey(sched::JobId job);
-[[nodiscard]] std::string SplitsKey(sched::JobId job);
-[[nodiscard]] std::string TaskKey(const sched::TaskId& task);
-[[nodiscard]] std::string TaskKeyPrefix(sched::JobId job);
-[[nodiscard]] std::optional<sched::TaskId> ParseTaskKey(std::string_view key);
+[[nodiscard]] std::string JobKey(JobId job);
+[[nodiscard]] std::string SplitsKey(JobId job);
+[[nodiscard]] std::string TaskKey(const TaskId& task);
+[[nodiscard]] std::string TaskKeyPrefix(JobId job);
+[[nodiscard]] std::optional<TaskId> ParseTaskKey(std::string_view key);
 
 [[nodiscard]] std::string EncodeJob(const JobRecord& record);
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);

@@ -4,13 +4,13 @@
 #include <iterator>
 #include <span>
 
+#include "base/ids/ids.h"
 #include "base/rpc/deadline.h"
 #include "base/text.h"
 #include "master/answer_budget.h"
 #include "master/control.h"
 #include "master/service_support.h"
 #include "master/wire_codec.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::master {
 namespace {
@@ -43,14 +43,14 @@ class JobServiceImpl final : public wire::JobService::Server {
       return control_.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });
     }
     Step step = control_.Begin();
-    const sched::JobId job = Require(control_.jobs().Submit(std::move(request), &step));
+    const JobId job = Require(control_.jobs().Submit(std::move(request), &step));
     control_.log()->info("job {} submitted", job.value);
     context.getResults().setJob(job.value);
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> status(StatusContext context) override {
-    const sched::JobId job = Job(context);
+    const JobId job = Job(context);
     Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
     return control_.EndKept(job);
   }
@@ -59,8 +59,7 @@ class JobServiceImpl final : public wire::JobService::Server {
     const auto params = context.getParams();
     const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostJobs : params.getLimit(), kMostJobs);
     std::vector<JobView> views;
-    for (const sched::JobId job :
-         control_.jobs().JobsAfter(sched::JobId{params.getAfter()}, limit + 1, params.getLiveOnly()))
+    for (const JobId job : control_.jobs().JobsAfter(JobId{params.getAfter()}, limit + 1, params.getLiveOnly()))
       views.push_back(Require(control_.jobs().View(job)));
     const std::size_t count = AnswerBudget(limit).TakeFront(views, [](const JobView& view) { return BytesOf(view); });
     context.getResults().setMore(count < views.size());
@@ -70,7 +69,7 @@ class JobServiceImpl final : public wire::JobService::Server {
   }
 
   kj::Promise<void> watch(WatchContext context) override {
-    const sched::JobId job = Job(context);
+    const JobId job = Job(context);
     Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
     context.getResults().setSubscription(control_.watchers().Add(job, context.getParams().getWatcher()));
     return control_.EndKept(job);
@@ -125,8 +124,8 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   kj::Promise<void> readLog(ReadLogContext context) override {
     const auto params = context.getParams();
-    const sched::AttemptId attempt = Read(params.getAttempt());
-    const std::string name = sched::FormatAttempt(attempt);
+    const AttemptId attempt = FromWire(params.getAttempt());
+    const std::string name = ToText(attempt);
     const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(attempt.task.job));
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
@@ -170,12 +169,12 @@ class JobServiceImpl final : public wire::JobService::Server {
 
  private:
   template <class Context>
-  static sched::JobId Job(Context& context) {
-    return sched::JobId{context.getParams().getJob()};
+  static JobId Job(Context& context) {
+    return JobId{context.getParams().getJob()};
   }
 
   void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
-    Write(record.attempt, out.initAttempt());
+    ToWire(record.attempt, out.initAttempt());
     out.setNode(record.node);
     if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
     out.setState(static_cast<wire::AttemptState>(record.state));

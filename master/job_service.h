@@ -1,8 +1,8 @@
-// JobService: jobs as clients call them (master/master.capnp). Thread rule: the control thread; `control` outlives
-// every connection.
+// JobService: jobs as clients call them (base/protocol/master.capnp). Thread rule: the control thread; `control`
+// outlives every connection.
 #pragma once
 
-#include "master/master.capnp.h"
+#include "base/protocol/master.capnp.h"
 
 namespace millrace::master {
 

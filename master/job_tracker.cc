@@ -5,13 +5,11 @@
 #include "base/text.h"
 #include "master/journal_keys.h"
 #include "schedulers/config/make_scheduler.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/journal/event_text.h"
 
 namespace millrace::master {
 
-using sched::AttemptId;
-using sched::JobId;
 
 namespace {
 
@@ -71,11 +69,11 @@ void JobTracker::NodeLost(NodeNumber node, bool died, Step* step) {
   LoseAttemptsOn(node, step);
   joined_.erase(node);
   incarnations_.erase(node);
-  Apply(sched::NodeLost{sched::NodeId{node}, died}, JobId{0}, step);
+  Apply(sched::NodeLost{NodeId{node}, died}, JobId{0}, step);
 }
 
 void JobTracker::NodeDrained(NodeNumber node, bool drained, Step* step) {
-  Apply(sched::NodeDrained{sched::NodeId{node}, drained}, JobId{0}, step);
+  Apply(sched::NodeDrained{NodeId{node}, drained}, JobId{0}, step);
 }
 
 std::vector<NodeNumber> JobTracker::EngineNodes() const {
@@ -110,7 +108,7 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   step->batch.Put(TaskKey(attempt.task), EncodeReport(report));
   EndAttempt(*job, attempt, AttemptState::kSucceeded, {}, step);
   sched::AttemptSucceeded succeeded{attempt};
-  if (attempt.task.kind == sched::TaskKind::kMap) {
+  if (attempt.task.kind == TaskKind::kMap) {
     succeeded.input_bytes = report.bytes_read;
     succeeded.output_bytes = MapOutputBytes(report);
     NoteTransfer(node, job->splits.at(attempt.task.index), RemoteReadRate(report), step);
@@ -124,7 +122,7 @@ void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool l
   if (job == nullptr || NodeOf(attempt) != node) return;
   std::string reason = said;
   if (record) {
-    const bool map = attempt.task.kind == sched::TaskKind::kMap;
+    const bool map = attempt.task.kind == TaskKind::kMap;
     const auto what = map ? DescribeRecord(job->splits.at(attempt.task.index), *record) : std::nullopt;
     if (what) reason = "at " + *what + ": " + said;
     if (!what) record.reset();
@@ -146,8 +144,7 @@ void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const Att
 Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
   Job* job = Find(attempt.task.job);
   if (job == nullptr || !NodeOf(attempt)) {
-    return NotFound("hand over file " + std::to_string(file) + ": attempt " + sched::FormatAttempt(attempt) +
-                    " does not run");
+    return NotFound("hand over file " + std::to_string(file) + ": attempt " + ToText(attempt) + " does not run");
   }
   job->outputs[file] = attempt;
   return Status::Ok();

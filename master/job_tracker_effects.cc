@@ -1,17 +1,15 @@
 // What the engine's effects mean for the master's records and for workers.
 #include <algorithm>
 
+#include "base/ids/ids.h"
 #include "base/options.h"
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
 
 namespace millrace::master {
 
-using sched::AttemptId;
-using sched::JobId;
 
 namespace {
 
@@ -62,10 +60,10 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
     step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
   }
   const std::uint32_t computing =
-      launch.attempt.task.kind == sched::TaskKind::kReduce ? ComputePermits(*engine_.state().FindNode(launch.node)) : 0;
+      launch.attempt.task.kind == TaskKind::kReduce ? ComputePermits(*engine_.state().FindNode(launch.node)) : 0;
   step->launches.push_back({node, launch.attempt, computing});
   step->changed.insert(launch.attempt.task.job);
-  if (launch.attempt.task.kind == sched::TaskKind::kReduce) AnnounceOutputs(launch.attempt.task.job, node, step);
+  if (launch.attempt.task.kind == TaskKind::kReduce) AnnounceOutputs(launch.attempt.task.job, node, step);
 }
 
 void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
@@ -103,7 +101,7 @@ void JobTracker::TellAvoided() {
     if (avoided_.contains(node)) continue;
     log_->warn(
         "worker {}: no tasks go to it: {} jobs had too many that failed there; `millrace node list` says how long",
-        node, engine_.state().blames().at(sched::NodeId{node}).size());
+        node, engine_.state().blames().at(NodeId{node}).size());
   }
   for (const NodeNumber node : avoided_) {
     if (!now.contains(node)) log_->info("worker {}: tasks may go to it again", node);
@@ -229,7 +227,7 @@ void JobTracker::LoseAttemptsOn(NodeNumber node, Step* step) {
   }
 }
 
-void JobTracker::NoteReport(Job& job, const sched::TaskId& task, const TaskReport& report) {
+void JobTracker::NoteReport(Job& job, const TaskId& task, const TaskReport& report) {
   TaskReport& slot = job.reports[task];
   job.totals.bytes_read += report.bytes_read - slot.bytes_read;
   job.totals.bytes_shuffled += report.bytes_shuffled - slot.bytes_shuffled;

@@ -4,13 +4,12 @@
 #include "base/text.h"
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/core/journal_text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/journal/event_text.h"
+#include "schedulers/journal/journal_text.h"
 
 namespace millrace::master {
 
-using sched::JobId;
 
 Status JobTracker::Load(const NodeTable& nodes) {
   MILLRACE_TRY(job_numbers_.Load(store_));
@@ -58,7 +57,7 @@ Status JobTracker::LoadLiveJob(Job& job) {
   MILLRACE_ASSIGN(job.splits, DecodeSplits(*splits));
   Status failure;
   MILLRACE_TRY(store_.Scan(TaskKeyPrefix(job.record.id), {}, [&](std::string_view key, std::string_view value) {
-    const std::optional<sched::TaskId> task = ParseTaskKey(key);
+    const std::optional<TaskId> task = ParseTaskKey(key);
     const Result<TaskReport> report = DecodeReport(value);
     if (!task || !report.ok()) {
       failure = task ? report.status() : Corrupt("the database's report of a task: key not understood");
@@ -133,7 +132,7 @@ void JobTracker::ReplayEvent(const sched::Event& event, Micros time) {
 
 void JobTracker::NoteReplayedAttempt(const sched::Event& event, Micros time) {
   Step unsent(time);
-  const auto end = [&](const sched::AttemptId& attempt, AttemptState state, const std::string& reason) {
+  const auto end = [&](const AttemptId& attempt, AttemptState state, const std::string& reason) {
     if (Job* job = Find(attempt.task.job)) EndAttempt(*job, attempt, state, reason, &unsent);
   };
   if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event)) {

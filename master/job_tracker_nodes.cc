@@ -1,12 +1,10 @@
 // Workers that register: what they have is settled against what we believe.
+#include "base/ids/ids.h"
 #include "master/job_tracker.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::master {
 
-using sched::AttemptId;
-using sched::JobId;
 using worker::Belief;
 using worker::Claim;
 using worker::MasterDoes;
@@ -18,8 +16,8 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
   for (const auto& [attempt, claim] : Gather(node.number, claims))
     SettleAttempt(node.number, attempt, claim, &answer, step);
   std::set<JobId> reducing;
-  for (const AttemptId& attempt : engine_.RunningOn(sched::NodeId{node.number})) {
-    if (attempt.task.kind == sched::TaskKind::kReduce) reducing.insert(attempt.task.job);
+  for (const AttemptId& attempt : engine_.RunningOn(NodeId{node.number})) {
+    if (attempt.task.kind == TaskKind::kReduce) reducing.insert(attempt.task.job);
   }
   for (const JobId job : reducing) AnnounceOutputs(job, node.number, step);  // some announcements did not reach it
   return answer;
@@ -27,17 +25,15 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
 
 // The engine is told of a node that is new to it, or another incarnation or shape of the one that it knows.
 void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
-  const sched::NodeJoined joined{sched::NodeId{node.number},
-                                 node.facts.rack,
-                                 node.facts.datacenter,
-                                 {node.facts.map_slots, node.facts.reduce_slots}};
+  const sched::NodeJoined joined{
+      NodeId{node.number}, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
   const auto known = joined_.find(node.number);
   if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation) return;
   LoseAttemptsOn(node.number, step);
   Apply(joined, JobId{0}, step);
   joined_[node.number] = joined;
   incarnations_[node.number] = node.facts.incarnation;
-  if (node.draining) Apply(sched::NodeDrained{sched::NodeId{node.number}, true}, JobId{0}, step);
+  if (node.draining) Apply(sched::NodeDrained{NodeId{node.number}, true}, JobId{0}, step);
 }
 
 // Every attempt that one of the two knows of.
@@ -50,8 +46,8 @@ std::map<AttemptId, Claim> JobTracker::Gather(NodeNumber node, const Claims& cla
   add(claims.done, Claim::kDone);
   add(claims.failed, Claim::kFailed);
   add(claims.served, Claim::kServed);
-  add(engine_.RunningOn(sched::NodeId{node}), Claim::kUnknown);
-  for (const sched::TaskId& map : engine_.state().FindNode(sched::NodeId{node})->outputs) {
+  add(engine_.RunningOn(NodeId{node}), Claim::kUnknown);
+  for (const TaskId& map : engine_.state().FindNode(NodeId{node})->outputs) {
     const sched::JobState* job = engine_.state().FindJob(map.job);  // the list holds outputs of no use any more too
     if (job == nullptr || !job->alive()) continue;
     const AttemptId attempt{map, job->maps[map.index].winner};
@@ -69,7 +65,7 @@ void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim 
       AttemptFailed(node, attempt, true, "the worker does not know of it any more", step);
       break;
     case MasterDoes::kLoseOutput:
-      log_->warn("worker {}: it does not have the output of {}, which runs again", node, sched::FormatAttempt(attempt));
+      log_->warn("worker {}: it does not have the output of {}, which runs again", node, ToText(attempt));
       Apply(sched::AttemptLost{attempt, "its worker does not have its output any more"}, attempt.task.job, step);
       break;
   }
@@ -98,7 +94,7 @@ Belief JobTracker::BeliefOf(NodeNumber node, const AttemptId& attempt) const {
   if (attempt.task.index >= tasks.size() || !tasks[attempt.task.index].succeeded()) return Belief::kEnded;
   const sched::TaskState& task = tasks[attempt.task.index];
   if (task.winner != attempt.number || task.ran_on.value != node) return Belief::kOtherWon;
-  const bool fetched = attempt.task.kind == sched::TaskKind::kMap && job->progress.reduces > 0;
+  const bool fetched = attempt.task.kind == TaskKind::kMap && job->progress.reduces > 0;
   return fetched ? Belief::kServedHere : Belief::kStored;
 }
 

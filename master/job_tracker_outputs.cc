@@ -3,8 +3,6 @@
 
 namespace millrace::master {
 
-using sched::AttemptId;
-using sched::JobId;
 
 // All of them: to a worker that begins to reduce for the job, or may have missed some.
 void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
@@ -20,14 +18,14 @@ void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
 std::set<NodeNumber> JobTracker::ReducingNodes(const Job& job) {
   std::set<NodeNumber> reducing;
   for (const auto& [attempt, index] : job.running) {
-    if (attempt.task.kind == sched::TaskKind::kReduce) reducing.insert(job.attempts[index].node);
+    if (attempt.task.kind == TaskKind::kReduce) reducing.insert(job.attempts[index].node);
   }
   return reducing;
 }
 
 // An earlier attempt of it may have succeeded and lost its output: then its report does not count either.
 void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
-  const sched::TaskId& map = left_out.map;
+  const TaskId& map = left_out.map;
   Job& job = jobs_.at(map.job);
   log_->warn("job {} goes on without map {}: {}", map.job.value, map.index, left_out.reason);
   ++job.record.figures.maps_left_out;

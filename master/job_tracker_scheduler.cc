@@ -5,13 +5,11 @@
 #include "master/journal_keys.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/journal/event_text.h"
 
 namespace millrace::master {
 
-using sched::AttemptId;
-using sched::JobId;
 
 void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) {
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
@@ -28,9 +26,9 @@ void JobTracker::SnapshotNodes(Step* step) {
   std::string base;
   for (const auto& [node, joined] : joined_) {
     base += sched::FormatEvent(step->now, joined) + "\n";
-    const sched::NodeState* known = engine_.state().FindNode(sched::NodeId{node});
+    const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
     if (known != nullptr && known->drained)
-      base += sched::FormatEvent(step->now, sched::NodeDrained{sched::NodeId{node}, true}) + "\n";
+      base += sched::FormatEvent(step->now, sched::NodeDrained{NodeId{node}, true}) + "\n";
   }
   for (const auto& [node, jobs] : engine_.state().blames()) {
     for (const auto& [job, until] : jobs)
@@ -54,12 +52,12 @@ void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double frac
 
 void JobTracker::NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step) {
   constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
-  const sched::NodeState* known = engine_.state().FindNode(sched::NodeId{node});
+  const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
   if (known == nullptr || !known->alive) return;
   const std::uint64_t believed = known->free_bytes.value_or(0);
   const std::uint64_t off = believed > free_bytes ? believed - free_bytes : free_bytes - believed;
   if (known->free_bytes && off < std::max(kLeast, free_bytes / 16)) return;
-  Apply(sched::NodeSpace{sched::NodeId{node}, free_bytes}, JobId{0}, step);
+  Apply(sched::NodeSpace{NodeId{node}, free_bytes}, JobId{0}, step);
 }
 
 // Where readers go first.
@@ -67,7 +65,7 @@ std::optional<dfs::NodeId> JobTracker::ClosestHolder(NodeNumber node, const Spli
   if (split.blocks.empty()) return std::nullopt;
   const std::vector<dfs::NodeId> holders = files_.Holders(split.blocks.front().id);
   const auto distance = [&](dfs::NodeId holder) {
-    return engine_.state().topology().Distance(sched::NodeId{node}, {sched::NodeId{holder}});
+    return engine_.state().topology().Distance(NodeId{node}, {NodeId{holder}});
   };
   const auto closest = std::min_element(holders.begin(), holders.end(),
                                         [&](dfs::NodeId a, dfs::NodeId b) { return distance(a) < distance(b); });
@@ -87,13 +85,12 @@ void JobTracker::NoteTransfer(NodeNumber node, const MapSplits& splits, std::uin
     total += split.length;
   }
   for (const auto& [from, part] : bytes) {
-    if (part > total / 2)
-      Apply(sched::BandwidthMeasured{sched::NodeId{from}, sched::NodeId{node}, bytes_per_second}, JobId{0}, step);
+    if (part > total / 2) Apply(sched::BandwidthMeasured{NodeId{from}, NodeId{node}, bytes_per_second}, JobId{0}, step);
   }
 }
 
 void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {
-  if (NodeOf(attempt) != node || attempt.task.kind != sched::TaskKind::kReduce) return;
+  if (NodeOf(attempt) != node || attempt.task.kind != TaskKind::kReduce) return;
   const sched::RunningAttempt* running =
       engine_.state().FindJob(attempt.task.job)->reduces[attempt.task.index].Find(attempt.number);
   if (running == nullptr || running->computing) return;

@@ -5,11 +5,10 @@
 #include "master/pack_splits.h"
 #include "master/splits.h"
 #include "schedulers/core/policy.h"
-#include "schedulers/parts/input_type.h"
+#include "schedulers/history/input_type.h"
 
 namespace millrace::master {
 
-using sched::JobId;
 
 namespace {
 
@@ -47,7 +46,7 @@ bool MayPack(SplitBy split_by) { return split_by == SplitBy::kBlock || split_by 
 sched::MapInput InputOf(const PackedSplits& map) {
   sched::MapInput input;
   for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
-  for (const dfs::NodeId node : map.nodes) input.replicas.push_back(sched::NodeId{node});
+  for (const dfs::NodeId node : map.nodes) input.replicas.push_back(NodeId{node});
   return input;
 }
 
@@ -61,7 +60,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   }
   MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files_.names()));
   const std::uint64_t target =
-      MayPack(request.split_by) ? PackTarget(splits, request.pack, engine_.state().Capacity(sched::TaskKind::kMap)) : 0;
+      MayPack(request.split_by) ? PackTarget(splits, request.pack, engine_.state().Capacity(TaskKind::kMap)) : 0;
   const auto nodes_of = [this](const Split& split) {
     return files_.blocks().Replicas(split.blocks.empty() ? 0 : split.blocks.front().id);
   };

@@ -6,12 +6,11 @@
 #include "master/job_tracker.h"
 #include "master/journal_keys.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/journal/event_text.h"
 
 namespace millrace::master {
 
-using sched::JobId;
 
 namespace {
 
@@ -42,8 +41,8 @@ Status NoSuchJob(JobId job) {
 }  // namespace
 
 double JobTracker::CrossingShare(NodeNumber node) const {
-  const sched::NodeState* const state = engine_.state().FindNode(sched::NodeId{node});
-  const std::uint32_t slots = engine_.state().Capacity(sched::TaskKind::kReduce);
+  const sched::NodeState* const state = engine_.state().FindNode(NodeId{node});
+  const std::uint32_t slots = engine_.state().Capacity(TaskKind::kReduce);
   if (state == nullptr || slots == 0) return 0;
   return 1 - static_cast<double>(state->counted.reduces) / slots;
 }
@@ -88,9 +87,9 @@ std::vector<LeftOutRecord> JobTracker::FirstLeftOutRecords(const Job& job) const
   return first;
 }
 
-std::vector<sched::RecordPlace> JobTracker::LeftOutBy(const sched::AttemptId& attempt) const {
+std::vector<sched::RecordPlace> JobTracker::LeftOutBy(const AttemptId& attempt) const {
   const sched::JobState* const state = engine_.state().FindJob(attempt.task.job);
-  if (state == nullptr || attempt.task.kind != sched::TaskKind::kMap) return {};
+  if (state == nullptr || attempt.task.kind != TaskKind::kMap) return {};
   const auto bad = state->bad_records.find(attempt.task.index);
   return bad == state->bad_records.end() ? std::vector<sched::RecordPlace>() : bad->second.LeftOutBy(attempt.number);
 }
@@ -112,7 +111,7 @@ void JobTracker::ViewProgress(const Job& job, JobView* out) const {
   double maps = 0, reduces = 0, copies = view.reduces.done;
   for (const auto& [attempt, index] : job.running) {
     const double fraction = job.attempts[index].fraction;
-    if (attempt.task.kind == sched::TaskKind::kMap) {
+    if (attempt.task.kind == TaskKind::kMap) {
       maps += fraction;
     } else {
       reduces += fraction;
@@ -147,8 +146,8 @@ Result<std::vector<AttemptRecord>> JobTracker::Attempts(JobId id) const {
   if (!job->attempts.empty() || !job->record.outcome) return job->attempts;
   // It had ended before this master started: its journal tells.
   std::vector<AttemptRecord> attempts;
-  std::map<sched::AttemptId, std::size_t> running;
-  const auto end = [&](const sched::AttemptId& attempt, AttemptState state, Micros time, const std::string& reason) {
+  std::map<AttemptId, std::size_t> running;
+  const auto end = [&](const AttemptId& attempt, AttemptState state, Micros time, const std::string& reason) {
     const auto it = running.find(attempt);
     if (it == running.end()) return;
     AttemptRecord& record = attempts[it->second];
@@ -189,8 +188,8 @@ const std::vector<MapSplits>* JobTracker::Splits(JobId id) const {
 
 std::pair<std::uint32_t, std::uint32_t> JobTracker::RunningOn(NodeNumber node) const {
   std::pair<std::uint32_t, std::uint32_t> running;
-  for (const sched::AttemptId& attempt : engine_.RunningOn(sched::NodeId{node})) {
-    ++(attempt.task.kind == sched::TaskKind::kMap ? running.first : running.second);
+  for (const AttemptId& attempt : engine_.RunningOn(NodeId{node})) {
+    ++(attempt.task.kind == TaskKind::kMap ? running.first : running.second);
   }
   return running;
 }

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids/ids.h"
 #include "base/kv/key_value_store.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::master {
 
@@ -14,8 +14,8 @@ inline constexpr std::string_view kReplayFrom = "r";  // -> KeyNumber of the seq
 inline constexpr std::string_view kReplayBase = "b";  // -> the nodes at that point, as lines of events
 inline constexpr std::string_view kHistoryPrefix = "h/";
 
-[[nodiscard]] inline std::string JournalPrefix(sched::JobId job) { return "e/" + KeyNumber(job.value); }
-[[nodiscard]] inline std::string JournalKey(sched::JobId job, std::uint64_t sequence) {
+[[nodiscard]] inline std::string JournalPrefix(JobId job) { return "e/" + KeyNumber(job.value); }
+[[nodiscard]] inline std::string JournalKey(JobId job, std::uint64_t sequence) {
   return JournalPrefix(job) + KeyNumber(sequence);
 }
 // The sequence in a key of this form.

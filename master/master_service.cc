@@ -194,7 +194,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     return NotFound("node " + std::to_string(node) + ": no such worker; `millrace node list` shows them");
   }
 
-  void WriteAvoided(sched::NodeId node, wire::NodeStatus::Builder out) {
+  void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
     constexpr std::size_t kMostJobs = 8;
     const sched::ClusterState& cluster = control_.jobs().cluster();
     if (!cluster.Avoids(node)) return;
@@ -222,7 +222,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     out.setUnknownBlocks(unknown.count);
     out.setUnknownHeld(unknown.held);
     out.setAwaited(control_.Awaits(node));
-    WriteAvoided(sched::NodeId{node.number}, out);
+    WriteAvoided(NodeId{node.number}, out);
     const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
     out.setMapsRunning(maps);
     out.setReducesRunning(reduces);

@@ -1,11 +1,11 @@
-// The master's bootstrap capabilities (master/master.capnp). Thread rule: the control thread; `control` outlives every
-// connection.
+// The master's bootstrap capabilities (base/protocol/master.capnp). Thread rule: the control thread; `control` outlives
+// every connection.
 #pragma once
 
 #include <functional>
 
+#include "base/protocol/master.capnp.h"
 #include "base/rpc/transport.h"
-#include "master/master.capnp.h"
 
 namespace millrace::master {
 

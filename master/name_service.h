@@ -1,8 +1,8 @@
-// NameService: the file system as clients and tasks call it (dfs/name/name.capnp). Thread rule: the control thread;
-// `control` outlives every connection.
+// NameService: the file system as clients and tasks call it (base/protocol/name.capnp). Thread rule: the control
+// thread; `control` outlives every connection.
 #pragma once
 
-#include "dfs/name/name.capnp.h"
+#include "base/protocol/name.capnp.h"
 
 namespace millrace::master {
 

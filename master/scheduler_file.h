@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "master/watched_file.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::master {
 

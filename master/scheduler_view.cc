@@ -5,24 +5,23 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "base/options.h"
 #include "master/answer_budget.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy_view.h"
 
 namespace millrace::master {
 namespace {
 
-using sched::TaskKind;
 
 constexpr std::size_t kMostElements = 4000;
-constexpr TaskKind kKinds[] = {TaskKind::kMap, TaskKind::kReduce};
 
 // Slots come first, whatever the policy says besides.
 void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
   std::vector<std::pair<std::string, std::string>> facts;
-  for (const TaskKind kind : kKinds) {
+  for (const TaskKind kind : kTaskKinds) {
     const std::string name = kind == TaskKind::kMap ? "map slots" : "reduce slots";
     const auto known = [&](const auto& fact) { return fact.first == name; };
     if (std::any_of(view->facts.begin(), view->facts.end(), known)) continue;
@@ -34,9 +33,9 @@ void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
 // Every runnable job waits for something: where the policy does not say for what, it is a slot, or its turn. One whose
 // tasks of a kind all run or pause waits for the first of these.
 void AddWaits(const sched::ClusterState& cluster, Micros now, sched::PolicyView* view) {
-  std::set<std::pair<sched::JobId, TaskKind>> told;
+  std::set<std::pair<JobId, TaskKind>> told;
   for (const sched::WaitView& wait : view->waits) told.insert({wait.job, wait.kind});
-  for (const TaskKind kind : kKinds) {
+  for (const TaskKind kind : kTaskKinds) {
     for (const sched::QueueKey& key : cluster.RunnableJobs(kind)) {
       if (told.contains({key.job, kind})) continue;
       const bool free = !cluster.FreeNodes(kind).empty();
@@ -47,7 +46,7 @@ void AddWaits(const sched::ClusterState& cluster, Micros now, sched::PolicyView*
   for (const auto& [until, task] : cluster.Paused()) {
     if (!told.insert({task.job, task.kind}).second) continue;
     view->waits.push_back({task.job, task.kind,
-                           "task " + sched::FormatTask(task) + " failed " +
+                           "task " + ToText(task) + " failed " +
                                std::to_string(cluster.FindJob(task.job)->Tasks(task.kind)[task.index].failed) +
                                " times and is tried again in " +
                                FormatDuration(std::max(until - now, Micros{0}) / kMillisecond * kMillisecond)});
@@ -78,7 +77,7 @@ void Write(const sched::WaitView& wait, const sched::ClusterState& cluster, wire
   out.setName(job->spec.name);
   out.setPool(job->spec.PoolName());
   out.setPending(static_cast<std::uint32_t>(job->Pending(wait.kind).size()));
-  out.setRunning(job->running_attempts[static_cast<std::size_t>(wait.kind)]);
+  out.setRunning(job->running_attempts[wait.kind]);
 }
 
 std::size_t BytesOf(const sched::WaitView& wait, const sched::ClusterState& cluster) {
@@ -118,8 +117,8 @@ void WriteSchedulerView(const Control& control, wire::SchedulerView::Builder out
     out_groups[i].setName(group.name);
     out_groups[i].setWeight(group.weight);
     out_groups[i].setJobs(group.jobs);
-    Write(group.slots[0], out_groups[i].initMaps());
-    Write(group.slots[1], out_groups[i].initReduces());
+    Write(group.slots[TaskKind::kMap], out_groups[i].initMaps());
+    Write(group.slots[TaskKind::kReduce], out_groups[i].initReduces());
   });
   const std::size_t waits =
       budget.TakeFront(view.waits, [&](const sched::WaitView& wait) { return BytesOf(wait, cluster); });

@@ -2,8 +2,8 @@
 // Thread rule: the control thread.
 #pragma once
 
+#include "base/protocol/master.capnp.h"
 #include "master/control.h"
-#include "master/master.capnp.h"
 
 namespace millrace::master {
 

@@ -6,7 +6,7 @@ namespace millrace::master {
 
 class Watchers::SubscriptionImpl final : public wire::Subscription::Server {
  public:
-  SubscriptionImpl(Watchers& watchers, sched::JobId job, std::uint64_t id) : watchers_(watchers), job_(job), id_(id) {}
+  SubscriptionImpl(Watchers& watchers, JobId job, std::uint64_t id) : watchers_(watchers), job_(job), id_(id) {}
   ~SubscriptionImpl() {
     const auto it = watchers_.watchers_.find(job_);
     if (it == watchers_.watchers_.end()) return;
@@ -16,35 +16,35 @@ class Watchers::SubscriptionImpl final : public wire::Subscription::Server {
 
  private:
   Watchers& watchers_;
-  sched::JobId job_;
+  JobId job_;
   std::uint64_t id_;
 };
 
-wire::Subscription::Client Watchers::Add(sched::JobId job, wire::JobWatcher::Client watcher) {
+wire::Subscription::Client Watchers::Add(JobId job, wire::JobWatcher::Client watcher) {
   const std::uint64_t id = next_++;
   watchers_[job].emplace(id, Watcher{std::move(watcher)});
   return kj::heap<SubscriptionImpl>(*this, job, id);
 }
 
-void Watchers::Changed(sched::JobId job) {
+void Watchers::Changed(JobId job) {
   if (!watchers_.contains(job)) return;
   changed_.insert(job);
   if (armed_) return;
   armed_ = true;
   tasks_.add(timer_.afterDelay(kPause).then([this]() {
     armed_ = false;
-    const std::set<sched::JobId> jobs = std::move(changed_);
+    const std::set<JobId> jobs = std::move(changed_);
     changed_.clear();
-    for (const sched::JobId changed : jobs) Tell(changed);
+    for (const JobId changed : jobs) Tell(changed);
   }));
 }
 
-void Watchers::Ended(sched::JobId job) {
+void Watchers::Ended(JobId job) {
   changed_.erase(job);
   Tell(job);
 }
 
-void Watchers::Tell(sched::JobId job) {
+void Watchers::Tell(JobId job) {
   const auto it = watchers_.find(job);
   if (it == watchers_.end()) return;
   std::vector<std::uint64_t> ids;
@@ -52,7 +52,7 @@ void Watchers::Tell(sched::JobId job) {
   for (const std::uint64_t id : ids) TellOne(job, id);
 }
 
-void Watchers::TellOne(sched::JobId job, std::uint64_t id) {
+void Watchers::TellOne(JobId job, std::uint64_t id) {
   const auto it = watchers_.find(job);
   if (it == watchers_.end()) return;
   const auto found = it->second.find(id);

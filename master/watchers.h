@@ -8,8 +8,8 @@
 #include <map>
 #include <set>
 
+#include "base/protocol/master.capnp.h"
 #include "master/job_tracker.h"
-#include "master/master.capnp.h"
 
 namespace millrace::master {
 
@@ -20,11 +20,11 @@ class Watchers {
   Watchers(kj::Timer& timer, const JobTracker& jobs, kj::TaskSet& tasks) : timer_(timer), jobs_(jobs), tasks_(tasks) {}
 
   // The watcher is told until the subscription is dropped. Watchers outlives every subscription's connection.
-  [[nodiscard]] wire::Subscription::Client Add(sched::JobId job, wire::JobWatcher::Client watcher);
-  void Changed(sched::JobId job);
+  [[nodiscard]] wire::Subscription::Client Add(JobId job, wire::JobWatcher::Client watcher);
+  void Changed(JobId job);
   // It has ended, of which nobody is told before Ended.
-  void Ending(sched::JobId job) { changed_.erase(job); }
-  void Ended(sched::JobId job);
+  void Ending(JobId job) { changed_.erase(job); }
+  void Ended(JobId job);
 
  private:
   class SubscriptionImpl;
@@ -33,14 +33,14 @@ class Watchers {
     bool busy = false;  // a message is under way: a slow client gets fewer of them, not a queue
     bool again = false;
   };
-  void Tell(sched::JobId job);
-  void TellOne(sched::JobId job, std::uint64_t id);
+  void Tell(JobId job);
+  void TellOne(JobId job, std::uint64_t id);
 
   kj::Timer& timer_;
   const JobTracker& jobs_;
   kj::TaskSet& tasks_;
-  std::map<sched::JobId, std::map<std::uint64_t, Watcher>> watchers_;
-  std::set<sched::JobId> changed_;
+  std::map<JobId, std::map<std::uint64_t, Watcher>> watchers_;
+  std::set<JobId> changed_;
   bool armed_ = false;
   std::uint64_t next_ = 1;
 };

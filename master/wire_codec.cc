@@ -7,18 +7,6 @@
 
 namespace millrace::master {
 
-sched::AttemptId Read(task::wire::Attempt::Reader in) {
-  return {{sched::JobId{in.getJob()}, in.getReduce() ? sched::TaskKind::kReduce : sched::TaskKind::kMap, in.getTask()},
-          in.getNumber()};
-}
-
-void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out) {
-  out.setJob(attempt.task.job.value);
-  out.setReduce(attempt.task.kind == sched::TaskKind::kReduce);
-  out.setTask(attempt.task.index);
-  out.setNumber(attempt.number);
-}
-
 sched::RecordPlace Read(task::wire::RecordPlace::Reader in) { return {in.getInput(), in.getOffset(), in.getNth()}; }
 
 void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out) {
@@ -29,14 +17,14 @@ void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wir
   }
 }
 
-std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in) {
-  std::vector<sched::AttemptId> attempts;
-  for (const auto attempt : in) attempts.push_back(Read(attempt));
+std::vector<AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in) {
+  std::vector<AttemptId> attempts;
+  for (const auto attempt : in) attempts.push_back(FromWire(attempt));
   return attempts;
 }
 
-void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out) {
-  for (unsigned i = 0; i < out.size(); ++i) Write(attempts[i], out[i]);
+void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out) {
+  for (unsigned i = 0; i < out.size(); ++i) ToWire(attempts[i], out[i]);
 }
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {

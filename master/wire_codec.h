@@ -9,17 +9,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/protocol/attempt_wire.h"
+#include "base/ids/ids.h"
+#include "base/protocol/dfs_types.capnp.h"
+#include "base/protocol/master.capnp.h"
+#include "base/protocol/task.capnp.h"
 #include "dfs/name/namespace.h"
-#include "dfs/name/types.capnp.h"
 #include "dfs/wire/place.h"
 #include "master/answer_budget.h"
 #include "master/file_system.h"
 #include "master/job_record.h"
 #include "master/job_tracker.h"
-#include "master/master.capnp.h"
 #include "master/node_table.h"
-#include "schedulers/core/ids.h"
-#include "worker/task/task.capnp.h"
 
 namespace millrace::master {
 
@@ -29,12 +30,10 @@ namespace millrace::master {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
 
-[[nodiscard]] sched::AttemptId Read(task::wire::Attempt::Reader in);
-void Write(const sched::AttemptId& attempt, task::wire::Attempt::Builder out);
 [[nodiscard]] sched::RecordPlace Read(task::wire::RecordPlace::Reader in);
 void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out);
-[[nodiscard]] std::vector<sched::AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
-void Write(const std::vector<sched::AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
+[[nodiscard]] std::vector<AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
+void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);

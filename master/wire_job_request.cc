@@ -1,7 +1,7 @@
 // What clients ask for when they submit a job, checked.
 #include "base/text.h"
 #include "master/wire_codec.h"
-#include "schedulers/parts/input_type.h"
+#include "schedulers/history/input_type.h"
 
 namespace millrace::master {
 

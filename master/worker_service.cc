@@ -30,7 +30,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     Step step = control_.Begin();
     if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // else it could not look
     for (const auto progress : context.getParams().getProgress()) {
-      control_.jobs().Progress(node_, Read(progress.getAttempt()), progress.getFraction(), &step);
+      control_.jobs().Progress(node_, FromWire(progress.getAttempt()), progress.getFraction(), &step);
     }
     if (!step.changed.empty() || !step.batch.empty()) control_.FinishLazily(std::move(step));
     return kj::READY_NOW;
@@ -110,14 +110,14 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
         Require(Invalid("attempt done: its output has no proper name"));
     }
     Step step = control_.Begin();
-    control_.jobs().AttemptDone(node_, Read(done.getAttempt()), report, output, &step);
+    control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, output, &step);
     return control_.Finish(std::move(step));
   }
 
   kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
     Listen();
     const auto params = context.getParams();
-    const sched::AttemptId attempt = Read(params.getAttempt());
+    const AttemptId attempt = FromWire(params.getAttempt());
     if (control_.Held()) control_.NoteRefusedFailure(attempt);
     Require(control_.CheckGoingOn());
     std::string reason = ToString(params.getError());
@@ -140,7 +140,8 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(),
                          ToString(params.getReason()));
     Step step = control_.Begin();
-    control_.jobs().FetchFailed(node_, Read(params.getReduce()), Read(params.getMap()), params.getReport(), &step);
+    control_.jobs().FetchFailed(node_, FromWire(params.getReduce()), FromWire(params.getMap()), params.getReport(),
+                                &step);
     return control_.Finish(std::move(step));
   }
 
@@ -149,7 +150,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     Require(control_.CheckGoingOn());
     constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
     if (!context.getParams().getComputing()) return kj::READY_NOW;
-    const sched::AttemptId attempt = Read(context.getParams().getAttempt());
+    const AttemptId attempt = FromWire(context.getParams().getAttempt());
     Step step = control_.Begin();
     control_.jobs().ReduceComputing(node_, attempt, &step);
     control_.jobs().Progress(node_, attempt, kCopyShare, &step);

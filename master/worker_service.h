@@ -1,10 +1,10 @@
-// WorkerSession: what a registered worker tells the master (master/master.capnp). Dropping the session starts the grace
-// after which the worker is lost. Thread rule: the control thread; `control` outlives every connection.
+// WorkerSession: what a registered worker tells the master (base/protocol/master.capnp). Dropping the session starts
+// the grace after which the worker is lost. Thread rule: the control thread; `control` outlives every connection.
 #pragma once
 
 #include <cstdint>
 
-#include "master/master.capnp.h"
+#include "base/protocol/master.capnp.h"
 #include "master/node_table.h"
 
 namespace millrace::master {

@@ -1,5 +1,6 @@
 // What handlers of a bulk server and daemons' own fetchers are made of: connections (Wire), threads, and the handler
-// itself. The one header of the bulk plane that includes Asio; only base/net, dfs/data and worker/shuffle include it.
+// itself. The one header of the bulk plane that includes Asio; only base/net, dfs/data and worker/daemon/shuffle
+// include it.
 //
 // Thread rule: each connection has a strand; its coroutine, and the coroutines that it spawns on its own executor, run
 // on that strand one at a time. What blocks on a disk goes through OnDisk. A Wire and a Signal are used on their strand

@@ -8,7 +8,7 @@
 // (an Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or
 // the failure's message). What follows a reply belongs to the operation. Requests follow each other on one connection.
 // A request that makes no sense ends its connection, nothing else. Handlers and this header's users outside base/net,
-// dfs/data and worker/shuffle need no Asio: see bulk_handler.h for them. Handlers stay alive until the server is
+// dfs/data and worker/daemon/shuffle need no Asio: see bulk_handler.h for them. Handlers stay alive until the server is
 // destroyed; what they point to must live until Stop has returned. Thread rule: Register before Start; Start and Stop
 // from one thread, not one of the server's own.
 #pragma once

@@ -10,15 +10,15 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "client/api/byte_source.h"
 #include "client/api/input_formats.h"
 #include "client/api/job_options.h"
-#include "client/api/output_file.h"
 #include "client/api/preparation.h"
 #include "client/api/record_watch.h"
 #include "client/api/segments.h"
 #include "client/api/task_context.h"
-#include "worker/map/collector.h"
+#include "client/format/byte_source.h"
+#include "client/format/output_file.h"
+#include "worker/task/collect/collector.h"
 
 namespace millrace {
 

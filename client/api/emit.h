@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "base/status.h"
-#include "client/api/codec.h"
-#include "client/api/value_bytes.h"
-#include "worker/map/collector.h"
-#include "worker/map/combine_collector.h"
-#include "worker/map/partition.h"
+#include "client/format/codec.h"
+#include "client/format/value_bytes.h"
+#include "worker/task/collect/collector.h"
+#include "worker/task/collect/combine_collector.h"
+#include "worker/task/collect/partition.h"
 
 namespace millrace {
 

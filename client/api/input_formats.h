@@ -12,11 +12,11 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "client/api/byte_source.h"
-#include "client/api/chunk_reader.h"
-#include "client/api/fixed_reader.h"
 #include "client/api/job_options.h"
-#include "client/api/line_reader.h"
+#include "client/format/byte_source.h"
+#include "client/format/chunk_reader.h"
+#include "client/format/fixed_reader.h"
+#include "client/format/line_reader.h"
 
 namespace millrace {
 

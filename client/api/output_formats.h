@@ -12,8 +12,8 @@
 
 #include "base/random.h"
 #include "base/record/record_file.h"
-#include "client/api/codec.h"
-#include "client/api/output_file.h"
+#include "client/format/codec.h"
+#include "client/format/output_file.h"
 
 namespace millrace {
 

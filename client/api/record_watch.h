@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "worker/task/record_note.h"
+#include "worker/task/channel/record_note.h"
 
 namespace millrace {
 

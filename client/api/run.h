@@ -1,12 +1,12 @@
 // What the main function of a job executable does.
 //   JOB --millrace-describe [--] [NAME=VALUE...]
-//       describes the job and checks options (client/api/describe.h); exit status 2 and one line on standard error when
-//       an option is refused
+//       describes the job and checks options (client/process/describe.h); exit status 2 and one line on standard error
+//       when an option is refused
 //   JOB --millrace-prepare HOST:PORT CLUSTER WAIT REDUCES [NAME=VALUE...] -- INPUT...
-//       prepares the job for that cluster, whose master is there or comes within WAIT (client/api/describe.h); exit
+//       prepares the job for that cluster, whose master is there or comes within WAIT (client/process/describe.h); exit
 //       status 1 and one line on standard error when it cannot
 //   JOB --millrace-task
-//       serves as task process on descriptor 3 (client/api/task_loop.h)
+//       serves as task process on descriptor 3 (client/process/task_loop.h)
 //   JOB ARGUMENTS...
 //       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the
 //       PATH

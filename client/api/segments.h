@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "worker/run/run_file.h"
+#include "worker/task/run/run_file.h"
 
 namespace millrace {
 

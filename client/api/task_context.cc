@@ -4,11 +4,6 @@
 
 namespace millrace {
 
-std::string ToText(const AttemptName& attempt) {
-  return "job" + std::to_string(attempt.job) + (attempt.reduce ? ".r." : ".m.") + std::to_string(attempt.task) + "." +
-         std::to_string(attempt.number);
-}
-
 void TaskContext::set_status(std::string text) {
   const std::lock_guard lock(status_mutex_);
   status_ = std::move(text);

@@ -10,25 +10,17 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ids/ids.h"
 #include "base/status.h"
 #include "client/api/counters.h"
 #include "client/api/job_options.h"
 
 namespace millrace {
 
-struct AttemptName {
-  std::uint32_t job = 0;
-  bool reduce = false;
-  std::uint32_t task = 0;
-  std::uint32_t number = 0;
-};
-// "job3.m.17.0"
-[[nodiscard]] std::string ToText(const AttemptName& attempt);
-
 class TaskContext {
  public:
   struct Facts {
-    AttemptName attempt;
+    AttemptId attempt;
     std::string job_name;
     std::uint32_t maps = 0;
     std::uint32_t reduces = 0;

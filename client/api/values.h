@@ -7,8 +7,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "client/api/value_bytes.h"
-#include "worker/reduce/merge.h"
+#include "client/format/value_bytes.h"
+#include "worker/task/run/merge.h"
 
 namespace millrace {
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/console/console.h"
 #include "base/status.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/tools/console.h"
 
 namespace millrace::cli {
 

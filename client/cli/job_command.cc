@@ -5,14 +5,14 @@
 #include <map>
 #include <optional>
 
+#include "base/console/arguments.h"
+#include "base/console/json_output.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "client/cli/job_logs.h"
 #include "client/cli/report.h"
 #include "client/cli/wait_job.h"
 #include "client/job_client/job_client.h"
-#include "dfs/tools/arguments.h"
-#include "dfs/tools/json_output.h"
 
 namespace millrace::cli {
 namespace {
@@ -33,7 +33,7 @@ struct OneJob {
 std::optional<int> Begin(const Invocation& invocation, Arguments& arguments, const Words& args, std::size_t operands,
                          OneJob* one, const std::function<void()>& before_wait = {}) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, operands, operands)) return status;
-  const Result<std::uint32_t> job = job::ParseJob(arguments.operands()[0]);
+  const Result<std::uint32_t> job = job::ParseJobArgument(arguments.operands()[0]);
   if (!job.ok()) return invocation.Fail(arguments.verb(), job.status(), kWrongUsage);
   Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect(before_wait);
   if (!files.ok()) return invocation.Fail(arguments.verb(), files.status(), kUnreachable);
@@ -198,7 +198,7 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
   std::optional<std::uint32_t> only;
   if (!arguments.operands().empty()) {
-    const Result<std::uint32_t> job = job::ParseJob(arguments.operands()[0]);
+    const Result<std::uint32_t> job = job::ParseJobArgument(arguments.operands()[0]);
     if (!job.ok()) return invocation.Fail("job history", job.status(), kWrongUsage);
     only = *job;
   }

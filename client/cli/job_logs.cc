@@ -2,9 +2,9 @@
 
 #include <optional>
 
+#include "base/console/arguments.h"
 #include "base/text.h"
 #include "client/job_client/job_client.h"
-#include "dfs/tools/arguments.h"
 
 namespace millrace::cli {
 namespace {
@@ -12,10 +12,11 @@ namespace {
 using console::Printer;
 
 // "3" or "job3", "m.17.0" or "job3.m.17.0".
-Result<job::Attempt> AttemptOf(std::uint32_t job, const std::string& word) {
+Result<AttemptId> AttemptOf(std::uint32_t job, const std::string& word) {
   const std::string full = word.starts_with("job") ? word : "job" + std::to_string(job) + "." + word;
-  MILLRACE_ASSIGN(const job::Attempt attempt, job::ParseAttempt(full));
-  if (attempt.job != job) return Invalid("attempt " + Quote(word) + " is not one of job " + std::to_string(job));
+  MILLRACE_ASSIGN(const AttemptId attempt, job::ParseAttemptArgument(full));
+  if (attempt.task.job.value != job)
+    return Invalid("attempt " + Quote(word) + " is not one of job " + std::to_string(job));
   return attempt;
 }
 
@@ -23,7 +24,7 @@ struct Wanted {
   bool out = false, err = false;
 };
 
-Status PrintLogs(job::JobClient& client, const job::Attempt& attempt, Wanted wanted, Printer& out) {
+Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted, Printer& out) {
   const auto print = [&out](std::string_view piece) { out << piece; };
   if (wanted.out) MILLRACE_TRY(client.ReadLog(attempt, job::LogStream::kStdout, print));
   if (wanted.err) MILLRACE_TRY(client.ReadLog(attempt, job::LogStream::kStderr, print));
@@ -37,7 +38,7 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t
   Printer out(invocation.console.out);
   int status = kDone;
   for (const job::AttemptStatus& attempt : *attempts) {
-    out << "==== " << FormatAttempt(attempt.attempt) << " on node " << std::to_string(attempt.node) << " ("
+    out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node) << " ("
         << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
         << Printable(attempt.reason) << "\n";
     const Status printed = PrintLogs(client, attempt.attempt, wanted, out);
@@ -58,11 +59,11 @@ int LogsCommand(const Invocation& invocation, const Words& args) {
   arguments.Flag("--stderr", &only_err, "standard error only");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 2)) return *status;
   const Words& operands = arguments.operands();
-  const Result<std::uint32_t> job = job::ParseJob(operands[0]);
+  const Result<std::uint32_t> job = job::ParseJobArgument(operands[0]);
   if (!job.ok()) return invocation.Fail("job logs", job.status(), kWrongUsage);
-  std::optional<job::Attempt> one;
+  std::optional<AttemptId> one;
   if (operands.size() == 2) {
-    const Result<job::Attempt> attempt = AttemptOf(*job, operands[1]);
+    const Result<AttemptId> attempt = AttemptOf(*job, operands[1]);
     if (!attempt.ok()) return invocation.Fail("job logs", attempt.status(), kWrongUsage);
     one = *attempt;
   }

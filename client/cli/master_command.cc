@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
+#include "base/console/arguments.h"
 #include "base/options.h"
 #include "client/job_client/job_client.h"
-#include "dfs/tools/arguments.h"
 
 namespace millrace::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/console/json_output.h"
+#include "base/console/progress.h"
 #include "base/options.h"
 #include "base/text.h"
-#include "dfs/tools/json_output.h"
-#include "dfs/tools/progress.h"
 
 namespace millrace::cli {
 namespace {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/console/arguments.h"
 #include "base/options.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -11,7 +12,6 @@
 #include "client/cli/wait_job.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
-#include "dfs/tools/arguments.h"
 
 namespace millrace::cli {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <optional>
 
+#include "base/console/arguments.h"
+#include "base/console/json_output.h"
 #include "base/text.h"
 #include "client/job_client/job_client.h"
-#include "dfs/tools/arguments.h"
-#include "dfs/tools/json_output.h"
 
 namespace millrace::cli {
 namespace {

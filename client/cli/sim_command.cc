@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/console/arguments.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "client/cli/verbs.h"
-#include "dfs/tools/arguments.h"
 #include "schedulers/config/settings_file.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/sim/replay.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/console/arguments.h"
 #include "base/text.h"
-#include "dfs/tools/arguments.h"
 
 namespace millrace::cli {
 

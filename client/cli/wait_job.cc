@@ -10,11 +10,11 @@
 #include <memory>
 #include <optional>
 
+#include "base/console/json_output.h"
+#include "base/console/progress.h"
 #include "client/cli/report.h"
 #include "client/job_client/job_client.h"
 #include "client/job_client/job_watch.h"
-#include "dfs/tools/json_output.h"
-#include "dfs/tools/progress.h"
 
 namespace millrace::cli {
 namespace {

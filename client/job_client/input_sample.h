@@ -1,4 +1,4 @@
-// The beginning of a job's input, by which the master tells its type (schedulers/parts/input_type.h): the type is one
+// The beginning of a job's input, by which the master tells its type (schedulers/history/input_type.h): the type is one
 // half of the key under which the history of programs is kept. Thread rule: any thread.
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "client/job_client/job_client.h"
 
+#include "base/protocol/attempt_wire.h"
 #include "client/job_client/wire_convert.h"
 
 namespace millrace::job {
@@ -131,12 +132,13 @@ Result<std::vector<AttemptStatus>> JobClient::Attempts(std::uint32_t job) {
   return attempts;
 }
 
-Status JobClient::ReadLog(const Attempt& attempt, LogStream stream, const std::function<void(std::string_view)>& sink) {
+Status JobClient::ReadLog(const AttemptId& attempt, LogStream stream,
+                          const std::function<void(std::string_view)>& sink) {
   std::uint64_t offset = 0;
   for (std::string piece = "?"; !piece.empty(); offset += piece.size()) {
-    MILLRACE_TRY(AskAboutJobs("log of " + FormatAttempt(attempt), [&](JobService::Client jobs) {
+    MILLRACE_TRY(AskAboutJobs("log of " + ToText(attempt), [&](JobService::Client jobs) {
       auto call = jobs.readLogRequest();
-      Write(attempt, call.initAttempt());
+      ToWire(attempt, call.initAttempt());
       call.setStream(stream == LogStream::kStdout ? worker::wire::LogStream::STDOUT : worker::wire::LogStream::STDERR);
       call.setOffset(offset);
       call.setLimit(kLogPiece);

@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/protocol/master.capnp.h"
 #include "base/status.h"
 #include "client/job_client/job_types.h"
 #include "dfs/client/dfs_client.h"
-#include "master/master.capnp.h"
 
 namespace millrace::job {
 
@@ -29,7 +29,7 @@ class JobClient {
   Result<std::vector<Counter>> Counters(std::uint32_t job);
   Result<std::vector<AttemptStatus>> Attempts(std::uint32_t job);
   // The attempt's log from its beginning, piece by piece.
-  Status ReadLog(const Attempt& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
+  Status ReadLog(const AttemptId& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
   // The journal's lines of the job, in order, each with its number in the whole journal. Job 0 has what happened to
   // nodes and schedulers.
   Status History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink);

@@ -1,4 +1,4 @@
-// What a job's executable says of itself before it is submitted (client/api/describe.h prints it). Thread rule: any
+// What a job's executable says of itself before it is submitted (client/process/describe.h prints it). Thread rule: any
 // thread.
 #pragma once
 

@@ -16,14 +16,6 @@ std::optional<std::uint32_t> ParseNumber(std::string_view text) {
   return number;
 }
 
-// Up to the next '.', which is taken too.
-std::string_view TakeField(std::string_view& text) {
-  const std::size_t dot = text.find('.');
-  const std::string_view field = text.substr(0, dot);
-  text.remove_prefix(dot == std::string_view::npos ? text.size() : dot + 1);
-  return field;
-}
-
 }  // namespace
 
 std::string_view ToString(State state) {
@@ -71,26 +63,16 @@ Result<std::uint8_t> ParsePriority(std::string_view name) {
   return Invalid("priority " + Quote(name) + " is none of VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW");
 }
 
-Result<std::uint32_t> ParseJob(std::string_view text) {
+Result<std::uint32_t> ParseJobArgument(std::string_view text) {
   const std::optional<std::uint32_t> job = ParseNumber(text.starts_with("job") ? text.substr(3) : text);
   if (!job) return Invalid(Quote(text) + " is not the number of a job; `millrace job list` shows them");
   return *job;
 }
 
-std::string FormatAttempt(const Attempt& attempt) {
-  return "job" + std::to_string(attempt.job) + (attempt.reduce ? ".r." : ".m.") + std::to_string(attempt.task) + "." +
-         std::to_string(attempt.number);
-}
-
-Result<Attempt> ParseAttempt(std::string_view text) {
-  std::string_view rest = text;
-  const std::string_view job_text = TakeField(rest), kind = TakeField(rest), task_text = TakeField(rest);
-  const std::optional<std::uint32_t> job = job_text.starts_with("job") ? ParseNumber(job_text.substr(3)) : std::nullopt;
-  const std::optional<std::uint32_t> task = ParseNumber(task_text), number = ParseNumber(rest);
-  if (!job || (kind != "m" && kind != "r") || !task || !number) {
-    return Invalid(Quote(text) + " is not an attempt; one is written like job3.m.17.0");
-  }
-  return Attempt{*job, kind == "r", *task, *number};
+Result<AttemptId> ParseAttemptArgument(std::string_view text) {
+  const std::optional<AttemptId> attempt = millrace::ParseAttempt(text);
+  if (!attempt) return Invalid(Quote(text) + " is not an attempt; one is written like job3.m.17.0");
+  return *attempt;
 }
 
 }  // namespace millrace::job

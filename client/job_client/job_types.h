@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids/ids.h"
 #include "base/status.h"
 #include "client/job_client/executable_store.h"
 #include "client/job_client/job_description.h"
@@ -23,7 +24,7 @@ enum class State { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
 [[nodiscard]] std::string PriorityName(std::uint8_t priority);
 [[nodiscard]] Result<std::uint8_t> ParsePriority(std::string_view name);
 // "3" or "job3".
-[[nodiscard]] Result<std::uint32_t> ParseJob(std::string_view text);
+[[nodiscard]] Result<std::uint32_t> ParseJobArgument(std::string_view text);
 
 struct Phase {
   std::uint32_t total = 0, running = 0, done = 0;
@@ -86,20 +87,14 @@ struct JobRequest {
   bool no_speculation = false;           // no second attempt of a task that runs
 };
 
-struct Attempt {
-  std::uint32_t job = 0;
-  bool reduce = false;
-  std::uint32_t task = 0, number = 0;
-  bool operator==(const Attempt&) const = default;
-};
-[[nodiscard]] std::string FormatAttempt(const Attempt& attempt);  // "job3.m.17.0"
-[[nodiscard]] Result<Attempt> ParseAttempt(std::string_view text);
+// kInvalid for what is not the text of an attempt ("job3.m.17.0").
+[[nodiscard]] Result<AttemptId> ParseAttemptArgument(std::string_view text);
 
 enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
 [[nodiscard]] std::string_view ToString(AttemptState state);
 
 struct AttemptStatus {
-  Attempt attempt;
+  AttemptId attempt;
   std::uint32_t node = 0;
   std::string host;
   AttemptState state = AttemptState::kRunning;

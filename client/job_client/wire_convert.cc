@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/protocol/attempt_wire.h"
+
 namespace millrace::job {
 namespace {
 
@@ -57,8 +59,7 @@ JobStatus Read(master::wire::JobStatus::Reader in) {
 }
 
 AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
-  const auto attempt = in.getAttempt();
-  return {{attempt.getJob(), attempt.getReduce(), attempt.getTask(), attempt.getNumber()},
+  return {FromWire(in.getAttempt()),
           in.getNode(),
           in.getHost(),
           Known(static_cast<unsigned>(in.getState()), AttemptState::kPreempted, AttemptState::kRunning),
@@ -95,13 +96,6 @@ Node Read(master::wire::NodeStatus::Reader in) {
   out.unknown_held = in.getUnknownHeld();
   out.since_heartbeat = static_cast<Micros>(in.getLastHeartbeatMillisAgo()) * kMillisecond;
   return out;
-}
-
-void Write(const Attempt& attempt, task::wire::Attempt::Builder out) {
-  out.setJob(attempt.job);
-  out.setReduce(attempt.reduce);
-  out.setTask(attempt.task);
-  out.setNumber(attempt.number);
 }
 
 void Write(const JobRequest& request, master::wire::JobRequest::Builder out) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/protocol/master.capnp.h"
 #include "client/job_client/job_types.h"
-#include "master/master.capnp.h"
 
 namespace millrace::job {
 
@@ -13,7 +13,6 @@ namespace millrace::job {
 [[nodiscard]] AttemptStatus Read(master::wire::AttemptStatus::Reader in);
 [[nodiscard]] Node Read(master::wire::NodeStatus::Reader in);
 [[nodiscard]] SchedulerView Read(master::wire::SchedulerView::Reader in);
-void Write(const Attempt& attempt, task::wire::Attempt::Builder out);
 void Write(const JobRequest& request, master::wire::JobRequest::Builder out);
 
 }  // namespace millrace::job

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/console/arguments.h"
 #include "base/text.h"
 #include "client/cli/run_command.h"
 #include "client/local/foreground.h"
-#include "dfs/tools/arguments.h"
 #include "dfs/tools/remote_path.h"
 
 namespace millrace::local {

@@ -256,7 +256,7 @@ class DfsClientImpl final : public DfsClient {
     std::uint32_t next = 0;  // the first block of the next page
     bool more = false;
   };
-  // `again` as in verify of dfs/name/name.capnp.
+  // `again` as in verify of base/protocol/name.capnp.
   Result<CheckedPage> VerifyPage(std::string_view path, std::uint32_t first, bool wait,
                                  const std::vector<CheckedReplica>& again) {
     CheckedPage page;

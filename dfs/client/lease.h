@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/protocol/name.capnp.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/client/master_connection.h"
-#include "dfs/name/name.capnp.h"
 
 namespace millrace::dfs {
 

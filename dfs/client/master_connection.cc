@@ -5,13 +5,13 @@
 #include <utility>
 
 #include "base/options.h"
+#include "base/protocol/name.capnp.h"
 #include "base/random.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
-#include "dfs/name/name.capnp.h"
 
 namespace millrace::dfs {
 namespace {

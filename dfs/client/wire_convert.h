@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/protocol/dfs_types.capnp.h"
+#include "base/protocol/name.capnp.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/name/name.capnp.h"
-#include "dfs/name/types.capnp.h"
 #include "dfs/wire/place.h"
 
 namespace millrace::dfs {

@@ -3,11 +3,11 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/console/arguments.h"
+#include "base/console/json_output.h"
+#include "base/console/progress.h"
 #include "base/options.h"
 #include "base/text.h"
-#include "dfs/tools/arguments.h"
-#include "dfs/tools/json_output.h"
-#include "dfs/tools/progress.h"
 #include "dfs/tools/verbs.h"
 
 namespace millrace::dfs {

@@ -1,8 +1,8 @@
 // mkdir, rm, mv and setrep.
 #include <charconv>
 
+#include "base/console/arguments.h"
 #include "base/text.h"
-#include "dfs/tools/arguments.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 

@@ -1,6 +1,6 @@
 #include "dfs/tools/fs_command.h"
 
-#include "dfs/tools/arguments.h"
+#include "base/console/arguments.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 

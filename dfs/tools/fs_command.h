@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/console/console.h"
 #include "base/status.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/tools/console.h"
 
 namespace millrace::dfs {
 

@@ -1,5 +1,5 @@
+#include "base/console/arguments.h"
 #include "base/text.h"
-#include "dfs/tools/arguments.h"
 #include "dfs/tools/get.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"

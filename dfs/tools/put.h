@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/console/interrupt.h"
+#include "base/console/progress.h"
 #include "base/status.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/tools/interrupt.h"
-#include "dfs/tools/progress.h"
 
 namespace millrace::dfs {
 

@@ -1,7 +1,7 @@
 // What a master says of itself after a start and on a full disk.
+#include "base/console/arguments.h"
+#include "base/console/json_output.h"
 #include "base/text.h"
-#include "dfs/tools/arguments.h"
-#include "dfs/tools/json_output.h"
 #include "dfs/tools/verbs.h"
 
 namespace millrace::dfs {

@@ -1,7 +1,7 @@
 #include <mutex>
 
+#include "base/console/arguments.h"
 #include "base/text.h"
-#include "dfs/tools/arguments.h"
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"

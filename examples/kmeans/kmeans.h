@@ -29,7 +29,7 @@ struct KMeans {
   explicit KMeans(TaskContext& context) : bad_lines_(context.counter("ratings", "bad_lines")) {}
 
   Status Start(TaskContext& context) {
-    if (context.facts().attempt.reduce) return Status::Ok();
+    if (context.facts().attempt.task.reduce()) return Status::Ok();
     MILLRACE_ASSIGN(const std::string text, context.ReadFile(context.options().text("kmeans.centroids")));
     MILLRACE_ASSIGN(Centroids centroids, Centroids::Parse(text));
     centroids_ = std::move(centroids);

@@ -68,7 +68,7 @@ class LoadGenBase {
 
  private:
   static const char* OptionOf(const TaskContext& context, const char* map, const char* reduce) {
-    return context.facts().attempt.reduce ? reduce : map;
+    return context.facts().attempt.task.reduce() ? reduce : map;
   }
 
   KeptPart keep_;

@@ -21,8 +21,8 @@
 #include "base/check.h"
 #include "examples/sequencecount/packed_word.h"
 #include "examples/words/word_table.h"
-#include "worker/map/item_sort.h"
-#include "worker/map/page_buffer.h"
+#include "worker/task/collect/item_sort.h"
+#include "worker/task/collect/page_buffer.h"
 
 namespace millrace::examples {
 

@@ -13,7 +13,7 @@
 
 #include "client/api/job.h"
 #include "examples/words/words.h"
-#include "worker/map/partition.h"
+#include "worker/task/collect/partition.h"
 
 namespace millrace::examples {
 

@@ -1,8 +1,8 @@
 // WordTable: a value for each different word. Memory is bounded: a table may get full, and then its owner takes out
 // what it holds.
 //
-// Words wait in a batch while the lines of the table that they will touch are fetched (worker/map/combine_table.h).
-// Thread rule: one thread.
+// Words wait in a batch while the lines of the table that they will touch are fetched
+// (worker/task/collect/combine_table.h). Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "worker/map/combine_table.h"
+#include "worker/task/collect/combine_table.h"
 
 namespace millrace::examples {
 

@@ -26,8 +26,8 @@ std::string NumberText(double number) {
 }
 
 // The largest unit that divides it, so that the text is exact.
-std::string DurationText(Time duration) {
-  constexpr std::pair<const char*, Time> kUnits[] = {
+std::string DurationText(Micros duration) {
+  constexpr std::pair<const char*, Micros> kUnits[] = {
       {"h", 3600 * kSecond}, {"m", 60 * kSecond}, {"s", kSecond}, {"ms", kMillisecond}};
   if (duration == 0) return "0s";
   for (const auto& [name, unit] : kUnits) {
@@ -133,27 +133,27 @@ void KeyList::Flag(std::string name, std::optional<bool>* field, std::string one
 }
 
 template <class Field>
-void KeyList::AddDuration(std::string name, Field* field, Time most, std::string one_line) {
+void KeyList::AddDuration(std::string name, Field* field, Micros most, std::string one_line) {
   const std::string range = "0s to " + DurationText(most);
   const auto set = [field, most, range](std::string_view text) -> Status {
     const auto number = ParseNumber<double>(text);
     if (number && *number < 0) return Invalid(Shown(text) + " is not within " + range);
-    MILLRACE_ASSIGN(const Time duration, ParseDuration(text));
+    MILLRACE_ASSIGN(const Micros duration, ParseDuration(text));
     if (duration > most) return Invalid(Shown(text) + " is not within " + range);
     *field = duration;
     return Status::Ok();
   };
   const auto get = [field]() -> std::optional<std::string> {
-    const std::optional<Time> value = AsOptional(*field);
+    const std::optional<Micros> value = AsOptional(*field);
     return value ? std::optional('"' + DurationText(*value) + '"') : std::nullopt;
   };
   section_->keys.push_back({std::move(name), range, std::move(one_line), set, get});
 }
 
-void KeyList::Duration(std::string name, Time* field, Time most, std::string one_line) {
+void KeyList::Duration(std::string name, Micros* field, Micros most, std::string one_line) {
   AddDuration(std::move(name), field, most, std::move(one_line));
 }
-void KeyList::Duration(std::string name, std::optional<Time>* field, Time most, std::string one_line) {
+void KeyList::Duration(std::string name, std::optional<Micros>* field, Micros most, std::string one_line) {
   AddDuration(std::move(name), field, most, std::move(one_line));
 }
 

@@ -35,8 +35,8 @@ class KeyList {
   void Count(std::string name, std::optional<std::uint32_t>* field, NumberRange range, std::string one_line);
   void Flag(std::string name, bool* field, std::string one_line);
   void Flag(std::string name, std::optional<bool>* field, std::string one_line);
-  void Duration(std::string name, Time* field, Time most, std::string one_line);
-  void Duration(std::string name, std::optional<Time>* field, Time most, std::string one_line);
+  void Duration(std::string name, Micros* field, Micros most, std::string one_line);
+  void Duration(std::string name, std::optional<Micros>* field, Micros most, std::string one_line);
   void Bandwidth(std::string name, double* field, std::string one_line);
   template <class Enum>
   void Choice(std::string name, Enum* field, Choices<Enum> choices, std::string one_line) {
@@ -71,7 +71,7 @@ class KeyList {
   template <class Field>
   void AddCount(std::string name, Field* field, NumberRange range, std::string one_line);
   template <class Field>
-  void AddDuration(std::string name, Field* field, Time most, std::string one_line);
+  void AddDuration(std::string name, Field* field, Micros most, std::string one_line);
 
   SettingSection* section_;
 };

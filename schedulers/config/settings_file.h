@@ -8,14 +8,14 @@
 //
 // Durations are texts ("5s", "200ms", "1.5h") or numbers of seconds; bandwidths are bytes a second, as numbers or texts
 // ("100M"). What a section [pools.NAME] leaves out is as [pool_defaults] has it. Errors are one line: the file, the
-// line, the key, why: `scheduler.toml:12: pools.ads.weight: -1 is not above 0`. Thread rule: any thread.
+// line, the key, why: `FILE:12: pools.ads.weight: -1 is not above 0`. Thread rule: any thread.
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "base/status.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

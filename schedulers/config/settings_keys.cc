@@ -14,8 +14,8 @@ constexpr NumberRange kFraction{0, 1};
 constexpr NumberRange kPercent{0, 100};
 constexpr NumberRange kSlots{0, 1e6};
 constexpr NumberRange kAtLeast1{1, 1e6};
-constexpr Time kHour = 3600 * kSecond;
-constexpr Time kDay = 24 * kHour;
+constexpr Micros kHour = 3600 * kSecond;
+constexpr Micros kDay = 24 * kHour;
 
 constexpr std::pair<std::string_view, PoolOrder> kPoolOrders[] = {
     {"fair", PoolOrder::kFair}, {"fifo", PoolOrder::kFifo}, {"sjf", PoolOrder::kSjf}, {"mlq", PoolOrder::kMlq}};

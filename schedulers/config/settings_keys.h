@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

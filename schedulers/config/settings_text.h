@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
 #include "schedulers/core/topology.h"
 
 namespace millrace::sched {

@@ -9,12 +9,12 @@ namespace millrace::sched {
 
 void ClusterState::RefreshOpen(NodeState& node) {
   const NodeLimits counted = node.TakesTasks() ? node.limits : NodeLimits{};
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    capacity_[Index(kind)] += counted.Of(kind) - node.counted.Of(kind);
+  for (const TaskKind kind : kTaskKinds) {
+    capacity_[kind] += counted.Of(kind) - node.counted.Of(kind);
     if (std::min(counted.Of(kind), counted.total) > 0) {
-      open_[Index(kind)].Insert(node.id.value);
+      open_[kind].Insert(node.id.value);
     } else {
-      open_[Index(kind)].Erase(node.id.value);
+      open_[kind].Erase(node.id.value);
     }
   }
   total_capacity_ += counted.total - node.counted.total;
@@ -25,12 +25,12 @@ void ClusterState::RefreshOpen(NodeState& node) {
 
 void ClusterState::RefreshFree(const NodeState& node) {
   const bool any = node.used.maps + node.used.reduces < node.limits.total;
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+  for (const TaskKind kind : kTaskKinds) {
     const bool room = any && node.Used(kind) < node.limits.Of(kind);
-    if (room && open_[Index(kind)].Contains(node.id.value)) {
-      free_[Index(kind)].Insert(node.id.value);
+    if (room && open_[kind].Contains(node.id.value)) {
+      free_[kind].Insert(node.id.value);
     } else {
-      free_[Index(kind)].Erase(node.id.value);
+      free_[kind].Erase(node.id.value);
     }
   }
 }

@@ -11,13 +11,13 @@ namespace millrace::sched {
 bool ClusterState::CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit) {
   JobState& job = MutableJob(task.job);
   ++job.node_failures_counted;
-  job.failed_on[Index(task.kind)].insert({task.index, node});
+  job.failed_on[task.kind].insert({task.index, node});
   NodeFailures& of_node = job.node_failures[node];
   if (job.bad_nodes.contains(node)) return false;  // it ran there since before
   return ++of_node.failures == limit;
 }
 
-void ClusterState::Refuse(JobId id, NodeId node, Time until) {
+void ClusterState::Refuse(JobId id, NodeId node, Micros until) {
   JobState& job = MutableJob(id);
   SCHED_CHECK(job.bad_nodes.insert(node).second, "job" + std::to_string(id.value));
   NodeFailures& of_node = job.node_failures[node];
@@ -41,7 +41,7 @@ void ClusterState::EndRefusal(JobId id, NodeId node) {
   NoteChanged(job);
 }
 
-void ClusterState::Blame(NodeId node, JobId by, Time until, Time now) {
+void ClusterState::Blame(NodeId node, JobId by, Micros until, Micros now) {
   auto& jobs = blames_[node];
   const auto known = jobs.find(by);
   if (known != jobs.end()) {
@@ -72,9 +72,9 @@ void ClusterState::ForgetBlames(NodeId node) {
   RefreshAvoided();
 }
 
-bool ClusterState::EndBlames(Time now) {
-  if (blame_ends_.empty() || std::get<Time>(*blame_ends_.begin()) > now) return false;
-  while (!blame_ends_.empty() && std::get<Time>(*blame_ends_.begin()) <= now) {
+bool ClusterState::EndBlames(Micros now) {
+  if (blame_ends_.empty() || std::get<Micros>(*blame_ends_.begin()) > now) return false;
+  while (!blame_ends_.empty() && std::get<Micros>(*blame_ends_.begin()) <= now) {
     const auto [until, node, job] = *blame_ends_.begin();
     blame_ends_.erase(blame_ends_.begin());
     const auto at = blames_.find(node);
@@ -86,10 +86,10 @@ bool ClusterState::EndBlames(Time now) {
 }
 
 // As many of those who blame it as it takes have stopped by then.
-Time ClusterState::AvoidedUntil(NodeId node) const {
+Micros ClusterState::AvoidedUntil(NodeId node) const {
   const auto at = blames_.find(node);
   SCHED_CHECK(at != blames_.end() && at->second.size() >= kBlamesToAvoid, "n" + std::to_string(node.value));
-  std::vector<Time> ends;
+  std::vector<Micros> ends;
   for (const auto& [job, until] : at->second) ends.push_back(until);
   std::sort(ends.begin(), ends.end(), std::greater<>());
   return ends[kBlamesToAvoid - 1];
@@ -108,7 +108,7 @@ bool ClusterState::OthersServe(const NodeState& node, const std::vector<NodeId>&
 
 // From what holds now alone, and not from what was avoided before: a journal may begin anywhere.
 std::vector<NodeId> ClusterState::ToAvoid() const {
-  std::vector<std::tuple<std::size_t, Time, NodeId>> worst;
+  std::vector<std::tuple<std::size_t, Micros, NodeId>> worst;
   for (const auto& [node, jobs] : blames_) {
     const NodeState* host = FindNode(node);
     if (jobs.size() < kBlamesToAvoid || host == nullptr || !host->alive || host->drained) continue;
@@ -138,10 +138,10 @@ void ClusterState::RefreshAvoided() {
   avoided_ = static_cast<std::uint32_t>(avoided.size());
 }
 
-bool ClusterState::PassTime(Time now) {
+bool ClusterState::PassTime(Micros now) {
   bool any = EndBlames(now);
   for (; !paused_.empty() && paused_.begin()->first <= now; any = true) EndPause(paused_.begin());
-  for (; !refusals_.empty() && std::get<Time>(*refusals_.begin()) <= now; any = true) {
+  for (; !refusals_.empty() && std::get<Micros>(*refusals_.begin()) <= now; any = true) {
     const auto [until, job, node] = *refusals_.begin();
     refusals_.erase(refusals_.begin());
     EndRefusal(job, node);
@@ -149,12 +149,12 @@ bool ClusterState::PassTime(Time now) {
   return any;
 }
 
-std::optional<Time> ClusterState::NextEnd() const {
-  std::optional<Time> end;
-  const auto take = [&](Time time) { end = std::min(end.value_or(time), time); };
+std::optional<Micros> ClusterState::NextEnd() const {
+  std::optional<Micros> end;
+  const auto take = [&](Micros time) { end = std::min(end.value_or(time), time); };
   if (!paused_.empty()) take(paused_.begin()->first);
-  if (!refusals_.empty()) take(std::get<Time>(*refusals_.begin()));
-  if (avoided_ > 0) take(std::get<Time>(*blame_ends_.begin()));
+  if (!refusals_.empty()) take(std::get<Micros>(*refusals_.begin()));
+  if (avoided_ > 0) take(std::get<Micros>(*blame_ends_.begin()));
   return end;
 }
 

@@ -31,9 +31,9 @@ bool ClusterState::Refused(const JobState& job, NodeId node) const {
 
 bool ClusterState::Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const {
   if (job.node_failures_counted == 0) return false;
-  const auto& failed_on = job.failed_on[Index(kind)];
+  const auto& failed_on = job.failed_on[kind];
   if (failed_on.empty() || !failed_on.contains({index, node})) return false;
-  const OrderedBits& open = open_[Index(kind)];
+  const OrderedBits& open = open_[kind];
   std::uint32_t closed = 0;  // open nodes that will not do
   for (auto at = failed_on.lower_bound({index, NodeId{0}}); at != failed_on.end() && at->first == index; ++at) {
     if (open.Contains(at->second.value)) ++closed;
@@ -54,9 +54,9 @@ bool ClusterState::MoreLocalJobsThan(NodeId node, std::size_t count) const {
   return node.value < nodes_.size() && local_jobs_->MoreThan(node, count);
 }
 
-std::optional<Time> ClusterState::MeanTime(TaskKind kind) const {
-  const std::uint32_t finished = finished_[Index(kind)];
-  return finished == 0 ? std::nullopt : std::optional(finished_total_[Index(kind)] / finished);
+std::optional<Micros> ClusterState::MeanTime(TaskKind kind) const {
+  const std::uint32_t finished = finished_[kind];
+  return finished == 0 ? std::nullopt : std::optional(finished_total_[kind] / finished);
 }
 
 void ClusterState::NoteChanged(JobState& job) {
@@ -109,7 +109,7 @@ std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Lo
   SCHED_CHECK(state->alive(), "job" + std::to_string(job.value));
   if (Refused(*state, node)) return std::nullopt;
   PendingMaps::Skip skip;
-  if (state->node_failures_counted > 0 && !state->failed_on[Index(TaskKind::kMap)].empty()) {
+  if (state->node_failures_counted > 0 && !state->failed_on[TaskKind::kMap].empty()) {
     skip = [=, this](std::uint32_t map) { return Avoids(*state, TaskKind::kMap, map, node); };
   }
   auto choice = state->pending_maps.Best(node, topology_.Of(node), worst, skip);
@@ -164,15 +164,15 @@ void ClusterState::ReleaseHeld() {
 bool ClusterState::AllHeld() const { return !held_.empty() && held_.size() == LiveJobs().size(); }
 
 void ClusterState::RefreshRunnable(JobState& job) {
-  const bool now[] = {!job.held && !job.pending_maps.all().empty(),
+  const PerKind<bool> now = {!job.held && !job.pending_maps.all().empty(),
                       !job.held && !job.pending_reduces.empty() && job.ReducesMayStart()};
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    if (now[Index(kind)] == job.runnable[Index(kind)]) continue;
-    job.runnable[Index(kind)] = now[Index(kind)];
-    if (now[Index(kind)]) {
-      runnable_[Index(kind)].insert(job.key);
+  for (const TaskKind kind : kTaskKinds) {
+    if (now[kind] == job.runnable[kind]) continue;
+    job.runnable[kind] = now[kind];
+    if (now[kind]) {
+      runnable_[kind].insert(job.key);
     } else {
-      runnable_[Index(kind)].erase(job.key);
+      runnable_[kind].erase(job.key);
     }
   }
 }
@@ -187,15 +187,15 @@ void ClusterState::EnterQueues(JobState& job) {
 
 void ClusterState::LeaveQueues(JobState& job) {
   live_.erase(job.key);
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    if (std::exchange(job.runnable[Index(kind)], false)) runnable_[Index(kind)].erase(job.key);
+  for (const TaskKind kind : kTaskKinds) {
+    if (std::exchange(job.runnable[kind], false)) runnable_[kind].erase(job.key);
   }
   if (!local_jobs_) return;
   UnlistLocal(job, job.pending_maps.Nodes());
   local_jobs_->RemoveJob(job.progress.job);
 }
 
-void ClusterState::AddJob(JobId job, JobSpec spec, Time now) {
+void ClusterState::AddJob(JobId job, JobSpec spec, Micros now) {
   SCHED_CHECK(!WasUsed(job), "job" + std::to_string(job.value));
   if (job.value >= jobs_.size()) jobs_.resize(job.value + 1);
   auto state = std::make_unique<JobState>();
@@ -222,9 +222,10 @@ void ClusterState::SetPriority(JobId job, Priority priority) {
   EnterQueues(state);
 }
 
-void ClusterState::EndJob(JobId job, JobOutcome outcome, Time now) {
+void ClusterState::EndJob(JobId job, JobOutcome outcome, Micros now) {
   JobState& state = MutableJob(job);
-  SCHED_CHECK(state.running_attempts[0] + state.running_attempts[1] == 0, "job" + std::to_string(job.value));
+  SCHED_CHECK(state.running_attempts[TaskKind::kMap] + state.running_attempts[TaskKind::kReduce] == 0,
+              "job" + std::to_string(job.value));
   LeaveQueues(state);
   std::erase_if(paused_, [&](const auto& paused) { return paused.second.job == job; });
   for (const NodeId node : state.bad_nodes) refusals_.erase({state.node_failures.at(node).until, job, node});

@@ -18,9 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/bandwidths.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 #include "schedulers/core/job_state.h"
 #include "schedulers/core/limits.h"
 #include "schedulers/core/local_jobs.h"
@@ -86,11 +87,11 @@ class ClusterState {
     return job.value < jobs_.size() ? jobs_[job.value].state.get() : nullptr;
   }
   // Ids of the nodes that take another task of this kind (NodeState::TakesTasks, a slot free), in rising order.
-  [[nodiscard]] const OrderedBits& FreeNodes(TaskKind kind) const { return free_[Index(kind)]; }
+  [[nodiscard]] const OrderedBits& FreeNodes(TaskKind kind) const { return free_[kind]; }
   // The jobs that live, by priority, then submit order.
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
   // Those with a pending map, or with a pending reduce that slow start lets go. In the same order.
-  [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[Index(kind)]; }
+  [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[kind]; }
   // The live jobs with a pending map whose input is on the node, held ones included. Whether the node is refused to a
   // job, or avoided for its only such map, is not looked at. Who does not ask does not pay: the lists are made at the
   // first question, in O(pending maps), and kept from then on at the cost of a cache line a replica and launch.
@@ -113,13 +114,13 @@ class ClusterState {
   }
   // Slots on the nodes that take tasks, by the policy's limits; the tasks that run on any node; and the
   // slots of both kinds together.
-  [[nodiscard]] std::uint32_t Capacity(TaskKind kind) const { return capacity_[Index(kind)]; }
+  [[nodiscard]] std::uint32_t Capacity(TaskKind kind) const { return capacity_[kind]; }
   [[nodiscard]] std::uint32_t TotalCapacity() const { return total_capacity_; }
-  [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return running_[Index(kind)]; }
+  [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return running_[kind]; }
   // Of the running attempts, those beside another of the same task.
-  [[nodiscard]] std::uint32_t Speculating(TaskKind kind) const { return speculating_[Index(kind)]; }
+  [[nodiscard]] std::uint32_t Speculating(TaskKind kind) const { return speculating_[kind]; }
   // Mean run time of all attempts that finished so far, of all jobs; nothing before the first.
-  [[nodiscard]] std::optional<Time> MeanTime(TaskKind kind) const;
+  [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
   [[nodiscard]] const Bandwidths& bandwidths() const { return bandwidths_; }
   // The pending map of the job that is closest to the node, the lowest index first, that the node may run; none if
   // nothing is as close as `worst`. The job and the node are alive.
@@ -134,16 +135,16 @@ class ClusterState {
   [[nodiscard]] bool Avoids(const JobState& job, TaskKind kind, std::uint32_t index, NodeId node) const;
 
   // The tasks that are paused, by the time at which they are pending again.
-  [[nodiscard]] const std::set<std::pair<Time, TaskId>>& Paused() const { return paused_; }
+  [[nodiscard]] const std::set<std::pair<Micros, TaskId>>& Paused() const { return paused_; }
   // Of each node the jobs that blame it, those among them that have ended well, and until when.
-  using Blames = std::map<NodeId, std::map<JobId, Time>>;
+  using Blames = std::map<NodeId, std::map<JobId, Micros>>;
   [[nodiscard]] const Blames& blames() const { return blames_; }
   // Too many of them blame it: it takes no tasks.
   [[nodiscard]] bool Avoids(NodeId node) const { return FindNode(node) != nullptr && FindNode(node)->avoided; }
   // When the node, which is avoided, is so no more if nothing else happens.
-  [[nodiscard]] Time AvoidedUntil(NodeId node) const;
+  [[nodiscard]] Micros AvoidedUntil(NodeId node) const;
   // When something ends that PassTime ends, and a task may run that may not now.
-  [[nodiscard]] std::optional<Time> NextEnd() const;
+  [[nodiscard]] std::optional<Micros> NextEnd() const;
 
   [[nodiscard]] const Topology& topology() const { return topology_; }
   [[nodiscard]] std::uint32_t live_nodes() const { return live_nodes_; }
@@ -172,26 +173,26 @@ class ClusterState {
 
   // An id that was given to a job before, forgotten ones included.
   [[nodiscard]] bool WasUsed(JobId job) const;
-  void AddJob(JobId job, JobSpec spec, Time now);
+  void AddJob(JobId job, JobSpec spec, Micros now);
   void SetPriority(JobId job, Priority priority);
   // No attempt of the job runs.
-  void EndJob(JobId job, JobOutcome outcome, Time now);
+  void EndJob(JobId job, JobOutcome outcome, Micros now);
   void ForgetJob(JobId job);
 
   // The task is not done, the attempt has its next number, the node is alive and not drained. Returns the locality of a
   // map, which is the given one or found from its replicas.
-  Locality StartAttempt(const AttemptId& attempt, NodeId node, Time now,
+  Locality StartAttempt(const AttemptId& attempt, NodeId node, Micros now,
                         std::optional<Locality> locality = std::nullopt);
   // A running attempt is no more; the task is pending again if it was the last one and the task is not done.
-  void StopAttempt(const AttemptId& attempt, Time now);
+  void StopAttempt(const AttemptId& attempt, Micros now);
   // The task, which is pending, is not until then.
-  void Pause(const TaskId& task, Time until);
+  void Pause(const TaskId& task, Micros until);
   // Pauses, refusals and blames whose time has come end. False if there was none.
-  bool PassTime(Time now);
+  bool PassTime(Micros now);
   // The task is pending now, if it was paused.
   void Resume(const TaskId& task);
   // A running attempt has won: the task is done. Others may still run.
-  void FinishAttempt(const AttemptId& attempt, Time now);
+  void FinishAttempt(const AttemptId& attempt, Micros now);
   // The running reduce has begun to compute, if it had not before.
   void StartComputing(const AttemptId& attempt);
   // The maps of live jobs whose outputs for reduces are on the node, in order; the node's list of them is then empty.
@@ -205,9 +206,9 @@ class ClusterState {
   // is not bad for the job yet.
   bool CountNodeFailure(const TaskId& task, NodeId node, std::uint32_t limit);
   // The node is bad for the job until then. Requires: CountNodeFailure has just said so.
-  void Refuse(JobId job, NodeId node, Time until);
+  void Refuse(JobId job, NodeId node, Micros until);
   // The job, which may have ended, blames the node until then; no more if that has passed.
-  void Blame(NodeId node, JobId by, Time until, Time now);
+  void Blame(NodeId node, JobId by, Micros until, Micros now);
   [[nodiscard]] std::vector<NodeId> BlamedBy(JobId job) const;
   // Nobody blames the node any more, but jobs that refuse it do so still.
   void ForgetBlames(NodeId node);
@@ -229,7 +230,6 @@ class ClusterState {
     std::unique_ptr<JobState> state;
   };
 
-  static constexpr std::size_t Index(TaskKind kind) { return static_cast<std::size_t>(kind); }
   NodeState& Node(NodeId node);
   void RefreshFree(const NodeState& node);
   void RefreshOpen(NodeState& node);
@@ -238,10 +238,10 @@ class ClusterState {
   void LeaveQueues(JobState& job);
   void InsertPending(JobState& job, TaskId task);
   void ErasePending(JobState& job, TaskId task);
-  RunningAttempt RemoveRunning(const AttemptId& attempt, Time now);
-  void EndPause(std::set<std::pair<Time, TaskId>>::const_iterator at);
+  RunningAttempt RemoveRunning(const AttemptId& attempt, Micros now);
+  void EndPause(std::set<std::pair<Micros, TaskId>>::const_iterator at);
   void EndRefusal(JobId job, NodeId node);
-  bool EndBlames(Time now);
+  bool EndBlames(Micros now);
   // To be called when blames, or the nodes that live and take tasks, are others.
   void RefreshAvoided();
   [[nodiscard]] std::vector<NodeId> ToAvoid() const;
@@ -263,25 +263,26 @@ class ClusterState {
   std::vector<NodeState> nodes_;  // by id
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
-  JobQueue runnable_[2];
+  PerKind<JobQueue> runnable_;
   mutable std::optional<LocalJobs> local_jobs_;  // of live jobs and nodes that ever joined; once somebody asked
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;
   mutable bool lacked_space_ = false;
   std::vector<JobId> held_;
-  std::set<std::pair<Time, TaskId>> paused_;              // of live jobs
-  std::set<std::tuple<Time, JobId, NodeId>> refusals_;    // of live jobs: when a bad node is forgiven
-  std::set<std::tuple<Time, NodeId, JobId>> blame_ends_;  // of blames_
+  std::set<std::pair<Micros, TaskId>> paused_;              // of live jobs
+  std::set<std::tuple<Micros, JobId, NodeId>> refusals_;    // of live jobs: when a bad node is forgiven
+  std::set<std::tuple<Micros, NodeId, JobId>> blame_ends_;  // of blames_
   Blames blames_;
   std::uint32_t avoided_ = 0;  // nodes
-  std::uint32_t capacity_[2] = {}, total_capacity_ = 0, running_[2] = {}, speculating_[2] = {};
-  std::uint32_t finished_[2] = {};
-  Time finished_total_[2] = {};
+  std::uint32_t total_capacity_ = 0;
+  PerKind<std::uint32_t> capacity_, running_, speculating_;
+  PerKind<std::uint32_t> finished_ = {};
+  PerKind<Micros> finished_total_ = {};
   std::vector<NodeId> local_nodes_;  // of LocalNodes()
 
-  OrderedBits open_[2];  // nodes that have slots of the kind, free or not, and are alive and not drained
-  OrderedBits free_[2];  // those of them with a free one
+  PerKind<OrderedBits> open_;  // nodes that have slots of the kind, free or not, and are alive and not drained
+  PerKind<OrderedBits> free_;  // those of them with a free one
   std::uint32_t live_nodes_ = 0;
   std::uint64_t submitted_ = 0;
 };

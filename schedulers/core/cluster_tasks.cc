@@ -4,7 +4,6 @@
 
 #include "schedulers/core/check.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::sched {
 namespace {
@@ -41,18 +40,18 @@ void ClusterState::ErasePending(JobState& job, TaskId task) {
   RefreshRunnable(job);
 }
 
-Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time now, std::optional<Locality> known) {
+Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Micros now, std::optional<Locality> known) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
   NodeState& host = Node(node);
-  SCHED_CHECK(!task.done && attempt.number == task.launched, FormatAttempt(attempt));
-  SCHED_CHECK(host.alive && !host.drained, FormatAttempt(attempt) + " on n" + std::to_string(node.value));
+  SCHED_CHECK(!task.done && attempt.number == task.launched, ToText(attempt));
+  SCHED_CHECK(host.alive && !host.drained, ToText(attempt) + " on n" + std::to_string(node.value));
   if (task.pending()) {
     ErasePending(job, id);
     ++RunningTasks(job.progress, id.kind);
   } else {
-    ++speculating_[Index(id.kind)];
+    ++speculating_[id.kind];
     ++job.progress.speculative_attempts;
   }
   const bool map = id.kind == TaskKind::kMap;
@@ -60,9 +59,9 @@ Locality ClusterState::StartAttempt(const AttemptId& attempt, NodeId node, Time 
   if (map) locality = known ? *known : topology_.Distance(node, job.spec.maps[id.index].replicas);
   ++task.launched;
   task.running.Add({attempt.number, node, now, locality});
-  ++job.running_attempts[Index(id.kind)];
-  ++running_[Index(id.kind)];
-  job.times[Index(id.kind)].since_total += static_cast<std::uint64_t>(now);
+  ++job.running_attempts[id.kind];
+  ++running_[id.kind];
+  job.times[id.kind].since_total += static_cast<std::uint64_t>(now);
   NoteChanged(job);
   if (map) {
     task.running.back().expected_output = job.ExpectedOutput(id.index);
@@ -98,20 +97,20 @@ void ClusterState::StartComputing(const AttemptId& attempt) {
   }
 }
 
-RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Time now) {
+RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Micros now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
   const RunningAttempt* found = task.Find(attempt.number);
-  SCHED_CHECK(found != nullptr, FormatAttempt(attempt));
+  SCHED_CHECK(found != nullptr, ToText(attempt));
   const RunningAttempt running = *found;
   NodeState& host = Node(running.node);
-  if (task.running.size() > 1) --speculating_[Index(id.kind)];
+  if (task.running.size() > 1) --speculating_[id.kind];
   task.running.Erase(found);
-  --job.running_attempts[Index(id.kind)];
-  --running_[Index(id.kind)];
-  job.times[Index(id.kind)].since_total -= static_cast<std::uint64_t>(running.since);
-  job.times[Index(id.kind)].ended_total += now - running.since;
+  --job.running_attempts[id.kind];
+  --running_[id.kind];
+  job.times[id.kind].since_total -= static_cast<std::uint64_t>(running.since);
+  job.times[id.kind].ended_total += now - running.since;
   host.reserved_bytes -= running.expected_output;
   if (id.kind == TaskKind::kReduce) {
     if (running.computing) {
@@ -127,7 +126,7 @@ RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Time now) {
   return running;
 }
 
-void ClusterState::StopAttempt(const AttemptId& attempt, Time now) {
+void ClusterState::StopAttempt(const AttemptId& attempt, Micros now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   RemoveRunning(attempt, now);
@@ -136,10 +135,10 @@ void ClusterState::StopAttempt(const AttemptId& attempt, Time now) {
   InsertPending(job, id);
 }
 
-void ClusterState::Pause(const TaskId& id, Time until) {
+void ClusterState::Pause(const TaskId& id, Micros until) {
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
-  SCHED_CHECK(task.pending(), FormatTask(id));
+  SCHED_CHECK(task.pending(), ToText(id));
   ErasePending(job, id);
   task.paused = true;
   paused_.insert({until, id});
@@ -150,7 +149,7 @@ void ClusterState::Resume(const TaskId& id) {
   if (at != paused_.end()) EndPause(at);
 }
 
-void ClusterState::EndPause(std::set<std::pair<Time, TaskId>>::const_iterator at) {
+void ClusterState::EndPause(std::set<std::pair<Micros, TaskId>>::const_iterator at) {
   const TaskId id = at->second;
   paused_.erase(at);
   JobState& job = MutableJob(id.job);
@@ -159,24 +158,24 @@ void ClusterState::EndPause(std::set<std::pair<Time, TaskId>>::const_iterator at
   NoteChanged(job);
 }
 
-void ClusterState::FinishAttempt(const AttemptId& attempt, Time now) {
+void ClusterState::FinishAttempt(const AttemptId& attempt, Micros now) {
   const TaskId& id = attempt.task;
   JobState& job = MutableJob(id.job);
   TaskState& task = job.Tasks(id.kind)[id.index];
-  SCHED_CHECK(!task.done, FormatAttempt(attempt));
+  SCHED_CHECK(!task.done, ToText(attempt));
   const RunningAttempt running = RemoveRunning(attempt, now);
   task.done = true;
   task.winner = attempt.number;
   task.ran_on = running.node;
-  RunTimes& times = job.times[Index(id.kind)];
+  RunTimes& times = job.times[id.kind];
   ++times.finished;
   times.finished_total += now - running.since;
   if (id.kind == TaskKind::kMap && running.locality == Locality::kNode) {
     ++times.local;
     times.local_total += now - running.since;
   }
-  ++finished_[Index(id.kind)];
-  finished_total_[Index(id.kind)] += now - running.since;
+  ++finished_[id.kind];
+  finished_total_[id.kind] += now - running.since;
   --RunningTasks(job.progress, id.kind);
   ++DoneTasks(job.progress, id.kind);
   RefreshRunnable(job);
@@ -207,7 +206,7 @@ std::vector<TaskId> ClusterState::TakeOutputs(NodeId node) {
 void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {
   JobState& job = MutableJob(job_id);
   TaskState& task = job.maps[map];
-  SCHED_CHECK(task.succeeded() && task.running.empty(), FormatTask({job_id, TaskKind::kMap, map}));
+  SCHED_CHECK(task.succeeded() && task.running.empty(), ToText(TaskId{job_id, TaskKind::kMap, map}));
   task.done = false;
   --job.progress.maps_done;
   job.fetch_reports.erase(map);
@@ -218,7 +217,7 @@ void ClusterState::LoseOutput(JobId job_id, std::uint32_t map) {
 void ClusterState::LeaveOut(JobId job_id, std::uint32_t map) {
   JobState& job = MutableJob(job_id);
   TaskState& task = job.maps[map];
-  SCHED_CHECK(task.pending(), FormatTask({job_id, TaskKind::kMap, map}));
+  SCHED_CHECK(task.pending(), ToText(TaskId{job_id, TaskKind::kMap, map}));
   task.done = task.left_out = true;
   ++job.progress.maps_done;
   ++job.progress.maps_left_out;

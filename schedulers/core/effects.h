@@ -5,11 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 
 namespace millrace::sched {
-
-enum class Locality : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
 
 // Start this attempt on this node. For reduces locality is kOff and means nothing.
 struct Launch {
@@ -39,7 +38,7 @@ struct Evict {
 struct Blame {
   NodeId node;
   JobId by;
-  Time until = 0;
+  Micros until = 0;
 };
 // A reduce of this job may fetch the output of this map attempt from this node from now on.
 struct MapOutputReady {

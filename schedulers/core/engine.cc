@@ -5,7 +5,6 @@
 
 #include "schedulers/core/check.h"
 #include "schedulers/core/engine_impl.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::sched {
 
@@ -17,7 +16,7 @@ Engine::Engine(EngineOptions options, std::unique_ptr<Policy> policy) : impl_(st
 
 Engine::~Engine() = default;
 
-bool Engine::Apply(Time now, const Event& event, Effects* effects) {
+bool Engine::Apply(Micros now, const Event& event, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
   impl_->PassTime();
   const bool fits = std::visit([this, effects](const auto& e) { return impl_->On(e, *effects); }, event);
@@ -26,7 +25,7 @@ bool Engine::Apply(Time now, const Event& event, Effects* effects) {
   return fits;
 }
 
-void Engine::Decide(Time now, Effects* effects) {
+void Engine::Decide(Micros now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
   impl_->PassTime();
   // The job whose end a held one waits for is not known after a recovery if it had ended by then.
@@ -54,7 +53,7 @@ void Engine::Decide(Time now, Effects* effects) {
 void Engine::Impl::CheckDecision(const Decision& decision) const {
   const auto& [task, node, speculative, locality] = decision;
   const auto detail = [&] {
-    return std::string(policy->name()) + ": " + FormatTask(task) + " on n" + std::to_string(decision.node.value);
+    return std::string(policy->name()) + ": " + ToText(task) + " on n" + std::to_string(decision.node.value);
   };
   const JobState* job = FindLiveJob(task.job);
   SCHED_CHECK(job != nullptr, detail());
@@ -71,9 +70,9 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
   SCHED_CHECK(!state.Avoids(*job, task.kind, task.index, node), detail());
 }
 
-std::optional<Time> Engine::NextWake() const {
-  const std::optional<Time> wake = impl_->policy->NextWake(impl_->state);
-  const std::optional<Time> end = impl_->state.NextEnd();
+std::optional<Micros> Engine::NextWake() const {
+  const std::optional<Micros> wake = impl_->policy->NextWake(impl_->state);
+  const std::optional<Micros> end = impl_->state.NextEnd();
   return wake && end ? std::min(wake, end) : std::max(wake, end);
 }
 

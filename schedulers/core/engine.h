@@ -40,9 +40,10 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/effects.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 #include "schedulers/core/progress.h"
 
 namespace millrace::sched {
@@ -58,16 +59,16 @@ struct EngineOptions {
   // The node is refused to the job so long; then one more failure is enough, and it is refused for twice as long as
   // before, up to the longest. Long beside a task, so that a bad node costs a job little, and short beside a job that
   // runs for hours: what was wrong (a full disk, a neighbour's load) often passes. Both are above 0.
-  Time refusal = 600 * kSecond;
-  Time longest_refusal = 7200 * kSecond;
+  Micros refusal = 600 * kSecond;
+  Micros longest_refusal = 7200 * kSecond;
   // Which job gives way when none can go on for lack of room for map outputs (Zaharia et al. section 5.4): never the
   // one that uses the most, which would starve large jobs.
   enum class Evict : std::uint8_t { kSubmittedLast, kLeastProgress };
   Evict evict = Evict::kSubmittedLast;
   // After the second failure of a task's own fault its next attempt waits so long, after each further one twice as long
   // as before, up to the longest: a condition that lasts a while does not use up the task's attempts. 0: no pause.
-  Time retry_pause = 1 * kSecond;
-  Time longest_retry_pause = 30 * kSecond;
+  Micros retry_pause = 1 * kSecond;
+  Micros longest_retry_pause = 30 * kSecond;
   // Makes the policy of a SchedulerSet event; null for one that it cannot make. Without it such events are refused.
   std::function<std::unique_ptr<Policy>(const SchedulerSet&)> make_policy = {};
 };
@@ -80,17 +81,17 @@ class Engine {
   // Applies one event; appends what follows to *effects. An event that does not fit the state (a report of an attempt
   // that was killed, a node that is not alive, a job id used twice) changes nothing and returns false: late reports are
   // normal. So does one that asks for more than limits.h grants. The driver journals each Blame as a NodeBlamed.
-  bool Apply(Time now, const Event& event, Effects* effects);
+  bool Apply(Micros now, const Event& event, Effects* effects);
 
   // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch
   // as an AttemptLaunched event, each Preempt as an AttemptPreempted, each Evict as a JobEvicted (and must not Apply
   // them; the Kill and MapOutputGone after an Evict are its consequences). Call it after a batch of events; a call
   // without change is cheap.
-  void Decide(Time now, Effects* effects);
+  void Decide(Micros now, Effects* effects);
 
   // The time at which Decide should be called although nothing has happened (a locality wait runs out, a task
   // has paused long enough, a node has been refused long enough), if any.
-  [[nodiscard]] std::optional<Time> NextWake() const;
+  [[nodiscard]] std::optional<Micros> NextWake() const;
 
   // True if `attempt` is running and no other attempt of its task has succeeded: its output may be committed now. The
   // driver commits and applies AttemptSucceeded with nothing in between.

@@ -16,7 +16,7 @@ struct Engine::Impl {
   EngineOptions options;
   std::unique_ptr<Policy> policy;
   ClusterState state;
-  Time now = 0;
+  Micros now = 0;
   // The nodes with which attempts of the task were lost, of tasks of live jobs that have not succeeded.
   std::map<TaskId, std::vector<NodeId>> deaths;
 

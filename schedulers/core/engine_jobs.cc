@@ -34,7 +34,7 @@ bool Engine::Impl::On(const JobPrioritySet& event, Effects&) {
 void Engine::Impl::EndJob(JobId job, JobOutcome outcome, const std::string& reason, Effects& effects) {
   const JobState& ending = *state.FindJob(job);
   const std::string why = outcome == JobOutcome::kSucceeded ? "the job has succeeded" : reason;
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+  for (const TaskKind kind : kTaskKinds) {
     for (std::uint32_t index = 0; index < ending.Tasks(kind).size(); ++index) {
       KillAttempts({job, kind, index}, why, effects);
     }

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "schedulers/core/engine_impl.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/limits.h"
 
 namespace millrace::sched {
@@ -62,7 +61,7 @@ bool Engine::Impl::On(const NodeBlamed& event, Effects&) {
 void Engine::Impl::CountNodeFailure(const TaskId& task, NodeId node, Effects& effects) {
   if (!state.CountNodeFailure(task, node, options.max_failures_per_node)) return;
   const JobState& job = *state.FindJob(task.job);
-  Time refusal = std::min(options.refusal, options.longest_refusal);
+  Micros refusal = std::min(options.refusal, options.longest_refusal);
   for (std::uint32_t before = job.node_failures.at(node).refusals; before > 0 && refusal < options.longest_refusal;
        --before) {
     refusal = std::min(refusal * 2, options.longest_refusal);
@@ -104,8 +103,8 @@ void Engine::Impl::CountDeath(const TaskId& task, NodeId node, Effects& effects)
   std::string names;
   for (const NodeId each : nodes) names += (names.empty() ? "" : ", ") + std::to_string(each.value);
   GiveUpTask(task,
-             "task " + FormatTask(task) + " was lost with its worker " + std::to_string(nodes.size()) +
-                 " times (workers " + names + "), which may be its doing; no other worker is given it",
+             "task " + ToText(task) + " was lost with its worker " + std::to_string(nodes.size()) + " times (workers " +
+                 names + "), which may be its doing; no other worker is given it",
              effects);
 }
 

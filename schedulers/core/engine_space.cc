@@ -21,7 +21,7 @@ bool SomethingGoesOn(const ClusterState& state) {
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
     const JobState& job = *state.FindJob(key.job);
     const bool has_all_input = job.progress.maps_done == job.progress.maps;
-    return job.computing > 0 || (has_all_input && job.running_attempts[static_cast<int>(TaskKind::kReduce)] > 0);
+    return job.computing > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
   });
 }
 
@@ -50,7 +50,7 @@ bool Engine::Impl::EvictIfStuck(Effects& effects) {
 void Engine::Impl::Evict(JobId job, Effects& effects) {
   const JobState& evicted = *state.FindJob(job);
   state.Hold(job);
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+  for (const TaskKind kind : kTaskKinds) {
     for (std::uint32_t index = 0; index < evicted.Tasks(kind).size(); ++index) {
       KillAttempts({job, kind, index}, "the job gives way for lack of space", effects);
     }

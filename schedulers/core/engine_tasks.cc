@@ -3,7 +3,6 @@
 
 #include "schedulers/core/check.h"
 #include "schedulers/core/engine_impl.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/limits.h"
 
 namespace millrace::sched {
@@ -91,7 +90,7 @@ bool Engine::Impl::On(const AttemptFailed& event, Effects& effects) {
   const std::uint32_t failed = ++job.Tasks(id.kind)[id.index].failed;
   if (FailuresThatCount(id) >= std::max(job.spec.max_attempts, 1U)) {
     GiveUpTask(id,
-               "task " + FormatTask(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
+               "task " + ToText(id) + " failed " + std::to_string(failed) + (failed == 1 ? " time" : " times") +
                    LeftOutRecordsInWords(job, id) + ", the last time: " + event.reason,
                effects);
   } else {
@@ -122,7 +121,7 @@ std::uint32_t Engine::Impl::FailuresThatCount(const TaskId& id) const {
 void Engine::Impl::PauseAfterFailure(const TaskId& id) {
   const std::uint32_t count = FailuresThatCount(id);
   if (count < 2 || !FindTask(id)->pending() || options.retry_pause <= 0) return;
-  Time pause = options.retry_pause;
+  Micros pause = options.retry_pause;
   for (std::uint32_t failed = 2; failed < count && pause < options.longest_retry_pause; ++failed) pause *= 2;
   state.Pause(id, now + std::min(pause, options.longest_retry_pause));
 }
@@ -175,7 +174,7 @@ void Engine::Impl::ForgetBadRecords(const TaskId& map) {
 
 void Engine::Impl::Preempt(const Victim& victim, Effects& effects) {
   const RunningAttempt* running = FindRunning(victim.attempt);
-  SCHED_CHECK(running != nullptr, std::string(policy->name()) + ": " + FormatAttempt(victim.attempt));
+  SCHED_CHECK(running != nullptr, std::string(policy->name()) + ": " + ToText(victim.attempt));
   effects.push_back(sched::Preempt{victim.attempt, running->node, victim.reason});
   (void)On(AttemptPreempted{victim.attempt, victim.reason}, effects);
 }

@@ -8,7 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 
 namespace millrace::sched {
 
@@ -20,12 +21,12 @@ struct Slots {
 
 enum class Priority : std::uint8_t { kVeryHigh = 0, kHigh = 1, kNormal = 2, kLow = 3, kVeryLow = 4 };
 
-// What earlier runs of the same program over input of the same type showed (schedulers/parts/job_history.h), looked up
-// by the driver when the job is submitted, so that decisions do not depend on a store that goes on changing.
+// What earlier runs of the same program over input of the same type showed (schedulers/history/job_history.h), looked
+// up by the driver when the job is submitted, so that decisions do not depend on a store that goes on changing.
 struct JobProfile {
   std::uint32_t runs = 0;   // 0: nothing is known and the rest means nothing
-  Time map_time = 0;        // mean of a succeeded map attempt
-  Time reduce_time = 0;     // mean of a succeeded reduce attempt; 0: there was none
+  Micros map_time = 0;      // mean of a succeeded map attempt
+  Micros reduce_time = 0;   // mean of a succeeded reduce attempt; 0: there was none
   double output_ratio = 0;  // map output bytes / map input bytes (the filtering percentage of JoSS)
   auto operator<=>(const JobProfile&) const = default;
 };
@@ -48,12 +49,12 @@ struct JobSpec {
   std::uint32_t max_attempts = 4;     // at least 1; so many FAILED attempts of one task fail the job (killed, lost: no)
   std::uint32_t max_failed_maps = 0;  // so many percent of the maps are left out before one that fails fails the job
   std::uint32_t skip_bad_records = 0;  // so many records of a map are left out before it fails for them (bad_records.h)
-  Time deadline = 0;                   // the job should have ended by then; 0: none
-  Time map_time = 0;                   // what the user says a map takes; 0: nothing said
-  Time reduce_time = 0;                // and a reduce
+  Micros deadline = 0;                 // the job should have ended by then; 0: none
+  Micros map_time = 0;                 // what the user says a map takes; 0: nothing said
+  Micros reduce_time = 0;              // and a reduce
   // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). Fewer: the last one stands for the rest.
   // Empty: the scheduler's.
-  std::vector<Time> locality_waits;
+  std::vector<Micros> locality_waits;
   // No second attempt of a task that runs, whatever the scheduler does for others.
   bool no_speculation = false;
   std::string program;     // hash of the executable; with `input_type` the key of the history
@@ -178,7 +179,7 @@ struct JobEvicted {
 struct NodeBlamed {
   NodeId node;
   JobId by;
-  Time until = 0;
+  Micros until = 0;
   bool operator==(const NodeBlamed&) const = default;
 };
 // The throughput of a recent transfer of a map's input between two nodes.

@@ -32,20 +32,18 @@ const RunningAttempt* TaskState::Find(std::uint32_t number) const {
 }
 
 std::uint32_t JobState::Demand(TaskKind kind) const {
-  const auto k = static_cast<std::size_t>(kind);
-  return running_attempts[k] + (runnable[k] ? Pending(kind).size() : 0);
+  return running_attempts[kind] + (runnable[kind] ? Pending(kind).size() : 0);
 }
 
-std::optional<Time> JobState::MeanTime(TaskKind kind) const {
-  const RunTimes& of = times[static_cast<std::size_t>(kind)];
+std::optional<Micros> JobState::MeanTime(TaskKind kind) const {
+  const RunTimes& of = times[kind];
   return of.finished == 0 ? std::nullopt : std::optional(of.finished_total / of.finished);
 }
 
-Time JobState::SlotTime(TaskKind kind, Time now) const {
-  const auto k = static_cast<std::size_t>(kind);
+Micros JobState::SlotTime(TaskKind kind, Micros now) const {
   // Times since the epoch add up to more than 64 bits hold; their difference does not, so modulo 2^64 it is right.
-  const std::uint64_t running = std::uint64_t{running_attempts[k]} * static_cast<std::uint64_t>(now);
-  return times[k].ended_total + static_cast<Time>(running - times[k].since_total);
+  const std::uint64_t running = std::uint64_t{running_attempts[kind]} * static_cast<std::uint64_t>(now);
+  return times[kind].ended_total + static_cast<Micros>(running - times[kind].since_total);
 }
 
 std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {

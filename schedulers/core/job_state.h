@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/bad_records.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 #include "schedulers/core/ordered_bits.h"
 #include "schedulers/core/pending_maps.h"
 #include "schedulers/core/progress.h"
@@ -22,7 +23,7 @@ namespace millrace::sched {
 struct RunningAttempt {
   std::uint32_t number = 0;
   NodeId node;
-  Time since = 0;
+  Micros since = 0;
   Locality locality = Locality::kOff;  // of a map
   bool computing = false;              // of a reduce: it has fetched all and holds a compute permit
   std::uint32_t per_mille = 0;         // how far it is, as last reported
@@ -32,10 +33,10 @@ struct RunningAttempt {
 // Run times of a job's attempts of one kind; sums, so that nothing is kept of what is done.
 struct RunTimes {
   std::uint32_t finished = 0;  // attempts that succeeded
-  Time finished_total = 0;     // their run time
+  Micros finished_total = 0;   // their run time
   std::uint32_t local = 0;     // of the finished: maps that ran on a node with their input
-  Time local_total = 0;
-  Time ended_total = 0;           // run time of all attempts that ended, however they did
+  Micros local_total = 0;
+  Micros ended_total = 0;         // run time of all attempts that ended, however they did
   std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
 };
 
@@ -91,7 +92,7 @@ struct FetchReport {
 struct NodeFailures {
   std::uint32_t failures = 0;  // attempts that failed, one fewer for each refusal that has ended
   std::uint32_t refusals = 0;  // so many times it was refused so far
-  Time until = 0;              // it is, or was, until then
+  Micros until = 0;            // it is, or was, until then
 };
 
 // The place of a job in the queue: priority, then submit order.
@@ -106,18 +107,18 @@ struct QueueKey {
 struct alignas(64) JobState {
   JobProgress progress;
   QueueKey key;
-  bool started = false;                    // something was launched
-  bool runnable[2] = {};                   // by TaskKind: listed by ClusterState::RunnableJobs
-  bool held = false;                       // evicted: not runnable until another job ends
-  bool changed = false;                    // listed by ClusterState::TakeChangedJobs
-  std::uint32_t running_attempts[2] = {};  // by TaskKind: the slots that the job holds
-  std::uint32_t computing = 0;             // of the running reduce attempts
+  bool started = false;                     // something was launched
+  PerKind<bool> runnable;                   // listed by ClusterState::RunnableJobs
+  bool held = false;                        // evicted: not runnable until another job ends
+  bool changed = false;                     // listed by ClusterState::TakeChangedJobs
+  PerKind<std::uint32_t> running_attempts;  // the slots that the job holds
+  std::uint32_t computing = 0;              // of the running reduce attempts
   std::uint32_t live_bad_nodes = 0;
   std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
   std::uint32_t refusal_changes = 0;        // so many times a node was added to bad_nodes, or left it
   std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that said so
   std::uint64_t map_output_bytes = 0;       // of the same
-  RunTimes times[2];                        // by TaskKind
+  PerKind<RunTimes> times;
 
   // Of a live job; empty when it has ended.
   std::vector<TaskState> maps;
@@ -125,7 +126,7 @@ struct alignas(64) JobState {
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
   std::set<NodeId> bad_nodes;  // so many attempts failed there that the node may be refused, for now
-  std::set<std::pair<std::uint32_t, NodeId>> failed_on[2];  // by TaskKind: tasks and nodes where attempts failed
+  PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
   std::map<NodeId, NodeFailures> node_failures;
   // By map: the reduces that could not fetch it, each with the report that said so.
   std::map<std::uint32_t, std::map<std::uint32_t, FetchReport>> fetch_reports;
@@ -153,9 +154,9 @@ struct alignas(64) JobState {
   // Running attempts and runnable pending tasks.
   [[nodiscard]] std::uint32_t Demand(TaskKind kind) const;
   // Mean run time of the finished attempts; nothing before one has finished.
-  [[nodiscard]] std::optional<Time> MeanTime(TaskKind kind) const;
+  [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
   // Slot time used so far by all attempts, running ones included.
-  [[nodiscard]] Time SlotTime(TaskKind kind, Time now) const;
+  [[nodiscard]] Micros SlotTime(TaskKind kind, Micros now) const;
   // What this map may be expected to write for reduces, in bytes; 0 when nothing is known of the job.
   [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const;
   // A map that fails now is left out, and does not fail the job.

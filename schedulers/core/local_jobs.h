@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
 #include "schedulers/core/job_state.h"
 
 namespace millrace::sched {

@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "schedulers/core/effects.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 #include "schedulers/core/ordered_bits.h"
 #include "schedulers/core/place_shelves.h"
 #include "schedulers/core/topology.h"

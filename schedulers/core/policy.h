@@ -14,8 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/ids.h"
 #include "schedulers/core/policy_view.h"
 
 namespace millrace::sched {
@@ -55,16 +56,16 @@ class Policy {
   virtual bool TakeLimitsChanged() { return false; }
 
   // The attempts to kill now; they have to run.
-  virtual std::vector<Victim> Preempt(const ClusterState&, Time) { return {}; }
+  virtual std::vector<Victim> Preempt(const ClusterState&, Micros) { return {}; }
   // The next task to launch, or nothing when no free slot can be filled. The engine launches it and asks again, so a
   // policy sees the effect of its own decisions.
-  virtual std::optional<Decision> Next(const ClusterState& state, Time now) = 0;
+  virtual std::optional<Decision> Next(const ClusterState& state, Micros now) = 0;
 
   // When to be asked again although nothing happened.
-  [[nodiscard]] virtual std::optional<Time> NextWake(const ClusterState&) const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
 
   // For people; may cost what it takes.
-  [[nodiscard]] virtual PolicyView View(const ClusterState&, Time) const { return {}; }
+  [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }
 };
 
 }  // namespace millrace::sched

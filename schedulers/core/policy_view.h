@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
 
 namespace millrace::sched {
 
@@ -24,7 +24,7 @@ struct GroupView {
   std::string name;
   double weight = 1;
   std::uint32_t jobs = 0;
-  GroupSlots slots[2];  // by TaskKind
+  PerKind<GroupSlots> slots;
 };
 
 // Why no further task of a kind of this job is launched now. One short clause, for people: "below its turn", "waiting

@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/effects.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::sched {
 
@@ -15,9 +16,9 @@ namespace millrace::sched {
 struct JobProgress {
   JobId job;
   Priority priority = Priority::kNormal;
-  Time submitted = 0;
-  Time started = 0;  // first launch; 0 before
-  Time ended = 0;    // 0 while it lives
+  Micros submitted = 0;
+  Micros started = 0;  // first launch; 0 before
+  Micros ended = 0;    // 0 while it lives
   std::uint32_t maps = 0, maps_running = 0, maps_done = 0;
   std::uint32_t maps_left_out = 0;     // of those done
   std::uint32_t records_left_out = 0;  // by maps that are not left out themselves

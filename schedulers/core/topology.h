@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "schedulers/core/effects.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::sched {
 

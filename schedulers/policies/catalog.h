@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedulers/core/policy.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

@@ -10,7 +10,6 @@
 namespace millrace::sim {
 namespace {
 
-using sched::NodeId;
 
 constexpr int kTries = 16;  // at random, before all nodes are looked at
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
 #include "schedulers/sim/cluster_spec.h"
 #include "schedulers/sim/workload.h"
 
@@ -18,12 +18,12 @@ class BlockPlacer {
 
   // The nodes with a replica of block `block` of data `key` (DataKey). As many as Placement says, fewer on a cluster
   // that has not so many nodes; the first is the writer's.
-  [[nodiscard]] std::vector<sched::NodeId> Place(std::uint64_t key, std::uint32_t block) const;
+  [[nodiscard]] std::vector<NodeId> Place(std::uint64_t key, std::uint32_t block) const;
   [[nodiscard]] static std::uint64_t DataKey(const SimJob& job, std::uint32_t index);
 
  private:
   template <class Source, class Fits>
-  void Add(Source& random, std::vector<sched::NodeId>* chosen, const Fits& fits) const;
+  void Add(Source& random, std::vector<NodeId>* chosen, const Fits& fits) const;
 
   Placement placement_;
   std::uint64_t seed_;

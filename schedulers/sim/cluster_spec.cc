@@ -10,8 +10,8 @@ namespace millrace::sim {
 namespace {
 
 // At least 1 us.
-Time Exponential(Random& random, Time mean) {
-  return std::max<Time>(1, static_cast<Time>(-std::log1p(-random.Unit()) * static_cast<double>(mean)));
+Micros Exponential(Random& random, Micros mean) {
+  return std::max<Micros>(1, static_cast<Micros>(-std::log1p(-random.Unit()) * static_cast<double>(mean)));
 }
 
 }  // namespace
@@ -30,12 +30,13 @@ ClusterSpec MakeCluster(std::uint32_t nodes, std::uint32_t racks, std::uint32_t 
   return cluster;
 }
 
-void AddRandomFailures(ClusterSpec* cluster, Time mean_between, Time mean_repair, Time horizon, std::uint64_t seed) {
+void AddRandomFailures(ClusterSpec* cluster, Micros mean_between, Micros mean_repair, Micros horizon,
+                       std::uint64_t seed) {
   for (std::uint32_t node = 0; node < cluster->nodes.size(); ++node) {
     Random random(MixSeeds(seed, node, 0xfa11));
-    Time at = Exponential(random, mean_between);
+    Micros at = Exponential(random, mean_between);
     while (at < horizon) {
-      const Time back = at + Exponential(random, mean_repair);
+      const Micros back = at + Exponential(random, mean_repair);
       cluster->failures.push_back({node, at, back});
       at = back + Exponential(random, mean_between);
     }

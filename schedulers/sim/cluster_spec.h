@@ -1,5 +1,5 @@
 // ClusterSpec: the cluster that a simulation runs on. A plain value; built by MakeCluster, read from TOML
-// (cluster_toml.h) or filled in by hand.
+// (simulation_file.h) or filled in by hand.
 //
 // Network: every node has a link to its switch, every rack an uplink to the datacenter's core, every datacenter a link
 // to the others; each has a capacity in both directions and is shared max-min fairly (network.h). Thread rule: a value.
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::sim {
 
-using sched::Time;
 
 struct NodeSpec {
   std::string rack = "r0";
@@ -29,8 +29,8 @@ struct NodeSpec {
 // A node that is lost and, unless back is 0, joins again. The data on it is there again when it is back.
 struct NodeFailure {
   std::uint32_t node = 0;
-  Time at = 0;
-  Time back = 0;  // 0: never; else after `at`
+  Micros at = 0;
+  Micros back = 0;  // 0: never; else after `at`
 };
 
 struct ClusterSpec {
@@ -53,6 +53,7 @@ struct ClusterSpec {
 
 // Adds failures of nodes, the times between them and of repair exponentially distributed, up to `horizon`.
 // mean_between: of one node; both means above 0.
-void AddRandomFailures(ClusterSpec* cluster, Time mean_between, Time mean_repair, Time horizon, std::uint64_t seed);
+void AddRandomFailures(ClusterSpec* cluster, Micros mean_between, Micros mean_repair, Micros horizon,
+                       std::uint64_t seed);
 
 }  // namespace millrace::sim

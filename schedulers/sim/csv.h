@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 
 namespace millrace::sim::csv {
 
@@ -13,7 +14,7 @@ inline constexpr const char* kLevels[] = {"node", "rack", "datacenter", "off"}; 
 // The shortest text that reads back as the number.
 [[nodiscard]] std::string Number(double value);
 // us as seconds, exact.
-[[nodiscard]] std::string Seconds(sched::Time time);
+[[nodiscard]] std::string Seconds(Micros time);
 // Quoted where it has to be.
 [[nodiscard]] std::string Field(const std::string& text);
 // Appends a line of fields that are as they have to be.

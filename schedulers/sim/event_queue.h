@@ -8,11 +8,11 @@
 #include <queue>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 
 namespace millrace::sim {
 
-using sched::Time;
 
 enum class Happening : std::uint8_t {
   kSubmit,    // job `what`
@@ -24,7 +24,7 @@ enum class Happening : std::uint8_t {
 };
 
 struct Entry {
-  Time at = 0;
+  Micros at = 0;
   std::uint64_t order = 0;
   std::uint32_t what = 0;
   std::uint32_t generation = 0;  // of the slot: an entry of an older one is void
@@ -34,7 +34,7 @@ struct Entry {
 
 class EventQueue {
  public:
-  void Add(Time at, Happening kind, std::uint32_t what = 0, std::uint32_t generation = 0) {
+  void Add(Micros at, Happening kind, std::uint32_t what = 0, std::uint32_t generation = 0) {
     entries_.push({at, next_++, what, generation, kind});
   }
   [[nodiscard]] bool empty() const { return entries_.empty(); }

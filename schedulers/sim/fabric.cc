@@ -9,8 +9,6 @@
 namespace millrace::sim {
 namespace {
 
-using sched::Locality;
-using sched::NodeId;
 
 // A share so small of a link counts for nothing.
 constexpr double kLeastShare = 1e-6;

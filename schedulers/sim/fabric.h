@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "schedulers/core/effects.h"
-#include "schedulers/core/ids.h"
 #include "schedulers/sim/cluster_spec.h"
 #include "schedulers/sim/network.h"
 
@@ -23,17 +23,15 @@ class Fabric {
   [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(places_.size()); }
   [[nodiscard]] std::uint32_t racks() const { return static_cast<std::uint32_t>(racks_.size()); }
   [[nodiscard]] std::uint32_t datacenters() const { return static_cast<std::uint32_t>(datacenters_.size()); }
-  [[nodiscard]] std::uint32_t RackOf(sched::NodeId node) const { return places_[node.value].rack; }
-  [[nodiscard]] std::uint32_t DatacenterOf(sched::NodeId node) const {
-    return racks_[places_[node.value].rack].datacenter;
-  }
+  [[nodiscard]] std::uint32_t RackOf(NodeId node) const { return places_[node.value].rack; }
+  [[nodiscard]] std::uint32_t DatacenterOf(NodeId node) const { return racks_[places_[node.value].rack].datacenter; }
   [[nodiscard]] std::uint32_t DatacenterOfRack(std::uint32_t rack) const { return racks_[rack].datacenter; }
-  [[nodiscard]] sched::Locality Distance(sched::NodeId a, sched::NodeId b) const;
+  [[nodiscard]] Locality Distance(NodeId a, NodeId b) const;
 
   // Of one transfer between two nodes; they differ. Replaces what *uses holds.
-  void Path(sched::NodeId from, sched::NodeId to, std::vector<LinkUse>* uses) const;
+  void Path(NodeId from, NodeId to, std::vector<LinkUse>* uses) const;
   // What an unshared transfer on that path would reach, bytes/s; infinity without limits.
-  [[nodiscard]] double Narrowest(sched::NodeId from, sched::NodeId to) const;
+  [[nodiscard]] double Narrowest(NodeId from, NodeId to) const;
 
  private:
   friend class Gathering;
@@ -62,9 +60,9 @@ class Gathering {
  public:
   explicit Gathering(const Fabric& fabric);
 
-  void Begin(sched::NodeId to);
+  void Begin(NodeId to);
   // From a node (not `to`), over its own link; or from somewhere in a rack, whose nodes' links are not looked at.
-  void AddNode(sched::NodeId from, double bytes);
+  void AddNode(NodeId from, double bytes);
   void AddRack(std::uint32_t rack, double bytes);
   // Replaces what *uses holds. bytes() > 0.
   void End(std::vector<LinkUse>* uses);
@@ -75,7 +73,7 @@ class Gathering {
 
  private:
   const Fabric& fabric_;
-  sched::NodeId to_;
+  NodeId to_;
   double bytes_ = 0, rack_bytes_ = 0, datacenter_bytes_ = 0;
   std::vector<double> from_node_, from_rack_, from_datacenter_;  // all zero between End and Begin
   std::vector<std::uint32_t> nodes_, racks_, datacenters_;       // that are not

@@ -7,14 +7,13 @@
 
 #include "base/text.h"
 #include "schedulers/core/limits.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 #include "schedulers/sim/block_placer.h"
 #include "schedulers/sim/job_draws.h"
 
 namespace millrace::sim {
 namespace {
 
-using sched::kSecond;
 using Unit = TomlSection::Unit;
 
 constexpr std::uint32_t kMostJobs = 1'000'000;
@@ -87,13 +86,13 @@ JobClass ReadClass(TomlSection& section) {
 
 // The jobs' times of submission, in their order.
 void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, const std::vector<std::size_t>& order) {
-  Time next = arrival.at;
+  Micros next = arrival.at;
   for (std::size_t i = 0; i < order.size(); ++i) {
     SimJob& job = jobs[order[i]];
     job.submit = next;
     if (arrival.kind == "interval") next += arrival.every;
     if (arrival.kind == "poisson") {
-      next += Micros(-static_cast<double>(arrival.every) * std::log1p(-random.Unit()));
+      next += ToMicros(-static_cast<double>(arrival.every) * std::log1p(-random.Unit()));
     } else if (arrival.kind == "list" && !arrival.list.empty()) {
       job.submit = arrival.list[std::min(i, arrival.list.size() - 1)];
     } else if (arrival.kind == "closed" && i >= arrival.workers) {

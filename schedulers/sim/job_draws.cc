@@ -8,7 +8,6 @@
 namespace millrace::sim {
 namespace {
 
-using sched::kSecond;
 
 constexpr double kTopBytes = 1e18, kTopMicros = 1e18;
 
@@ -24,10 +23,10 @@ class TaskTimes {
       : of_(of), time_(time), rate_(rate), random_(random), mean_(time.Draw(random)) {
     if (rate_) rate_of_job_ = std::max(1.0, rate_->Draw(random));
   }
-  Time Next(double bytes) {
+  Micros Next(double bytes) {
     double time = of_.per_task ? time_.Draw(random_) : mean_;
     if (rate_) time = bytes / (of_.per_task ? std::max(1.0, rate_->Draw(random_)) : rate_of_job_) * kSecond;
-    return Micros(time * of_.task_noise.Draw(random_));
+    return ToMicros(time * of_.task_noise.Draw(random_));
   }
 
  private:
@@ -77,10 +76,10 @@ void DrawReduces(const JobClass& from, Random& random, SimJob* job) {
 }
 
 template <class Tasks>
-Time MeanTime(const Tasks& tasks) {
+Micros MeanTime(const Tasks& tasks) {
   double sum = 0;
   for (const auto& task : tasks) sum += static_cast<double>(task.cpu);
-  return tasks.empty() ? 0 : Micros(sum / static_cast<double>(tasks.size()));
+  return tasks.empty() ? 0 : ToMicros(sum / static_cast<double>(tasks.size()));
 }
 
 }  // namespace
@@ -94,7 +93,7 @@ const std::map<std::string, sched::Priority>& Priorities() {
   return kPriorities;
 }
 
-Time Micros(double value) { return static_cast<Time>(std::clamp(std::round(value), 0.0, kTopMicros)); }
+Micros ToMicros(double value) { return static_cast<Micros>(std::clamp(std::round(value), 0.0, kTopMicros)); }
 
 SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_size, Random random) {
   SimJob job = from.common;
@@ -105,11 +104,11 @@ SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_s
   job.priority = Priorities().at(from.priorities[number % from.priorities.size()]);
   DrawMaps(from, block_size, random, &job);
   DrawReduces(from, random, &job);
-  if (from.deadline) job.deadline = std::max<Time>(1, Micros(from.deadline->Draw(random)));
+  if (from.deadline) job.deadline = std::max<Micros>(1, ToMicros(from.deadline->Draw(random)));
   if (from.tell_times) {
     const double bias = from.estimate_bias.Draw(random);
-    job.map_time = Micros(static_cast<double>(MeanTime(job.maps)) * bias);
-    job.reduce_time = Micros(static_cast<double>(MeanTime(job.reduces)) * bias);
+    job.map_time = ToMicros(static_cast<double>(MeanTime(job.maps)) * bias);
+    job.reduce_time = ToMicros(static_cast<double>(MeanTime(job.reduces)) * bias);
   }
   return job;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 #include "schedulers/sim/distribution.h"
 #include "schedulers/sim/workload.h"
 
@@ -17,11 +17,11 @@ namespace millrace::sim {
 
 struct Arrival {
   std::string kind = "batch";
-  Time at = 0;     // the first, or all of a batch
-  Time every = 0;  // interval; mean of poisson
-  Time think = 0;  // closed: between the end of a job and the next
+  Micros at = 0;     // the first, or all of a batch
+  Micros every = 0;  // interval; mean of poisson
+  Micros think = 0;  // closed: between the end of a job and the next
   std::uint32_t workers = 1;
-  std::vector<Time> list;
+  std::vector<Micros> list;
 };
 
 struct JobClass {
@@ -31,7 +31,7 @@ struct JobClass {
   Distribution split = Distribution::Constant(0);  // 0: the block size
   Distribution reduces = Distribution::Constant(0);
   std::optional<Distribution> reduces_per_map;
-  Distribution map_time = Distribution::Constant(10.0 * sched::kSecond), reduce_time = map_time;
+  Distribution map_time = Distribution::Constant(10.0 * kSecond), reduce_time = map_time;
   std::optional<Distribution> map_rate, reduce_rate;
   Distribution task_noise = Distribution::Constant(1);
   bool per_task = false;  // times are drawn for each task
@@ -49,7 +49,7 @@ struct JobClass {
 [[nodiscard]] const std::map<std::string, sched::Priority>& Priorities();
 
 // Nearest to the drawn number, 0 at least.
-[[nodiscard]] Time Micros(double value);
+[[nodiscard]] Micros ToMicros(double value);
 
 // The job with this number in its class; when it is submitted is left open.
 [[nodiscard]] SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_size, Random random);

@@ -9,7 +9,7 @@ namespace {
 // Sums over the jobs of a pool, a class, or all.
 struct Span {
   std::uint32_t jobs = 0, ended = 0;
-  Time first = std::numeric_limits<Time>::max(), last = 0;
+  Micros first = std::numeric_limits<Micros>::max(), last = 0;
   double turnaround = 0;
 
   void Add(const JobRow& row) {
@@ -48,7 +48,7 @@ void SummariseSamples(SimResult* result) {
   std::uint32_t with_active = 0, with_maps = 0;
   for (const Sample& sample : result->samples) {
     if (sample.active > 0) fairness += sample.fairness, ++with_active;
-    if (sample.running[0] > 0) distance += sample.distance, ++with_maps;
+    if (sample.running[TaskKind::kMap] > 0) distance += sample.distance, ++with_maps;
   }
   if (with_active > 0) result->summary.fairness = fairness / with_active;
   if (with_maps > 0) result->summary.distance = distance / with_maps;

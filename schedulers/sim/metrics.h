@@ -1,4 +1,4 @@
-// What a simulation reports (SCHEDULERS.md section 14). Plain values. Times in us, shares 0 to 1, sizes in bytes.
+// What a simulation reports (docs/policies.md#metrics). Plain values. Times in us, shares 0 to 1, sizes in bytes.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/effects.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::sim {
 
-using sched::Time;
 
 struct JobRow {
   std::uint32_t job = 0;  // index in the workload
@@ -21,20 +21,20 @@ struct JobRow {
   bool submitted = false;  // before the simulation was stopped
   bool started = false;    // something was launched
   std::optional<sched::JobOutcome> outcome;
-  Time submit = 0;
-  Time start = 0;       // first launch
-  Time maps_ended = 0;  // the last map succeeded for the last time
-  Time end = 0;
-  Time deadline = 0;                           // absolute; 0: none
-  Time alone = 0;                              // turnaround on an empty cluster; 0: not known
+  Micros submit = 0;
+  Micros start = 0;       // first launch
+  Micros maps_ended = 0;  // the last map succeeded for the last time
+  Micros end = 0;
+  Micros deadline = 0;                         // absolute; 0: none
+  Micros alone = 0;                            // turnaround on an empty cluster; 0: not known
   std::uint32_t maps_at[4] = {};               // launches by Locality
   std::uint64_t bytes_at[4] = {};              // of the maps' input, by the Locality from which it was read
   std::uint64_t shuffle_bytes = 0;             // that reduces fetched
   std::uint64_t shuffle_datacenter_bytes = 0;  // of these, from the reduce's own datacenter
   std::uint32_t preempted = 0, speculative = 0, failed = 0, killed = 0;  // attempts
 
-  [[nodiscard]] Time Turnaround() const { return end - submit; }
-  [[nodiscard]] Time Wait() const { return (started ? start : end) - submit; }
+  [[nodiscard]] Micros Turnaround() const { return end - submit; }
+  [[nodiscard]] Micros Wait() const { return (started ? start : end) - submit; }
   [[nodiscard]] double Slowdown() const {
     return alone > 0 ? static_cast<double>(Turnaround()) / static_cast<double>(alone) : 0;
   }
@@ -45,38 +45,38 @@ struct JobRow {
 enum class AttemptEnd : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
 
 struct TaskRow {
-  sched::AttemptId attempt;
-  sched::NodeId node;
-  sched::Locality locality = sched::Locality::kOff;  // of a map
+  AttemptId attempt;
+  NodeId node;
+  Locality locality = Locality::kOff;  // of a map
   bool speculative = false;
-  Time start = 0;
-  Time read = 0;     // a map: its input was there; a reduce: everything was copied
-  Time compute = 0;  // a reduce: it was given its compute permit
-  Time end = 0;
+  Micros start = 0;
+  Micros read = 0;     // a map: its input was there; a reduce: everything was copied
+  Micros compute = 0;  // a reduce: it was given its compute permit
+  Micros end = 0;
   AttemptEnd how = AttemptEnd::kRunning;
 };
 
 // One moment of the run.
 struct Sample {
-  Time time = 0;
-  std::uint32_t running[2] = {};   // tasks, by TaskKind
-  std::uint32_t capacity[2] = {};  // slots
-  std::uint32_t pending[2] = {};   // tasks that could run, by TaskKind
-  std::uint32_t jobs = 0;          // submitted and not ended
-  std::uint32_t active = 0;        // of these, started
-  double fairness = 1;             // F over the active ones
-  double distance = 0;             // d over the pools with jobs; 0 while no map runs
+  Micros time = 0;
+  PerKind<std::uint32_t> running = {};   // tasks, by TaskKind
+  PerKind<std::uint32_t> capacity = {};  // slots
+  PerKind<std::uint32_t> pending = {};   // tasks that could run, by TaskKind
+  std::uint32_t jobs = 0;                // submitted and not ended
+  std::uint32_t active = 0;              // of these, started
+  double fairness = 1;                   // F over the active ones
+  double distance = 0;                   // d over the pools with jobs; 0 while no map runs
 };
 
 struct GroupRow {
   std::uint32_t jobs = 0;
-  Time makespan = 0;           // from the first submission to the last end
+  Micros makespan = 0;         // from the first submission to the last end
   double mean_turnaround = 0;  // us
 };
 
 struct Summary {
   std::uint32_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;
-  Time makespan = 0;                           // from the first submission to the last end
+  Micros makespan = 0;                         // from the first submission to the last end
   double mean_turnaround = 0, mean_wait = 0;   // us, over the jobs that ended (T)
   double mean_slowdown = 0, max_slowdown = 0;  // 0 when unknown
   double maps_at[4] = {};                      // share of map launches by Locality
@@ -87,7 +87,7 @@ struct Summary {
   double fairness = 1;                 // F, mean over the samples with active jobs
   double distance = 0;                 // d, mean over the samples with running maps
   double late = 0;                     // P: share of the jobs with a deadline that were late
-  double utilisation[2] = {};          // busy slot time / slot time, from start to the last end, by TaskKind
+  PerKind<double> utilisation = {};    // busy slot time / slot time, from start to the last end, by TaskKind
   double utilisation_total = 0;
   double tasks_per_node = 0, tasks_per_node_deviation = 0;  // attempts launched; population deviation
   std::uint64_t peak_space = 0;                             // map outputs kept, all nodes together

@@ -20,7 +20,7 @@ constexpr double kLeastWeight = 1e-12;  // what is less is rounding
 
 }  // namespace
 
-Network::Network(std::uint32_t exact_flows, Time quantum_per_flow)
+Network::Network(std::uint32_t exact_flows, Micros quantum_per_flow)
     : exact_flows_(exact_flows), quantum_per_flow_(quantum_per_flow) {}
 
 LinkId Network::AddLink(double bytes_per_second) {
@@ -29,7 +29,7 @@ LinkId Network::AddLink(double bytes_per_second) {
   return static_cast<LinkId>(links_.size() - 1);
 }
 
-FlowId Network::Start(Time now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag) {
+FlowId Network::Start(Micros now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag) {
   FlowId id = static_cast<FlowId>(flows_.size());
   if (unused_.empty()) {
     flows_.emplace_back();
@@ -51,13 +51,13 @@ FlowId Network::Start(Time now, std::span<const LinkUse> uses, double bytes, std
   return id;
 }
 
-double Network::Stop(Time now, FlowId id) {
+double Network::Stop(Micros now, FlowId id) {
   const double left = Left(now, id);
   Detach(id);
   return left;
 }
 
-double Network::Left(Time now, FlowId id) const {
+double Network::Left(Micros now, FlowId id) const {
   Flow flow = {};
   flow.left = flows_[id].left, flow.rate = flows_[id].rate, flow.since = flows_[id].since;
   Settle(flow, now);
@@ -104,7 +104,7 @@ void Network::Detach(FlowId id) {
   unused_.push_back(id);
 }
 
-void Network::Settle(Flow& flow, Time now) const {
+void Network::Settle(Flow& flow, Micros now) const {
   if (now > flow.since) {
     const double carried = flow.rate * (static_cast<double>(now - flow.since) / kMicrosPerSecond);
     flow.left = std::max(0.0, flow.left - carried);
@@ -112,14 +112,14 @@ void Network::Settle(Flow& flow, Time now) const {
   }
 }
 
-void Network::SetRate(FlowId id, double rate, Time now) {
+void Network::SetRate(FlowId id, double rate, Micros now) {
   Flow& flow = flows_[id];
   if (rate == flow.rate || (std::isfinite(rate) && std::abs(rate - flow.rate) <= kSame * rate)) return;
   Settle(flow, now);
   flow.rate = rate;
   const double micros = rate == kInfinite ? 0 : std::ceil(flow.left / rate * kMicrosPerSecond);
-  flow.finish =
-      micros < kLongest - static_cast<double>(now) ? now + static_cast<Time>(micros) : std::numeric_limits<Time>::max();
+  flow.finish = micros < kLongest - static_cast<double>(now) ? now + static_cast<Micros>(micros)
+                                                             : std::numeric_limits<Micros>::max();
   finishes_.push_back({flow.finish, flow.serial, id, ++flow.version});
   std::push_heap(finishes_.begin(), finishes_.end(), std::greater<>());
 }
@@ -133,17 +133,17 @@ double Network::Provisional(const Flow& flow) const {
   return rate;
 }
 
-bool Network::SolveDue(Time now) const {
-  return dirty_ &&
-         (active_.size() <= exact_flows_ || now >= solved_at_ + static_cast<Time>(active_.size()) * quantum_per_flow_);
+bool Network::SolveDue(Micros now) const {
+  return dirty_ && (active_.size() <= exact_flows_ ||
+                    now >= solved_at_ + static_cast<Micros>(active_.size()) * quantum_per_flow_);
 }
 
-std::optional<Time> Network::NextChange(Time now) {
+std::optional<Micros> Network::NextChange(Micros now) {
   if (SolveDue(now)) Solve(now);
   while (!finishes_.empty() && flows_[finishes_.front().flow].version != finishes_.front().version) PopFinish();
   if (finishes_.empty()) return std::nullopt;
-  Time next = finishes_.front().at;
-  if (dirty_) next = std::min(next, solved_at_ + static_cast<Time>(active_.size()) * quantum_per_flow_);
+  Micros next = finishes_.front().at;
+  if (dirty_) next = std::min(next, solved_at_ + static_cast<Micros>(active_.size()) * quantum_per_flow_);
   return std::max(next, now);
 }
 
@@ -152,7 +152,7 @@ void Network::PopFinish() {
   finishes_.pop_back();
 }
 
-void Network::Advance(Time now, std::vector<std::uint64_t>* ended) {
+void Network::Advance(Micros now, std::vector<std::uint64_t>* ended) {
   while (!finishes_.empty() && finishes_.front().at <= now) {
     const Finish finish = finishes_.front();
     PopFinish();
@@ -163,7 +163,7 @@ void Network::Advance(Time now, std::vector<std::uint64_t>* ended) {
 }
 
 // The heap is made anew: after a solution most of its entries are old.
-void Network::Solve(Time now) {
+void Network::Solve(Micros now) {
   Fill();
   dirty_ = false;
   solved_at_ = now;

@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 
 namespace millrace::sim {
 
-using sched::Time;
 using LinkId = std::uint32_t;
 using FlowId = std::uint32_t;  // used again after the flow has ended
 
@@ -36,26 +36,26 @@ struct LinkUse {
 
 class Network {
  public:
-  explicit Network(std::uint32_t exact_flows = 64, Time quantum_per_flow = 2'000);
+  explicit Network(std::uint32_t exact_flows = 64, Micros quantum_per_flow = 2'000);
 
   // bytes_per_second > 0.
   LinkId AddLink(double bytes_per_second);
   // Each link at most once; no links: the flow ends at once. bytes >= 0. `tag` is what Advance says of it. `now` never
   // goes back, here as below.
-  FlowId Start(Time now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag);
+  FlowId Start(Micros now, std::span<const LinkUse> uses, double bytes, std::uint64_t tag);
   // The flow runs; returns the bytes that it has not carried. It is no more and is not reported.
-  double Stop(Time now, FlowId flow);
+  double Stop(Micros now, FlowId flow);
 
   // The next moment at which a flow ends or rates change, no earlier than now; none without flows. Advance must be
   // called no later than that.
-  [[nodiscard]] std::optional<Time> NextChange(Time now);
+  [[nodiscard]] std::optional<Micros> NextChange(Micros now);
   // Appends the tags of the flows that have ended by now, in the order of their ends, then starts.
-  void Advance(Time now, std::vector<std::uint64_t>* ended);
+  void Advance(Micros now, std::vector<std::uint64_t>* ended);
 
   [[nodiscard]] std::size_t flows() const { return active_.size(); }
   // Bytes per second at this moment; of an unlimited flow infinity.
   [[nodiscard]] double Rate(FlowId flow) const { return flows_[flow].rate; }
-  [[nodiscard]] double Left(Time now, FlowId flow) const;
+  [[nodiscard]] double Left(Micros now, FlowId flow) const;
 
  private:
   struct Use {
@@ -66,8 +66,8 @@ class Network {
   struct Flow {
     std::vector<Use> uses;
     double left = 0, rate = 0;
-    Time since = 0;   // `left` is of then
-    Time finish = 0;  // at this rate
+    Micros since = 0;   // `left` is of then
+    Micros finish = 0;  // at this rate
     std::uint64_t tag = 0, serial = 0;
     std::uint32_t version = 0;  // counts changes of `finish`, over all flows that had this id
     std::uint32_t active_place = 0;
@@ -83,7 +83,7 @@ class Network {
     std::vector<std::pair<FlowId, std::uint32_t>> flows;  // and which of its uses
   };
   struct Finish {
-    Time at;
+    Micros at;
     std::uint64_t serial;
     FlowId flow;
     std::uint32_t version;
@@ -92,17 +92,17 @@ class Network {
 
   void Attach(FlowId id);
   void Detach(FlowId id);
-  void Settle(Flow& flow, Time now) const;
-  void SetRate(FlowId id, double rate, Time now);
+  void Settle(Flow& flow, Micros now) const;
+  void SetRate(FlowId id, double rate, Micros now);
   [[nodiscard]] double Provisional(const Flow& flow) const;
-  [[nodiscard]] bool SolveDue(Time now) const;
-  void Solve(Time now);
+  [[nodiscard]] bool SolveDue(Micros now) const;
+  void Solve(Micros now);
   void PopFinish();
   void Fill();
   void Fix(LinkId link, double level);
 
   std::uint32_t exact_flows_;
-  Time quantum_per_flow_;
+  Micros quantum_per_flow_;
   std::vector<Link> links_;
   std::vector<LinkId> busy_;  // links with flows
   std::vector<Flow> flows_;
@@ -111,7 +111,7 @@ class Network {
   std::vector<Finish> finishes_;  // a heap, the first to end in front; with entries of older versions
   std::uint64_t serial_ = 0;
   bool dirty_ = false;
-  Time solved_at_ = 0;
+  Micros solved_at_ = 0;
 };
 
 }  // namespace millrace::sim

@@ -5,20 +5,18 @@
 #include <utility>
 
 #include "schedulers/core/job_state.h"
-#include "schedulers/parts/fairness.h"
+#include "schedulers/sim/fairness.h"
 
 namespace millrace::sim {
 namespace {
 
-using sched::AttemptId;
 using sched::ClusterState;
-using sched::TaskKind;
 
 std::uint64_t Round(double bytes) { return static_cast<std::uint64_t>(std::llround(bytes)); }
 
 }  // namespace
 
-Recorder::Recorder(const Workload& workload, const std::vector<Time>& alone, const sched::Settings& settings,
+Recorder::Recorder(const Workload& workload, const std::vector<Micros>& alone, const sched::Settings& settings,
                    std::uint32_t nodes, bool task_rows)
     : workload_(workload),
       settings_(settings),
@@ -38,20 +36,20 @@ Recorder::Recorder(const Workload& workload, const std::vector<Time>& alone, con
   }
 }
 
-void Recorder::OnSubmit(std::uint32_t job, Time now) {
+void Recorder::OnSubmit(std::uint32_t job, Micros now) {
   JobRow& row = result_.jobs[job];
   row.submitted = true;
   row.submit = now;
   if (workload_.jobs[job].deadline > 0) row.deadline = now + workload_.jobs[job].deadline;
 }
 
-void Recorder::OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Time now) {
+void Recorder::OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Micros now) {
   result_.jobs[job].outcome = outcome;
   result_.jobs[job].end = now;
 }
 
-std::uint32_t Recorder::OnLaunch(const AttemptId& attempt, sched::NodeId node, sched::Locality locality,
-                                 bool speculative, Time now) {
+std::uint32_t Recorder::OnLaunch(const AttemptId& attempt, NodeId node, Locality locality, bool speculative,
+                                 Micros now) {
   const TaskKind kind = attempt.task.kind;
   JobRow& job = result_.jobs[attempt.task.job.value];
   if (!job.started) job.started = true, job.start = now;
@@ -59,25 +57,25 @@ std::uint32_t Recorder::OnLaunch(const AttemptId& attempt, sched::NodeId node, s
   if (speculative) ++job.speculative;
   ++result_.summary.launches;
   ++launched_on_[node.value];
-  ++running_[static_cast<std::size_t>(kind)];
-  running_since_[static_cast<std::size_t>(kind)] += static_cast<std::uint64_t>(now);
+  ++running_[kind];
+  running_since_[kind] += static_cast<std::uint64_t>(now);
   if (!task_rows_) return kNoRow;
   TaskRow& row = result_.tasks.emplace_back();
   row.attempt = attempt, row.node = node, row.locality = locality, row.speculative = speculative, row.start = now;
   return static_cast<std::uint32_t>(result_.tasks.size() - 1);
 }
 
-void Recorder::OnRead(std::uint32_t row, Time now) {
+void Recorder::OnRead(std::uint32_t row, Micros now) {
   if (row != kNoRow) result_.tasks[row].read = now;
 }
 
-void Recorder::OnCompute(std::uint32_t row, Time now) {
+void Recorder::OnCompute(std::uint32_t row, Micros now) {
   if (row != kNoRow) result_.tasks[row].compute = now;
 }
 
-void Recorder::OnEnd(std::uint32_t row, const AttemptId& attempt, Time started, AttemptEnd how, Time now) {
+void Recorder::OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, AttemptEnd how, Micros now) {
   JobRow& job = result_.jobs[attempt.task.job.value];
-  const auto kind = static_cast<std::size_t>(attempt.task.kind);
+  const TaskKind kind = attempt.task.kind;
   busy_[kind] += static_cast<double>(now - started);
   --running_[kind];
   running_since_[kind] -= static_cast<std::uint64_t>(started);
@@ -90,7 +88,7 @@ void Recorder::OnEnd(std::uint32_t row, const AttemptId& attempt, Time started, 
   result_.tasks[row].how = how;
 }
 
-void Recorder::OnInput(std::uint32_t job, sched::Locality from, double bytes) {
+void Recorder::OnInput(std::uint32_t job, Locality from, double bytes) {
   bytes_[job].at[static_cast<std::size_t>(from)] += bytes;
 }
 
@@ -102,10 +100,10 @@ void Recorder::OnCopied(std::uint32_t job, double bytes, double rack_bytes, doub
 
 void Recorder::OnSpace(std::uint64_t kept) { result_.summary.peak_space = std::max(result_.summary.peak_space, kept); }
 
-void Recorder::OnCapacity(const ClusterState& state, Time now) {
+void Recorder::OnCapacity(const ClusterState& state, Micros now) {
   const auto passed = static_cast<double>(now - capacity_at_);
-  offered_[0] += passed * state.Capacity(TaskKind::kMap);
-  offered_[1] += passed * state.Capacity(TaskKind::kReduce);
+  offered_[TaskKind::kMap] += passed * state.Capacity(TaskKind::kMap);
+  offered_[TaskKind::kReduce] += passed * state.Capacity(TaskKind::kReduce);
   offered_total_ += passed * state.TotalCapacity();
   capacity_at_ = now;
 }
@@ -115,8 +113,8 @@ double Recorder::DistanceNow(const ClusterState& state) const {
   double all = 0, weights = 0;
   for (const sched::QueueKey& key : state.LiveJobs()) {
     const sched::JobState& job = *state.FindJob(key.job);
-    running[job.spec.PoolName()] += job.running_attempts[0];
-    all += job.running_attempts[0];
+    running[job.spec.PoolName()] += job.running_attempts[TaskKind::kMap];
+    all += job.running_attempts[TaskKind::kMap];
   }
   if (all <= 0) return 0;
   for (const auto& [pool, maps] : running) weights += settings_.Pool(pool).weight;
@@ -125,23 +123,22 @@ double Recorder::DistanceNow(const ClusterState& state) const {
   return sched::FairnessDistance(shares);
 }
 
-void Recorder::OnSample(const ClusterState& state, Time now) {
+void Recorder::OnSample(const ClusterState& state, Micros now) {
   Sample& sample = result_.samples.emplace_back();
   sample.time = now;
   std::vector<double> usages;
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    const auto k = static_cast<std::size_t>(kind);
-    sample.running[k] = state.Running(kind);
-    sample.capacity[k] = state.Capacity(kind);
+  for (const TaskKind kind : kTaskKinds) {
+    sample.running[kind] = state.Running(kind);
+    sample.capacity[kind] = state.Capacity(kind);
     for (const sched::QueueKey& key : state.RunnableJobs(kind)) {
-      sample.pending[k] += state.FindJob(key.job)->Pending(kind).size();
+      sample.pending[kind] += state.FindJob(key.job)->Pending(kind).size();
     }
   }
   for (const sched::QueueKey& key : state.LiveJobs()) {
     const sched::JobState& job = *state.FindJob(key.job);
     ++sample.jobs;
     if (!job.started || now <= job.progress.started) continue;
-    const Time used = job.SlotTime(TaskKind::kMap, now) + job.SlotTime(TaskKind::kReduce, now);
+    const Micros used = job.SlotTime(TaskKind::kMap, now) + job.SlotTime(TaskKind::kReduce, now);
     usages.push_back(static_cast<double>(used) / static_cast<double>(now - job.progress.started));
   }
   sample.active = static_cast<std::uint32_t>(usages.size());
@@ -164,16 +161,16 @@ void Recorder::RoundBytes() {
   result_.summary.datacenter_bytes = Round(datacenter);
 }
 
-SimResult Recorder::Finish(const ClusterState& state, Time now) {
+SimResult Recorder::Finish(const ClusterState& state, Micros now) {
   OnCapacity(state, now);
   RoundBytes();
   Summary& summary = result_.summary;
   double busy_total = 0;
-  for (const std::size_t k : {0, 1}) {
-    const double busy =
-        busy_[k] + static_cast<double>(running_[k]) * static_cast<double>(now) - static_cast<double>(running_since_[k]);
+  for (const TaskKind kind : kTaskKinds) {
+    const double busy = busy_[kind] + static_cast<double>(running_[kind]) * static_cast<double>(now) -
+                        static_cast<double>(running_since_[kind]);
     busy_total += busy;
-    summary.utilisation[k] = offered_[k] > 0 ? busy / offered_[k] : 0;
+    summary.utilisation[kind] = offered_[kind] > 0 ? busy / offered_[kind] : 0;
   }
   summary.utilisation_total = offered_total_ > 0 ? busy_total / offered_total_ : 0;
   const auto nodes = static_cast<double>(launched_on_.size());

@@ -8,7 +8,7 @@
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/effects.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 #include "schedulers/sim/metrics.h"
 #include "schedulers/sim/workload.h"
 
@@ -19,29 +19,28 @@ class Recorder {
   static constexpr std::uint32_t kNoRow = 0xffffffff;
 
   // `alone` as SimOptions has it.
-  Recorder(const Workload& workload, const std::vector<Time>& alone, const sched::Settings& settings,
+  Recorder(const Workload& workload, const std::vector<Micros>& alone, const sched::Settings& settings,
            std::uint32_t nodes, bool task_rows);
 
-  void OnSubmit(std::uint32_t job, Time now);
-  void OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Time now);
+  void OnSubmit(std::uint32_t job, Micros now);
+  void OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Micros now);
   // Gives the row of the attempt for the calls below.
-  std::uint32_t OnLaunch(const sched::AttemptId& attempt, sched::NodeId node, sched::Locality locality,
-                         bool speculative, Time now);
-  void OnRead(std::uint32_t row, Time now);
-  void OnCompute(std::uint32_t row, Time now);
-  void OnEnd(std::uint32_t row, const sched::AttemptId& attempt, Time started, AttemptEnd how, Time now);
+  std::uint32_t OnLaunch(const AttemptId& attempt, NodeId node, Locality locality, bool speculative, Micros now);
+  void OnRead(std::uint32_t row, Micros now);
+  void OnCompute(std::uint32_t row, Micros now);
+  void OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, AttemptEnd how, Micros now);
   // A map has read its split from this far; a reduce has copied.
-  void OnInput(std::uint32_t job, sched::Locality from, double bytes);
+  void OnInput(std::uint32_t job, Locality from, double bytes);
   void OnCopied(std::uint32_t job, double bytes, double rack_bytes, double datacenter_bytes);
   // Map outputs kept, all nodes together.
   void OnSpace(std::uint64_t kept);
   // To be called before the capacity changes, and at the end.
-  void OnCapacity(const sched::ClusterState& state, Time now);
-  void OnSample(const sched::ClusterState& state, Time now);
+  void OnCapacity(const sched::ClusterState& state, Micros now);
+  void OnSample(const sched::ClusterState& state, Micros now);
   void CountEvent() { ++result_.summary.events; }
 
   // The result; attempts that run still are in it as such.
-  SimResult Finish(const sched::ClusterState& state, Time now);
+  SimResult Finish(const sched::ClusterState& state, Micros now);
 
  private:
   struct Bytes {
@@ -57,11 +56,12 @@ class Recorder {
   SimResult result_;
   std::vector<Bytes> bytes_;                // by job
   std::vector<std::uint32_t> launched_on_;  // by node
-  double busy_[2] = {};                     // us, of attempts that ended
-  double offered_[2] = {}, offered_total_ = 0;
-  std::uint64_t running_since_[2] = {};  // sum over the attempts that run
-  std::uint32_t running_[2] = {};
-  Time capacity_at_ = 0;
+  PerKind<double> busy_ = {};               // us, of attempts that ended
+  PerKind<double> offered_;
+  double offered_total_ = 0;
+  PerKind<std::uint64_t> running_since_ = {};  // sum over the attempts that run
+  PerKind<std::uint32_t> running_ = {};
+  Micros capacity_at_ = 0;
 };
 
 }  // namespace millrace::sim

@@ -13,9 +13,9 @@
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/core/journal_text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/journal/event_text.h"
+#include "schedulers/journal/journal_text.h"
 #include "schedulers/policies/catalog.h"
 
 namespace millrace::sim {
@@ -28,12 +28,12 @@ using sched::JournalMark;
 class NoPolicy : public sched::Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "none"; }
-  std::optional<sched::Decision> Next(const sched::ClusterState&, sched::Time) override { return std::nullopt; }
+  std::optional<sched::Decision> Next(const sched::ClusterState&, Micros) override { return std::nullopt; }
 };
 
 struct Line {
   std::uint64_t number = 0;
-  sched::Time time = 0;
+  Micros time = 0;
   std::variant<Event, JournalMark> content;
 
   [[nodiscard]] const Event* event() const { return std::get_if<Event>(&content); }
@@ -114,16 +114,16 @@ class DecisionAdder {
   }
 
   std::vector<Line> with_;
-  Line last_;                           // its number and time
-  bool due_ = false;                    // an event has come since the last Decide
-  bool deciding_ = false;               // nothing but decisions has come since
-  std::optional<sched::Time> restart_;  // the last one: nothing is decided then
+  Line last_;                      // its number and time
+  bool due_ = false;               // an event has come since the last Decide
+  bool deciding_ = false;          // nothing but decisions has come since
+  std::optional<Micros> restart_;  // the last one: nothing is decided then
 };
 
 // What the journal's line is about; nothing: the cluster.
-std::optional<sched::JobId> JobOf(const Event& event) {
+std::optional<JobId> JobOf(const Event& event) {
   return std::visit(
-      [](const auto& e) -> std::optional<sched::JobId> {
+      [](const auto& e) -> std::optional<JobId> {
         if constexpr (requires { e.job; }) return e.job;
         if constexpr (requires { e.attempt.task; }) return e.attempt.task.job;
         if constexpr (requires { e.reduce.task; }) return e.reduce.task.job;
@@ -188,7 +188,7 @@ class Replayer {
 
   // As the master does (master/job_tracker_load.cc), which then names the scheduler.
   void Restart(std::size_t at) {
-    std::set<sched::JobId> live;
+    std::set<JobId> live;
     for (const sched::QueueKey& key : engine_->state().LiveJobs()) live.insert(key.job);
     engine_ = std::make_unique<sched::Engine>(Options(), std::make_unique<NoPolicy>());
     joined_.clear();
@@ -196,7 +196,7 @@ class Replayer {
     for (const Line& line : nodes_) (void)Apply(line);
     for (std::size_t i = begin_; i + 1 < at; ++i) {
       if (lines_[i].event() == nullptr) continue;
-      const std::optional<sched::JobId> job = JobOf(*lines_[i].event());
+      const std::optional<JobId> job = JobOf(*lines_[i].event());
       if (!job || live.contains(*job)) (void)Apply(lines_[i]);
     }
   }
@@ -230,7 +230,7 @@ class Replayer {
     if (!IsDecision(line)) return false;
     const auto* launched = std::get_if<sched::AttemptLaunched>(line.event());
     if (launched == nullptr || live_) return true;
-    const sched::TaskId& task = launched->attempt.task;
+    const TaskId& task = launched->attempt.task;
     const sched::JobState* job = engine_->state().FindJob(task.job);
     return job != nullptr && job->Pending(task.kind).Contains(task.index);
   }
@@ -244,7 +244,7 @@ class Replayer {
   const bool live_;
   std::unique_ptr<sched::Engine> engine_;
   ReplayResult result_;
-  std::map<sched::NodeId, sched::NodeJoined> joined_;
+  std::map<NodeId, sched::NodeJoined> joined_;
   // When no job lived the last time: the line of the first job since, and the nodes then.
   std::size_t begin_ = 0;
   std::vector<Line> nodes_;

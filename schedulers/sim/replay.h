@@ -1,7 +1,7 @@
 // Replay: the journal of a run, given to an engine of the same policy, must lead to the same decisions.
 //
-// A journal is lines of schedulers/core/journal_text.h, as `SimOptions::journal` and the live master write them. Empty
-// lines and lines that begin with '#' count for nothing. Thread rule: free functions, any thread.
+// A journal is lines of schedulers/journal/journal_text.h, as `SimOptions::journal` and the live master write them.
+// Empty lines and lines that begin with '#' count for nothing. Thread rule: free functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sim {
 

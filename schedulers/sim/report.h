@@ -1,7 +1,7 @@
 // Reports of simulations: tables for people, JSON and CSV for programs.
 //
 // WriteReports lays out, below one directory:
-//   SCHEDULER/summary.json   the metrics of SCHEDULERS.md section 14, by pool and class too
+//   SCHEDULER/summary.json   the metrics (docs/policies.md#metrics), by pool and class too
 //   SCHEDULER/jobs.csv       a line a job
 //   SCHEDULER/tasks.csv      a line an attempt, when the result has them
 //   SCHEDULER/samples.csv    a line a moment: running, capacity, F, d

@@ -2,7 +2,8 @@
 #include <charconv>
 #include <cstdio>
 
-#include "schedulers/core/event_text.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/sim/csv.h"
 #include "schedulers/sim/report.h"
 
@@ -15,9 +16,9 @@ std::string Number(double value) {
   return {text, end};
 }
 
-std::string Seconds(sched::Time time) {
+std::string Seconds(Micros time) {
   char text[40];
-  const sched::Time size = time < 0 ? -time : time;
+  const Micros size = time < 0 ? -time : time;
   std::snprintf(text, sizeof text, "%s%lld.%06lld", time < 0 ? "-" : "", static_cast<long long>(size / 1'000'000),
                 static_cast<long long>(size % 1'000'000));
   return text;
@@ -125,9 +126,9 @@ std::string TasksCsv(const SimResult& result) {
   std::string text;
   csv::Line(&text, {"attempt", "node", "locality", "speculative", "start", "read", "compute", "end", "how"});
   for (const TaskRow& row : result.tasks) {
-    const bool map = row.attempt.task.kind == sched::TaskKind::kMap;
+    const bool map = row.attempt.task.kind == TaskKind::kMap;
     csv::Line(&text,
-              {sched::FormatAttempt(row.attempt), std::to_string(row.node.value),
+              {ToText(row.attempt), std::to_string(row.node.value),
                map ? csv::kLevels[static_cast<std::size_t>(row.locality)] : "", row.speculative ? "1" : "0",
                csv::Seconds(row.start), row.read > 0 ? csv::Seconds(row.read) : "",
                row.compute > 0 ? csv::Seconds(row.compute) : "",
@@ -142,8 +143,8 @@ std::string SamplesCsv(const SimResult& result) {
                     "reduces_pending", "jobs", "active_jobs", "fairness", "fairness_distance"});
   for (const Sample& sample : result.samples) {
     std::vector<std::string> fields{csv::Seconds(sample.time)};
-    for (const std::size_t k : {0, 1}) {
-      for (const std::uint32_t count : {sample.running[k], sample.capacity[k], sample.pending[k]})
+    for (const TaskKind kind : kTaskKinds) {
+      for (const std::uint32_t count : {sample.running[kind], sample.capacity[kind], sample.pending[kind]})
         fields.push_back(std::to_string(count));
     }
     fields.insert(fields.end(), {std::to_string(sample.jobs), std::to_string(sample.active),

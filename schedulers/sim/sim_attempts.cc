@@ -2,20 +2,17 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "base/random.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/sim/simulator.h"
 
 namespace millrace::sim {
 namespace {
 
-using sched::AttemptId;
-using sched::TaskKind;
 
 constexpr std::uint32_t kProgressStep = 50;  // per mille: what is less is not told
-constexpr Time kLeastProgressInterval = 100 * sched::kMillisecond;
-
-std::size_t Index(TaskKind kind) { return static_cast<std::size_t>(kind); }
+constexpr Micros kLeastProgressInterval = 100 * kMillisecond;
 
 }  // namespace
 
@@ -31,8 +28,8 @@ SlotId Simulator::NewSlot(const sched::Launch& launch) {
   attempt.id = launch.attempt, attempt.node = attempt.source = launch.node;
   attempt.since = attempt.phase_since = now_;
   attempt.told = 0;
-  const sched::TaskId& task = launch.attempt.task;
-  SlotId& head = RunOf(attempt).running[Index(task.kind)][task.index];
+  const TaskId& task = launch.attempt.task;
+  SlotId& head = RunOf(attempt).running[task.kind][task.index];
   attempt.row = recorder_.OnLaunch(attempt.id, attempt.node, launch.locality, head != kNone, now_);
   attempt.next_of_task = head;
   head = slot;
@@ -44,27 +41,27 @@ SlotId Simulator::NewSlot(const sched::Launch& launch) {
 void Simulator::Launch(const sched::Launch& launch) {
   const SlotId slot = NewSlot(launch);
   Attempt& attempt = attempts_[slot];
-  const sched::TaskId& task = attempt.id.task;
+  const TaskId& task = attempt.id.task;
   attempt.slow = attempt.fails = false;
   if (cluster_.slow_share > 0 || cluster_.failure_probability > 0) {
-    const std::uint64_t number = std::uint64_t{attempt.id.number} << 1 | Index(task.kind);
+    const std::uint64_t number = std::uint64_t{attempt.id.number} << 1 | static_cast<std::uint64_t>(task.kind);
     Random random(MixSeeds(options_.seed, task.job.value, task.index, number));
     attempt.slow = random.Unit() < cluster_.slow_share;
     attempt.fails = random.Unit() < cluster_.failure_probability;
   }
   const SimJob& job = *RunOf(attempt).job;
-  const Time cpu = task.kind == TaskKind::kMap ? job.maps[task.index].cpu : job.reduces[task.index].cpu;
+  const Micros cpu = task.kind == TaskKind::kMap ? job.maps[task.index].cpu : job.reduces[task.index].cpu;
   const double slowness = (attempt.slow ? cluster_.slow_factor : 1) / cluster_.nodes[attempt.node.value].speed;
-  attempt.compute = static_cast<Time>(static_cast<double>(cpu) * slowness);
+  attempt.compute = static_cast<Micros>(static_cast<double>(cpu) * slowness);
   if (settings_.speculation.on()) ScheduleProgress(slot);
   task.kind == TaskKind::kMap ? StartMap(slot, launch.locality) : StartReduce(slot);
 }
 
 bool Simulator::Remove(SlotId slot, AttemptEnd how) {
   Attempt& attempt = attempts_[slot];
-  const sched::TaskId& task = attempt.id.task;
+  const TaskId& task = attempt.id.task;
   recorder_.OnEnd(attempt.row, attempt.id, attempt.since, how, now_);
-  SlotId* link = &RunOf(attempt).running[Index(task.kind)][task.index];
+  SlotId* link = &RunOf(attempt).running[task.kind][task.index];
   while (*link != slot) link = &attempts_[*link].next_of_task;
   *link = attempt.next_of_task;
   NodeRun& node = nodes_[attempt.node.value];
@@ -83,19 +80,19 @@ bool Simulator::Remove(SlotId slot, AttemptEnd how) {
 }
 
 SlotId Simulator::FindSlot(const AttemptId& attempt) {
-  SlotId slot = runs_[attempt.task.job.value]->running[Index(attempt.task.kind)][attempt.task.index];
+  SlotId slot = runs_[attempt.task.job.value]->running[attempt.task.kind][attempt.task.index];
   while (slot != kNone && attempts_[slot].id.number != attempt.number) slot = attempts_[slot].next_of_task;
   return slot;
 }
 
 void Simulator::Stop(const AttemptId& attempt, AttemptEnd how) {
   const SlotId slot = FindSlot(attempt);
-  MILLRACE_CHECK(slot != kNone, sched::FormatAttempt(attempt));
+  MILLRACE_CHECK(slot != kNone, ToText(attempt));
   const std::uint32_t node = attempts_[slot].node.value;
   if (Remove(slot, how)) Admit(node);
 }
 
-void Simulator::SetTimer(SlotId slot, Time in) {
+void Simulator::SetTimer(SlotId slot, Micros in) {
   attempts_[slot].timing = true;
   queue_.Add(now_ + in, Happening::kAttempt, slot, attempts_[slot].generation);
 }
@@ -131,7 +128,7 @@ void Simulator::Computed(SlotId slot) {
   }
   const bool computed = Remove(slot, AttemptEnd::kSucceeded);
   const bool accepted = Apply(event);
-  MILLRACE_CHECK(accepted, sched::FormatAttempt(id));
+  MILLRACE_CHECK(accepted, ToText(id));
   if (computed) Admit(node);
 }
 
@@ -145,7 +142,7 @@ void Simulator::Fail(SlotId slot, const char* why) {
 
 void Simulator::ScheduleProgress(SlotId slot) {
   const Attempt& attempt = attempts_[slot];
-  const Time interval = std::max(attempt.compute / 20, kLeastProgressInterval);
+  const Micros interval = std::max(attempt.compute / 20, kLeastProgressInterval);
   queue_.Add(now_ + interval, Happening::kProgress, slot, attempt.generation);
 }
 

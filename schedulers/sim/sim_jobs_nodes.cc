@@ -6,8 +6,6 @@
 
 namespace millrace::sim {
 
-using sched::JobId;
-using sched::NodeId;
 
 sched::JobSpec Simulator::SpecOf(std::uint32_t index) {
   const SimJob& job = workload_.jobs[index];
@@ -34,8 +32,8 @@ void Simulator::Submit(std::uint32_t index) {
   runs_[index] = std::make_unique<JobRun>();
   JobRun& run = *runs_[index];
   run.job = &job;
-  run.running[0].assign(job.maps.size(), kNone);
-  run.running[1].assign(job.reduces.size(), kNone);
+  run.running[TaskKind::kMap].assign(job.maps.size(), kNone);
+  run.running[TaskKind::kReduce].assign(job.reduces.size(), kNone);
   for (const SimReduce& reduce : job.reduces) run.weights += reduce.weight;
   if (!job.reduces.empty()) {
     run.outputs.reserve(job.maps.size());

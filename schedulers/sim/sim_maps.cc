@@ -8,11 +8,9 @@
 namespace millrace::sim {
 namespace {
 
-using sched::Locality;
-using sched::NodeId;
 
 constexpr double kMicrosPerSecond = 1e6;
-constexpr Time kReadTimeout = 10 * sched::kSecond;  // a map gives up so long after it found no replica
+constexpr Micros kReadTimeout = 10 * kSecond;  // a map gives up so long after it found no replica
 
 }  // namespace
 
@@ -28,9 +26,9 @@ void Simulator::StartMap(SlotId slot, Locality locality) {
       SetTimer(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
     return;
   }
-  Time read = 0;
+  Micros read = 0;
   if (cluster_.local_read_bandwidth > 0 && !nowhere) {
-    read = static_cast<Time>(static_cast<double>(map.bytes) / cluster_.local_read_bandwidth * kMicrosPerSecond);
+    read = static_cast<Micros>(static_cast<double>(map.bytes) / cluster_.local_read_bandwidth * kMicrosPerSecond);
   }
   attempt.compute = cluster_.overlap_reads ? std::max(read, attempt.compute) : read + attempt.compute;
   recorder_.OnRead(attempt.row, now_);
@@ -84,7 +82,7 @@ void Simulator::ReadDone(SlotId slot) {
   recorder_.OnRead(attempt.row, now_);
   recorder_.OnInput(attempt.id.task.job.value, fabric_.Distance(attempt.source, attempt.node),
                     static_cast<double>(map.bytes));
-  const Time took = now_ - attempt.phase_since;
+  const Micros took = now_ - attempt.phase_since;
   if (options_.bandwidth_sample > 0 && remote_reads_++ % options_.bandwidth_sample == 0 && took > 0) {
     const double rate = static_cast<double>(map.bytes) * kMicrosPerSecond / static_cast<double>(took);
     (void)Apply(sched::BandwidthMeasured{attempt.source, attempt.node, static_cast<std::uint64_t>(rate)});
@@ -96,7 +94,7 @@ void Simulator::ReadDone(SlotId slot) {
 
 // What reading would take alone on the network, in us.
 double Simulator::NominalRead(const Attempt& attempt) const {
-  if (attempt.id.task.kind != sched::TaskKind::kMap || attempt.source == attempt.node) return 0;
+  if (attempt.id.task.kind != TaskKind::kMap || attempt.source == attempt.node) return 0;
   const double rate = fabric_.Narrowest(attempt.source, attempt.node);
   const SimMap& map = runs_[attempt.id.task.job.value]->job->maps[attempt.id.task.index];
   return static_cast<double>(map.bytes) / rate * kMicrosPerSecond;

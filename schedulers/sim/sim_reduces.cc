@@ -8,14 +8,12 @@
 #include <functional>
 
 #include "base/check.h"
-#include "schedulers/core/event_text.h"
+#include "base/ids/ids.h"
 #include "schedulers/sim/simulator.h"
 
 namespace millrace::sim {
 namespace {
 
-using sched::AttemptId;
-using sched::NodeId;
 
 constexpr std::uint32_t kSmallCluster = 64;  // nodes
 constexpr std::uint32_t kFewOutputs = 16;
@@ -162,7 +160,7 @@ void Simulator::OutputGone(const AttemptId& attempt, NodeId node) {
   JobRun* run = runs_[attempt.task.job.value].get();
   if (run == nullptr) return;
   const std::uint32_t at = run->output_of[attempt.task.index];
-  MILLRACE_CHECK(at != kNone && !run->outputs[at].gone, sched::FormatAttempt(attempt));
+  MILLRACE_CHECK(at != kNone && !run->outputs[at].gone, ToText(attempt));
   run->outputs[at].gone = true;
   run->lost = true;
   --run->ready;
@@ -174,7 +172,7 @@ void Simulator::OutputGone(const AttemptId& attempt, NodeId node) {
 
 // Who copies it now begins that batch anew, without it.
 void Simulator::DropFromBatches(JobRun& run, std::uint32_t output) {
-  for (SlotId slot : run.running[1]) {
+  for (SlotId slot : run.running[TaskKind::kReduce]) {
     for (; slot != kNone; slot = attempts_[slot].next_of_task) {
       Attempt& attempt = attempts_[slot];
       if (attempt.phase != Phase::kCopying || !attempt.flowing) continue;

@@ -24,7 +24,7 @@ Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes
     return Invalid(who + " gives places for " + std::to_string(job.replicas.size()) + " of " +
                    std::to_string(job.maps.size()) + " maps");
   for (const auto& replicas : job.replicas) {
-    for (const sched::NodeId node : replicas) {
+    for (const NodeId node : replicas) {
       if (node.value >= nodes)
         return Invalid(who + " has data on node " + std::to_string(node.value) + ", which is not");
     }
@@ -50,8 +50,8 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
 
 // What makes one job take as long as another that runs alone.
 auto Likeness(const SimJob& job) {
-  std::vector<std::tuple<std::uint64_t, Time, std::uint64_t>> maps;
-  std::vector<std::tuple<double, Time>> reduces;
+  std::vector<std::tuple<std::uint64_t, Micros, std::uint64_t>> maps;
+  std::vector<std::tuple<double, Micros>> reduces;
   for (const SimMap& map : job.maps) maps.emplace_back(map.bytes, map.cpu, map.output);
   for (const SimReduce& reduce : job.reduces) reduces.emplace_back(reduce.weight, reduce.cpu);
   return std::tuple(std::move(maps), std::move(reduces), job.slow_start, job.replicas);
@@ -74,7 +74,8 @@ Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
   return Simulate(cluster, workload, std::move(policy), settings, options);
 }
 
-Result<std::vector<Time>> AloneTimes(const ClusterSpec& cluster, const Workload& workload, const SimOptions& options) {
+Result<std::vector<Micros>> AloneTimes(const ClusterSpec& cluster, const Workload& workload,
+                                       const SimOptions& options) {
   MILLRACE_TRY(Check(cluster, workload));
   ClusterSpec calm = cluster;
   calm.failures.clear();
@@ -82,8 +83,8 @@ Result<std::vector<Time>> AloneTimes(const ClusterSpec& cluster, const Workload&
   SimOptions plain;
   plain.seed = options.seed, plain.sample_interval = 0, plain.bandwidth_sample = 0;
   plain.exact_flows = options.exact_flows, plain.quantum_per_flow = options.quantum_per_flow;
-  std::map<decltype(Likeness(std::declval<SimJob>())), Time> known;
-  std::vector<Time> times;
+  std::map<decltype(Likeness(std::declval<SimJob>())), Micros> known;
+  std::vector<Micros> times;
   for (const SimJob& job : workload.jobs) {
     const auto [at, is_new] = known.try_emplace(Likeness(job), 0);
     if (is_new) {

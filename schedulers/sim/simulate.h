@@ -8,7 +8,7 @@
 //
 // What a task does. A map that is not node-local reads its split from the closest replica (the flow shares links with
 // all others), then computes. A reduce copies its share of each map's output as maps end, waits for a compute permit of
-// its node (first come first served, as many as worker/agent/compute_gate.h gives), computes and is done.
+// its node (first come first served, as many as worker/daemon/agent/compute_gate.h gives), computes and is done.
 //
 // Pure but for the clock of `decision_seconds`: the same arguments give the same result, byte for byte, on one machine
 // type. Thread rule: any thread; simulations share nothing.
@@ -24,7 +24,7 @@
 #include "base/status.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 #include "schedulers/sim/cluster_spec.h"
 #include "schedulers/sim/metrics.h"
 #include "schedulers/sim/workload.h"
@@ -33,21 +33,21 @@ namespace millrace::sim {
 
 struct SimOptions {
   std::uint64_t seed = 1;  // of block placement, slow and failing attempts
-  Time stop_at = 0;        // nothing happens after it; 0: until every job has ended
-  Time sample_interval = 10 * sched::kSecond;
-  std::vector<Time> alone = {};  // turnaround of each job alone (AloneTimes), for slowdowns; empty: not known
-  bool task_rows = false;        // keep SimResult::tasks
-  bool keep_history = true;      // profiles of programs that ended serve later jobs
+  Micros stop_at = 0;      // nothing happens after it; 0: until every job has ended
+  Micros sample_interval = 10 * kSecond;
+  std::vector<Micros> alone = {};  // turnaround of each job alone (AloneTimes), for slowdowns; empty: not known
+  bool task_rows = false;          // keep SimResult::tasks
+  bool keep_history = true;        // profiles of programs that ended serve later jobs
   // Every so many-th remote read of a map that ends is reported to the engine as BandwidthMeasured; 0: none.
   std::uint32_t bandwidth_sample = 8;
   // Up to this many flows at once rates are exact at every moment; beyond, they are computed anew at most every
   // quantum_per_flow x flows (network.h).
   std::uint32_t exact_flows = 64;
-  Time quantum_per_flow = 2'000;
+  Micros quantum_per_flow = 2'000;
   // Of max_failures_per_node and so on. make_policy is not used.
   sched::EngineOptions engine = {};
-  // Is given every line of the journal (schedulers/core/journal_text.h): the events as the live master writes them, and
-  // a mark wherever Decide was called.
+  // Is given every line of the journal (schedulers/journal/journal_text.h): the events as the live master writes them,
+  // and a mark wherever Decide was called.
   std::function<void(std::string_view line)> journal = {};
 };
 
@@ -63,7 +63,7 @@ struct SimOptions {
 
 // The turnaround of each job when it has the cluster to itself, under fifo, without failures and slow attempts. Jobs
 // alike (the same numbers, whatever their names) are simulated once.
-[[nodiscard]] Result<std::vector<Time>> AloneTimes(const ClusterSpec& cluster, const Workload& workload,
-                                                   const SimOptions& options);
+[[nodiscard]] Result<std::vector<Micros>> AloneTimes(const ClusterSpec& cluster, const Workload& workload,
+                                                     const SimOptions& options);
 
 }  // namespace millrace::sim

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "schedulers/core/limits.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 #include "schedulers/sim/job_classes.h"
 #include "schedulers/sim/toml_section.h"
 
@@ -70,11 +70,11 @@ void ReadFailures(TomlSection& section, std::uint64_t seed, ClusterSpec* cluster
     if (read.back != 0 && read.back <= read.at) failure.Fail("back", "not after `at`");
     failure.Finish();
   }
-  Time between = 0, repair = 600 * sched::kSecond, until = 86400 * sched::kSecond;
+  Micros between = 0, repair = 600 * kSecond, until = 86400 * kSecond;
   section.Duration("mean_time_between_failures", &between);
   section.Duration("mean_time_to_repair", &repair);
   section.Duration("failures_until", &until);
-  if (section.ok() && between > 0) AddRandomFailures(cluster, between, std::max<Time>(repair, 1), until, seed);
+  if (section.ok() && between > 0) AddRandomFailures(cluster, between, std::max<Micros>(repair, 1), until, seed);
 }
 
 ClusterSpec ReadCluster(TomlSection& root, const Overrides& overrides, std::uint64_t seed) {

@@ -48,7 +48,7 @@ struct SimulationFile {
   ClusterSpec cluster;
   Workload workload;
   std::uint64_t seed = 1;
-  Time stop_at = 0;  // as in SimOptions
+  Micros stop_at = 0;  // as in SimOptions
 };
 
 // kInvalid, as one line with file, line, key and reason, for what is not TOML, a key that does not exist, a value of

@@ -5,15 +5,13 @@
 #include <utility>
 
 #include "base/check.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/core/journal_text.h"
+#include "schedulers/journal/event_text.h"
+#include "schedulers/journal/journal_text.h"
 
 namespace millrace::sim {
 namespace {
 
 using sched::Event;
-using sched::JobId;
-using sched::NodeId;
 
 sched::EngineOptions WithoutPolicies(sched::EngineOptions options) {
   options.make_policy = nullptr;
@@ -61,7 +59,7 @@ void Simulator::Start() {
 SimResult Simulator::Run() {
   Start();
   while (jobs_left_ > 0) {
-    std::optional<Time> next = network_.NextChange(now_);
+    std::optional<Micros> next = network_.NextChange(now_);
     if (!queue_.empty()) next = std::min(next.value_or(queue_.first().at), queue_.first().at);
     if (wake_) next = std::min(next.value_or(*wake_), *wake_);
     if (!next || Stuck() || (options_.stop_at > 0 && *next > options_.stop_at)) break;
@@ -120,7 +118,7 @@ void Simulator::Decide() {
   wake_ = engine_.NextWake();
   decision_seconds_ += SecondsSince(begin);
   // Who asks to be woken at a time that has passed has been asked just now.
-  if (wake_ && *wake_ <= now_) wake_ = now_ + sched::kMillisecond;
+  if (wake_ && *wake_ <= now_) wake_ = now_ + kMillisecond;
   for (const sched::Effect& effect : effects_) JournalDecision(effect);
   Drain();
   for (const JobId job : ended_) (void)engine_.Forget(job);

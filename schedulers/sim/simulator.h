@@ -17,7 +17,7 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
-#include "schedulers/parts/job_history.h"
+#include "schedulers/history/job_history.h"
 #include "schedulers/sim/block_placer.h"
 #include "schedulers/sim/event_queue.h"
 #include "schedulers/sim/fabric.h"
@@ -56,25 +56,25 @@ class Simulator {
   };
 
   struct Attempt {
-    sched::AttemptId id;
-    sched::NodeId node;
+    AttemptId id;
+    NodeId node;
     Phase phase = Phase::kFree;
     bool slow = false, fails = false, flowing = false, timing = false, idle = false;
     std::uint32_t generation = 0;
     std::uint32_t row = Recorder::kNoRow;
     SlotId next_of_task = kNone;
     std::uint32_t place_on_node = 0;
-    Time since = 0, phase_since = 0;
-    Time compute = 0;            // what its computation takes here
+    Micros since = 0, phase_since = 0;
+    Micros compute = 0;          // what its computation takes here
     FlowId flow = 0;             // while flowing
-    sched::NodeId source;        // of a map: where it reads from
+    NodeId source;               // of a map: where it reads from
     std::uint32_t told = 0;      // per mille that the engine was told
     std::unique_ptr<Copy> copy;  // of a reduce
   };
 
   struct Output {
     std::uint32_t map;
-    sched::NodeId node;
+    NodeId node;
     std::uint64_t bytes;
     bool gone = false, again = false;  // lost; of a map that had an output before
   };
@@ -91,7 +91,7 @@ class Simulator {
   struct JobRun {
     const SimJob* job = nullptr;
     double weights = 0;                    // of its reduces
-    std::vector<SlotId> running[2];        // by task: the first of its attempts
+    PerKind<std::vector<SlotId>> running;  // by task: the first of its attempts
     std::vector<Output> outputs;           // in the order in which they were there
     std::vector<std::uint32_t> output_of;  // by map: its latest one
     std::uint32_t ready = 0;               // maps that have one now
@@ -104,7 +104,7 @@ class Simulator {
   struct NodeRun {
     bool alive = false;
     std::vector<SlotId> attempts;
-    std::uint32_t computing = 0;  // with `waiting`, the twin of worker/agent/compute_gate.h
+    std::uint32_t computing = 0;  // with `waiting`, the twin of worker/daemon/agent/compute_gate.h
     std::deque<std::pair<SlotId, std::uint32_t>> waiting;
     std::uint64_t kept = 0;  // bytes of map outputs
   };
@@ -135,14 +135,14 @@ class Simulator {
   // Out of all lists; what it waits for is void.
   // True if it computed as a reduce: who calls admits the next one.
   bool Remove(SlotId slot, AttemptEnd how);
-  void Stop(const sched::AttemptId& attempt, AttemptEnd how);
+  void Stop(const AttemptId& attempt, AttemptEnd how);
   void OnFlowEnded(SlotId slot);
   void OnTimer(SlotId slot);
   void Compute(SlotId slot);
   void Computed(SlotId slot);
   void Fail(SlotId slot, const char* why);
-  void SetTimer(SlotId slot, Time in);
-  [[nodiscard]] SlotId FindSlot(const sched::AttemptId& attempt);
+  void SetTimer(SlotId slot, Micros in);
+  [[nodiscard]] SlotId FindSlot(const AttemptId& attempt);
   [[nodiscard]] JobRun& RunOf(const Attempt& attempt) { return *runs_[attempt.id.task.job.value]; }
   void ScheduleProgress(SlotId slot);
   void TellProgress(SlotId slot);
@@ -150,11 +150,11 @@ class Simulator {
   [[nodiscard]] double CopyProgress(const Attempt& attempt) const;
 
   // sim_maps.cc
-  void StartMap(SlotId slot, sched::Locality locality);
+  void StartMap(SlotId slot, Locality locality);
   void Read(SlotId slot, double bytes);
-  void Reread(sched::NodeId lost);
+  void Reread(NodeId lost);
   void ReadDone(SlotId slot);
-  [[nodiscard]] std::optional<sched::NodeId> Source(const Attempt& attempt) const;
+  [[nodiscard]] std::optional<NodeId> Source(const Attempt& attempt) const;
   [[nodiscard]] double NominalRead(const Attempt& attempt) const;
 
   // sim_reduces.cc
@@ -163,15 +163,15 @@ class Simulator {
   double GatherOutputs(const Attempt& attempt, const JobRun& run);
   double GatherPlaces(const Attempt& attempt, const JobRun& run);
   void NoteTaken(const Attempt& attempt, const JobRun& run);
-  [[nodiscard]] std::uint32_t PlaceOf(sched::NodeId node) const;
+  [[nodiscard]] std::uint32_t PlaceOf(NodeId node) const;
   [[nodiscard]] std::uint32_t Permits(std::uint32_t node) const;
   void BatchDone(SlotId slot);
   void Wait(SlotId slot, std::uint32_t until);
   void Wake(JobRun& run);
-  void OutputReady(const sched::AttemptId& map, sched::NodeId node);
-  void OutputGone(const sched::AttemptId& map, sched::NodeId node);
+  void OutputReady(const AttemptId& map, NodeId node);
+  void OutputGone(const AttemptId& map, NodeId node);
   void DropFromBatches(JobRun& run, std::uint32_t output);
-  void Keep(sched::NodeId node, std::uint64_t bytes, bool more);
+  void Keep(NodeId node, std::uint64_t bytes, bool more);
   void TellSpace(std::uint32_t node);
   void EnterGate(SlotId slot);
   void Admit(std::uint32_t node);
@@ -189,9 +189,9 @@ class Simulator {
   sched::Engine engine_;
   EventQueue queue_;
 
-  Time now_ = 0;
+  Micros now_ = 0;
   bool changed_ = false;  // something was applied since the last Decide
-  std::optional<Time> wake_;
+  std::optional<Micros> wake_;
   std::uint32_t jobs_left_ = 0;                        // that have not ended
   std::vector<std::vector<std::uint32_t>> followers_;  // by job: those that wait for its end
   std::vector<std::unique_ptr<JobRun>> runs_;          // by job, while it lives
@@ -200,7 +200,7 @@ class Simulator {
   std::vector<SlotId> unused_slots_;
   sched::Effects effects_;
   bool draining_ = false;
-  std::vector<sched::JobId> ended_;  // to be forgotten when Decide is over
+  std::vector<JobId> ended_;  // to be forgotten when Decide is over
   std::vector<LinkUse> uses_;
   std::vector<std::uint64_t> flows_ended_;
   std::uint64_t kept_ = 0, idle_order_ = 0, remote_reads_ = 0;

@@ -35,8 +35,8 @@ std::uint64_t Scaled(std::uint64_t bytes, double scale) {
   return static_cast<std::uint64_t>(std::llround(static_cast<double>(bytes) * scale));
 }
 
-Time CpuTime(const SwimOptions& options, double bytes, double rate) {
-  return options.task_overhead + static_cast<Time>(bytes / rate * sched::kSecond);
+Micros CpuTime(const SwimOptions& options, double bytes, double rate) {
+  return options.task_overhead + static_cast<Micros>(bytes / rate * kSecond);
 }
 
 // `total` in `parts` as equal as they go: the first ones are a byte larger.
@@ -84,7 +84,7 @@ Result<SimJob> ParseJob(std::string_view line, const SwimOptions& options) {
   SimJob job;
   job.name = fields[0];
   job.input = line;
-  job.submit = static_cast<Time>(submit) * sched::kSecond;
+  job.submit = static_cast<Micros>(submit) * kSecond;
   const std::uint64_t shuffled = Scaled(shuffle, options.scale);
   MILLRACE_TRY(AddMaps(Scaled(input, options.scale), shuffled, options, &job));
   if (shuffle > 0) AddReduces(shuffled, Scaled(output, options.scale), options, &job);

@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 #include "schedulers/sim/workload.h"
 
 namespace millrace::sim {
@@ -27,7 +27,7 @@ struct SwimOptions {
   std::uint64_t bytes_per_reduce = 1ULL << 30;
   double scale = 1;                            // above 0
   std::uint32_t nodes = 100;                   // of the cluster
-  Time task_overhead = sched::kSecond;         // of each task
+  Micros task_overhead = kSecond;              // of each task
   double map_rate = 50e6, reduce_rate = 50e6;  // bytes/s of a task on a node of speed 1, above 0
 };
 

@@ -110,11 +110,11 @@ void TomlSection::Rate(std::string_view key, double* field) {
   if (const auto value = Ranged(key, Unit::kBytes, 0, kMost)) *field = *value;
 }
 
-void TomlSection::Duration(std::string_view key, sched::Time* field) {
-  if (const auto value = Ranged(key, Unit::kDuration, 0, kMost)) *field = static_cast<sched::Time>(*value);
+void TomlSection::Duration(std::string_view key, Micros* field) {
+  if (const auto value = Ranged(key, Unit::kDuration, 0, kMost)) *field = static_cast<Micros>(*value);
 }
 
-void TomlSection::Durations(std::string_view key, std::vector<sched::Time>* field) {
+void TomlSection::Durations(std::string_view key, std::vector<Micros>* field) {
   const toml::node* node = Ask(key);
   if (node == nullptr) return;
   const toml::array* array = node->as_array();
@@ -123,7 +123,7 @@ void TomlSection::Durations(std::string_view key, std::vector<sched::Time>* fiel
     std::string why;
     const auto value = Value(element, Unit::kDuration, &why);
     if (!value || *value < 0) return Fail(key, value ? "a duration is below 0" : why);
-    field->push_back(static_cast<sched::Time>(*value));
+    field->push_back(static_cast<Micros>(*value));
   }
 }
 

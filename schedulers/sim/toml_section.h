@@ -12,8 +12,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "base/status.h"
-#include "schedulers/core/ids.h"
 #include "schedulers/sim/distribution.h"
 
 namespace millrace::sim {
@@ -33,8 +34,8 @@ class TomlSection {
   void Bytes(std::string_view key, std::uint64_t* field, std::uint64_t least);
   // Bytes a second, as bytes; at least 0.
   void Rate(std::string_view key, double* field);
-  void Duration(std::string_view key, sched::Time* field);
-  void Durations(std::string_view key, std::vector<sched::Time>* field);
+  void Duration(std::string_view key, Micros* field);
+  void Durations(std::string_view key, std::vector<Micros>* field);
   void Bool(std::string_view key, bool* field);
   void Text(std::string_view key, std::string* field);
   // One text, or a list of at least one.

@@ -1,5 +1,5 @@
 // Workload: the jobs of a simulation, each task of them explicit. A plain value: built by hand, from TOML
-// (workload_toml.h) or from a SWIM trace (swim.h).
+// (simulation_file.h) or from a SWIM trace (swim.h).
 //
 // Everything that is random about a job is drawn when the workload is made, so every scheduler is given the same jobs.
 // Thread rule: a value.
@@ -10,22 +10,22 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/events.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::sim {
 
-using sched::Time;
 
 struct SimMap {
   std::uint64_t bytes = 0;   // of its split; read over the network when no replica is on the node
-  Time cpu = 0;              // on a node of speed 1, reading not counted
+  Micros cpu = 0;            // on a node of speed 1, reading not counted
   std::uint64_t output = 0;  // bytes for the reduces
 };
 
 struct SimReduce {
   double weight = 1;         // its share of each map's output is weight / sum of the job's weights; at least 0
-  Time cpu = 0;              // of the compute phase on a node of speed 1
+  Micros cpu = 0;            // of the compute phase on a node of speed 1
   std::uint64_t output = 0;  // bytes written; counted, not sent over the network
 };
 
@@ -35,22 +35,22 @@ struct SimJob {
   std::string pool;   // empty: the user's
   std::string group;  // class or bin: results are summed up by it
   sched::Priority priority = sched::Priority::kNormal;
-  Time submit = 0;                     // since the start; with `after`, since the end of that job
+  Micros submit = 0;                   // since the start; with `after`, since the end of that job
   std::optional<std::uint32_t> after;  // index of another job that has to end first (closed loops)
   // Which data it reads: jobs of one name and block size read the same blocks. Empty: data of its own.
   std::string input;
   std::vector<SimMap> maps;
   // Nodes with the data of each map; empty: Placement says where it is.
-  std::vector<std::vector<sched::NodeId>> replicas;
+  std::vector<std::vector<NodeId>> replicas;
   std::vector<SimReduce> reduces;  // empty: map only
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
-  Time deadline = 0;  // after its submission; 0: none
+  Micros deadline = 0;  // after its submission; 0: none
   // What the user says a task takes; 0: nothing said.
-  Time map_time = 0;
-  Time reduce_time = 0;
-  std::vector<Time> locality_waits;  // as JobSpec has them
-  std::string program;               // key of the history, with input_type; empty: no history
+  Micros map_time = 0;
+  Micros reduce_time = 0;
+  std::vector<Micros> locality_waits;  // as JobSpec has them
+  std::string program;                 // key of the history, with input_type; empty: no history
   std::string input_type;
   sched::JobProfile profile;  // when runs is 0, the history that the simulation keeps is asked
 };

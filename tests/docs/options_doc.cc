@@ -4,7 +4,7 @@
 
 #include "client/api/engine_options.h"
 #include "master/master_config.h"
-#include "worker/agent/worker_config.h"
+#include "worker/daemon/agent/worker_config.h"
 
 namespace {
 

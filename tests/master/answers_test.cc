@@ -19,7 +19,7 @@
 #include "master/cluster_record.h"
 #include "master/control.h"
 #include "master/master_service.h"
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 
 namespace millrace::master {
 namespace {
@@ -89,7 +89,7 @@ class ServedMaster {
     return *std::move(client);
   }
 
-  sched::JobId large_job, counted_job;
+  JobId large_job, counted_job;
 
  private:
   // Nodes 1 to kHolders hold blocks, the next one held some and is gone; all but the last have no slots.
@@ -129,7 +129,7 @@ class ServedMaster {
     control_->FinishLazily(std::move(step));
   }
 
-  sched::JobId Submit(const std::string& output, const std::string& input, std::uint32_t maps, std::uint32_t i) {
+  JobId Submit(const std::string& output, const std::string& input, std::uint32_t maps, std::uint32_t i) {
     JobRequest request;
     const std::string n = std::to_string(i);
     request.name = Long("name" + n);
@@ -140,7 +140,7 @@ class ServedMaster {
     request.split_by = input.empty() ? SplitBy::kNumbers : SplitBy::kBlock;
     request.maps = request.records = maps;
     Step step = control_->Begin();
-    const Result<sched::JobId> job = control_->jobs().Submit(std::move(request), &step);
+    const Result<JobId> job = control_->jobs().Submit(std::move(request), &step);
     MILLRACE_CHECK(job.ok(), job.status().message());
     control_->jobs().Decide(&step);
     launched_ = step.launches;

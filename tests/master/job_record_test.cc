@@ -11,7 +11,7 @@ namespace {
 
 JobRecord Sample() {
   JobRecord record;
-  record.id = sched::JobId{42};
+  record.id = JobId{42};
   record.request.name = "a name with\nnewline";
   record.request.inputs = {"/a", std::string("/b\0c", 4)};
   record.request.output = "/out";
@@ -80,7 +80,7 @@ TEST(JobRecordTest, TheFirstVersionIsRead) {
   out.U8(1), out.U8(0), out.Text("");                     // it succeeded
   for (std::uint64_t n = 1; n <= 12; ++n) out.Varint(n);  // figures
   out.Varint(0);                                          // counters
-  const Result<JobRecord> read = DecodeJob(JobKey(sched::JobId{5}), out.Take());
+  const Result<JobRecord> read = DecodeJob(JobKey(JobId{5}), out.Take());
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read->request.pool, "pool");
   EXPECT_EQ(read->request.deadline, 60 * kSecond);
@@ -125,7 +125,7 @@ TEST(JobRecordTest, RecordsOfAMapsInputAreDescribedAndNoOthers) {
 TEST(JobRecordTest, NoPrefixOfARecordDecodes) {
   const std::string bytes = EncodeJob(Sample());
   for (std::size_t n = 0; n < bytes.size(); ++n)
-    EXPECT_FALSE(DecodeJob(JobKey(sched::JobId{1}), bytes.substr(0, n)).ok()) << n;
+    EXPECT_FALSE(DecodeJob(JobKey(JobId{1}), bytes.substr(0, n)).ok()) << n;
 }
 
 TEST(JobRecordTest, DamagedBytesNeverCrash) {
@@ -136,7 +136,7 @@ TEST(JobRecordTest, DamagedBytesNeverCrash) {
   for (int i = 0; i < 20000; ++i) {
     std::string damaged = bytes;
     damaged[random.Below(damaged.size())] = static_cast<char>(random.Next());
-    (void)DecodeJob(JobKey(sched::JobId{1}), damaged);
+    (void)DecodeJob(JobKey(JobId{1}), damaged);
   }
 }
 
@@ -184,9 +184,9 @@ TEST(JobRecordTest, ReportsRoundTrip) {
 }
 
 TEST(JobRecordTest, TaskKeysRoundTripInOrder) {
-  const sched::TaskId map{sched::JobId{3}, sched::TaskKind::kMap, 300};
+  const TaskId map{JobId{3}, TaskKind::kMap, 300};
   EXPECT_EQ(ParseTaskKey(TaskKey(map)), map);
-  EXPECT_LT(TaskKey({sched::JobId{3}, sched::TaskKind::kMap, 9}), TaskKey(map));
+  EXPECT_LT(TaskKey({JobId{3}, TaskKind::kMap, 9}), TaskKey(map));
   EXPECT_FALSE(ParseTaskKey("t/short").has_value());
   EXPECT_FALSE(ParseTaskKey("x" + TaskKey(map).substr(1)).has_value());
   EXPECT_FALSE(ParseTaskKey("t/" + KeyNumber((std::uint64_t{1} << 32) + 3) + "m" + KeyNumber(1)).has_value());

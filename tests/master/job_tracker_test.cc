@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 #include "tracker_fixture.h"
 
 namespace millrace::master {
@@ -32,20 +32,20 @@ class JobTrackerTest : public TrackerFixture {
 TEST_F(JobTrackerTest, RunsAJobToItsCommittedOutput) {
   const NodeNumber node = AddWorker("a", 2, 1);
   AddFile("/in/text", 2, {node});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   ASSERT_THAT(launches, SizeIs(2)) << "both maps fit the slots";
   EXPECT_EQ(jobs->View(job)->state, JobState::kRunning);
   Done(Take(), std::nullopt, 3);
   Done(Take(), std::nullopt, 4);
   ASSERT_THAT(launches, SizeIs(1));
   const LaunchOrder reduce = Take();
-  EXPECT_EQ(reduce.attempt.task.kind, sched::TaskKind::kReduce);
+  EXPECT_EQ(reduce.attempt.task.kind, TaskKind::kReduce);
   const AttemptOutput output = WriteOutput(reduce.attempt, "part-r-00000");
   EXPECT_FALSE(Exists("/out/part-r-00000")) << "an attempt's output is not visible before it commits";
   Done(reduce, output, 5);
   EXPECT_TRUE(Exists("/out/part-r-00000"));
   EXPECT_TRUE(Exists("/out/_SUCCESS"));
-  EXPECT_EQ(ended, std::set<sched::JobId>{job});
+  EXPECT_EQ(ended, std::set<JobId>{job});
   const Result<JobView> view = jobs->View(job);
   EXPECT_EQ(view->state, JobState::kSucceeded);
   EXPECT_EQ(view->figures.bytes_read, 300u);
@@ -83,13 +83,13 @@ TEST_F(JobTrackerTest, ExistingOutputAndMissingInputAreRefusedAndLeaveNothing) {
   AddFile("/in/text", 1, {node});
   AddFile("/taken/file", 1, {node});
   Step step = At();
-  const Result<sched::JobId> taken = jobs->Submit(Request("/taken", 1), &step);
+  const Result<JobId> taken = jobs->Submit(Request("/taken", 1), &step);
   ASSERT_FALSE(taken.ok());
   EXPECT_EQ(taken.status().code(), StatusCode::kExists);
   EXPECT_THAT(taken.status().message(), HasSubstr("/taken"));
   JobRequest missing = Request("/out", 1);
   missing.inputs = {"/nowhere"};
-  const Result<sched::JobId> none = jobs->Submit(missing, &step);
+  const Result<JobId> none = jobs->Submit(missing, &step);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.status().code(), StatusCode::kNotFound);
   EXPECT_THAT(none.status().message(), HasSubstr("/nowhere"));
@@ -100,7 +100,7 @@ TEST_F(JobTrackerTest, ExistingOutputAndMissingInputAreRefusedAndLeaveNothing) {
 TEST_F(JobTrackerTest, ATaskThatFailsFourTimesFailsTheJobAndItsOutputGoes) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   for (int i = 0; i < 4; ++i) {
     Fail(Take(), "exit status 3");
     now += 30 * kSecond;  // it pauses in between
@@ -136,7 +136,7 @@ TEST_F(JobTrackerTest, TheSameTokenIsTheSameJob) {
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/out", 1);
   request.token = "t1";
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   EXPECT_EQ(Submit(request), job);
   Restart();
   EXPECT_EQ(Submit(request), job) << "after a restart too";
@@ -145,7 +145,7 @@ TEST_F(JobTrackerTest, TheSameTokenIsTheSameJob) {
 TEST_F(JobTrackerTest, KillEndsAttemptsAndRemovesOutput) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   Step step = At();
   ASSERT_TRUE(jobs->Kill(job, "by test", &step).ok());
   Finish(std::move(step));
@@ -159,12 +159,12 @@ TEST_F(JobTrackerTest, KillEndsAttemptsAndRemovesOutput) {
 TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 3, {node});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   const LaunchOrder first = Take();
   Done(first, std::nullopt, 10);
   const LaunchOrder second = Take();
   const LaunchOrder reduce = Take();  // slow start: one of three maps is done
-  ASSERT_EQ(reduce.attempt.task.kind, sched::TaskKind::kReduce);
+  ASSERT_EQ(reduce.attempt.task.kind, TaskKind::kReduce);
   Restart();
   EXPECT_EQ(jobs->EngineNodes(), std::vector<NodeNumber>{node});
   EXPECT_EQ(jobs->View(job)->maps.done, 1u);
@@ -197,7 +197,7 @@ TEST_F(JobTrackerTest, AReturningWorkerIsToldAllMapOutputsAgain) {
   AddFile("/in/text", 2, {node});
   JobRequest request = Request("/out", 1);
   request.slow_start = 0;
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   ASSERT_THAT(launches, SizeIs(2));
   const LaunchOrder map = launches[0], reduce = launches[1];
   ASSERT_EQ(reduce.node, reducing);
@@ -218,19 +218,19 @@ TEST_F(JobTrackerTest, AttemptsThatAReturningWorkerDoesNotKnowRunAgain) {
   Submit(Request("/out", 1));
   const LaunchOrder map = Take();
   Step step = At();
-  const sched::AttemptId stray{{sched::JobId{77}, sched::TaskKind::kMap, 0}, 0};
+  const AttemptId stray{{JobId{77}, TaskKind::kMap, 0}, 0};
   const auto reconciled = jobs->NodeRegistered(*nodes->Find(node), {{stray}, {}, {}, {}}, &step);
   Finish(std::move(step));
   EXPECT_THAT(reconciled.killed, IsEmpty());
-  EXPECT_EQ(reconciled.forgotten, std::vector<sched::JobId>{sched::JobId{77}});
-  EXPECT_EQ(Take().attempt, (sched::AttemptId{map.attempt.task, 1}));
+  EXPECT_EQ(reconciled.forgotten, std::vector<JobId>{JobId{77}});
+  EXPECT_EQ(Take().attempt, (AttemptId{map.attempt.task, 1}));
 }
 
 TEST_F(JobTrackerTest, ANewIncarnationLostItsMapOutputs) {
   const NodeNumber node = AddWorker("a", 1, 0);
   const NodeNumber other = AddWorker("b", 0, 1);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   Done(Take());
   EXPECT_EQ(Take().node, other);  // the reduce
   EXPECT_EQ(jobs->View(job)->maps.done, 1u);
@@ -246,7 +246,7 @@ TEST_F(JobTrackerTest, ANewIncarnationLostItsMapOutputs) {
 TEST_F(JobTrackerTest, ATaskThatTakesDownThreeWorkersFailsItsJobAcrossRestartsOfTheMaster) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   for (std::uint64_t incarnation = 2; incarnation <= 4; ++incarnation) {
     ASSERT_EQ(jobs->View(job)->state, JobState::kRunning);
     const LaunchOrder map = Take();
@@ -273,7 +273,7 @@ TEST_F(JobTrackerTest, AJobGoesOnWithoutMapsThatFailed) {
   request.slow_start = 0;
   request.max_attempts = 2;
   request.max_failed_maps = 50;
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   ASSERT_THAT(launches, SizeIs(2));
   const LaunchOrder map = Take(), reduce = Take();
   ASSERT_EQ(reduce.node, reducing);
@@ -315,7 +315,7 @@ TEST_F(JobTrackerTest, RecordsThatFailedTwiceAreLeftOutAcrossRestarts) {
   JobRequest request = Request("/out", 1);
   request.max_attempts = 1;
   request.skip_bad_records = 2;
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   const auto fail = [&](std::uint64_t offset) {
     const LaunchOrder map = Take();
     Step step = At();
@@ -356,7 +356,7 @@ TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
   JobRequest request = Request("/out", 1);
   request.max_attempts = 2;
   request.skip_bad_records = 1;
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   for (const sched::RecordPlace& record : {sched::RecordPlace{1, 0, 0}, sched::RecordPlace{0, (1 << 20) + 1, 0}}) {
     Step step = At();
     jobs->AttemptFailed(node, Take().attempt, false, "signal 6", &step, record);
@@ -373,7 +373,7 @@ TEST_F(JobTrackerTest, AMapThatIsLeftOutCountsForNothing) {
   JobRequest request = Request("/out", 1);
   request.max_attempts = 1;
   request.max_failed_maps = 100;
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   Done(Take(), std::nullopt, 7);
   EXPECT_EQ(jobs->View(job)->figures.bytes_read, 100u);
   Step step = At();
@@ -391,7 +391,7 @@ TEST_F(JobTrackerTest, AMapThatIsLeftOutCountsForNothing) {
 TEST_F(JobTrackerTest, AJobWithoutReducesWritesPartsOfMaps) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 0));
+  const JobId job = Submit(Request("/out", 0));
   const LaunchOrder map = Take();
   Done(map, WriteOutput(map.attempt, "part-m-00000"));
   EXPECT_TRUE(Exists("/out/part-m-00000"));
@@ -401,9 +401,9 @@ TEST_F(JobTrackerTest, AJobWithoutReducesWritesPartsOfMaps) {
 TEST_F(JobTrackerTest, AnEmptyInputStillMakesAnOutput) {
   AddWorker("a", 1, 1);
   AddFile("/in/empty", 0, {1});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   const LaunchOrder reduce = Take();
-  ASSERT_EQ(reduce.attempt.task.kind, sched::TaskKind::kReduce);
+  ASSERT_EQ(reduce.attempt.task.kind, TaskKind::kReduce);
   Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
   EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
 }
@@ -415,7 +415,7 @@ TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
   for (int i = 0; i < 100; ++i) AddFile("/in/f" + std::to_string(i), 1, places[i % 3]);
   JobRequest request = Request("/out", 1);
   request.pack = std::uint64_t{64} << 20;
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   // 100 MiB and four slots: at most 12 files a map.
   const std::vector<sched::MapInput> inputs = jobs->cluster().FindJob(job)->spec.maps;
   EXPECT_THAT(inputs.size(), AllOf(Ge(9u), Le(12u)));
@@ -428,7 +428,7 @@ TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
     EXPECT_THAT(inputs[m].replicas, Not(IsEmpty()));
     for (const Split& split : maps[m]) {
       const std::vector<dfs::NodeId> on = files->Holders(split.blocks.front().id);
-      for (const sched::NodeId node : inputs[m].replicas) EXPECT_THAT(on, Contains(node.value));
+      for (const NodeId node : inputs[m].replicas) EXPECT_THAT(on, Contains(node.value));
       EXPECT_TRUE(read.insert(split.path).second) << split.path;
     }
   }
@@ -461,10 +461,10 @@ TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
 TEST_F(JobTrackerTest, OldJobsAreForgotten) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
-  sched::JobId first{0};
+  JobId first{0};
   for (int i = 0; i < 102; ++i) {
     JobRequest request = Request("/out" + std::to_string(i), 0);
-    const sched::JobId job = Submit(request);
+    const JobId job = Submit(request);
     if (i == 0) first = job;
     Done(Take());
   }
@@ -472,13 +472,13 @@ TEST_F(JobTrackerTest, OldJobsAreForgotten) {
   std::vector<std::string> lines;
   Restart();
   EXPECT_FALSE(jobs->View(first).ok());
-  EXPECT_THAT(jobs->JobsAfter(sched::JobId{0}, 1000, false), SizeIs(::testing::Le(101u)));
+  EXPECT_THAT(jobs->JobsAfter(JobId{0}, 1000, false), SizeIs(::testing::Le(101u)));
 }
 
 TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 0));
+  const JobId job = Submit(Request("/out", 0));
   Done(Take());
   const auto page = jobs->History(job, 0, 0, 100);
   ASSERT_TRUE(page.ok());
@@ -492,7 +492,7 @@ TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
 TEST_F(JobTrackerTest, HistoryComesInPages) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 0));
+  const JobId job = Submit(Request("/out", 0));
   Done(Take());
   const auto first = jobs->History(job, 0, 0, 1);
   EXPECT_TRUE(first->more);
@@ -505,8 +505,8 @@ TEST_F(JobTrackerTest, HistoryComesInPages) {
   const auto tail = jobs->History(job, first->next, 4, 100);
   EXPECT_EQ(tail->lines[0].second, rest->lines[0].second.substr(4)) << "from within a line";
   EXPECT_EQ(tail->lines[1].second, rest->lines[1].second);
-  EXPECT_FALSE(jobs->History(sched::JobId{0}, 0, 0, 100)->lines.empty()) << "of nodes and schedulers";
-  EXPECT_FALSE(jobs->History(sched::JobId{99}, 0, 0, 100).ok());
+  EXPECT_FALSE(jobs->History(JobId{0}, 0, 0, 100)->lines.empty()) << "of nodes and schedulers";
+  EXPECT_FALSE(jobs->History(JobId{99}, 0, 0, 100).ok());
 }
 
 }  // namespace

@@ -2,14 +2,13 @@
 // what the database says of it afterwards.
 #include <gmock/gmock.h>
 
+#include "base/ids/ids.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 #include "tracker_fixture.h"
 
 namespace millrace::master {
 namespace {
 
-using sched::AttemptId;
 using ::testing::IsEmpty;
 using worker::Belief;
 using worker::Claim;
@@ -61,9 +60,9 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
     JobRequest request = Request("/out", GetParam().of == Of::kMapOfMapOnly ? 0 : 2);
     request.slow_start = 0;
     job_ = Submit(request);
-    return Take(GetParam().of == Of::kReduce ? sched::TaskKind::kReduce : sched::TaskKind::kMap);
+    return Take(GetParam().of == Of::kReduce ? TaskKind::kReduce : TaskKind::kMap);
   }
-  LaunchOrder Take(sched::TaskKind kind) {
+  LaunchOrder Take(TaskKind kind) {
     const auto found = std::find_if(launches.begin(), launches.end(), [&](const LaunchOrder& launch) {
       return launch.attempt.task.kind == kind && launch.attempt.task.index == 0;
     });
@@ -110,13 +109,13 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
   JobTracker::Reconciled Register(const AttemptId& attempt, Claim claim) {
     JobTracker::Claims claims;
     // What else is there is in step on both sides.
-    const sched::NodeState* node = jobs->cluster().FindNode(sched::NodeId{node_});  // null after a restart without jobs
+    const sched::NodeState* node = jobs->cluster().FindNode(NodeId{node_});  // null after a restart without jobs
     for (const AttemptId& other : node == nullptr ? std::vector<AttemptId>() : node->running) {
       if (other != attempt) claims.running.push_back(other);
     }
     if (const sched::JobState* job = jobs->cluster().FindJob(job_); job != nullptr && job->alive()) {
       const sched::TaskState& map = job->maps[0];
-      const AttemptId winner{{job_, sched::TaskKind::kMap, 0}, map.winner};
+      const AttemptId winner{{job_, TaskKind::kMap, 0}, map.winner};
       if (map.done && job->progress.reduces > 0 && winner != attempt) claims.served.push_back(winner);
     }
     if (claim == Claim::kRunning) claims.running.push_back(attempt);
@@ -138,7 +137,7 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
   }
 
   NodeNumber node_ = 0;
-  sched::JobId job_;
+  JobId job_;
 };
 
 TEST_P(RegistrationTest, BothSidesAgreeAfterwardsAndSoDoesTheJournal) {
@@ -150,8 +149,7 @@ TEST_P(RegistrationTest, BothSidesAgreeAfterwardsAndSoDoesTheJournal) {
 
   EXPECT_EQ(answer.killed, settled.worker == WorkerDoes::kDrop ? std::vector{attempt} : std::vector<AttemptId>());
   EXPECT_EQ(answer.settled, settled.worker == WorkerDoes::kSettle ? std::vector{attempt} : std::vector<AttemptId>());
-  EXPECT_EQ(answer.forgotten,
-            settled.worker == WorkerDoes::kForgetJob ? std::vector{job_} : std::vector<sched::JobId>());
+  EXPECT_EQ(answer.forgotten, settled.worker == WorkerDoes::kForgetJob ? std::vector{job_} : std::vector<JobId>());
   EXPECT_EQ(StateOf(attempt), settled.master == MasterDoes::kNothing ? before : "does not run");
 
   // What the worker goes on with, and what the master counts on, are the same.

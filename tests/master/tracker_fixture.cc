@@ -1,7 +1,7 @@
 #include "tracker_fixture.h"
 
+#include "base/ids/ids.h"
 #include "base/log.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::master {
 
@@ -53,10 +53,10 @@ void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const 
   Finish(std::move(step));
 }
 
-AttemptOutput TrackerFixture::WriteOutput(const sched::AttemptId& attempt, const std::string& name) {
+AttemptOutput TrackerFixture::WriteOutput(const AttemptId& attempt, const std::string& name) {
   Step step = At();
   const Result<dfs::FileId> file =
-      files->Create("/out/_temporary/" + sched::FormatAttempt(attempt) + "/" + name, {}, step.now, &step.batch);
+      files->Create("/out/_temporary/" + ToText(attempt) + "/" + name, {}, step.now, &step.batch);
   EXPECT_TRUE(file.ok());
   const Result<FileSystem::NewBlock> block = files->AddBlock(*file, std::nullopt, {}, &step.batch);
   EXPECT_TRUE(block.ok());
@@ -85,9 +85,9 @@ JobRequest TrackerFixture::Request(const std::string& output, std::uint32_t redu
   return request;
 }
 
-sched::JobId TrackerFixture::Submit(JobRequest request) {
+JobId TrackerFixture::Submit(JobRequest request) {
   Step step = At();
-  const Result<sched::JobId> job = jobs->Submit(std::move(request), &step);
+  const Result<JobId> job = jobs->Submit(std::move(request), &step);
   EXPECT_TRUE(job.ok()) << job.status().message();
   Finish(std::move(step));
   return *job;

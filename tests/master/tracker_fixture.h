@@ -28,13 +28,13 @@ class TrackerFixture : public ::testing::Test {
   // A file of blocks of 1 MiB, each on these nodes.
   void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& nodes);
   // An open file with one block, as a task leaves it for its attempt.
-  AttemptOutput WriteOutput(const sched::AttemptId& attempt, const std::string& name);
+  AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
   // Decides and stores the step; what was ordered is gathered in `launches` and `kills`.
   void Finish(Step step);
   Step At() { return Step(now += 1000); }
   JobRequest Request(const std::string& output, std::uint32_t reduces) const;
-  sched::JobId Submit(JobRequest request);
+  JobId Submit(JobRequest request);
   void Done(const LaunchOrder& launch, const std::optional<AttemptOutput>& output = std::nullopt,
             std::int64_t records = 1);
   void Fail(const LaunchOrder& launch, const std::string& reason);
@@ -48,9 +48,9 @@ class TrackerFixture : public ::testing::Test {
   std::unique_ptr<JobTracker> jobs;
   std::vector<LaunchOrder> launches;  // since the test emptied it
   std::vector<KillOrder> kills;
-  std::map<std::pair<NodeNumber, sched::JobId>, OutputsOrder> outputs;
+  std::map<std::pair<NodeNumber, JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;
-  std::set<sched::JobId> ended;
+  std::set<JobId> ended;
 };
 
 }  // namespace millrace::master

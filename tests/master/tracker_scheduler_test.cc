@@ -3,7 +3,7 @@
 
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 #include "tracker_fixture.h"
 
 namespace millrace::master {
@@ -65,7 +65,7 @@ TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
   request.locality_waits = {0, 5 * kSecond};
   request.no_speculation = true;
   request.executable = "/.millrace/executables/abc123";
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   const sched::JobSpec spec = jobs->cluster().FindJob(job)->spec;
   EXPECT_EQ(spec.user, "tester");
   EXPECT_EQ(spec.pool, "ads");
@@ -105,7 +105,7 @@ TEST_F(TrackerSchedulerTest, ASwitchIsJournaledAndLosesNoTask) {
 TEST_F(TrackerSchedulerTest, AReplayGoesThroughTheSwitches) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
-  const sched::JobId job = Submit(Request("/out", 0));
+  const JobId job = Submit(Request("/out", 0));
   SetScheduler({"fifo", "[edf]\nexclusive = true\n"});
   Restart();
   EXPECT_EQ(jobs->View(job)->maps.running, 1u);
@@ -121,13 +121,13 @@ TEST_F(TrackerSchedulerTest, ADrainedNodeIsStillDrainedAfterARestart) {
   Submit(Request("/out", 0));
   EXPECT_THAT(launches, IsEmpty());
   Restart();
-  EXPECT_TRUE(jobs->cluster().FindNode(sched::NodeId{node})->drained);
+  EXPECT_TRUE(jobs->cluster().FindNode(NodeId{node})->drained);
 }
 
 TEST_F(TrackerSchedulerTest, SizesOfMapsAreReported) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
-  const sched::JobId job = Submit(Request("/out", 1));
+  const JobId job = Submit(Request("/out", 1));
   const LaunchOrder map = Take();
   Step step = At();
   TaskReport report;
@@ -145,7 +145,7 @@ TEST_F(TrackerSchedulerTest, SizesOfMapsAreReported) {
 TEST_F(TrackerSchedulerTest, ProgressIsToldToTheEngineInStepsAndOnlyForSpeculation) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 0));
+  const JobId job = Submit(Request("/out", 0));
   const LaunchOrder map = Take();
   const auto progress = [&](double fraction) {
     Step step = At();
@@ -171,7 +171,7 @@ TEST_F(TrackerSchedulerTest, ProgressIsToldToTheEngineInStepsAndOnlyForSpeculati
 TEST_F(TrackerSchedulerTest, AReduceThatComputesIsJournaledOnce) {
   const NodeNumber node = AddWorker("a", 1, 2);
   AddFile("/in/text", 1, {node});
-  const sched::JobId job = Submit(Request("/out", 2));
+  const JobId job = Submit(Request("/out", 2));
   Done(Take());
   const LaunchOrder reduce = Take();
   EXPECT_EQ(reduce.computing, 2u) << "all that the policy lets in";
@@ -200,7 +200,7 @@ TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {
   };
   for (const std::uint64_t free : {10 * kGiB, 10 * kGiB, 10 * kGiB - kGiB / 2, 9 * kGiB}) tell(free);
   EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(2)) << "at first, and when it is a sixteenth less";
-  EXPECT_EQ(jobs->cluster().FindNode(sched::NodeId{node})->free_bytes, 9 * kGiB);
+  EXPECT_EQ(jobs->cluster().FindNode(NodeId{node})->free_bytes, 9 * kGiB);
   tell(1 << 20);
   tell(0);
   EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(3)) << "a MiB more or less is nothing";
@@ -213,11 +213,11 @@ TEST_F(TrackerSchedulerTest, APreemptedAttemptIsKilledAndRunsAgain) {
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/spam", 0);
   request.pool = "spam";
-  const sched::JobId spam = Submit(request);
+  const JobId spam = Submit(request);
   const LaunchOrder victim = Take();
   request.output = "/ads";
   request.pool = "ads";
-  const sched::JobId ads = Submit(request);
+  const JobId ads = Submit(request);
   EXPECT_THAT(kills, IsEmpty());
   ASSERT_TRUE(jobs->NextWake().has_value());
   EXPECT_NEAR(static_cast<double>(*jobs->NextWake()), static_cast<double>(now + kSecond), 5e3);
@@ -236,7 +236,7 @@ TEST_F(TrackerSchedulerTest, APreemptedAttemptIsKilledAndRunsAgain) {
   EXPECT_EQ(jobs->View(spam)->figures.failed_attempts, 0u);
   Done(other, WriteOutput(other.attempt, "part-m-00000"));
   const LaunchOrder again = Take();
-  EXPECT_EQ(again.attempt, (sched::AttemptId{victim.attempt.task, 1}));
+  EXPECT_EQ(again.attempt, (AttemptId{victim.attempt.task, 1}));
   Done(again, WriteOutput(again.attempt, "part-m-00000"));
   EXPECT_EQ(jobs->View(spam)->state, JobState::kSucceeded);
   Restart();
@@ -267,8 +267,8 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
     jobs->NodeSpace(node, free, &step);
     Finish(std::move(step));
   };
-  const sched::JobId first = Submit(request("/first", 2));
-  const sched::JobId second = Submit(request("/second", 0));
+  const JobId first = Submit(request("/first", 2));
+  const JobId second = Submit(request("/second", 0));
   done(Take());
   const LaunchOrder urgent = Take();
   ASSERT_EQ(urgent.attempt.task.job, second);
@@ -285,12 +285,12 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
   EXPECT_TRUE(jobs->cluster().FindJob(second)->held);
   room(std::uint64_t{1} << 30);
   const LaunchOrder goes_on = Take();
-  EXPECT_EQ(goes_on.attempt.task, (sched::TaskId{first, sched::TaskKind::kMap, 1}));
+  EXPECT_EQ(goes_on.attempt.task, (TaskId{first, TaskKind::kMap, 1}));
   done(goes_on);
   const LaunchOrder reduce = Take();
   Done(reduce, WriteOutput(reduce.attempt, "part-r-00000"));
   EXPECT_EQ(jobs->View(first)->state, JobState::kSucceeded);
-  EXPECT_EQ(Take().attempt, (sched::AttemptId{urgent.attempt.task, 1})) << "the other has its turn, from the start";
+  EXPECT_EQ(Take().attempt, (AttemptId{urgent.attempt.task, 1})) << "the other has its turn, from the start";
 }
 
 TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
@@ -311,8 +311,7 @@ TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
   done(4 << 20, 50'000);
   EXPECT_THAT(Lines(0, "BandwidthMeasured"), SizeIs(1));
   const sched::ClusterState& cluster = jobs->cluster();
-  const double rate =
-      cluster.bandwidths().Between(sched::NodeId{holder}, sched::NodeId{reader}, cluster.topology(), {});
+  const double rate = cluster.bandwidths().Between(NodeId{holder}, NodeId{reader}, cluster.topology(), {});
   EXPECT_EQ(rate, (4 << 20) / 0.05);
 }
 
@@ -325,7 +324,7 @@ TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
   for (std::size_t i = 0; i < places.size(); ++i) AddFile("/in/f" + std::to_string(i), 1, places[i]);
   JobRequest request = Request("/out", 1);
   request.pack = std::uint64_t{64} << 20;
-  const sched::JobId job = Submit(request);
+  const JobId job = Submit(request);
   const std::vector<MapSplits>& maps = *jobs->Splits(job);
   ASSERT_THAT(maps, SizeIs(2));
   EXPECT_THAT(maps, Each(SizeIs(3)));
@@ -340,8 +339,8 @@ TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
     const std::vector<std::string> lines = Lines(0, "BandwidthMeasured");
     ASSERT_THAT(lines, SizeIs(1));
     const auto measured = std::get<sched::BandwidthMeasured>(sched::ParseEvent(lines[0])->event);
-    EXPECT_EQ(measured.from, sched::NodeId{one});
-    EXPECT_EQ(measured.to, sched::NodeId{reader});
+    EXPECT_EQ(measured.from, NodeId{one});
+    EXPECT_EQ(measured.to, NodeId{reader});
   }
 }
 
@@ -384,7 +383,7 @@ TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
     return next;
   };
   const std::string web = "<html><body>\n<p>a</p><p>b</p>\n";
-  const sched::JobId first = Submit(request("/out1", web));
+  const JobId first = Submit(request("/out1", web));
   EXPECT_EQ(jobs->cluster().FindJob(first)->spec.input_type, "web");
   EXPECT_EQ(jobs->cluster().FindJob(first)->spec.profile.runs, 0u);
   const LaunchOrder map = Take();
@@ -401,14 +400,14 @@ TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
   ASSERT_EQ(ended.size(), 1u);
   for (const bool restarted : {false, true}) {
     if (restarted) Restart();
-    const sched::JobId again = Submit(request(restarted ? "/out3" : "/out2", web));
+    const JobId again = Submit(request(restarted ? "/out3" : "/out2", web));
     const sched::JobProfile profile = jobs->cluster().FindJob(again)->spec.profile;
     EXPECT_EQ(profile.runs, 1u);
     EXPECT_EQ(profile.output_ratio, 0.25);
     EXPECT_NEAR(static_cast<double>(profile.map_time), 5e6, 5e4);
     EXPECT_NEAR(static_cast<double>(profile.reduce_time), 3e6, 5e4);
   }
-  const sched::JobId other = Submit(request("/out4", "plain text\n"));
+  const JobId other = Submit(request("/out4", "plain text\n"));
   EXPECT_EQ(jobs->cluster().FindJob(other)->spec.profile.runs, 0u) << "another type of input";
 }
 

@@ -89,10 +89,10 @@ TEST(WireCodecTest, ATaskThatInventsCountersDoesNotFillTheMaster) {
 
 TEST(WireCodecTest, AttemptsRoundTrip) {
   capnp::MallocMessageBuilder message;
-  const sched::AttemptId attempt{{sched::JobId{3}, sched::TaskKind::kReduce, 17}, 2};
+  const AttemptId attempt{{JobId{3}, TaskKind::kReduce, 17}, 2};
   auto out = message.initRoot<task::wire::Attempt>();
-  Write(attempt, out);
-  EXPECT_EQ(Read(out.asReader()), attempt);
+  ToWire(attempt, out);
+  EXPECT_EQ(FromWire(out.asReader()), attempt);
 }
 
 }  // namespace

@@ -2,13 +2,13 @@
 
 #include <sstream>
 
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 
 namespace millrace::sched {
 namespace {
 
 void DumpTask(std::ostream& out, const TaskId& id, const TaskState& task) {
-  out << "  " << FormatTask(id) << " launched " << task.launched << " failed " << task.failed;
+  out << "  " << ToText(id) << " launched " << task.launched << " failed " << task.failed;
   if (task.left_out) out << " left out";
   if (task.succeeded()) out << " done by " << task.winner << " on n" << task.ran_on.value;
   for (const RunningAttempt& run : task.running) {
@@ -30,20 +30,20 @@ void DumpProgress(std::ostream& out, const JobProgress& p) {
 void DumpJob(std::ostream& out, const JobState& job) {
   const JobId id = job.progress.job;
   out << "job" << id.value << " order " << job.key.submit_order << " started " << job.started << " slots "
-      << job.running_attempts[0] << ' ' << job.running_attempts[1] << " runnable " << job.runnable[0] << job.runnable[1]
-      << " bad " << job.live_bad_nodes << '\n';
+      << job.running_attempts[TaskKind::kMap] << ' ' << job.running_attempts[TaskKind::kReduce] << " runnable "
+      << job.runnable[TaskKind::kMap] << job.runnable[TaskKind::kReduce] << " bad " << job.live_bad_nodes << '\n';
   out << "  spec " << FormatEvent(0, JobSubmitted{id, job.spec}) << '\n';
   DumpProgress(out, job.progress);
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+  for (const TaskKind kind : kTaskKinds) {
     const auto& tasks = job.Tasks(kind);
     for (std::uint32_t i = 0; i < tasks.size(); ++i) DumpTask(out, {id, kind, i}, tasks[i]);
     out << "  pending";
     for (const auto index : job.Pending(kind)) out << ' ' << index;
     out << '\n';
   }
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
-    for (const auto& [index, node] : job.failed_on[static_cast<std::size_t>(kind)]) {
-      out << "  " << FormatTask({id, kind, index}) << " failed on n" << node.value << '\n';
+  for (const TaskKind kind : kTaskKinds) {
+    for (const auto& [index, node] : job.failed_on[kind]) {
+      out << "  " << ToText(TaskId{id, kind, index}) << " failed on n" << node.value << '\n';
     }
   }
   for (const auto& [node, failures] : job.node_failures) {
@@ -68,7 +68,7 @@ std::string Dump(const ClusterState& state) {
     out << "n" << n << " alive " << node->alive << " drained " << node->drained << " avoided " << node->avoided
         << " at " << node->location.rack << ' ' << node->location.datacenter << " maps " << node->used.maps << '/'
         << node->slots.maps << " reduces " << node->used.reduces << '/' << node->slots.reduces;
-    for (const AttemptId& attempt : node->running) out << ' ' << FormatAttempt(attempt);
+    for (const AttemptId& attempt : node->running) out << ' ' << ToText(attempt);
     out << '\n';
   }
   for (const auto& [node, jobs] : state.blames()) {
@@ -79,7 +79,7 @@ std::string Dump(const ClusterState& state) {
   for (std::uint32_t j = 0; j < state.job_ids(); ++j) {
     if (const JobState* job = state.FindJob(JobId{j}); job != nullptr) DumpJob(out, *job);
   }
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+  for (const TaskKind kind : kTaskKinds) {
     out << "free";
     for (const auto node : state.FreeNodes(kind)) out << " n" << node;
     out << "\nrunnable";

@@ -3,9 +3,10 @@
 
 #include <memory>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -83,11 +84,11 @@ TEST_F(Attempts, APauseIsNeverLongerThanTheLongest) {
     0 decide
     -> launch job1.m.0.0 n1 node
   )");
-  Time now = 0, total = 0;
+  Micros now = 0, total = 0;
   for (std::uint32_t attempt = 0; attempt < 99; ++attempt) {
     Effects effects;
     ASSERT_TRUE(engine_.Apply(now, AttemptFailed{{{{1}, TaskKind::kMap, 0}, attempt}, "full"}, &effects));
-    const Time wake = engine_.NextWake().value_or(now);
+    const Micros wake = engine_.NextWake().value_or(now);
     EXPECT_LE(wake - now, 30 * kSecond);
     total += wake - now;
     now = wake;

@@ -6,7 +6,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

@@ -9,7 +9,7 @@
 #include "schedulers/core/bad_records.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

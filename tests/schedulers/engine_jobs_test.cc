@@ -7,7 +7,7 @@
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -184,7 +184,7 @@ class Told : public Fifo {
   void OnJobSubmitted(const ClusterState& state, JobId job) override { Tell("submitted", state, job); }
   void OnJobPrioritySet(const ClusterState& state, JobId job) override { Tell("priority", state, job); }
   void OnJobEnded(const ClusterState& state, JobId job) override { Tell("ended", state, job); }
-  [[nodiscard]] std::optional<Time> NextWake(const ClusterState&) const override { return 77; }
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState&) const override { return 77; }
 
  private:
   void Tell(const char* what, const ClusterState& state, JobId job) {

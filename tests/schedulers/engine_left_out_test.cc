@@ -3,10 +3,10 @@
 
 #include <memory>
 
+#include "base/ids/ids.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

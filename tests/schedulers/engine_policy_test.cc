@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
 #include "tests/schedulers/script.h"
 
@@ -34,8 +35,8 @@ class Obedient : public Policy {
   void OnNodesChanged(const ClusterState&) override { orders_->told.emplace_back("nodes"); }
   [[nodiscard]] NodeLimits LimitsOf(const NodeState&) const override { return orders_->limits; }
   bool TakeLimitsChanged() override { return std::exchange(orders_->limits_changed, false); }
-  std::vector<Victim> Preempt(const ClusterState&, Time) override { return std::exchange(orders_->victims, {}); }
-  std::optional<Decision> Next(const ClusterState&, Time) override {
+  std::vector<Victim> Preempt(const ClusterState&, Micros) override { return std::exchange(orders_->victims, {}); }
+  std::optional<Decision> Next(const ClusterState&, Micros) override {
     if (orders_->launches.empty()) return std::nullopt;
     const Decision decision = orders_->launches.front();
     orders_->launches.pop_front();
@@ -178,8 +179,8 @@ TEST_F(EnginePolicy, SumsOfTimesAndBytesAreKept) {
     60 AttemptFailed attempt=job1.m.2.0)");
   const JobState& job = *engine_.state().FindJob(JobId{1});
   EXPECT_EQ(job.MeanTime(TaskKind::kMap), 30);  // of 20 and 40
-  EXPECT_EQ(job.times[0].local, 1U);
-  EXPECT_EQ(job.times[0].local_total, 20);
+  EXPECT_EQ(job.times[TaskKind::kMap].local, 1U);
+  EXPECT_EQ(job.times[TaskKind::kMap].local_total, 20);
   EXPECT_EQ(job.MeanTime(TaskKind::kReduce), std::nullopt);
   EXPECT_EQ(job.SlotTime(TaskKind::kMap, 100), 20 + 40 + 50);
   EXPECT_EQ(job.SlotTime(TaskKind::kReduce, 100), 90);
@@ -200,7 +201,7 @@ TEST_F(EnginePolicy, SumsOfTimesAndBytesAreKept) {
 
 // Microseconds since the epoch: 6,000 of them are more than 64 bits with a sign hold.
 TEST(SlotTimeTest, IsRightForThousandsOfAttemptsAtTimesOfToday) {
-  constexpr Time kToday = 1'800'000'000'000'000;
+  constexpr Micros kToday = 1'800'000'000'000'000;
   ClusterState state;
   state.JoinNode({NodeId{1}, "r", "d", {6000, 0}});
   JobSpec spec;

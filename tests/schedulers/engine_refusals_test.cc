@@ -8,7 +8,7 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/limits.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

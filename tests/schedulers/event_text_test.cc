@@ -1,4 +1,4 @@
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 
 #include <gtest/gtest.h>
 
@@ -94,9 +94,9 @@ TEST(EventText, WhatIsNotAnEventIsNothing) {
 }
 
 TEST(EventText, AttemptsReadBothWays) {
-  EXPECT_EQ(FormatAttempt(Attempt(3, TaskKind::kMap, 17, 0)), "job3.m.17.0");
+  EXPECT_EQ(ToText(Attempt(3, TaskKind::kMap, 17, 0)), "job3.m.17.0");
   EXPECT_EQ(ParseAttempt("job3.r.17.4294967295"), Attempt(3, TaskKind::kReduce, 17, 4294967295U));
-  EXPECT_EQ(FormatTask({JobId{3}, TaskKind::kReduce, 2}), "job3.r.2");
+  EXPECT_EQ(ToText(TaskId{JobId{3}, TaskKind::kReduce, 2}), "job3.r.2");
   EXPECT_FALSE(ParseAttempt("job3.r.17").has_value());
 }
 
@@ -131,7 +131,7 @@ class Generator {
     spec.deadline = Number();
     spec.map_time = Number();
     spec.reduce_time = Number();
-    spec.locality_waits.assign(random_() % 4, Time{Number()});
+    spec.locality_waits.assign(random_() % 4, Micros{Number()});
     spec.no_speculation = random_() % 2 == 0;
     spec.program = Bytes();
     spec.input_type = Bytes();
@@ -196,7 +196,7 @@ TEST(EventText, AnyEventReadsBackAsItself) {
   Generator generator(seed);
   for (int i = 0; i < 20000; ++i) {
     const Event event = generator.Any();
-    const Time time = static_cast<Time>(generator.Number()) - generator.Number();
+    const Micros time = static_cast<Micros>(generator.Number()) - generator.Number();
     const std::string line = FormatEvent(time, event);
     ASSERT_EQ(line.find('\n'), std::string::npos) << line;
     const auto back = ParseEvent(line);

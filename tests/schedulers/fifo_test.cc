@@ -1,4 +1,4 @@
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
@@ -56,7 +56,7 @@ Event History::RandomSubmission() {
   if (Below(2) == 0) spec.deadline = now_ + Below(100'000'000);
   if (Below(2) == 0) spec.map_time = 1 + Below(10'000'000);
   if (Below(2) == 0) spec.reduce_time = 1 + Below(10'000'000);
-  if (Below(4) == 0) spec.locality_waits.assign(Below(4), Time{Below(5'000'000)});
+  if (Below(4) == 0) spec.locality_waits.assign(Below(4), Micros{Below(5'000'000)});
   if (Below(2) == 0) spec.profile = {1 + Below(3), 1 + Below(10'000'000), 1 + Below(10'000'000), Below(40) / 10.0};
   return JobSubmitted{{Below(20) == 0 ? Below(next_job_ + 1) : next_job_}, spec};
 }

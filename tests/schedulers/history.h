@@ -13,7 +13,7 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/events.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 
@@ -41,7 +41,7 @@ class History {
   // Of a call of Decide, whose launches and preemptions are the records after it.
   static constexpr std::string_view kDecide = "decide";
   struct Record {
-    Time time = 0;
+    Micros time = 0;
     std::string line;  // of event_text.h, or kDecide
     bool accepted = true;
     std::vector<std::string> effects;
@@ -89,14 +89,14 @@ class History {
   std::mt19937 random_;
   HistoryOptions options_;
   Engine engine_;
-  Time now_ = 0;
+  Micros now_ = 0;
   std::uint32_t next_job_ = 1;
   std::vector<Record> records_;
   std::map<NodeId, ModelNode> nodes_;
   std::map<JobId, ModelJob> jobs_;
   std::map<AttemptId, NodeId> running_;
-  std::map<AttemptId, Time> since_;                   // of those
-  std::map<std::pair<JobId, TaskKind>, Time> spent_;  // by attempts that ended
+  std::map<AttemptId, Micros> since_;                   // of those
+  std::map<std::pair<JobId, TaskKind>, Micros> spent_;  // by attempts that ended
   std::set<AttemptId> computing_;
   std::map<AttemptId, NodeId> outputs_;
 };

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/ids/ids.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 
@@ -74,7 +74,7 @@ void History::Model(const Event& event) {
 }
 
 void History::Started(const AttemptId& attempt, NodeId node, bool may_duplicate) {
-  SCOPED_TRACE(FormatAttempt(attempt));
+  SCOPED_TRACE(ToText(attempt));
   const TaskId& task = attempt.task;
   const ModelNode& host = nodes_[node];
   EXPECT_TRUE(host.alive && !host.drained);
@@ -135,7 +135,7 @@ void History::LeftOut(const TaskId& map) {
 void History::Ended(const JobEnded& ended) {
   ModelJob& job = jobs_[ended.job];
   EXPECT_FALSE(std::exchange(job.ended, true)) << "ended twice";
-  for (const auto& [attempt, node] : running_) EXPECT_NE(attempt.task.job, ended.job) << FormatAttempt(attempt);
+  for (const auto& [attempt, node] : running_) EXPECT_NE(attempt.task.job, ended.job) << ToText(attempt);
   std::erase_if(outputs_, [&](const auto& output) { return output.first.task.job == ended.job; });
   if (ended.outcome != JobOutcome::kSucceeded) return;
   const TaskKind last = job.reduces > 0 ? TaskKind::kReduce : TaskKind::kMap;

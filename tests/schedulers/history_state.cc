@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "schedulers/core/event_text.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "tests/schedulers/history.h"
 
 namespace millrace::sched {
@@ -73,7 +74,7 @@ void History::CheckIndexOf(const NodeState& node) const {
 
 void History::CheckTotals() const {
   const ClusterState& state = engine_.state();
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+  for (const TaskKind kind : kTaskKinds) {
     std::uint32_t capacity = 0, running = 0, attempts_of_last = 0, beside = 0;
     for (const auto& [node, model] : nodes_) {
       if (model.alive && !model.drained && !state.FindNode(node)->avoided)
@@ -96,7 +97,7 @@ void History::CheckTotals() const {
     for (const auto& [id, job] : jobs_) {
       if (job.ended) continue;
       const auto spent = spent_.find({id, kind});
-      Time slot_time = spent == spent_.end() ? 0 : spent->second;
+      Micros slot_time = spent == spent_.end() ? 0 : spent->second;
       for (const auto& [attempt, node] : running_) {
         if (attempt.task.job == id && attempt.task.kind == kind) slot_time += now_ - since_.at(attempt);
       }
@@ -117,7 +118,7 @@ void History::CheckNothingIdles() const {
         return engine_.state().LacksSpace(state, map, node);
       });
       if (state.held) continue;
-      for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+      for (const TaskKind kind : kTaskKinds) {
         if (!HasRoom(node, kind) || (kind == TaskKind::kMap && lacks_space)) continue;
         if (ccs && kind == TaskKind::kReduce && engine_.state().FindNode(node)->Copying(id) >= model.slots.reduces)
           continue;
@@ -128,7 +129,7 @@ void History::CheckNothingIdles() const {
           if (engine_.state().Avoids(*engine_.state().FindJob(id), kind, i, node)) continue;
           const auto first = running_.lower_bound({task, 0});
           const bool runs = first != running_.end() && first->first.task == task;
-          ASSERT_TRUE(runs || job.done.contains(task)) << FormatTask(task) << " waits, n" << node.value << " idles";
+          ASSERT_TRUE(runs || job.done.contains(task)) << ToText(task) << " waits, n" << node.value << " idles";
         }
       }
     }

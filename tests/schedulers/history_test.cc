@@ -7,8 +7,8 @@
 #include <memory>
 #include <random>
 
-#include "schedulers/core/event_text.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/journal/event_text.h"
 #include "tests/schedulers/dump.h"
 #include "tests/schedulers/script.h"
 
@@ -18,7 +18,7 @@ namespace {
 class Idle : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "idle"; }
-  std::optional<Decision> Next(const ClusterState&, Time) override { return std::nullopt; }
+  std::optional<Decision> Next(const ClusterState&, Micros) override { return std::nullopt; }
 };
 
 // Applies the records to a fresh engine, through text. Its policy is another, which decides nothing.

@@ -1,4 +1,4 @@
-#include "schedulers/core/journal_text.h"
+#include "schedulers/journal/journal_text.h"
 
 #include <gtest/gtest.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/policies/fifo.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/dump.h"
 #include "tests/schedulers/history.h"
@@ -125,7 +125,7 @@ class Forgiving {
   }
 
   // Asks now, and as long as there is something to wait for before `limit`. Returns the first launch on n1.
-  std::optional<AttemptId> LaunchBefore(Time limit) {
+  std::optional<AttemptId> LaunchBefore(Micros limit) {
     while (true) {
       effects_.clear();
       engine_.Decide(now_, &effects_);
@@ -139,11 +139,11 @@ class Forgiving {
     }
   }
 
-  void Fail(const AttemptId& attempt) { Apply("AttemptFailed attempt=" + FormatAttempt(attempt)); }
-  [[nodiscard]] Time now() const { return now_; }
+  void Fail(const AttemptId& attempt) { Apply("AttemptFailed attempt=" + ToText(attempt)); }
+  [[nodiscard]] Micros now() const { return now_; }
 
  private:
-  Time now_ = 0;
+  Micros now_ = 0;
   std::string why_;
   Effects effects_;
   Engine engine_;
@@ -154,14 +154,14 @@ TEST_P(EveryPolicy, TakesANodeThatIsNotRefusedAnyMoreThoughNothingElseHappens) {
     SCOPED_TRACE(tasks);
     Forgiving cluster(GetParam());
     cluster.Apply("JobSubmitted job=job1 max_attempts=9 " + std::string(tasks));
-    for (Time refusal = 60 * kSecond; refusal < 480 * kSecond; refusal *= 2) {
+    for (Micros refusal = 60 * kSecond; refusal < 480 * kSecond; refusal *= 2) {
       const auto attempt = cluster.LaunchBefore(cluster.now() + 30 * kSecond);
       ASSERT_TRUE(attempt);
       cluster.Fail(*attempt);
-      const Time end = cluster.now() + refusal;
+      const Micros end = cluster.now() + refusal;
       ASSERT_FALSE(cluster.LaunchBefore(end)) << "it is refused";
       ASSERT_TRUE(cluster.LaunchBefore(end + 1)) << "it waits for ever";
-      cluster.Apply("AttemptLost attempt=" + FormatAttempt({attempt->task, attempt->number + 1}));
+      cluster.Apply("AttemptLost attempt=" + ToText(AttemptId{attempt->task, attempt->number + 1}));
     }
   }
 }

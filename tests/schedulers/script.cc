@@ -4,13 +4,13 @@
 #include <charconv>
 #include <vector>
 
-#include "schedulers/core/event_text.h"
+#include "schedulers/journal/event_text.h"
 
 namespace millrace::sched {
 namespace {
 
 std::string OnNode(const AttemptId& attempt, NodeId node) {
-  return FormatAttempt(attempt) + " n" + std::to_string(node.value);
+  return ToText(attempt) + " n" + std::to_string(node.value);
 }
 
 struct Formatter {
@@ -29,7 +29,7 @@ struct Formatter {
   }
   std::string operator()(const MapOutputReady& e) const { return "ready " + OnNode(e.map_attempt, e.node); }
   std::string operator()(const MapOutputGone& e) const { return "gone " + OnNode(e.map_attempt, e.node); }
-  std::string operator()(const MapLeftOut& e) const { return "left out " + FormatTask(e.map) + ": " + e.reason; }
+  std::string operator()(const MapLeftOut& e) const { return "left out " + ToText(e.map) + ": " + e.reason; }
   std::string operator()(const JobEnded& e) const {
     constexpr std::array<std::string_view, 3> kNames = {"succeeded", "failed", "killed"};
     return "ended job" + std::to_string(e.job.value) + ' ' +
@@ -53,7 +53,7 @@ std::vector<std::string_view> Lines(std::string_view script) {
 std::string PlayLine(Engine* engine, std::string_view line) {
   Effects effects;
   if (line.ends_with(" decide")) {
-    Time now = 0;
+    Micros now = 0;
     std::from_chars(line.data(), line.data() + line.size(), now);
     engine->Decide(now, &effects);
   } else if (const auto timed = ParseEvent(line)) {

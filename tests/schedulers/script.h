@@ -1,6 +1,6 @@
 // Golden tests that read as a table: events in, effects out.
 //
-// A script is lines of text. An event line (schedulers/core/event_text.h) is applied; "TIME decide" lets the policy
+// A script is lines of text. An event line (schedulers/journal/event_text.h) is applied; "TIME decide" lets the policy
 // fill slots. The effects that follow from a line are lines that begin with "->" below it:
 //
 //   0 NodeJoined node=n1 maps=1

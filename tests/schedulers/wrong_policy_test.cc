@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/policies/fifo.h"
+#include "schedulers/journal/event_text.h"
+#include "schedulers/policies/simple/fifo.h"
 
 namespace millrace::sched {
 namespace {
@@ -17,7 +17,7 @@ class Wrong : public Fifo {
  public:
   explicit Wrong(Decision decision) : decision_(decision) {}
   [[nodiscard]] std::string_view name() const override { return "wrong"; }
-  std::optional<Decision> Next(const ClusterState&, Time) override { return std::exchange(decision_, std::nullopt); }
+  std::optional<Decision> Next(const ClusterState&, Micros) override { return std::exchange(decision_, std::nullopt); }
 
  private:
   std::optional<Decision> decision_;

@@ -9,7 +9,7 @@
 #include "master/name_service.h"
 #include "master/wire_codec.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/journal_text.h"
+#include "schedulers/journal/journal_text.h"
 #include "simulated_cluster.h"
 
 namespace millrace {
@@ -124,13 +124,13 @@ TEST(SimulatedClusterTest, AFileThatWasHandedOverCannotBeSynced) {
 
 // Every output that the master counts on is served by its worker: a reduce that waits for another one waits for ever.
 void ExpectOutputsServed(SimulatedCluster& cluster, std::uint32_t workers) {
-  std::set<worker::AttemptId> served;
+  std::set<AttemptId> served;
   for (std::uint32_t w = 0; w < workers; ++w) served.insert(cluster.Served(w).begin(), cluster.Served(w).end());
-  for (const sched::JobId id : cluster.control().jobs().JobsAfter(sched::JobId{0}, 1000, true)) {
+  for (const JobId id : cluster.control().jobs().JobsAfter(JobId{0}, 1000, true)) {
     const sched::JobState& job = *cluster.control().jobs().cluster().FindJob(id);
     for (std::uint32_t map = 0; map < job.maps.size(); ++map) {
       if (!job.maps[map].succeeded() || job.progress.reduces == 0) continue;
-      EXPECT_TRUE(served.contains({id.value, false, map, job.maps[map].winner})) << "map " << map;
+      EXPECT_TRUE(served.contains(MapAttemptId(id, map, job.maps[map].winner))) << "map " << map;
     }
   }
 }
@@ -194,8 +194,8 @@ TEST(SimulatedClusterTest, AnotherSeedIsAnotherHistory) { EXPECT_NE(RunBatch(3, 
 
 // Every success follows a launch of that attempt, and no task succeeds twice unless its output was lost in between.
 TEST(SimulatedClusterTest, TheJournalTellsAStoryThatHolds) {
-  std::set<sched::AttemptId> running;
-  std::set<sched::TaskId> succeeded;
+  std::set<AttemptId> running;
+  std::set<TaskId> succeeded;
   for (const std::string& line : RunBatch(5, false)) {
     const auto parsed = sched::ParseJournalLine(line);
     ASSERT_TRUE(parsed.has_value()) << line;
@@ -207,7 +207,7 @@ TEST(SimulatedClusterTest, TheJournalTellsAStoryThatHolds) {
       EXPECT_EQ(running.erase(done->attempt), 1u) << line;
       EXPECT_TRUE(succeeded.insert(done->attempt.task).second) << line;
       EXPECT_LE(done->attempt.number, 1u) << "without faults the first attempt or its duplicate succeeds: " << line;
-      std::erase_if(running, [&](const sched::AttemptId& other) { return other.task == done->attempt.task; });
+      std::erase_if(running, [&](const AttemptId& other) { return other.task == done->attempt.task; });
     }
   }
   EXPECT_TRUE(running.empty());

@@ -58,7 +58,7 @@ TEST(DiskTest, AnIdIsToldOnceTheDiskKnowsThatItIsTaken) {
 TEST(DiskTest, WorkersHearOfAJobOnceTheDiskKnowsThatItsNumberIsTaken) {
   SimulatedCluster cluster({.workers = 2});
   cluster.AddFile("/in", 1);
-  const auto jobs = [&cluster] { return cluster.control().jobs().JobsAfter(sched::JobId{0}, 100, false).size(); };
+  const auto jobs = [&cluster] { return cluster.control().jobs().JobsAfter(JobId{0}, 100, false).size(); };
   cluster.LoseAnswers();
   cluster.SubmitAndForget("/in", "/out/0");
   cluster.Advance(10);
@@ -81,8 +81,7 @@ TEST(DiskTest, TheEndOfAJobIsToldOnceItIsOnDisk) {
   SimulatedCluster cluster(options);
   const auto is_told = [&cluster](std::uint32_t job) {
     bool told = false;
-    const auto kept =
-        cluster.control().EndKept(sched::JobId{job}).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
+    const auto kept = cluster.control().EndKept(JobId{job}).then([&told] { told = true; }).eagerlyEvaluate(nullptr);
     cluster.Advance(1);
     return told;
   };
@@ -125,7 +124,7 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
   cluster.AddFile("/in", 40);
   cluster.Submit("/in", "/out", 2);
   cluster.Advance(20);
-  const auto done = [&cluster] { return cluster.control().jobs().View(sched::JobId{1})->maps.done; };
+  const auto done = [&cluster] { return cluster.control().jobs().View(JobId{1})->maps.done; };
   ASSERT_GT(done(), 0u);
   ASSERT_LT(done(), 40u);
   cluster.SetFree(kMiB);
@@ -137,7 +136,7 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
   cluster.Advance(300);
   EXPECT_EQ(cluster.Journal(), journal) << "nothing is written";
   EXPECT_EQ(done(), before) << "nothing is taken in that cannot be kept";
-  EXPECT_EQ(cluster.control().jobs().View(sched::JobId{1})->state, master::JobState::kRunning);
+  EXPECT_EQ(cluster.control().jobs().View(JobId{1})->state, master::JobState::kRunning);
 
   cluster.RestartMaster();
   cluster.Advance(60);
@@ -151,7 +150,7 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
   cluster.SetFree(1000 * kMiB);
   EXPECT_TRUE(cluster.RunUntilIdle(900));
   EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
-  EXPECT_EQ(cluster.control().jobs().View(sched::JobId{1})->figures.failed_attempts, 0u);
+  EXPECT_EQ(cluster.control().jobs().View(JobId{1})->figures.failed_attempts, 0u);
   const auto kept = cluster.Journal();
   cluster.RestartMaster();
   EXPECT_THAT(cluster.Outputs(), Each(Pair("/out", master::JobState::kSucceeded)));
@@ -168,7 +167,7 @@ TEST(FullDiskTest, AnAttemptThatFailsWhileNothingIsWrittenWasNotAtFault) {
   cluster.Advance(1);
   cluster.SetFree(kMiB);
   cluster.Advance(60);
-  const auto attempts = [&cluster] { return *cluster.control().jobs().Attempts(sched::JobId{1}); };
+  const auto attempts = [&cluster] { return *cluster.control().jobs().Attempts(JobId{1}); };
   ASSERT_THAT(attempts(), SizeIs(1));
   EXPECT_EQ(attempts()[0].state, master::AttemptState::kRunning);
   cluster.SetFree(1000 * kMiB);

@@ -167,7 +167,7 @@ TEST(SchedulersTest, SlowTasksAreDuplicatedAndOneOfBothWins) {
   ASSERT_TRUE(cluster.RunUntilIdle(3600));
   EXPECT_THAT(cluster.Outputs(), Each(Pair(::testing::_, master::JobState::kSucceeded)));
   std::uint32_t speculative = 0, killed = 0;
-  for (const sched::JobId job : cluster.control().jobs().JobsAfter(sched::JobId{0}, 100, false)) {
+  for (const JobId job : cluster.control().jobs().JobsAfter(JobId{0}, 100, false)) {
     const auto view = cluster.control().jobs().View(job);
     speculative += view->figures.speculative_attempts;
     killed += view->figures.killed_attempts;

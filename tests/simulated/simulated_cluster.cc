@@ -251,7 +251,7 @@ void SimulatedCluster::Pause(double seconds) {
 
 bool SimulatedCluster::RunUntilIdle(double seconds) {
   for (const double end = this->seconds() + seconds; this->seconds() < end;) {
-    if (control_->jobs().JobsAfter(sched::JobId{0}, 1, true).empty()) return true;
+    if (control_->jobs().JobsAfter(JobId{0}, 1, true).empty()) return true;
     Advance(1);
   }
   return false;
@@ -333,7 +333,7 @@ void SimulatedCluster::SubmitAndForget(const std::string& input, const std::stri
 
 std::map<std::string, master::JobState> SimulatedCluster::Outputs() {
   std::map<std::string, master::JobState> outputs;
-  for (const sched::JobId job : control_->jobs().JobsAfter(sched::JobId{0}, 1'000'000, false)) {
+  for (const JobId job : control_->jobs().JobsAfter(JobId{0}, 1'000'000, false)) {
     const auto view = control_->jobs().View(job);
     outputs[view->record->request.output] = view->state;
   }
@@ -345,7 +345,7 @@ void SimulatedCluster::Mend(std::uint32_t worker) { workers_.at(worker)->dialer.
 
 void SimulatedCluster::LoseAnswers() { commit_log_->mute = true; }
 
-const std::set<worker::AttemptId>& SimulatedCluster::Served(std::uint32_t worker) const {
+const std::set<AttemptId>& SimulatedCluster::Served(std::uint32_t worker) const {
   return workers_.at(worker)->plane.served();
 }
 

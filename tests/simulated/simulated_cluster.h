@@ -16,14 +16,14 @@
 
 #include "base/clock.h"
 #include "base/kv/key_value_store.h"
+#include "base/protocol/master.capnp.h"
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
 #include "base/rpc/link.h"
 #include "base/rpc/transport.h"
 #include "master/control.h"
-#include "master/master.capnp.h"
-#include "worker/agent/agent.h"
-#include "worker/agent/synthetic.h"
+#include "worker/daemon/agent/agent.h"
+#include "worker/daemon/agent/synthetic.h"
 
 namespace millrace {
 
@@ -77,7 +77,7 @@ class SimulatedCluster {
   // From now on what waits for the disk is written, but not answered, until a master starts again.
   void LoseAnswers();
   // Map outputs that the worker serves.
-  [[nodiscard]] const std::set<worker::AttemptId>& Served(std::uint32_t worker) const;
+  [[nodiscard]] const std::set<AttemptId>& Served(std::uint32_t worker) const;
 
   // The same, but with another database, as if its directory had been mistaken; gives the one it had.
   std::unique_ptr<KeyValueStore> RestartMasterWith(std::unique_ptr<KeyValueStore> store);

@@ -77,10 +77,10 @@ Batches RunBatches(double slow_start, std::uint32_t schedules, const Options& op
   for (std::uint32_t s = 0; s < schedules; ++s) {
     SimOptions sim = Seeded(options.seed * 1000 + s);
     const Workload workload = Schedule(sim.seed, slow_start);
-    Result<std::vector<Time>> alone = AloneTimes(cluster, workload, sim);
+    Result<std::vector<Micros>> alone = AloneTimes(cluster, workload, sim);
     MILLRACE_CHECK(alone.ok(), alone.status().message());
     sim.alone = std::move(*alone);
-    std::map<std::string, Time> ends;
+    std::map<std::string, Micros> ends;
     for (const char* scheduler : kSchedulers) {
       const Summary summary = Run(cluster, workload, scheduler, settings, sim).summary;
       Mean& mean = batches.means[scheduler];
@@ -91,7 +91,7 @@ Batches RunBatches(double slow_start, std::uint32_t schedules, const Options& op
       if (std::string_view(scheduler) == "fifo")
         batches.worst_fifo = std::max(batches.worst_fifo, summary.max_slowdown);
     }
-    const Time fifo = std::min(ends["fifo"], ends["fifo+ccs"]);
+    const Micros fifo = std::min(ends["fifo"], ends["fifo+ccs"]);
     if (std::all_of(ends.begin(), ends.end(), [&](const auto& end) { return fifo <= end.second; })) {
       batches.fifo_first += 1;
     }

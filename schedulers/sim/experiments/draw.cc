@@ -35,6 +35,6 @@ std::vector<std::uint32_t> Choose(Random* random, std::uint32_t n, std::uint32_t
   return all;
 }
 
-sched::Time Seconds(double seconds) { return static_cast<sched::Time>(std::llround(seconds * 1e6)); }
+Micros Seconds(double seconds) { return static_cast<Micros>(std::llround(seconds * 1e6)); }
 
 }  // namespace millrace::sim::experiments

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "base/random.h"
-#include "schedulers/core/ids.h"
 
 namespace millrace::sim::experiments {
 
@@ -24,6 +25,6 @@ void Shuffle(Random* random, std::vector<T>* items) {
     std::swap((*items)[left - 1], (*items)[static_cast<std::size_t>(random->Below(left))]);
   }
 }
-[[nodiscard]] sched::Time Seconds(double seconds);
+[[nodiscard]] Micros Seconds(double seconds);
 
 }  // namespace millrace::sim::experiments

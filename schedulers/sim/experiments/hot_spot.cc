@@ -60,8 +60,8 @@ Done RunUsers(const std::string& scheduler, bool biased, const Setting& setting,
     }
     mean.scan += static_cast<double>(scans.size()) / repeats;
     mean.compute += static_cast<double>(computes.size()) / repeats;
-    mean.scan_local += LocalityPercent(scans, sched::Locality::kNode) / repeats;
-    mean.compute_local += LocalityPercent(computes, sched::Locality::kNode) / repeats;
+    mean.scan_local += LocalityPercent(scans, Locality::kNode) / repeats;
+    mean.compute_local += LocalityPercent(computes, Locality::kNode) / repeats;
   }
   return mean;
 }

@@ -1,4 +1,4 @@
-// Hsiao et al. section 6: small and mixed workloads on two datacenters, figures 7 to 14 and tables 8 to 10.
+// Lee et al. section 6: small and mixed workloads on two datacenters, figures 7 to 14 and tables 8 to 10.
 //
 // 30 nodes of one map and one reduce slot, half of them in each datacenter, one replica a block, one reduce a job,
 // blocks of 128 MB; numbers of jobs and arrivals are those of tables 6 and 7 (small: as bursty as SWIM's, by a gamma
@@ -137,8 +137,8 @@ Table LocalityTable(const Results& results, const std::string& title) {
   for (const char* scheduler : kSchedulers) {
     for (const Benchmark& benchmark : kBenchmarks) {
       const auto jobs = OfGroup(results.at(scheduler), benchmark.name);
-      const double node = LocalityPercent(jobs, sched::Locality::kNode);
-      const double near = LocalityPercent(jobs, sched::Locality::kDatacenter);
+      const double node = LocalityPercent(jobs, Locality::kNode);
+      const double near = LocalityPercent(jobs, Locality::kDatacenter);
       table.rows.push_back({scheduler, benchmark.name, node, near - node, 100 - near, ReduceLocality(jobs)});
     }
   }
@@ -161,7 +161,7 @@ Table TotalsTable(const Results& results, const std::string& title, const std::v
     double maps = 0;
     std::map<std::uint32_t, double> by_node;
     for (const TaskRow& task : result.tasks) {
-      if (task.attempt.task.kind == sched::TaskKind::kMap && task.how == AttemptEnd::kSucceeded)
+      if (task.attempt.task.kind == TaskKind::kMap && task.how == AttemptEnd::kSucceeded)
         ++by_node[task.node.value], ++maps;
     }
     const double mean = maps / 30;

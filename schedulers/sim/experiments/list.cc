@@ -19,7 +19,7 @@ const std::vector<Experiment>& ListExperiments() {
       {"fresh-sets", "mixed batches: makespan and fairness of FRESH", "Wang et al. 2014, figures 4 to 6, table II",
        FreshSets},
       {"joss-workloads", "two datacenters: locality, traffic, turnaround and load of JoSS",
-       "Hsiao et al. 2015, figures 7 to 14, tables 8 to 10", JossWorkloads},
+       "Lee et al. 2015, figures 7 to 14, tables 8 to 10", JossWorkloads},
       {"cp-deadlines", "open streams with deadlines: EDF against CP", "Lim et al. 2015, figures 6 to 13", CpDeadlines},
   };
   return kExperiments;

@@ -79,7 +79,7 @@ double BinLocality(const SimResult& result, const std::string& bin) {
   std::vector<JobRow> jobs;
   std::copy_if(result.jobs.begin(), result.jobs.end(), std::back_inserter(jobs),
                [&](const JobRow& job) { return job.group == bin; });
-  return LocalityPercent(jobs, sched::Locality::kNode);
+  return LocalityPercent(jobs, Locality::kNode);
 }
 
 Runs RunSchedule(std::uint64_t seed) {

@@ -57,8 +57,8 @@ struct Round::Play {
   void Apply(const sched::Event& event) {
     MILLRACE_CHECK(engine.Apply(0, event, &effects), "the engine refuses an event of the experiment");
   }
-  sched::JobId Submit(std::uint32_t group, std::vector<sched::MapInput> maps) {
-    const sched::JobId job{jobs++};
+  JobId Submit(std::uint32_t group, std::vector<sched::MapInput> maps) {
+    const JobId job{jobs++};
     sched::JobSpec spec;
     spec.pool = GroupName(group);
     spec.maps = std::move(maps);
@@ -83,16 +83,16 @@ Round::Round(const RoundSpec& spec, RoundCosts costs, std::uint64_t seed)
     task.group = static_cast<std::uint32_t>(random.Below(groups));
     if (costs == RoundCosts::kByTask) task.size = DrawFactor(&random);
     for (const std::uint32_t node : Choose(&random, spec.nodes, spec.replication)) {
-      task.replicas.push_back(sched::NodeId{node});
+      task.replicas.push_back(NodeId{node});
     }
   }
 }
 
-bool Round::SameRack(sched::NodeId a, sched::NodeId b) const {
+bool Round::SameRack(NodeId a, NodeId b) const {
   return spec_.rack_nodes == 0 || a.value / spec_.rack_nodes == b.value / spec_.rack_nodes;
 }
 
-double Round::PairCost(sched::NodeId from, sched::NodeId to) const {
+double Round::PairCost(NodeId from, NodeId to) const {
   if (costs_ == RoundCosts::kEqual) return 1;
   const double distance = SameRack(from, to) ? 1 : kFar;
   if (costs_ == RoundCosts::kByTask) return distance;
@@ -100,9 +100,9 @@ double Round::PairCost(sched::NodeId from, sched::NodeId to) const {
   return distance * DrawFactor(&random);
 }
 
-double Round::TaskCost(const Task& task, sched::NodeId node) const {
+double Round::TaskCost(const Task& task, NodeId node) const {
   double least = std::numeric_limits<double>::infinity();
-  for (const sched::NodeId replica : task.replicas) {
+  for (const NodeId replica : task.replicas) {
     least = std::min(least, replica == node ? 0 : task.size * PairCost(replica, node));
   }
   return least;
@@ -112,8 +112,8 @@ double Round::LocalTaskByTask() const {
   std::vector<std::uint32_t> idle = idle_;
   double local = 0;
   for (const Task& task : tasks_) {
-    const auto at = std::find_if(task.replicas.begin(), task.replicas.end(),
-                                 [&](sched::NodeId node) { return idle[node.value] > 0; });
+    const auto at =
+        std::find_if(task.replicas.begin(), task.replicas.end(), [&](NodeId node) { return idle[node.value] > 0; });
     if (at == task.replicas.end()) continue;
     --idle[at->value];
     ++local;
@@ -125,20 +125,20 @@ void Round::Play::JoinNodes() {
   const RoundSpec& spec = round.spec_;
   for (std::uint32_t n = 0; n < spec.nodes; ++n) {
     const std::uint32_t rack = spec.rack_nodes == 0 ? 0 : n / spec.rack_nodes;
-    Apply(sched::NodeJoined{sched::NodeId{n}, "r" + std::to_string(rack), "dc0", {spec.slots, 0}});
+    Apply(sched::NodeJoined{NodeId{n}, "r" + std::to_string(rack), "dc0", {spec.slots, 0}});
   }
 }
 
 void Round::Play::StartRunning() {
-  std::vector<sched::NodeId> busy;
+  std::vector<NodeId> busy;
   for (std::uint32_t n = 0; n < round.spec_.nodes; ++n) {
-    busy.insert(busy.end(), round.spec_.slots - round.idle_[n], sched::NodeId{n});
+    busy.insert(busy.end(), round.spec_.slots - round.idle_[n], NodeId{n});
   }
   for (std::uint32_t g = 0; g < round.running_.size(); ++g) {
     if (round.running_[g] == 0) continue;
-    const sched::JobId job = Submit(g, std::vector<sched::MapInput>(round.running_[g]));
+    const JobId job = Submit(g, std::vector<sched::MapInput>(round.running_[g]));
     for (std::uint32_t i = 0; i < round.running_[g]; ++i) {
-      Apply(sched::AttemptLaunched{{{job, sched::TaskKind::kMap, i}, 0}, busy.back()});
+      Apply(sched::AttemptLaunched{{{job, TaskKind::kMap, i}, 0}, busy.back()});
       busy.pop_back();
     }
   }
@@ -147,14 +147,14 @@ void Round::Play::StartRunning() {
 void Round::Play::MeasureBandwidths() {
   std::vector<bool> holds(round.spec_.nodes);
   for (const Task& task : round.tasks_) {
-    for (const sched::NodeId replica : task.replicas) holds[replica.value] = true;
+    for (const NodeId replica : task.replicas) holds[replica.value] = true;
   }
   for (std::uint32_t from = 0; from < round.spec_.nodes; ++from) {
     for (std::uint32_t to = 0; to < round.spec_.nodes; ++to) {
       if (from == to || !holds[from] || round.idle_[to] == 0) continue;
-      const double cost = round.PairCost(sched::NodeId{from}, sched::NodeId{to});
-      Apply(sched::BandwidthMeasured{sched::NodeId{from}, sched::NodeId{to},
-                                     static_cast<std::uint64_t>(std::llround(kBlock / cost))});
+      const double cost = round.PairCost(NodeId{from}, NodeId{to});
+      Apply(
+          sched::BandwidthMeasured{NodeId{from}, NodeId{to}, static_cast<std::uint64_t>(std::llround(kBlock / cost))});
     }
   }
 }
@@ -191,7 +191,7 @@ RoundResult Round::Run(const std::string& policy, sched::Settings settings) cons
     ++result.launched;
     ++running[group];
     result.cost += TaskCost(*waiting[group][launch->attempt.task.index], launch->node);
-    if (launch->locality == sched::Locality::kNode) result.local += 1;
+    if (launch->locality == Locality::kNode) result.local += 1;
   }
   if (result.launched > 0) result.local /= result.launched;
   result.distance_before = Distance(running_, spec_.groups);

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/core/ids.h"
-#include "schedulers/parts/settings.h"
+#include "base/ids/ids.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sim::experiments {
 
@@ -54,13 +54,13 @@ class Round {
   struct Task {
     std::uint32_t group = 0;
     double size = 1;  // in blocks
-    std::vector<sched::NodeId> replicas;
+    std::vector<NodeId> replicas;
   };
   struct Play;
-  [[nodiscard]] bool SameRack(sched::NodeId a, sched::NodeId b) const;
+  [[nodiscard]] bool SameRack(NodeId a, NodeId b) const;
   // Of one block.
-  [[nodiscard]] double PairCost(sched::NodeId from, sched::NodeId to) const;
-  [[nodiscard]] double TaskCost(const Task& task, sched::NodeId node) const;
+  [[nodiscard]] double PairCost(NodeId from, NodeId to) const;
+  [[nodiscard]] double TaskCost(const Task& task, NodeId node) const;
 
   RoundSpec spec_;
   RoundCosts costs_;

@@ -26,7 +26,7 @@ SimOptions Seeded(std::uint64_t seed) {
   return options;
 }
 
-double LocalityPercent(const std::vector<JobRow>& jobs, sched::Locality worst) {
+double LocalityPercent(const std::vector<JobRow>& jobs, Locality worst) {
   double near = 0;
   double all = 0;
   for (const JobRow& job : jobs) {

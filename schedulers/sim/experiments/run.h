@@ -29,7 +29,7 @@ inline constexpr double kGigabit = 125e6;
 [[nodiscard]] SimOptions Seeded(std::uint64_t seed);
 
 // In %: of the maps launched by these jobs, those at this level or nearer.
-[[nodiscard]] double LocalityPercent(const std::vector<JobRow>& jobs, sched::Locality worst);
+[[nodiscard]] double LocalityPercent(const std::vector<JobRow>& jobs, Locality worst);
 
 // A map-only job, each map reading a block of 128 MiB.
 [[nodiscard]] SimJob ScanJob(std::uint32_t maps, double map_seconds);

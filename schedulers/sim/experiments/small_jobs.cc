@@ -71,8 +71,8 @@ double Gain(const SimResult& without, const SimResult& with) {
   return static_cast<double>(without.summary.makespan) / static_cast<double>(with.summary.makespan);
 }
 
-double Node(const SimResult& result) { return LocalityPercent(result.jobs, sched::Locality::kNode); }
-double Rack(const SimResult& result) { return LocalityPercent(result.jobs, sched::Locality::kRack); }
+double Node(const SimResult& result) { return LocalityPercent(result.jobs, Locality::kNode); }
+double Rack(const SimResult& result) { return LocalityPercent(result.jobs, Locality::kRack); }
 
 }  // namespace
 

@@ -51,9 +51,9 @@ void PlaceIndependently(Workload* workload, std::uint64_t seed) {
   Random random(seed);
   for (SimJob& job : workload->jobs) {
     job.replicas.resize(job.maps.size());
-    for (std::vector<sched::NodeId>& nodes : job.replicas) {
+    for (std::vector<NodeId>& nodes : job.replicas) {
       for (std::uint32_t n = 0; n < kNodes; ++n) {
-        if (random.Below(kNodes) < kReplicas) nodes.push_back(sched::NodeId{n});
+        if (random.Below(kNodes) < kReplicas) nodes.push_back(NodeId{n});
       }
     }
   }
@@ -71,7 +71,7 @@ Table Curve(const Options& options) {
   for (NodeSpec& node : cluster.nodes) node.up = node.down = 0;
   const auto locality = [&](const Workload& workload, const char* scheduler) {
     const SimResult result = Run(cluster, workload, scheduler, Waits(10), Seeded(options.seed));
-    return LocalityPercent(result.jobs, sched::Locality::kNode);
+    return LocalityPercent(result.jobs, Locality::kNode);
   };
   for (const std::uint32_t jobs : {2U, 5U, 10U, 20U, 50U}) {
     const Workload distinct = Scans(jobs, 20'000 / jobs, 10, "", options.seed);
@@ -103,7 +103,7 @@ Table Scan(const Options& options) {
              static_cast<double>(run("fair+delay", link).summary.makespan);
     };
     const auto local = [&](const char* scheduler) {
-      return LocalityPercent(run(scheduler, kEc2Link).jobs, sched::Locality::kNode);
+      return LocalityPercent(run(scheduler, kEc2Link).jobs, Locality::kNode);
     };
     const Cell paper = jobs == 10 ? Cell(1.1) : jobs == 20 ? Cell(1.6) : jobs == 50 ? Cell(2.0) : Cell();
     const Cell paper_fair = jobs == 5 ? Cell("90") : jobs == 50 ? Cell("27") : Cell();

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "schedulers/parts/assignment/assignment.h"
+#include "schedulers/policies/lsap/assignment/assignment.h"
 
 namespace millrace::sched {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/parts/slot_split.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fresh/slot_split.h"
 
 namespace millrace::sched {
 namespace {
@@ -19,8 +19,8 @@ void BestSplitOf(benchmark::State& state) {
   std::vector<PhaseProfile> batch(jobs);
   for (PhaseProfile& job : batch) {
     const std::uint32_t maps = 100 + random() % 201;
-    job = {maps, static_cast<Time>(10'000'000 + random() % 50'000'000), 400 - maps,
-           static_cast<Time>(10'000'000 + random() % 50'000'000)};
+    job = {maps, static_cast<Micros>(10'000'000 + random() % 50'000'000), 400 - maps,
+           static_cast<Micros>(10'000'000 + random() % 50'000'000)};
   }
   for (auto _ : state) benchmark::DoNotOptimize(BestSplit(batch, slots, 10));
 }
@@ -81,7 +81,7 @@ class FullCluster {
 
   std::mt19937_64 random_;
   Engine engine_;
-  Time now_ = 0;
+  Micros now_ = 0;
   std::vector<AttemptId> running_;
 };
 

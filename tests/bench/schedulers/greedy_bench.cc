@@ -22,7 +22,7 @@ namespace millrace::sched {
 namespace {
 
 constexpr std::uint32_t kSlots = 8, kJobs = 1000, kMapsPerNode = 100;
-constexpr Time kMapTime = 10 * kSecond;
+constexpr Micros kMapTime = 10 * kSecond;
 
 class Cluster {
  public:
@@ -47,7 +47,7 @@ class Cluster {
   }
   // A random attempt ends; what that frees is filled.
   void FreeAndFill() {
-    now_ += kMapTime / (Time{nodes_} * kSlots);
+    now_ += kMapTime / (Micros{nodes_} * kSlots);
     const std::size_t at = random_() % running_.size();
     const AttemptId attempt = running_[at];
     running_[at] = running_.back();
@@ -65,7 +65,7 @@ class Cluster {
   void Submit(std::uint32_t j) {
     JobSpec spec;
     spec.user = "user" + std::to_string(j % 20);
-    spec.deadline = 1 + static_cast<Time>(random_() % 1'000'000'000);
+    spec.deadline = 1 + static_cast<Micros>(random_() % 1'000'000'000);
     spec.maps.resize(std::size_t{nodes_} * kMapsPerNode / kJobs);
     for (MapInput& map : spec.maps) {
       map.bytes = 64 << 20;
@@ -89,7 +89,7 @@ class Cluster {
   const std::uint32_t nodes_;
   std::unique_ptr<Engine> engine_;
   std::mt19937 random_{1};
-  Time now_ = 0;
+  Micros now_ = 0;
   Effects effects_;
   std::vector<AttemptId> running_;
   std::uint32_t launches_ = 0, local_ = 0;

@@ -10,17 +10,17 @@
 #include <random>
 #include <vector>
 
-#include "schedulers/parts/plan/evaluator.h"
-#include "schedulers/parts/plan/moves.h"
-#include "schedulers/parts/plan/orders.h"
-#include "schedulers/parts/plan/prover.h"
-#include "schedulers/parts/plan/search.h"
+#include "schedulers/policies/cp/plan/evaluator.h"
+#include "schedulers/policies/cp/plan/moves.h"
+#include "schedulers/policies/cp/plan/orders.h"
+#include "schedulers/policies/cp/plan/prover.h"
+#include "schedulers/policies/cp/plan/search.h"
 
 namespace millrace::sched {
 namespace {
 
-constexpr Time kMoment = 100'000'000'000;
-constexpr Time kTick = 100'000;
+constexpr Micros kMoment = 100'000'000'000;
+constexpr Micros kTick = 100'000;
 
 struct Size {
   std::uint32_t slots, jobs, maps, reduces;  // maps and reduces of a job, on average
@@ -38,23 +38,24 @@ PlanProblem Backlog(const Size& size, std::uint64_t seed, PlanObjective::Kind ob
   problem.objective.kind = objective;
   problem.objective.tau = 200 * kTick;
   for (auto* groups : {&problem.map_slots, &problem.reduce_slots}) {
-    std::vector<Time> free;
-    for (std::uint32_t i = 0; i < size.slots; ++i) free.push_back(kMoment + kTick * static_cast<Time>(between(0, 200)));
+    std::vector<Micros> free;
+    for (std::uint32_t i = 0; i < size.slots; ++i)
+      free.push_back(kMoment + kTick * static_cast<Micros>(between(0, 200)));
     std::sort(free.begin(), free.end());
-    for (const Time time : free) groups->push_back({time, 1});
+    for (const Micros time : free) groups->push_back({time, 1});
   }
   for (std::uint32_t i = 0; i < size.jobs; ++i) {
     PlanJob job;
     job.id = JobId{i};
-    job.submitted = job.earliest = kMoment - kTick * static_cast<Time>(between(0, 3'000));
+    job.submitted = job.earliest = kMoment - kTick * static_cast<Micros>(between(0, 3'000));
     job.maps = static_cast<std::uint32_t>(between(size.maps / 4, size.maps * 7 / 4));
     job.reduces = static_cast<std::uint32_t>(between(1, 2 * size.reduces - 1));
-    job.map_time = kTick * static_cast<Time>(between(100, 300));
-    job.reduce_time = kTick * static_cast<Time>(between(100, 400));
-    const Time alone = job.map_time * ((job.maps - 1) / size.slots + 1) + job.reduce_time;
+    job.map_time = kTick * static_cast<Micros>(between(100, 300));
+    job.reduce_time = kTick * static_cast<Micros>(between(100, 400));
+    const Micros alone = job.map_time * ((job.maps - 1) / size.slots + 1) + job.reduce_time;
     const auto load = static_cast<double>(size.jobs) * size.maps * 200 * kTick / size.slots;
     const double share = static_cast<double>(between(0, 100)) / 100;
-    job.deadline = kMoment + alone * static_cast<Time>(between(1, 5)) + static_cast<Time>(load * share);
+    job.deadline = kMoment + alone * static_cast<Micros>(between(1, 5)) + static_cast<Micros>(load * share);
     problem.jobs.push_back(job);
   }
   return problem;

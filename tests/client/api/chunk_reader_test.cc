@@ -1,4 +1,4 @@
-#include "client/api/chunk_reader.h"
+#include "client/format/chunk_reader.h"
 
 #include <gtest/gtest.h>
 

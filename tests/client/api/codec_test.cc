@@ -1,11 +1,11 @@
-#include "client/api/codec.h"
+#include "client/format/codec.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <vector>
 
-#include "client/api/value_bytes.h"
+#include "client/format/value_bytes.h"
 
 namespace millrace {
 namespace {

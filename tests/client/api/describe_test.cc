@@ -1,4 +1,4 @@
-#include "client/api/describe.h"
+#include "client/process/describe.h"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "client/api/storage.h"
+#include "client/process/storage.h"
 
 namespace millrace {
 

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "base/record/record_file.h"
-#include "client/api/task_loop.h"
+#include "client/process/task_loop.h"
 #include "task_driver.h"
 
 namespace millrace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "client/api/byte_source.h"
+#include "client/format/byte_source.h"
 
 namespace millrace {
 

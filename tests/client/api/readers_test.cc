@@ -7,9 +7,9 @@
 
 #include "base/random.h"
 #include "base/record/record_file.h"
-#include "client/api/fixed_reader.h"
 #include "client/api/input_formats.h"
-#include "client/api/line_reader.h"
+#include "client/format/fixed_reader.h"
+#include "client/format/line_reader.h"
 #include "line_files.h"
 #include "memory_source.h"
 

@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/protocol/task.capnp.h"
 #include "client/api/job.h"
-#include "client/api/task_loop.h"
+#include "client/process/task_loop.h"
 #include "fake_dfs.h"
-#include "worker/task/channel.h"
-#include "worker/task/record_note.h"
-#include "worker/task/task.capnp.h"
+#include "worker/task/channel/channel.h"
+#include "worker/task/channel/record_note.h"
 
 namespace millrace {
 

@@ -1,4 +1,4 @@
-#include "client/api/task_loop.h"
+#include "client/process/task_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
-#include "client/api/progress_reporter.h"
+#include "client/process/progress_reporter.h"
 #include "examples/grep/grep.h"
 #include "examples/invertedindex/invertedindex.h"
 #include "examples/wordcount/wordcount.h"

@@ -6,22 +6,18 @@ namespace millrace::job {
 namespace {
 
 TEST(JobTypesTest, JobsAreNumbersOrNamesOfNumbers) {
-  EXPECT_EQ(ParseJob("3").value(), 3u);
-  EXPECT_EQ(ParseJob("job3").value(), 3u);
-  EXPECT_EQ(ParseJob("4294967295").value(), 4294967295u);
+  EXPECT_EQ(ParseJobArgument("3").value(), 3u);
+  EXPECT_EQ(ParseJobArgument("job3").value(), 3u);
+  EXPECT_EQ(ParseJobArgument("4294967295").value(), 4294967295u);
   for (const char* wrong : {"", "job", "-1", "3x", " 3", "4294967296", "jobjob3"})
-    EXPECT_FALSE(ParseJob(wrong).ok()) << wrong;
+    EXPECT_FALSE(ParseJobArgument(wrong).ok()) << wrong;
 }
 
-TEST(JobTypesTest, AttemptsRoundTrip) {
-  for (const Attempt& attempt : {Attempt{3, false, 17, 0}, Attempt{4294967295, true, 0, 3}}) {
-    EXPECT_EQ(ParseAttempt(FormatAttempt(attempt)).value(), attempt);
-  }
-  EXPECT_EQ(FormatAttempt({3, false, 17, 2}), "job3.m.17.2");
-  for (const char* wrong :
-       {"", "job3", "job3.m.17", "job3.x.17.0", "3.m.17.0", "job3.m..0", "job3.m.1.0.0", "job3.m.1.-1"}) {
-    EXPECT_FALSE(ParseAttempt(wrong).ok()) << wrong;
-  }
+TEST(JobTypesTest, AnAttemptThatIsNoneIsRefusedWithAnExample) {
+  EXPECT_EQ(ParseAttemptArgument("job3.m.17.2").value(), MapAttemptId(JobId{3}, 17, 2));
+  const Status refused = ParseAttemptArgument("3.m.17.0").status();
+  EXPECT_EQ(refused.code(), StatusCode::kInvalid);
+  EXPECT_NE(refused.message().find("job3.m.17.0"), std::string::npos) << refused.message();
 }
 
 TEST(JobTypesTest, PrioritiesRoundTrip) {

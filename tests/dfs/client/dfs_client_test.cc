@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "dfs/name/name.capnp.h"
+#include "base/protocol/name.capnp.h"
 #include "tests/dfs/client/client_fixture.h"
 
 namespace millrace::dfs {

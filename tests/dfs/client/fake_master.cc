@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/protocol/name.capnp.h"
 #include "base/rpc/status_codec.h"
 #include "base/text.h"
 #include "dfs/client/wire_convert.h"
-#include "dfs/name/name.capnp.h"
 
 namespace millrace::dfs {
 namespace {

@@ -10,7 +10,7 @@ namespace {
 
 master::JobRecord SomeJob(bool ended) {
   master::JobRecord job;
-  job.id = sched::JobId{3};
+  job.id = JobId{3};
   job.request.name = "wordcount";
   job.request.owner = "me";
   job.request.inputs = {"/in", "/more"};
@@ -36,9 +36,9 @@ std::vector<std::string> millrace::fuzz::Seeds() {
           std::string(1, 0) + master::EncodeJob(SomeJob(true)),
           std::string(1, 1) + master::EncodeSplits({{split}, {split, split}}),
           std::string(1, 2) + master::EncodeReport(report),
-          std::string(1, 3) + master::TaskKey({sched::JobId{3}, sched::TaskKind::kReduce, 9}),
-          std::string(1, 3) + master::JournalKey(sched::JobId{3}, 77),
-          std::string(1, 3) + master::JobKey(sched::JobId{3})};
+          std::string(1, 3) + master::TaskKey({JobId{3}, TaskKind::kReduce, 9}),
+          std::string(1, 3) + master::JournalKey(JobId{3}, 77),
+          std::string(1, 3) + master::JobKey(JobId{3})};
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -48,8 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   switch (which) {
     case 0:
       fuzz::RoundTrip(
-          bytes, [](std::string_view b) { return master::DecodeJob(master::JobKey(sched::JobId{3}), b); },
-          master::EncodeJob, "a job");
+          bytes, [](std::string_view b) { return master::DecodeJob(master::JobKey(JobId{3}), b); }, master::EncodeJob,
+          "a job");
       break;
     case 1:
       fuzz::RoundTrip(bytes, master::DecodeSplits, master::EncodeSplits, "splits");

@@ -1,6 +1,6 @@
 // Lines of the journal: marks and events. What is read is written as a line that is read as the same.
-#include "schedulers/core/event_text.h"
-#include "schedulers/core/journal_text.h"
+#include "schedulers/journal/event_text.h"
+#include "schedulers/journal/journal_text.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;
@@ -40,6 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = fuzz::View(data, size);
   if (fuzz::RoundTrip(bytes, ParseJournalLine, Format, "a journal line"))
     fuzz::Require(Format(*ParseJournalLine(bytes)).find('\n') == std::string::npos, "an event of two lines");
-  fuzz::RoundTrip(bytes, ParseAttempt, FormatAttempt, "an attempt");
+  fuzz::RoundTrip(bytes, ParseAttempt, [](const AttemptId& attempt) { return ToText(attempt); }, "an attempt");
   return 0;
 }

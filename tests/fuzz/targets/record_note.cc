@@ -1,5 +1,5 @@
 // The note of the record under way, which user code may overwrite: it lies in its task's memory.
-#include "worker/task/record_note.h"
+#include "worker/task/channel/record_note.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

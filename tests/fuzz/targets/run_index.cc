@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "tests/fuzz/fuzz.h"
-#include "worker/run/run_file.h"
-#include "worker/run/run_format.h"
+#include "worker/task/run/run_file.h"
+#include "worker/task/run/run_format.h"
 
 using namespace millrace;
 

@@ -1,10 +1,10 @@
 // The channel between worker and task: frames whose checksum is right around any bytes, read as the worker and as the
 // task read them. The first byte: bit 0 whether the frame is the input's own, bit 1 who reads.
 #include "base/bytes.h"
-#include "client/api/task_messages.h"
+#include "base/protocol/task.capnp.h"
+#include "client/process/task_messages.h"
 #include "tests/fuzz/fuzz.h"
-#include "worker/task/channel.h"
-#include "worker/task/task.capnp.h"
+#include "worker/task/channel/channel.h"
 
 using namespace millrace;
 
@@ -53,7 +53,7 @@ void ReadAsWorker(const task::Message& message) {
 
 std::vector<std::string> millrace::fuzz::Seeds() {
   std::vector<std::string> seeds;
-  const AttemptName attempt{};
+  const AttemptId attempt{};
   {
     capnp::MallocMessageBuilder m;
     EncodeReady("bad option", &m);

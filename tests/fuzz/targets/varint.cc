@@ -1,5 +1,5 @@
-// Varints: the two readers of them (base/bytes.h, worker/run/varint.h) agree, and a number comes back.
-#include "worker/run/varint.h"
+// Varints: the two readers of them (base/bytes.h, worker/task/run/varint.h) agree, and a number comes back.
+#include "worker/task/run/varint.h"
 
 #include "base/bytes.h"
 #include "tests/fuzz/fuzz.h"

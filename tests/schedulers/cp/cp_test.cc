@@ -1,4 +1,4 @@
-#include "schedulers/policies/cp.h"
+#include "schedulers/policies/cp/cp.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/policies/cp_snapshot.h"
+#include "schedulers/policies/cp/cp_snapshot.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

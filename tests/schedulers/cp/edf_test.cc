@@ -1,11 +1,11 @@
-#include "schedulers/policies/edf.h"
+#include "schedulers/policies/simple/edf.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/parts/greedy.h"
+#include "schedulers/offering/greedy.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

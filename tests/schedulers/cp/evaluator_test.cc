@@ -1,4 +1,4 @@
-#include "schedulers/parts/plan/evaluator.h"
+#include "schedulers/policies/cp/plan/evaluator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "schedulers/parts/plan/moves.h"
+#include "schedulers/policies/cp/plan/moves.h"
 #include "tests/schedulers/cp/oracle.h"
 
 namespace millrace::sched {
@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-PlanJob Job(std::uint32_t id, std::uint32_t maps, Time map_time, std::uint32_t reduces, Time reduce_time) {
+PlanJob Job(std::uint32_t id, std::uint32_t maps, Micros map_time, std::uint32_t reduces, Micros reduce_time) {
   PlanJob job;
   job.id = JobId{id};
   job.maps = maps;
@@ -66,7 +66,7 @@ TEST(EvaluatorTest, ThePaperCountsLateJobsAndTheWorstTurnaround) {
   problem.jobs[0].deadline = 50;
   problem.jobs[1].deadline = 50;
   problem.jobs[1].submitted = 20;
-  EXPECT_EQ(PlanCost(problem, std::vector<Time>{50, 60, 30}), (1 + 1) * 50.0);
+  EXPECT_EQ(PlanCost(problem, std::vector<Micros>{50, 60, 30}), (1 + 1) * 50.0);
 }
 
 // Orders of all shapes, with and without checkpoints, against a simulation of single slots tick by tick.
@@ -84,9 +84,9 @@ TEST(EvaluatorTest, DoesWhatFollowingTheOrderTickByTickDoes) {
     for (int step = 0; step < 8; ++step) {
       PlanOrder next = order;
       const std::size_t same = MoveChunk(&random, &next);
-      const std::vector<Time> expected = Follow(problem, next);
+      const std::vector<Micros> expected = Follow(problem, next);
       ASSERT_DOUBLE_EQ(evaluator.Cost(next, same), CostOf(problem, expected));
-      ASSERT_EQ(std::vector<Time>(evaluator.ends().begin(), evaluator.ends().end()), expected);
+      ASSERT_EQ(std::vector<Micros>(evaluator.ends().begin(), evaluator.ends().end()), expected);
       if (random() % 2 == 0) continue;
       order = next;
       evaluator.Rebase(order, same);

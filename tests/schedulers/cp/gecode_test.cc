@@ -6,9 +6,9 @@
 #include <memory>
 #include <random>
 
-#include "schedulers/parts/plan/gecode_model.h"
-#include "schedulers/parts/plan/prover.h"
-#include "schedulers/parts/plan/search.h"
+#include "schedulers/policies/cp/plan/gecode_model.h"
+#include "schedulers/policies/cp/plan/prover.h"
+#include "schedulers/policies/cp/plan/search.h"
 #include "tests/schedulers/cp/oracle.h"
 
 namespace millrace::sched {

@@ -6,8 +6,8 @@
 namespace millrace::sched {
 namespace {
 
-std::vector<Time> SlotTimes(const std::vector<SlotGroup>& groups) {
-  std::vector<Time> slots;
+std::vector<Micros> SlotTimes(const std::vector<SlotGroup>& groups) {
+  std::vector<Micros> slots;
   for (const SlotGroup& group : groups) slots.insert(slots.end(), group.slots, group.free);
   return slots;
 }
@@ -41,29 +41,29 @@ class Exhaustive {
 
   void Occupy(const std::vector<SlotGroup>& groups, Usage* usage) {
     usage->at.assign(400, 0);
-    for (const Time free : SlotTimes(groups)) {
+    for (const Micros free : SlotTimes(groups)) {
       ++usage->slots;
-      for (Time t = problem_.now; t < free; ++t) ++usage->at[static_cast<std::size_t>(t - problem_.now)];
+      for (Micros t = problem_.now; t < free; ++t) ++usage->at[static_cast<std::size_t>(t - problem_.now)];
     }
   }
 
-  Time Earliest(const Usage& usage, Time from, Time duration) const {
-    for (Time start = from;; ++start) {
+  Micros Earliest(const Usage& usage, Micros from, Micros duration) const {
+    for (Micros start = from;; ++start) {
       bool fits = true;
-      for (Time t = start; t < start + duration && fits; ++t) {
+      for (Micros t = start; t < start + duration && fits; ++t) {
         fits = usage.at[static_cast<std::size_t>(t - problem_.now)] < static_cast<int>(usage.slots);
       }
       if (fits) return start;
     }
   }
 
-  void Put(Usage* usage, Time start, Time duration, int tasks) {
-    for (Time t = start; t < start + duration; ++t) usage->at[static_cast<std::size_t>(t - problem_.now)] += tasks;
+  void Put(Usage* usage, Micros start, Micros duration, int tasks) {
+    for (Micros t = start; t < start + duration; ++t) usage->at[static_cast<std::size_t>(t - problem_.now)] += tasks;
   }
 
-  void Try(std::size_t i, bool map, Usage* usage, Time from, Time duration) {
-    const Time start = Earliest(*usage, from, duration);
-    const Time end = ends_[i], map_end = map_ends_[i];
+  void Try(std::size_t i, bool map, Usage* usage, Micros from, Micros duration) {
+    const Micros start = Earliest(*usage, from, duration);
+    const Micros end = ends_[i], map_end = map_ends_[i];
     Put(usage, start, duration, 1);
     if (map) map_ends_[i] = std::max(map_end, start + duration);
     ends_[i] = std::max(end, start + duration);
@@ -93,14 +93,14 @@ class Exhaustive {
 
   const PlanProblem& problem_;
   std::vector<Left> left_;
-  std::vector<Time> map_ends_, ends_;
+  std::vector<Micros> map_ends_, ends_;
   Usage busy_maps_, busy_reduces_;
   double best_ = 1e300;
 };
 
 }  // namespace
 
-double CostOf(const PlanProblem& problem, const std::vector<Time>& ends) {
+double CostOf(const PlanProblem& problem, const std::vector<Micros>& ends) {
   const PlanObjective& objective = problem.objective;
   double late = 0, total = 0, late_jobs = problem.settled_late;
   auto worst = static_cast<double>(problem.settled_worst);
@@ -118,9 +118,9 @@ double CostOf(const PlanProblem& problem, const std::vector<Time>& ends) {
   return late + total / static_cast<double>(objective.total_scale) + worst / static_cast<double>(objective.worst_scale);
 }
 
-std::vector<Time> Follow(const PlanProblem& problem, const PlanOrder& order) {
-  std::vector<Time> map_slots = SlotTimes(problem.map_slots), reduce_slots = SlotTimes(problem.reduce_slots);
-  std::vector<Time> map_ends, ends;
+std::vector<Micros> Follow(const PlanProblem& problem, const PlanOrder& order) {
+  std::vector<Micros> map_slots = SlotTimes(problem.map_slots), reduce_slots = SlotTimes(problem.reduce_slots);
+  std::vector<Micros> map_ends, ends;
   std::vector<std::uint32_t> chunk_left, maps_left, reduces_left;
   for (const PlanJob& job : problem.jobs) {
     map_ends.push_back(std::max({problem.now, job.earliest, job.maps_until}));
@@ -131,8 +131,8 @@ std::vector<Time> Follow(const PlanProblem& problem, const PlanOrder& order) {
   for (const MapChunk& chunk : order.maps) chunk_left.push_back(chunk.maps);
   std::uint64_t left = 0;
   for (const PlanJob& job : problem.jobs) left += job.maps + job.reduces;
-  for (Time now = problem.now; left > 0; ++now) {
-    for (Time& slot : map_slots) {
+  for (Micros now = problem.now; left > 0; ++now) {
+    for (Micros& slot : map_slots) {
       for (std::size_t i = 0; i < order.maps.size() && slot <= now; ++i) {
         const std::uint32_t j = order.maps[i].job;
         if (chunk_left[i] == 0 || problem.jobs[j].earliest > now) continue;
@@ -144,7 +144,7 @@ std::vector<Time> Follow(const PlanProblem& problem, const PlanOrder& order) {
         ends[j] = std::max(ends[j], slot);
       }
     }
-    for (Time& slot : reduce_slots) {
+    for (Micros& slot : reduce_slots) {
       for (std::size_t i = 0; i < order.reduces.size() && slot <= now; ++i) {
         const std::uint32_t j = order.reduces[i];
         if (reduces_left[j] == 0 || maps_left[j] > 0 || map_ends[j] > now) continue;
@@ -166,27 +166,27 @@ PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape) {
   problem.now = 1'000;
   for (auto* slots : {&problem.map_slots, &problem.reduce_slots}) {
     const std::uint64_t count = 1 + upto(shape.slots - 1);
-    std::vector<Time> free;
-    for (std::uint64_t i = 0; i < count; ++i) free.push_back(problem.now + static_cast<Time>(upto(1) * upto(6)));
+    std::vector<Micros> free;
+    for (std::uint64_t i = 0; i < count; ++i) free.push_back(problem.now + static_cast<Micros>(upto(1) * upto(6)));
     std::sort(free.begin(), free.end());
-    for (const Time time : free) slots->push_back({time, 1});
+    for (const Micros time : free) slots->push_back({time, 1});
   }
   for (std::uint32_t i = 0; i < shape.jobs; ++i) {
     PlanJob job;
     job.id = JobId{i + 1};
-    job.submitted = problem.now - static_cast<Time>(upto(20));
+    job.submitted = problem.now - static_cast<Micros>(upto(20));
     job.earliest = job.submitted;
-    if (shape.waiting && upto(1) == 0) job.earliest = job.submitted = problem.now + static_cast<Time>(upto(15));
+    if (shape.waiting && upto(1) == 0) job.earliest = job.submitted = problem.now + static_cast<Micros>(upto(15));
     job.maps = static_cast<std::uint32_t>(upto(shape.maps));
     job.reduces = static_cast<std::uint32_t>(upto(shape.reduces));
-    job.map_time = 1 + static_cast<Time>(upto(static_cast<std::uint64_t>(shape.task - 1)));
-    job.reduce_time = 1 + static_cast<Time>(upto(static_cast<std::uint64_t>(shape.task - 1)));
-    if (upto(5) > 0) job.deadline = problem.now + static_cast<Time>(5 + upto(40));
-    if (upto(3) == 0) job.maps_until = problem.now + static_cast<Time>(1 + upto(6));
-    if (job.maps == 0 && upto(3) == 0) job.reduces_until = problem.now + static_cast<Time>(1 + upto(6));
+    job.map_time = 1 + static_cast<Micros>(upto(static_cast<std::uint64_t>(shape.task - 1)));
+    job.reduce_time = 1 + static_cast<Micros>(upto(static_cast<std::uint64_t>(shape.task - 1)));
+    if (upto(5) > 0) job.deadline = problem.now + static_cast<Micros>(5 + upto(40));
+    if (upto(3) == 0) job.maps_until = problem.now + static_cast<Micros>(1 + upto(6));
+    if (job.maps == 0 && upto(3) == 0) job.reduces_until = problem.now + static_cast<Micros>(1 + upto(6));
     problem.jobs.push_back(job);
   }
-  if (upto(3) == 0) problem.settled_worst = static_cast<Time>(upto(60));
+  if (upto(3) == 0) problem.settled_worst = static_cast<Micros>(upto(60));
   problem.settled_late = static_cast<std::uint32_t>(upto(1) * upto(2));
   problem.objective.tau = 10;
   problem.objective.total_scale = 1'000;

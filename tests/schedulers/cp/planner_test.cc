@@ -1,4 +1,4 @@
-#include "schedulers/parts/plan/planner.h"
+#include "schedulers/policies/cp/plan/planner.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <semaphore>
 
-#include "schedulers/parts/plan/search.h"
+#include "schedulers/policies/cp/plan/search.h"
 #include "tests/schedulers/cp/oracle.h"
 
 namespace millrace::sched {
@@ -33,7 +33,7 @@ TEST(InlinePlannerTest, GivesThePlanOfTheSearchOnce) {
 class BackgroundPlannerTest : public testing::Test {
  protected:
   // The planner stops in the given call of the clock until `go`.
-  std::unique_ptr<Planner> Make(int stop_in, Time budget, Time step) {
+  std::unique_ptr<Planner> Make(int stop_in, Micros budget, Micros step) {
     return MakeBackgroundPlanner({budget, [this, stop_in, step] {
                                     const int call = ++calls_;
                                     if (call == stop_in) {

@@ -1,4 +1,4 @@
-#include "schedulers/parts/plan/search.h"
+#include "schedulers/policies/cp/plan/search.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <map>
 #include <random>
 
-#include "schedulers/parts/plan/bound.h"
-#include "schedulers/parts/plan/orders.h"
+#include "schedulers/policies/cp/plan/bound.h"
+#include "schedulers/policies/cp/plan/orders.h"
 #include "tests/schedulers/cp/oracle.h"
 
 namespace millrace::sched {
@@ -16,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 
-PlanJob Job(std::uint32_t id, std::uint32_t maps, Time map_time, Time deadline) {
+PlanJob Job(std::uint32_t id, std::uint32_t maps, Micros map_time, Micros deadline) {
   PlanJob job;
   job.id = JobId{id};
   job.maps = maps;
@@ -149,7 +149,7 @@ TEST(OrdersTest, EachRuleOnASmallExample) {
   problem.jobs[2].reduces = 1;
   problem.jobs[2].reduce_time = 40;
   problem.jobs[1].submitted = -5;
-  const std::vector<Time> alone{30, 10, 50, 12};
+  const std::vector<Micros> alone{30, 10, 50, 12};
   EXPECT_THAT(EarliestDeadline(problem), ElementsAre(0, 1, 3, 2));
   EXPECT_THAT(LeastSlack(problem, alone), ElementsAre(0, 3, 1, 2));
   EXPECT_THAT(ShortestWork(problem), ElementsAre(1, 3, 0, 2));

@@ -1,4 +1,4 @@
-#include "schedulers/parts/plan/slot_pool.h"
+#include "schedulers/policies/cp/plan/slot_pool.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,20 +48,20 @@ TEST(SlotPoolTest, DoesWhatAListOfSlotsDoes) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937_64 random(seed);
-    std::vector<Time> slots;
+    std::vector<Micros> slots;
     std::vector<SlotGroup> groups;
-    Time at = 0;
-    for (std::uint64_t i = 1 + random() % 8; i > 0; --i, at += static_cast<Time>(random() % 12)) {
+    Micros at = 0;
+    for (std::uint64_t i = 1 + random() % 8; i > 0; --i, at += static_cast<Micros>(random() % 12)) {
       slots.push_back(at);
       groups.push_back({at, 1});
     }
     SlotPool pool(groups);
     for (int step = 0; step < 20; ++step) {
       const auto tasks = static_cast<std::uint32_t>(random() % 30);
-      const auto duration = static_cast<Time>(1 + random() % 20);
-      const Time until = random() % 2 == 0 ? kNever : pool.NextFree() + static_cast<Time>(random() % 60);
+      const auto duration = static_cast<Micros>(1 + random() % 20);
+      const Micros until = random() % 2 == 0 ? kNever : pool.NextFree() + static_cast<Micros>(random() % 60);
       std::uint32_t expected = 0;
-      Time last_end = 0;
+      Micros last_end = 0;
       for (; expected < tasks; ++expected) {
         const auto first = std::min_element(slots.begin(), slots.end());
         if (*first >= until) break;
@@ -72,12 +72,12 @@ TEST(SlotPoolTest, DoesWhatAListOfSlotsDoes) {
       ASSERT_EQ(placed.tasks, expected);
       ASSERT_EQ(placed.last_end, last_end);
       if (random() % 3 == 0) {
-        const Time start = pool.NextFree() + static_cast<Time>(random() % 5);
+        const Micros start = pool.NextFree() + static_cast<Micros>(random() % 5);
         pool.AdvanceTo(start);
-        for (Time& slot : slots) slot = std::max(slot, start);
+        for (Micros& slot : slots) slot = std::max(slot, start);
       }
       std::sort(slots.begin(), slots.end());
-      std::vector<Time> flat;
+      std::vector<Micros> flat;
       for (const SlotGroup& group : pool.groups()) flat.insert(flat.end(), group.slots, group.free);
       ASSERT_EQ(flat, slots);
     }

@@ -25,7 +25,7 @@ class Player {
     std::size_t next = 0;
     while (next < jobs_.size() || !running_.empty()) {
       const bool arrives = next < jobs_.size() && (running_.empty() || jobs_[next].arrival <= running_.top().first);
-      Time now = arrives ? jobs_[next].arrival : running_.top().first;
+      Micros now = arrives ? jobs_[next].arrival : running_.top().first;
       if (const auto wake = engine_.NextWake(); wake && *wake > now_ && *wake < now) {
         now = *wake;
       } else if (arrives) {
@@ -64,7 +64,7 @@ class Player {
     engine_.Decide(now_, &effects);
     result_.decision_ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
     Follow(effects);
-    for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    for (const TaskKind kind : kTaskKinds) {
       const bool idle = !engine_.state().FreeNodes(kind).empty() && !engine_.state().RunnableJobs(kind).empty();
       result_.idle_slots += idle ? 1 : 0;
     }
@@ -75,7 +75,7 @@ class Player {
       if (const auto* launch = std::get_if<Launch>(&effect)) {
         const TaskId& task = launch->attempt.task;
         const StreamJob& job = jobs_[task.job.value];
-        const Time duration = task.kind == TaskKind::kMap ? job.map_time : job.reduce_time;
+        const Micros duration = task.kind == TaskKind::kMap ? job.map_time : job.reduce_time;
         running_.push({now_ + duration, launch->attempt});
       } else if (const auto* ended = std::get_if<JobEnded>(&effect)) {
         const StreamJob& job = jobs_[ended->job.value];
@@ -88,8 +88,8 @@ class Player {
 
   const std::vector<StreamJob>& jobs_;
   Engine engine_;
-  Time now_ = 0;
-  using Running = std::pair<Time, AttemptId>;
+  Micros now_ = 0;
+  using Running = std::pair<Micros, AttemptId>;
   std::priority_queue<Running, std::vector<Running>, std::greater<>> running_;
   StreamResult result_;
 };
@@ -108,7 +108,7 @@ std::vector<StreamJob> MakeStream(const StreamShape& shape, std::uint64_t seed) 
     const double wrong = std::exp(shape.bias_sigma * normal(random));
     const double waves = std::ceil(shape.maps / 4.0);
     const double alone = size * (waves * shape.map_seconds + shape.reduce_seconds);
-    const auto us = [](double seconds) { return static_cast<Time>(seconds * 1e6); };
+    const auto us = [](double seconds) { return static_cast<Micros>(seconds * 1e6); };
     StreamJob job;
     job.arrival = us(now);
     job.deadline = us(now + alone * uniform(1, 5));

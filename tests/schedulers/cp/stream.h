@@ -6,17 +6,18 @@
 #include <memory>
 #include <vector>
 
-#include "schedulers/core/ids.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "schedulers/core/policy.h"
 
 namespace millrace::sched {
 
 struct StreamJob {
-  Time arrival = 0;
-  Time deadline = 0;
+  Micros arrival = 0;
+  Micros deadline = 0;
   std::uint32_t maps = 0, reduces = 0;
-  Time map_time = 0, reduce_time = 0;          // what its tasks take
-  Time map_estimate = 0, reduce_estimate = 0;  // what the user says
+  Micros map_time = 0, reduce_time = 0;          // what its tasks take
+  Micros map_estimate = 0, reduce_estimate = 0;  // what the user says
 };
 
 // A workload of the paper: jobs of one size, Poisson arrivals, deadlines 1 to 5 times the time that a job takes alone

@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "schedulers/parts/greedy.h"
-#include "schedulers/policies/cp.h"
-#include "schedulers/policies/edf.h"
+#include "schedulers/offering/greedy.h"
+#include "schedulers/policies/cp/cp.h"
+#include "schedulers/policies/simple/edf.h"
 
 namespace millrace::sched {
 namespace {

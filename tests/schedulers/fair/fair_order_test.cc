@@ -301,18 +301,18 @@ TEST_F(FairTest, ShowsSharesMinimaDemandsAndWhatRuns) {
   EXPECT_EQ(ads.name, "ads");
   EXPECT_EQ(ads.weight, 2);
   EXPECT_EQ(ads.jobs, 1U);
-  EXPECT_EQ(ads.slots[0].minimum, 50U);
-  EXPECT_EQ(ads.slots[0].demand, 2U);
-  EXPECT_EQ(ads.slots[0].running, 2U);
-  EXPECT_DOUBLE_EQ(ads.slots[0].share, 2);
+  EXPECT_EQ(ads.slots[TaskKind::kMap].minimum, 50U);
+  EXPECT_EQ(ads.slots[TaskKind::kMap].demand, 2U);
+  EXPECT_EQ(ads.slots[TaskKind::kMap].running, 2U);
+  EXPECT_DOUBLE_EQ(ads.slots[TaskKind::kMap].share, 2);
   EXPECT_EQ(bob.name, "bob");
-  EXPECT_EQ(bob.slots[0].demand, 7U);
-  EXPECT_EQ(bob.slots[0].running, 4U);
-  EXPECT_DOUBLE_EQ(bob.slots[0].share, 4);
-  EXPECT_EQ(bob.slots[1].demand, 0U);  // slow start
+  EXPECT_EQ(bob.slots[TaskKind::kMap].demand, 7U);
+  EXPECT_EQ(bob.slots[TaskKind::kMap].running, 4U);
+  EXPECT_DOUBLE_EQ(bob.slots[TaskKind::kMap].share, 4);
+  EXPECT_EQ(bob.slots[TaskKind::kReduce].demand, 0U);  // slow start
   EXPECT_EQ(idle.name, "idle");
   EXPECT_EQ(idle.jobs, 0U);
-  EXPECT_EQ(idle.slots[1].minimum, 7U);
+  EXPECT_EQ(idle.slots[TaskKind::kReduce].minimum, 7U);
 }
 
 }  // namespace

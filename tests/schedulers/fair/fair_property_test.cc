@@ -16,10 +16,10 @@
 namespace millrace::sched {
 namespace {
 
-constexpr Time kMinPatience = 20 * kSecond, kFairPatience = 45 * kSecond;
+constexpr Micros kMinPatience = 20 * kSecond, kFairPatience = 45 * kSecond;
 
 struct Submission {
-  Time at = 0;
+  Micros at = 0;
   JobId job;
   JobSpec spec;
   Work work;
@@ -76,7 +76,7 @@ std::uint32_t RunningIn(const ClusterState& state, const std::string& pool, Task
   std::uint32_t running = 0;
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
-    if (job.spec.PoolName() == pool) running += job.running_attempts[static_cast<std::size_t>(kind)];
+    if (job.spec.PoolName() == pool) running += job.running_attempts[kind];
   }
   return running;
 }
@@ -85,12 +85,12 @@ class Watch {
  public:
   Watch(const SmallCluster& cluster, bool preempting) : cluster_(cluster), preempting_(preempting) {}
 
-  void Look(Time now) {
+  void Look(Micros now) {
     const PolicyView view = cluster_.engine().policy().View(cluster_.state(), now);
-    for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    for (const TaskKind kind : kTaskKinds) {
       double shares = 0, asked = 0;
       for (const GroupView& group : view.groups) {
-        const GroupSlots& slots = group.slots[static_cast<std::size_t>(kind)];
+        const GroupSlots& slots = group.slots[kind];
         EXPECT_EQ(slots.running, RunningIn(cluster_.state(), group.name, kind));
         EXPECT_LE(slots.running, slots.maximum.value_or(slots.running));
         shares += slots.share;
@@ -102,12 +102,12 @@ class Watch {
   }
 
  private:
-  void LookForStarved(Time now, const std::string& pool, TaskKind kind, const GroupSlots& slots) {
+  void LookForStarved(Micros now, const std::string& pool, TaskKind kind, const GroupSlots& slots) {
     const double most = std::min(slots.demand, slots.maximum.value_or(slots.demand));
     const double next = slots.running + 1 - 1e-6;
     const bool below[] = {next <= std::min({slots.share, most, static_cast<double>(slots.minimum)}),
                           next <= slots.share && next <= most};
-    const Time patience[] = {kMinPatience, kFairPatience};
+    const Micros patience[] = {kMinPatience, kFairPatience};
     for (const int which : {0, 1}) {
       auto& since = since_[{pool, kind, which}];
       if (!below[which]) {
@@ -123,7 +123,7 @@ class Watch {
 
   const SmallCluster& cluster_;
   bool preempting_;
-  std::map<std::tuple<std::string, TaskKind, int>, std::optional<Time>> since_;
+  std::map<std::tuple<std::string, TaskKind, int>, std::optional<Micros>> since_;
 };
 
 class FairOverRandomWorkloads : public testing::TestWithParam<std::string> {};
@@ -136,7 +136,7 @@ TEST_P(FairOverRandomWorkloads, SharesAddUpNobodyStarvesAndNothingIsLost) {
     const Workload load = RandomWorkload(seed);
     const auto cluster = Start(GetParam(), load);
     Watch watch(*cluster, GetParam() == "fair+preempt");
-    cluster->watch = [&](Time now) { watch.Look(now); };
+    cluster->watch = [&](Micros now) { watch.Look(now); };
     cluster->Run();
     for (const Submission& job : load.jobs) {
       const auto progress = cluster->engine().Progress(job.job);
@@ -195,13 +195,15 @@ TEST(FairInTime, WhatPoolsRunConvergesToTheirShares) {
   // a and b share 70 slots 1 : 2, c has its minimum.
   const std::map<std::string, double> shares = {{"a", 70.0 / 3}, {"b", 140.0 / 3}, {"c", 30}};
   std::uint32_t looks = 0;
-  cluster.watch = [&](Time now) {
+  cluster.watch = [&](Micros now) {
     if (now < 65 * kSecond) return;
     ++looks;
     for (const auto& [pool, share] : shares) {
       EXPECT_NEAR(RunningIn(cluster.state(), pool, TaskKind::kMap), share, 1) << pool << " at " << now;
     }
-    const auto of_a = [&](std::uint32_t job) { return cluster.state().FindJob(JobId{job})->running_attempts[0]; };
+    const auto of_a = [&](std::uint32_t job) {
+      return cluster.state().FindJob(JobId{job})->running_attempts[TaskKind::kMap];
+    };
     EXPECT_NEAR(of_a(1), of_a(4), 1.01);
   };
   cluster.Run(200 * kSecond);

@@ -1,5 +1,5 @@
 // FairQueue against its definition: shares by shares.h and order by a sort, after every one of many random changes.
-#include "schedulers/parts/fair_queue.h"
+#include "schedulers/policies/fair/fair_queue.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "schedulers/parts/shares.h"
+#include "schedulers/policies/fair/shares.h"
 
 namespace millrace::sched {
 namespace {

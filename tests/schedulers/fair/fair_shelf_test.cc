@@ -1,5 +1,5 @@
 // FairShelf against a sort, with more members than a row holds.
-#include "schedulers/parts/fair_shelf.h"
+#include "schedulers/policies/fair/fair_shelf.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "schedulers/parts/shares.h"
+#include "schedulers/policies/fair/shares.h"
 
 #include <gtest/gtest.h>
 

@@ -23,23 +23,23 @@ std::unique_ptr<Policy> MustMake(const std::string& scheduler, const Settings& s
 SmallCluster::SmallCluster(const std::string& scheduler, const Settings& settings, unsigned seed)
     : engine_({}, MustMake(scheduler, settings)), random_(seed) {}
 
-void SmallCluster::Apply(Time at, const Event& event) { events_[{at, next_event_++}] = event; }
+void SmallCluster::Apply(Micros at, const Event& event) { events_[{at, next_event_++}] = event; }
 
 void SmallCluster::AddNodes(std::uint32_t count, Slots slots) {
   for (std::uint32_t i = 0; i < count; ++i) Apply(now_, NodeJoined{NodeId{next_node_++}, "rack", "center", slots});
 }
 
-void SmallCluster::Submit(Time at, JobId job, const JobSpec& spec, const Work& work) {
+void SmallCluster::Submit(Micros at, JobId job, const JobSpec& spec, const Work& work) {
   works_[job] = work;
   Apply(at, JobSubmitted{job, spec});
 }
 
-void SmallCluster::Run(Time until) {
+void SmallCluster::Run(Micros until) {
   while (!events_.empty()) {
     const auto wake = engine_.NextWake();
     ASSERT_TRUE(!wake || *wake > now_) << "wakes up for nothing at " << now_;
-    const Time next = events_.begin()->first.first;
-    const Time step = wake ? std::min(*wake, next) : next;
+    const Micros next = events_.begin()->first.first;
+    const Micros step = wake ? std::min(*wake, next) : next;
     if (step > until) break;
     now_ = step;
     Effects effects;
@@ -64,8 +64,8 @@ void SmallCluster::Carry(const Effects& effects) {
     if (map) ++launched_;
     if (map && launch->locality == Locality::kNode) ++local_;
     const double swing = std::uniform_real_distribution<>(1 - work.spread, 1 + work.spread)(random_);
-    const Time time = map ? work.map_time : work.reduce_time;
-    Apply(now_ + std::max<Time>(1, static_cast<Time>(static_cast<double>(time) * swing)),
+    const Micros time = map ? work.map_time : work.reduce_time;
+    Apply(now_ + std::max<Micros>(1, static_cast<Micros>(static_cast<double>(time) * swing)),
           AttemptSucceeded{launch->attempt});
   }
 }

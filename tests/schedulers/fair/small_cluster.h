@@ -12,13 +12,13 @@
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 
 struct Work {
-  Time map_time = kSecond;
-  Time reduce_time = kSecond;
+  Micros map_time = kSecond;
+  Micros reduce_time = kSecond;
   double spread = 0;  // times vary evenly by so much to both sides, as a part of them
 };
 
@@ -28,19 +28,19 @@ class SmallCluster {
 
   // Ids count from 1.
   void AddNodes(std::uint32_t count, Slots slots);
-  void Submit(Time at, JobId job, const JobSpec& spec, const Work& work);
-  void Apply(Time at, const Event& event);
+  void Submit(Micros at, JobId job, const JobSpec& spec, const Work& work);
+  void Apply(Micros at, const Event& event);
   // Until nothing is left to happen, or until this time, inclusive.
-  void Run(Time until = 1'000'000 * kSecond);
+  void Run(Micros until = 1'000'000 * kSecond);
 
   // Called after each Decide.
-  std::function<void(Time now)> watch;
+  std::function<void(Micros now)> watch;
 
   [[nodiscard]] const Engine& engine() const { return engine_; }
   [[nodiscard]] const ClusterState& state() const { return engine_.state(); }
-  [[nodiscard]] Time now() const { return now_; }
+  [[nodiscard]] Micros now() const { return now_; }
   // When each job succeeded.
-  [[nodiscard]] const std::map<JobId, Time>& ended() const { return ended_; }
+  [[nodiscard]] const std::map<JobId, Micros>& ended() const { return ended_; }
   // All effects, as text.
   [[nodiscard]] const std::string& log() const { return log_; }
   // Of all maps launched, the part at their data.
@@ -51,13 +51,13 @@ class SmallCluster {
 
   Engine engine_;
   std::mt19937 random_;
-  std::map<std::pair<Time, std::uint64_t>, Event> events_;
+  std::map<std::pair<Micros, std::uint64_t>, Event> events_;
   std::map<JobId, Work> works_;
-  std::map<JobId, Time> ended_;
+  std::map<JobId, Micros> ended_;
   std::uint64_t next_event_ = 0;
   std::uint32_t next_node_ = 1;
   std::uint32_t launched_ = 0, local_ = 0;
-  Time now_ = 0;
+  Micros now_ = 0;
   std::string log_;
 };
 

@@ -59,7 +59,7 @@ TEST(StickySlots, WithDelayNearlyAllMapsRunAtTheirData) {
 }
 
 // Two jobs, each 100 s of maps and then 100 s of reduces when it has the cluster to itself.
-Time BatchTime(const std::string& scheduler) {
+Micros BatchTime(const std::string& scheduler) {
   SmallCluster cluster(scheduler, {});
   cluster.AddNodes(10, {1, 1});
   for (std::uint32_t job = 1; job <= 2; ++job) {

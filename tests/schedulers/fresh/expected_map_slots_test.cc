@@ -1,5 +1,5 @@
 // Algorithm 3 by hand.
-#include "schedulers/parts/expected_map_slots.h"
+#include "schedulers/policies/fresh/expected_map_slots.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "schedulers/policies/fresh_dynamic.h"
+#include "schedulers/policies/fresh/fresh_dynamic.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 
@@ -104,8 +104,8 @@ void CheckAdmission(const ClusterState& state, const PhaseAdmission& admission, 
     const Phase phase = admission.PhaseOf(key.job);
     ASSERT_NE(phase, Phase::kNone);
     const bool maps_done = job.progress.maps_done == job.progress.maps;
-    ASSERT_TRUE(job.running_attempts[1] == 0 || phase == Phase::kReduce) << "job" << key.job.value;
-    ASSERT_TRUE(job.running_attempts[0] == 0 || phase != Phase::kWaiting) << "job" << key.job.value;
+    ASSERT_TRUE(job.running_attempts[TaskKind::kReduce] == 0 || phase == Phase::kReduce) << "job" << key.job.value;
+    ASSERT_TRUE(job.running_attempts[TaskKind::kMap] == 0 || phase != Phase::kWaiting) << "job" << key.job.value;
     ASSERT_TRUE(phase != Phase::kWaiting || job.held || (k > 0 && admission.Count(Phase::kMap) == k));
     ASSERT_TRUE(phase != Phase::kReady || !maps_done || (k > 0 && admission.Count(Phase::kReduce) == k));
   }

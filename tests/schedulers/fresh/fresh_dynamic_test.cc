@@ -1,4 +1,4 @@
-#include "schedulers/policies/fresh_dynamic.h"
+#include "schedulers/policies/fresh/fresh_dynamic.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "schedulers/policies/fresh_static.h"
+#include "schedulers/policies/fresh/fresh_static.h"
 
 #include <gtest/gtest.h>
 
@@ -146,7 +146,7 @@ TEST(FreshStaticTest, TheSlotsOfAKindMoveWhereAJobMayRun) {
   )");
 }
 
-// SCHEDULERS.md section 8: 4 map and 4 reduce slots, unit tasks, all maps before reduces.
+// docs/policies.md#fresh: 4 map and 4 reduce slots, unit tasks, all maps before reduces.
 TEST(FreshStaticTest, TheWorkedExampleUnderFairSharing) {
   Settings settings;
   std::string why;
@@ -165,7 +165,7 @@ TEST(FreshStaticTest, TheWorkedExampleUnderFairSharing) {
   std::vector<std::map<std::string, int>> steps;
   while (!engine.state().LiveJobs().empty()) {
     effects.clear();
-    engine.Decide(static_cast<Time>(steps.size()), &effects);
+    engine.Decide(static_cast<Micros>(steps.size()), &effects);
     steps.emplace_back();
     std::vector<AttemptId> launched;
     for (const Effect& effect : effects) {
@@ -175,7 +175,7 @@ TEST(FreshStaticTest, TheWorkedExampleUnderFairSharing) {
     }
     ASSERT_FALSE(launched.empty());
     for (const AttemptId& attempt : launched)
-      ASSERT_TRUE(engine.Apply(static_cast<Time>(steps.size()), AttemptSucceeded{attempt}, &effects));
+      ASSERT_TRUE(engine.Apply(static_cast<Micros>(steps.size()), AttemptSucceeded{attempt}, &effects));
   }
   // The table has J1 with 1 and J3 with 2 reduces in step 4 and the reverse in step 5: all three stand equal there, and
   // `fair` gives the slot that does not divide to the first of equals.

@@ -1,6 +1,6 @@
 // LeastServed against its definition: fractions of whole numbers, compared exactly, after every one of many random
 // changes.
-#include "schedulers/parts/least_served.h"
+#include "schedulers/policies/fresh/least_served.h"
 
 #include <gtest/gtest.h>
 
@@ -14,31 +14,31 @@
 namespace millrace::sched {
 namespace {
 
-constexpr std::size_t kMap = static_cast<std::size_t>(TaskKind::kMap);
-constexpr std::size_t kReduce = static_cast<std::size_t>(TaskKind::kReduce);
+constexpr TaskKind kMap = TaskKind::kMap;
+constexpr TaskKind kReduce = TaskKind::kReduce;
 
-std::unique_ptr<JobState> NewJob(std::uint32_t id, Time submitted) {
+std::unique_ptr<JobState> NewJob(std::uint32_t id, Micros submitted) {
   auto job = std::make_unique<JobState>();
   job->progress.job = {id};
   job->progress.submitted = submitted;
   return job;
 }
 
-void Launch(JobState* job, std::size_t kind, Time now) {
+void Launch(JobState* job, TaskKind kind, Micros now) {
   if (!job->started) job->progress.started = now;
   job->started = true;
   ++job->running_attempts[kind];
   job->times[kind].since_total += static_cast<std::uint64_t>(now);
 }
 
-void End(JobState* job, std::size_t kind, Time since, Time now) {
+void End(JobState* job, TaskKind kind, Micros since, Micros now) {
   --job->running_attempts[kind];
   job->times[kind].since_total -= static_cast<std::uint64_t>(since);
   job->times[kind].ended_total += now - since;
 }
 
 // A job that has started at `started` and used so much by then, and runs so many maps since.
-std::unique_ptr<JobState> Served(std::uint32_t id, Time started, Time used, std::uint32_t running = 0) {
+std::unique_ptr<JobState> Served(std::uint32_t id, Micros started, Micros used, std::uint32_t running = 0) {
   auto job = NewJob(id, started);
   for (std::uint32_t i = 0; i < running; ++i) Launch(job.get(), kMap, started);
   job->started = true;
@@ -92,7 +92,7 @@ TEST(LeastServedTest, AmongEqualsTheFewestTasksThenTheLowestId) {
 TEST(LeastServedTest, EqualFractionsAreEqual) {
   LeastServed line;
   for (std::uint32_t id = 0; id < 40; ++id) {
-    const Time age = 3 * (1'000'003 + 7919 * Time{id});
+    const Micros age = 3 * (1'000'003 + 7919 * Micros{id});
     line.Put(*Served(39 - id, 1'000'000'000 - age, age / 3));
   }
   for (std::uint32_t id = 0; id < 40; ++id) {
@@ -125,7 +125,7 @@ TEST(LeastServedTest, InEverySeat) {
 class RandomLine {
  public:
   // Times of few different values make ties; from `now` on.
-  RandomLine(std::uint64_t seed, std::uint32_t jobs, Time now, Time pace)
+  RandomLine(std::uint64_t seed, std::uint32_t jobs, Micros now, Micros pace)
       : random_(seed), now_(now), pace_(pace), jobs_(jobs) {
     for (std::uint32_t id = 0; id < jobs; ++id) jobs_[id].state = NewJob(id, now);
   }
@@ -135,7 +135,7 @@ class RandomLine {
     Job& job = jobs_[Below(static_cast<std::uint32_t>(jobs_.size()))];
     const std::uint32_t what = Below(16);
     if (what < 7) {
-      const std::size_t kind = Below(2);
+      const TaskKind kind = kTaskKinds[Below(2)];
       Launch(job.state.get(), kind, now_);
       job.since[kind].push_back(now_);
     } else if (what < 11) {
@@ -171,16 +171,16 @@ class RandomLine {
  private:
   struct Job {
     std::unique_ptr<JobState> state;
-    std::vector<Time> since[2];  // of what runs
-    Time ended = 0;              // run time of what ended
+    PerKind<std::vector<Micros>> since;  // of what runs
+    Micros ended = 0;                    // run time of what ended
     bool waits = false, excluded = false;
   };
 
   std::uint32_t Below(std::uint32_t n) { return static_cast<std::uint32_t>(random_() % n); }
 
   void EndOne(Job* job) {
-    const std::size_t kind = Below(2);
-    std::vector<Time>& since = job->since[kind];
+    const TaskKind kind = kTaskKinds[Below(2)];
+    std::vector<Micros>& since = job->since[kind];
     if (since.empty()) return;
     std::swap(since[Below(static_cast<std::uint32_t>(since.size()))], since.back());
     End(job->state.get(), kind, since.back(), now_);
@@ -191,9 +191,9 @@ class RandomLine {
   // r as a fraction.
   [[nodiscard]] std::pair<__int128, __int128> Fraction(const Job& job) const {
     if (!job.state->started || job.state->progress.started == now_) return {0, 1};
-    Time used = job.ended;
+    Micros used = job.ended;
     for (const auto& kind : job.since) {
-      for (const Time since : kind) used += now_ - since;
+      for (const Micros since : kind) used += now_ - since;
     }
     return {used, now_ - job.state->progress.started};
   }
@@ -209,12 +209,12 @@ class RandomLine {
   }
 
   std::mt19937_64 random_;
-  Time now_, pace_;
+  Micros now_, pace_;
   std::vector<Job> jobs_;
   LeastServed line_;
 };
 
-void Play(std::uint64_t seed, std::uint32_t jobs, Time now, Time pace, int steps) {
+void Play(std::uint64_t seed, std::uint32_t jobs, Micros now, Micros pace, int steps) {
   SCOPED_TRACE("seed " + std::to_string(seed) + ", jobs " + std::to_string(jobs) + ", pace " + std::to_string(pace));
   RandomLine line(seed, jobs, now, pace);
   for (int step = 0; step < steps && !testing::Test::HasFailure(); ++step) {

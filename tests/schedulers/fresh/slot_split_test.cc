@@ -1,5 +1,5 @@
-// The static split against Algorithm 1 as it is printed and mended in SCHEDULERS.md section 8, step by step.
-#include "schedulers/parts/slot_split.h"
+// The static split against Algorithm 1 as it is printed and mended in docs/policies.md#fresh, step by step.
+#include "schedulers/policies/fresh/slot_split.h"
 
 #include <gtest/gtest.h>
 
@@ -73,8 +73,8 @@ std::vector<PhaseProfile> RandomBatch(std::mt19937& random) {
   std::vector<PhaseProfile> batch(1 + random() % 12);
   const bool no_reduces = random() % 8 == 0;
   for (PhaseProfile& job : batch) {
-    job = {static_cast<std::uint32_t>(random() % 30), static_cast<Time>(1 + random() % 100),
-           no_reduces ? 0U : static_cast<std::uint32_t>(random() % 30), static_cast<Time>(1 + random() % 100)};
+    job = {static_cast<std::uint32_t>(random() % 30), static_cast<Micros>(1 + random() % 100),
+           no_reduces ? 0U : static_cast<std::uint32_t>(random() % 30), static_cast<Micros>(1 + random() % 100)};
   }
   return batch;
 }

@@ -29,15 +29,15 @@ NodeLimits BruteGreedy::LimitsOf(const NodeState& node) const {
   return admission_.LimitsOf(node, NodeLimits::Typed(node.slots));
 }
 
-std::optional<Decision> BruteGreedy::Next(const ClusterState& state, Time now) {
-  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+std::optional<Decision> BruteGreedy::Next(const ClusterState& state, Micros now) {
+  for (const TaskKind kind : kTaskKinds) {
     if (auto decision = NextOf(state, kind, now)) return decision;
   }
   return std::nullopt;
 }
 
-std::optional<Decision> BruteGreedy::NextOf(const ClusterState& state, TaskKind kind, Time now) {
-  std::uint32_t& turn = turn_[static_cast<int>(kind)];
+std::optional<Decision> BruteGreedy::NextOf(const ClusterState& state, TaskKind kind, Micros now) {
+  std::uint32_t& turn = turn_[kind];
   std::vector<NodeId> nodes;
   for (const std::uint32_t id : state.FreeNodes(kind)) {
     if (id >= turn) nodes.push_back({id});
@@ -62,7 +62,7 @@ std::optional<Decision> BruteGreedy::NextOf(const ClusterState& state, TaskKind 
   return std::nullopt;
 }
 
-std::optional<Decision> BruteGreedy::AtItsData(const ClusterState& state, JobId first, Time now) {
+std::optional<Decision> BruteGreedy::AtItsData(const ClusterState& state, JobId first, Micros now) {
   const JobState& job = *state.FindJob(first);
   const auto& replicas = job.spec.maps[job.pending_maps.all().First()].replicas;
   for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
@@ -75,7 +75,7 @@ std::optional<Decision> BruteGreedy::AtItsData(const ClusterState& state, JobId 
   return std::nullopt;
 }
 
-std::optional<Decision> BruteGreedy::OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Time now) {
+std::optional<Decision> BruteGreedy::OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Micros now) {
   std::optional<MapChoice> map;
   std::optional<std::uint32_t> reduce;
   const auto taker = order_->Offer(state, kind, now, [&](JobId job) {
@@ -88,7 +88,7 @@ std::optional<Decision> BruteGreedy::OfferAt(const ClusterState& state, TaskKind
   return Decision{{*taker, kind, map ? map->map : *reduce}, node};
 }
 
-std::optional<Decision> BruteGreedy::OfferIdle(const ClusterState& state, NodeId node, Time now) {
+std::optional<Decision> BruteGreedy::OfferIdle(const ClusterState& state, NodeId node, Micros now) {
   std::optional<MapChoice> map;
   const auto taker = order_->Offer(state, TaskKind::kMap, now, [&](JobId job) {
     map = admission_.BestIdleMap(state, job, node);

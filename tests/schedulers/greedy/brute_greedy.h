@@ -1,4 +1,5 @@
-// BruteGreedy: what Greedy (schedulers/parts/greedy.h) decides, by asking every job for every free slot at every call.
+// BruteGreedy: what Greedy (schedulers/offering/greedy.h) decides, by asking every job for every free slot at every
+// call.
 #pragma once
 
 #include <memory>
@@ -7,8 +8,8 @@
 #include <utility>
 
 #include "schedulers/core/policy.h"
-#include "schedulers/parts/admission.h"
-#include "schedulers/parts/job_order.h"
+#include "schedulers/offering/admission.h"
+#include "schedulers/offering/job_order.h"
 
 namespace millrace::sched {
 
@@ -24,17 +25,17 @@ class BruteGreedy : public Policy {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
-  std::optional<Decision> Next(const ClusterState& state, Time now) override;
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
 
  private:
-  std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Time now);
-  std::optional<Decision> AtItsData(const ClusterState& state, JobId first, Time now);
-  std::optional<Decision> OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Time now);
-  std::optional<Decision> OfferIdle(const ClusterState& state, NodeId node, Time now);
+  std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
+  std::optional<Decision> AtItsData(const ClusterState& state, JobId first, Micros now);
+  std::optional<Decision> OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Micros now);
+  std::optional<Decision> OfferIdle(const ClusterState& state, NodeId node, Micros now);
 
   std::unique_ptr<JobOrder> order_;
   Admission admission_;
-  std::uint32_t turn_[2] = {};
+  PerKind<std::uint32_t> turn_ = {};
 };
 
 }  // namespace millrace::sched

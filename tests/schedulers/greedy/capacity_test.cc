@@ -1,4 +1,4 @@
-#include "schedulers/policies/capacity.h"
+#include "schedulers/policies/simple/capacity.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/parts/greedy.h"
+#include "schedulers/offering/greedy.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {

@@ -32,7 +32,7 @@ class DelayTest : public testing::Test {
     )");
   }
   // With this node free, the job launches nothing before the time, and "LAUNCH" then.
-  void ExpectAt(const std::string& place, Time time, const std::string& launch) {
+  void ExpectAt(const std::string& place, Micros time, const std::string& launch) {
     EXPECT_PLAYS(&engine_, "1000000 NodeJoined node=n2 maps=1 " + place + "\n1000000 decide");
     for (int wakes = 0; engine_.NextWake() && *engine_.NextWake() < time; ++wakes) {
       ASSERT_LT(wakes, 4);

@@ -7,7 +7,7 @@
 namespace millrace::sched {
 namespace {
 
-SmallRun HotNode(const std::string& scheduler, std::uint32_t jobs, std::uint32_t slots, Time map_time) {
+SmallRun HotNode(const std::string& scheduler, std::uint32_t jobs, std::uint32_t slots, Micros map_time) {
   SmallRun run{scheduler, {}, {}, {}, [map_time](const Launch&) { return map_time; }};
   for (std::uint32_t node = 0; node <= 100; ++node)
     run.nodes.push_back({{node}, "rack" + std::to_string(node % 4), "d", {slots, 0}});
@@ -27,7 +27,7 @@ TEST_P(HotNodeTest, DelayCostsAtMostThreeTenthsOfTheMakespan) {
   const std::string scheduler = GetParam();
   for (const std::uint32_t jobs : {1U, 4U}) {
     for (const std::uint32_t slots : {1U, 2U}) {
-      for (const Time map_time : {100 * kMillisecond, 1 * kSecond, 2 * kSecond}) {
+      for (const Micros map_time : {100 * kMillisecond, 1 * kSecond, 2 * kSecond}) {
         SCOPED_TRACE(scheduler + ", jobs " + std::to_string(jobs) + ", slots " + std::to_string(slots) + ", maps of " +
                      std::to_string(map_time) + " us");
         const RunResult without = Play(HotNode(scheduler, jobs, slots, map_time));

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/core/event_text.h"
-#include "schedulers/parts/copy_gate.h"
-#include "schedulers/parts/locality_wait.h"
-#include "schedulers/policies/capacity.h"
+#include "schedulers/journal/event_text.h"
+#include "schedulers/offering/copy_gate.h"
+#include "schedulers/offering/locality_wait.h"
 #include "schedulers/policies/catalog.h"
-#include "schedulers/policies/fifo.h"
-#include "schedulers/policies/single_pool.h"
+#include "schedulers/policies/fair/single_pool.h"
+#include "schedulers/policies/simple/capacity.h"
+#include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/greedy/brute_greedy.h"
 #include "tests/schedulers/history.h"
 
@@ -49,7 +49,7 @@ Admission Gates(const Settings& settings, bool delay, bool ccs) {
           ccs ? std::make_unique<ComputePhaseAdmission>(settings.ccs) : nullptr};
 }
 
-std::vector<std::string> Decide(Engine* engine, Time now) {
+std::vector<std::string> Decide(Engine* engine, Micros now) {
   Effects effects;
   engine->Decide(now, &effects);
   std::vector<std::string> lines;

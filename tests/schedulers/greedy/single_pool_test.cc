@@ -1,4 +1,4 @@
-#include "schedulers/policies/single_pool.h"
+#include "schedulers/policies/fair/single_pool.h"
 
 #include <gtest/gtest.h>
 
@@ -106,8 +106,8 @@ TEST(Mlq, SmallAndLargeJobsShareByWeight) {
   const PolicyView view = engine.policy().View(engine.state(), 0);
   ASSERT_EQ(view.groups.size(), 2U);
   EXPECT_EQ(view.groups[1].name, "small");
-  EXPECT_EQ(view.groups[1].slots[0].running, 4U);
-  EXPECT_EQ(view.groups[1].slots[0].share, 4);
+  EXPECT_EQ(view.groups[1].slots[TaskKind::kMap].running, 4U);
+  EXPECT_EQ(view.groups[1].slots[TaskKind::kMap].share, 4);
 }
 
 TEST(Mlq, OneQueueUsesWhatTheOtherLeaves) {

@@ -21,8 +21,8 @@ RunResult Play(const SmallRun& run) {
   for (std::uint32_t job = 0; job < run.jobs.size(); ++job)
     engine.Apply(0, JobSubmitted{{job}, run.jobs[job]}, &effects);
   RunResult result;
-  std::set<std::pair<Time, AttemptId>> ends;
-  Time now = 0;
+  std::set<std::pair<Micros, AttemptId>> ends;
+  Micros now = 0;
   while (true) {
     effects.clear();
     engine.Decide(now, &effects);

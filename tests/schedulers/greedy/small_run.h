@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "schedulers/core/engine.h"
-#include "schedulers/parts/settings.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 
@@ -17,11 +17,11 @@ struct SmallRun {
   Settings settings;
   std::vector<NodeJoined> nodes;
   std::vector<JobSpec> jobs;  // all submitted at the start, ids from 0
-  std::function<Time(const Launch&)> duration;
+  std::function<Micros(const Launch&)> duration;
 };
 
 struct RunResult {
-  Time makespan = 0;
+  Micros makespan = 0;
   std::uint32_t launched_at[4] = {};  // maps by Locality
 };
 

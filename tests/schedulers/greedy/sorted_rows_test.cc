@@ -1,5 +1,5 @@
 // SortedRows against std::set, with more elements than a row holds.
-#include "schedulers/parts/sorted_rows.h"
+#include "schedulers/offering/sorted_rows.h"
 
 #include <gtest/gtest.h>
 

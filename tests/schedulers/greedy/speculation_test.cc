@@ -1,4 +1,4 @@
-#include "schedulers/parts/speculation.h"
+#include "schedulers/offering/speculation.h"
 
 #include <gtest/gtest.h>
 

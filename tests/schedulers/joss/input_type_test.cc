@@ -1,4 +1,4 @@
-#include "schedulers/parts/input_type.h"
+#include "schedulers/history/input_type.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "schedulers/parts/job_history.h"
+#include "schedulers/history/job_history.h"
 
 #include <gtest/gtest.h>
 
@@ -9,16 +9,16 @@ namespace millrace::sched {
 namespace {
 
 // A job of `program` that has ended: so many maps and reduces of so much time each.
-JobState Ended(const std::string& program, std::uint32_t maps, Time map_time, std::uint32_t reduces, Time reduce_time,
-               std::uint64_t in, std::uint64_t out) {
+JobState Ended(const std::string& program, std::uint32_t maps, Micros map_time, std::uint32_t reduces,
+               Micros reduce_time, std::uint64_t in, std::uint64_t out) {
   JobState job;
   job.spec.program = program;
   job.spec.input_type = "web";
   job.progress.outcome = JobOutcome::kSucceeded;
-  job.times[0].finished = maps;
-  job.times[0].finished_total = maps * map_time;
-  job.times[1].finished = reduces;
-  job.times[1].finished_total = reduces * reduce_time;
+  job.times[TaskKind::kMap].finished = maps;
+  job.times[TaskKind::kMap].finished_total = maps * map_time;
+  job.times[TaskKind::kReduce].finished = reduces;
+  job.times[TaskKind::kReduce].finished_total = reduces * reduce_time;
   job.map_input_bytes = in;
   job.map_output_bytes = out;
   return job;

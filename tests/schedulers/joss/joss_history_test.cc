@@ -98,7 +98,7 @@ class ThreeDatacenters {
   // Work that waits while slots of its kind are free in every datacenter that takes tasks would never be reached.
   void CheckReached() const {
     const ClusterState& state = engine_.state();
-    for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    for (const TaskKind kind : kTaskKinds) {
       if (state.FreeNodes(kind).size() == 0 || state.Running(kind) > 0) continue;
       for (const QueueKey& key : state.RunnableJobs(kind)) {
         for (const std::uint32_t node : state.FreeNodes(kind)) {
@@ -113,7 +113,7 @@ class ThreeDatacenters {
   std::mt19937 random_;
   Engine engine_;
   Effects effects_;
-  Time now_ = 0;
+  Micros now_ = 0;
   std::uint32_t next_job_ = 1;
 };
 

@@ -1,4 +1,4 @@
-#include "schedulers/policies/joss_placing.h"
+#include "schedulers/policies/joss/joss_placing.h"
 
 #include <gtest/gtest.h>
 

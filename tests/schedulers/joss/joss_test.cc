@@ -1,4 +1,4 @@
-#include "schedulers/policies/joss.h"
+#include "schedulers/policies/joss/joss.h"
 
 #include <gtest/gtest.h>
 

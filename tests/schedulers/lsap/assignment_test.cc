@@ -1,4 +1,4 @@
-#include "schedulers/parts/assignment/assignment.h"
+#include "schedulers/policies/lsap/assignment/assignment.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

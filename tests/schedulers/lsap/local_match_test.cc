@@ -1,6 +1,6 @@
 // Local matches against a textbook method for single tasks and slots: as many of each row as can have slots beside
 // those that came before.
-#include "schedulers/parts/assignment/local_match.h"
+#include "schedulers/policies/lsap/assignment/local_match.h"
 
 #include <gtest/gtest.h>
 

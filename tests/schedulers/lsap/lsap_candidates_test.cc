@@ -1,5 +1,5 @@
 // Plans over the candidates against plans over all pending maps: what lsap_candidates.h guarantees, and what not.
-#include "schedulers/policies/lsap_candidates.h"
+#include "schedulers/policies/lsap/lsap_candidates.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/parts/assignment/map_assignment.h"
+#include "schedulers/policies/lsap/assignment/map_assignment.h"
 
 namespace millrace::sched {
 namespace {

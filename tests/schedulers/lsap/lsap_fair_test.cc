@@ -27,14 +27,14 @@ struct Priced {
   double least = std::numeric_limits<double>::infinity();
 };
 
-Priced PriceAll(const ClusterState& state, const Settings& settings, NodeId node, Time now) {
+Priced PriceAll(const ClusterState& state, const Settings& settings, NodeId node, Micros now) {
   std::map<std::string, double> running, weight;
   double all_running = 0, weights = 0;
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
     const std::string& pool = job.spec.PoolName();
-    running[pool] += job.running_attempts[0];
-    all_running += job.running_attempts[0];
+    running[pool] += job.running_attempts[TaskKind::kMap];
+    all_running += job.running_attempts[TaskKind::kMap];
     if (weight.emplace(pool, settings.pools.at(pool).weight).second) weights += weight[pool];
   }
   std::map<std::string, int> left;
@@ -79,7 +79,7 @@ TEST(LsapFairTest, OneSlotGoesToTheCheapestOfAllMaps) {
     for (std::uint32_t id = 0; id < kNodes; ++id) {
       (void)engine.Apply(0, NodeJoined{NodeId{id}, "r", "", {2, 0}}, &effects);
     }
-    Time now = 0;
+    Micros now = 0;
     for (std::uint32_t job = 0; job < 12; ++job) {
       JobSpec spec;
       spec.pool = std::string(1, static_cast<char>('a' + random() % 3));
@@ -87,7 +87,7 @@ TEST(LsapFairTest, OneSlotGoesToTheCheapestOfAllMaps) {
       for (std::uint64_t map = 0; map < maps; ++map) {
         spec.maps.push_back({1'000'000, {NodeId{static_cast<std::uint32_t>(random() % kNodes)}}});
       }
-      now += static_cast<Time>(random() % 20) * kSecond;
+      now += static_cast<Micros>(random() % 20) * kSecond;
       (void)engine.Apply(now, JobSubmitted{JobId{job}, spec}, &effects);
       engine.Decide(now, &effects);
     }
@@ -103,7 +103,7 @@ TEST(LsapFairTest, OneSlotGoesToTheCheapestOfAllMaps) {
       const auto done = running.begin() + static_cast<std::ptrdiff_t>(random() % running.size());
       const Launch ended = *done;
       running.erase(done);
-      now += static_cast<Time>(random() % 3) * kSecond;
+      now += static_cast<Micros>(random() % 3) * kSecond;
       (void)engine.Apply(now, AttemptSucceeded{ended.attempt}, &effects);
       effects.clear();
       const Priced priced = PriceAll(engine.state(), settings, ended.node, now);

@@ -1,4 +1,4 @@
-// dl, lsap, lsap-uniform and lsap-fair as tables: the examples of SCHEDULERS.md, section 12.
+// dl, lsap, lsap-uniform and lsap-fair as tables: the examples of docs/policies.md#lsap.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // The costs that reach the solver against formula 1, pair by pair, over random clusters, measurements and refusals.
-#include "schedulers/parts/assignment/transfer_costs.h"
+#include "schedulers/policies/lsap/assignment/transfer_costs.h"
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/parts/assignment/idle_slots.h"
-#include "schedulers/parts/assignment/map_assignment.h"
+#include "schedulers/policies/lsap/assignment/idle_slots.h"
+#include "schedulers/policies/lsap/assignment/map_assignment.h"
 #include "tests/schedulers/lsap/dense_assignment.h"
 
 namespace millrace::sched {

@@ -27,7 +27,7 @@ TEST(Swim, DerivesTasksFromBytes) {
   for (const SimMap& map : job.maps) input += map.bytes, shuffle += map.output;
   EXPECT_EQ(input, 53088744165U);
   EXPECT_EQ(shuffle, 1510005522U);
-  EXPECT_EQ(job.maps[0].cpu, kSecond + static_cast<Time>(134217728 / 50e6 * 1e6));
+  EXPECT_EQ(job.maps[0].cpu, kSecond + static_cast<Micros>(134217728 / 50e6 * 1e6));
   EXPECT_EQ(workload->jobs[1].maps.size(), 1U);
   EXPECT_TRUE(workload->jobs[1].reduces.empty());
 }
@@ -193,7 +193,7 @@ TEST(Distribution, HasTheMomentsOfItsKind) {
 
 TEST(BlockPlacer, FollowsTheRulesOfTheFileSystem) {
   const ClusterSpec cluster = MakeCluster(20, 4, 2);
-  const auto rack = [&](sched::NodeId node) { return cluster.nodes[node.value].rack; };
+  const auto rack = [&](NodeId node) { return cluster.nodes[node.value].rack; };
   const BlockPlacer dfs(cluster, {Placement::Kind::kDfs, 3}, 1);
   const BlockPlacer spread(cluster, {Placement::Kind::kSpread, 2}, 1);
   for (std::uint32_t block = 0; block < 500; ++block) {
@@ -289,7 +289,7 @@ TEST(Replay, ALiveJournalIsDecidedWhereItsMarksSayToo) {
 // at that moment, so nothing but the mark tells of it.
 TEST(Replay, AMarkWithoutAnyDecisionStartsAClock) {
   sched::Settings settings;
-  settings.lsap.batch_window = 200 * sched::kMillisecond;
+  settings.lsap.batch_window = 200 * kMillisecond;
   const std::string begin =
       "1 NodeJoined node=n0 rack=a maps=1\n2 JobSubmitted job=job0 maps=1:n0\n"
       "200002 AttemptLaunched attempt=job0.m.0.0 node=n0\n300000 NodeJoined node=n1 rack=b maps=1\n"

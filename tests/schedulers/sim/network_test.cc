@@ -10,7 +10,7 @@
 namespace millrace::sim {
 namespace {
 
-constexpr Time kSecond = 1'000'000;
+constexpr Micros kSecond = 1'000'000;
 
 struct Scene {
   std::vector<double> capacities;
@@ -103,8 +103,8 @@ TEST(Network, EachFlowHasABottleneck) {
 }
 
 // Runs to the end; when each tag's flow ended.
-std::map<std::uint64_t, Time> RunOut(Network& network, Time now) {
-  std::map<std::uint64_t, Time> ends;
+std::map<std::uint64_t, Micros> RunOut(Network& network, Micros now) {
+  std::map<std::uint64_t, Micros> ends;
   while (const auto next = network.NextChange(now)) {
     now = *next;
     std::vector<std::uint64_t> ended;
@@ -121,7 +121,7 @@ TEST(Network, WhatOneFlowLeavesTheOtherGets) {
   (void)network.Start(0, uses, 100, 1);
   (void)network.Start(0, uses, 200, 2);
   // 50 B/s each for 2 s; then 100 of the second are left, at 100 B/s.
-  EXPECT_EQ(RunOut(network, 0), (std::map<std::uint64_t, Time>{{1, 2 * kSecond}, {2, 3 * kSecond}}));
+  EXPECT_EQ(RunOut(network, 0), (std::map<std::uint64_t, Micros>{{1, 2 * kSecond}, {2, 3 * kSecond}}));
 }
 
 TEST(Network, AFlowThatIsStoppedLeavesItsShare) {
@@ -132,7 +132,7 @@ TEST(Network, AFlowThatIsStoppedLeavesItsShare) {
   (void)network.Start(0, uses, 200, 2);
   (void)network.NextChange(0);
   EXPECT_DOUBLE_EQ(network.Stop(2 * kSecond, first), 900);
-  EXPECT_EQ(RunOut(network, 2 * kSecond), (std::map<std::uint64_t, Time>{{2, 3 * kSecond}}));
+  EXPECT_EQ(RunOut(network, 2 * kSecond), (std::map<std::uint64_t, Micros>{{2, 3 * kSecond}}));
 }
 
 TEST(Network, AShareOfALinkTakesSoMuchOfIt) {
@@ -140,7 +140,7 @@ TEST(Network, AShareOfALinkTakesSoMuchOfIt) {
   const LinkId wide = network.AddLink(100), narrow = network.AddLink(10);
   const LinkUse uses[] = {{wide, 1}, {narrow, 0.2}};
   (void)network.Start(0, uses, 500, 1);
-  EXPECT_EQ(RunOut(network, 0), (std::map<std::uint64_t, Time>{{1, 10 * kSecond}}));  // at 10 / 0.2 B/s
+  EXPECT_EQ(RunOut(network, 0), (std::map<std::uint64_t, Micros>{{1, 10 * kSecond}}));  // at 10 / 0.2 B/s
 }
 
 TEST(Network, NothingToCarryOrNoLinkEndsAtOnce) {
@@ -148,18 +148,18 @@ TEST(Network, NothingToCarryOrNoLinkEndsAtOnce) {
   const LinkUse uses[] = {{network.AddLink(100), 1}};
   (void)network.Start(7, uses, 0, 1);
   (void)network.Start(7, {}, 1e12, 2);
-  EXPECT_EQ(RunOut(network, 7), (std::map<std::uint64_t, Time>{{1, 7}, {2, 7}}));
+  EXPECT_EQ(RunOut(network, 7), (std::map<std::uint64_t, Micros>{{1, 7}, {2, 7}}));
 }
 
 // 300 flows through 20 links: rates that are solved only now and then end transfers about when exact ones do.
 TEST(Network, FewerSolutionsMoveEndsByAboutOneQuantum) {
-  constexpr Time kPerFlow = 1'000;
-  std::map<std::uint64_t, Time> ends[2];
+  constexpr Micros kPerFlow = 1'000;
+  std::map<std::uint64_t, Micros> ends[2];
   for (const bool exact : {true, false}) {
     std::mt19937 random(7);
     Network network(exact ? 1000 : 10, kPerFlow);
     for (int i = 0; i < 20; ++i) (void)network.AddLink(1e6);
-    Time now = 0;
+    Micros now = 0;
     for (std::uint64_t flow = 0; flow < 300; ++flow, now += 10'000) {
       std::vector<std::uint64_t> ended;
       for (auto next = network.NextChange(now); next && *next <= now; next = network.NextChange(now)) {
@@ -178,7 +178,7 @@ TEST(Network, FewerSolutionsMoveEndsByAboutOneQuantum) {
   double error = 0, took = 0;
   for (const auto& [flow, end] : ends[true]) {
     error += static_cast<double>(std::abs(ends[false].at(flow) - end));
-    took += static_cast<double>(end - static_cast<Time>(flow) * 10'000);
+    took += static_cast<double>(end - static_cast<Micros>(flow) * 10'000);
   }
   EXPECT_LT(error / 300, 300.0 * kPerFlow) << "mean duration " << took / 300;
 }

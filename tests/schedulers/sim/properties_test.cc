@@ -18,16 +18,17 @@ Workload RandomWorkload(std::uint64_t seed, std::uint32_t jobs) {
     job.name = "j" + std::to_string(i);
     job.user = "u" + std::to_string(random.Below(3));
     job.priority = static_cast<sched::Priority>(random.Below(5));
-    job.submit = static_cast<Time>(random.Below(100)) * kSecond;
+    job.submit = static_cast<Micros>(random.Below(100)) * kSecond;
     job.program = "p" + std::to_string(random.Below(4));
-    if (random.Below(2) == 0) job.deadline = static_cast<Time>(50 + random.Below(200)) * kSecond;
+    if (random.Below(2) == 0) job.deadline = static_cast<Micros>(50 + random.Below(200)) * kSecond;
     job.maps.resize(1 + random.Below(30));
     for (SimMap& map : job.maps) {
-      map = {1'000'000 * random.Below(200), static_cast<Time>(random.Below(20'000'000)), 1'000'000 * random.Below(100)};
+      map = {1'000'000 * random.Below(200), static_cast<Micros>(random.Below(20'000'000)),
+             1'000'000 * random.Below(100)};
     }
     job.reduces.resize(random.Below(5));
     for (SimReduce& reduce : job.reduces) {
-      reduce = {random.Unit(), static_cast<Time>(random.Below(20'000'000)), 1000};
+      reduce = {random.Unit(), static_cast<Micros>(random.Below(20'000'000)), 1000};
     }
   }
   return workload;
@@ -52,7 +53,7 @@ TEST_P(EveryScheduler, EveryTaskSucceedsOnceAndBytesAddUp) {
     const Workload workload = RandomWorkload(seed, 25);
     const SimResult result = MustSimulate(MakeCluster(12, 4, 2, {2, 1}), workload, GetParam(), {.task_rows = true});
     EXPECT_EQ(result.summary.succeeded, 25U) << "seed " << seed;
-    std::map<sched::TaskId, int> succeeded;
+    std::map<TaskId, int> succeeded;
     for (const TaskRow& row : result.tasks) {
       EXPECT_NE(row.how, AttemptEnd::kRunning);
       if (row.how == AttemptEnd::kSucceeded) ++succeeded[row.attempt.task];
@@ -120,7 +121,7 @@ TEST(Simulate, SpeculationOvertakesStragglers) {
   cluster.nodes[3].speed = 0.1;
   sched::Settings settings;
   const Workload workload = Of({MakeJob(20, 30)});
-  const Time without = MustSimulate(cluster, workload, "fifo", {}, settings).summary.makespan;
+  const Micros without = MustSimulate(cluster, workload, "fifo", {}, settings).summary.makespan;
   EXPECT_EQ(without, 300 * kSecond);
   settings.speculation.enabled = true;
   const SimResult with = MustSimulate(cluster, workload, "fifo", {}, settings);
@@ -132,7 +133,7 @@ TEST(Simulate, WrongArgumentsAreRefused) {
   EXPECT_FALSE(Simulate({}, Of({MakeJob(1, 1)}), "fifo", {}, {}).ok());
   EXPECT_FALSE(Simulate(MakeCluster(1), Of({MakeJob(1, 1)}), "nonsense", {}, {}).ok());
   SimJob job = MakeJob(1, 1);
-  job.replicas = {{sched::NodeId{9}}};
+  job.replicas = {{NodeId{9}}};
   EXPECT_FALSE(Simulate(MakeCluster(1), Of({job}), "fifo", {}, {}).ok());
   job = MakeJob(1, 1);
   job.after = 0;

@@ -10,10 +10,8 @@
 
 namespace millrace::sim {
 
-inline constexpr Time kSecond = sched::kSecond;
-
 // Maps of so many seconds that read nothing, and reduces that copy nothing.
-inline SimJob MakeJob(std::size_t maps, Time map_seconds, std::size_t reduces = 0, Time reduce_seconds = 0) {
+inline SimJob MakeJob(std::size_t maps, Micros map_seconds, std::size_t reduces = 0, Micros reduce_seconds = 0) {
   SimJob job;
   job.name = "job";
   job.maps.assign(maps, {0, map_seconds * kSecond, 0});

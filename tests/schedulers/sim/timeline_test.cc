@@ -6,7 +6,6 @@
 namespace millrace::sim {
 namespace {
 
-using sched::NodeId;
 
 constexpr std::uint64_t kSecondOfLink = 125'000'000;  // bytes that a node's link carries in a second
 
@@ -17,7 +16,7 @@ ClusterSpec Nodes(const std::vector<sched::Slots>& slots) {
   return cluster;
 }
 
-Time EndOf(const ClusterSpec& cluster, SimJob job) {
+Micros EndOf(const ClusterSpec& cluster, SimJob job) {
   return MustSimulate(cluster, Of({std::move(job)}), "fifo").jobs[0].end;
 }
 
@@ -193,12 +192,12 @@ TEST(Timeline, DeadlinesAndSlowdowns) {
   const Workload workload = Of({job, job});
   SimOptions options;
   options.alone = AloneTimes(cluster, workload, {}).value();
-  EXPECT_EQ(options.alone, (std::vector<Time>{20 * kSecond, 20 * kSecond}));
+  EXPECT_EQ(options.alone, (std::vector<Micros>{20 * kSecond, 20 * kSecond}));
   const SimResult result = MustSimulate(cluster, workload, "fifo", options);
   EXPECT_DOUBLE_EQ(result.summary.late, 0.5);
   EXPECT_DOUBLE_EQ(result.summary.mean_slowdown, 1.5);
   EXPECT_DOUBLE_EQ(result.summary.mean_turnaround, 30e6);
-  EXPECT_DOUBLE_EQ(result.summary.utilisation[0], 1);
+  EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kMap], 1);
 }
 
 // A profile is kept of the first job and serves the second.

@@ -22,8 +22,8 @@ std::map<std::string, Claim> Claims(const ClusterState& state, const GroupOf& gr
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
     Claim& claim = claims[group(job)];
-    claim.running += job.running_attempts[static_cast<std::size_t>(kind)];
-    if (job.runnable[static_cast<std::size_t>(kind)]) claim.pending += job.Pending(kind).size();
+    claim.running += job.running_attempts[kind];
+    if (job.runnable[kind]) claim.pending += job.Pending(kind).size();
   }
   return claims;
 }
@@ -31,7 +31,7 @@ std::map<std::string, Claim> Claims(const ClusterState& state, const GroupOf& gr
 // No group is below its guarantee, with so much waiting that it could have it, for longer than the longest task.
 class Guarantee {
  public:
-  Guarantee(const SmallCluster& cluster, GroupOf group, TaskKind kind, Time longest)
+  Guarantee(const SmallCluster& cluster, GroupOf group, TaskKind kind, Micros longest)
       : cluster_(cluster), group_(std::move(group)), kind_(kind), longest_(longest) {}
 
   // `enough`: at least so much has to wait for the guarantee to hold.
@@ -39,7 +39,7 @@ class Guarantee {
     sets_[group] = {guaranteed, enough, {}};
   }
 
-  void Look(Time now) {
+  void Look(Micros now) {
     auto claims = Claims(cluster_.state(), group_, kind_);
     for (auto& [name, set] : sets_) {
       const Claim claim = claims[name];
@@ -59,12 +59,12 @@ class Guarantee {
   struct Guaranteed {
     double guaranteed = 0;
     std::uint32_t enough = 1;
-    std::optional<Time> since;
+    std::optional<Micros> since;
   };
   const SmallCluster& cluster_;
   const GroupOf group_;
   const TaskKind kind_;
-  const Time longest_;
+  const Micros longest_;
   std::map<std::string, Guaranteed> sets_;
   std::uint32_t looks_ = 0;
 };
@@ -76,8 +76,8 @@ std::string PoolOf(const JobState& job) { return job.spec.PoolName(); }
 // part of x: running(o) <= 1 + x w(o) / w. All m slots are busy, so m <= x + sum(1 + x w(o) / w), and x is at least
 // (m - (n - 1)) w / W: below that no group stays for longer than L. (A group whose share is its demand does not follow
 // its weight, so enough has to wait: m.)
-double Part(Time slots, std::size_t groups, double weight, double weights) {
-  return static_cast<double>(slots - static_cast<Time>(groups) + 1) * weight / weights;
+double Part(Micros slots, std::size_t groups, double weight, double weights) {
+  return static_cast<double>(slots - static_cast<Micros>(groups) + 1) * weight / weights;
 }
 
 // A pool below its minimum comes before all that are not. If one stays below it for longer than L, all that runs was
@@ -104,7 +104,7 @@ TEST(Guarantees, FairPoolsHaveTheirMinimumWithinOneTask) {
       maps.Set(name, pool.min_maps, 1);
       reduces.Set(name, pool.min_reduces, 1);
     }
-    cluster->watch = [&](Time now) { maps.Look(now), reduces.Look(now); };
+    cluster->watch = [&](Micros now) { maps.Look(now), reduces.Look(now); };
     cluster->Run();
     looks += maps.looks() + reduces.looks();
   }
@@ -118,7 +118,7 @@ TEST(Guarantees, FairPoolsHaveTheirWeightsPartWithinOneTask) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     const Load load = RandomLoad(seed, {.jobs = 40});
-    const Time slots = load.Slots(TaskKind::kMap);
+    const Micros slots = load.Slots(TaskKind::kMap);
     Settings settings;
     double weights = 0;
     for (int user = 0; user < 5; ++user)
@@ -127,7 +127,7 @@ TEST(Guarantees, FairPoolsHaveTheirWeightsPartWithinOneTask) {
     Guarantee maps(*cluster, PoolOf, TaskKind::kMap, load.Longest(TaskKind::kMap));
     for (const auto& [name, pool] : settings.pools)
       maps.Set(name, Part(slots, 5, pool.weight, weights), static_cast<std::uint32_t>(slots));
-    cluster->watch = [&](Time now) { maps.Look(now); };
+    cluster->watch = [&](Micros now) { maps.Look(now); };
     cluster->Run();
     looks += maps.looks();
   }
@@ -151,7 +151,7 @@ TEST(Guarantees, QueuesHaveTheirCapacityBackWithinOneTask) {
       maps.Set(name, Part(load.Slots(TaskKind::kMap), 5, queue.capacity, 100), 1);
       reduces.Set(name, Part(load.Slots(TaskKind::kReduce), 5, queue.capacity, 100), 1);
     }
-    cluster->watch = [&](Time now) { maps.Look(now), reduces.Look(now); };
+    cluster->watch = [&](Micros now) { maps.Look(now), reduces.Look(now); };
     cluster->Run();
     looks += maps.looks() + reduces.looks();
   }
@@ -165,7 +165,7 @@ TEST(Guarantees, SmallAndLargeJobsHaveTheirPartWithinOneTask) {
   for (unsigned seed = base; seed < base + 30 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Load load = RandomLoad(seed, {.jobs = 40});
-    const Time slots = load.Slots(TaskKind::kMap);
+    const Micros slots = load.Slots(TaskKind::kMap);
     Settings settings;
     settings.mlq.small_job_maps = 15;
     settings.mlq.small_weight = 3;
@@ -174,7 +174,7 @@ TEST(Guarantees, SmallAndLargeJobsHaveTheirPartWithinOneTask) {
     Guarantee maps(*cluster, size, TaskKind::kMap, load.Longest(TaskKind::kMap));
     maps.Set("small", Part(slots, 2, 3, 4), static_cast<std::uint32_t>(slots));
     maps.Set("large", Part(slots, 2, 1, 4), static_cast<std::uint32_t>(slots));
-    cluster->watch = [&](Time now) { maps.Look(now); };
+    cluster->watch = [&](Micros now) { maps.Look(now); };
     cluster->Run();
     looks += maps.looks();
   }

@@ -5,8 +5,8 @@
 
 namespace millrace::sched {
 
-Time Load::Slots(TaskKind kind, const std::string& datacenter) const {
-  Time slots = 0;
+Micros Load::Slots(TaskKind kind, const std::string& datacenter) const {
+  Micros slots = 0;
   for (const NodeJoined& node : nodes) {
     if (!datacenter.empty() && node.datacenter != datacenter) continue;
     slots += kind == TaskKind::kMap ? node.slots.maps : node.slots.reduces;
@@ -14,8 +14,8 @@ Time Load::Slots(TaskKind kind, const std::string& datacenter) const {
   return slots;
 }
 
-Time Load::Longest(TaskKind kind) const {
-  Time longest = 0;
+Micros Load::Longest(TaskKind kind) const {
+  Micros longest = 0;
   for (const LoadJob& job : jobs)
     longest = std::max(longest, kind == TaskKind::kMap ? job.work.map_time : job.work.reduce_time);
   return longest;

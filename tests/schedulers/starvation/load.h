@@ -14,15 +14,15 @@
 namespace millrace::sched {
 
 struct LoadJob {
-  Time at = 0;
+  Micros at = 0;
   JobId job;
   JobSpec spec;
   Work work;
 
-  [[nodiscard]] Time MapWork() const { return static_cast<Time>(spec.maps.size()) * work.map_time; }
-  [[nodiscard]] Time ReduceWork() const { return spec.reduces * work.reduce_time; }
+  [[nodiscard]] Micros MapWork() const { return static_cast<Micros>(spec.maps.size()) * work.map_time; }
+  [[nodiscard]] Micros ReduceWork() const { return spec.reduces * work.reduce_time; }
   // What comes last of it has ended so long after nothing of it waits any more.
-  [[nodiscard]] Time Tails() const { return work.map_time + (spec.reduces > 0 ? work.reduce_time : 0); }
+  [[nodiscard]] Micros Tails() const { return work.map_time + (spec.reduces > 0 ? work.reduce_time : 0); }
 };
 
 struct Load {
@@ -30,8 +30,8 @@ struct Load {
   std::vector<LoadJob> jobs;
 
   // Over all nodes; with a datacenter, over those there.
-  [[nodiscard]] Time Slots(TaskKind kind, const std::string& datacenter = {}) const;
-  [[nodiscard]] Time Longest(TaskKind kind) const;
+  [[nodiscard]] Micros Slots(TaskKind kind, const std::string& datacenter = {}) const;
+  [[nodiscard]] Micros Longest(TaskKind kind) const;
 };
 
 struct LoadOptions {

@@ -17,19 +17,19 @@ namespace {
 class Delay : public testing::TestWithParam<std::string> {};
 
 TEST_P(Delay, NoJobIsPassedOverByAFreeSlotForLongerThanItsWaits) {
-  constexpr Time kWaits = (2 + 3 + 4) * kSecond;
-  const Time slack = GetParam().starts_with("lsap") ? 400 * kMillisecond : 0;
+  constexpr Micros kWaits = (2 + 3 + 4) * kSecond;
+  const Micros slack = GetParam().starts_with("lsap") ? 400 * kMillisecond : 0;
   Settings settings;
   settings.delay = {DelaySettings::Mode::kFixed, 2 * kSecond, 3 * kSecond, 4 * kSecond};
   settings.cp.evaluations = 20;
   const unsigned base = std::random_device()();
-  Time longest = 0;
+  Micros longest = 0;
   for (unsigned seed = base; seed < base + 12 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Load load = RandomLoad(seed, {.racks = 4, .datacenters = 2, .jobs = 15, .within = 600});
     const auto cluster = Start(GetParam() + "+delay", settings, load);
-    std::map<JobId, std::pair<Time, std::uint32_t>> passed;  // since when, and what waited then
-    cluster->watch = [&](Time now) {
+    std::map<JobId, std::pair<Micros, std::uint32_t>> passed;  // since when, and what waited then
+    cluster->watch = [&](Micros now) {
       const ClusterState& state = cluster->state();
       for (const LoadJob& job : load.jobs) {
         const JobState* known = state.FindJob(job.job);
@@ -53,7 +53,7 @@ TEST_P(Delay, NoJobIsPassedOverByAFreeSlotForLongerThanItsWaits) {
 INSTANTIATE_TEST_SUITE_P(All, Delay,
                          testing::Values("fifo", "dl", "fair", "capacity", "sjf", "mlq", "edf", "cp", "lsap"));
 
-LoadJob JobOn(std::uint32_t id, Time at, std::uint32_t maps, std::vector<NodeId> replicas, Time map_time) {
+LoadJob JobOn(std::uint32_t id, Micros at, std::uint32_t maps, std::vector<NodeId> replicas, Micros map_time) {
   LoadJob job{at, JobId{id}, {}, {map_time, kSecond, 0}};
   job.spec.user = "u";
   job.spec.maps.assign(maps, {64 << 20, std::move(replicas)});
@@ -84,7 +84,7 @@ TEST_P(JossTurns, ALargeJobIsServedOnceInATurnOfTheQueues) {
     std::vector<std::uint32_t> launched(load.jobs.size() + 1);
     std::map<std::uint32_t, std::uint32_t> others;
     std::size_t read = 0;
-    cluster->watch = [&](Time) {
+    cluster->watch = [&](Micros) {
       for (; read < cluster->log().size();) {
         const std::size_t end = cluster->log().find('\n', read);
         const std::string line = cluster->log().substr(read, end - read);
@@ -117,11 +117,11 @@ INSTANTIATE_TEST_SUITE_P(Both, JossTurns, testing::Values("joss-t", "joss-j"),
 // begins when a slot frees (P) after D is over and what came until then is done, at the latest. Under a stream of more
 // than the cluster can do, all of it at its data, J would wait for ever without ageing.
 struct Streamed {
-  Time begun = 0, bound = 0;
+  Micros begun = 0, bound = 0;
 };
 
-Streamed RunUnderAStream(Time half_life, unsigned seed) {
-  constexpr Time kEnd = 200 * kSecond, kSubmitted = 30 * kSecond, kEvery = 400 * kMillisecond, kMap = 4 * kSecond;
+Streamed RunUnderAStream(Micros half_life, unsigned seed) {
+  constexpr Micros kEnd = 200 * kSecond, kSubmitted = 30 * kSecond, kEvery = 400 * kMillisecond, kMap = 4 * kSecond;
   constexpr std::uint64_t kBytes = std::uint64_t{4} << 30;
   std::mt19937 random(seed);
   Settings settings;
@@ -133,15 +133,16 @@ Streamed RunUnderAStream(Time half_life, unsigned seed) {
   load.jobs.push_back(JobOn(1, kSubmitted, 1, {NodeId{5}}, kSecond));
   load.jobs.back().spec.maps[0].bytes = kBytes;
   std::uint32_t id = 1;
-  for (Time at = 0; at < kEnd; at += kEvery) {  // 8 slots end two maps a second
+  for (Micros at = 0; at < kEnd; at += kEvery) {  // 8 slots end two maps a second
     load.jobs.push_back(JobOn(++id, at, 1, {NodeId{1 + static_cast<std::uint32_t>(random() % 4)}}, kMap));
     if (random() % 2 == 0) load.jobs.back().spec.user = "v";
   }
   const auto cluster = Start("lsap-fair", settings, load);
   cluster->Run();
   const double most = 200 + kBytes / settings.lsap.bandwidths.off, least = 100.0 / 8 / 0.5;
-  const Time until = kSubmitted + static_cast<Time>(static_cast<double>(half_life) * (std::log2(most / least) + 0.25));
-  const Time work = (until / kEvery + 1) * kMap / 8;
+  const Micros until =
+      kSubmitted + static_cast<Micros>(static_cast<double>(half_life) * (std::log2(most / least) + 0.25));
+  const Micros work = (until / kEvery + 1) * kMap / 8;
   return {cluster->ended().at(JobId{1}) - kSecond, std::max(until, work) + kMap};
 }
 

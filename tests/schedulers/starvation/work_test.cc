@@ -22,7 +22,7 @@ struct Case {
   LoadOptions load;
 };
 
-using Bound = std::function<Time(const Load&, const LoadJob&)>;
+using Bound = std::function<Micros(const Load&, const LoadJob&)>;
 
 void ExpectWithin(const Case& given, const Bound& bound, const char* mark = "") {
   const unsigned base = std::random_device()();
@@ -38,23 +38,23 @@ void ExpectWithin(const Case& given, const Bound& bound, const char* mark = "") 
   }
 }
 
-Time SumOf(const Load& load, Time (LoadJob::*what)() const) {
-  Time sum = 0;
+Micros SumOf(const Load& load, Micros (LoadJob::*what)() const) {
+  Micros sum = 0;
   for (const LoadJob& job : load.jobs) sum += (job.*what)();
   return sum;
 }
 
 // The time until n tasks more than fit have been started, `lost` of it idle before each.
-Time MapsBefore(const Load& load, Time lost) {
-  Time tasks = 0;
-  for (const LoadJob& job : load.jobs) tasks += static_cast<Time>(job.spec.maps.size());
+Micros MapsBefore(const Load& load, Micros lost) {
+  Micros tasks = 0;
+  for (const LoadJob& job : load.jobs) tasks += static_cast<Micros>(job.spec.maps.size());
   return (SumOf(load, &LoadJob::MapWork) + tasks * lost) / load.Slots(TaskKind::kMap);
 }
 
 // List scheduling (Graham). While a map of J waits, every map slot runs a map: of all the work there is, W_m at most,
 // so that the last map of J has begun by s_J + W_m / m. Then the same of its reduces.
-Time ListBound(const Load& load, const LoadJob& job, Time lost) {
-  const Time reduces = SumOf(load, &LoadJob::ReduceWork) / load.Slots(TaskKind::kReduce);
+Micros ListBound(const Load& load, const LoadJob& job, Micros lost) {
+  const Micros reduces = SumOf(load, &LoadJob::ReduceWork) / load.Slots(TaskKind::kReduce);
   return job.at + MapsBefore(load, lost) + (job.spec.reduces > 0 ? reduces : 0) + job.Tails();
 }
 
@@ -97,13 +97,13 @@ INSTANTIATE_TEST_SUITE_P(All, Batching, testing::Values("lsap", "lsap_uniform", 
 // counted.)
 void ExpectInOrder(const std::string& scheduler, const std::function<bool(const LoadJob&, const LoadJob&)>& before) {
   const Bound bound = [&](const Load& load, const LoadJob& job) {
-    Time maps = 0, reduces = 0;
+    Micros maps = 0, reduces = 0;
     for (const LoadJob& other : load.jobs) {
       if (other.job != job.job && !before(other, job)) continue;
       maps += other.MapWork();
       reduces += other.ReduceWork();
     }
-    Time end = job.at + load.Longest(TaskKind::kMap) + maps / load.Slots(TaskKind::kMap) + job.work.map_time;
+    Micros end = job.at + load.Longest(TaskKind::kMap) + maps / load.Slots(TaskKind::kMap) + job.work.map_time;
     if (job.spec.reduces > 0)
       end += load.Longest(TaskKind::kReduce) + reduces / load.Slots(TaskKind::kReduce) + job.work.reduce_time;
     return end;
@@ -136,8 +136,8 @@ TEST(Fresh, DynamicEndsAJobWhenTheWorkAndTheLastTasksOfAllJobsAreDone) {
     Settings settings;
     settings.fresh.k = k;
     const Bound bound = [](const Load& load, const LoadJob& job) {
-      const Time slots = load.Slots(TaskKind::kMap) + load.Slots(TaskKind::kReduce);
-      const Time work = SumOf(load, &LoadJob::MapWork) + SumOf(load, &LoadJob::ReduceWork);
+      const Micros slots = load.Slots(TaskKind::kMap) + load.Slots(TaskKind::kReduce);
+      const Micros work = SumOf(load, &LoadJob::MapWork) + SumOf(load, &LoadJob::ReduceWork);
       return job.at + work / slots + SumOf(load, &LoadJob::Tails);
     };
     ExpectWithin({"fresh-dynamic", settings, {}}, bound, k == 0 ? " k = all" : k == 1 ? " k = 1" : " k = 3");
@@ -152,9 +152,9 @@ TEST(Fresh, StaticEndsAJobHoweverTheSplitsFall) {
     Settings settings;
     settings.fresh.k = k;
     const Bound bound = [](const Load& load, const LoadJob& job) {
-      const Time longest = std::max(load.Longest(TaskKind::kMap), load.Longest(TaskKind::kReduce));
-      const Time work = SumOf(load, &LoadJob::MapWork) + SumOf(load, &LoadJob::ReduceWork);
-      return job.at + work + SumOf(load, &LoadJob::Tails) + static_cast<Time>(load.jobs.size()) * longest;
+      const Micros longest = std::max(load.Longest(TaskKind::kMap), load.Longest(TaskKind::kReduce));
+      const Micros work = SumOf(load, &LoadJob::MapWork) + SumOf(load, &LoadJob::ReduceWork);
+      return job.at + work + SumOf(load, &LoadJob::Tails) + static_cast<Micros>(load.jobs.size()) * longest;
     };
     ExpectWithin({"fresh-static", settings, {}}, bound, k == 0 ? " k = all" : k == 1 ? " k = 1" : " k = 3");
   }
@@ -170,7 +170,7 @@ TEST_P(Joss, AJobEndsWhenAllTheWorkIsDoneByTheSmallestDatacenter) {
     settings.joss.default_ratio = ratio;
     const Bound bound = [](const Load& load, const LoadJob& job) {
       const auto least = [&](TaskKind kind) { return std::min(load.Slots(kind, "d0"), load.Slots(kind, "d1")); };
-      Time end = job.at + SumOf(load, &LoadJob::MapWork) / least(TaskKind::kMap) + job.Tails();
+      Micros end = job.at + SumOf(load, &LoadJob::MapWork) / least(TaskKind::kMap) + job.Tails();
       if (job.spec.reduces > 0) end += SumOf(load, &LoadJob::ReduceWork) / least(TaskKind::kReduce);
       return end;
     };

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "base/ids/ids.h"
 #include "checker.h"
 #include "faults.h"
 #include "master.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/core/journal_text.h"
+#include "schedulers/journal/journal_text.h"
 #include "worker.h"
 
 namespace millrace::simulated {
@@ -19,18 +19,14 @@ constexpr double kSettled = 30;
 // Seconds that orders and reports take then, the disk of the master included.
 constexpr double kOnTheWay = 15;
 
-worker::AttemptId FromSched(const sched::AttemptId& id) {
-  return {id.task.job.value, id.task.kind == sched::TaskKind::kReduce, id.task.index, id.number};
-}
-
 // The outputs on the node that the master would send reduces to.
-std::vector<worker::AttemptId> CountedOn(const sched::ClusterState& state, const sched::NodeState& node) {
-  std::vector<worker::AttemptId> counted;
-  for (const sched::TaskId& map : node.outputs) {
+std::vector<AttemptId> CountedOn(const sched::ClusterState& state, const sched::NodeState& node) {
+  std::vector<AttemptId> counted;
+  for (const TaskId& map : node.outputs) {
     const sched::JobState* job = state.FindJob(map.job);
     if (job == nullptr || !job->alive() || job->progress.reduces == 0) continue;
     const sched::TaskState& task = job->maps[map.index];
-    if (task.done && task.ran_on == node.id) counted.push_back(FromSched({map, task.winner}));
+    if (task.done && task.ran_on == node.id) counted.push_back({map, task.winner});
   }
   return counted;
 }
@@ -55,24 +51,24 @@ void Checker::CheckAgreement() {
 
 void Checker::CheckAgreementWith(WorkerMachine& worker, std::uint32_t number, Differences* differ) {
   const sched::ClusterState& state = cluster_.master().control()->jobs().cluster();
-  const sched::NodeState* node = state.FindNode(sched::NodeId{number});
+  const sched::NodeState* node = state.FindNode(NodeId{number});
   if (node == nullptr || !node->alive) return;
   // Whoever is registered has what it is counted on for, at any moment: who drops it was told to by the master.
-  for (const worker::AttemptId& output : CountedOn(state, *node)) {
+  for (const AttemptId& output : CountedOn(state, *node)) {
     if (worker.running()->plane().served().contains(output)) continue;
-    return cluster_.world().Fail("agreement",
-                                 fmt::format("the master counts on the output of {}, and {} does not have it",
-                                             worker::ToText(output), worker.name()));
+    return cluster_.world().Fail(
+        "agreement",
+        fmt::format("the master counts on the output of {}, and {} does not have it", ToText(output), worker.name()));
   }
-  std::set<worker::AttemptId> believed;
-  for (const sched::AttemptId& attempt : node->running) believed.insert(FromSched(attempt));
-  for (const worker::AttemptId& attempt : worker.running()->runner().Processes()) {
+  std::set<AttemptId> believed;
+  for (const AttemptId& attempt : node->running) believed.insert(attempt);
+  for (const AttemptId& attempt : worker.running()->runner().Processes()) {
     if (!believed.contains(attempt))
-      Differ(worker, worker::ToText(attempt) + " runs, and the master knows nothing of it", differ);
+      Differ(worker, ToText(attempt) + " runs, and the master knows nothing of it", differ);
   }
-  for (const worker::AttemptId& attempt : believed) {
+  for (const AttemptId& attempt : believed) {
     if (!worker.running()->files().HasScratch(attempt))
-      Differ(worker, "the master believes that " + worker::ToText(attempt) + " runs, and it does not", differ);
+      Differ(worker, "the master believes that " + ToText(attempt) + " runs, and it does not", differ);
   }
 }
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "base/protocol/master.capnp.h"
 #include "base/rpc/deadline.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
-#include "master/master.capnp.h"
 #include "network.h"
 #include "process.h"
 #include "world.h"

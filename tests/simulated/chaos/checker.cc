@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/ids/ids.h"
 #include "faults.h"
 #include "master.h"
 #include "master/journal_keys.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/cluster_state.h"
-#include "schedulers/core/event_text.h"
-#include "schedulers/core/journal_text.h"
+#include "schedulers/journal/journal_text.h"
 #include "worker.h"
 
 namespace millrace::simulated {
@@ -104,13 +104,12 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
 }
 
 // A master that lost the end of its memory may give a number again; the worker that has the older one is told.
-void Checker::Started(const worker::AttemptId& attempt, WorkerMachine& machine) {
+void Checker::Started(const AttemptId& attempt, WorkerMachine& machine) {
   const double now = cluster_.world().seconds();
   const auto [before, fresh] = started_.try_emplace(attempt, now);
   constexpr double kStaleOrders = 60;
   if (!fresh && before->second > master_started_ + kStaleOrders) {
-    cluster_.world().Fail("attempts",
-                          fmt::format("{} is begun twice, now on {}", worker::ToText(attempt), machine.name()));
+    cluster_.world().Fail("attempts", fmt::format("{} is begun twice, now on {}", ToText(attempt), machine.name()));
   }
   before->second = now;
 }
@@ -127,7 +126,7 @@ std::string Describe(const master::FileSystem& files, const master::JobTracker& 
     return true;
   });
   for (const dfs::FileId file : files.names().OpenFiles()) text += fmt::format("open {}\n", file);
-  for (const sched::JobId id : jobs.JobsAfter(sched::JobId{0}, 1'000'000, false)) {
+  for (const JobId id : jobs.JobsAfter(JobId{0}, 1'000'000, false)) {
     const auto view = jobs.View(id);
     if (!view.ok()) continue;
     text += fmt::format("job {} {} maps {}/{}/{} reduces {}/{}/{}\n", id.value, static_cast<int>(view->state),
@@ -137,7 +136,7 @@ std::string Describe(const master::FileSystem& files, const master::JobTracker& 
     const auto attempts = jobs.Attempts(id);
     for (const master::AttemptRecord& attempt : *attempts) {
       if (attempt.state != master::AttemptState::kRunning) continue;
-      text += fmt::format("  {} on {}\n", sched::FormatAttempt(attempt.attempt), attempt.node);
+      text += fmt::format("  {} on {}\n", ToText(attempt.attempt), attempt.node);
     }
   }
   return text;
@@ -197,8 +196,8 @@ std::map<std::uint64_t, std::string> Checker::Journal() const {
 
 void Checker::CheckJournal() {
   const std::map<std::uint64_t, std::string> lines = Journal();
-  std::set<sched::AttemptId> launched;
-  std::map<sched::TaskId, sched::AttemptId> reduced;
+  std::set<AttemptId> launched;
+  std::map<TaskId, AttemptId> reduced;
   for (const auto& [sequence, line] : lines) {
     const auto parsed = sched::ParseJournalLine(line);
     if (!parsed) return cluster_.world().Fail("journal", "not understood: " + line);
@@ -209,7 +208,7 @@ void Checker::CheckJournal() {
         return cluster_.world().Fail("journal", "an attempt is launched twice: " + line);
     }
     if (const auto* done = std::get_if<sched::AttemptSucceeded>(event)) {
-      if (done->attempt.task.kind != sched::TaskKind::kReduce) continue;
+      if (done->attempt.task.kind != TaskKind::kReduce) continue;
       if (!reduced.emplace(done->attempt.task, done->attempt).second)
         return cluster_.world().Fail("commit", "a task is committed twice: " + line);
     }
@@ -233,11 +232,10 @@ void Checker::CheckSlots() {
   if (control == nullptr) return;
   const sched::ClusterState& state = control->jobs().cluster();
   for (std::uint32_t n = 0; n < state.node_ids(); ++n) {
-    const sched::NodeState* node = state.FindNode(sched::NodeId{n});
+    const sched::NodeState* node = state.FindNode(NodeId{n});
     if (node == nullptr) continue;
     sched::Slots used;
-    for (const sched::AttemptId& attempt : node->running)
-      ++(attempt.task.kind == sched::TaskKind::kMap ? used.maps : used.reduces);
+    for (const AttemptId& attempt : node->running) ++(attempt.task.kind == TaskKind::kMap ? used.maps : used.reduces);
     const auto [maps, reduces] = control->jobs().RunningOn(n);
     if (used != node->used || maps != used.maps || reduces != used.reduces) {
       return cluster_.world().Fail(
@@ -273,7 +271,7 @@ std::string Checker::UntidyMaster() const {
   if (control->files().blocks().Balance().state == dfs::BalanceState::kMoving) return "balancing does not end";
   const sched::ClusterState& state = control->jobs().cluster();
   for (std::uint32_t n = 0; n < state.node_ids(); ++n) {
-    const sched::NodeState* node = state.FindNode(sched::NodeId{n});
+    const sched::NodeState* node = state.FindNode(NodeId{n});
     if (node != nullptr && (node->used.maps > 0 || node->used.reduces > 0))
       return fmt::format("node {} has {}+{} slots in use and no job lives", n, node->used.maps, node->used.reduces);
   }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/kv/key_value_store.h"
+#include "base/protocol/attempt_wire.h"
 #include "cluster.h"
-#include "worker/agent/attempt_id.h"
 
 namespace millrace::simulated {
 
@@ -42,7 +42,7 @@ class Checker {
 
   // ---- what happens ----
   void Removing(WorkerMachine& machine, std::uint64_t block);
-  void Started(const worker::AttemptId& attempt, WorkerMachine& machine);
+  void Started(const AttemptId& attempt, WorkerMachine& machine);
   void MasterStarted() { master_started_ = cluster_.world().seconds(); }
   void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
 
@@ -90,7 +90,7 @@ class Checker {
   std::map<std::uint32_t, std::string> live_jobs_;
   std::uint32_t actors_ = 0;
   double master_started_ = 0;
-  std::map<worker::AttemptId, double> started_;
+  std::map<AttemptId, double> started_;
   Differences differ_;
 };
 

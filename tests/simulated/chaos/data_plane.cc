@@ -7,17 +7,13 @@
 #include "faults.h"
 #include "files.h"
 #include "worker.h"
-#include "worker/shuffle/copy_book.h"
+#include "worker/daemon/shuffle/copy_book.h"
 
 namespace millrace::simulated {
-
-using worker::AttemptId;
 
 namespace {
 
 constexpr std::uint64_t kSegmentBytes = 4096;  // what a segment counts for on the network
-
-AttemptId ToAttempt(const shuffle::MapAttempt& map) { return {map.job, false, map.map, map.number}; }
 
 }  // namespace
 
@@ -31,7 +27,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
         reduce_(reduce),
         file_(std::move(file)),
         callbacks_(std::make_shared<shuffle::CopyCallbacks>(std::move(callbacks))),
-        book_(reduce.task, maps, shuffle::CopyOptions{}.retries, shuffle::CopyOptions{}.first_back_off),
+        book_(reduce.task.index, maps, shuffle::CopyOptions{}.retries, shuffle::CopyOptions{}.first_back_off),
         fetches_(*this) {
     FinishIfComplete();
   }
@@ -42,8 +38,8 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     }
     Schedule();
   }
-  void Gone(const std::vector<shuffle::MapAttempt>& maps) override {
-    for (const shuffle::MapAttempt& map : maps) book_.Withdraw(map);
+  void Gone(const std::vector<AttemptId>& maps) override {
+    for (const AttemptId& map : maps) book_.Withdraw(map);
   }
   void LeaveOut(const std::vector<std::uint32_t>& maps) override {
     for (const std::uint32_t map : maps) book_.LeaveOut(map);
@@ -61,7 +57,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
   }
 
   // Callbacks may destroy us: they come later, from elsewhere.
-  void Tell(const shuffle::MapAttempt& map, const Status& why) {
+  void Tell(const AttemptId& map, const Status& why) {
     plane_.tasks_.Add(kj::evalLater([known = std::weak_ptr(callbacks_), map, why] {
       if (const auto alive = known.lock()) alive->failed(map, why);
     }));
@@ -74,12 +70,12 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     }));
   }
   void LookUp(const shuffle::Source& source) {
-    if (const auto value = plane_.Serve(source.map, reduce_.task)) return Keep(source.map, *value);
+    if (const auto value = plane_.Serve(source.map, reduce_.task.index)) return Keep(source.map, *value);
     if (book_.Miss(source.map, Now())) Tell(source.map, NotFound("its output is not on this worker any more"));
   }
-  void Keep(const shuffle::MapAttempt& map, std::uint64_t value) {
+  void Keep(const AttemptId& map, std::uint64_t value) {
     shuffle::CopiedSegment segment;
-    segment.map = map.map;
+    segment.map = map.task.index;
     segment.file = file_;
     segment.segment.length = kSegmentBytes;
     segment.segment.raw_length = value;
@@ -124,7 +120,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
       return false;
     }
     std::vector<std::optional<std::uint64_t>> values;
-    for (const shuffle::Ticket& ticket : batch) values.push_back(server->plane().Serve(ticket.map, reduce_.task));
+    for (const shuffle::Ticket& ticket : batch) values.push_back(server->plane().Serve(ticket.map, reduce_.task.index));
     const HostId from = plane_.cluster_.FindWorker(place.host)->host();
     const Status came = Await(
         plane_.cluster_.network().Transfer(from, plane_.machine_.host(), kSegmentBytes * batch.size(), kStall), scope);
@@ -165,12 +161,11 @@ void DataPlane::AddMapOutput(const AttemptId& map, const std::string&, std::func
 }
 
 void DataPlane::RemoveMapOutputs(std::uint32_t job) {
-  std::erase_if(served_, [&](const AttemptId& map) { return map.job == job; });
+  std::erase_if(served_, [&](const AttemptId& map) { return map.task.job.value == job; });
 }
 
-std::optional<std::uint64_t> DataPlane::Serve(const shuffle::MapAttempt& map, std::uint32_t reduce) const {
-  const AttemptId id = ToAttempt(map);
-  const MapOutput* output = served_.contains(id) ? files_.FindRun(id) : nullptr;
+std::optional<std::uint64_t> DataPlane::Serve(const AttemptId& map, std::uint32_t reduce) const {
+  const MapOutput* output = served_.contains(map) ? files_.FindRun(map) : nullptr;
   if (output == nullptr || reduce >= output->size()) return std::nullopt;
   return output->at(reduce);
 }

@@ -392,8 +392,8 @@ void FaultActor::LoseOutput() {
   LoseOutput(worker, *output);
 }
 
-void FaultActor::LoseOutput(WorkerMachine& worker, const worker::AttemptId& map) {
-  Note(fmt::format("the output of {} on {} is gone", worker::ToText(map), worker.name()));
+void FaultActor::LoseOutput(WorkerMachine& worker, const AttemptId& map) {
+  Note(fmt::format("the output of {} on {} is gone", ToText(map), worker.name()));
   worker.running()->files().LoseRun(map);
 }
 
@@ -408,7 +408,7 @@ void FaultActor::LoseNextOutput(WorkerMachine& worker) {
   });
 }
 
-void FaultActor::Serving(WorkerMachine& worker, const worker::AttemptId& map) {
+void FaultActor::Serving(WorkerMachine& worker, const AttemptId& map) {
   if (losing_.erase(worker.host()) == 0) return;
   world_.Do(0, [this, &worker, map] {
     if (worker.running() != nullptr) LoseOutput(worker, map);
@@ -434,11 +434,11 @@ void FaultActor::Invite() {
   cluster_.workers().push_back(std::move(stranger));
 }
 
-TaskFate FaultActor::FateOf(const worker::AttemptId& attempt, WorkerMachine& machine) {
+TaskFate FaultActor::FateOf(const AttemptId& attempt, WorkerMachine& machine) {
   const Plan& plan = cluster_.plan();
   const double draw = random_.Unit();
-  if (std::find(poisoned_.begin(), poisoned_.end(), attempt.job) != poisoned_.end() && !attempt.reduce &&
-      attempt.task == 0) {
+  if (std::find(poisoned_.begin(), poisoned_.end(), attempt.task.job.value) != poisoned_.end() &&
+      !attempt.task.reduce() && attempt.task.index == 0) {
     return TaskFate::kKillsWorker;
   }
   if (drawn_ || left_ == 0 || draw >= plan.task_faults) return TaskFate::kEnds;
@@ -449,7 +449,7 @@ TaskFate FaultActor::FateOf(const worker::AttemptId& attempt, WorkerMachine& mac
   if (fates.empty()) return TaskFate::kEnds;
   --left_;
   const TaskFate fate = fates.at(random_.Below(fates.size()));
-  if (fate == TaskFate::kFails) Note(worker::ToText(attempt) + " on " + machine.name() + " will fail");
+  if (fate == TaskFate::kFails) Note(ToText(attempt) + " on " + machine.name() + " will fail");
   return fate;
 }
 

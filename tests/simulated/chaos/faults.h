@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/protocol/attempt_wire.h"
 #include "cluster.h"
-#include "worker/agent/attempt_id.h"
 
 namespace millrace::simulated {
 
@@ -28,7 +28,7 @@ class FaultActor {
   [[nodiscard]] double CalmSince(HostId host) const;
 
   // Asked once for an attempt that begins.
-  [[nodiscard]] TaskFate FateOf(const worker::AttemptId& attempt, WorkerMachine& machine);
+  [[nodiscard]] TaskFate FateOf(const AttemptId& attempt, WorkerMachine& machine);
   void KillSoon(WorkerMachine& machine, const std::string& why);
   // Jobs of which every attempt of the first map kills its worker.
   void Poison(std::uint32_t job) { poisoned_.push_back(job); }
@@ -36,7 +36,7 @@ class FaultActor {
   // The master has taken it in.
   void Registered(WorkerMachine& worker);
   // Of a worker that serves this output from now on.
-  void Serving(WorkerMachine& worker, const worker::AttemptId& map);
+  void Serving(WorkerMachine& worker, const AttemptId& map);
 
  private:
   void Next();
@@ -54,7 +54,7 @@ class FaultActor {
   void LoseDirectory(WorkerMachine& worker);
   void Damage(Fault fault, WorkerMachine& worker);
   void LoseOutput();
-  void LoseOutput(WorkerMachine& worker, const worker::AttemptId& map);
+  void LoseOutput(WorkerMachine& worker, const AttemptId& map);
   void LoseNextOutput(WorkerMachine& worker);
   void RestartBehindItsBack(double seconds);
   void Invite();  // a worker of another cluster

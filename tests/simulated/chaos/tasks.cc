@@ -1,17 +1,16 @@
 // The attempts that a worker's daemon executes.
 #include <utility>
 
+#include "base/ids/ids.h"
+#include "base/protocol/attempt_wire.h"
 #include "base/rpc/status_codec.h"
 #include "caller.h"
 #include "checker.h"
 #include "faults.h"
 #include "files.h"
-#include "schedulers/core/event_text.h"
 #include "worker.h"
 
 namespace millrace::simulated {
-
-using worker::AttemptId;
 
 namespace {
 
@@ -43,10 +42,6 @@ Result<std::string> ReadInputBlock(Cluster& cluster, kj::WaitScope& scope, HostI
   return data;
 }
 
-sched::AttemptId ToSched(const AttemptId& id) {
-  return {{sched::JobId{id.job}, id.reduce ? sched::TaskKind::kReduce : sched::TaskKind::kMap, id.task}, id.number};
-}
-
 }  // namespace
 
 struct TaskRunner::Running {
@@ -74,7 +69,7 @@ void TaskRunner::Begin(const AttemptId& id, Body body) {
   kept.fiber = cluster_.world()
                    .Spawn([this, id, run, body = kj::mv(body)](kj::WaitScope& scope) mutable {
                      auto done = std::make_shared<worker::OwnMessage<task::wire::Done>>();
-                     worker::ToWire(id, done->builder().initAttempt());
+                     ToWire(id, done->builder().initAttempt());
                      const Status status = body(scope, done->builder());
                      (void)Await(machine_.process().MayReceive(), scope);
                      tasks_.Add(kj::evalLater([this, id, run, status, done] { End(id, run, status, *done); }));
@@ -95,16 +90,16 @@ void TaskRunner::End(const AttemptId& id, std::uint64_t run, const Status& statu
 // The time that an attempt takes, and what goes wrong with it.
 Status TaskRunner::Work(kj::WaitScope& scope, const AttemptId& id) {
   const Plan& plan = cluster_.plan();
-  const double most = id.reduce ? plan.reduce_time : plan.map_time;
+  const double most = id.task.reduce() ? plan.reduce_time : plan.map_time;
   const double time = most * (0.2 + 0.8 * random_.Unit()) * machine_.slowness();
   const TaskFate fate = cluster_.faults().FateOf(id, machine_);
   (void)Await(cluster_.world().Sleep(time / 2), scope);
   if (fate == TaskFate::kHangs) {
-    cluster_.world().Note(worker::ToText(id) + " on " + machine_.name() + " hangs");
+    cluster_.world().Note(ToText(id) + " on " + machine_.name() + " hangs");
     (void)Await(kj::Promise<void>(kj::NEVER_DONE), scope);
   }
   if (fate == TaskFate::kKillsWorker) {
-    cluster_.faults().KillSoon(machine_, worker::ToText(id));
+    cluster_.faults().KillSoon(machine_, ToText(id));
     (void)Await(kj::Promise<void>(kj::NEVER_DONE), scope);
   }
   (void)Await(cluster_.world().Sleep(time / 2), scope);
@@ -113,7 +108,7 @@ Status TaskRunner::Work(kj::WaitScope& scope, const AttemptId& id) {
 }
 
 void TaskRunner::RunMap(worker::OwnMessage<task::wire::RunMap> launch) {
-  const AttemptId id = worker::FromWire(launch.reader().getAttempt());
+  const AttemptId id = FromWire(launch.reader().getAttempt());
   auto kept = std::make_shared<worker::OwnMessage<task::wire::RunMap>>(std::move(launch));
   Begin(id, [this, id, kept](kj::WaitScope& scope, task::wire::Done::Builder done) -> Status {
     MasterCaller caller(cluster_.world(), cluster_.network(), machine_.host(), machine_.tasks());
@@ -128,7 +123,7 @@ void TaskRunner::RunMap(worker::OwnMessage<task::wire::RunMap> launch) {
       }
     }
     MILLRACE_TRY(Work(scope, id));
-    const Job& job = jobs_.at(id.job);
+    const Job& job = jobs_.at(id.task.job.value);
     if (job.reduces == 0) return WriteOutput(scope, id, OutputText(MapValue(bytes, 0)), done);
     MapOutput output;
     for (std::uint32_t reduce = 0; reduce < job.reduces; ++reduce) output.push_back(MapValue(bytes, reduce));
@@ -138,7 +133,7 @@ void TaskRunner::RunMap(worker::OwnMessage<task::wire::RunMap> launch) {
 }
 
 void TaskRunner::RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) {
-  const AttemptId id = worker::FromWire(launch.reader().getAttempt());
+  const AttemptId id = FromWire(launch.reader().getAttempt());
   std::uint64_t sum = 0;
   for (const auto segment : launch.reader().getSegments()) sum += segment.getRawLength();
   Begin(id, [this, id, sum](kj::WaitScope& scope, task::wire::Done::Builder done) -> Status {
@@ -149,10 +144,10 @@ void TaskRunner::RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) {
 
 Status TaskRunner::WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                task::wire::Done::Builder done) {
-  const Job job = jobs_.at(id.job);
+  const Job job = jobs_.at(id.task.job.value);
   char name[32];
-  std::snprintf(name, sizeof name, "part-%c-%05u", id.reduce ? 'r' : 'm', id.task);
-  const std::string attempt = sched::FormatAttempt(ToSched(id));
+  std::snprintf(name, sizeof name, "part-%c-%05u", id.task.reduce() ? 'r' : 'm', id.task.index);
+  const std::string attempt = ToText(id);
   MasterCaller caller(cluster_.world(), cluster_.network(), machine_.host(), machine_.tasks());
   FileMaker maker(cluster_, caller, machine_.host());
   MILLRACE_TRY(maker.Create(scope, job.output + "/_temporary/" + attempt + "/" + name, job.replication, false));
@@ -187,7 +182,7 @@ kj::Promise<void> TaskRunner::Kill(const AttemptId& attempt) {
 }
 
 kj::Promise<void> TaskRunner::ForgetJob(std::uint32_t job) {
-  std::erase_if(running_, [&](const auto& entry) { return entry.first.job == job; });
+  std::erase_if(running_, [&](const auto& entry) { return entry.first.task.job.value == job; });
   jobs_.erase(job);
   return machine_.process().timer().afterDelay(5 * kj::MILLISECONDS);
 }

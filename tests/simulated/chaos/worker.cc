@@ -5,44 +5,45 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
 #include "base/rpc/status_codec.h"
 #include "checker.h"
 #include "faults.h"
 #include "master.h"
-#include "schedulers/core/event_text.h"
 
 namespace millrace::simulated {
 
 // ---- files of attempts ----
 
-worker::AttemptPaths TaskFiles::Paths(const worker::AttemptId& attempt) const {
-  const std::string stem = worker::FileStem(attempt);
-  return {attempt.reduce ? "" : stem + ".run", attempt.reduce ? stem + ".copy" : "", stem, stem + ".out",
+worker::AttemptPaths TaskFiles::Paths(const AttemptId& attempt) const {
+  const std::string stem = ToText(attempt);
+  return {attempt.task.reduce() ? "" : stem + ".run", attempt.task.reduce() ? stem + ".copy" : "", stem, stem + ".out",
           stem + ".err"};
 }
 
-Status TaskFiles::Prepare(const worker::AttemptId& attempt) {
+Status TaskFiles::Prepare(const AttemptId& attempt) {
   scratch_.insert(attempt);
   return Status::Ok();
 }
 
-void TaskFiles::RemoveScratch(const worker::AttemptId& attempt) { scratch_.erase(attempt); }
-void TaskFiles::RemoveRun(const worker::AttemptId& attempt) { runs_.erase(attempt); }
+void TaskFiles::RemoveScratch(const AttemptId& attempt) { scratch_.erase(attempt); }
+void TaskFiles::RemoveRun(const AttemptId& attempt) { runs_.erase(attempt); }
 
 void TaskFiles::RemoveJob(std::uint32_t job) {
-  std::erase_if(runs_, [&](const auto& run) { return run.first.job == job; });
-  std::erase_if(scratch_, [&](const worker::AttemptId& attempt) { return attempt.job == job; });
+  std::erase_if(runs_, [&](const auto& run) { return run.first.task.job.value == job; });
+  std::erase_if(scratch_, [&](const AttemptId& attempt) { return attempt.task.job.value == job; });
 }
 
-const MapOutput* TaskFiles::FindRun(const worker::AttemptId& map) const {
+const MapOutput* TaskFiles::FindRun(const AttemptId& map) const {
   const auto found = runs_.find(map);
   return found == runs_.end() ? nullptr : &found->second;
 }
 
 std::string TaskFiles::Leftovers() const {
   std::string left;
-  for (const auto& [id, output] : runs_) left += " run file of " + worker::ToText(id);
-  for (const worker::AttemptId& id : scratch_) left += " scratch of " + worker::ToText(id);
+  for (const auto& [id, output] : runs_) left += " run file of " + ToText(id);
+  for (const AttemptId& id : scratch_) left += " scratch of " + ToText(id);
   return left;
 }
 
@@ -94,7 +95,7 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
 std::string WorkerProcess::Leftovers() const {
   std::string left = files_.Leftovers();
   if (agent_->running() > 0) left += fmt::format(" {} attempts", agent_->running());
-  for (const worker::AttemptId& id : plane_.served()) left += " served output of " + worker::ToText(id);
+  for (const AttemptId& id : plane_.served()) left += " served output of " + ToText(id);
   return left;
 }
 

@@ -15,8 +15,8 @@
 #include "caller.h"
 #include "cluster.h"
 #include "disk.h"
-#include "worker/agent/agent.h"
-#include "worker/agent/synthetic.h"
+#include "worker/daemon/agent/agent.h"
+#include "worker/daemon/agent/synthetic.h"
 
 namespace millrace::simulated {
 
@@ -28,26 +28,25 @@ using MapOutput = std::vector<std::uint64_t>;
 // The files of attempts, in memory: they go with the daemon, as its start removes what it finds.
 class TaskFiles final : public worker::AttemptFiles {
  public:
-  [[nodiscard]] worker::AttemptPaths Paths(const worker::AttemptId& attempt) const override;
-  Status Prepare(const worker::AttemptId& attempt) override;
-  void RemoveScratch(const worker::AttemptId& attempt) override;
-  void RemoveRun(const worker::AttemptId& attempt) override;
+  [[nodiscard]] worker::AttemptPaths Paths(const AttemptId& attempt) const override;
+  Status Prepare(const AttemptId& attempt) override;
+  void RemoveScratch(const AttemptId& attempt) override;
+  void RemoveRun(const AttemptId& attempt) override;
   void RemoveJob(std::uint32_t job) override;
-  [[nodiscard]] Result<worker::LogPiece> ReadLog(const worker::AttemptId&, bool, std::uint64_t,
-                                                 std::uint32_t) const override {
+  [[nodiscard]] Result<worker::LogPiece> ReadLog(const AttemptId&, bool, std::uint64_t, std::uint32_t) const override {
     return worker::LogPiece();
   }
 
-  void WriteRun(const worker::AttemptId& map, MapOutput output) { runs_[map] = std::move(output); }
-  void LoseRun(const worker::AttemptId& map) { runs_.erase(map); }
+  void WriteRun(const AttemptId& map, MapOutput output) { runs_[map] = std::move(output); }
+  void LoseRun(const AttemptId& map) { runs_.erase(map); }
   // Until it has ended, the directories of an attempt are there.
-  [[nodiscard]] bool HasScratch(const worker::AttemptId& attempt) const { return scratch_.contains(attempt); }
-  [[nodiscard]] const MapOutput* FindRun(const worker::AttemptId& map) const;
+  [[nodiscard]] bool HasScratch(const AttemptId& attempt) const { return scratch_.contains(attempt); }
+  [[nodiscard]] const MapOutput* FindRun(const AttemptId& map) const;
   [[nodiscard]] std::string Leftovers() const;  // empty: there are none
 
  private:
-  std::map<worker::AttemptId, MapOutput> runs_;
-  std::set<worker::AttemptId> scratch_;
+  std::map<AttemptId, MapOutput> runs_;
+  std::set<AttemptId> scratch_;
 };
 
 // Disk calls take a while, one after the other.
@@ -69,10 +68,10 @@ class DataPlane final : public worker::DataPlane {
   DataPlane(Cluster& cluster, WorkerMachine& machine, TaskFiles& files);
   ~DataPlane() noexcept override = default;
   void Observe(worker::BlockEvents events) override { events_ = std::move(events); }
-  void AddMapOutput(const worker::AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
-  void RemoveMapOutput(const worker::AttemptId& map) override { served_.erase(map); }
+  void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
   void RemoveMapOutputs(std::uint32_t job) override;
-  [[nodiscard]] std::unique_ptr<worker::ReduceCopier> StartCopy(const worker::AttemptId& reduce, std::uint32_t maps,
+  [[nodiscard]] std::unique_ptr<worker::ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file,
                                                                 shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return {}; }
@@ -80,8 +79,8 @@ class DataPlane final : public worker::DataPlane {
 
   void Received(const dfs::StoredBlock& block);
   // The map's number for this reduce; nothing: it is not served here.
-  [[nodiscard]] std::optional<std::uint64_t> Serve(const shuffle::MapAttempt& map, std::uint32_t reduce) const;
-  [[nodiscard]] const std::set<worker::AttemptId>& served() const { return served_; }
+  [[nodiscard]] std::optional<std::uint64_t> Serve(const AttemptId& map, std::uint32_t reduce) const;
+  [[nodiscard]] const std::set<AttemptId>& served() const { return served_; }
 
  private:
   class Copier;
@@ -90,7 +89,7 @@ class DataPlane final : public worker::DataPlane {
   TaskFiles& files_;
   Random random_;
   worker::BlockEvents events_;
-  std::set<worker::AttemptId> served_;
+  std::set<AttemptId> served_;
   worker::TaskGroup tasks_;
 };
 
@@ -102,9 +101,9 @@ class TaskRunner final : public worker::TaskRunner {
   void SetUpJob(std::uint32_t job, std::string executable, worker::OwnMessage<task::wire::SetUp> set_up) override;
   void RunMap(worker::OwnMessage<task::wire::RunMap> launch) override;
   void RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) override;
-  [[nodiscard]] kj::Promise<void> Kill(const worker::AttemptId& attempt) override;
+  [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
   [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
-  [[nodiscard]] std::vector<worker::AttemptId> Processes() const;
+  [[nodiscard]] std::vector<AttemptId> Processes() const;
 
  private:
   struct Job {
@@ -113,11 +112,10 @@ class TaskRunner final : public worker::TaskRunner {
   };
   struct Running;
   using Body = kj::Function<Status(kj::WaitScope&, task::wire::Done::Builder)>;
-  void Begin(const worker::AttemptId& id, Body body);
-  void End(const worker::AttemptId& id, std::uint64_t run, const Status& status,
-           worker::OwnMessage<task::wire::Done>& done);
-  [[nodiscard]] Status Work(kj::WaitScope& scope, const worker::AttemptId& id);
-  [[nodiscard]] Status WriteOutput(kj::WaitScope& scope, const worker::AttemptId& id, const std::string& text,
+  void Begin(const AttemptId& id, Body body);
+  void End(const AttemptId& id, std::uint64_t run, const Status& status, worker::OwnMessage<task::wire::Done>& done);
+  [[nodiscard]] Status Work(kj::WaitScope& scope, const AttemptId& id);
+  [[nodiscard]] Status WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                    task::wire::Done::Builder done);
 
   Cluster& cluster_;
@@ -126,7 +124,7 @@ class TaskRunner final : public worker::TaskRunner {
   Random random_;
   worker::TaskObserver* observer_ = nullptr;
   std::map<std::uint32_t, Job> jobs_;
-  std::map<worker::AttemptId, std::unique_ptr<Running>> running_;
+  std::map<AttemptId, std::unique_ptr<Running>> running_;
   std::uint64_t runs_ = 0;
   worker::TaskGroup tasks_;
 };

@@ -16,9 +16,9 @@
 #include "base/file.h"
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
-#include "worker/agent/agent.h"
-#include "worker/agent/synthetic.h"
-#include "worker/run/compress_rule.h"
+#include "worker/daemon/agent/agent.h"
+#include "worker/daemon/agent/synthetic.h"
+#include "worker/task/run/compress_rule.h"
 
 namespace millrace::worker {
 
@@ -46,7 +46,7 @@ struct MasterRecord {
   std::function<void()> on_part;  // called with each part of a block report
   std::vector<Part> parts;
   std::vector<task::RecordPlace> records;  // at which attempts failed
-  std::vector<std::string> log;            // "done m-00001.0", "received 7", ...
+  std::vector<std::string> log;            // "done job3.m.1.0", "received 7", ...
   kj::Maybe<wire::WorkerControl::Client> control;
 
   std::string cluster = kCluster;
@@ -116,14 +116,14 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   }
   kj::Promise<void> attemptDone(AttemptDoneContext context) override {
     const auto params = context.getParams();
-    (void)Heard("done " + FileStem(FromWire(params.getDone().getAttempt())) + " read " +
+    (void)Heard("done " + ToText(FromWire(params.getDone().getAttempt())) + " read " +
                 std::to_string(params.getBytesRead()) + " shuffled " + std::to_string(params.getBytesShuffled()));
     if (!record_.refuse_done.ok()) return rpc::ToException(record_.refuse_done);
     return record_.answer_done ? kj::Promise<void>(kj::READY_NOW) : kj::NEVER_DONE;
   }
   kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
     const auto params = context.getParams();
-    (void)Heard(std::string(params.getLost() ? "lost " : "failed ") + FileStem(FromWire(params.getAttempt())) + ": " +
+    (void)Heard(std::string(params.getLost() ? "lost " : "failed ") + ToText(FromWire(params.getAttempt())) + ": " +
                 params.getError().cStr());
     if (params.hasRecord()) {
       const auto record = params.getRecord();
@@ -133,11 +133,11 @@ class FakeSession final : public master::wire::WorkerSession::Server {
   }
   kj::Promise<void> fetchFailed(FetchFailedContext context) override {
     const auto params = context.getParams();
-    return Heard("fetch failed " + FileStem(FromWire(params.getReduce())) + " from " +
-                 FileStem(FromWire(params.getMap())) + ": " + params.getReason().cStr());
+    return Heard("fetch failed " + ToText(FromWire(params.getReduce())) + " from " + ToText(FromWire(params.getMap())) +
+                 ": " + params.getReason().cStr());
   }
   kj::Promise<void> reducePhase(ReducePhaseContext context) override {
-    return Heard("computes " + FileStem(FromWire(context.getParams().getAttempt())));
+    return Heard("computes " + ToText(FromWire(context.getParams().getAttempt())));
   }
 
  private:
@@ -318,7 +318,7 @@ class AgentTest : public testing::Test {
     Send(std::move(request));
   }
   AttemptId LaunchMap(std::uint32_t task, double crossing = 0, const std::vector<task::RecordPlace>& left_out = {}) {
-    const AttemptId id{kJob, false, task, 0};
+    const AttemptId id = MapAttemptId(JobId{kJob}, task, 0);
     auto request = Control().launchMapRequest();
     ToWire(id, request.initAttempt());
     request.initInputs(1);
@@ -333,7 +333,7 @@ class AgentTest : public testing::Test {
     return id;
   }
   AttemptId LaunchReduce(std::uint32_t task, std::uint32_t maps, std::uint32_t computing = 0) {
-    const AttemptId id{kJob, true, task, 0};
+    const AttemptId id = ReduceAttemptId(JobId{kJob}, task, 0);
     auto request = Control().launchReduceRequest();
     ToWire(id, request.initAttempt());
     request.setMaps(maps);
@@ -346,7 +346,7 @@ class AgentTest : public testing::Test {
     request.setJob(kJob);
     auto ready = request.initReady(static_cast<unsigned>(maps.size()));
     for (unsigned i = 0; i < ready.size(); ++i) {
-      ToWire({kJob, false, maps[i], 0}, ready[i].initAttempt());
+      ToWire(MapAttemptId(JobId{kJob}, maps[i], 0), ready[i].initAttempt());
       ready[i].setHost("other");
       ready[i].setPort(1);
     }

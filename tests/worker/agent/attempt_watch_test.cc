@@ -37,7 +37,7 @@ TEST_F(AttemptWatchTest, AProcessThatSaysNothingForTheTimeHasFailedAndIsKilled) 
   Advance(7 * kj::SECONDS);
   EXPECT_EQ(agent_->running(), 0U);
   EXPECT_THAT(runner_.killed, ElementsAre(map));
-  EXPECT_THAT(record_.log, Contains(HasSubstr("failed m-00000.0: no progress for 10 min")));
+  EXPECT_THAT(record_.log, Contains(HasSubstr("failed job3.m.0.0: no progress for 10 min")));
 }
 
 TEST_F(AttemptWatchTest, TheRecordAtWhichItStandsIsReported) {

@@ -37,12 +37,12 @@ TEST_F(AttemptsTest, AMapThatIsDoneIsServedAndReported) {
   StartAgent();
   SetUpJob();
   const AttemptId map = LaunchMap(0);
-  EXPECT_EQ(runner_.run_files.at(0), directory_.path() + "/jobs/3/map/m-00000.0.run");
+  EXPECT_EQ(runner_.run_files.at(0), directory_.path() + "/jobs/3/map/job3.m.0.0.run");
   EXPECT_TRUE(Exists(files_->Paths(map).scratch));
   runner_.Finish(map);
   Settle();
   EXPECT_THAT(plane_.served(), ElementsAre(map));
-  EXPECT_THAT(record_.log, Contains("done m-00000.0 read 1234 shuffled 0"));
+  EXPECT_THAT(record_.log, Contains("done job3.m.0.0 read 1234 shuffled 0"));
   EXPECT_FALSE(Exists(files_->Paths(map).scratch));
   EXPECT_EQ(agent_->running(), 0U);
 }
@@ -55,7 +55,7 @@ TEST_F(AttemptsTest, AMapOfAJobWithoutReducesLeavesNothing) {
   runner_.Finish(map);
   Settle();
   EXPECT_THAT(plane_.served(), IsEmpty());
-  EXPECT_THAT(record_.log, Contains("done m-00000.0 read 1234 shuffled 0"));
+  EXPECT_THAT(record_.log, Contains("done job3.m.0.0 read 1234 shuffled 0"));
 }
 
 TEST_F(AttemptsTest, AMapIsToldWhatMovingItsOutputCosts) {
@@ -83,7 +83,7 @@ TEST_F(AttemptsTest, AFailureIsReportedWithItsReasonInOneLine) {
   const AttemptId map = LaunchMap(0);
   runner_.observer->TaskFailed(map, {"exit status\n3", "last words"});
   Settle();
-  EXPECT_THAT(record_.log, Contains("failed m-00000.0: exit status 3"));
+  EXPECT_THAT(record_.log, Contains("failed job3.m.0.0: exit status 3"));
   EXPECT_FALSE(Exists(files_->Paths(map).scratch));
 }
 
@@ -113,7 +113,7 @@ TEST_F(AttemptsTest, AnAttemptFarBeyondTheSlotsIsLost) {
   for (std::uint32_t task = 0; task < 32; ++task) LaunchMap(task);
   EXPECT_EQ(runner_.running.size(), 32U);
   LaunchMap(32);
-  EXPECT_THAT(record_.log, Contains("lost m-00032.0: the worker has 32 attempts already, 16 times its slots"));
+  EXPECT_THAT(record_.log, Contains("lost job3.m.32.0: the worker has 32 attempts already, 16 times its slots"));
   EXPECT_EQ(runner_.running.size(), 32U);
 }
 
@@ -135,7 +135,7 @@ TEST_F(AttemptsTest, AsManyReducesComputeAsTheMasterSays) {
 TEST_F(AttemptsTest, AnAttemptOfAnUnknownJobIsLost) {
   StartAgent();
   LaunchMap(0);
-  EXPECT_THAT(record_.log, Contains("lost m-00000.0: the worker was not told of job 3 before"));
+  EXPECT_THAT(record_.log, Contains("lost job3.m.0.0: the worker was not told of job 3 before"));
 }
 
 TEST_F(AttemptsTest, ARepeatedLaunchIsHarmless) {
@@ -154,19 +154,19 @@ TEST_F(AttemptsTest, AReduceCopiesFirstAndComputesThen) {
   Announce({0, 2});
   Advance(1 * kj::SECONDS);
   EXPECT_THAT(runner_.running, IsEmpty());
-  EXPECT_THAT(record_.log, Not(Contains("computes r-00000.0")));
+  EXPECT_THAT(record_.log, Not(Contains("computes job3.r.0.0")));
   ASSERT_EQ(record_.heartbeats.back().progress.size(), 1U);
   EXPECT_NEAR(record_.heartbeats.back().progress[0].second, 2.0 / 3 / 3, 1e-6);  // two of three, copying is a third
   Announce({1});
   EXPECT_THAT(runner_.running, ElementsAre(reduce));
   EXPECT_EQ(runner_.segments, 3U);
-  EXPECT_THAT(record_.log, Contains("computes r-00000.0"));
+  EXPECT_THAT(record_.log, Contains("computes job3.r.0.0"));
   runner_.Progress(reduce, 0.5F);
   Advance(1 * kj::SECONDS);
   EXPECT_NEAR(record_.heartbeats.back().progress.at(0).second, 1.0 / 3 + 0.5 * 2 / 3, 1e-6);
   runner_.Finish(reduce);
   Settle();
-  EXPECT_EQ(record_.log.back(), "done r-00000.0 read 1234 shuffled 0");
+  EXPECT_EQ(record_.log.back(), "done job3.r.0.0 read 1234 shuffled 0");
 }
 
 TEST_F(AttemptsTest, AReduceHearsWhatWasAnnouncedBeforeItCame) {
@@ -215,7 +215,7 @@ TEST_F(AttemptsTest, AWorkerThatLeavesSaysThatItsAttemptsAreLost) {
   const AttemptId map = LaunchMap(0);
   kj::Promise<void> left = agent_->Leave();
   EXPECT_TRUE(left.poll(scope_)) << "everything is answered";
-  EXPECT_THAT(record_.log, Contains("lost m-00000.0: its worker was stopped"));
+  EXPECT_THAT(record_.log, Contains("lost job3.m.0.0: its worker was stopped"));
   EXPECT_THAT(runner_.killed, ElementsAre(map));
   EXPECT_EQ(agent_->running(), 0U);
 }
@@ -304,11 +304,11 @@ TEST_F(AttemptsTest, ALogPieceIsBounded) {
 TEST_F(AttemptsTest, ALogThatIsNotThereIsSaidSo) {
   StartAgent();
   auto request = Control().readLogRequest();
-  ToWire({9, false, 1, 0}, request.initAttempt());
+  ToWire(MapAttemptId(JobId{9}, 1, 0), request.initAttempt());
   Status status;
   request.send().ignoreResult().catch_([&](kj::Exception&& e) { status = rpc::FromException(e); }).wait(scope_);
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
-  EXPECT_THAT(status.message(), HasSubstr("job 9 m-00001.0"));
+  EXPECT_THAT(status.message(), HasSubstr("job9.m.1.0"));
 }
 
 TEST_F(AttemptsTest, ReplicationsAreHandedOn) {
@@ -328,7 +328,8 @@ TEST_F(AttemptsTest, ReplicationsAreHandedOn) {
 TEST(ComputeGateTest, AdmitsInOrderAndNoMoreThanAllowed) {
   ComputeGate gate(1);
   std::vector<int> entered;
-  const AttemptId a{1, true, 0, 0}, b{1, true, 1, 0}, c{1, true, 2, 0};
+  const AttemptId a = ReduceAttemptId(JobId{1}, 0, 0), b = ReduceAttemptId(JobId{1}, 1, 0),
+                  c = ReduceAttemptId(JobId{1}, 2, 0);
   gate.Enter(a, [&] { entered.push_back(0); });
   gate.Enter(b, [&] { entered.push_back(1); });
   gate.Enter(c, [&] { entered.push_back(2); });

@@ -1,4 +1,4 @@
-#include "worker/agent/background.h"
+#include "worker/daemon/agent/background.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,9 +10,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "worker/task/channel.h"
-#include "worker/task/record_note.h"
-#include "worker/task/task.capnp.h"
+#include "base/protocol/task.capnp.h"
+#include "worker/task/channel/channel.h"
+#include "worker/task/channel/record_note.h"
 
 namespace {
 

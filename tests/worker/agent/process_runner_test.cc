@@ -1,4 +1,4 @@
-#include "worker/agent/process_runner.h"
+#include "worker/daemon/agent/process_runner.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/agent/orphans.h"
+#include "worker/daemon/agent/orphans.h"
 
 namespace millrace::worker {
 namespace {
@@ -77,14 +77,14 @@ class ProcessRunnerTest : public testing::Test {
     runner_->SetUpJob(job, executable, std::move(set_up));
   }
   AttemptId StartMap(std::uint32_t task, const std::string& order, std::uint32_t job = kJob) {
-    const AttemptId id{job, false, task, 0};
+    const AttemptId id = MapAttemptId(JobId{job}, task, 0);
     OwnMessage<task::wire::RunMap> launch;
     auto map = launch.builder();
     ToWire(id, map.initAttempt());
     map.initInputs(1)[0].setPath({reinterpret_cast<const kj::byte*>(order.data()), order.size()});
     map.setScratch(directory_.path());
     map.setRecordNote(directory_.path() + "/note");
-    map.setStderr(directory_.path() + "/" + FileStem(id) + ".err");
+    map.setStderr(directory_.path() + "/" + ToText(id) + ".err");
     runner_->RunMap(std::move(launch));
     return id;
   }
@@ -124,13 +124,13 @@ TEST_F(ProcessRunnerTest, OneProcessServesTheAttemptsOfAJobOneAfterTheOther) {
   StartMap(1, "done");
   Next();
   OwnMessage<task::wire::RunReduce> launch;
-  ToWire({kJob, true, 0, 0}, launch.builder().initAttempt());
+  ToWire(ReduceAttemptId(JobId{kJob}, 0, 0), launch.builder().initAttempt());
   runner_->RunReduce(std::move(launch));
   Next();
   ASSERT_EQ(seen_.pids.size(), 3U);
   EXPECT_EQ(seen_.pids[0], seen_.pids[1]);
   EXPECT_EQ(seen_.pids[1], seen_.pids[2]);
-  EXPECT_EQ(seen_.done_attempts[2], (AttemptId{kJob, true, 0, 0}));
+  EXPECT_EQ(seen_.done_attempts[2], (ReduceAttemptId(JobId{kJob}, 0, 0)));
   EXPECT_EQ(runner_->processes(), 1U);
 }
 

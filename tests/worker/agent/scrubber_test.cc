@@ -1,5 +1,5 @@
 // The scrubber under driven time, over blocks on a real disk.
-#include "worker/agent/scrubber.h"
+#include "worker/daemon/agent/scrubber.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

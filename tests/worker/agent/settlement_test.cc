@@ -1,5 +1,5 @@
 // What becomes of attempts and of reports without an answer when a worker registers again.
-#include "worker/registration/settlement.h"
+#include "base/protocol/settlement.h"
 
 #include <gmock/gmock.h>
 
@@ -40,7 +40,7 @@ TEST_F(RegisterAgainTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsA
   const AttemptId map = LaunchMap(0);
   runner_.Finish(map);
   Settle();
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
   network_.Cut("master:1");
   Settle();
   record_.answer_done = true;
@@ -50,7 +50,7 @@ TEST_F(RegisterAgainTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsA
   EXPECT_THAT(record_.registrations[1].done, ElementsAre(map));
   EXPECT_THAT(record_.registrations[1].running, IsEmpty());
   EXPECT_THAT(record_.registrations[1].map_outputs, IsEmpty());
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 2);
   network_.Cut("master:1");
   Settle();
   network_.Mend("master:1");
@@ -58,7 +58,7 @@ TEST_F(RegisterAgainTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsA
   ASSERT_EQ(record_.registrations.size(), 3U);
   EXPECT_THAT(record_.registrations[2].done, IsEmpty());
   EXPECT_THAT(record_.registrations[2].map_outputs, ElementsAre(map));
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 2);
 }
 
 // Every state of a map attempt against everything that the master may want done with it.
@@ -132,7 +132,7 @@ TEST_F(RegisterAgainTest, AReportMadeWhileThereIsNoConnectionComesLater) {
   Settle();
   network_.Mend("master:1");
   Advance(3 * kj::SECONDS);
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
 }
 
 TEST_F(RegisterAgainTest, AReportThatTheMasterRefusesIsNotRepeated) {
@@ -142,7 +142,7 @@ TEST_F(RegisterAgainTest, AReportThatTheMasterRefusesIsNotRepeated) {
   const AttemptId map = LaunchMap(0);
   runner_.Finish(map);
   Advance(20 * kj::SECONDS);
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
   EXPECT_EQ(record_.registrations.size(), 1U);
 }
 
@@ -155,7 +155,7 @@ TEST_F(RegisterAgainTest, AReportForWhichTheMasterIsTooBusyIsTriedAgain) {
   Settle();
   record_.refuse_done = Status::Ok();
   Advance(1 * kj::SECONDS);
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 2);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 2);
   EXPECT_EQ(record_.registrations.size(), 1U);
 }
 
@@ -180,7 +180,7 @@ TEST_F(RegisterAgainTest, WhatTheMasterDoesNotWantAnyMoreIsKilledAtRegistration)
   EXPECT_EQ(agent_->running(), 1U);
   runner_.Finish(wanted);
   Settle();
-  EXPECT_EQ(record_.Count("done m-00001.0 read 1234 shuffled 0"), 1);
+  EXPECT_EQ(record_.Count("done job3.m.1.0 read 1234 shuffled 0"), 1);
 }
 
 // A master died before its launch was on disk. The next one does not know the attempt, says so, and gives its number
@@ -238,7 +238,7 @@ TEST_F(LateAnswerTest, DoesNotKillWhatStillRanWhenItWasLaunchedAgain) {
   EXPECT_THAT(runner_.killed, IsEmpty());
   runner_.Finish(old);
   Settle();
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
 }
 
 TEST_F(LateAnswerTest, DoesNotSettleTheReportOfWhatWasLaunchedSince) {
@@ -248,7 +248,7 @@ TEST_F(LateAnswerTest, DoesNotSettleTheReportOfWhatWasLaunchedSince) {
   LaunchMap(0);
   runner_.Finish(old);
   Answer();
-  EXPECT_EQ(record_.Count("done m-00000.0 read 1234 shuffled 0"), 1);
+  EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 1);
 }
 
 TEST_F(RegisterAgainTest, JobsThatTheMasterForgotAreForgottenAtRegistration) {

@@ -10,10 +10,10 @@
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/file.h"
-#include "worker/agent/attempt_files.h"
-#include "worker/agent/executables.h"
-#include "worker/agent/storage_lock.h"
-#include "worker/agent/worker_config.h"
+#include "worker/daemon/agent/attempt_files.h"
+#include "worker/daemon/agent/executables.h"
+#include "worker/daemon/agent/storage_lock.h"
+#include "worker/daemon/agent/worker_config.h"
 
 namespace millrace::worker {
 namespace {
@@ -85,7 +85,7 @@ TEST_F(StorageTest, JobsOfAnEarlierIncarnationAreDeletedAndBlocksAndLogsStay) {
 
 TEST_F(StorageTest, AFullDiskRefusesAttempts) {
   const auto files = DiskAttemptFiles::Open(directory_.path(), std::uint64_t{1} << 60);
-  const Status status = (*files)->Prepare({1, false, 2, 0});
+  const Status status = (*files)->Prepare(MapAttemptId(JobId{1}, 2, 0));
   EXPECT_EQ(status.code(), StatusCode::kNoSpace);
   EXPECT_THAT(status.message(), HasSubstr("worker.reserved_bytes"));
 }
@@ -95,10 +95,10 @@ class LogSweepTest : public StorageTest {
   void MakeLog(std::uint32_t job, std::size_t bytes, Micros written) {
     const std::string path = (*files_)->logs_directory() + "/" + std::to_string(job);
     ASSERT_TRUE(MakeDirectories(path).ok());
-    Write(path + "/m-00000.0.out", std::string(bytes, 'x'));
+    Write(path + "/job1.m.0.0.out", std::string(bytes, 'x'));
     const timespec time = {written / kSecond, (written % kSecond) * 1000};
     const timespec both[2] = {time, time};
-    ASSERT_EQ(utimensat(AT_FDCWD, (path + "/m-00000.0.out").c_str(), both, 0), 0);
+    ASSERT_EQ(utimensat(AT_FDCWD, (path + "/job1.m.0.0.out").c_str(), both, 0), 0);
     ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), both, 0), 0);
   }
   std::vector<std::string> Left() { return *ListDirectory((*files_)->logs_directory()); }

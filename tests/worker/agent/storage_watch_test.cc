@@ -1,4 +1,4 @@
-#include "worker/agent/storage_watch.h"
+#include "worker/daemon/agent/storage_watch.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include <filesystem>
 
 #include "dfs/data/block_store.h"
-#include "worker/agent/attempt_files.h"
-#include "worker/agent/storage_lock.h"
+#include "worker/daemon/agent/attempt_files.h"
+#include "worker/daemon/agent/storage_lock.h"
 
 namespace millrace::worker {
 namespace {

@@ -47,16 +47,16 @@ Course RunJob(std::uint64_t seed) {
   set_up.getSetup().setReduces(1);
   set_up.send().ignoreResult().wait(scope);
   auto reduce = control.launchReduceRequest();
-  ToWire({1, true, 0, 0}, reduce.initAttempt());
+  ToWire(ReduceAttemptId(JobId{1}, 0, 0), reduce.initAttempt());
   reduce.setMaps(3);
   reduce.send().ignoreResult().wait(scope);
   for (std::uint32_t task = 0; task < 3; ++task) {
     auto map = control.launchMapRequest();
-    ToWire({1, false, task, 0}, map.initAttempt());
+    ToWire(MapAttemptId(JobId{1}, task, 0), map.initAttempt());
     map.send().ignoreResult().wait(scope);
     auto outputs = control.mapOutputsRequest();
     outputs.setJob(1);
-    ToWire({1, false, task, 0}, outputs.initReady(1)[0].initAttempt());
+    ToWire(MapAttemptId(JobId{1}, task, 0), outputs.initReady(1)[0].initAttempt());
     outputs.send().ignoreResult().wait(scope);
   }
   while (agent.running() > 0) {
@@ -68,9 +68,10 @@ Course RunJob(std::uint64_t seed) {
 
 TEST(SyntheticWorkerTest, RunsAJobInDrivenTimeWithinTheTimesGiven) {
   const Course course = RunJob(7);
-  EXPECT_THAT(course.log, testing::IsSupersetOf({"done m-00000.0 read 0 shuffled 0", "done m-00001.0 read 0 shuffled 0",
-                                                 "done m-00002.0 read 0 shuffled 0", "computes r-00000.0",
-                                                 "done r-00000.0 read 0 shuffled 0"}));
+  EXPECT_THAT(course.log,
+              testing::IsSupersetOf({"done job1.m.0.0 read 0 shuffled 0", "done job1.m.1.0 read 0 shuffled 0",
+                                     "done job1.m.2.0 read 0 shuffled 0", "computes job1.r.0.0",
+                                     "done job1.r.0.0 read 0 shuffled 0"}));
   EXPECT_GE(course.micros, 10 * kSecond);
   EXPECT_LE(course.micros, 20 * kSecond + 10 * kMillisecond);
 }

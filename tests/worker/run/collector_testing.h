@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "worker/map/collector.h"
-#include "worker/run/run_file.h"
+#include "worker/task/collect/collector.h"
+#include "worker/task/run/run_file.h"
 
 namespace millrace::map {
 

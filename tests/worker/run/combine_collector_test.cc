@@ -1,4 +1,4 @@
-#include "worker/map/combine_collector.h"
+#include "worker/task/collect/combine_collector.h"
 
 #include <algorithm>
 #include <map>

@@ -1,11 +1,11 @@
-#include "worker/run/compress_rule.h"
+#include "worker/task/run/compress_rule.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
-#include "worker/run/compress_choice.h"
+#include "worker/task/run/compress_choice.h"
 
 namespace millrace::run {
 namespace {

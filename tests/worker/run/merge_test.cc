@@ -1,4 +1,4 @@
-#include "worker/reduce/merge.h"
+#include "worker/task/run/merge.h"
 
 #include <gtest/gtest.h>
 

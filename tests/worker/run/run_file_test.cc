@@ -1,4 +1,4 @@
-#include "worker/run/run_file.h"
+#include "worker/task/run/run_file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

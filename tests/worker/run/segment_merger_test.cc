@@ -1,4 +1,4 @@
-#include "worker/run/segment_merger.h"
+#include "worker/task/run/segment_merger.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/random.h"
-#include "worker/run/key_words.h"
+#include "worker/task/run/key_words.h"
 
 namespace millrace::run {
 namespace {

@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "collector_testing.h"
-#include "worker/map/item_sort.h"
-#include "worker/map/value_codec.h"
+#include "worker/task/collect/item_sort.h"
+#include "worker/task/collect/value_codec.h"
 
 namespace millrace::map {
 namespace {

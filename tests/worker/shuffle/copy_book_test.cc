@@ -1,4 +1,4 @@
-#include "worker/shuffle/copy_book.h"
+#include "worker/daemon/shuffle/copy_book.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,13 +13,13 @@ using testing::IsEmpty;
 constexpr Micros kBackOff = 100 * kMillisecond;
 
 Source At(std::uint32_t map, std::uint32_t number, const std::string& host) {
-  return {{1, map, number}, host, 1, false};
+  return {MapAttemptId(JobId{1}, map, number), host, 1, false};
 }
 
 class CopyBookTest : public testing::Test {
  protected:
-  std::vector<MapAttempt> Batch(const std::string& host, std::size_t most = 64) {
-    std::vector<MapAttempt> attempts;
+  std::vector<AttemptId> Batch(const std::string& host, std::size_t most = 64) {
+    std::vector<AttemptId> attempts;
     for (const Ticket& ticket : book_.NextBatch({host, 1}, most)) attempts.push_back(ticket.map);
     return attempts;
   }
@@ -54,9 +54,10 @@ TEST_F(CopyBookTest, BatchesAreBoundedAndHoldEachOutputOnce) {
   for (std::uint32_t map = 0; map < 5; ++map) book_.Announce(At(map, 0, "a"));
   EXPECT_FALSE(book_.Announce(At(0, 0, "a")));  // waits
   EXPECT_FALSE(book_.Announce(At(8, 0, "a")));  // there is no such map
-  EXPECT_THAT(Batch("a", 3), ElementsAre(MapAttempt{1, 0, 0}, MapAttempt{1, 1, 0}, MapAttempt{1, 2, 0}));
+  EXPECT_THAT(Batch("a", 3),
+              ElementsAre(MapAttemptId(JobId{1}, 0, 0), MapAttemptId(JobId{1}, 1, 0), MapAttemptId(JobId{1}, 2, 0)));
   EXPECT_FALSE(book_.Announce(At(0, 0, "a")));  // is being fetched
-  EXPECT_THAT(Batch("a"), ElementsAre(MapAttempt{1, 3, 0}, MapAttempt{1, 4, 0}));
+  EXPECT_THAT(Batch("a"), ElementsAre(MapAttemptId(JobId{1}, 3, 0), MapAttemptId(JobId{1}, 4, 0)));
   EXPECT_THAT(Batch("a"), IsEmpty());
 }
 
@@ -94,7 +95,7 @@ TEST_F(CopyBookTest, WhatIsDoubtedIsTriedAndToldAgainAndAgainAfterLongerRests) {
 }
 
 TEST_F(CopyBookTest, ALocalOutputThatIsMissingIsLookedUpAgain) {
-  const Source local{{1, 2, 0}, "here", 1, true};
+  const Source local{MapAttemptId(JobId{1}, 2, 0), "here", 1, true};
   EXPECT_TRUE(book_.Announce(local));
   EXPECT_TRUE(book_.Miss(local.map, now_));
   EXPECT_FALSE(book_.Miss(local.map, now_)) << "it rests";
@@ -114,18 +115,18 @@ TEST_F(CopyBookTest, AnotherAttemptReplacesOneThatIsUnderWay) {
   EXPECT_FALSE(book_.Fail(old, true, now_));  // stale
   book_.PutBack(old);
   EXPECT_THAT(Batch("a"), IsEmpty());
-  EXPECT_THAT(Batch("b"), ElementsAre(MapAttempt{1, 0, 1}));
+  EXPECT_THAT(Batch("b"), ElementsAre(MapAttemptId(JobId{1}, 0, 1)));
 }
 
 TEST_F(CopyBookTest, WhatIsGoneIsNotAskedForAndWhatIsCopiedStays) {
   book_.Announce(At(0, 0, "a"));
   book_.Announce(At(1, 0, "a"));
-  book_.Withdraw({1, 0, 0});
-  book_.Withdraw({1, 1, 5});  // another attempt than the one that is known
-  EXPECT_THAT(Batch("a"), ElementsAre(MapAttempt{1, 1, 0}));
+  book_.Withdraw(MapAttemptId(JobId{1}, 0, 0));
+  book_.Withdraw(MapAttemptId(JobId{1}, 1, 5));  // another attempt than the one that is known
+  EXPECT_THAT(Batch("a"), ElementsAre(MapAttemptId(JobId{1}, 1, 0)));
   EXPECT_TRUE(book_.Keep({1, "file", {}}));
   EXPECT_FALSE(book_.Keep({1, "other", {}}));
-  book_.Withdraw({1, 1, 0});
+  book_.Withdraw(MapAttemptId(JobId{1}, 1, 0));
   EXPECT_EQ(book_.copied(), 1u);
   EXPECT_FALSE(book_.Announce(At(1, 1, "b")));
 }

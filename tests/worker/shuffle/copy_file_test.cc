@@ -1,4 +1,4 @@
-#include "worker/shuffle/copy_file.h"
+#include "worker/daemon/shuffle/copy_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

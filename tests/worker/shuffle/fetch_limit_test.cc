@@ -1,4 +1,4 @@
-#include "worker/shuffle/fetch_limit.h"
+#include "worker/daemon/shuffle/fetch_limit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "worker/shuffle/fetch_meter.h"
+#include "worker/daemon/shuffle/fetch_meter.h"
 
 #include <gtest/gtest.h>
 

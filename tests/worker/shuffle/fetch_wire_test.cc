@@ -1,4 +1,4 @@
-#include "worker/shuffle/fetch_wire.h"
+#include "worker/daemon/shuffle/fetch_wire.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 SegmentHeader SomeHeader() {
   SegmentHeader header;
-  header.attempt = {0, 7, 2};
+  header.attempt = MapAttemptId(JobId{}, 7, 2);
   header.segment = {
       .offset = 0, .length = 100, .raw_length = 300, .records = 20, .crc = 0x12345678, .compressed = true};
   return header;
@@ -31,7 +31,7 @@ std::string Changed(std::size_t at, std::uint64_t value, std::size_t size) {
 
 TEST(FetchWireTest, RequestsComeBack) {
   FetchRequest request{5, {}};
-  for (std::uint32_t i = 0; i < kMaxFetch; ++i) request.attempts.push_back({9, 0xffffffffu - i, i});
+  for (std::uint32_t i = 0; i < kMaxFetch; ++i) request.attempts.push_back(MapAttemptId(JobId{9}, 0xffffffffu - i, i));
   const auto back = DecodeFetch(EncodeFetch(request));
   ASSERT_TRUE(back.ok()) << back.status().message();
   EXPECT_EQ(back->partition, 5u);
@@ -39,7 +39,7 @@ TEST(FetchWireTest, RequestsComeBack) {
 }
 
 TEST(FetchWireTest, RefusesRequestsThatMakeNoSense) {
-  const std::string good = EncodeFetch({5, {{1, 2, 3}, {1, 300, 0}}});
+  const std::string good = EncodeFetch({5, {MapAttemptId(JobId{1}, 2, 3), MapAttemptId(JobId{1}, 300, 0)}});
   for (std::size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(DecodeFetch(good.substr(0, size)).ok()) << size;
   EXPECT_FALSE(DecodeFetch(good + "x").ok());
   for (const std::uint64_t count : {std::uint64_t{0}, std::uint64_t{kMaxFetch + 1}, ~std::uint64_t{0}}) {

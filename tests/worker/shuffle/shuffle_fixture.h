@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/net/bulk_handler.h"
-#include "worker/shuffle/reduce_copy.h"
+#include "worker/daemon/shuffle/reduce_copy.h"
 
 namespace millrace::shuffle {
 
@@ -58,10 +58,10 @@ struct Worker {
       Require(writer->EndPartition());
     }
     Require(writer->Finish());
-    Require(outputs->Add({kJob, map, number}, PathOf(map, number)));
+    Require(outputs->Add(MapAttemptId(JobId{kJob}, map, number), PathOf(map, number)));
   }
   [[nodiscard]] Source Has(std::uint32_t map, std::uint32_t number = 0) const {
-    return {{kJob, map, number}, "127.0.0.1", server->port(), false};
+    return {MapAttemptId(JobId{kJob}, map, number), "127.0.0.1", server->port(), false};
   }
 
   TempDir dir = std::move(*TempDir::Make("shuffle"));
@@ -80,7 +80,9 @@ class FakeWorker final {
     server_->Register(net::Operation::kFetchRuns, std::make_shared<Handler>(std::move(answer)));
     Require(server_->Start());
   }
-  [[nodiscard]] Source Has(std::uint32_t map) const { return {{kJob, map, 0}, "127.0.0.1", server_->port(), false}; }
+  [[nodiscard]] Source Has(std::uint32_t map) const {
+    return {MapAttemptId(JobId{kJob}, map, 0), "127.0.0.1", server_->port(), false};
+  }
 
  private:
   struct Handler final : net::BulkHandler {
@@ -101,7 +103,7 @@ class Told {
     callbacks.complete = [this](std::vector<CopiedSegment> segments, std::uint64_t bytes) {
       Note([&] { complete.emplace_back(std::move(segments), bytes); });
     };
-    callbacks.failed = [this](const MapAttempt& map, const Status& why) {
+    callbacks.failed = [this](const AttemptId& map, const Status& why) {
       Note([&] { failed.emplace_back(map, why); });
     };
     callbacks.broken = [this](const Status& why) { Note([&] { broken.push_back(why); }); };
@@ -112,7 +114,7 @@ class Told {
     return complete.front().first;
   }
   // The n-th failure.
-  std::pair<MapAttempt, Status> WaitFailed(std::size_t n = 1) {
+  std::pair<AttemptId, Status> WaitFailed(std::size_t n = 1) {
     Wait([this, n] { return failed.size() >= n; });
     return failed[n - 1];
   }
@@ -122,7 +124,7 @@ class Told {
   }
 
   std::vector<std::pair<std::vector<CopiedSegment>, std::uint64_t>> complete;
-  std::vector<std::pair<MapAttempt, Status>> failed;
+  std::vector<std::pair<AttemptId, Status>> failed;
   std::vector<Status> broken;
 
  private:

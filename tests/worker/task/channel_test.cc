@@ -1,4 +1,4 @@
-#include "worker/task/channel.h"
+#include "worker/task/channel/channel.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "worker/task/task.capnp.h"
+#include "base/protocol/task.capnp.h"
 
 namespace millrace::task {
 namespace {

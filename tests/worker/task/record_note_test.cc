@@ -1,4 +1,4 @@
-#include "worker/task/record_note.h"
+#include "worker/task/channel/record_note.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,11 +1,11 @@
-#include "dfs/tools/arguments.h"
+#include "base/console/arguments.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include "base/console/json_output.h"
+#include "base/console/progress.h"
 #include "base/file.h"
-#include "dfs/tools/json_output.h"
-#include "dfs/tools/progress.h"
 
 namespace millrace::console {
 namespace {

@@ -1,0 +1,53 @@
+// Arguments: the command line of one verb. Options are declared on a CLI::App; everything else is an operand, taken as
+// the bytes it is (CLI11's own positional lists would read "[a,b]" as two names). "--" ends the options, "-" is an
+// operand.
+// Thread rule: one thread.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/console/console.h"
+#include "base/status.h"
+
+namespace millrace::console {
+
+class Arguments {
+ public:
+  // `verb`: "fs put", how messages call it; `operands`: "SOURCE... TARGET", for the usage line.
+  Arguments(std::string verb, const std::string& operands, const std::string& one_line);
+
+  [[nodiscard]] CLI::App& options() { return app_; }
+  void Flag(const std::string& names, bool* field, const std::string& one_line) {
+    app_.add_flag(names, *field, one_line);
+  }
+  void Text(const std::string& names, std::string* field, const std::string& one_line);
+  // May be given more than once.
+  void List(const std::string& names, std::vector<std::string>* field, const std::string& one_line);
+  void Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
+               const std::string& one_line);
+
+  // Reads `args` (those after the verb). An exit status when that was all: 0 after --help, 2 after one line on what is
+  // wrong with them, fewer operands than `least` or more than `most` included.
+  [[nodiscard]] std::optional<int> Parse(const std::vector<std::string>& args, const Console& console,
+                                         std::size_t least, std::size_t most);
+  [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
+  [[nodiscard]] const std::string& verb() const { return verb_; }
+
+ private:
+  Status Read(const std::vector<std::string>& args, std::size_t least, std::size_t most);
+  [[nodiscard]] Status UnknownOption(const std::string& option) const;
+
+  std::string verb_;
+  std::string operands_text_;
+  CLI::App app_;
+  std::vector<std::string> operands_;
+};
+
+// "no verb "nonsense"; did you mean ...": for the word at which a tree of commands branches.
+[[nodiscard]] Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs);
+
+}  // namespace millrace::console

@@ -1,0 +1,50 @@
+#include "base/console/json_output.h"
+
+namespace millrace::console {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool IsUtf8(std::string_view bytes) {
+  try {
+    (void)Json(std::string(bytes)).dump();
+    return true;
+  } catch (const Json::type_error&) {
+    return false;
+  }
+}
+
+std::string PercentEncode(std::string_view bytes) {
+  constexpr char kHex[] = "0123456789ABCDEF";
+  std::string out;
+  for (const char c : bytes) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' ||
+                       c == '.' || c == '_' || c == '-';
+    if (plain) {
+      out += c;
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      out += {'%', kHex[byte >> 4], kHex[byte & 15]};
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+void SetBytes(Json& object, const std::string& key, std::string_view bytes) {
+  const bool utf8 = IsUtf8(bytes);
+  object[key] = utf8 ? std::string(bytes) : PercentEncode(bytes);
+  if (!utf8) object[key + "_encoding"] = "percent";
+}
+
+std::string Dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+void JsonList::Add(const Json& element) {
+  out_ << (begun_ ? ",\n" : "[\n") << Dump(element);
+  begun_ = true;
+}
+
+void JsonList::Close() { out_ << (begun_ ? "\n]\n" : "[]\n"); }
+
+}  // namespace millrace::console

@@ -1,0 +1,31 @@
+// JSON as listings print it: names may hold any bytes, JSON text only UTF-8. Thread rule: one thread at a time.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "base/console/console.h"
+
+namespace millrace::console {
+
+// Sets object[key] to `bytes` if they are UTF-8; else to them with every byte but letters, digits and "/._-" as %XX,
+// and object[key + "_encoding"] to "percent".
+void SetBytes(nlohmann::ordered_json& object, const std::string& key, std::string_view bytes);
+
+// One line; bytes that are not UTF-8 and were not put in by SetBytes become the replacement character.
+[[nodiscard]] std::string Dump(const nlohmann::ordered_json& value);
+
+// A list that is printed while it is made: one element a line.
+class JsonList {
+ public:
+  explicit JsonList(Printer& out) : out_(out) {}
+  void Add(const nlohmann::ordered_json& element);
+  void Close();  // without it the text is no JSON, which is right for a listing that failed
+
+ private:
+  Printer& out_;
+  bool begun_ = false;
+};
+
+}  // namespace millrace::console

@@ -1,0 +1,81 @@
+// Records of a fixed length, and whole files. Record i is bytes [i * n, (i + 1) * n) and belongs to the split that
+// holds the first of them; the last record of a split is completed from the bytes behind it.
+// Thread rule: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "client/format/byte_source.h"
+
+namespace millrace {
+
+namespace internal {
+
+// kInvalid when the file is no whole number of records.
+[[nodiscard]] Status CheckFixedLength(const Split& split, std::uint64_t record_bytes);
+// Appends bytes of the file from the split's end until *record is whole.
+[[nodiscard]] Status CompleteFixed(ByteSource& source, const Split& split, std::uint64_t record_bytes,
+                                   std::string* record);
+// A whole file in memory, when it does not come in one piece.
+[[nodiscard]] Status CheckWholeFile(const Split& split, std::uint64_t got);
+
+}  // namespace internal
+
+// Gives the split's records in order to on_record(std::string_view record, std::uint64_t offset); a record lives for
+// the call. record_bytes > 0.
+template <class OnRecord>
+Status ReadFixedRecords(ByteSource& source, const Split& split, std::uint64_t record_bytes, OnRecord&& on_record) {
+  MILLRACE_TRY(internal::CheckFixedLength(split, record_bytes));
+  std::uint64_t offset = (split.offset + record_bytes - 1) / record_bytes * record_bytes;
+  if (offset >= split.end()) return Status::Ok();
+  std::string open;
+  const auto feed = [&](std::string_view piece) {
+    if (!open.empty()) {
+      const std::size_t take = std::min<std::size_t>(record_bytes - open.size(), piece.size());
+      open.append(piece.substr(0, take));
+      piece.remove_prefix(take);
+      if (open.size() < record_bytes) return true;
+      on_record(std::string_view(open), offset);
+      offset += record_bytes;
+      open.clear();
+    }
+    for (; piece.size() >= record_bytes; piece.remove_prefix(record_bytes), offset += record_bytes) {
+      on_record(piece.substr(0, record_bytes), offset);
+    }
+    open.append(piece);
+    return true;
+  };
+  MILLRACE_TRY(source.Stream(offset, split.end() - offset, feed));
+  if (open.empty()) return Status::Ok();
+  MILLRACE_TRY(internal::CompleteFixed(source, split, record_bytes, &open));
+  on_record(std::string_view(open), offset);
+  return Status::Ok();
+}
+
+// Gives the bytes of the whole file (the split is all of it) once to on_file(std::string_view bytes), an empty file
+// too.
+template <class OnFile>
+Status ReadWholeFile(ByteSource& source, const Split& split, OnFile&& on_file) {
+  MILLRACE_TRY(internal::CheckWholeFile(split, split.length));
+  std::string bytes;
+  bool given = false;
+  MILLRACE_TRY(source.Stream(split.offset, split.length, [&](std::string_view piece) {
+    given = piece.size() == split.length;
+    if (given) {
+      on_file(piece);
+    } else {
+      bytes.append(piece);
+    }
+    return true;
+  }));
+  if (given) return Status::Ok();
+  MILLRACE_TRY(internal::CheckWholeFile(split, bytes.size()));
+  on_file(std::string_view(bytes));
+  return Status::Ok();
+}
+
+}  // namespace millrace

@@ -1,0 +1,107 @@
+// Lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is no part of it, or
+// at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept unless strip_cr
+// is set. The last line of a split is completed from the bytes behind it, however far it reaches.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "client/format/byte_source.h"
+
+namespace millrace {
+
+namespace internal {
+
+// Whether the split's first byte is inside a line that began before it: the byte before decides.
+[[nodiscard]] Result<bool> StartsInsideLine(ByteSource& source, const Split& split);
+// Reads on behind the split until \n or the end of the file and appends what comes before it to *line. *newline: it was
+// found.
+[[nodiscard]] Status CompleteLine(ByteSource& source, const Split& split, std::string* line, bool* newline);
+[[nodiscard]] Status RecordTooLong(const Split& split, std::uint64_t offset);
+
+// Cuts pieces that follow each other into lines.
+template <class OnLine>
+class LineCutter {
+ public:
+  LineCutter(std::uint64_t offset, bool skip_first, bool strip_cr, OnLine& on_line)
+      : offset_(offset), skipping_(skip_first), strip_cr_(strip_cr), on_line_(on_line) {}
+
+  // False when a line is too long.
+  bool Feed(std::string_view piece) {
+    const char* at = piece.data();
+    const char* const end = at + piece.size();
+    while (at != end) {
+      const char* const newline = static_cast<const char*>(std::memchr(at, '\n', static_cast<std::size_t>(end - at)));
+      const char* const stop = newline == nullptr ? end : newline;
+      const auto size = static_cast<std::size_t>(stop - at);
+      if (newline != nullptr && !skipping_ && open_.empty()) [[likely]] {
+        if (size > kMaxRecordBytes) return false;
+        Give({at, size}, true);
+        offset_ += size + 1;
+      } else if (!Partial({at, size}, newline != nullptr)) {
+        return false;
+      }
+      at = newline == nullptr ? end : newline + 1;
+    }
+    return true;
+  }
+
+  // A line that was not finished by what was fed.
+  [[nodiscard]] bool open() const { return !open_.empty(); }
+  [[nodiscard]] std::string* open_line() { return &open_; }
+  void GiveOpen(bool newline) { Give(open_, newline); }
+  // Of the line that is open, or of the next one.
+  [[nodiscard]] std::uint64_t offset() const { return offset_; }
+
+ private:
+  bool Partial(std::string_view bytes, bool newline) {
+    if (skipping_) {
+      skipping_ = !newline;
+      offset_ += bytes.size() + (newline ? 1 : 0);
+      return true;
+    }
+    if (open_.size() + bytes.size() > kMaxRecordBytes) return false;
+    open_.append(bytes);
+    if (!newline) return true;
+    Give(open_, true);
+    offset_ += open_.size() + 1;
+    open_.clear();
+    return true;
+  }
+  void Give(std::string_view line, bool newline) {
+    if (strip_cr_ && newline && line.ends_with('\r')) line.remove_suffix(1);
+    on_line_(line, offset_);
+  }
+
+  std::uint64_t offset_;
+  bool skipping_;
+  bool strip_cr_;
+  OnLine& on_line_;
+  std::string open_;  // of a line that goes on; never empty then
+};
+
+}  // namespace internal
+
+// Gives the split's lines in order to on_line(std::string_view line, std::uint64_t offset of its first byte in the
+// file); a line lives for the call. kInvalid for a line longer than kMaxRecordBytes; else what the source says.
+template <class OnLine>
+Status ReadLines(ByteSource& source, const Split& split, bool strip_cr, OnLine&& on_line) {
+  if (split.length == 0) return Status::Ok();
+  MILLRACE_ASSIGN(const bool inside, internal::StartsInsideLine(source, split));
+  internal::LineCutter<OnLine> cutter(split.offset, inside, strip_cr, on_line);
+  bool fits = true;
+  MILLRACE_TRY(
+      source.Stream(split.offset, split.length, [&](std::string_view piece) { return fits = cutter.Feed(piece); }));
+  if (!fits) return internal::RecordTooLong(split, cutter.offset());
+  if (!cutter.open()) return Status::Ok();
+  bool newline = false;
+  MILLRACE_TRY(internal::CompleteLine(source, split, cutter.open_line(), &newline));
+  cutter.GiveOpen(newline);
+  return Status::Ok();
+}
+
+}  // namespace millrace

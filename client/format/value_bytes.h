@@ -1,0 +1,123 @@
+// How an intermediate value becomes bytes: integers are varints (zigzag when signed), since values are not sorted;
+// other types have their Codec; a trivially copyable type without one is copied as it lies in memory.
+// Thread rule: as values.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/check.h"
+#include "client/format/codec.h"
+#include "worker/task/run/varint.h"
+
+namespace millrace::internal {
+
+template <class T>
+concept PlainBytes =
+    std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !std::is_pointer_v<T> && !Encodable<T>;
+
+template <class T>
+concept IntermediateValue = Encodable<T> || PlainBytes<T>;
+
+// Zigzag of signed integers; unsigned ones stay.
+template <std::integral T>
+std::uint64_t Fold(T value) {
+  if constexpr (std::is_signed_v<T>) {
+    const auto wide = static_cast<std::int64_t>(value);
+    return (static_cast<std::uint64_t>(wide) << 1) ^ static_cast<std::uint64_t>(wide >> 63);
+  } else {
+    return value;
+  }
+}
+
+template <std::integral T>
+T Unfold(std::uint64_t raw) {
+  if constexpr (std::is_signed_v<T>) {
+    return static_cast<T>(static_cast<std::int64_t>((raw >> 1) ^ (~(raw & 1) + 1)));
+  } else {
+    return static_cast<T>(raw);
+  }
+}
+
+template <IntermediateValue T>
+struct ValueBytes {
+  static constexpr bool kVarint = std::integral<T> && !std::same_as<T, bool>;
+
+  static std::string_view Encode(const T& value, std::string* scratch) {
+    if constexpr (kVarint) {
+      scratch->resize(run::kMaxVarintBytes);
+      return {scratch->data(),
+              static_cast<std::size_t>(run::PutVarint(scratch->data(), Fold(value)) - scratch->data())};
+    } else if constexpr (Encodable<T>) {
+      return Codec<T>::Encode(value, scratch);
+    } else {
+      return {reinterpret_cast<const char*>(&value), sizeof value};
+    }
+  }
+
+  static bool Decode(std::string_view bytes, T* value) {
+    if constexpr (kVarint) {
+      std::uint64_t raw = 0;
+      const char* const end = bytes.data() + bytes.size();
+      if (bytes.empty() || run::GetVarint(bytes.data(), end, &raw) != end) return false;
+      *value = Unfold<T>(raw);
+      return Fold(*value) == raw;
+    } else if constexpr (Encodable<T>) {
+      return Codec<T>::Decode(bytes, value);
+    } else {
+      if (bytes.size() != sizeof *value) return false;
+      std::memcpy(value, bytes.data(), sizeof *value);
+      return true;
+    }
+  }
+};
+
+template <class T>
+constexpr std::size_t MaxValueBytes() {
+  if constexpr (std::integral<T>) {
+    return run::kMaxVarintBytes;
+  } else if constexpr (std::same_as<T, double>) {
+    return sizeof(T);
+  } else if constexpr (requires { Codec<T>::kMaxBytes; }) {
+    return Codec<T>::kMaxBytes;
+  } else if constexpr (PlainBytes<T>) {
+    return sizeof(T);
+  } else {
+    return 0;
+  }
+}
+
+// The same for worker/task/collect's collector of combined values. A type with a Codec of its own says
+// Codec<T>::kMaxBytes.
+template <class T>
+requires(MaxValueBytes<T>() > 0) struct CombinedValueCodec {
+  static constexpr std::size_t kMaxBytes = MaxValueBytes<T>();
+
+  static std::size_t Encode(const T& value, char* out) {
+    if constexpr (std::integral<T>) {  // no detour over a string: runs hold millions of them
+      return static_cast<std::size_t>(run::PutVarint(out, Fold(value)) - out);
+    } else if constexpr (PlainBytes<T>) {
+      std::memcpy(out, &value, sizeof value);
+      return sizeof value;
+    } else {
+      std::string scratch;
+      const std::string_view bytes = ValueBytes<T>::Encode(value, &scratch);
+      MILLRACE_CHECK(bytes.size() <= kMaxBytes, "a Codec wrote more than its kMaxBytes");
+      std::memcpy(out, bytes.data(), bytes.size());
+      return bytes.size();
+    }
+  }
+  static std::optional<T> Decode(std::string_view bytes) {
+    T value{};
+    if (!ValueBytes<T>::Decode(bytes, &value)) return std::nullopt;
+    return value;
+  }
+};
+
+}  // namespace millrace::internal

@@ -1,0 +1,143 @@
+#include "client/process/attempt_runner.h"
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "client/api/segments.h"
+#include "client/process/dfs_source.h"
+
+namespace millrace {
+namespace {
+
+// The border where exceptions of user code end.
+Status Guarded(const char* what, const std::function<Status()>& run) {
+  try {
+    return run();
+  } catch (const std::exception& e) {
+    return Invalid(std::string(what) + " threw an exception: " + e.what());
+  } catch (...) {
+    return Invalid(std::string(what) + " threw something that is no std::exception");
+  }
+}
+
+// "part-r-00003" of an attempt, created when the first bytes come.
+class PartFile {
+ public:
+  PartFile(const SetUp& set_up, const JobOptions& options, const AttemptId& attempt, Storage& storage)
+      : storage_(storage), attempt_(ToText(attempt)) {
+    char name[32];
+    std::snprintf(name, sizeof name, "part-%c-%05u", attempt.task.reduce() ? 'r' : 'm', attempt.task.index);
+    name_ = name;
+    path_ = set_up.output_directory + "/_temporary/" + attempt_ + "/" + name_;
+    const EngineOptions& engine = options.engine();
+    options_.replication =
+        set_up.replication != 0 ? set_up.replication : static_cast<std::uint32_t>(engine.output_replication);
+    options_.block_size = set_up.block_size != 0 ? set_up.block_size : engine.output_block_size;
+  }
+
+  Status Write(std::string_view bytes) {
+    MILLRACE_TRY(Create());
+    return writer_->Write(bytes);
+  }
+  Status HandOver() {
+    MILLRACE_TRY(Create());
+    MILLRACE_ASSIGN(handed_, writer_->HandOver(attempt_));
+    return Status::Ok();
+  }
+  // What was handed over.
+  [[nodiscard]] TaskOutput Take() { return {name_, std::move(handed_)}; }
+
+ private:
+  Status Create() {
+    if (writer_ != nullptr) return Status::Ok();
+    MILLRACE_ASSIGN(dfs::DfsClient * client, storage_.Client());
+    MILLRACE_ASSIGN(writer_, client->Create(path_, options_));
+    return Status::Ok();
+  }
+
+  Storage& storage_;
+  std::string attempt_, name_, path_;
+  dfs::WriteOptions options_;
+  std::unique_ptr<dfs::FileWriter> writer_;
+  dfs::FileWriter::HandedOver handed_;
+};
+
+Result<std::optional<TaskOutput>> FinishOutput(OutputFile& output, PartFile& part, TaskContext& context) {
+  MILLRACE_TRY(output.Finish());
+  context.counter("millrace", "output_records").Set(static_cast<std::int64_t>(output.records()));
+  context.counter("millrace", "output_bytes").Set(static_cast<std::int64_t>(output.bytes()));
+  return std::optional<TaskOutput>(part.Take());
+}
+
+std::vector<MapInput> OpenInputs(const MapLaunch& launch, Storage& storage, TaskContext& context) {
+  Counter& local = context.counter("millrace", "bytes_read_local");
+  Counter& remote = context.counter("millrace", "bytes_read_remote");
+  Counter& wait = context.counter("millrace", "remote_read_micros");
+  std::vector<MapInput> inputs;
+  std::uint64_t total = 0;
+  for (const InputPiece& piece : launch.inputs) {
+    inputs.push_back(
+        {Split{piece.path, piece.offset, piece.length, piece.file_length}, piece.name,
+         std::make_unique<DfsSource>(storage, piece.path, piece.file_length, piece.blocks, local, remote, wait)});
+    total += piece.length;
+  }
+  context.SetTotal(total);
+  return inputs;
+}
+
+}  // namespace
+
+std::function<bool(std::string_view, std::uint64_t)> AttemptRunner::ChooserFor(const MapLaunch& launch,
+                                                                               const EngineOptions& engine) {
+  if (engine.map_compress != "auto" || !compress_choice_.Begin(launch.link, run::CoreShare())) return nullptr;
+  return [this](std::string_view first_records, std::uint64_t bytes) {
+    return compress_choice_.Choose(first_records, bytes);
+  };
+}
+
+Result<std::optional<TaskOutput>> AttemptRunner::Map(const MapLaunch& launch, TaskContext& context) {
+  const EngineOptions& engine = context.options().engine();
+  std::vector<MapInput> inputs = OpenInputs(launch, storage_, context);
+  MapAttempt attempt{context, inputs, {}, nullptr, Random(random_.Next()), nullptr, {}};
+  std::optional<RecordWatch> watch;
+  if (engine.skip_bad_records > 0) {
+    MILLRACE_ASSIGN(RecordWatch made, RecordWatch::Make(launch.record_note, launch.left_out));
+    attempt.watch = &watch.emplace(std::move(made));
+  }
+  if (set_up_.reduces > 0) {
+    attempt.collector = {set_up_.reduces,
+                         context.facts().memory,
+                         launch.run_file,
+                         launch.scratch,
+                         engine.map_compress == "zstd",
+                         ChooserFor(launch, engine),
+                         binding_.combines,
+                         last_map_keys_};
+    MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
+    last_map_keys_ = attempt.figures.output_records;
+    return std::optional<TaskOutput>();
+  }
+  PartFile part(set_up_, context.options(), launch.attempt, storage_);
+  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
+  attempt.output = &output;
+  MILLRACE_TRY(Guarded("the job's map", [&] { return binding_.map(attempt); }));
+  return FinishOutput(output, part, context);
+}
+
+Result<std::optional<TaskOutput>> AttemptRunner::Reduce(const ReduceLaunch& launch, TaskContext& context) {
+  MILLRACE_ASSIGN(const MappedSegments segments, MappedSegments::Open(launch.segments));
+  context.SetTotal(segments.raw_bytes());
+  PartFile part(set_up_, context.options(), launch.attempt, storage_);
+  OutputFile output([&](std::string_view bytes) { return part.Write(bytes); }, [&] { return part.HandOver(); });
+  ReduceAttempt attempt{context, segments, context.facts().memory, output, Random(random_.Next())};
+  MILLRACE_TRY(Guarded("the job's reduce", [&] { return binding_.reduce(attempt); }));
+  context.counter("millrace", "reduce_input_records").Set(static_cast<std::int64_t>(segments.records()));
+  context.counter("millrace", "reduce_input_groups").Set(static_cast<std::int64_t>(attempt.groups));
+  return FinishOutput(output, part, context);
+}
+
+}  // namespace millrace

@@ -1,0 +1,105 @@
+#include "client/process/describe.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "client/api/job_options.h"
+
+namespace millrace {
+namespace {
+
+const char* ToText(SplitBy split_by) {
+  switch (split_by) {
+    case SplitBy::kBlock:
+      return "block";
+    case SplitBy::kFile:
+      return "file";
+    case SplitBy::kFixed:
+      return "fixed";
+    case SplitBy::kNumbers:
+      return "numbers";
+  }
+  return "block";
+}
+
+const char* ToText(OptionType type) {
+  switch (type) {
+    case OptionType::kText:
+      return "text";
+    case OptionType::kBool:
+      return "bool";
+    case OptionType::kInteger:
+      return "integer";
+    case OptionType::kReal:
+      return "real";
+    case OptionType::kBytes:
+      return "bytes";
+    case OptionType::kDuration:
+      return "duration";
+  }
+  return "text";
+}
+
+Status SetAll(const std::vector<std::string>& arguments, JobOptions* options) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (i == 0 && arguments[i] == "--") continue;
+    MILLRACE_TRY(options->SetPair(arguments[i]));
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<std::string> DescribeJob(const JobBinding& binding, const std::string& name,
+                                const std::vector<std::string>& arguments) {
+  JobOptions options;
+  binding.declare(options);
+  MILLRACE_TRY(SetAll(arguments, &options));
+  std::uint64_t record_bytes = binding.record_bytes;
+  if (binding.split_by == SplitBy::kFixed && record_bytes == 0) record_bytes = options.engine().record_bytes;
+  if (!arguments.empty()) {
+    if (binding.split_by == SplitBy::kFixed && record_bytes == 0) {
+      return Invalid("the job reads records of a fixed length; give -D input.record_bytes=N");
+    }
+    MILLRACE_TRY(options.Validate());
+  }
+  const bool numbers = binding.split_by == SplitBy::kNumbers;
+  nlohmann::json list = nlohmann::json::array();
+  for (const OptionInfo& option : options.List()) {
+    list.push_back({{"name", option.name},
+                    {"type", ToText(option.type)},
+                    {"default", option.default_text},
+                    {"range", option.range},
+                    {"help", option.one_line},
+                    {"required", options.required(option.name)},
+                    {"engine", options.of_engine(option.name)}});
+  }
+  const nlohmann::json job = {{"millrace_job", 1},
+                              {"name", name},
+                              {"split_by", ToText(binding.split_by)},
+                              {"record_bytes", record_bytes},
+                              {"maps", numbers ? Numbers::Maps(options) : 0},
+                              {"records", numbers ? Numbers::Records(options) : 0},
+                              {"has_reduce", binding.has_reduce},
+                              {"combines", binding.combines},
+                              {"map_only", binding.map_only},
+                              {"prepares", binding.prepare != nullptr},
+                              {"options", std::move(list)}};
+  return job.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<std::string> PrepareJob(const JobBinding& binding, dfs::DfsClient& files, std::uint32_t reduces,
+                               const std::vector<std::string>& arguments) {
+  JobOptions options;
+  binding.declare(options);
+  const auto dashes = std::ranges::find(arguments, "--");
+  MILLRACE_TRY(SetAll({arguments.begin(), dashes}, &options));
+  Preparation preparation(files, {dashes == arguments.end() ? dashes : dashes + 1, arguments.end()}, reduces, options);
+  if (binding.prepare) MILLRACE_TRY(binding.prepare(preparation));
+  nlohmann::json set = nlohmann::json::object();
+  for (const auto& [name, value] : preparation.parameters()) set[name] = value;
+  return nlohmann::json{{"millrace_prepared", std::move(set)}}.dump(-1, ' ', true,
+                                                                    nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace millrace

@@ -1,0 +1,56 @@
+// DfsSource: a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a replica
+// is on this machine, else streamed from the closest; bytes outside of them, and blocks of which no replica answers any
+// more, are looked up at the master.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/api/counters.h"
+#include "client/format/byte_source.h"
+#include "client/process/storage.h"
+
+namespace millrace {
+
+class DfsSource final : public ByteSource {
+ public:
+  // `storage` and the counters outlive this.
+  DfsSource(Storage& storage, std::string path, std::uint64_t file_length, std::vector<dfs::LocatedBlock> blocks,
+            Counter& bytes_local, Counter& bytes_remote, Counter& remote_wait);
+
+  // What `sink` throws passes through.
+  Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) override;
+  Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override;
+
+ private:
+  [[nodiscard]] const dfs::LocatedBlock* BlockAt(std::uint64_t offset) const;
+  [[nodiscard]] std::uint64_t NextBlockAfter(std::uint64_t offset) const;
+  // Each hands on bytes [*at, end) and moves *at as far as it came; false from sink: kCancelled.
+  Status StreamPieces(std::uint64_t* at, std::uint64_t end, const Sink& sink);
+  Status StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at, std::uint64_t end, const Sink& sink);
+  Status StreamLookedUp(std::uint64_t* at, std::uint64_t end, const Sink& sink);
+  // The mapped bytes of the block, or none.
+  [[nodiscard]] const std::string_view* Mapped(const dfs::LocatedBlock& block);
+  [[nodiscard]] Result<dfs::FileReader*> Reader();
+  void CountReader(std::uint64_t local_before, std::uint64_t remote_before);
+
+  Storage& storage_;
+  const std::string path_;
+  const std::uint64_t file_length_;
+  const std::vector<dfs::LocatedBlock> blocks_;
+  Counter& bytes_local_;
+  Counter& bytes_remote_;
+  Counter& remote_wait_;            // microseconds
+  std::uint64_t mapped_block_ = 0;  // the block looked for last; 0: none
+  bool is_mapped_ = false;
+  MappedFile mapping_;
+  std::string_view mapped_bytes_;
+  std::unique_ptr<dfs::FileReader> reader_;
+};
+
+}  // namespace millrace

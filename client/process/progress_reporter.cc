@@ -1,0 +1,55 @@
+#include "client/process/progress_reporter.h"
+
+#include <capnp/message.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "base/check.h"
+#include "base/thread_name.h"
+#include "client/process/task_messages.h"
+
+namespace millrace {
+
+ProgressReporter::ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
+                                   const std::function<void()>& daemon_gone)
+    : channel_(channel),
+      context_(context),
+      interval_(interval),
+      daemon_gone_(daemon_gone),
+      stop_(::eventfd(0, EFD_CLOEXEC)) {
+  MILLRACE_CHECK(stop_.valid(), std::string("eventfd: ") + std::strerror(errno));
+  thread_ = std::thread([this] { Work(); });
+}
+
+ProgressReporter::~ProgressReporter() {
+  const std::uint64_t one = 1;
+  MILLRACE_CHECK(::write(stop_.get(), &one, sizeof one) == sizeof one, std::strerror(errno));
+  thread_.join();
+}
+
+void ProgressReporter::Work() {
+  NameThread("progress");
+  while (true) {
+    pollfd fds[] = {{stop_.get(), POLLIN, 0}, {channel_.fd(), POLLRDHUP, 0}};
+    const int ready = ::poll(fds, 2, static_cast<int>(interval_.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (fds[0].revents != 0) return;
+    if (fds[1].revents != 0) {
+      daemon_gone_();
+      return;
+    }
+    capnp::MallocMessageBuilder message;
+    EncodeProgress(context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
+                   &message);
+    // A peer that is gone is seen by the next poll; a message that is too large is left out, as is nothing else.
+    (void)channel_.Write(message);
+  }
+}
+
+}  // namespace millrace

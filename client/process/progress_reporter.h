@@ -1,0 +1,37 @@
+// ProgressReporter: a thread that tells the daemon how an attempt gets on while the task's thread works, and that
+// notices when the daemon is gone.
+// Thread rule: made and destroyed on the task's thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "base/file.h"
+#include "client/api/task_context.h"
+#include "worker/task/channel/channel.h"
+
+namespace millrace {
+
+class ProgressReporter {
+ public:
+  // Reports every `interval`; calls daemon_gone on its thread, once, when the peer closed its end. All outlive this.
+  ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
+                   const std::function<void()>& daemon_gone);
+  ProgressReporter(const ProgressReporter&) = delete;
+  ProgressReporter& operator=(const ProgressReporter&) = delete;
+  // After it nothing is reported any more.
+  ~ProgressReporter();
+
+ private:
+  void Work();
+
+  task::Channel& channel_;
+  TaskContext& context_;
+  const std::chrono::milliseconds interval_;
+  const std::function<void()>& daemon_gone_;
+  Fd stop_;  // an eventfd
+  std::thread thread_;
+};
+
+}  // namespace millrace

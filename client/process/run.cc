@@ -1,0 +1,97 @@
+#include "client/api/run.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/options.h"
+#include "base/random.h"
+#include "client/process/describe.h"
+#include "client/process/task_loop.h"
+
+namespace millrace::internal {
+namespace {
+
+constexpr int kChannelFd = 3;
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+std::string BaseName(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
+
+// Of this executable; argv[0] if the system does not say.
+std::string OwnPath(const char* argv0) {
+  char path[4096];
+  const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
+  return size > 0 && static_cast<std::size_t>(size) < sizeof path ? std::string(path, static_cast<std::size_t>(size))
+                                                                  : argv0;
+}
+
+// One line for whoever asked.
+int Answer(const char* job, const Result<std::string>& line, int when_refused) {
+  if (!line.ok()) {
+    std::fprintf(stderr, "%s: %s\n", BaseName(job).c_str(), line.status().message().c_str());
+    return when_refused;
+  }
+  const bool written = std::printf("%s\n", line->c_str()) >= 0 && std::fflush(stdout) == 0;
+  return written ? 0 : kFailed;
+}
+
+int Describe(const JobBinding& binding, int argc, char** argv) {
+  return Answer(argv[0], DescribeJob(binding, BaseName(argv[0]), {argv + 2, argv + argc}), kWrongUsage);
+}
+
+Result<std::string> Prepared(const JobBinding& binding, char** argv, const std::vector<std::string>& arguments) {
+  dfs::ClientOptions options;
+  options.master = argv[2];
+  options.cluster = argv[3];
+  MILLRACE_ASSIGN(options.patience, ParseDuration(argv[4]));
+  MILLRACE_ASSIGN(const std::unique_ptr<dfs::DfsClient> files, dfs::DfsClient::Connect(options));
+  return PrepareJob(binding, *files, static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10)), arguments);
+}
+
+int Prepare(const JobBinding& binding, int argc, char** argv) {
+  return Answer(argv[0], Prepared(binding, argv, {argv + 6, argv + argc}), kFailed);
+}
+
+int Serve(const JobBinding& binding) {
+  TaskLoopOptions options{.storage = RealStorage(),
+                          // Not exit: the task's thread is in the middle of something, and nobody waits for it.
+                          .daemon_gone = [] { ::_exit(kFailed); },
+                          .random = Random(SeedFromSystem())};
+  return RunTaskLoop(binding, Fd(kChannelFd), std::move(options));
+}
+
+// Returns only when it failed.
+int BecomeClient(int argc, char** argv) {
+  std::string self = OwnPath(argv[0]);
+  std::string run = "run", beside = self.substr(0, self.rfind('/') + 1) + "millrace";
+  std::vector<char*> arguments{beside.data(), run.data(), self.data()};
+  arguments.insert(arguments.end(), argv + 1, argv + argc);
+  arguments.push_back(nullptr);
+  ::execv(beside.c_str(), arguments.data());
+  if (errno == ENOENT || errno == ENOTDIR) ::execvp("millrace", arguments.data());
+  const int error = errno;
+  std::fprintf(stderr, "%s: cannot start millrace, which runs the job: %s; is there no %s, and none on the PATH?\n",
+               BaseName(argv[0]).c_str(), std::strerror(error), beside.c_str());
+  return kWrongUsage;
+}
+
+}  // namespace
+
+int RunJob(const JobBinding& binding, int argc, char** argv) {
+  const std::string_view mode = argc > 1 ? argv[1] : "";
+  if (mode == "--millrace-describe") return Describe(binding, argc, argv);
+  if (mode == "--millrace-prepare" && argc >= 7) return Prepare(binding, argc, argv);
+  if (mode == "--millrace-task" && argc == 2) return Serve(binding);
+  return BecomeClient(argc, argv);
+}
+
+}  // namespace millrace::internal

@@ -1,0 +1,140 @@
+#include "client/process/task_loop.h"
+
+#include <capnp/message.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "client/api/job_options.h"
+#include "client/api/read_files.h"
+#include "client/process/attempt_runner.h"
+#include "client/process/progress_reporter.h"
+#include "client/process/task_messages.h"
+#include "worker/task/channel/channel.h"
+
+namespace millrace {
+namespace {
+
+// An empty path leaves the descriptor as it is.
+Status Redirect(int fd, const std::string& path) {
+  if (path.empty()) return Status::Ok();
+  MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_APPEND));
+  if (::dup2(file.get(), fd) < 0) return FromErrno(errno, "redirect output to " + path);
+  return Status::Ok();
+}
+
+// What user code wrote belongs to its attempt's log, not to the next one's.
+void FlushOutput() {
+  std::cout.flush();
+  std::fflush(nullptr);
+}
+
+class TaskLoop {
+ public:
+  TaskLoop(const JobBinding& binding, Fd channel, TaskLoopOptions options)
+      : binding_(binding), channel_(std::move(channel)), options_(std::move(options)) {}
+
+  Status Serve() {
+    while (true) {
+      MILLRACE_ASSIGN(const std::optional<task::Message> message, channel_.Read());
+      if (!message) return Status::Ok();
+      MILLRACE_ASSIGN(const ToTask order, DecodeToTask(*message));
+      if (std::holds_alternative<Exit>(order)) return Status::Ok();
+      if (const auto* set_up = std::get_if<SetUp>(&order)) MILLRACE_TRY(Prepare(*set_up));
+      if (const auto* map = std::get_if<MapLaunch>(&order)) MILLRACE_TRY(Run(*map, &AttemptRunner::Map));
+      if (const auto* reduce = std::get_if<ReduceLaunch>(&order)) MILLRACE_TRY(Run(*reduce, &AttemptRunner::Reduce));
+    }
+  }
+
+ private:
+  struct Prepared {
+    SetUp set_up;
+    JobOptions options;
+    std::optional<Storage> storage;
+    std::optional<AttemptRunner> runner;
+  };
+
+  Status Prepare(const SetUp& set_up) {
+    prepared_ = std::make_unique<Prepared>();
+    prepared_->set_up = set_up;
+    binding_.declare(prepared_->options);
+    const Status status = SetOptions();
+    dfs::ClientOptions client;
+    client.master = set_up.master;
+    client.cluster = set_up.cluster;
+    client.cluster_advice = "it is that of this task's worker";
+    client.node = set_up.node;
+    client.owner = set_up.owner;
+    client.patience = client.call_timeout;  // a master that is started again costs no attempt
+    prepared_->storage.emplace(options_.storage, std::move(client));
+    prepared_->runner.emplace(binding_, prepared_->set_up, *prepared_->storage, options_.random);
+    if (!status.ok()) prepared_.reset();
+    capnp::MallocMessageBuilder message;
+    EncodeReady(status.message(), &message);
+    return channel_.Write(message);
+  }
+
+  Status SetOptions() {
+    for (const auto& [name, value] : prepared_->set_up.parameters) MILLRACE_TRY(prepared_->options.Set(name, value));
+    return prepared_->options.Validate();
+  }
+
+  Result<std::string> ReadSideFile(const std::string& path) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    MILLRACE_ASSIGN(dfs::DfsClient * client, prepared_->storage->Client());
+    return ReadWhole(*client, path, kMost);
+  }
+
+  template <class LaunchOf>
+  Status Run(const LaunchOf& launch,
+             Result<std::optional<TaskOutput>> (AttemptRunner::*run)(const LaunchOf&, TaskContext&)) {
+    capnp::MallocMessageBuilder answer;
+    if (prepared_ == nullptr) {
+      EncodeFailed(launch.attempt, "the task process was not set up for a job", &answer);
+      return channel_.Write(answer);
+    }
+    const SetUp& set_up = prepared_->set_up;
+    const std::uint64_t asked = prepared_->options.engine().task_memory;
+    const std::uint64_t memory = set_up.memory != 0 ? std::min(set_up.memory, asked) : asked;
+    TaskContext context({launch.attempt, set_up.name, set_up.maps, set_up.reduces, launch.scratch, memory},
+                        prepared_->options, [this](const std::string& path) { return ReadSideFile(path); });
+    const Result<std::optional<TaskOutput>> result = [&]() -> Result<std::optional<TaskOutput>> {
+      MILLRACE_TRY(Redirect(STDOUT_FILENO, launch.stdout_path));
+      MILLRACE_TRY(Redirect(STDERR_FILENO, launch.stderr_path));
+      const ProgressReporter reporter(channel_, context, options_.progress_interval, options_.daemon_gone);
+      return (*prepared_->runner.*run)(launch, context);
+    }();
+    FlushOutput();
+    if (result.ok()) {
+      EncodeDone(launch.attempt, context.counters().Snapshot(), *result, &answer);
+    } else {
+      EncodeFailed(launch.attempt, result.status().message(), &answer);
+    }
+    return channel_.Write(answer);
+  }
+
+  const JobBinding& binding_;
+  task::Channel channel_;
+  TaskLoopOptions options_;
+  std::unique_ptr<Prepared> prepared_;
+};
+
+}  // namespace
+
+int RunTaskLoop(const JobBinding& binding, Fd channel, TaskLoopOptions options) {
+  TaskLoop loop(binding, std::move(channel), std::move(options));
+  const Status status = loop.Serve();
+  if (status.ok() || status.code() == StatusCode::kUnavailable) return 0;
+  std::fprintf(stderr, "task: %s\n", status.message().c_str());
+  return 1;
+}
+
+}  // namespace millrace

@@ -1,0 +1,28 @@
+// The life of a task process: it is set up for one job, then runs attempts of it, one at a time, until it is told to
+// exit or the daemon is gone (base/protocol/task.capnp).
+// Thread rule: one thread, which is the thread of the job's code;
+// a second one reports progress while an attempt runs.
+#pragma once
+
+#include <chrono>
+#include <functional>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "client/api/attempt.h"
+#include "client/process/storage.h"
+
+namespace millrace {
+
+struct TaskLoopOptions {
+  StorageAccess storage;
+  std::chrono::milliseconds progress_interval{500};
+  // Called on the reporter's thread when the daemon is gone while an attempt runs. A program exits at once.
+  std::function<void()> daemon_gone;
+  Random random;
+};
+
+// Serves the channel until it ends. 0: told to exit, or the daemon closed the channel; 1: the channel failed.
+[[nodiscard]] int RunTaskLoop(const JobBinding& binding, Fd channel, TaskLoopOptions options);
+
+}  // namespace millrace

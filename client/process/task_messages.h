@@ -1,0 +1,87 @@
+// The messages of base/protocol/task.capnp as plain structs, for the side of the task.
+// Thread rule: as values.
+#pragma once
+
+#include <capnp/message.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/status.h"
+#include "client/api/counters.h"
+#include "client/api/segments.h"
+#include "client/api/task_context.h"
+#include "dfs/client/dfs_client.h"
+#include "dfs/wire/place.h"
+#include "worker/task/channel/channel.h"
+#include "worker/task/channel/record_note.h"
+#include "worker/task/run/compress_rule.h"
+
+namespace millrace {
+
+struct SetUp {
+  std::uint32_t job = 0;
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::uint32_t maps = 0;
+  std::uint32_t reduces = 0;
+  std::string output_directory;
+  std::uint32_t replication = 0;
+  std::uint64_t block_size = 0;
+  std::string owner;
+  std::string master, cluster;
+  std::uint32_t node = 0;
+  std::uint64_t memory = 0;
+};
+
+// What maps and reduces have in common.
+struct Launch {
+  AttemptId attempt;
+  std::string scratch, stdout_path, stderr_path;
+};
+
+struct InputPiece {
+  std::string path;
+  std::uint64_t file_length = 0, offset = 0, length = 0;
+  std::vector<dfs::LocatedBlock> blocks;
+  std::string name;
+};
+
+struct MapLaunch : Launch {
+  std::vector<InputPiece> inputs;
+  std::string run_file;
+  run::ShuffleLink link;
+  std::vector<task::RecordPlace> left_out;
+  std::string record_note;
+};
+
+struct ReduceLaunch : Launch {
+  std::vector<ReduceSegment> segments;
+};
+
+struct Exit {};
+
+using ToTask = std::variant<SetUp, MapLaunch, ReduceLaunch, Exit>;
+
+// kCorrupt when the message is malformed or says nothing that this program knows.
+[[nodiscard]] Result<ToTask> DecodeToTask(const task::Message& message);
+
+// A file that waits to be given its name.
+struct TaskOutput {
+  std::string name;
+  dfs::FileWriter::HandedOver file;
+};
+
+void EncodeReady(const std::string& error, capnp::MessageBuilder* message);
+void EncodeProgress(const AttemptId& attempt, double fraction, const std::string& status,
+                    const std::vector<CounterValue>& counters, capnp::MessageBuilder* message);
+void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
+                const std::optional<TaskOutput>& output, capnp::MessageBuilder* message);
+// `error` is made one line, of 4 KiB at most.
+void EncodeFailed(const AttemptId& attempt, const std::string& error, capnp::MessageBuilder* message);
+
+}  // namespace millrace

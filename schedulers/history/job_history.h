@@ -1,0 +1,59 @@
+// JobHistory: what the jobs that have ended showed of their programs, for JoSS's filtering percentage, FRESH's profiles
+// and cp's estimates.
+//
+// One record for each program (hash of the executable) and type of input (input_type.h): over the jobs that succeeded,
+// the means of their mean map time, mean reduce time and output ratio, each over the jobs that had one. The driver
+// looks a job's profile up when it is submitted (JobSpec::profile) and records it when it has ended; the master keeps
+// each record that Record returns in its store and puts it back with Restore, the simulator keeps one JobHistory in
+// memory. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/core/events.h"
+#include "schedulers/core/job_state.h"
+
+namespace millrace::sched {
+
+// A record as it is stored. The key holds the program and the input type, the value the sums as decimal text.
+struct HistoryRecord {
+  std::string key;
+  std::string value;
+};
+
+class JobHistory {
+ public:
+  // The job has ended. Nothing, and nothing is changed, if it did not succeed or names no program.
+  std::optional<HistoryRecord> Record(const JobState& job);
+  // runs = 0 if no job of the program over such input was recorded.
+  [[nodiscard]] JobProfile Lookup(const std::string& program, const std::string& input_type) const;
+  // False, and nothing is changed, if this is not what Record returned; never throws, whatever the bytes.
+  [[nodiscard]] bool Restore(std::string_view key, std::string_view value);
+  [[nodiscard]] std::size_t size() const { return records_.size(); }
+
+ private:
+  // Of one figure: sum over the jobs that had it.
+  template <class T>
+  struct Sum {
+    std::uint32_t jobs = 0;
+    T total = 0;
+  };
+  struct Sums {
+    std::uint32_t runs = 0;
+    Sum<Micros> map_time, reduce_time;
+    Sum<double> output_ratio;
+  };
+
+  static std::string Format(const Sums& sums);
+  static std::optional<Sums> Parse(std::string_view text);
+
+  std::map<std::string, Sums, std::less<>> records_;  // by key
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,156 @@
+#include "schedulers/journal/event_text.h"
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include "schedulers/journal/text_fields.h"
+
+namespace millrace::sched {
+namespace {
+
+template <class E, class T>
+concept Is = std::same_as<std::remove_const_t<E>, T>;
+
+// The format: each event's name and its fields, once, for the writer and the reader.
+template <class V, Is<NodeJoined> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.May("rack", e.rack), v.May("datacenter", e.datacenter);
+  v.May("maps", e.slots.maps), v.May("reduces", e.slots.reduces);
+}
+template <class V, Is<NodeLost> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.May("died", e.died);
+}
+template <class V, Is<NodeDrained> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.May("drained", e.drained);
+}
+template <class V, Is<JobSubmitted> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job), v.May("name", e.spec.name), v.May("priority", e.spec.priority), v.May("maps", e.spec.maps);
+  v.May("reduces", e.spec.reduces), v.May("slow_start", e.spec.slow_start);
+  v.May("max_attempts", e.spec.max_attempts), v.Rare("max_failed_maps", e.spec.max_failed_maps);
+  v.Rare("skip_bad_records", e.spec.skip_bad_records);
+  v.Rare("user", e.spec.user), v.Rare("pool", e.spec.pool), v.Rare("deadline", e.spec.deadline);
+  v.Rare("map_time", e.spec.map_time), v.Rare("reduce_time", e.spec.reduce_time);
+  v.Rare("locality_waits", e.spec.locality_waits), v.Rare("no_speculation", e.spec.no_speculation);
+  v.Rare("program", e.spec.program), v.Rare("input_type", e.spec.input_type);
+  v.Rare("profile_runs", e.spec.profile.runs), v.Rare("profile_map_time", e.spec.profile.map_time);
+  v.Rare("profile_reduce_time", e.spec.profile.reduce_time), v.Rare("profile_ratio", e.spec.profile.output_ratio);
+}
+template <class V, Is<JobKilled> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job), v.May("reason", e.reason);
+}
+template <class V, Is<JobPrioritySet> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job), v.May("priority", e.priority);
+}
+template <class V, Is<AttemptLaunched> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt), v.Must("node", e.node);
+}
+template <class V, Is<AttemptSucceeded> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt);
+  v.Rare("input_bytes", e.input_bytes), v.Rare("output_bytes", e.output_bytes);
+}
+template <class V, Is<AttemptFailed> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt), v.May("reason", e.reason), v.Rare("record", e.record);
+}
+template <class V, class E>
+requires Is<E, AttemptLost> || Is<E, AttemptPreempted>
+void Fields(V& v, E& e) { v.Must("attempt", e.attempt), v.May("reason", e.reason); }
+template <class V, Is<FetchFailed> E>
+void Fields(V& v, E& e) {
+  v.Must("reduce", e.reduce), v.Must("map_attempt", e.map_attempt), v.Rare("report", e.report);
+}
+template <class V, Is<ReplicasMoved> E>
+void Fields(V& v, E& e) {
+  v.Must("map", e.map), v.May("replicas", e.replicas);
+}
+
+template <class V, Is<AttemptProgressed> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt), v.May("per_mille", e.per_mille);
+}
+template <class V, Is<ReduceComputing> E>
+void Fields(V& v, E& e) {
+  v.Must("attempt", e.attempt);
+}
+template <class V, Is<BandwidthMeasured> E>
+void Fields(V& v, E& e) {
+  v.Must("from", e.from), v.Must("to", e.to), v.May("bytes_per_second", e.bytes_per_second);
+}
+template <class V, Is<SchedulerSet> E>
+void Fields(V& v, E& e) {
+  v.Must("name", e.name), v.Rare("settings", e.settings);
+}
+
+template <class V, Is<NodeSpace> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.May("free_bytes", e.free_bytes);
+}
+template <class V, Is<JobEvicted> E>
+void Fields(V& v, E& e) {
+  v.Must("job", e.job);
+}
+
+template <class V, Is<NodeBlamed> E>
+void Fields(V& v, E& e) {
+  v.Must("node", e.node), v.Must("by", e.by), v.May("until", e.until);
+}
+
+// By the index in Event.
+constexpr std::string_view kNames[] = {"NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",
+                                       "JobKilled",        "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded",
+                                       "AttemptFailed",    "AttemptLost",       "FetchFailed",     "ReplicasMoved",
+                                       "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured",
+                                       "SchedulerSet",     "NodeSpace",         "JobEvicted",      "NodeBlamed"};
+static_assert(std::size(kNames) == std::variant_size_v<Event>);
+
+template <std::size_t I = 0>
+std::optional<Event> ParseKind(std::string_view kind, FieldReader& fields) {
+  if constexpr (I == std::variant_size_v<Event>) {
+    return std::nullopt;
+  } else {
+    if (kind != kNames[I]) return ParseKind<I + 1>(kind, fields);
+    std::variant_alternative_t<I, Event> event;
+    Fields(fields, event);
+    return fields.ok() ? std::optional<Event>(std::move(event)) : std::nullopt;
+  }
+}
+
+std::string_view CutWord(std::string_view* line) {
+  const std::size_t space = std::min(line->find(' '), line->size());
+  const std::string_view word = line->substr(0, space);
+  line->remove_prefix(std::min(space + 1, line->size()));
+  return word;
+}
+
+}  // namespace
+
+std::string FormatEvent(Micros time, const Event& event) {
+  std::string line = std::to_string(time) + ' ' + std::string(kNames[event.index()]);
+  FieldWriter fields(&line);
+  std::visit([&fields](const auto& e) { Fields(fields, e); }, event);
+  return line;
+}
+
+std::optional<TimedEvent> ParseEvent(std::string_view line) {
+  TimedEvent timed;
+  if (!DecodeValue(CutWord(&line), &timed.time)) return std::nullopt;
+  const std::string_view kind = CutWord(&line);
+  FieldReader fields;
+  while (!line.empty()) {
+    if (!fields.Add(CutWord(&line))) return std::nullopt;
+  }
+  std::optional<Event> event = ParseKind(kind, fields);
+  if (!event) return std::nullopt;
+  timed.event = std::move(*event);
+  return timed;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,105 @@
+// The values and fields of event lines (event_text.h), private to the core.
+//
+// EncodeValue gives text that holds no space, newline or '='; DecodeValue takes it back and says false to anything
+// else, whatever the bytes. FieldWriter and FieldReader have the same calls, so that one list of fields serves both
+// ways.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/core/events.h"
+
+namespace millrace::sched {
+
+std::string EncodeValue(std::int64_t value);
+std::string EncodeValue(std::uint32_t value);
+std::string EncodeValue(std::uint64_t value);
+std::string EncodeValue(double value);              // the shortest text that reads back as the same number
+std::string EncodeValue(bool value);                // 0, 1
+std::string EncodeValue(const std::string& value);  // percent-encoded
+std::string EncodeValue(Priority value);            // VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW
+std::string EncodeValue(NodeId value);              // n7
+std::string EncodeValue(JobId value);               // job3
+std::string EncodeValue(const TaskId& value);       // job3.m.17
+std::string EncodeValue(const AttemptId& value);    // job3.m.17.0
+std::string EncodeValue(const std::optional<RecordPlace>& value);  // 2:4096:0; there is one
+std::string EncodeValue(const std::vector<NodeId>& value);         // n1,n2
+std::string EncodeValue(const std::vector<Micros>& value);         // 5000000,0
+std::string EncodeValue(const std::vector<MapInput>& value);       // 100:n1,n2;50:n4;0:
+
+// *value is unspecified when the answer is false.
+[[nodiscard]] bool DecodeValue(std::string_view text, std::int64_t* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::uint32_t* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::uint64_t* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, double* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, bool* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::string* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, Priority* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, NodeId* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, JobId* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, TaskId* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, AttemptId* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::optional<RecordPlace>* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::vector<NodeId>* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::vector<Micros>* value);
+[[nodiscard]] bool DecodeValue(std::string_view text, std::vector<MapInput>* value);
+
+// Appends " key=value" a field.
+class FieldWriter {
+ public:
+  explicit FieldWriter(std::string* line) : line_(line) {}
+  template <class T>
+  void Must(std::string_view key, const T& value) {
+    ((line_->append(1, ' ') += key) += '=') += EncodeValue(value);
+  }
+  template <class T>
+  void May(std::string_view key, const T& value) {
+    Must(key, value);
+  }
+  // A field that is left out while it has the value of its type's default, which is also the field's.
+  template <class T>
+  void Rare(std::string_view key, const T& value) {
+    if (value != T{}) Must(key, value);
+  }
+
+ private:
+  std::string* line_;
+};
+
+class FieldReader {
+ public:
+  // One "key=value". False if it is not of that form. An empty word (two spaces in a row) is passed over.
+  [[nodiscard]] bool Add(std::string_view word);
+  // A field that has to be there, and one whose default stands if it is not. A key that comes twice counts once, the
+  // first time.
+  template <class T>
+  void Must(std::string_view key, T& value) {
+    const std::string_view* text = Find(key);
+    ok_ = ok_ && text != nullptr && DecodeValue(*text, &value);
+  }
+  template <class T>
+  void May(std::string_view key, T& value) {
+    const std::string_view* text = Find(key);
+    ok_ = ok_ && (text == nullptr || DecodeValue(*text, &value));
+  }
+  template <class T>
+  void Rare(std::string_view key, T& value) {
+    May(key, value);
+  }
+  [[nodiscard]] bool ok() const { return ok_; }
+
+ private:
+  [[nodiscard]] const std::string_view* Find(std::string_view key) const;
+
+  std::vector<std::pair<std::string_view, std::string_view>> fields_;
+  bool ok_ = true;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,57 @@
+#include "schedulers/offering/admission.h"
+
+#include <utility>
+
+namespace millrace::sched {
+
+Admission::Admission(std::unique_ptr<LocalityGate> locality, std::unique_ptr<CopyGate> copy)
+    : locality_(std::move(locality)), copy_(std::move(copy)) {}
+
+void Admission::OnJobSubmitted(const ClusterState& state, JobId job) {
+  if (locality_) locality_->OnJobSubmitted(state, job);
+}
+
+void Admission::OnJobEnded(const ClusterState& state, JobId job) {
+  if (locality_) locality_->OnJobEnded(state, job);
+}
+
+std::optional<MapChoice> Admission::PeekMap(const ClusterState& state, JobId job, NodeId node, Micros now) const {
+  if (!locality_) return state.BestPendingMap(job, node);
+  locality_->Advance(state, now);
+  return state.BestPendingMap(job, node, locality_->Worst(state, job, now));
+}
+
+std::optional<MapChoice> Admission::BestMap(const ClusterState& state, JobId job, NodeId node, Micros now) {
+  if (!locality_) return state.BestPendingMap(job, node);
+  locality_->Advance(state, now);
+  const Locality worst = locality_->Worst(state, job, now);
+  const auto choice = state.BestPendingMap(job, node, worst);
+  if (choice) return choice;
+  locality_->OnSkipped(state, job, node, now);
+  const Locality raised = locality_->Worst(state, job, now);
+  return raised > worst ? state.BestPendingMap(job, node, raised) : std::nullopt;
+}
+
+std::optional<MapChoice> Admission::BestIdleMap(const ClusterState& state, JobId job, NodeId node) const {
+  if (!locality_ || !locality_->Outnumbers(state, job)) return std::nullopt;
+  return state.BestPendingMap(job, node);
+}
+
+std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, JobId job, NodeId node) const {
+  if (copy_ && !copy_->MayCopy(state, job, *state.FindNode(node))) return std::nullopt;
+  return state.NextPendingReduce(job, node);
+}
+
+void Admission::OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) {
+  if (locality_) locality_->OnLaunched(state, job, locality, now);
+}
+
+NodeLimits Admission::LimitsOf(const NodeState& node, NodeLimits without) const {
+  return copy_ ? copy_->LimitsOf(node, without) : without;
+}
+
+std::optional<Micros> Admission::NextWake(const ClusterState& state) const {
+  return locality_ ? locality_->NextWake(state) : std::nullopt;
+}
+
+}  // namespace millrace::sched

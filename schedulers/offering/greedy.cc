@@ -1,0 +1,245 @@
+#include "schedulers/offering/greedy.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "schedulers/offering/offer_book.h"
+#include "schedulers/offering/slot_offers.h"
+
+namespace millrace::sched {
+namespace {
+
+// What of a job says whether it may take more than before.
+struct Seen {
+  struct Tasks {
+    std::uint32_t pending = 0, running = 0;
+    bool runnable = false;
+    bool operator==(const Tasks&) const = default;
+  };
+  PerKind<Tasks> tasks;
+  std::uint32_t computing = 0, done = 0;
+  std::uint64_t failed = 0;
+  bool operator==(const Seen&) const = default;
+
+  static Seen Of(const JobState& job) {
+    Seen seen;
+    for (const TaskKind kind : kTaskKinds) {
+      seen.tasks[kind] = {job.Pending(kind).size(), job.running_attempts[kind], job.runnable[kind]};
+    }
+    seen.computing = job.computing;
+    seen.failed = job.Failures();
+    seen.done = job.progress.maps_done + job.progress.reduces_done;
+    return seen;
+  }
+};
+
+NodeId FirstInTurn(const OrderedBits& free, NodeId turn) {
+  const std::uint32_t next = free.NextFrom(turn.value);
+  return NodeId{next == OrderedBits::kNone ? free.First() : next};
+}
+
+}  // namespace
+
+struct Greedy::Impl {
+  Impl(std::string given_name, std::unique_ptr<JobOrder> given_order, Admission given_admission)
+      : name(std::move(given_name)), order(std::move(given_order)), admission(std::move(given_admission)) {}
+
+  const std::string name;
+  const std::unique_ptr<JobOrder> order;
+  Admission admission;
+  SlotOffers offers{order.get(), &admission};
+  PerKind<OfferBook> books;
+  std::vector<Seen> seen;  // by job id
+  bool new_round = true;   // the last call of Next gave nothing
+  Micros clock = 0;        // of the last call of Next
+
+  void See(const JobState& job);
+  std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
+  std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Micros now);
+  bool PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
+  std::optional<Decision> NextIdle(const ClusterState& state, Micros now);
+  std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
+};
+
+Greedy::Greedy(std::string name, std::unique_ptr<JobOrder> order, Admission admission)
+    : impl_(std::make_unique<Impl>(std::move(name), std::move(order), std::move(admission))) {}
+
+Greedy::~Greedy() = default;
+
+std::string_view Greedy::name() const { return impl_->name; }
+
+void Greedy::OnJobSubmitted(const ClusterState& state, JobId job) {
+  impl_->order->OnJobSubmitted(state, job);
+  impl_->admission.OnJobSubmitted(state, job);
+  if (impl_->seen.size() <= job.value) impl_->seen.resize(job.value + 1);
+  impl_->See(*state.FindJob(job));
+  impl_->offers.Update(state, job, impl_->clock);
+}
+
+void Greedy::OnJobPrioritySet(const ClusterState& state, JobId job) {
+  impl_->order->OnJobPrioritySet(state, job);
+  impl_->offers.Update(state, job, impl_->clock);
+}
+
+void Greedy::OnJobEnded(const ClusterState& state, JobId job) {
+  impl_->order->OnJobEnded(state, job);
+  impl_->admission.OnJobEnded(state, job);
+  impl_->offers.Forget(job);
+  for (OfferBook& book : impl_->books) book.Forget(job);
+}
+
+void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
+  impl_->order->OnJobChanged(state, job);
+  impl_->See(*state.FindJob(job));
+  impl_->offers.Update(state, job, impl_->clock);
+}
+
+void Greedy::OnNodesChanged(const ClusterState& state) {
+  impl_->order->OnNodesChanged(state);
+  for (OfferBook& book : impl_->books) book.Reset(state.node_ids());
+  if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
+    gate->OnNodesChanged(state);
+    state.KeepLocalJobs();
+  }
+  impl_->offers.UpdateAll();
+}
+
+NodeLimits Greedy::LimitsOf(const NodeState& node) const {
+  return impl_->admission.LimitsOf(node, NodeLimits::Typed(node.slots));
+}
+
+// A job that only launched and finished tasks takes no slot that it refused before. Whatever else happened to it, it
+// might.
+void Greedy::Impl::See(const JobState& job) {
+  const JobId id = job.progress.job;
+  const Seen before = std::exchange(seen[id.value], Seen::Of(job));
+  const Seen& now = seen[id.value];
+  for (const TaskKind kind : kTaskKinds) {
+    const Seen::Tasks &was = before.tasks[kind], &is = now.tasks[kind];
+    if (!is.runnable) continue;
+    const bool left_copy = admission.copy() != nullptr && kind == TaskKind::kReduce &&
+                           (is.running < was.running || now.computing > before.computing);
+    const bool moved = before == now;  // its replicas
+    if (!was.runnable || is.pending > was.pending || now.failed != before.failed || left_copy || moved) {
+      books[kind].Grow(id);
+      if (kind == TaskKind::kMap && admission.locality() != nullptr) admission.locality()->OnDataMoved(id);
+    }
+  }
+}
+
+std::optional<Decision> Greedy::Next(const ClusterState& state, Micros now) {
+  impl_->clock = now;
+  if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
+    for (const JobId job : gate->TakeRaised(state, now)) {
+      impl_->offers.Update(state, job, now);
+      impl_->books[TaskKind::kMap].Grow(job);
+    }
+  }
+  if (std::exchange(impl_->new_round, false)) {
+    for (const TaskKind kind : kTaskKinds) {
+      if (impl_->order->TakeLetIn(kind)) impl_->books[kind].Reset();
+    }
+  }
+  for (const TaskKind kind : kTaskKinds) {
+    if (auto decision = impl_->NextOf(state, kind, now)) return decision;
+  }
+  impl_->new_round = true;
+  return std::nullopt;
+}
+
+std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind kind, Micros now) {
+  const OrderedBits& free = state.FreeNodes(kind);
+  if (free.empty() || state.RunnableJobs(kind).empty()) return std::nullopt;
+  if (free.size() > 1) {
+    const auto first = order->Offer(state, kind, now, [](JobId) { return true; });
+    if (!first) return std::nullopt;
+    if (kind == TaskKind::kMap) {
+      if (auto decision = NextAtItsData(state, *first, now)) return decision;
+    }
+  }
+  OfferBook& book = books[kind];
+  const NodeId first_in_turn = FirstInTurn(free, book.turn());
+  do {
+    Decision decision;
+    const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
+      return to_all ? offers.ToAll(state, kind, to, now, &decision)
+                    : offers.ToGrown(state, kind, book.grown(), to, now, &decision);
+    });
+    if (node) {
+      // The nodes that came before it in turn were offered as well, though nobody was asked who had refused them.
+      if (kind == TaskKind::kMap && *node != first_in_turn) PassOver(state, first_in_turn, now, decision.task.job);
+      return decision;
+    }
+  } while (kind == TaskKind::kMap && PassOver(state, first_in_turn, now, std::nullopt));
+  return kind == TaskKind::kMap ? NextIdle(state, now) : std::nullopt;
+}
+
+// Slots stay free that a job has refused before it launched its last task: it is as if they were offered again. True
+// if there are offers to make after that.
+bool Greedy::Impl::PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching) {
+  const auto raised = offers.PassOver(state, node, now, launching);
+  for (const JobId job : raised) books[TaskKind::kMap].Grow(job);
+  return !raised.empty();
+}
+
+// When several nodes are free, one that holds the data of the first job's first pending map comes before its turn.
+std::optional<Decision> Greedy::Impl::NextAtItsData(const ClusterState& state, JobId first, Micros now) {
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  const JobState& job = *state.FindJob(first);
+  std::optional<NodeId> at;
+  for (const NodeId node : job.spec.maps[job.pending_maps.all().First()].replicas) {
+    if (free.Contains(node.value) && (!at || node < *at)) at = node;
+  }
+  if (!at) return std::nullopt;
+  const auto choice = admission.PeekMap(state, first, *at, now);
+  if (!choice || choice->locality != Locality::kNode) return std::nullopt;
+  admission.OnMapLaunched(state, first, choice->locality, now);
+  offers.Update(state, first, now);
+  return Decision{{first, TaskKind::kMap, choice->map}, *at, false, choice->locality};
+}
+
+// Everybody refused what is still free.
+std::optional<Decision> Greedy::Impl::NextIdle(const ClusterState& state, Micros now) {
+  if (!offers.AnyCrowded(state)) return std::nullopt;
+  Decision decision;
+  const auto node = books[TaskKind::kMap].WalkAll(
+      state.FreeNodes(TaskKind::kMap), [&](NodeId to) { return offers.ToCrowded(state, to, now, &decision); });
+  return node ? std::optional(decision) : std::nullopt;
+}
+
+std::optional<Micros> Greedy::NextWake(const ClusterState& state) const {
+  auto wake = impl_->order->NextWake(state);
+  if (state.FreeNodes(TaskKind::kMap).empty()) return wake;  // a slot that frees is an event
+  const auto gate = impl_->admission.NextWake(state);
+  return wake && gate ? std::min(wake, gate) : std::max(wake, gate);
+}
+
+// Of a runnable job that the order lets run.
+std::string Greedy::Impl::WaitReason(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
+  if (state.Capacity(kind) == 0) return "no slot of that kind";
+  if (state.FreeNodes(kind).empty()) return "below its turn";
+  const LocalityGate* gate = admission.locality();
+  const auto since = kind == TaskKind::kMap && gate != nullptr ? gate->WaitingSince(job) : std::nullopt;
+  if (since) {
+    const Micros tenths = (now - *since) / 100'000;
+    return "waiting for a local slot since " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
+  }
+  return "no free node takes it";
+}
+
+PolicyView Greedy::View(const ClusterState& state, Micros now) const {
+  PolicyView view = impl_->order->View(state, now);
+  for (const TaskKind kind : kTaskKinds) {
+    for (const QueueKey& key : state.RunnableJobs(kind)) {
+      if (!impl_->order->MayRun(state, kind, key.job)) continue;
+      view.waits.push_back({key.job, kind, impl_->WaitReason(state, kind, key.job, now)});
+    }
+  }
+  std::sort(view.waits.begin(), view.waits.end(),
+            [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,48 @@
+// Greedy: the policy that offers each free slot to the jobs in the order of a JobOrder, and gives it to the first that
+// takes it. fifo, fair, capacity, sjf, mlq and edf are this with an order of their own.
+//
+// A free map slot: the first job in order with a map that Admission lets run there; of the job's maps the closest, then
+// the lowest index. A free reduce slot: the first job in order with a reduce that may start there. Maps go before
+// reduces. Of several free nodes one that holds the data of the first job's first pending map is served first, else the
+// next in turn by id, one slot each (as Hadoop spreads tasks by its trackers' heartbeats).
+//
+// A slot that every job refused is not offered again until something that could change the answer has happened: a job
+// became runnable or got a nearer or further map, a wait ran out, limits changed. With many jobs waiting for locality a
+// refused offer costs O(jobs with input on that node + jobs whose wait is over), not O(jobs).
+//
+// Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/offering/admission.h"
+#include "schedulers/offering/job_order.h"
+
+namespace millrace::sched {
+
+class Greedy : public Policy {
+ public:
+  Greedy(std::string name, std::unique_ptr<JobOrder> order, Admission admission);
+  ~Greedy() override;
+
+  [[nodiscard]] std::string_view name() const override;
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,197 @@
+#include "schedulers/offering/locality_wait.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedulers/history/estimates.h"
+
+namespace millrace::sched {
+namespace {
+
+constexpr Locality kFarther[] = {Locality::kRack, Locality::kDatacenter, Locality::kOff};
+constexpr TaskKind kMaps = TaskKind::kMap;
+
+}  // namespace
+
+LocalityWait::LocalityWait(const DelaySettings& settings, const LevelBandwidths& bandwidths)
+    : settings_(settings), bandwidths_(bandwidths) {}
+
+void LocalityWait::OnJobSubmitted(const ClusterState& state, JobId job) {
+  if (entries_.size() <= job.value) entries_.resize(job.value + 1);
+  entries_[job.value] = std::make_unique<Entry>();
+  Entry& entry = Of(job);
+  const std::vector<Micros>& own = state.FindJob(job)->spec.locality_waits;
+  const Micros common[] = {settings_.rack_wait, settings_.datacenter_wait, settings_.off_wait};
+  for (std::size_t i = 0; i < 3; ++i) {
+    entry.waits[i] = std::max<Micros>(own.empty() ? common[i] : own[std::min(i, own.size() - 1)], 0);
+  }
+}
+
+void LocalityWait::OnJobEnded(const ClusterState&, JobId job) {
+  SetDue(job, Of(job), std::nullopt);
+  std::erase(raised_, job);
+  std::erase(to_judge_, job);
+  entries_[job.value].reset();
+}
+
+Micros LocalityWait::WaitTo(const Entry& entry, Locality level, const Topology& topology) {
+  if (level == Locality::kDatacenter && topology.racks() <= topology.datacenters()) return 0;
+  if (level == Locality::kOff && topology.datacenters() <= 1) return 0;
+  return entry.waits[static_cast<std::size_t>(level) - 1];
+}
+
+Locality LocalityWait::Worst(const ClusterState& state, JobId job, Micros now) const {
+  const Entry& entry = Of(job);
+  if (entry.at_once) return Locality::kOff;
+  Micros left = entry.since ? now - *entry.since : 0;
+  Locality worst = entry.level;
+  for (const Locality level : kFarther) {
+    if (level <= worst) continue;
+    const Micros wait = WaitTo(entry, level, state.topology());
+    if (wait > left) break;
+    left -= wait;
+    worst = level;
+  }
+  return worst;
+}
+
+std::optional<Micros> LocalityWait::NextLevel(const Entry& entry, const Topology& topology, Micros now) {
+  Micros at = *entry.since;
+  for (const Locality level : kFarther) {
+    if (level <= entry.level) continue;
+    at += WaitTo(entry, level, topology);
+    if (at > now) return at;
+  }
+  return std::nullopt;
+}
+
+void LocalityWait::SetDue(JobId job, Entry& entry, std::optional<Micros> due) {
+  if (entry.due == due) return;
+  if (entry.due) due_.Erase({*entry.due, job});
+  entry.due = due;
+  if (due) due_.Insert({*due, job});
+}
+
+void LocalityWait::StopClock(JobId job, Entry& entry) {
+  entry.since.reset();
+  SetDue(job, entry, std::nullopt);
+}
+
+void LocalityWait::OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) {
+  Entry& entry = Of(job);
+  if (entry.since || entry.at_once || Worst(state, job, now) == Locality::kOff) return;
+  if (settings_.mode == DelaySettings::Mode::kAuto && !WorthWaiting(state, *state.FindJob(job), node)) {
+    entry.at_once = true;
+    return;
+  }
+  entry.since = now;
+  SetDue(job, entry, NextLevel(entry, state.topology(), now));
+}
+
+void LocalityWait::OnLaunched(const ClusterState&, JobId job, Locality locality, Micros) {
+  Entry& entry = Of(job);
+  StopClock(job, entry);
+  if (!entry.at_once) entry.level = locality;
+  if (settings_.mode != DelaySettings::Mode::kAuto) return;
+  entry.at_once = false;
+  if (!std::exchange(entry.to_judge, true)) to_judge_.push_back(job);
+}
+
+bool LocalityWait::Outnumbers(const ClusterState& state, JobId job) {
+  const JobState& known = *state.FindJob(job);
+  const std::uint32_t pending = known.pending_maps.all().size();
+  return pending > state.Capacity(TaskKind::kMap) || pending > SlotsAtData(state, known);
+}
+
+std::uint32_t LocalityWait::SlotsAtData(const ClusterState& state, const JobState& job) {
+  Entry& entry = Of(job.progress.job);
+  const std::uint32_t pending = job.pending_maps.all().size();
+  const bool near = pending <= entry.counted_pending && entry.counted_pending - pending <= entry.counted_pending / 16;
+  if (near && entry.counted_version == nodes_version_) return entry.slots;
+  entry.counted_pending = pending;
+  entry.counted_version = nodes_version_;
+  entry.slots = 0;
+  // Unless it is to be judged what a wait is worth, it is enough to know that there are as many slots as maps.
+  const std::uint32_t enough = settings_.mode == DelaySettings::Mode::kAuto ? 0xffffffff : pending;
+  job.pending_maps.VisitNodes([&](NodeId id) {
+    const NodeState* node = state.FindNode(id);
+    if (node != nullptr) entry.slots += node->counted.maps;
+    return entry.slots < enough;
+  });
+  return entry.slots;
+}
+
+std::optional<double> LocalityWait::CostOfDistance(const ClusterState& state, const JobState& job, NodeId node) const {
+  const RunTimes& times = job.times[kMaps];
+  if (const std::uint32_t far = times.finished - times.local; far > 0 && times.local > 0) {
+    return static_cast<double>(times.finished_total - times.local_total) / far -
+           static_cast<double>(times.local_total) / times.local;
+  }
+  const MapInput& input = job.spec.maps[job.pending_maps.all().First()];
+  double best = 0;
+  for (const NodeId replica : input.replicas) {
+    if (replica == node || state.FindNode(replica) == nullptr) continue;
+    best = std::max(best, state.bandwidths().Between(replica, node, state.topology(), bandwidths_));
+  }
+  if (best == 0) return std::nullopt;
+  return static_cast<double>(input.bytes) / best * kSecond;
+}
+
+bool LocalityWait::WorthWaiting(const ClusterState& state, const JobState& job, NodeId node) {
+  const auto cost = CostOfDistance(state, job, node);
+  const std::uint32_t slots = SlotsAtData(state, job);
+  if (!cost || slots == 0) return false;
+  const Micros map_time = state.MeanTime(TaskKind::kMap).value_or(MeasuredTime(state, job, TaskKind::kMap));
+  return *cost > static_cast<double>(map_time) / slots;
+}
+
+std::optional<Micros> LocalityWait::NextWake(const ClusterState&) const {
+  return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
+}
+
+// A level that is new has to be waited for by those who wait already.
+void LocalityWait::OnNodesChanged(const ClusterState& state) {
+  ++nodes_version_;
+  const Topology& topology = state.topology();
+  if (racks_ == topology.racks() && datacenters_ == topology.datacenters()) return;
+  racks_ = topology.racks();
+  datacenters_ = topology.datacenters();
+  for (std::uint32_t id = 0; id < entries_.size(); ++id) {
+    if (!entries_[id] || !entries_[id]->since) continue;
+    SetDue(JobId{id}, *entries_[id], NextLevel(*entries_[id], topology, advanced_));
+  }
+}
+
+void LocalityWait::Advance(const ClusterState& state, Micros now) {
+  advanced_ = now;
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const JobId job = due_.begin()->second;
+    SetDue(job, Of(job), NextLevel(Of(job), state.topology(), now));
+    Raise(job, Of(job));
+  }
+}
+
+void LocalityWait::Raise(JobId job, Entry& entry) {
+  if (!std::exchange(entry.raised, true)) raised_.push_back(job);
+}
+
+std::vector<JobId> LocalityWait::TakeRaised(const ClusterState& state, Micros now) {
+  Advance(state, now);
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  for (const JobId job : to_judge_) {
+    const JobState& known = *state.FindJob(job);
+    Of(job).to_judge = false;
+    if (free.empty() || known.pending_maps.all().empty() || Of(job).since || Of(job).at_once) continue;
+    Of(job).at_once = !WorthWaiting(state, known, NodeId{free.First()});
+    if (Of(job).at_once) Raise(job, Of(job));
+  }
+  to_judge_.clear();
+  for (const JobId job : raised_) Of(job).raised = false;
+  return std::exchange(raised_, {});
+}
+
+std::optional<Micros> LocalityWait::WaitingSince(JobId job) const {
+  return job.value < entries_.size() && entries_[job.value] ? Of(job).since : std::nullopt;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,96 @@
+// LocalityWait: delay scheduling (Zaharia et al., section 4 and Algorithm 1; docs/policies.md#delay). What `+delay` is.
+//
+// A job starts at level node: its maps run where their data is or not at all. The first slot that it has to refuse
+// starts its clock; after T1 its maps may run in the rack of their data, after T2 more in the datacenter, after T3 more
+// anywhere. A launch stops the clock and sets the level to that of the launch, so a job that finds local slots again
+// goes back. On one rack there is nothing beyond the rack, on one datacenter nothing beyond the datacenter, and where
+// no datacenter has two racks a datacenter is a rack: such levels are not waited for. The waits are the scheduler's, or
+// the job's own (JobSpec::locality_waits: zero for CPU-bound jobs is the paper's IO-rate biasing).
+//
+// Outnumbers (what Spark lacked, SPARK-18886): a job with more pending maps than there are map slots on the nodes with
+// their data may use slots that would idle. Each slot counts once, however short the maps are, so that in the end the
+// cluster idles for about one map and not for the whole wait.
+//
+// mode = auto: waiting gains (1 - e^(-w/t)) (D - t), so a job waits only if D > t, and then at most the fixed waits. D
+// is how much longer its maps take that do not run on a node with their data, by the finished ones of both kinds; until
+// there are some, the time to move the input of its first pending map to the node. t is the mean time between free
+// slots on the nodes with its data: the cluster's mean map time over their slots. Judged when a wait would begin.
+//
+// Thread rule: one thread. O(log jobs) for a skip and a launch. The slots at the data of a job are counted in O(nodes
+// with its data) when a sixteenth of its pending maps has gone since the last count, or nodes have changed; but for
+// mode = auto no more of them than it has pending maps.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "schedulers/core/bandwidths.h"
+#include "schedulers/offering/admission.h"
+#include "schedulers/offering/sorted_rows.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class LocalityWait : public LocalityGate {
+ public:
+  // bandwidths: for nodes between which nothing was measured.
+  LocalityWait(const DelaySettings& settings, const LevelBandwidths& bandwidths);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  [[nodiscard]] Locality Worst(const ClusterState& state, JobId job, Micros now) const override;
+  void OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) override;
+  void OnLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) override;
+  [[nodiscard]] bool Outnumbers(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  void OnDataMoved(JobId job) override { Of(job).counted_pending = 0; }
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+  void Advance(const ClusterState& state, Micros now) override;
+  std::vector<JobId> TakeRaised(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::optional<Micros> WaitingSince(JobId job) const override;
+
+ private:
+  struct Entry {
+    Micros waits[3] = {};  // T1, T2, T3
+    Locality level = Locality::kNode;
+    std::optional<Micros> since;  // the clock runs
+    std::optional<Micros> due;    // listed in due_
+    bool at_once = false;         // auto: waiting would gain nothing
+    bool raised = false;          // listed in raised_
+    bool to_judge = false;        // listed in to_judge_
+    // The last count of slots at its data.
+    std::uint32_t counted_pending = 0;
+    std::uint32_t slots = 0;
+    std::uint64_t counted_version = 0;  // nodes_version_ then
+  };
+
+  // What is waited for at this level, having the one before.
+  [[nodiscard]] static Micros WaitTo(const Entry& entry, Locality level, const Topology& topology);
+  [[nodiscard]] static std::optional<Micros> NextLevel(const Entry& entry, const Topology& topology, Micros now);
+  void SetDue(JobId job, Entry& entry, std::optional<Micros> due);
+  void Raise(JobId job, Entry& entry);
+  void StopClock(JobId job, Entry& entry);
+  // Map slots on the nodes with data of its pending maps; but for mode = auto, so many or more if they are no fewer
+  // than the maps.
+  std::uint32_t SlotsAtData(const ClusterState& state, const JobState& job);
+  [[nodiscard]] bool WorthWaiting(const ClusterState& state, const JobState& job, NodeId node);
+  // Nothing if the input of its first pending map is nowhere.
+  [[nodiscard]] std::optional<double> CostOfDistance(const ClusterState& state, const JobState& job, NodeId node) const;
+  Entry& Of(JobId job) { return *entries_[job.value]; }
+  [[nodiscard]] const Entry& Of(JobId job) const { return *entries_[job.value]; }
+
+  const DelaySettings settings_;
+  const LevelBandwidths bandwidths_;
+  std::vector<std::unique_ptr<Entry>> entries_;  // by job id
+  SortedRows<std::pair<Micros, JobId>> due_;
+  std::vector<JobId> raised_;
+  std::vector<JobId> to_judge_;  // auto: launched since TakeRaised
+  std::uint64_t nodes_version_ = 1;
+  std::uint32_t racks_ = 0, datacenters_ = 0;  // levels exist by these
+  Micros advanced_ = 0;                        // to which time
+};
+
+}  // namespace millrace::sched

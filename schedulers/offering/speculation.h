@@ -1,0 +1,82 @@
+// Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008; docs/policies.md#speculation),
+// around any policy.
+//
+// When slots of a kind are free and no job can run another task of that kind, the running attempt that is expected to
+// end last is duplicated, of those whose progress rate is below the slowest quarter of its job's (attempts that run,
+// and those that finished at the job's mean rate), while at most max_share of the slots of that kind, but at least
+// those of one node, hold duplicates. Not on its own node, nor on one of the slowest quarter, by how fast attempts
+// there went compared with their jobs. A map's duplicate goes to its data if a node there is free, else to the first
+// free node by id. The first to commit wins; the engine kills the other.
+//
+// Ours: an attempt is not judged before it has run for min_runtime, or for the time that tasks of its kind and job took
+// so far if that is shorter (at least a second); nor are reduces while maps of their job are missing, which wait and
+// are not slow; and an attempt that should end within the time that a task of the job takes is left alone. A whole node
+// may be slow, so duplicates may hold as many slots as one node has even where that is more than max_share of a small
+// cluster's. Attempts of a job that does not want it (JobSpec::no_speculation) tell of their nodes as others do.
+//
+// Thread rule: one thread. The running attempts are looked at once a second at most, and only while slots idle.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class Speculating : public Policy {
+ public:
+  Speculating(std::unique_ptr<Policy> policy, const SpeculationSettings& settings);
+
+  [[nodiscard]] std::string_view name() const override { return policy_->name(); }
+  void OnJobSubmitted(const ClusterState& state, JobId job) override { policy_->OnJobSubmitted(state, job); }
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override { policy_->OnJobPrioritySet(state, job); }
+  void OnJobEnded(const ClusterState& state, JobId job) override { policy_->OnJobEnded(state, job); }
+  void OnJobChanged(const ClusterState& state, JobId job) override { policy_->OnJobChanged(state, job); }
+  void OnNodesChanged(const ClusterState& state) override;
+  [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return policy_->LimitsOf(node); }
+  bool TakeLimitsChanged() override { return policy_->TakeLimitsChanged(); }
+  std::vector<Victim> Preempt(const ClusterState& state, Micros now) override { return policy_->Preempt(state, now); }
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  // An attempt that is old enough.
+  struct Judged {
+    TaskId task;
+    NodeId node;
+    double rate = 0;  // parts of the task an us
+    double left = 0;  // us to its end
+    bool twin = false;
+  };
+  struct Kind {
+    Micros next_look = 0;
+    std::vector<Judged> slow;  // those to duplicate, of the last look, the last one first
+  };
+
+  [[nodiscard]] bool MayDuplicate(const ClusterState& state, TaskKind kind) const;
+  // The age from which attempts of the job are judged.
+  [[nodiscard]] Micros LeastAge(const JobState& job, TaskKind kind) const;
+  [[nodiscard]] std::vector<Judged> Judge(const ClusterState& state, TaskKind kind, Micros now) const;
+  // Fills kinds_[kind].slow.
+  void Look(const ClusterState& state, TaskKind kind, Micros now);
+  void PickSlow(const ClusterState& state, TaskKind kind, const Judged* begin, const Judged* end);
+  void RankNodes();
+  [[nodiscard]] std::optional<NodeId> NodeFor(const ClusterState& state, const Judged& slow) const;
+  [[nodiscard]] bool Takes(const ClusterState& state, const Judged& slow, NodeId node) const;
+
+  const std::unique_ptr<Policy> policy_;
+  const SpeculationSettings settings_;
+  PerKind<Kind> kinds_;
+  PerKind<std::uint32_t> largest_node_ = {1, 1};  // slots of the kind on the node that has most of them; at least 1
+  // By node id: rates there divided by their jobs' means, as last seen; below 0 for a node of which nothing is known.
+  std::vector<double> speeds_;
+  double slow_speed_ = 0;  // nodes below are slow
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,64 @@
+// cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as docs/policies.md#cp
+// mends it: minimise an objective of late jobs and turnarounds over the order in which jobs get slots.
+//
+// A picture of the cluster (cp_snapshot.h) goes to a planner (cp/plan/planner.h) when jobs arrive (all that came
+// since the last call of Next as one), nodes come or go, tasks are pending again, or what tasks take turns out to be
+// another. The plans that come back are followed as an order (cp_order.h), without leaving a slot idle for the sake of
+// a start time, and tasks are bound to nodes late, by locality, as in all orders (offering/greedy.h). Until the first
+// plan with a new job is there, the job stands in the old order by its deadline.
+//
+// With `cp.background` the planner has a thread of its own and decisions depend on when it is ready; without, it plans
+// in Next() when a free slot needs it, by a count of evaluations, and the same events give the same decisions.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "schedulers/offering/admission.h"
+#include "schedulers/offering/greedy.h"
+#include "schedulers/policies/cp/cp_order.h"
+#include "schedulers/policies/cp/cp_snapshot.h"
+#include "schedulers/policies/cp/plan/planner.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class Cp : public Greedy {
+ public:
+  // With the planner that the settings ask for. One that runs in the background reads the steady clock for its budget:
+  // the only clock in schedulers/.
+  Cp(std::string name, const CpSettings& settings, Admission admission);
+  Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  // Owns the order.
+  Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner,
+     CpOrder* order);
+  // Hands the planner a new picture if one is due.
+  void Replan(const ClusterState& state, Micros now);
+  // True if some job's times are others than in the last picture.
+  [[nodiscard]] bool TimesMoved(const std::map<JobId, TaskTimes>& times) const;
+
+  const CpSettings settings_;
+  CpOrder* const order_;  // Greedy's
+  const std::unique_ptr<Planner> planner_;
+  bool due_ = false;                           // something happened that asks for another plan
+  std::map<JobId, TaskTimes> finished_times_;  // of the live jobs, as of the last change of more than a little
+  std::map<JobId, TaskTimes> times_;           // of the last picture
+  std::optional<Micros> review_;
+  std::optional<Plan> plan_;  // the last, for people
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,76 @@
+// CpOrder: the order of the plan that `cp` follows (cp/plan/plan.h), as slots are offered.
+//
+// A free map slot goes to the job of the first chunk with a map left; a job of whose chunks none is left stays where
+// its last was. A free reduce slot goes to the first job in the plan's order all of whose maps are done: a reduce that
+// waits for maps would hold its slot and finish nothing (Lim et al., section 4.4.1.1). A job that the plan does not
+// know yet stands before the first one with a later deadline, jobs without a deadline last; so without any plan this is
+// edf.
+//
+// Thread rule: one thread. O(log jobs) for a change and for an assignment, O(jobs) for a new job, O(plan) for a plan.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "schedulers/offering/job_order.h"
+#include "schedulers/policies/cp/plan/plan.h"
+
+namespace millrace::sched {
+
+class CpOrder : public JobOrder {
+ public:
+  // From now on. The plan may be of a moment ago: maps that were launched since are taken off.
+  void Follow(const ClusterState& state, const Plan& plan);
+  // True if since the last call tasks became pending again.
+  bool TakeSetBack() { return std::exchange(set_back_, false); }
+  // The live jobs in the order in which map slots go to them, whether they have a map or not.
+  [[nodiscard]] std::vector<JobId> Jobs() const;
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind kind) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  struct Place {
+    std::uint64_t position = 0;  // in the plan
+    bool planned = false;        // else it goes before the job that stands there
+    Micros deadline = 0;
+    std::uint64_t submit_order = 0;
+    JobId job;
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Chunk {
+    std::uint64_t position = 0;
+    std::uint32_t maps = 0;
+  };
+  struct Entry {
+    std::vector<Chunk> chunks;
+    std::size_t next = 0;                 // the first chunk with maps left
+    PerKind<std::uint32_t> pending = {};  // tasks by TaskKind, as last seen
+    PerKind<Place> places;
+  };
+
+  // Where a job stands of which the plan says nothing.
+  void PlaceByDeadline(const JobState& job, Entry* entry) const;
+  // So many of its maps were launched.
+  static void TakeOff(Entry* entry, std::uint32_t maps);
+  void Enlist(const JobState& job, const Entry& entry);
+  void Delist(const Entry& entry);
+
+  std::map<JobId, Entry> entries_;
+  PerKind<std::set<Place>> runnable_;
+  bool set_back_ = false;
+  bool let_in_ = false;  // the maps of some job with pending reduces have ended
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,82 @@
+// Evaluator: what an order of jobs costs when free slots follow it, by list scheduling.
+//
+// A free map slot goes to the first chunk in order with a map left whose job may start; a free reduce slot to the first
+// job in its order whose maps have all ended. No slot idles while a task could take it, as at dispatch. Thread rule:
+// one thread. Cost: O(chunks x groups of slots) at worst, and never O(tasks); about 10 us for 20 jobs on 100 slots.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedulers/policies/cp/plan/problem.h"
+#include "schedulers/policies/cp/plan/slot_pool.h"
+
+namespace millrace::sched {
+
+// So many maps of one job, by its index in the problem.
+struct MapChunk {
+  std::uint32_t job = 0;
+  std::uint32_t maps = 0;
+  bool operator==(const MapChunk&) const = default;
+};
+
+// Every job has all its pending maps in `maps`, in one chunk or several, and stands once in `reduces`.
+struct PlanOrder {
+  std::vector<MapChunk> maps;
+  std::vector<std::uint32_t> reduces;
+  bool operator==(const PlanOrder&) const = default;
+};
+
+class Evaluator {
+ public:
+  // The problem outlives it.
+  explicit Evaluator(const PlanProblem& problem);
+
+  // The first `same` chunks are those of the order last given to Rebase.
+  double Cost(const PlanOrder& order, std::size_t same = 0);
+  // Keeps checkpoints of the order's prefixes, so that orders that begin as it does cost less. The first `same` chunks
+  // are those of the order given before.
+  void Rebase(const PlanOrder& order, std::size_t same = 0);
+
+  // C_j of the order last costed, by index of the job.
+  [[nodiscard]] std::span<const Micros> ends() const { return ends_; }
+  [[nodiscard]] std::uint64_t evaluations() const { return evaluations_; }
+  [[nodiscard]] const PlanProblem& problem() const { return problem_; }
+
+ private:
+  // Tasks of one job that may start from `ready` on; the index is the priority, lowest first.
+  struct Batch {
+    Micros ready = 0;
+    std::uint32_t job = 0;
+    std::uint32_t tasks = 0;
+    Micros duration = 0;
+  };
+
+  void RunMaps(const PlanOrder& order, std::size_t same);
+  void RunWaitingMaps(const PlanOrder& order);
+  void RunReduces(const PlanOrder& order);
+  // Raises ends[job] to the end of its last task.
+  void Dispatch(SlotPool* pool, std::vector<Batch>* batches, std::vector<Micros>* ends);
+
+  const PlanProblem& problem_;
+  SlotPool initial_maps_;
+  SlotPool initial_reduces_;
+  bool waiting_ = false;  // some job may not start yet
+  std::uint64_t evaluations_ = 0;
+
+  // Of the base order: the pool before chunk i * stride_, and when the last map of each chunk ends.
+  std::size_t stride_ = 1;
+  std::vector<SlotPool> checkpoints_;
+  std::vector<Micros> chunk_ends_;
+
+  SlotPool pool_;
+  std::vector<Micros> map_ends_;
+  std::vector<Micros> ends_;
+  std::vector<Batch> batches_;
+  std::vector<std::uint32_t> by_ready_;
+  std::vector<std::uint32_t> open_;
+};
+
+}  // namespace millrace::sched

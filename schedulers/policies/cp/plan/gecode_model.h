@@ -1,0 +1,45 @@
+// MrcpModel: a PlanProblem as Gecode 6.2 has it (Table 1 of Lim et al., with pooled slots: one cumulative of all map
+// slots and one of all reduce slots), with "costs less than" as a constraint. Part of the build where Gecode is found.
+//
+// A relaxation: times are rounded to ticks in favour of the schedule, and p_late of `mix` becomes a few steps below the
+// curve. So a model without solution is a proof; where all times are multiples of the tick, `paper` is exact.
+#pragma once
+
+#include <cstdint>
+#include <gecode/int.hh>
+#include <optional>
+
+#include "schedulers/policies/cp/plan/problem.h"
+
+namespace millrace::sched {
+
+class MrcpModel : public Gecode::Space {
+ public:
+  // Posts everything; nothing is propagated before status(). Throws Gecode::Exception when numbers are out of its
+  // reach.
+  MrcpModel(const PlanProblem& problem, double below);
+  MrcpModel(MrcpModel& other);
+  Gecode::Space* copy() override { return new MrcpModel(*this); }
+
+  // Lets a search decide all starts, earliest first.
+  void Branch();
+  // Of a solved model of `paper`: the cost in the problem's unit.
+  [[nodiscard]] double PaperCost() const { return static_cast<double>(cost_.val()) * static_cast<double>(tick_); }
+
+ private:
+  struct Kind;
+  struct Shape;
+  // Returns the ends of the tasks of the job: its running ones and those added here.
+  Gecode::IntVar AddTasks(const Shape& shape, std::uint32_t tasks, Micros duration, const Gecode::IntVar& from,
+                          Micros until, Kind* kind);
+  void PostSlots(const Shape& shape, const std::vector<SlotGroup>& slots, const Kind& kind);
+  Gecode::IntVar WorstOf(const Shape& shape, const Gecode::IntVarArgs& turnarounds);
+  void PostPaper(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
+  void PostMix(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
+
+  Gecode::IntVarArray starts_;
+  Gecode::IntVar cost_;  // of `paper`, in ticks
+  Micros tick_ = 1;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,29 @@
+// Plan: the order in which free slots are offered to jobs, found for a PlanProblem.
+//
+// It is followed as an order and never by start times: a free map slot goes to the job of the first chunk that has a
+// map left, a free reduce slot to the first job of `reduces` whose maps are done.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids/ids.h"
+
+namespace millrace::sched {
+
+struct PlanChunk {
+  JobId job;
+  std::uint32_t maps = 0;  // at least 1
+  bool operator==(const PlanChunk&) const = default;
+};
+
+struct Plan {
+  std::vector<PlanChunk> maps;    // together the pending maps of each job
+  std::vector<JobId> reduces;     // all jobs of the problem
+  double cost = 0;                // in the problem's objective
+  double bound = 0;               // no schedule costs less
+  bool optimal = false;           // proven: no schedule costs less than this one
+  std::uint64_t evaluations = 0;  // orders costed to find it
+};
+
+}  // namespace millrace::sched

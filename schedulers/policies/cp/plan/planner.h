@@ -1,0 +1,35 @@
+// Planner: where plans come from. `cp` hands it a picture of the cluster when something changed and takes plans as they
+// come, without knowing whether the search runs here and now (simulator) or on a thread of its own (live master).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "schedulers/policies/cp/plan/plan.h"
+#include "schedulers/policies/cp/plan/problem.h"
+
+namespace millrace::sched {
+
+// Calls come from one thread.
+class Planner {
+ public:
+  virtual ~Planner() = default;
+  // From now on plans are made for this problem; one that is being solved is given up.
+  virtual void Submit(PlanProblem problem) = 0;
+  // The best plan for the problem last submitted, if there is a better one than at the last call, else null.
+  virtual std::unique_ptr<const Plan> Take() = 0;
+};
+
+// Solves in Submit(), by so many evaluations and no clock: the same problems give the same plans.
+[[nodiscard]] std::unique_ptr<Planner> MakeInlinePlanner(std::uint64_t evaluations);
+
+struct BackgroundLimits {
+  Micros budget = 100'000;        // of one problem, in the unit of `clock`
+  std::function<Micros()> clock;  // monotonic; called on the planner's thread
+};
+// Solves on a thread of its own, which sleeps while there is nothing to solve. Neither call waits for it; destruction
+// waits for the evaluation (or proof) that is under way, at most some 10 ms.
+[[nodiscard]] std::unique_ptr<Planner> MakeBackgroundPlanner(BackgroundLimits limits);
+
+}  // namespace millrace::sched

@@ -1,0 +1,71 @@
+// PlanProblem: what a plan is made for, an immutable picture of the cluster at one moment (MRCP, Table 1 of Lim et al.
+// 2015, with pooled slots: docs/policies.md#cp).
+//
+// All map slots are one resource and all reduce slots another; which node a task runs on is decided at dispatch. The
+// tasks of a job that are pending take the same time each. Running tasks are fixed: they are the slots that become free
+// later. A reduce starts only after all maps of its job. Times are absolute, in any one unit (Millrace: us).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+
+namespace millrace::sched {
+
+inline constexpr Micros kNever = std::numeric_limits<Micros>::max() / 4;  // sums of two do not overflow
+
+// So many slots that are free from then on.
+struct SlotGroup {
+  Micros free = 0;
+  std::uint32_t slots = 0;
+  auto operator<=>(const SlotGroup&) const = default;
+};
+
+struct PlanJob {
+  JobId id;
+  Micros submitted = 0;            // s_j: the turnaround counts from here
+  Micros earliest = 0;             // none of its pending tasks starts before; in the paper s_j
+  std::optional<Micros> deadline;  // d_j; without one it is never late
+  std::uint32_t maps = 0;          // pending
+  std::uint32_t reduces = 0;       // pending
+  Micros map_time = 1;             // of each pending map, at least 1
+  Micros reduce_time = 1;          // of each pending reduce, at least 1
+  Micros maps_until = 0;           // when the last of its running maps is expected to end; 0: none runs
+  Micros reduces_until = 0;        // and the last of its running reduces
+};
+
+// What a plan should keep small.
+struct PlanObjective {
+  enum class Kind : std::uint8_t {
+    kMix,  // sum of p_late + sum of T / total_scale + max T / worst_scale; p_late = 1 if late, else 0.9 e^(-slack/tau)
+    kPaper,  // (late jobs + 1) x max T
+  };
+  Kind kind = Kind::kMix;
+  Micros tau = 60'000'000;             // about one map time, above 0
+  Micros total_scale = 1'000'000'000;  // 1,000 s
+  Micros worst_scale = 2'000'000'000;
+};
+
+struct PlanProblem {
+  Micros now = 0;                    // no task starts before
+  std::vector<SlotGroup> map_slots;  // by time, none before `now`; empty: planned as if there were one
+  std::vector<SlotGroup> reduce_slots;
+  std::vector<PlanJob> jobs;  // with pending tasks, by id; ties in a search go to the lower index
+  // Of the jobs whose last tasks run, which no plan changes: the worst turnaround, and how many will be late.
+  Micros settled_worst = 0;
+  std::uint32_t settled_late = 0;
+  std::vector<JobId> previous;  // the order followed until now: a start of the search; may name other jobs
+  PlanObjective objective;
+};
+
+// The cost of jobs that end at `ends` (C_j, by index of the job). No less when an end comes later.
+[[nodiscard]] double PlanCost(const PlanProblem& problem, std::span<const Micros> ends);
+// p_late of `mix` for a job that ends then; 0 without a deadline.
+[[nodiscard]] double Lateness(const PlanObjective& objective, const PlanJob& job, Micros end);
+
+}  // namespace millrace::sched

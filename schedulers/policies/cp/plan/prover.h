@@ -1,0 +1,21 @@
+// Prover: says that no schedule of a problem beats a cost. With Gecode in the build there is one, else none: a plan is
+// then known to be the best only if it meets the bound (bound.h).
+#pragma once
+
+#include <memory>
+
+#include "schedulers/policies/cp/plan/problem.h"
+
+namespace millrace::sched {
+
+class Prover {
+ public:
+  virtual ~Prover() = default;
+  // True: no schedule at all, idle slots allowed, costs less than `cost` (but for rounding errors). False: not known.
+  [[nodiscard]] virtual bool NothingBelow(const PlanProblem& problem, double cost) = 0;
+};
+
+// Null without Gecode.
+[[nodiscard]] std::unique_ptr<Prover> MakeProver();
+
+}  // namespace millrace::sched

@@ -1,0 +1,52 @@
+// SlotPool: the slots of one kind, by the time at which they become free, and list scheduling onto them.
+//
+// Slots that are free at the same time are one group, so a job of a thousand equal maps costs as many steps as there
+// are groups, not tasks. Thread rule: one thread. Copies are cheap (one array).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedulers/policies/cp/plan/problem.h"
+
+namespace millrace::sched {
+
+class SlotPool {
+ public:
+  // At least one slot, by time.
+  explicit SlotPool(std::span<const SlotGroup> groups);
+
+  // When the first slot is free.
+  [[nodiscard]] Micros NextFree() const { return groups_[head_].free; }
+  [[nodiscard]] std::uint32_t slots() const { return slots_; }
+  [[nodiscard]] std::span<const SlotGroup> groups() const { return {groups_.data() + head_, groups_.size() - head_}; }
+
+  // Slots that are free before `start` stay idle until then.
+  void AdvanceTo(Micros start);
+
+  struct Placed {
+    std::uint32_t tasks = 0;
+    Micros last_end = 0;  // of these tasks; 0 without any
+  };
+  // Starts up to `tasks` tasks of this duration (at least 1), each as early as a slot is free, while that is before
+  // `until`.
+  Placed Place(std::uint32_t tasks, Micros duration, Micros until = kNever);
+
+ private:
+  // Whole rounds in which every slot takes a task: only the times move.
+  std::uint32_t PlaceRounds(std::uint32_t tasks, Micros duration, Micros until);
+  // Slots that are free within one duration of the first; their next times go to fresh_.
+  std::uint32_t PlaceWindow(std::uint32_t tasks, Micros duration, Micros until);
+  // fresh_ goes back among the groups, in order.
+  void Merge();
+  void MakeRoom(std::size_t groups);
+
+  std::vector<SlotGroup> groups_;  // from head_ on; what is before is room to grow into
+  std::size_t head_ = 0;
+  std::uint32_t slots_ = 0;
+  std::vector<SlotGroup> fresh_;
+};
+
+}  // namespace millrace::sched

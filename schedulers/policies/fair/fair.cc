@@ -1,0 +1,145 @@
+#include "schedulers/policies/fair/fair.h"
+
+#include <utility>
+
+namespace millrace::sched {
+namespace {}  // namespace
+
+FairOrder::FairOrder(const Settings& settings, bool starvation)
+    : settings_(settings), queues_{{FairQueue(starvation), FairQueue(starvation)}} {}
+
+void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
+  const std::string& name = state.FindJob(job)->spec.PoolName();
+  auto& pool = pools_[name];
+  if (!pool) pool = std::make_unique<FairPool>(name, settings_);
+  if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
+  jobs_[job.value] = std::make_unique<FairPool::Job>(pool.get(), job);
+  pool->Add(state, *jobs_[job.value]);
+  Refresh(*pool);
+}
+
+void FairOrder::OnJobChanged(const ClusterState& state, JobId job) {
+  FairPool& pool = PoolOf(job);
+  pool.Change(state, *jobs_[job.value]);
+  Refresh(pool);
+}
+
+void FairOrder::Hold(const ClusterState& state, TaskKind kind, JobId job, bool held) {
+  jobs_[job.value]->Hold(kind, held);
+  OnJobChanged(state, job);
+}
+
+void FairOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
+
+void FairOrder::OnJobEnded(const ClusterState& state, JobId job) {
+  FairPool& pool = PoolOf(job);
+  pool.Remove(state, *jobs_[job.value]);
+  jobs_[job.value].reset();
+  if (!pool.empty()) return Refresh(pool);
+  for (const TaskKind kind : kTaskKinds) pools(kind).Erase(pool.member(kind));
+  pools_.erase(pool.name());
+}
+
+void FairOrder::OnNodesChanged(const ClusterState& state) {
+  for (const TaskKind kind : kTaskKinds) pools(kind).SetCapacity(Units{state.Capacity(kind)} * kSlot);
+}
+
+void FairOrder::Refresh(FairPool& pool) {
+  for (const TaskKind kind : kTaskKinds) {
+    if (pool.TakeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
+    if (pool.TakeLetIn(kind)) let_in_[kind] = true;
+  }
+}
+
+bool FairOrder::TakeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
+
+PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
+  pool.in_order().SetShare(kind, pools(kind).ShareUnits(pool.member(kind)));
+  return pool.in_order();
+}
+
+std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
+                                        const std::function<bool(const FairPool&)>& which) {
+  std::optional<JobId> taker;
+  pools(kind).Visit([&](const FairQueue::Member& member, std::uint32_t) {
+    FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
+    if (which && !which(pool)) return false;
+    taker = JobsOf(pool, kind).Offer(state, kind, take);
+    return taker.has_value();
+  });
+  return taker;
+}
+
+std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) {
+  if (!owing_[kind]) return std::nullopt;
+  return OfferTo(state, kind, take, [kind](const FairPool& pool) { return pool.Owed(kind); });
+}
+
+std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) {
+  if (!owing_[kind]) return OfferTo(state, kind, take, {});
+  if (const auto taker = OfferOwed(state, kind, take)) return taker;
+  return OfferTo(state, kind, take, [kind](const FairPool& pool) { return !pool.Owed(kind); });
+}
+
+bool FairOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a, JobId b) const {
+  FairPool& pool = PoolOf(a);
+  FairPool& other = PoolOf(b);
+  if (&pool == &other) {
+    return JobsOf(pool, kind).Before(state, kind, jobs_[a.value]->entry(), jobs_[b.value]->entry());
+  }
+  if (pool.Owed(kind) != other.Owed(kind)) return pool.Owed(kind);
+  return pools(kind).Before(pool.member(kind), other.member(kind));
+}
+
+void FairOrder::Owe(FairPool& pool, TaskKind kind, std::uint32_t running) {
+  pool.Owe(kind, running);
+  owing_[kind] = true;
+}
+
+void FairOrder::ForgetOwed() {
+  for (const TaskKind kind : kTaskKinds) {
+    if (!std::exchange(owing_[kind], false)) continue;
+    for (const auto& [name, pool] : pools_) pool->Owe(kind, 0);
+  }
+}
+
+bool FairOrder::MayRun(const ClusterState&, TaskKind kind, JobId job) const {
+  return PoolOf(job).HasRoom(kind) && jobs_[job.value]->admitted();
+}
+
+GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const {
+  const PoolSettings& of = settings_.Pool(name);
+  GroupView view{name, of.weight, 0, {}};
+  const PerKind<std::uint32_t> minima = {of.min_maps, of.min_reduces};
+  const PerKind<std::optional<std::uint32_t>> maxima = {of.max_maps, of.max_reduces};
+  if (pool != nullptr) view.jobs = pool->live_jobs();
+  for (const TaskKind kind : kTaskKinds) {
+    GroupSlots& slots = view.slots[kind];
+    slots.minimum = minima[kind];
+    slots.maximum = maxima[kind];
+    if (pool == nullptr) continue;
+    slots.running = pool->Running(kind);
+    slots.demand = pool->Demand(kind);
+    slots.share = pools(kind).Share(pool->member(kind));
+  }
+  return view;
+}
+
+PolicyView FairOrder::View(const ClusterState& state, Micros) const {
+  PolicyView view;
+  std::map<std::string, const FairPool*> all;
+  for (const auto& [name, settings] : settings_.pools) all[name] = nullptr;
+  for (const auto& [name, pool] : pools_) all[name] = pool.get();
+  for (const auto& [name, pool] : all) view.groups.push_back(ViewOf(pool, name));
+  for (std::uint32_t id = 0; id < jobs_.size(); ++id) {
+    const JobId job{id};
+    if (jobs_[id] == nullptr) continue;
+    for (const TaskKind kind : kTaskKinds) {
+      if (!state.FindJob(job)->runnable[kind] || MayRun(state, kind, job)) continue;
+      view.waits.push_back({job, kind, jobs_[id]->admitted() ? "over its maximum" : "max_running_jobs reached"});
+    }
+  }
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,71 @@
+// fair: the Fair Scheduler (Zaharia et al. section 3, appendix A; docs/policies.md#fair).
+//
+// Two levels: slots are shared among pools, and by each pool among its jobs. A job is in the pool that it names, else
+// in its user's; a pool exists while jobs of it live. Pools below their minimum come first (smallest running/minimum),
+// then by running/share; shares are weighted max-min with minima (shares.h), of maps and reduces each for
+// itself. Pools that are equal go by name. Inside a pool the jobs come in the pool's own order (pool_jobs.h). A pool at
+// its maximum, and a job that max_running_jobs keeps waiting, is left out; a job that waits so counts nothing in its
+// pool's demand.
+//
+// With `+preempt` (fair_preempting.h) the order also knows which pools are starved.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/offering/job_order.h"
+#include "schedulers/policies/fair/fair_pool.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class FairOrder : public JobOrder {
+ public:
+  // starvation: for fair_preempting.h.
+  explicit FairOrder(const Settings& settings, bool starvation = false);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind kind) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] FairQueue& pools(TaskKind kind) const { return queues_[kind]; }
+  // Those with live jobs, by name.
+  [[nodiscard]] const std::map<std::string, std::unique_ptr<FairPool>>& live_pools() const { return pools_; }
+  [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
+  // The job is offered no slots of the kind until that is taken back; its demand counts all the same.
+  void Hold(const ClusterState& state, TaskKind kind, JobId job, bool held);
+  // The pool comes before all others until it runs so many tasks; until ForgetOwed().
+  void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
+  void ForgetOwed();
+  // As Offer, but to the pools that are owed slots alone.
+  std::optional<JobId> OfferOwed(const ClusterState& state, TaskKind kind, const Take& take);
+
+ private:
+  void Refresh(FairPool& pool);
+  std::optional<JobId> OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
+                               const std::function<bool(const FairPool&)>& which);
+  [[nodiscard]] PoolJobs& JobsOf(FairPool& pool, TaskKind kind) const;
+  [[nodiscard]] GroupView ViewOf(const FairPool* pool, const std::string& name) const;
+
+  Settings settings_;
+  std::map<std::string, std::unique_ptr<FairPool>> pools_;
+  PerKind<bool> let_in_;                              // since the last TakeLetIn
+  PerKind<bool> owing_;                               // some pool is owed slots
+  std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs
+  mutable PerKind<FairQueue> queues_;                 // settles when it is asked
+};
+
+}  // namespace millrace::sched

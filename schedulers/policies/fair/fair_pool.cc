@@ -1,0 +1,121 @@
+#include "schedulers/policies/fair/fair_pool.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace millrace::sched {
+namespace {}  // namespace
+
+FairPool::FairPool(std::string name, const Settings& settings)
+    : name_(std::move(name)),
+      settings_(settings.Pool(name_)),
+      weight_(WeightUnits(settings_.weight)),
+      order_(settings_.order.value_or(settings.fair.order)),
+      in_order_(MakePoolJobs(order_, settings.mlq)),
+      members_{{{{this, name_, TaskKind::kMap}, {this, name_, TaskKind::kReduce}}}} {}
+
+void FairPool::Add(const ClusterState& state, Job& job) {
+  const JobState& of = *state.FindJob(job.id());
+  jobs_.emplace(job.id(), &job);
+  job.key_ = of.key;
+  waiting_.insert(job.key_);
+  if (of.started) {
+    Admit(state, job);
+    TakeBackOne(state);
+  }
+  AdmitNext(state);
+  Count(state, job);
+}
+
+void FairPool::Change(const ClusterState& state, Job& job) {
+  if (!job.admitted_) {
+    waiting_.erase(std::exchange(job.key_, state.FindJob(job.id())->key));
+    waiting_.insert(job.key_);
+  }
+  Count(state, job);
+}
+
+void FairPool::Remove(const ClusterState& state, Job& job) {
+  for (const TaskKind kind : kTaskKinds) Replace(job, kind, {});
+  if (job.admitted_) {
+    in_order_->Erase(*job.entry_);
+  } else {
+    waiting_.erase(job.key_);
+  }
+  jobs_.erase(job.id());
+  const std::size_t waited = waiting_.size();
+  AdmitNext(state);
+  if (waiting_.size() < waited) let_in_ = {true, true};
+}
+
+void FairPool::Admit(const ClusterState& state, Job& job) {
+  waiting_.erase(job.key_);
+  job.admitted_ = true;
+  Count(state, job);
+}
+
+void FairPool::AdmitNext(const ClusterState& state) {
+  const std::uint32_t limit = settings_.max_running_jobs.value_or(kNoMaximum);
+  while (!waiting_.empty() && jobs_.size() - waiting_.size() < limit) Admit(state, *jobs_.at(waiting_.begin()->job));
+}
+
+void FairPool::TakeBackOne(const ClusterState& state) {
+  if (jobs_.size() - waiting_.size() <= settings_.max_running_jobs.value_or(kNoMaximum)) return;
+  Job* last = nullptr;
+  for (const auto& [id, job] : jobs_) {
+    const JobState& of = *state.FindJob(id);
+    if (!job->admitted_ || of.started) continue;
+    job->key_ = of.key;
+    if (last == nullptr || last->key_ < job->key_) last = job;
+  }
+  if (last == nullptr) return;
+  last->admitted_ = false;
+  waiting_.insert(last->key_);
+  in_order_->Erase(*last->entry_);
+  Count(state, *last);
+}
+
+void FairPool::Count(const ClusterState& state, Job& job) {
+  const JobState& of = *state.FindJob(job.id());
+  for (const TaskKind kind : kTaskKinds) {
+    const std::uint32_t running = of.running_attempts[kind];
+    Replace(
+        job, kind,
+        {running, job.admitted_ ? of.Demand(kind) : running, job.admitted_ && job.entry_->Offered(of, kind) ? 1U : 0U});
+  }
+  if (job.admitted_) in_order_->Put(state, of, *job.entry_);
+}
+
+void FairPool::Replace(Job& job, TaskKind kind, const Counts& now) {
+  const Counts before = std::exchange(job.counts_[kind], now);
+  if (now == before) return;
+  Counts& total = total_[kind];
+  const bool had_room = HasRoom(kind);
+  total.running += now.running - before.running;
+  total.demand += now.demand - before.demand;
+  total.runnable += now.runnable - before.runnable;
+  changed_[kind] = true;
+  if (!had_room && HasRoom(kind)) let_in_[kind] = true;
+}
+
+std::vector<JobId> FairPool::Jobs() const {
+  std::vector<JobId> jobs;
+  for (const auto& [id, job] : jobs_) jobs.push_back(id);
+  return jobs;
+}
+
+std::uint32_t FairPool::Maximum(TaskKind kind) const {
+  return (kind == TaskKind::kMap ? settings_.max_maps : settings_.max_reduces).value_or(kNoMaximum);
+}
+
+std::uint32_t FairPool::Minimum(TaskKind kind) const {
+  return std::min(kind == TaskKind::kMap ? settings_.min_maps : settings_.min_reduces, Maximum(kind));
+}
+
+FairClaim FairPool::Claim(TaskKind kind) const {
+  const Counts& total = total_[kind];
+  return {weight_, Minimum(kind), std::min(total.demand, Maximum(kind)), total.running,
+          total.runnable > 0 && HasRoom(kind)};
+}
+
+}  // namespace millrace::sched

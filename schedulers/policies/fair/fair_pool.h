@@ -1,0 +1,128 @@
+// FairPool: a pool of `fair` while jobs of it live: what they run and could run, and which of them may run at all.
+//
+// With max_running_jobs the first jobs by priority and submit order are admitted; who is admitted stays so until it
+// ends (Hadoop looks again at every update, and takes slots away from a job that has begun). Where a scheduler comes to
+// jobs that have begun already, those are the admitted ones, more than the limit or not. Thread rule: one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/policies/fair/fair_queue.h"
+#include "schedulers/policies/fair/pool_jobs.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class FairPool {
+  struct Counts {
+    std::uint32_t running = 0, demand = 0, runnable = 0;
+    bool operator==(const Counts&) const = default;
+  };
+
+ public:
+  // Of a pool for one kind of slot, in the queue of pools.
+  class Member : public FairQueue::Member {
+   public:
+    Member(FairPool* pool, std::string_view name, TaskKind kind)
+        : FairQueue::Member(name, static_cast<std::uint32_t>(kind)), pool_(pool), kind_(kind) {}
+    [[nodiscard]] FairPool& pool() const { return *pool_; }
+    [[nodiscard]] TaskKind kind() const { return kind_; }
+
+   private:
+    FairPool* pool_;
+    TaskKind kind_;
+  };
+
+  FairPool(std::string name, const Settings& settings);
+  FairPool(const FairPool&) = delete;
+  FairPool& operator=(const FairPool&) = delete;
+  ~FairPool() = default;
+
+  // One of the pool's jobs. Whoever tells the pool of the job keeps it.
+  class Job {
+   public:
+    // The pool outlives it.
+    Job(FairPool* pool, JobId job) : pool_(*pool), entry_(pool->in_order_->NewEntry(job)) {}
+    [[nodiscard]] FairPool& pool() const { return pool_; }
+    [[nodiscard]] JobId id() const { return entry_->job(); }
+    [[nodiscard]] bool admitted() const { return admitted_; }
+    // As PoolJobs::Entry has it; takes effect with the next Change.
+    void Hold(TaskKind kind, bool held) { entry_->Hold(kind, held); }
+    [[nodiscard]] const PoolJobs::Entry& entry() const { return *entry_; }  // of in_order()
+
+   private:
+    friend class FairPool;
+    FairPool& pool_;
+    bool admitted_ = false;
+    PerKind<Counts> counts_;
+    std::unique_ptr<PoolJobs::Entry> entry_;
+    QueueKey key_;  // while it waits for admission
+  };
+
+  void Add(const ClusterState& state, Job& job);
+  void Change(const ClusterState& state, Job& job);
+  void Remove(const ClusterState& state, Job& job);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const PoolSettings& settings() const { return settings_; }
+  [[nodiscard]] PoolOrder order() const { return order_; }
+  [[nodiscard]] bool empty() const { return jobs_.empty(); }
+  // All that live, by id.
+  [[nodiscard]] std::vector<JobId> Jobs() const;
+  [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
+  [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return total_[kind].running; }
+  // The pool's maximum leaves room.
+  [[nodiscard]] bool HasRoom(TaskKind kind) const { return Running(kind) < Maximum(kind); }
+  // Running and runnable tasks.
+  [[nodiscard]] std::uint32_t Demand(TaskKind kind) const { return total_[kind].demand; }
+  [[nodiscard]] FairClaim Claim(TaskKind kind) const;
+
+  // The claim has changed since the last call.
+  bool TakeChanged(TaskKind kind) { return std::exchange(changed_[kind], false); }
+  // Since the last call a job that was left out may have been let in: the pool has room again, or the job was admitted.
+  bool TakeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
+
+  // Slots were freed for the pool: it comes before all others until it runs so many tasks.
+  void Owe(TaskKind kind, std::uint32_t running) { owed_[kind] = running; }
+  [[nodiscard]] bool Owed(TaskKind kind) const { return Running(kind) < owed_[kind]; }
+
+  [[nodiscard]] Member& member(TaskKind kind) { return members_[kind]; }
+  [[nodiscard]] const Member& member(TaskKind kind) const { return members_[kind]; }
+  [[nodiscard]] PoolJobs& in_order() { return *in_order_; }
+
+  // kNoMaximum without one.
+  static constexpr std::uint32_t kNoMaximum = 0xffffffff;
+  [[nodiscard]] std::uint32_t Maximum(TaskKind kind) const;
+  [[nodiscard]] std::uint32_t Minimum(TaskKind kind) const;
+
+ private:
+  void Admit(const ClusterState& state, Job& job);
+  // So many as may run.
+  void AdmitNext(const ClusterState& state);
+  // One that has not begun makes room for one that has.
+  void TakeBackOne(const ClusterState& state);
+  void Count(const ClusterState& state, Job& job);
+  void Replace(Job& job, TaskKind kind, const Counts& now);
+
+  std::string name_;
+  PoolSettings settings_;
+  Units weight_;
+  PoolOrder order_;
+  std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs
+  std::map<JobId, Job*> jobs_;
+  std::set<QueueKey> waiting_;  // not admitted
+  PerKind<Counts> total_;
+  PerKind<std::uint32_t> owed_ = {};
+  PerKind<bool> changed_ = {true, true}, let_in_ = {};
+  PerKind<Member> members_;
+};
+
+}  // namespace millrace::sched

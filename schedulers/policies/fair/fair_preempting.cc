@@ -1,0 +1,164 @@
+#include "schedulers/policies/fair/fair_preempting.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace millrace::sched {
+namespace {
+
+std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
+  std::uint32_t free = 0;
+  for (const std::uint32_t id : state.FreeNodes(kind)) {
+    const NodeState& node = *state.FindNode(NodeId{id});
+    free += std::min(node.limits.Of(kind) - node.Used(kind),
+                     node.limits.total - node.Used(TaskKind::kMap) - node.Used(TaskKind::kReduce));
+  }
+  return free;
+}
+
+std::string Reason(const FairPool& pool, StarvationClocks::Cause cause) {
+  return "pool " + pool.name() + " is below its " +
+         (cause == StarvationClocks::Cause::kMinimum ? "minimum share" : "fair share");
+}
+
+}  // namespace
+
+std::unique_ptr<FairPreempting> FairPreempting::Make(std::string name, const Settings& settings, Admission admission) {
+  auto owned = std::make_unique<FairOrder>(settings, true);
+  FairOrder* order = owned.get();
+  return std::unique_ptr<FairPreempting>(
+      new FairPreempting(std::move(name), std::move(owned), order, std::move(admission)));
+}
+
+FairPreempting::FairPreempting(std::string name, std::unique_ptr<FairOrder> owned, FairOrder* order,
+                               Admission admission)
+    : Greedy(std::move(name), std::move(owned), std::move(admission)), order_(order) {}
+
+void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
+  const std::string pool = order_->PoolOf(job).name();
+  Greedy::OnJobEnded(state, job);
+  if (!order_->live_pools().contains(pool)) clocks_.StopPool(pool);
+}
+
+Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
+  const FairSettings& fair = order_->settings().fair;
+  if (cause == Cause::kFairShare) return fair.fair_share_timeout;
+  return pool.settings().min_share_timeout.value_or(fair.min_share_timeout);
+}
+
+void FairPreempting::UpdateClocks(Micros now) {
+  for (const TaskKind kind : kTaskKinds) {
+    for (const FairQueue::Member* member : order_->pools(kind).TakeTouched()) {
+      const FairPool& pool = static_cast<const FairPool::Member*>(member)->pool();
+      const std::pair<Cause, bool> causes[] = {{Cause::kMinimum, member->below_minimum()},
+                                               {Cause::kFairShare, member->starved()}};
+      for (const auto& [cause, starved] : causes) {
+        const StarvationClocks::Key key{pool.name(), kind, cause};
+        if (starved) {
+          clocks_.Start(key, now + Patience(pool, cause));
+        } else {
+          clocks_.Stop(key);
+        }
+      }
+    }
+  }
+}
+
+std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<StarvationClocks::Key>& due, TaskKind kind,
+                                                        std::uint32_t free, Micros now) {
+  std::vector<Need> needs;
+  std::map<const FairPool*, std::uint32_t> promised;
+  for (const StarvationClocks::Key& key : due) {
+    if (key.kind != kind) continue;
+    FairPool& pool = *order_->live_pools().at(key.pool);
+    clocks_.Start(key, now + Patience(pool, key.cause));
+    const double share = key.cause == Cause::kMinimum
+                             ? static_cast<double>(pool.member(kind).claim().minimum) / static_cast<double>(kSlot)
+                             : order_->pools(kind).Share(pool.member(kind));
+    const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[&pool];
+    if (has >= wanted) continue;
+    promised[&pool] += wanted - has;
+    const std::uint32_t from_free = std::min(free, wanted - has);
+    free -= from_free;
+    if (wanted - has > from_free) needs.push_back({&pool, key.cause, wanted, wanted - has - from_free});
+  }
+  return needs;
+}
+
+std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const {
+  std::vector<Holding> pools;
+  std::vector<JobHolding> holdings;
+  for (const auto& [name, pool] : order_->live_pools()) {
+    const double share = order_->pools(kind).Share(pool->member(kind));
+    const std::vector<JobId> jobs = pool->Jobs();
+    const auto shares = JobShares(state, pool->order(), order_->settings().mlq, kind, share, jobs);
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      const std::uint32_t running = state.FindJob(jobs[i])->running_attempts[kind];
+      holdings.push_back({jobs[i], pools.size(), {running, shares[i]}});
+    }
+    pools.push_back({pool->Running(kind), share});
+  }
+  return ChooseVictims(state, kind, wanted, std::move(pools), std::move(holdings));
+}
+
+std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
+  UpdateClocks(now);
+  const std::vector<StarvationClocks::Key> due = clocks_.TakeDue(now);
+  if (due.empty()) return {};
+  std::vector<Victim> victims;
+  for (const TaskKind kind : kTaskKinds) {
+    const std::vector<Need> needs = Needs(due, kind, FreeSlots(state, kind), now);
+    std::uint32_t wanted = 0;
+    for (const Need& need : needs) wanted += need.slots;
+    if (wanted == 0) continue;
+    const std::vector<AttemptId> chosen = Choose(state, kind, wanted);
+    std::size_t next = 0;
+    for (const Need& need : needs) {
+      order_->Owe(*need.pool, kind, need.target);
+      for (std::uint32_t i = 0; i < need.slots && next < chosen.size(); ++i) {
+        const AttemptId& victim = chosen[next++];
+        victims.push_back({victim, Reason(*need.pool, need.cause)});
+        if (kind != TaskKind::kMap) continue;
+        const TaskState& task = state.FindJob(victim.task.job)->maps[victim.task.index];
+        freed_.push_back(task.Find(victim.number)->node);
+      }
+    }
+  }
+  return victims;
+}
+
+std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
+  while (!freed_.empty()) {
+    const NodeId node = freed_.back();
+    freed_.pop_back();
+    if (!state.FreeNodes(TaskKind::kMap).Contains(node.value)) continue;
+    std::optional<MapChoice> choice;
+    const auto taker = order_->OfferOwed(state, TaskKind::kMap, [&](JobId job) {
+      choice = state.BestPendingMap(job, node);
+      return choice.has_value();
+    });
+    if (taker) return Decision{{*taker, TaskKind::kMap, choice->map}, node, false, choice->locality};
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros now) {
+  UpdateClocks(now);
+  if (auto map = NextFreed(state)) return map;
+  auto decision = Greedy::Next(state, now);
+  if (!decision) order_->ForgetOwed();
+  return decision;
+}
+
+std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const {
+  const auto due = clocks_.NextDue(), wake = Greedy::NextWake(state);
+  return due && wake ? std::min(due, wake) : std::max(due, wake);
+}
+
+std::unique_ptr<Policy> MakeFair(std::string name, const Settings& settings, Admission admission, bool preempt) {
+  if (preempt) return FairPreempting::Make(std::move(name), settings, std::move(admission));
+  return std::make_unique<Greedy>(std::move(name), std::make_unique<FairOrder>(settings), std::move(admission));
+}
+
+}  // namespace millrace::sched

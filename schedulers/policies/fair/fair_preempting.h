@@ -1,0 +1,63 @@
+// fair+preempt: `fair` that takes slots back (Zaharia et al. section 3.2; docs/policies.md#preemption).
+//
+// A pool that runs fewer tasks than its minimum for its min_share_timeout, or fewer than its fair share for
+// fair_share_timeout, although it has more to run, gets slots up to that: free ones that nobody took count, for the
+// others the most recently launched tasks of the jobs furthest above their share are killed (preemption.h). Below
+// the share is: one more slot would not lift it above. The slots are offered to the pool before all others. If it
+// refuses them (it waits for locality), or no other was above its share, its patience begins anew; the waits of
+// `+delay` have then begun to run.
+//
+// The pools' clocks start and stop with the event that starves or feeds them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/offering/greedy.h"
+#include "schedulers/policies/fair/fair.h"
+#include "schedulers/policies/fair/preemption.h"
+
+namespace millrace::sched {
+
+class FairPreempting : public Greedy {
+ public:
+  [[nodiscard]] static std::unique_ptr<FairPreempting> Make(std::string name, const Settings& settings,
+                                                            Admission admission);
+
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+
+ private:
+  using Cause = StarvationClocks::Cause;
+  // What a pool lacks.
+  struct Need {
+    FairPool* pool = nullptr;
+    Cause cause = Cause::kMinimum;
+    std::uint32_t target = 0;  // slots it should hold
+    std::uint32_t slots = 0;   // to be taken from others
+  };
+
+  FairPreempting(std::string name, std::unique_ptr<FairOrder> owned, FairOrder* order, Admission admission);
+
+  void UpdateClocks(Micros now);
+  [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
+  // Of the pools whose patience is over, which begins anew.
+  std::vector<Need> Needs(const std::vector<StarvationClocks::Key>& due, TaskKind kind, std::uint32_t free, Micros now);
+  // The next map for a slot that was freed for its pool.
+  std::optional<Decision> NextFreed(const ClusterState& state);
+  std::vector<AttemptId> Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const;
+
+  FairOrder* order_;
+  StarvationClocks clocks_;
+  std::vector<NodeId> freed_;  // by the last Preempt(), of maps, and not taken yet
+};
+
+// `fair`, with `+preempt` or without.
+[[nodiscard]] std::unique_ptr<Policy> MakeFair(std::string name, const Settings& settings, Admission admission,
+                                               bool preempt);
+
+}  // namespace millrace::sched

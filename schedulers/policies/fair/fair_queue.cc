@@ -1,0 +1,162 @@
+#include "schedulers/policies/fair/fair_queue.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "schedulers/policies/fair/shares.h"
+
+namespace millrace::sched {
+
+bool FairQueue::TieEarlier::operator()(const Member* a, const Member* b) const { return a->TieBefore(*b); }
+
+void FairQueue::SetCapacity(Units capacity) {
+  if (capacity == level_.capacity()) return;
+  level_.SetCapacity(capacity);
+  settled_ = false;
+}
+
+WaterLevel::Claim FairQueue::LevelClaim(const FairClaim& fair, Units minimum) const {
+  const Units mark = starvation_ ? (Units{fair.running} + 1) * kSlot : -1;
+  return {fair.weight, minimum, Units{fair.demand} * kSlot, mark};
+}
+
+void FairQueue::Change(Member& member, const FairClaim& claim) {
+  const std::uint32_t minimum = std::min(claim.minimum, claim.demand);
+  minima_ += minimum;
+  if (member.present_) {
+    minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
+  } else {
+    members_.insert(&member);
+  }
+  member.fair_ = claim;
+  const WaterLevel::Claim next = LevelClaim(claim, minimum * kSlot);
+  if (!member.present_ || next != member.claim()) {
+    if (member.present_) {
+      level_.Change(member, next);
+    } else {
+      level_.Insert(member, next);
+    }
+    settled_ = false;
+  }
+  if (scaled_) settled_ = false;  // a minimum may have become what was granted of the old one: others get less now
+  member.present_ = true;
+  Move(member);
+  Touch(member);
+}
+
+void FairQueue::Erase(Member& member) {
+  if (!member.present_) return;
+  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].Erase(member);
+  member.stand_ = {};
+  level_.Erase(member);
+  members_.erase(&member);
+  minima_ -= std::min(member.fair_.minimum, member.fair_.demand);
+  if (member.touched_) std::erase(touched_, &member);
+  member.present_ = member.touched_ = false;
+  settled_ = false;
+}
+
+void FairQueue::Touch(Member& member) {
+  if (!starvation_ || member.touched_) return;
+  member.touched_ = true;
+  touched_.push_back(&member);
+}
+
+std::vector<FairQueue::Member*> FairQueue::TakeTouched() {
+  Settle();
+  for (Member* member : touched_) member->touched_ = false;
+  return std::exchange(touched_, {});
+}
+
+FairQueue::Stand FairQueue::StandOf(const Member& member) {
+  const FairClaim& fair = member.fair_;
+  if (!fair.offered) return {};
+  if (fair.running < fair.minimum) return {Shelf::kBelowMinimum, {fair.running, fair.minimum}};
+  switch (member.bound()) {
+    case WaterLevel::Bound::kLevel:
+      return {Shelf::kByLevel, {fair.running, fair.weight}};
+    case WaterLevel::Bound::kMinimum:
+      return {Shelf::kAtMinimum, {fair.running, std::max<Units>(fair.minimum, 1)}};
+    case WaterLevel::Bound::kDemand:
+      break;
+  }
+  return {Shelf::kAtDemand, {fair.running, std::max<Units>(fair.demand, 1)}};
+}
+
+void FairQueue::Move(Member& member) {
+  const Stand before = std::exchange(member.stand_, StandOf(member));
+  const Stand& now = member.stand_;
+  if (now == before) return;
+  const auto shelf = [this](const Stand& stand) -> FairShelf& {
+    return shelves_[static_cast<std::size_t>(stand.shelf)];
+  };
+  if (now.shelf == before.shelf) return shelf(now).Change(member, now.key);
+  if (before.shelf != Shelf::kNone) shelf(before).Erase(member);
+  if (now.shelf != Shelf::kNone) shelf(now).Insert(member, now.key);
+}
+
+// O(members), but only while the minima exceed the capacity and just after.
+void FairQueue::GrantMinima() {
+  const double capacity = static_cast<double>(level_.capacity());
+  std::vector<ShareClaim> claims;
+  for (const Member* member : members_) {
+    claims.push_back(
+        {1, static_cast<double>(member->fair_.minimum * kSlot), static_cast<double>(member->fair_.demand * kSlot)});
+  }
+  const std::vector<double> minima = GrantedMinima(capacity, claims);
+  std::size_t next = 0;
+  for (Member* member : members_) {
+    // Rounded down, so that they fit.
+    level_.Change(*member, LevelClaim(member->fair_, static_cast<Units>(std::floor(minima[next++]))));
+    Move(*member);
+    Touch(*member);
+  }
+}
+
+void FairQueue::Settle() {
+  if (settled_) return;
+  settled_ = true;
+  const bool exceed = minima_ * kSlot > static_cast<std::uint64_t>(level_.capacity());
+  if (exceed || scaled_) GrantMinima();
+  scaled_ = exceed;
+  moved_.clear();
+  level_.Settle(&moved_);
+  for (WaterLevel::Member* moved : moved_) {
+    Member& member = static_cast<Member&>(*moved);
+    Move(member);
+    Touch(member);
+  }
+}
+
+double FairQueue::Ratio(const Member& member) const {
+  const double share = level_.Share(member);
+  if (share > 0) return member.fair_.running * static_cast<double>(kSlot) / share;
+  return std::numeric_limits<double>::infinity();
+}
+
+bool FairQueue::Less(const Member& a, const Member& b) const {
+  const Shelf of_a = a.stand_.shelf, of_b = b.stand_.shelf;
+  if (of_a == of_b) return FairShelf::Before(a.stand_.key, a, b.stand_.key, b);
+  if (of_a == Shelf::kBelowMinimum || of_b == Shelf::kBelowMinimum) return of_a == Shelf::kBelowMinimum;
+  const double left = Ratio(a), right = Ratio(b);
+  return left != right ? left < right : a.TieBefore(b);
+}
+
+bool FairQueue::Before(const Member& a, const Member& b) {
+  Settle();
+  return Less(a, b);
+}
+
+double FairQueue::Share(const Member& member) {
+  Settle();
+  return level_.Share(member) / static_cast<double>(kSlot);
+}
+
+Units FairQueue::ShareUnits(const Member& member) {
+  Settle();
+  return static_cast<Units>(std::floor(level_.Share(member)));
+}
+
+}  // namespace millrace::sched

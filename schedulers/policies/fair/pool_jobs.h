@@ -1,0 +1,68 @@
+// PoolJobs: the jobs of one pool of `fair`, in the pool's own order: fair, fifo, sjf or mlq (docs/policies.md#fair).
+//
+// fair: by running/share, where a job's weight is 4, 2, 1, 0.5 or 0.25 by its priority. fifo: by priority, then submit
+// order. sjf: the least remaining work of that kind first (estimates.h). mlq: the small jobs, of at most
+// mlq.small_job_maps maps, and the large ones share the pool by mlq's weights; fifo inside. Ties by job id.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/offering/job_order.h"
+#include "schedulers/policies/fair/water_level.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class PoolJobs {
+ public:
+  // What the order keeps of one of its jobs. It belongs to the caller, is erased before it ends and may be put in
+  // again.
+  class Entry {
+   public:
+    explicit Entry(JobId job) : job_(job) {}
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    virtual ~Entry() = default;
+    [[nodiscard]] JobId job() const { return job_; }
+    // The job is not offered slots of the kind, though it may count on its share. Takes effect with the next Put.
+    void Hold(TaskKind kind, bool held) { held_[kind] = held; }
+    [[nodiscard]] bool Offered(const JobState& job, TaskKind kind) const { return job.runnable[kind] && !held_[kind]; }
+
+   private:
+    JobId job_;
+    PerKind<bool> held_ = {};
+  };
+
+  virtual ~PoolJobs() = default;
+  [[nodiscard]] virtual std::unique_ptr<Entry> NewEntry(JobId job) const = 0;
+  // The job of the entry is new here, or its tasks or its priority changed.
+  virtual void Put(const ClusterState& state, const JobState& job, Entry& entry) = 0;
+  // Of a job that is here.
+  virtual void Erase(Entry& entry) = 0;
+  // The slots that the pool has to share out.
+  virtual void SetShare(TaskKind, Units) {}
+  // As JobOrder has them.
+  virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) = 0;
+  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, const Entry& a, const Entry& b) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);
+[[nodiscard]] std::unique_ptr<PoolJobs> MakeSjfJobs();
+
+// The weight of a job in its pool.
+[[nodiscard]] double PriorityWeight(Priority priority);
+[[nodiscard]] bool IsSmall(const MlqSettings& mlq, const JobState& job);
+
+// What each of these jobs may have of the pool's slots by the pool's order, in their order: of an order that is not
+// fair, the first job all that it can use, and so on. O(jobs log jobs).
+[[nodiscard]] std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq,
+                                            TaskKind kind, double slots, const std::vector<JobId>& jobs);
+
+}  // namespace millrace::sched

@@ -1,0 +1,69 @@
+// Preemption: which running tasks make room for a pool that has been starved for too long (Zaharia et al. section 3.2;
+// docs/policies.md#preemption), and since when a pool has been.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/core/cluster_state.h"
+
+namespace millrace::sched {
+
+// Slots that somebody holds, beside the share that it may have of them. A share of 4.5 slots is kept by holding 4.
+struct Holding {
+  std::uint32_t running = 0;
+  double share = 0;
+
+  [[nodiscard]] double Excess() const { return running - share; }
+  [[nodiscard]] bool MayLose() const { return running > WholeSlots(share); }
+  // Rounded down, but for what is lost in arithmetic.
+  static std::uint32_t WholeSlots(double share) { return static_cast<std::uint32_t>(share + 1e-6); }
+};
+
+struct JobHolding {
+  JobId job;
+  std::size_t pool = 0;  // index into the pools
+  Holding slots;
+};
+
+// At most `wanted` running attempts of this kind: time after time the most recently launched one of the job furthest
+// above its share. No job, and no pool, is taken below its share. Jobs that are as far above theirs: the one with the
+// most recently launched attempt, then the lowest id. O(running attempts).
+[[nodiscard]] std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, std::uint32_t wanted,
+                                                   std::vector<Holding> pools, std::vector<JobHolding> jobs);
+
+// What pools wait for, and until when they do so in patience.
+class StarvationClocks {
+ public:
+  enum class Cause : std::uint8_t { kMinimum, kFairShare };
+  struct Key {
+    std::string pool;
+    TaskKind kind = TaskKind::kMap;
+    Cause cause = Cause::kMinimum;
+    auto operator<=>(const Key&) const = default;
+  };
+
+  // Nothing if it runs already.
+  void Start(const Key& key, Micros due);
+  void Stop(const Key& key);
+  void StopPool(const std::string& pool);
+  [[nodiscard]] std::optional<Micros> NextDue() const;
+  // Those due by now, the first due first; they do not run any more.
+  [[nodiscard]] std::vector<Key> TakeDue(Micros now);
+
+ private:
+  std::map<Key, Micros> due_;
+  std::set<std::pair<Micros, Key>> order_;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,57 @@
+#include "schedulers/policies/fair/single_pool.h"
+
+#include "schedulers/policies/fair/water_level.h"
+
+namespace millrace::sched {
+namespace {}  // namespace
+
+SinglePoolOrder::SinglePoolOrder(PoolOrder order, const MlqSettings& mlq)
+    : order_(order), mlq_(mlq), jobs_(MakePoolJobs(order, mlq)) {}
+
+void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
+  if (entries_.size() <= job.value) entries_.resize(job.value + 1);
+  entries_[job.value] = jobs_->NewEntry(job);
+  OnJobChanged(state, job);
+}
+
+void SinglePoolOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
+
+void SinglePoolOrder::OnJobEnded(const ClusterState&, JobId job) {
+  jobs_->Erase(*entries_[job.value]);
+  entries_[job.value].reset();
+}
+
+void SinglePoolOrder::OnJobChanged(const ClusterState& state, JobId job) {
+  jobs_->Put(state, *state.FindJob(job), *entries_[job.value]);
+}
+
+void SinglePoolOrder::OnNodesChanged(const ClusterState& state) {
+  for (const TaskKind kind : kTaskKinds) jobs_->SetShare(kind, Units{state.Capacity(kind)} * kSlot);
+}
+
+std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) {
+  return jobs_->Offer(state, kind, take);
+}
+
+bool SinglePoolOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a, JobId b) const {
+  return jobs_->Before(state, kind, *entries_[a.value], *entries_[b.value]);
+}
+
+PolicyView SinglePoolOrder::View(const ClusterState& state, Micros) const {
+  PolicyView view;
+  if (order_ != PoolOrder::kMlq) return view;
+  view.groups = {{"large", mlq_.large_weight, 0, {}}, {"small", mlq_.small_weight, 0, {}}};
+  for (const QueueKey& key : state.LiveJobs()) {
+    const JobState& job = *state.FindJob(key.job);
+    GroupView& group = view.groups[IsSmall(mlq_, job) ? 1 : 0];
+    ++group.jobs;
+    for (const TaskKind kind : kTaskKinds) {
+      group.slots[kind].running += job.running_attempts[kind];
+      group.slots[kind].demand += job.Demand(kind);
+      group.slots[kind].share = group.weight / (mlq_.small_weight + mlq_.large_weight) * state.Capacity(kind);
+    }
+  }
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,41 @@
+// CalExpSm: how many of the slots should run maps now, in fresh-dynamic (FRESH, Algorithm 3 and Theorem 1;
+// docs/policies.md#fresh).
+//
+// In proportion to the work that is left (theta_cur), unless the job that is next to end its map phase, a, is so near
+// its end, and brings so much reduce work while another job enters with its maps, that the proportion will be another
+// (theta_exp). k in the print is the number of jobs in their map phase, which is what it stands for (the paper's
+// cluster is busy, so k of them there); ours counts them, so that a cluster with few jobs is judged by those it has.
+//
+// A pure function. Work in slot-us.
+#pragma once
+
+#include <cstdint>
+
+namespace millrace::sched {
+
+struct PhaseOutlook {
+  double map_work = 0;          // RW_m: pending maps of the jobs in M
+  double reduce_work = 0;       // RW_r: pending reduces of the jobs in R and R'
+  std::uint32_t slots = 0;      // S
+  std::uint32_t map_slots = 0;  // s_m: in use by maps
+  std::uint32_t map_jobs = 0;   // |M|; the rest means nothing when 0
+
+  // Of a, the job of M with the least pending map work.
+  double progress = 0;            // share of its maps that are done
+  double first_map_work = 0;      // w'_m(a)
+  double first_reduce_work = 0;   // w_r(a)
+  std::uint32_t first_slots = 0;  // m_a: map slots that it holds
+  double next_map_work = 0;       // w_m(b), b the next job to enter M; 0 if there is none
+
+  double reduce_interval = 0;  // r: mean time between the ends of reduces, us; 0: none end
+};
+
+// In slots, 0 to S. 0 when nothing is left to do.
+[[nodiscard]] double ExpectedMapSlots(const PhaseOutlook& outlook, double tau_progress, double tau_change);
+
+// Theorem 1: eta, the reduce slots that come free until a has ended its maps, when it holds m_a slots and gets
+// theta_cur / |M| of what comes free. Where the formula divides by 0: nothing comes free if no reduces end (r = 0);
+// with theta_cur = 0 a keeps the slots it has, and if it has none the answer is 0 (it is multiplied by theta_cur).
+[[nodiscard]] double FreedReduceSlots(const PhaseOutlook& outlook, double theta_cur);
+
+}  // namespace millrace::sched

@@ -1,0 +1,207 @@
+#include "schedulers/policies/fresh/fresh_dynamic.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "schedulers/core/ordered_bits.h"
+
+namespace millrace::sched {
+namespace {
+
+using Phase = PhaseAdmission::Phase;
+
+std::uint32_t SlotsHeld(const JobState& job) {
+  return job.running_attempts[TaskKind::kMap] + job.running_attempts[TaskKind::kReduce];
+}
+
+bool Runnable(const JobState& job, TaskKind kind) { return job.runnable[kind]; }
+
+// A reduce of the job runs that can end without another map.
+bool ReducesGoOn(const JobState& job) {
+  const bool has_all_input = job.progress.maps_done == job.progress.maps;
+  return job.computing > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
+}
+
+bool TakesTasks(const ClusterState& state, NodeId node) {
+  const NodeState* host = state.FindNode(node);
+  return host != nullptr && host->TakesTasks();
+}
+
+}  // namespace
+
+FreshDynamic::Seen FreshDynamic::Look(const JobState& job) {
+  return {SlotsHeld(job), job.pending_maps.all().size() + job.pending_reduces.size(), job.Failures()};
+}
+
+void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) {
+  if (seen_.size() <= job.value) seen_.resize(job.value + 1);
+  seen_[job.value] = Look(*state.FindJob(job));
+  admission_.OnJobSubmitted(state, job);
+}
+
+void FreshDynamic::OnJobPrioritySet(const ClusterState& state, JobId job) { admission_.OnJobPrioritySet(state, job); }
+
+void FreshDynamic::OnJobEnded(const ClusterState& state, JobId job) {
+  admission_.OnJobEnded(job);
+  work_.Remove(job);
+  for (const TaskKind kind : kTaskKinds) Line(kind).Remove(job);
+  repairs_.erase(job);
+  OnNodesChanged(state);
+}
+
+void FreshDynamic::OnJobChanged(const ClusterState& state, JobId job) {
+  admission_.OnJobChanged(job);
+  const Seen now = Look(*state.FindJob(job));
+  const Seen before = std::exchange(seen_[job.value], now);
+  if (now.running < before.running || now.pending > before.pending || now.failures > before.failures)
+    OnNodesChanged(state);
+}
+
+// A job that found no slot, or was refused what is free, may run now.
+void FreshDynamic::OnNodesChanged(const ClusterState&) {
+  if (!std::exchange(excluded_, false)) return;
+  for (const TaskKind kind : kTaskKinds) Line(kind).Readmit();
+}
+
+void FreshDynamic::Settle(const ClusterState& state) {
+  for (const JobId id : admission_.Settle(state)) {
+    const JobState& job = *state.FindJob(id);
+    work_.Refresh(job, admission_.PhaseOf(id));
+    const bool repair = admission_.InRepair(state, id);
+    for (const TaskKind kind : kTaskKinds) {
+      const bool waits = Runnable(job, kind) && admission_.MayRun(state, kind, id);
+      if (waits && !(repair && kind == TaskKind::kMap)) {
+        Line(kind).Put(job);
+      } else {
+        Line(kind).Remove(id);
+      }
+    }
+    if (repair && Runnable(job, TaskKind::kMap)) {
+      repairs_.insert(id);
+    } else {
+      repairs_.erase(id);
+    }
+  }
+}
+
+std::optional<Decision> FreshDynamic::Next(const ClusterState& state, Micros now) {
+  Settle(state);
+  if (state.FreeNodes(TaskKind::kMap).empty()) return std::nullopt;
+  if (auto repair = Repair(state)) return repair;
+  const TaskKind first = NextKind(state);
+  const TaskKind other = first == TaskKind::kMap ? TaskKind::kReduce : TaskKind::kMap;
+  if (auto decision = Assign(state, first, now)) return decision;
+  return Assign(state, other, now);
+}
+
+// Algorithm 2.
+TaskKind FreshDynamic::NextKind(const ClusterState& state) const {
+  const PhaseOutlook outlook = work_.Outlook(state, admission_);
+  const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);
+  return expected > outlook.map_slots ? TaskKind::kMap : TaskKind::kReduce;
+}
+
+// Algorithm 4.
+std::optional<Decision> FreshDynamic::Assign(const ClusterState& state, TaskKind kind, Micros now) {
+  while (const auto job = Line(kind).First(now)) {
+    if (auto decision = Place(state, kind, *job)) return decision;
+    Line(kind).Exclude(*job);
+    excluded_ = true;
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> FreshDynamic::Repair(const ClusterState& state) {
+  for (const JobId job : repairs_) {
+    if (auto decision = Place(state, TaskKind::kMap, job)) return decision;
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> FreshDynamic::Place(const ClusterState& state, TaskKind kind, JobId id) {
+  const OrderedBits& free = state.FreeNodes(kind);
+  const JobState& job = *state.FindJob(id);
+  if (kind == TaskKind::kMap && free.size() > 1) {
+    std::optional<NodeId> at_data;
+    for (const NodeId node : job.spec.maps[job.pending_maps.all().First()].replicas) {
+      if (free.Contains(node.value) && (!at_data || node < *at_data)) at_data = node;
+    }
+    const auto map = at_data ? state.BestPendingMap(id, *at_data, Locality::kNode) : std::nullopt;
+    if (map) return Decision{{id, kind, map->map}, *at_data, false, map->locality};
+  }
+  std::uint32_t& next = next_node_[kind];
+  std::uint32_t node = free.NextFrom(next);
+  for (std::uint32_t seen = 0; seen < free.size(); ++seen, node = free.NextFrom(node + 1)) {
+    if (node == OrderedBits::kNone) node = free.First();
+    std::optional<std::uint32_t> task;
+    std::optional<Locality> locality;
+    if (kind == TaskKind::kReduce) {
+      task = state.NextPendingReduce(id, NodeId{node});
+    } else if (const auto map = state.BestPendingMap(id, NodeId{node})) {
+      task = map->map;
+      locality = map->locality;
+    }
+    if (!task) continue;
+    next = node + 1;
+    return Decision{{id, kind, *task}, NodeId{node}, false, locality};
+  }
+  return std::nullopt;
+}
+
+std::vector<JobId> FreshDynamic::JobsWithMaps() const {
+  std::vector<JobId> jobs(repairs_.begin(), repairs_.end());
+  const std::vector<JobId> in_map_phase = lines_[TaskKind::kMap].Jobs();
+  jobs.insert(jobs.end(), in_map_phase.begin(), in_map_phase.end());
+  return jobs;
+}
+
+bool FreshDynamic::MapFitsSomewhere(const ClusterState& state, const std::vector<JobId>& jobs) const {
+  for (const JobId job : jobs) {
+    for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
+      if (state.BestPendingMap(job, NodeId{node})) return true;
+    }
+  }
+  return false;
+}
+
+std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Micros) {
+  Settle(state);
+  if (state.Running(TaskKind::kMap) > 0 || state.Running(TaskKind::kReduce) == 0) return {};
+  const std::vector<JobId> jobs = JobsWithMaps();
+  if (jobs.empty()) return {};
+  const RunningAttempt* last = nullptr;
+  AttemptId victim;
+  for (const QueueKey& key : state.LiveJobs()) {
+    const JobState& blocked = *state.FindJob(key.job);
+    if (ReducesGoOn(blocked)) return {};
+    for (std::uint32_t index = 0; index < blocked.reduces.size(); ++index) {
+      for (const RunningAttempt& attempt : blocked.reduces[index].running) {
+        if (!TakesTasks(state, attempt.node) || (last != nullptr && attempt.since <= last->since)) continue;
+        const auto fits = [&](JobId job) { return state.BestPendingMap(job, attempt.node).has_value(); };
+        if (std::none_of(jobs.begin(), jobs.end(), fits)) continue;
+        last = &attempt;
+        victim = {{key.job, TaskKind::kReduce, index}, attempt.number};
+      }
+    }
+  }
+  if (last == nullptr || MapFitsSomewhere(state, jobs)) return {};
+  return {{victim, "a map that the reduces wait for needs a slot"}};
+}
+
+PolicyView FreshDynamic::View(const ClusterState& state, Micros) const {
+  const PhaseOutlook outlook = work_.Outlook(state, admission_);
+  const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);
+  PolicyView view;
+  view.facts = {{"k", settings_.k == 0 ? "no limit" : std::to_string(settings_.k)},
+                {"jobs in map phase", std::to_string(admission_.Count(Phase::kMap))},
+                {"jobs in reduce phase", std::to_string(admission_.Count(Phase::kReduce))},
+                {"jobs between the phases", std::to_string(admission_.Count(Phase::kReady))},
+                {"slots running maps", std::to_string(outlook.map_slots) + " of " + std::to_string(outlook.slots)},
+                {"slots expected to run maps", std::to_string(std::lround(expected))}};
+  view.waits = admission_.Waits(state);
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,129 @@
+#include "schedulers/policies/fresh/fresh_static.h"
+
+#include <algorithm>
+
+namespace millrace::sched {
+namespace {}  // namespace
+
+FreshStatic::FreshStatic(std::string name, const Settings& settings, std::unique_ptr<PhasedOrder> owned,
+                         PhasedOrder* order, Admission admission)
+    : Greedy(std::move(name), std::move(owned), std::move(admission)), order_(order), k_(settings.fresh.k) {}
+
+std::unique_ptr<FreshStatic> FreshStatic::Make(std::string name, const Settings& settings, Admission admission) {
+  auto owned = std::make_unique<PhasedOrder>(settings);
+  PhasedOrder* order = owned.get();
+  return std::unique_ptr<FreshStatic>(
+      new FreshStatic(std::move(name), settings, std::move(owned), order, std::move(admission)));
+}
+
+void FreshStatic::OnJobSubmitted(const ClusterState& state, JobId job) {
+  batch_changed_ = true;
+  Greedy::OnJobSubmitted(state, job);
+}
+
+void FreshStatic::OnJobEnded(const ClusterState& state, JobId job) {
+  if (state.FindJob(job)->progress.outcome != JobOutcome::kSucceeded) batch_changed_ = true;
+  refused_.erase(job);
+  Greedy::OnJobEnded(state, job);
+}
+
+void FreshStatic::OnJobChanged(const ClusterState& state, JobId job) {
+  if (state.FindJob(job)->live_bad_nodes > 0) refused_.insert(job);
+  Greedy::OnJobChanged(state, job);
+}
+
+void FreshStatic::OnNodesChanged(const ClusterState& state) {
+  nodes_changed_ = true;
+  Greedy::OnNodesChanged(state);
+}
+
+NodeLimits FreshStatic::LimitsOf(const NodeState& node) const {
+  const std::uint32_t slots = node.slots.maps + node.slots.reduces;
+  if (slots_ == 1) return NodeLimits::Untyped(node.slots);
+  const auto maps = node.id.value < node_maps_.size() ? node_maps_[node.id.value] : std::nullopt;
+  return maps && *maps <= slots ? NodeLimits{*maps, slots - *maps, slots} : NodeLimits::Typed(node.slots);
+}
+
+bool FreshStatic::TakeNodes(const ClusterState& state) {
+  if (!std::exchange(nodes_changed_, false)) return false;
+  std::vector<std::pair<NodeId, std::uint32_t>> nodes;
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    const NodeState* node = state.FindNode(NodeId{id});
+    if (node == nullptr || !node->TakesTasks()) continue;
+    nodes.emplace_back(node->id, node->slots.maps + node->slots.reduces);
+  }
+  if (nodes == nodes_) return false;
+  nodes_ = std::move(nodes);
+  slots_ = 0;
+  for (const auto& [node, slots] : nodes_) slots_ += slots;
+  return true;
+}
+
+void FreshStatic::Split(const ClusterState& state) {
+  std::vector<PhaseProfile> batch;
+  for (const JobId job : admission().InOrder()) batch.push_back(RemainingPhases(state, *state.FindJob(job)));
+  if (slots_ < 2 || batch.empty()) {
+    node_maps_.clear();
+    map_slots_ = 0;
+    limits_changed_ = true;
+    return;
+  }
+  map_slots_ = BestSplit(batch, slots_, k_).map_slots;
+  turn_ = std::min(turn_, slots_ - 1);
+  Spread();
+}
+
+void FreshStatic::Spread() {
+  std::vector<std::uint32_t> slots;
+  for (const auto& [node, of_node] : nodes_) slots.push_back(of_node);
+  const std::vector<std::uint32_t> maps = SpreadSplit(slots, map_slots_, turn_);
+  node_maps_.assign(nodes_.empty() ? 0 : nodes_.back().first.value + 1, std::nullopt);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) node_maps_[nodes_[i].first.value] = maps[i];
+  limits_changed_ = true;
+}
+
+bool FreshStatic::RefusedEverywhere(const ClusterState& state, TaskKind kind, JobId id) const {
+  const JobState& job = *state.FindJob(id);
+  if (job.Pending(kind).empty() || !order_->MayRun(state, kind, id)) return false;
+  return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
+    const std::uint32_t maps = *node_maps_[node.first.value];
+    const bool has_slots = kind == TaskKind::kMap ? maps > 0 : maps < node.second;
+    return !has_slots || state.Refused(job, node.first);
+  });
+}
+
+void FreshStatic::AvoidRefusals(const ClusterState& state) {
+  if (node_maps_.empty()) return;
+  const auto stuck = [&](JobId job) {
+    return std::any_of(std::begin(kTaskKinds), std::end(kTaskKinds),
+                       [&](TaskKind kind) { return RefusedEverywhere(state, kind, job); });
+  };
+  for (std::size_t tries = 0; tries < nodes_.size(); ++tries) {
+    if (std::none_of(refused_.begin(), refused_.end(), stuck)) return;
+    turn_ = (turn_ + std::max<std::uint32_t>(1, slots_ / static_cast<std::uint32_t>(nodes_.size()))) % slots_;
+    Spread();
+  }
+}
+
+std::vector<Victim> FreshStatic::Preempt(const ClusterState& state, Micros) {
+  order_->Settle(state);
+  const bool nodes = TakeNodes(state);
+  if (std::exchange(batch_changed_, false) || nodes) Split(state);
+  if (!refused_.empty()) AvoidRefusals(state);
+  return {};
+}
+
+std::optional<Decision> FreshStatic::Next(const ClusterState& state, Micros now) {
+  order_->Settle(state);
+  return Greedy::Next(state, now);
+}
+
+PolicyView FreshStatic::View(const ClusterState& state, Micros now) const {
+  PolicyView view = Greedy::View(state, now);
+  view.facts.emplace_back(
+      "map slots", std::to_string(state.Capacity(TaskKind::kMap)) + " of " + std::to_string(state.TotalCapacity()));
+  view.facts.emplace_back("k", k_ == 0 ? "no limit" : std::to_string(k_));
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,76 @@
+// fresh-static: the split of slots into map and reduce slots that ends the batch first (Wang et al., "FRESH",
+// Algorithm 1; docs/policies.md#fresh; slot_split.h).
+//
+// The slots of a node are all that it declares, of both kinds together; how many of them are map slots is decided for
+// the cluster and spread evenly over the nodes. At most k jobs are in their map phase and k in their reduce phase
+// (phase_admission.h); among those `fair` assigns the tasks (phased_order.h), so a reduce starts when all maps of
+// its job are done, whatever its slow start.
+//
+// The paper knows the batch before the cluster starts. Here it is what lives: when a job comes, when one fails or is
+// killed, and when the slots of the cluster change, the split is made anew for what is left of all jobs, those in R
+// first, then R', M and those that wait. A job that ends as planned changes nothing. Task times are the job's own so
+// far, else what was said of it, else its history's, else the cluster's mean. A node that has more tasks of a kind
+// running than its new split allows gets none of that kind until they end. A cluster with one slot has it for both.
+//
+// If every node with slots of a kind is refused to a job (too many of its attempts failed there), the slots that do not
+// divide evenly go to other nodes.
+//
+// Thread rule: one thread. Cost: that of `fair`; a new split O(jobs log jobs + nodes).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/offering/greedy.h"
+#include "schedulers/policies/fresh/phased_order.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class FreshStatic : public Greedy {
+ public:
+  [[nodiscard]] static std::unique_ptr<FreshStatic> Make(std::string name, const Settings& settings,
+                                                         Admission admission);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
+  bool TakeLimitsChanged() override { return std::exchange(limits_changed_, false); }
+  // Kills nothing: it is where the split is made, before slots are given.
+  std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+  [[nodiscard]] const PhaseAdmission& admission() const { return order_->admission(); }
+  // s_m; 0 before the first split.
+  [[nodiscard]] std::uint32_t map_slots() const { return map_slots_; }
+
+ private:
+  FreshStatic(std::string name, const Settings& settings, std::unique_ptr<PhasedOrder> owned, PhasedOrder* order,
+              Admission admission);
+
+  // True if the nodes or their slots are others than those of the split.
+  bool TakeNodes(const ClusterState& state);
+  void Split(const ClusterState& state);
+  void Spread();
+  void AvoidRefusals(const ClusterState& state);
+  [[nodiscard]] bool RefusedEverywhere(const ClusterState& state, TaskKind kind, JobId job) const;
+
+  PhasedOrder* order_;  // that of Greedy
+  const std::uint32_t k_;
+  std::vector<std::pair<NodeId, std::uint32_t>> nodes_;  // that take tasks, and their slots, by id
+  std::uint32_t slots_ = 0;                              // of all of them
+  std::uint32_t map_slots_ = 0, turn_ = 0;
+  std::vector<std::optional<std::uint32_t>> node_maps_;  // by node id: its map slots; none if it was not in the split
+  std::set<JobId> refused_;                              // jobs with nodes that may be refused to them
+  bool batch_changed_ = false, nodes_changed_ = true, limits_changed_ = false;
+};
+
+}  // namespace millrace::sched

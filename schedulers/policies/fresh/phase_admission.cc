@@ -1,0 +1,137 @@
+#include "schedulers/policies/fresh/phase_admission.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "schedulers/history/estimates.h"
+
+namespace millrace::sched {
+namespace {
+
+bool MapsDone(const JobState& job) { return job.progress.maps_done == job.progress.maps; }
+
+bool ReducesBegan(const JobState& job) { return job.progress.reduces_running + job.progress.reduces_done > 0; }
+
+}  // namespace
+
+// At least 1 us a task: what is left of a kind is work, and gets a slot, even if such tasks took no time so far.
+PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job) {
+  const auto time = [&](TaskKind kind) { return std::max<Micros>(1, MeasuredTime(state, job, kind)); };
+  return {job.progress.maps - job.progress.maps_done, time(TaskKind::kMap),
+          job.progress.reduces - job.progress.reduces_done, time(TaskKind::kReduce)};
+}
+
+void PhaseAdmission::Touch(JobId job) {
+  if (!std::exchange(jobs_[job.value].dirty, true)) dirty_.push_back(job);
+}
+
+void PhaseAdmission::Move(const JobState& job, Phase phase, const Place& place) {
+  Entry& entry = jobs_[job.progress.job.value];
+  Line(entry.phase).erase(entry.place);
+  entry.phase = phase;
+  entry.place = place;
+  Line(phase).insert(place);
+  Touch(job.progress.job);
+}
+
+void PhaseAdmission::Wait(const ClusterState& state, const JobState& job) {
+  Place place{!job.started, JohnsonKey(PhaseProfile()), 0, job.key};
+  if (settings_.order == FreshSettings::Order::kJohnson) place.rule = JohnsonKey(RemainingPhases(state, job));
+  Move(job, Phase::kWaiting, place);
+}
+
+void PhaseAdmission::OnJobSubmitted(const ClusterState& state, JobId job) {
+  if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
+  Wait(state, *state.FindJob(job));
+}
+
+void PhaseAdmission::OnJobPrioritySet(const ClusterState& state, JobId job) {
+  Entry& entry = jobs_[job.value];
+  if (entry.phase != Phase::kWaiting) return;
+  Place place = entry.place;
+  place.key = state.FindJob(job)->key;
+  Move(*state.FindJob(job), Phase::kWaiting, place);
+}
+
+void PhaseAdmission::OnJobEnded(JobId job) {
+  Entry& entry = jobs_[job.value];
+  Line(entry.phase).erase(entry.place);
+  entry.phase = Phase::kNone;
+  settle_ = true;
+}
+
+void PhaseAdmission::OnJobChanged(JobId job) { Touch(job); }
+
+void PhaseAdmission::MoveOn(const ClusterState& state, const JobState& job) {
+  const Phase phase = PhaseOf(job.progress.job);
+  if (job.held) {
+    if (phase != Phase::kWaiting) Wait(state, job);
+  } else if (MapsDone(job) && (phase == Phase::kWaiting || phase == Phase::kMap)) {
+    Move(job, Phase::kReady, {!ReducesBegan(job), JohnsonKey(PhaseProfile()), turns_++, job.key});
+  }
+}
+
+void PhaseAdmission::Fill(const ClusterState& state, Phase from, Phase to) {
+  for (auto at = Line(from).begin(); at != Line(from).end() && HasRoom(to);) {
+    const Place place = *at++;
+    const JobState& job = *state.FindJob(place.key.job);
+    if (job.held || (to == Phase::kReduce && !MapsDone(job))) continue;
+    Move(job, to, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
+  }
+}
+
+const std::vector<JobId>& PhaseAdmission::Settle(const ClusterState& state) {
+  moved_.clear();
+  if (dirty_.empty() && !std::exchange(settle_, false)) return moved_;
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+    if (PhaseOf(dirty_[i]) != Phase::kNone) MoveOn(state, *state.FindJob(dirty_[i]));
+  }
+  Fill(state, Phase::kWaiting, Phase::kMap);
+  Fill(state, Phase::kReady, Phase::kReduce);
+  for (const JobId job : dirty_) {
+    jobs_[job.value].dirty = false;
+    if (PhaseOf(job) != Phase::kNone) moved_.push_back(job);
+  }
+  dirty_.clear();
+  return moved_;
+}
+
+bool PhaseAdmission::InRepair(const ClusterState& state, JobId job) const {
+  const Phase phase = PhaseOf(job);
+  return (phase == Phase::kReady || phase == Phase::kReduce) && !MapsDone(*state.FindJob(job));
+}
+
+bool PhaseAdmission::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+  if (kind == TaskKind::kMap) return PhaseOf(job) == Phase::kMap || InRepair(state, job);
+  return PhaseOf(job) == Phase::kReduce && MapsDone(*state.FindJob(job));
+}
+
+std::optional<JobId> PhaseAdmission::NextToEnter() const {
+  const auto& line = lines_[static_cast<std::size_t>(Phase::kWaiting)];
+  return line.empty() ? std::nullopt : std::optional(line.begin()->key.job);
+}
+
+std::vector<JobId> PhaseAdmission::InOrder() const {
+  std::vector<JobId> jobs;
+  for (const Phase phase : {Phase::kReduce, Phase::kReady, Phase::kMap, Phase::kWaiting}) {
+    for (const Place& place : lines_[static_cast<std::size_t>(phase)]) jobs.push_back(place.key.job);
+  }
+  return jobs;
+}
+
+std::vector<WaitView> PhaseAdmission::Waits(const ClusterState& state) const {
+  std::vector<WaitView> waits;
+  for (std::uint32_t id = 0; id < jobs_.size(); ++id) {
+    const JobId job{id};
+    if (PhaseOf(job) == Phase::kNone) continue;
+    const JobState& known = *state.FindJob(job);
+    for (const TaskKind kind : kTaskKinds) {
+      if (!known.runnable[kind] || MayRun(state, kind, job)) continue;
+      const bool maps_first = kind == TaskKind::kReduce && !MapsDone(known);
+      waits.push_back({job, kind, maps_first ? "its maps are not all done" : "k reached"});
+    }
+  }
+  return waits;
+}
+
+}  // namespace millrace::sched

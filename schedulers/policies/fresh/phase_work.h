@@ -1,0 +1,63 @@
+// PhaseWork: the remaining work that fresh-dynamic weighs (FRESH section V.B): w' = pending tasks x mean time of a
+// task, of each job in M, R and R', their sums RW_m and RW_r, and the job of M with the least.
+//
+// The mean time is the job's own, what was said of it or its history's, else the cluster's. The sums of jobs that are
+// left to the cluster's mean are kept in tasks, so that a change of it costs nothing. Thread rule: one thread. Cost:
+// O(log jobs) a change, O(1) a question.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/policies/fresh/expected_map_slots.h"
+#include "schedulers/policies/fresh/phase_admission.h"
+
+namespace millrace::sched {
+
+class PhaseWork {
+ public:
+  // The job changed, or moved to another phase.
+  void Refresh(const JobState& job, PhaseAdmission::Phase phase);
+  void Remove(JobId job);
+
+  // All that ExpectedMapSlots asks. The mean time between the ends of reduces is the mean time of a reduce over the
+  // number that run (Little's law): it needs no clock, and is there again after a restart.
+  [[nodiscard]] PhaseOutlook Outlook(const ClusterState& state, const PhaseAdmission& admission) const;
+
+ private:
+  // Of one job, or of several.
+  struct Work {
+    double timed = 0;           // slot-us, of jobs with a time of their own
+    std::uint64_t untimed = 0;  // tasks of the others
+
+    [[nodiscard]] double Total(Micros mean) const {
+      return timed + static_cast<double>(untimed) * static_cast<double>(mean);
+    }
+    void Add(const Work& other) { timed += other.timed, untimed += other.untimed; }
+    void Take(const Work& other) { timed -= other.timed, untimed -= other.untimed; }
+  };
+  struct Share {
+    PerKind<bool> counted;
+    bool own_time = false;  // of its maps
+    PerKind<Work> work;
+  };
+
+  static Work PendingWork(const JobState& job, TaskKind kind);
+  void Take(JobId job, TaskKind kind);
+  void Put(const JobState& job, TaskKind kind);
+  // a; `mean` is the cluster's mean time of a map.
+  [[nodiscard]] std::optional<JobId> LeastMapWork(Micros mean) const;
+
+  std::vector<Share> jobs_;  // by job id
+  PerKind<Work> sums_;
+  PerKind<std::uint32_t> counted_ = {};  // jobs
+  // Jobs in M by their map work: with a time of their own, and without.
+  std::set<std::pair<double, JobId>> timed_;
+  std::set<std::pair<std::uint64_t, JobId>> untimed_;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,49 @@
+// PhasedOrder: the jobs that FRESH's admission lets run (phase_admission.h), in the order of `fair`. A job takes
+// part in fair sharing from the moment it enters its map phase. Thread rule: one thread.
+#pragma once
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "schedulers/policies/fair/fair.h"
+#include "schedulers/policies/fresh/phase_admission.h"
+
+namespace millrace::sched {
+
+class PhasedOrder : public JobOrder {
+ public:
+  explicit PhasedOrder(const Settings& settings) : admission_(settings.fresh), fair_(settings) {}
+
+  // Lets jobs on. To be called before slots are offered.
+  void Settle(const ClusterState& state);
+  [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override { fair_.OnNodesChanged(state); }
+  // Those that may not run are held back there.
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override {
+    return fair_.Offer(state, kind, now, take);
+  }
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind kind) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  struct Job {
+    bool in = false;        // fair_ knows it
+    PerKind<bool> may_run;  // what the admission said last
+  };
+  [[nodiscard]] bool IsIn(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].in; }
+
+  PhaseAdmission admission_;
+  FairOrder fair_;
+  std::vector<Job> jobs_;  // by id
+  PerKind<bool> let_in_;   // since the last TakeLetIn
+};
+
+}  // namespace millrace::sched

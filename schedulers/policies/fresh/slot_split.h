@@ -1,0 +1,70 @@
+// How many of the slots of a cluster should be map slots, for a batch of jobs known beforehand: FRESH, Algorithm 1, as
+// mended in docs/policies.md#fresh.
+//
+// The model: at most k jobs share the map slots evenly, at most k the reduce slots; jobs enter their map phase in the
+// order of the batch, and a job whose maps are done reduces, or waits in line for it (R'). The print plays the batch
+// through for each split, which costs O(S n k). That is not needed. The map slots are busy until the last map is done,
+// so after so much map work the same job is done whatever the split: with s_m slots, A_i / s_m is when the i-th of them
+// ends its maps. The reduce slots are busy whenever a job that came has reduces left, so whom they serve first does not
+// matter for the end of all: with B_i the reduce work of the i-th job and of all after it,
+//
+//   makespan(s_m) = max over i of (A_i / s_m + B_i / (S - s_m)),
+//
+// which is strictly convex in s_m. So one play of the map phase in O(n log n) and a binary search give the split that
+// the print finds, in O(n (log n + log S)). The tests play Algorithm 1 as printed against it.
+//
+// Pure functions. Times in us.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+
+namespace millrace::sched {
+
+// What a job of the batch has to do: n_m, t_m, n_r, t_r.
+struct PhaseProfile {
+  std::uint32_t maps = 0;
+  Micros map_time = 0;
+  std::uint32_t reduces = 0;
+  Micros reduce_time = 0;
+
+  [[nodiscard]] double MapWork() const { return static_cast<double>(maps) * static_cast<double>(map_time); }
+  [[nodiscard]] double ReduceWork() const { return static_cast<double>(reduces) * static_cast<double>(reduce_time); }
+};
+
+struct SlotSplit {
+  std::uint32_t map_slots = 0;
+  double makespan = 0;
+};
+
+// The split with the least makespan, the fewest map slots if several have it. 1 <= map_slots < slots; all slots if no
+// job has reduce work. slots >= 2, or >= 1 then. k: jobs that share a kind of slots at a time; 0: no limit.
+[[nodiscard]] SlotSplit BestSplit(const std::vector<PhaseProfile>& batch, std::uint32_t slots, std::uint32_t k);
+
+// When the batch ends with so many map slots. 1 <= map_slots < slots; map_slots = slots if no job has reduce work.
+[[nodiscard]] double SplitMakespan(const std::vector<PhaseProfile>& batch, std::uint32_t slots, std::uint32_t map_slots,
+                                   std::uint32_t k);
+
+// Johnson's rule for two machines ("Optimal two- and three-stage production schedules", 1954): jobs with less map than
+// reduce work first, by rising map work; then the others by falling reduce work. A total order that a caller completes
+// with the job's place for those that are equal.
+struct JohnsonKey {
+  explicit JohnsonKey(const PhaseProfile& job);
+  auto operator<=>(const JohnsonKey&) const = default;
+
+ private:
+  bool second_;
+  double by_;
+};
+// Positions in the batch in the order of the rule; equal jobs as they stand.
+[[nodiscard]] std::vector<std::uint32_t> JohnsonOrder(const std::vector<PhaseProfile>& batch);
+
+// Spreads the split evenly over nodes with these many slots: how many of each are map slots. They sum to map_slots,
+// which is at most all slots. `turn` below the number of all slots shifts who gets the slots that do not divide evenly.
+[[nodiscard]] std::vector<std::uint32_t> SpreadSplit(const std::vector<std::uint32_t>& node_slots,
+                                                     std::uint32_t map_slots, std::uint32_t turn = 0);
+
+}  // namespace millrace::sched

@@ -1,0 +1,125 @@
+// joss-t, joss-j: JoSS for clusters over several datacenters (Lee, Lin, Yahyapour, "Hybrid Job-driven Scheduling for
+// Virtual MapReduce Clusters"; docs/policies.md#joss).
+//
+// A job of which the share of its input that its maps give on (filtering percentage, FP) is unknown stands in MQ_FIFO
+// and RQ_FIFO, which are served first, everywhere, as by `fifo`. Else its tasks are bound to datacenters: with
+// td = k/(k-1) for k datacenters, a small job with FP > td (reduce-heavy) to the one with the fewest unprocessed tasks
+// (policy A); a small one else to those that hold its blocks (B); a large one as by B, into queues of its own (C). A
+// node is given tasks of its datacenter's queues in turn: `joss-t` the first of the queue, `joss-j` the map of the
+// queue with the best locality for this node: of those with data on it the one of the first job by priority and submit
+// order, else the first with data in the datacenter, else the first. Of reduces both take the first that may start.
+// Free nodes are served in turn by id, datacenters in turn by number.
+//
+// What the paper does not have:
+// - Unprocessed tasks are those that wait for a datacenter or run there: otherwise an idle and a full one are equal.
+// - With fewer than two datacenters alive it runs as `fifo`, and says so. When that changes all tasks that wait are
+//   placed anew.
+// - A task that must run again returns to the head of its queue, in its old datacenter.
+// - A datacenter that takes no tasks of a kind any more (its last node is lost or drained) gives its queues of the kind
+//   to the one with the fewest unprocessed tasks.
+// - A map that was placed by its block, which has no replica left in the datacenter, moves to one with a replica when
+//   its turn comes; and any task that no node of the datacenter may run (it failed there, its output does not fit) to
+//   one where a node may.
+//
+// Thread rule: one thread. Cost of an assignment: O(log) of tasks and jobs, and a walk past free nodes of other
+// datacenters where node ids of several are mixed. A task that returns costs O(pending tasks of its job). A submission
+// costs O(maps x datacenters that hold blocks + nodes).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/offering/greedy.h"
+#include "schedulers/policies/joss/joss_centers.h"
+#include "schedulers/policies/joss/joss_fifo.h"
+#include "schedulers/policies/joss/joss_placing.h"
+#include "schedulers/policies/joss/joss_queues.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class Joss : public Policy {
+ public:
+  enum class Assigner : std::uint8_t { kTask, kJob };  // joss-t, joss-j
+
+  Joss(Assigner assigner, const JossSettings& settings);
+
+  [[nodiscard]] std::string_view name() const override { return fifo_.name(); }
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  using Share = JossQueues::Share;
+  // Where the tasks of a job belong.
+  struct Job {
+    bool alive = false, dirty = false;
+    bool placed = false;     // its tasks are in queues of datacenters, unless it is listed in MQ_FIFO
+    bool by_blocks = false;  // B, C
+    std::uint32_t queue = 0;
+    std::vector<CenterId> maps;
+    CenterId reduces = 0;
+  };
+  enum class Answer : std::uint8_t { kTake, kNot, kMoved };
+  struct Pick {
+    Answer answer = Answer::kNot;
+    TaskId task;
+  };
+
+  Joss(Assigner assigner, const JossSettings& settings, std::unique_ptr<JossFifo> listed);
+
+  // joss.cc: what changed, and where tasks belong.
+  void Touch(JobId job);
+  void Settle(const ClusterState& state);
+  void PlaceAll(const ClusterState& state);
+  void Place(const ClusterState& state, JobId job);
+  void Bind(const ClusterState& state, const JobState& job, Job& placing, double filtering);
+  void LeaveClosedCenters(const ClusterState& state);
+  void Refresh(const ClusterState& state, JobId job);
+  void TakeGone(const JobState& job, TaskKind kind);
+  void QueueMissing(const ClusterState& state, const JobState& job, TaskKind kind, JossQueues::End end);
+  [[nodiscard]] CenterId& Home(const TaskId& task);
+  [[nodiscard]] bool IsNear(const ClusterState& state, const JobState& job, const TaskId& task, CenterId center) const;
+
+  std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind);
+  Pick PickFor(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
+  Pick PickFrom(const ClusterState& state, TaskKind kind, CenterId center, std::uint32_t queue, NodeId node);
+  Pick PickLocal(const ClusterState& state, CenterId center, std::uint32_t queue, NodeId node);
+  Pick PickLocalOf(const ClusterState& state, JobId job, CenterId center, std::uint32_t queue, NodeId node);
+  Pick PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node);
+  Answer Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known);
+  void MoveTo(const ClusterState& state, const TaskId& task, CenterId center);
+  [[nodiscard]] bool MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const;
+  // Another datacenter where the task may run; with `holding` one with a replica of its block.
+  [[nodiscard]] std::optional<CenterId> Elsewhere(const ClusterState& state, const TaskId& task, CenterId center,
+                                                  bool holding) const;
+
+  const Assigner assigner_;
+  const JossSettings settings_;
+  JossFifo* const listed_;  // the order of fifo_
+  Greedy fifo_;
+  JossCenters centers_;
+  JossQueues queues_;
+  std::vector<Job> jobs_;  // by id
+  std::vector<JobId> dirty_;
+  std::uint32_t last_queue_ = 0;
+  bool nodes_changed_ = true;
+  bool spread_ = false;  // at least two datacenters live
+  struct Turns {
+    CenterId center = 0;
+    std::vector<std::uint32_t> node;  // by datacenter
+  };
+  PerKind<Turns> turns_;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,35 @@
+// JossFifo: MQ_FIFO and RQ_FIFO of JoSS, the queues of jobs of which nothing is known (Lee et al. section 4.3): the
+// order of `fifo` among the jobs that are listed here; the others are left out. Thread rule: one thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "schedulers/offering/job_order.h"
+
+namespace millrace::sched {
+
+class JossFifo : public JobOrder {
+ public:
+  // The job is listed from now on, or not any more. Either may be said twice.
+  void List(const ClusterState& state, JobId job);
+  void Unlist(JobId job);
+  [[nodiscard]] bool IsListed(JobId job) const { return keys_.contains(job); }
+
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind kind) override { return std::exchange(let_in_[kind], false); }
+
+ private:
+  std::map<JobId, QueueKey> keys_;        // of those listed
+  PerKind<std::set<QueueKey>> runnable_;  // of them, by TaskKind
+  PerKind<bool> let_in_;                  // since the last TakeLetIn
+};
+
+}  // namespace millrace::sched

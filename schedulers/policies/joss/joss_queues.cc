@@ -1,0 +1,136 @@
+#include "schedulers/policies/joss/joss_queues.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/ids/ids.h"
+#include "schedulers/core/check.h"
+
+namespace millrace::sched {
+
+JossQueues::Lane& JossQueues::LaneOf(TaskKind kind, CenterId center) {
+  auto& lanes = lanes_[kind];
+  if (lanes.size() <= center) lanes.resize(center + 1);
+  return lanes[center];
+}
+
+const JossQueues::Lane& JossQueues::LaneOf(TaskKind kind, CenterId center) const {
+  static const Lane kEmpty;
+  const auto& lanes = lanes_[kind];
+  return center < lanes.size() ? lanes[center] : kEmpty;
+}
+
+const JossQueues::JobTasks& JossQueues::TasksOf(JobId job, TaskKind kind) const {
+  static const JobTasks kNone;
+  const auto& jobs = jobs_[kind];
+  return job.value < jobs.size() ? jobs[job.value] : kNone;
+}
+
+JossQueues::Share& JossQueues::Put(End end, JobId job, TaskKind kind, CenterId center, std::uint32_t queue, bool near,
+                                   OrderedBits tasks) {
+  auto& jobs = jobs_[kind];
+  if (jobs.size() <= job.value) jobs.resize(job.value + 1);
+  JobTasks& of_job = jobs[job.value];
+  Lane& lane = LaneOf(kind, center);
+  const std::int64_t place = end == End::kHead ? --head_ : tail_++;
+  Share& share = lane.queues[queue][place];
+  share = {job, kind, center, queue, near, false, place, std::move(tasks)};
+  of_job.shares.push_back(&share);
+  of_job.waiting += share.tasks.size();
+  lane.waiting += share.tasks.size();
+  for (const std::uint32_t task : share.tasks) {
+    if (of_job.share_of.size() <= task) of_job.share_of.resize(task + 1, nullptr);
+    SCHED_CHECK(of_job.share_of[task] == nullptr, ToText(TaskId{job, kind, task}));
+    of_job.share_of[task] = &share;
+  }
+  return share;
+}
+
+void JossQueues::Take(Share& share, std::uint32_t task) {
+  JobTasks& of_job = jobs_[share.kind][share.job.value];
+  SCHED_CHECK(of_job.share_of[task] == &share, ToText(TaskId{share.job, share.kind, task}));
+  of_job.share_of[task] = nullptr;
+  share.tasks.Erase(task);
+  --of_job.waiting;
+  --LaneOf(share.kind, share.center).waiting;
+  if (share.tasks.empty()) Drop(share);
+}
+
+void JossQueues::Drop(Share& share) {
+  SetReady(share, false);
+  std::erase(jobs_[share.kind][share.job.value].shares, &share);
+  auto& queues = LaneOf(share.kind, share.center).queues;
+  const auto queue = queues.find(share.queue);
+  queue->second.erase(share.place);
+  if (queue->second.empty()) queues.erase(queue);
+}
+
+void JossQueues::SetReady(Share& share, bool ready) {
+  if (std::exchange(share.ready, ready) == ready) return;
+  Lane& lane = LaneOf(share.kind, share.center);
+  Queue& queue = lane.ready[share.queue];
+  auto& line = share.near ? queue.near : queue.far;
+  if (ready) {
+    line[share.place] = &share;
+    lane.ready_numbers.insert(share.queue);
+    return;
+  }
+  line.erase(share.place);
+  if (!queue.near.empty() || !queue.far.empty()) return;
+  lane.ready.erase(share.queue);
+  lane.ready_numbers.erase(share.queue);
+}
+
+void JossQueues::EraseJob(JobId job) {
+  for (const TaskKind kind : kTaskKinds) {
+    if (jobs_[kind].size() <= job.value) continue;
+    JobTasks& of_job = jobs_[kind][job.value];
+    for (Share* share : std::vector<Share*>(of_job.shares)) {
+      LaneOf(kind, share->center).waiting -= share->tasks.size();
+      Drop(*share);
+    }
+    of_job = {};
+  }
+}
+
+void JossQueues::MoveAll(TaskKind kind, CenterId from, CenterId to) {
+  std::vector<Share*> in_order;
+  for (auto& [number, queue] : LaneOf(kind, from).queues) {
+    for (auto& [place, share] : queue) in_order.push_back(&share);
+  }
+  for (Share* share : in_order) {
+    const std::vector<std::uint32_t> tasks(share->tasks.begin(), share->tasks.end());
+    const Share old = *share;
+    for (const std::uint32_t task : tasks) Take(*share, task);
+    SetReady(Put(End::kTail, old.job, kind, to, old.queue, old.near, old.tasks), old.ready);
+  }
+}
+
+const std::set<std::uint32_t>& JossQueues::ReadyQueues(TaskKind kind, CenterId center) const {
+  return LaneOf(kind, center).ready_numbers;
+}
+
+const JossQueues::Queue& JossQueues::ReadyShares(TaskKind kind, CenterId center, std::uint32_t queue) const {
+  return LaneOf(kind, center).ready.at(queue);
+}
+
+std::uint32_t JossQueues::Turn(TaskKind kind, CenterId center) const { return LaneOf(kind, center).turn; }
+
+void JossQueues::EndTurn(TaskKind kind, CenterId center, std::uint32_t served) {
+  LaneOf(kind, center).turn = served + 1;
+}
+
+std::uint32_t JossQueues::Waiting(TaskKind kind, CenterId center) const { return LaneOf(kind, center).waiting; }
+
+std::uint32_t JossQueues::Waiting(JobId job, TaskKind kind) const { return TasksOf(job, kind).waiting; }
+
+JossQueues::Share* JossQueues::Find(const TaskId& task) const {
+  const JobTasks& of_job = TasksOf(task.job, task.kind);
+  return task.index < of_job.share_of.size() ? of_job.share_of[task.index] : nullptr;
+}
+
+const std::vector<JossQueues::Share*>& JossQueues::SharesOf(JobId job, TaskKind kind) const {
+  return TasksOf(job, kind).shares;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,92 @@
+// JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/policies.md#joss).
+//
+// A datacenter has queues of maps and queues of reduces, each with a number: 0 is the permanent one that small jobs
+// share, a large job has one of its own. A queue is a row of shares: tasks of one job that came together, in the order
+// of their indices. It is dropped when it is drained, and comes again when one of its tasks must run again. Queues are
+// served in turn by their numbers; whose turn it is persists.
+//
+// A task is in one queue at most. Thread rule: one thread. Cost: O(log) a task.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "schedulers/core/ordered_bits.h"
+#include "schedulers/policies/joss/joss_placing.h"
+
+namespace millrace::sched {
+
+class JossQueues {
+ public:
+  struct Share {
+    JobId job;
+    TaskKind kind = TaskKind::kMap;
+    CenterId center = 0;
+    std::uint32_t queue = 0;
+    bool near = true;        // of maps: their data is in the datacenter
+    bool ready = false;      // may run, as far as the job goes
+    std::int64_t place = 0;  // in the queue
+    OrderedBits tasks;
+  };
+  // Those that are ready, by their places: with data in the datacenter, and without.
+  struct Queue {
+    std::map<std::int64_t, Share*> near, far;
+  };
+
+  // Where a new share goes.
+  enum class End : std::uint8_t { kHead, kTail };
+  // `tasks` is not empty, and none of them is in a queue. The address stays until the last of them has been taken.
+  Share& Put(End end, JobId job, TaskKind kind, CenterId center, std::uint32_t queue, bool near, OrderedBits tasks);
+  // The share goes with its last task.
+  void Take(Share& share, std::uint32_t task);
+  void SetReady(Share& share, bool ready);
+  void EraseJob(JobId job);
+  // All shares of the datacenter go to the ends of the other's queues of the same numbers, in their order.
+  void MoveAll(TaskKind kind, CenterId from, CenterId to);
+
+  // The numbers of the queues with something ready.
+  [[nodiscard]] const std::set<std::uint32_t>& ReadyQueues(TaskKind kind, CenterId center) const;
+  // One of those.
+  [[nodiscard]] const Queue& ReadyShares(TaskKind kind, CenterId center, std::uint32_t queue) const;
+  // The queue whose turn it is, or would be if it had anything ready: then it is that of the next that has, by number,
+  // and after the last the first.
+  [[nodiscard]] std::uint32_t Turn(TaskKind kind, CenterId center) const;
+  void EndTurn(TaskKind kind, CenterId center, std::uint32_t served);
+
+  [[nodiscard]] std::uint32_t Waiting(TaskKind kind, CenterId center) const;  // tasks
+  [[nodiscard]] std::uint32_t Waiting(JobId job, TaskKind kind) const;        // tasks
+  // The share that the task is in; null if it is in no queue.
+  [[nodiscard]] Share* Find(const TaskId& task) const;
+  // Valid until a share of the job comes or goes.
+  [[nodiscard]] const std::vector<Share*>& SharesOf(JobId job, TaskKind kind) const;
+
+ private:
+  // The queues of one kind of one datacenter.
+  struct Lane {
+    std::map<std::uint32_t, std::map<std::int64_t, Share>> queues;  // by number, place
+    std::map<std::uint32_t, Queue> ready;                           // those with something ready
+    std::set<std::uint32_t> ready_numbers;
+    std::uint32_t turn = 0;
+    std::uint32_t waiting = 0;
+  };
+  struct JobTasks {
+    std::vector<Share*> share_of;  // by task; null: in no queue
+    std::vector<Share*> shares;
+    std::uint32_t waiting = 0;
+  };
+
+  Lane& LaneOf(TaskKind kind, CenterId center);
+  [[nodiscard]] const Lane& LaneOf(TaskKind kind, CenterId center) const;
+  [[nodiscard]] const JobTasks& TasksOf(JobId job, TaskKind kind) const;
+  void Drop(Share& share);
+
+  PerKind<std::deque<Lane>> lanes_;      // by datacenter; lanes stay where they are
+  PerKind<std::vector<JobTasks>> jobs_;  // by job id
+  std::int64_t head_ = 0, tail_ = 0;     // places given so far
+};
+
+}  // namespace millrace::sched

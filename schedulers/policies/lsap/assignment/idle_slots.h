@@ -1,0 +1,60 @@
+// IdleSlots: the free map slots of a cluster as the places of an Assignment: datacenters, racks and nodes, in one tree
+// for each number of free slots that a node has.
+//
+// The bandwidth to a node is divided by its free slots (Guo et al., section 3.2), so nodes with as many of them share
+// costs and stand in one tree. A level that the cluster does not have (one datacenter, one rack) has no places of its
+// own. Thread rule: one thread; made for one assignment.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/policies/lsap/assignment/assignment.h"
+
+namespace millrace::sched {
+
+enum class PlaceLevel : std::uint8_t { kCluster, kDatacenter, kRack, kNode };
+
+class IdleSlots {
+ public:
+  struct Place {
+    PlaceLevel level = PlaceLevel::kCluster;
+    std::uint32_t id = 0;  // of the node, rack or datacenter
+    Assignment::Place above = Assignment::kNoPlace;
+    std::vector<Assignment::Place> below;
+  };
+  struct Tree {
+    std::uint32_t free_slots = 1;  // of each node in it; 1 when trees are not told apart
+    Assignment::Place root = 0;
+  };
+
+  // divide: the cost depends on a node's free slots, so that there is a tree for each number. Adds all places to
+  // *problem.
+  IdleSlots(const ClusterState& state, bool divide, Assignment* problem);
+
+  [[nodiscard]] std::uint32_t total() const { return total_; }
+  [[nodiscard]] const std::vector<Tree>& trees() const { return trees_; }
+  [[nodiscard]] const Place& At(Assignment::Place place) const { return places_[place]; }
+  [[nodiscard]] std::size_t size() const { return places_.size(); }
+  // kNoPlace if nothing is free there, or not in this tree.
+  [[nodiscard]] Assignment::Place Find(std::size_t tree, PlaceLevel level, std::uint32_t id) const;
+  // In whatever tree; kNoPlace if nothing is free there.
+  [[nodiscard]] Assignment::Place OfNode(NodeId node) const { return nodes_[node.value]; }
+
+  static std::uint32_t FreeMapSlots(const NodeState& node);
+
+ private:
+  Assignment::Place Add(PlaceLevel level, std::uint32_t id, Assignment::Place above, std::uint32_t slots,
+                        Assignment* problem);
+  void AddTree(const ClusterState& state, const std::vector<NodeId>& nodes, std::uint32_t slots, Assignment* problem);
+
+  std::vector<Tree> trees_;
+  std::vector<Place> places_;
+  std::vector<std::vector<Assignment::Place>> racks_, datacenters_;  // by tree, then id
+  std::vector<Assignment::Place> nodes_;                             // by id
+  std::vector<std::uint32_t> tree_of_;                               // by node id
+  std::uint32_t total_ = 0;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,101 @@
+// MapAssignment: pending maps and idle map slots of a cluster, assigned all at once at the least total cost (Guo et
+// al., section 3.2). Maps that are alike (same replicas, same size, same limits) are one row of the problem.
+//
+// Thread rule: one thread; made for one assignment.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/policies/lsap/assignment/assignment.h"
+#include "schedulers/policies/lsap/assignment/idle_slots.h"
+#include "schedulers/policies/lsap/assignment/local_match.h"
+#include "schedulers/policies/lsap/assignment/transfer_costs.h"
+
+namespace millrace::sched {
+
+class MapAssignment {
+ public:
+  // A pending map.
+  struct Task {
+    JobId job;
+    std::uint32_t map = 0;
+    Locality worst = Locality::kOff;  // no farther than that
+    double weight = 1;                // of the transfer
+    double fixed = 0;                 // whatever the slot; in the same unit as seconds of transfer
+  };
+  struct Placed {
+    std::size_t task = 0;  // number, by Add
+    NodeId node;
+  };
+  struct Plan {
+    std::vector<Placed> placed;  // by node, then task
+  };
+
+  // The free slots are those of now.
+  MapAssignment(const ClusterState& state, TransferCosts::Options options);
+
+  [[nodiscard]] std::uint32_t slots() const { return slots_.total(); }
+  // Numbered from 0. Among equals the task that was added first is preferred.
+  void Add(const Task& task);
+  // The plan at the least cost.
+  [[nodiscard]] Plan Solve() const;
+  // The same, with every map on a node with its input; nothing if no such plan is optimal. Cheap: no transfer is looked
+  // at. A map costs its fixed cost at its input, and more elsewhere. So a plan of local maps is optimal just when it
+  // fills all slots or places all maps, at the lowest so many fixed costs of all maps.
+  [[nodiscard]] std::optional<Plan> SolveLocally() const;
+
+ private:
+  struct Row {
+    Task first;
+    std::uint64_t hash = 0;  // of what makes tasks alike
+    std::size_t begin = 0;   // its first task
+    std::size_t last = 0;    // its last one
+    std::uint32_t tasks = 1;
+  };
+  static constexpr std::uint32_t kNoRow = 0xffffffff;
+  // Of the rows with this hash, the last; or where it is to be put.
+  [[nodiscard]] std::uint32_t* RowAt(std::uint64_t hash);
+  void GrowTable();
+  [[nodiscard]] bool Alike(const Task& a, const Task& b) const;
+  [[nodiscard]] const MapInput& InputOf(const Task& task) const;
+  [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
+  // Where the maps of each row have their input and a free slot.
+  struct LocalRows {
+    struct Entry {
+      Assignment::Cost fixed;
+      std::uint32_t row;         // into rows_
+      std::uint32_t begin, end;  // into places
+    };
+    std::vector<Entry> rows;
+    std::vector<Assignment::Place> places;
+    [[nodiscard]] std::span<const Assignment::Place> PlacesOf(const Entry& entry) const {
+      return std::span(places).subspan(entry.begin, entry.end - entry.begin);
+    }
+  };
+  [[nodiscard]] LocalRows RowsAtData() const;
+  // Slots for as many tasks as wanted, of the lowest fixed costs (rows come in rising order of these): all tasks of a
+  // cost, but of the dearest only as many as are left to place. False: that cannot be.
+  bool MatchCheapest(const LocalRows& local, std::uint64_t wanted, LocalMatch* match) const;
+  // In whatever idle slot; valid until the next call.
+  [[nodiscard]] std::span<const Assignment::PlaceCost> CostsOf(const Row& row, TransferCosts* costs) const;
+  // No map runs, in any plan at the least cost, whose fixed cost is above this. Keeps the costs that it looks at, by
+  // row.
+  using RowCosts = std::vector<Assignment::PlaceCost>;
+  Assignment::Cost HighestFixed(TransferCosts* costs, std::vector<RowCosts>* known) const;
+  [[nodiscard]] Plan PlanOf(const std::vector<Assignment::Share>& shares) const;
+  [[nodiscard]] bool Constrained(const Task& task) const;
+
+  const ClusterState& state_;
+  const TransferCosts::Options options_;
+  Assignment places_;  // no rows yet
+  const IdleSlots slots_;
+  std::vector<Row> rows_;
+  std::vector<std::uint32_t> row_at_;  // by hash, linear probing; at most half full
+  std::vector<std::size_t> next_;      // by task: the one after it in its row
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,111 @@
+// TransferCosts: what it costs to run a map in each of the idle slots, as the costs of an Assignment's row (Guo et al.,
+// formula 1).
+//
+// 0 on a node with a replica, else the time that its input takes there: bytes / max over replicas of BW(replica, node),
+// where BW is what was measured between the two nodes, else between their racks, else their datacenters, else what is
+// configured for their distance, divided by the free slots of the node. Or, `uniform`, one constant for every node
+// without a replica. Costs are rounded down by at most 1/16: the solver is the quicker the fewer different ones there
+// are.
+//
+// A row gets one cost for each place that differs from what is above it. Where a place below is dearer than that, or
+// must not be used, there is none above, but one at each of the places beside it.
+//
+// Thread rule: one thread; made for one assignment.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "schedulers/core/cluster_state.h"
+#include "schedulers/policies/lsap/assignment/assignment.h"
+#include "schedulers/policies/lsap/assignment/idle_slots.h"
+
+namespace millrace::sched {
+
+class TransferCosts {
+ public:
+  // One second of transfer, and 1 of fairness cost.
+  static constexpr double kUnit = 10'000;
+
+  struct Options {
+    bool uniform = false;  // one second for every transfer
+    LevelBandwidths configured;
+    // Look at what was measured between places that hold no replica of the row; else their distance says it all.
+    bool far_pairs = true;
+  };
+  struct Row {
+    const MapInput* input = nullptr;
+    Locality worst = Locality::kOff;  // no farther than that
+    double weight = 1;                // of the transfer
+    double fixed = 0;                 // whatever the slot, in kUnit of cost
+    std::vector<NodeId> closed = {};  // must not run there; few
+  };
+
+  TransferCosts(const ClusterState& state, const IdleSlots& slots, Options options);
+
+  // The costs of the row, empty if it can run nowhere. Valid until the next call.
+  [[nodiscard]] std::span<const Assignment::PlaceCost> Of(const Row& row);
+
+  // On a node with a replica, whatever the slot; no slot costs less.
+  [[nodiscard]] static Assignment::Cost Fixed(double fixed);
+  // Between 1 and kMaxCost, with five significant bits.
+  [[nodiscard]] static Assignment::Cost Round(double cost);
+
+ private:
+  // A place, in any tree, that costs something else than the one above.
+  struct Special {
+    PlaceLevel level;
+    std::uint32_t id;
+    double bandwidth;  // 0: closed; infinite: the input is there
+    Locality locality;
+  };
+  struct Mark {  // of a place
+    std::uint32_t round = 0;
+    bool special = false;
+    bool opened = false;  // something below it is dearer
+    Locality locality = Locality::kOff;
+    Assignment::Cost cost = 0;
+  };
+
+  struct Partner {  // a node that is looked at for a row, by its place
+    std::uint32_t round = 0;
+    std::uint32_t special = 0;   // into specials_
+    std::uint64_t measured = 0;  // from which of the first 64 replicas_ it was
+  };
+
+  void CollectSpecials(const Row& row);
+  void CollectDatacenters(bool partners);
+  void CollectRacks(bool partners);
+  void CollectNodes(bool partners);
+  void AddDatacenter(std::uint32_t datacenter);
+  void AddRack(std::uint32_t rack);
+  // Null if nothing is free there; of no bandwidth when it is new.
+  Partner* AddNode(NodeId node);
+  [[nodiscard]] Locality LocalityOf(PlaceLevel level, std::uint32_t id) const;
+  [[nodiscard]] Location RackLocation(std::uint32_t rack) const;
+  [[nodiscard]] double BandwidthTo(PlaceLevel level, std::uint32_t id) const;
+  [[nodiscard]] double Between(NodeId replica, PlaceLevel level, std::uint32_t id) const;
+  [[nodiscard]] Assignment::Cost CostOf(const Row& row, double bandwidth, std::uint32_t free_slots) const;
+  void MarkTree(const Row& row, std::size_t tree);
+  void OpenAbove(Assignment::Place place);
+  // The nearest place above that has a cost of its own.
+  [[nodiscard]] Assignment::Place SourceAbove(Assignment::Place place);
+  Mark& MarkOf(Assignment::Place place);
+  void Emit(const Row& row, Assignment::Place place, Assignment::Cost cost, Locality locality);
+
+  const ClusterState& state_;
+  const IdleSlots& slots_;
+  const Options options_;
+  std::vector<std::uint32_t> datacenter_of_;  // by rack, of those with a free slot; when far pairs are looked at
+  std::vector<NodeId> replicas_;              // that joined once
+  std::vector<Special> specials_;
+  std::vector<std::uint32_t> rack_round_, datacenter_round_;  // when it became a special
+  std::vector<Partner> partners_;                             // by place
+  std::vector<Assignment::Place> marked_;
+  std::vector<Mark> marks_;  // by place
+  std::uint32_t round_ = 0;
+  std::vector<Assignment::PlaceCost> costs_;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,76 @@
+// lsap, lsap-uniform: all idle map slots and all pending maps are assigned at once, at the least total cost (Guo et
+// al., "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/policies.md#lsap).
+//
+// A map costs nothing on a node with a replica of its input, else the time that its input takes there over the measured
+// bandwidths (`lsap`), or the same everywhere (`lsap-uniform`); lsap/assignment/transfer_costs.h has the details. The
+// sum is minimal. With one free slot lsap is `dl`. Reduces go as in `fifo`; maps come before reduces.
+//
+// - Batching: slots may gather before they are assigned, for `batch_window`, by default 200 ms while less than 5% of
+//   the map slots are free and 0 otherwise; counted from the first slot that is held back, or, if that is earlier, from
+//   the submission of the oldest job with a waiting map. No slot idles longer for it.
+// - The assignment is given out at once, before any other event; what of it is not possible after all (the output does
+//   not fit on the node) is left to `dl`, as is what `+delay` lets run where it would otherwise idle.
+// - With `+delay` a map is assigned only where its job's waits let it go.
+//
+// Cost: one free slot as `dl`; several O(candidates log), see lsap_candidates.h, and the solver. Thread rule: one
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/policies/lsap/assignment/map_assignment.h"
+#include "schedulers/policies/lsap/lsap_candidates.h"
+#include "schedulers/policies/simple/dl.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class Lsap : public Dl {
+ public:
+  enum class Cost : std::uint8_t { kMeasured, kUniform };
+  Lsap(std::string name, const LsapSettings& settings, Cost cost, Admission admission);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  void OnNodesChanged(const ClusterState& state) override;
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+
+ protected:
+  using Task = MapAssignment::Task;
+
+  [[nodiscard]] const LsapSettings& settings() const { return settings_; }
+  [[nodiscard]] std::optional<std::string> WhyMapsWait(Micros now) const override;
+  // What lsap-fair adds: groups, and the price of each task. A policy that has groups does not take dl for one slot.
+  [[nodiscard]] virtual std::optional<CandidateGroups> Groups() const { return std::nullopt; }
+  virtual void Price(const ClusterState&, Micros, std::vector<Task>*) const {}
+  // The map for the only free slot, which is on this node, if one at its data is known to be the cheapest.
+  [[nodiscard]] virtual std::optional<PendingMap> CheapestAtData(const ClusterState&, Micros, NodeId) const {
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Decision> NextOf(const ClusterState& state, Micros now);
+  std::optional<Decision> NextPlanned(const ClusterState& state, Micros now);
+  [[nodiscard]] bool Gather(const ClusterState& state, Micros now);
+  [[nodiscard]] Micros Window(const ClusterState& state) const;
+  void MakePlan(const ClusterState& state, Micros now);
+  // The candidates and the free slots.
+  MapAssignment Pose(const ClusterState& state, Micros now, const MapCandidates& candidates);
+
+  const LsapSettings settings_;
+  const Cost cost_;
+  std::deque<Decision> plan_;
+  bool changed_ = true;            // something happened since the last plan
+  std::optional<JobId> launched_;  // by the last decision: that change is our own
+  std::optional<Micros> gathering_since_;
+  std::optional<Micros> gathered_at_;  // when the gathering ends
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,83 @@
+// lsap-fair: lsap with a cost of fairness, so that weights of groups and locality of maps are balanced in one
+// assignment (Guo et al., "Investigation of Data Locality and Fairness in MapReduce", section 3.3;
+// docs/policies.md#lsap).
+//
+// A group is a pool (of the job, else its user's) with the weight of [pools.NAME]; weights count in proportion to the
+// sum over the groups that have jobs now. With s_i the group's share of the running maps and w_i its weight:
+//   C = FC + DLC, DLC = alpha x the cost of lsap in seconds;
+//   FC of up to max(0, w_i x all map slots - running maps of i) of its tasks, those that can be node-local first, is
+//   GFC_i = 100 s_i / w_i; of its other tasks (1 - w_i) x beta.
+// (So beta has to exceed the GFC of overfull groups for a group's own share to come first.)
+// A group that is alone has every slot due to it: GFC is the FC of all its tasks. (By the letter those beyond the free
+// slots, hence those without local slots, would cost 0 and come first.)
+// When the free slots suffice for all pending maps everything runs. Small alpha: fairness wins; large alpha: locality.
+// Ageing: both costs of a task halve with each `ageing_half_life` since its job was submitted, in steps of a quarter of
+// that, so nothing starves. Everything else as lsap; one free slot is assigned as several are.
+//
+// Cost: as lsap, and O(groups). One free slot: O(groups + jobs with data on the node) if a map at its data costs no
+// more than any map can, and then the first such by job order is taken; else O(nodes + jobs).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "schedulers/policies/lsap/lsap.h"
+
+namespace millrace::sched {
+
+class LsapFair : public Lsap {
+ public:
+  LsapFair(std::string name, const Settings& settings, Admission admission);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ protected:
+  [[nodiscard]] std::optional<CandidateGroups> Groups() const override;
+  void Price(const ClusterState& state, Micros now, std::vector<Task>* tasks) const override;
+  [[nodiscard]] std::optional<PendingMap> CheapestAtData(const ClusterState& state, Micros now,
+                                                         NodeId node) const override;
+
+ private:
+  static constexpr TaskKind kMaps = TaskKind::kMap;
+
+  struct Group {
+    std::string name;
+    double weight = 1;
+    std::uint32_t jobs = 0;                           // that live
+    std::uint32_t running = 0;                        // maps
+    std::set<std::pair<Micros, JobId>> waiting = {};  // jobs with a pending map, by submission
+  };
+  struct Counted {  // what a job is in its group
+    std::uint32_t group = 0;
+    std::uint32_t running = 0;
+    bool waiting = false;
+  };
+  struct Standing {
+    double share = 0;                         // w_i
+    std::uint32_t to_occupy = 0;              // sto_i
+    double cost_within = 0, cost_beyond = 0;  // FC
+  };
+
+  void Count(const JobState& job, std::uint32_t running, bool waiting);
+  void CountNow(const JobState& job) { Count(job, job.running_attempts[kMaps], job.runnable[kMaps]); }
+  [[nodiscard]] std::uint32_t GroupOf(JobId job) const { return counted_[job.value].group; }
+  [[nodiscard]] std::vector<Standing> Standings(const ClusterState& state) const;
+  [[nodiscard]] double Ageing(Micros waited) const;
+
+  const std::map<std::string, PoolSettings> pools_;
+  const PoolSettings default_pool_;
+  std::map<std::string, std::uint32_t> number_of_;  // by name
+  std::vector<Group> groups_;
+  std::vector<Counted> counted_;  // by job id
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,188 @@
+#include "schedulers/policies/simple/capacity.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace millrace::sched {
+namespace {
+
+// Percent of a number of slots; a whole number stays one.
+double Percent(double percent, double slots) { return percent * slots / 100; }
+
+}  // namespace
+
+CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues) {
+  double left = 100;
+  for (const auto& [name, settings] : queues) {
+    Queue& queue = queues_[name];
+    queue.name = name;
+    queue.settings = settings;
+    left -= settings.capacity;
+  }
+  Queue& rest = queues_["default"];
+  if (!rest.name.empty()) return;
+  rest.name = "default";
+  rest.settings.capacity = std::max(left, 0.0);
+}
+
+CapacityOrder::Queue& CapacityOrder::QueueFor(const JobSpec& spec) {
+  const auto named = queues_.find(spec.PoolName());
+  return named == queues_.end() ? queues_.at("default") : named->second;
+}
+
+void CapacityOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
+  const JobSpec& spec = state.FindJob(id)->spec;
+  if (jobs_.size() <= id.value) jobs_.resize(id.value + 1);
+  Job& job = jobs_[id.value];
+  job.queue = &QueueFor(spec);
+  job.user = job.queue->users.try_emplace(spec.user).first;
+  ++job.queue->jobs;
+  ++job.user->second.jobs;
+  OnJobChanged(state, id);
+}
+
+void CapacityOrder::OnJobPrioritySet(const ClusterState& state, JobId job) { OnJobChanged(state, job); }
+
+void CapacityOrder::OnJobChanged(const ClusterState& state, JobId id) {
+  const JobState& known = *state.FindJob(id);
+  Job& job = jobs_[id.value];
+  QueueKey key = known.key;
+  if (!job.queue->settings.supports_priority) key.priority = Priority::kNormal;
+  if (key != job.key || job.runnable != known.runnable) {
+    Unlist(job);
+    job.key = key;
+  }
+  for (const TaskKind kind : kTaskKinds) {
+    const bool was_full = AtCeiling(state, kind, *job.queue);
+    Count(job, kind, {known.running_attempts[kind], known.Demand(kind)});
+    if (was_full && !AtCeiling(state, kind, *job.queue)) let_in_[kind] = true;
+    const bool listed = std::exchange(job.runnable[kind], known.runnable[kind]);
+    if (known.runnable[kind] && !listed) job.queue->runnable[kind].insert(job.key);
+  }
+}
+
+void CapacityOrder::OnJobEnded(const ClusterState& state, JobId id) {
+  Job& job = jobs_[id.value];
+  Unlist(job);
+  for (const TaskKind kind : kTaskKinds) {
+    const bool was_full = AtCeiling(state, kind, *job.queue);
+    Count(job, kind, {});
+    if (was_full && !AtCeiling(state, kind, *job.queue)) let_in_[kind] = true;
+  }
+  --job.queue->jobs;
+  if (--job.user->second.jobs == 0) job.queue->users.erase(job.user);
+  job = {};
+}
+
+void CapacityOrder::Unlist(Job& job) {
+  for (const TaskKind kind : kTaskKinds) {
+    if (std::exchange(job.runnable[kind], false)) job.queue->runnable[kind].erase(job.key);
+  }
+}
+
+void CapacityOrder::Count(Job& job, TaskKind kind, const Counts& now) {
+  const Counts before = std::exchange(job.counts[kind], now);
+  Counts& of_user = job.user->second.counts[kind];
+  const bool was_active = of_user.demand > 0;
+  for (Counts* total : {&job.queue->counts[kind], &of_user}) {
+    total->running += now.running - before.running;
+    total->demand += now.demand - before.demand;
+  }
+  const bool is_active = of_user.demand > 0;
+  job.queue->active_users[kind] += (is_active ? 1U : 0U) - (was_active ? 1U : 0U);
+}
+
+std::uint32_t CapacityOrder::Ceiling(const ClusterState& state, TaskKind kind, const Queue& queue) {
+  const double ceiling = std::floor(Percent(queue.settings.max_capacity, state.Capacity(kind)));
+  return std::max(static_cast<std::uint32_t>(ceiling), 1U);
+}
+
+bool CapacityOrder::AtCeiling(const ClusterState& state, TaskKind kind, const Queue& queue) {
+  if (queue.settings.max_capacity >= 100) return false;  // the slots themselves are the ceiling
+  return queue.counts[kind].running >= Ceiling(state, kind, queue);
+}
+
+bool CapacityOrder::AtLimit(const ClusterState& state, TaskKind kind, const Queue& queue, const User& user) {
+  if (queue.settings.user_limit >= 100) return false;
+  const double running = queue.counts[kind].running;
+  const double capacity = Percent(queue.settings.capacity, state.Capacity(kind));
+  const double slots = running < capacity ? capacity : running + 1;
+  const double limit =
+      std::max(slots / std::max(queue.active_users[kind], 1U), Percent(queue.settings.user_limit, slots));
+  return user.counts[kind].running >= std::ceil(limit);
+}
+
+bool CapacityOrder::Earlier(TaskKind kind, const Queue& a, const Queue& b) {
+  const double a_running = a.counts[kind].running, b_running = b.counts[kind].running;
+  const bool a_none = a.settings.capacity <= 0, b_none = b.settings.capacity <= 0;
+  if (a_none != b_none) return b_none;
+  const double left = a_none ? a_running : a_running * b.settings.capacity;
+  const double right = a_none ? b_running : b_running * a.settings.capacity;
+  return left != right ? left < right : a.name < b.name;
+}
+
+std::optional<JobId> CapacityOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) {
+  ++offers_;
+  while (true) {
+    Queue* next = nullptr;
+    for (auto& [name, queue] : queues_) {
+      if (queue.offered == offers_ || queue.runnable[kind].empty() || AtCeiling(state, kind, queue)) continue;
+      if (next == nullptr || Earlier(kind, queue, *next)) next = &queue;
+    }
+    if (next == nullptr) return std::nullopt;
+    next->offered = offers_;
+    if (const auto taker = OfferIn(state, kind, *next, take)) return taker;
+  }
+}
+
+std::optional<JobId> CapacityOrder::OfferIn(const ClusterState& state, TaskKind kind, const Queue& queue,
+                                            const Take& take) const {
+  std::vector<JobId> at_limit;
+  for (const QueueKey& key : queue.runnable[kind]) {
+    if (AtLimit(state, kind, queue, jobs_[key.job.value].user->second)) {
+      at_limit.push_back(key.job);
+    } else if (take(key.job)) {
+      return key.job;
+    }
+  }
+  const auto taker = std::find_if(at_limit.begin(), at_limit.end(), take);
+  return taker == at_limit.end() ? std::nullopt : std::optional(*taker);
+}
+
+bool CapacityOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a, JobId b) const {
+  const Job &left = jobs_[a.value], &right = jobs_[b.value];
+  if (left.queue != right.queue) return Earlier(kind, *left.queue, *right.queue);
+  const bool left_limited = AtLimit(state, kind, *left.queue, left.user->second);
+  const bool right_limited = AtLimit(state, kind, *right.queue, right.user->second);
+  return std::tie(left_limited, left.key) < std::tie(right_limited, right.key);
+}
+
+bool CapacityOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+  return !AtCeiling(state, kind, *jobs_[job.value].queue);
+}
+
+bool CapacityOrder::TakeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
+
+PolicyView CapacityOrder::View(const ClusterState& state, Micros) const {
+  PolicyView view;
+  for (const auto& [name, queue] : queues_) {
+    GroupView& group = view.groups.emplace_back(GroupView{name, queue.settings.capacity, queue.jobs, {}});
+    for (const TaskKind kind : kTaskKinds) {
+      GroupSlots& slots = group.slots[kind];
+      slots.running = queue.counts[kind].running;
+      slots.demand = queue.counts[kind].demand;
+      slots.share = Percent(queue.settings.capacity, state.Capacity(kind));
+      if (queue.settings.max_capacity < 100) slots.maximum = Ceiling(state, kind, queue);
+      if (!AtCeiling(state, kind, queue)) continue;
+      for (const QueueKey& key : queue.runnable[kind]) {
+        view.waits.push_back({key.job, kind, "queue " + name + " is at its ceiling"});
+      }
+    }
+  }
+  return view;
+}
+
+}  // namespace millrace::sched

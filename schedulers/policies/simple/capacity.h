@@ -1,0 +1,88 @@
+// capacity: queues with guaranteed shares of the slots (Hadoop 1's CapacityTaskScheduler; docs/policies.md#capacity).
+//
+// A free slot goes to the queue with the smallest running/capacity (equal ones by name) that has a runnable task and
+// runs fewer than its ceiling, max_capacity percent of the slots rounded down, but at least 1. So capacity that a queue
+// does not use is lent out, and comes back as tasks finish; nothing is preempted. Maps and reduces each for themselves.
+//
+// In the queue jobs stand by submit order, by priority before if the queue supports it. A user who holds so many slots
+// as his limit stands behind all others: the queue's slots (its capacity, or what it runs and one more if that is more
+// than its capacity) divided by its active users, but at least user_limit percent of them; a limit of 100 is none. As
+// in Hadoop the limit does not idle a slot: when no one below his limit takes it, the others may. Active is who has a
+// running or runnable task of that kind.
+//
+// A job belongs to the queue that it names, else to one with its user's name, else to "default". A "default" without
+// settings gets the capacity that the others leave, all of it if there are none; a queue of capacity 0 comes last.
+//
+// Thread rule: one thread. O(log jobs) for a change; an offer costs O(queues), and in a queue with user limits O(jobs
+// of users at their limit that stand before).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schedulers/offering/job_order.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class CapacityOrder : public JobOrder {
+ public:
+  explicit CapacityOrder(const std::map<std::string, QueueSettings>& queues);
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobPrioritySet(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind kind) override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  struct Counts {
+    std::uint32_t running = 0, demand = 0;
+  };
+  struct User {
+    PerKind<Counts> counts;
+    std::uint32_t jobs = 0;
+  };
+  struct Queue {
+    std::string name;
+    QueueSettings settings;
+    PerKind<std::set<QueueKey>> runnable;
+    std::map<std::string, User> users;  // with live jobs
+    PerKind<std::uint32_t> active_users = {};
+    PerKind<Counts> counts;
+    std::uint32_t jobs = 0;
+    std::uint64_t offered = 0;  // the last offer that went to the queue
+  };
+  struct Job {
+    Queue* queue = nullptr;
+    std::map<std::string, User>::iterator user;  // of the queue
+    QueueKey key;                                // under which it is listed
+    PerKind<bool> runnable = {};
+    PerKind<Counts> counts;
+  };
+
+  Queue& QueueFor(const JobSpec& spec);
+  void Count(Job& job, TaskKind kind, const Counts& now);
+  void Unlist(Job& job);
+  [[nodiscard]] static std::uint32_t Ceiling(const ClusterState& state, TaskKind kind, const Queue& queue);
+  [[nodiscard]] static bool AtCeiling(const ClusterState& state, TaskKind kind, const Queue& queue);
+  [[nodiscard]] static bool AtLimit(const ClusterState& state, TaskKind kind, const Queue& queue, const User& user);
+  // The queue comes before the other.
+  [[nodiscard]] static bool Earlier(TaskKind kind, const Queue& a, const Queue& b);
+  std::optional<JobId> OfferIn(const ClusterState& state, TaskKind kind, const Queue& queue, const Take& take) const;
+
+  std::map<std::string, Queue> queues_;
+  std::vector<Job> jobs_;  // by id
+  std::uint64_t offers_ = 0;
+  PerKind<bool> let_in_ = {};
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,132 @@
+#include "schedulers/policies/simple/edf.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "schedulers/history/estimates.h"
+
+namespace millrace::sched {
+namespace {
+
+constexpr Micros kNoDeadline = std::numeric_limits<Micros>::max();
+
+// When all maps are done: the moment at which half of the reduces will be, by the run time of those that run now; a
+// moment in the past if they are. Nothing if it takes more than what runs.
+std::optional<Micros> HalfDoneAt(const ClusterState& state, const JobState& job) {
+  constexpr TaskKind kReduce = TaskKind::kReduce;
+  const JobProgress& progress = job.progress;
+  if (progress.maps_done < progress.maps) return std::nullopt;
+  const double missing = 0.5 * progress.reduces - progress.reduces_done;
+  const std::uint32_t running = job.running_attempts[kReduce];
+  if (missing <= 0) return 0;
+  if (missing > running) return std::nullopt;
+  const auto estimate = static_cast<double>(MeasuredTime(state, job, TaskKind::kReduce));
+  const auto since = static_cast<double>(job.times[kReduce].since_total);
+  return static_cast<Micros>((since + missing * estimate) / running + 0.5);
+}
+
+// The same by what the reduces report.
+bool ReportsHalf(const JobState& job) {
+  if (job.progress.maps_done < job.progress.maps) return false;
+  std::uint64_t per_mille = 1000ULL * job.progress.reduces_done;
+  for (const TaskState& task : job.reduces) {
+    std::uint32_t best = 0;
+    for (const RunningAttempt& attempt : task.running) best = std::max(best, attempt.per_mille);
+    per_mille += task.done ? 0 : best;
+  }
+  return per_mille >= 500ULL * job.progress.reduces;
+}
+
+bool HalfDone(const ClusterState& state, const JobState& job, Micros now) {
+  const auto at = HalfDoneAt(state, job);
+  return (at && *at <= now) || ReportsHalf(job);
+}
+
+}  // namespace
+
+void EdfOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
+  const JobState& job = *state.FindJob(id);
+  const Key key{job.spec.deadline > 0 ? job.spec.deadline : kNoDeadline, job.key.submit_order, id};
+  jobs_.emplace(id.value, Entry{key, {}});
+  if (exclusive_) waiting_.insert(key);
+  OnJobChanged(state, id);
+}
+
+void EdfOrder::OnJobEnded(const ClusterState&, JobId job) {
+  const auto at = jobs_.find(job.value);
+  const Key& key = at->second.key;
+  for (std::set<Key>& runnable : runnable_) runnable.erase(key);
+  waiting_.erase(key);
+  admitted_.erase(key);
+  jobs_.erase(at);
+}
+
+void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
+  const auto at = jobs_.find(id.value);
+  if (at == jobs_.end()) return;
+  Entry& entry = at->second;
+  const JobState& job = *state.FindJob(id);
+  for (const TaskKind kind : kTaskKinds) {
+    if (std::exchange(entry.listed[kind], job.runnable[kind]) == job.runnable[kind]) continue;
+    if (job.runnable[kind]) {
+      runnable_[kind].insert(entry.key);
+    } else {
+      runnable_[kind].erase(entry.key);
+    }
+  }
+}
+
+void EdfOrder::Admit(const ClusterState& state, Micros now) {
+  const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
+  while (!waiting_.empty() && std::all_of(admitted_.begin(), admitted_.end(), half_done)) {
+    admitted_.insert(waiting_.extract(waiting_.begin()));
+  }
+}
+
+std::optional<JobId> EdfOrder::Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) {
+  if (exclusive_) Admit(state, now);
+  for (const Key& key : runnable_[kind]) {
+    const JobId job = std::get<JobId>(key);
+    if ((!exclusive_ || admitted_.contains(key)) && take(job)) return job;
+  }
+  return std::nullopt;
+}
+
+bool EdfOrder::Before(const ClusterState&, TaskKind, Micros, JobId a, JobId b) const { return KeyOf(a) < KeyOf(b); }
+
+bool EdfOrder::MayRun(const ClusterState&, TaskKind, JobId job) const {
+  return !exclusive_ || admitted_.contains(KeyOf(job));
+}
+
+std::optional<Micros> EdfOrder::NextWake(const ClusterState& state) const {
+  const bool wanted = std::any_of(std::begin(kTaskKinds), std::end(kTaskKinds), [&](TaskKind kind) {
+    return !state.FreeNodes(kind).empty() && !runnable_[kind].empty();
+  });
+  if (waiting_.empty() || !wanted) return std::nullopt;  // Offer lets jobs in, and is called when a slot is wanted
+  std::optional<Micros> last;
+  for (const Key& key : admitted_) {
+    const JobState& job = *state.FindJob(std::get<JobId>(key));
+    if (ReportsHalf(job)) continue;
+    const auto at = HalfDoneAt(state, job);
+    if (!at) return std::nullopt;  // not before something ends or starts
+    last = std::max(last.value_or(0), *at);
+  }
+  return last;
+}
+
+PolicyView EdfOrder::View(const ClusterState&, Micros) const {
+  PolicyView view;
+  for (const TaskKind kind : kTaskKinds) {
+    for (const auto& key : runnable_[kind]) {
+      if (exclusive_ && !admitted_.contains(key)) {
+        view.waits.push_back({std::get<JobId>(key), kind, "a job with an earlier turn runs alone"});
+      }
+    }
+  }
+  std::sort(view.waits.begin(), view.waits.end(),
+            [](const WaitView& a, const WaitView& b) { return std::pair(a.job, a.kind) < std::pair(b.job, b.kind); });
+  return view;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,55 @@
+// edf: the earliest deadline first (docs/policies.md#edf; the EDF-Scheduler of Lim et al. 2015, section 4.2).
+//
+// Jobs stand by deadline, those without one last; equal ones in submit order. Priorities do not count. As `fifo` it
+// gives a free slot to the first job that has a task for it, so later jobs use what earlier ones leave.
+//
+// edf.exclusive is the scheduler that the paper measured, which does not overlap jobs: only the current job is offered
+// slots, and the next one by deadline joins it when all its maps and half of its reduces are done. Half of the reduces:
+// by what they report, or by their run time against the estimate, whichever is more.
+//
+// Thread rule: one thread. O(log jobs) for a change and for an assignment.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "schedulers/offering/job_order.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class EdfOrder : public JobOrder {
+ public:
+  explicit EdfOrder(const EdfSettings& settings) : exclusive_(settings.exclusive) {}
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  bool TakeLetIn(TaskKind) override { return exclusive_; }
+  [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
+  [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
+
+ private:
+  using Key = std::tuple<Micros, std::uint64_t, JobId>;  // deadline, submit order
+  // Exclusive: lets the next jobs in as long as all that are in are half done.
+  void Admit(const ClusterState& state, Micros now);
+
+  const bool exclusive_;
+  struct Entry {
+    Key key;
+    PerKind<bool> listed;  // in runnable_
+  };
+  [[nodiscard]] const Key& KeyOf(JobId job) const { return jobs_.at(job.value).key; }
+
+  std::unordered_map<std::uint32_t, Entry> jobs_;  // that live, by id; looked up, not walked
+  PerKind<std::set<Key>> runnable_;
+  // Exclusive: the jobs that live, by whether they may run.
+  std::set<Key> waiting_, admitted_;
+};
+
+}  // namespace millrace::sched

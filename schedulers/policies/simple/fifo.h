@@ -1,0 +1,36 @@
+// fifo: the default scheduler of Hadoop 1 (org.apache.hadoop.mapred.JobQueueTaskScheduler).
+//
+// Jobs stand in one queue, by priority (VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW), then submit order. A free map slot
+// goes to the first job with a pending map; within the job the map closest to the node is taken. A free reduce slot
+// goes to the first job with a pending reduce whose slow-start fraction of maps is done. A job to which the node is
+// refused is passed over. Which of several free nodes is served: greedy.h.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "schedulers/offering/greedy.h"
+#include "schedulers/offering/job_order.h"
+
+namespace millrace::sched {
+
+// The order is that of ClusterState's queue, so there is nothing to keep.
+class FifoOrder : public JobOrder {
+ public:
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool IsTheQueue() const override { return true; }
+  bool TakeLetIn(TaskKind) override { return false; }
+};
+
+class Fifo : public Greedy {
+ public:
+  explicit Fifo(std::string name = "fifo", Admission admission = {})
+      : Greedy(std::move(name), std::make_unique<FifoOrder>(), std::move(admission)) {}
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,79 @@
+// AttemptFiles: where the files of attempts lie, and their making and removing.
+//
+//   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt
+//   <directory>/jobs/<job>/reduce/<stem>.copy   what a reduce attempt copied
+//   <directory>/jobs/<job>/scratch/<stem>/      an attempt's own
+//   <directory>/logs/<job>/<stem>.{out,err}     standard output and error, kept after the job
+// Thread rule: any thread; everything but Paths blocks on the disk.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/protocol/attempt_wire.h"
+#include "base/status.h"
+
+namespace millrace::worker {
+
+struct AttemptPaths {
+  std::string run_file;
+  std::string copy_file;
+  std::string scratch;
+  std::string stdout_file;
+  std::string stderr_file;
+  std::string record_note = {};  // of a map (worker/task/channel/record_note.h)
+};
+
+struct LogPiece {
+  std::string data;
+  std::uint64_t size = 0;  // of the whole log
+};
+
+inline constexpr std::uint32_t kLogPieceBytes = std::uint32_t{256} << 10;
+
+class AttemptFiles {
+ public:
+  virtual ~AttemptFiles() = default;
+  [[nodiscard]] virtual AttemptPaths Paths(const AttemptId& attempt) const = 0;
+  // Makes the directories of Paths. kNoSpace when the disk has less than the reserved bytes free.
+  virtual Status Prepare(const AttemptId& attempt) = 0;
+  virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
+  virtual void RemoveRun(const AttemptId& attempt) = 0;
+  virtual void RemoveJob(std::uint32_t job) = 0;  // all but the logs
+  // At most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
+  [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
+                                                 std::uint32_t limit) const = 0;
+};
+
+// On disk. What is left in jobs/ of an earlier incarnation is deleted by Open.
+class DiskAttemptFiles final : public AttemptFiles {
+ public:
+  static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes);
+
+  [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
+  Status Prepare(const AttemptId& attempt) override;
+  void RemoveScratch(const AttemptId& attempt) override;
+  void RemoveRun(const AttemptId& attempt) override;
+  void RemoveJob(std::uint32_t job) override;
+  [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
+                                         std::uint32_t limit) const override;
+
+  // Deletes the logs of jobs in which nothing was written since `oldest`, then those longest unwritten until all logs
+  // together take at most `limit` bytes.
+  void SweepLogs(Micros oldest, std::uint64_t limit);
+  [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
+
+ private:
+  DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes);
+  [[nodiscard]] std::string JobDirectory(std::uint32_t job) const;
+
+  std::string directory_;
+  std::uint64_t reserved_bytes_;
+};
+
+// The last lines of a text file, at most `limit` bytes, whole lines where it was cut; empty if it cannot be read.
+[[nodiscard]] std::string TailOfFile(const std::string& path, std::size_t limit);
+
+}  // namespace millrace::worker

@@ -1,0 +1,76 @@
+// BlockNews: tells the master what became of blocks on this node: the whole list when a session begins, with what the
+// trash holds (of which the master may want some back), then each change, gathered while the call before is under way.
+// What a broken session did not hear is in the next one's list, where a block that was found corrupt has a length that
+// no block has, until it is received anew or gone: the master takes it for a bad replica from the beginning, and never
+// for one that makes another superfluous. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "base/protocol/master.capnp.h"
+#include "base/status.h"
+#include "dfs/data/block_store.h"
+#include "worker/daemon/agent/task_group.h"
+
+namespace millrace::worker {
+
+class BlockNews {
+ public:
+  static constexpr std::size_t kMostInOneCall = 20'000;
+  static constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // of a corrupt block
+
+  // `broken` is called when a call shows that the session is of no use any more.
+  // `restore` brings blocks back from the trash.
+  using Restore = std::function<kj::Promise<std::vector<dfs::StoredBlock>>(std::vector<std::uint64_t> ids)>;
+  BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore);
+
+  void Received(const dfs::StoredBlock& block);
+  void Deleted(std::uint64_t id);
+  void Corrupt(std::uint64_t id);
+
+  // Sends `all` in parts to the session, offers `trash`, then tells what happens from now on. Each call has `limit` to
+  // be answered.
+  void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
+            std::vector<dfs::StoredBlock> trash, kj::Duration limit);
+  void Close();
+  // The master of this session knows what the trash holds, and has what it wanted of it.
+  [[nodiscard]] bool trash_offered() const { return trash_offered_; }
+
+ private:
+  enum class Kind { kReceived, kDeleted, kCorrupt };
+  struct Event {
+    Kind kind;
+    dfs::StoredBlock block;
+  };
+  void Happened(Event event);
+  void MarkCorrupt();
+  kj::Promise<void> SendReport(std::size_t from);
+  kj::Promise<void> OfferTrash(std::size_t from);
+  kj::Promise<void> BringBack(std::vector<std::uint64_t> wanted);
+  kj::Promise<void> EndReport();
+  kj::Promise<void> SendNext();
+  kj::Promise<void> SendBatch(Kind kind, const std::vector<dfs::StoredBlock>& blocks);
+  void Schedule();
+
+  kj::Timer& timer_;
+  std::function<void(const Status&)> broken_;
+  Restore restore_;
+  kj::Duration limit_ = 10 * kj::SECONDS;
+  std::vector<dfs::StoredBlock> report_, trash_;
+  std::deque<Event> events_;
+  std::set<std::uint64_t> corrupt_;  // found so, and neither received anew nor gone
+  bool sending_ = false;
+  bool trash_offered_ = false;
+  kj::Maybe<master::wire::WorkerSession::Client> session_;
+  std::unique_ptr<TaskGroup> calls_;
+};
+
+}  // namespace millrace::worker

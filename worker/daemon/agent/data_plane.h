@@ -1,0 +1,53 @@
+// DataPlane: the seam to the daemon's bulk plane: serving map outputs, copying for reduces, replicating blocks. The
+// real one is bulk_plane.h, that of driven time synthetic.h. Thread rule: the control thread, for calls and callbacks;
+// no callback comes from inside a call.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/protocol/attempt_wire.h"
+#include "base/status.h"
+#include "dfs/data/block_store.h"
+#include "dfs/wire/place.h"
+#include "worker/daemon/shuffle/reduce_copy.h"
+
+namespace millrace::worker {
+
+// The copy phase of one reduce attempt. Destroying it, also from inside its callbacks, stops it: none comes afterwards.
+class ReduceCopier {
+ public:
+  virtual ~ReduceCopier() = default;
+  virtual void Ready(const std::vector<shuffle::Source>& sources) = 0;
+  virtual void Gone(const std::vector<AttemptId>& maps) = 0;
+  virtual void LeaveOut(const std::vector<std::uint32_t>& maps) = 0;
+  [[nodiscard]] virtual std::uint32_t copied() const = 0;  // segments
+  [[nodiscard]] virtual std::uint64_t bytes_fetched() const = 0;
+};
+
+struct BlockEvents {
+  std::function<void(const dfs::StoredBlock&)> received;  // finished on this node
+  std::function<void(std::uint64_t id)> corrupt;          // a read failed its checksum on this node
+};
+
+class DataPlane {
+ public:
+  virtual ~DataPlane() = default;
+  // Who is told of blocks, from now on; empty functions: nobody.
+  virtual void Observe(BlockEvents events) = 0;
+  // Serves the run file at `path` as the output of a map attempt until it is removed.
+  virtual void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) = 0;
+  virtual void RemoveMapOutput(const AttemptId& map) = 0;
+  virtual void RemoveMapOutputs(std::uint32_t job) = 0;
+  // Copies into `file`, of which the directory exists. Callbacks as of shuffle::ReduceCopy, but on the control thread.
+  [[nodiscard]] virtual std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
+                                                                std::string file, shuffle::CopyCallbacks callbacks) = 0;
+  // What copies of the job, or of any, have seen of the network (shuffle::FetchMeter).
+  [[nodiscard]] virtual shuffle::FetchMeter::Figures Seen(std::uint32_t job) const = 0;
+  virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) = 0;
+};
+
+}  // namespace millrace::worker

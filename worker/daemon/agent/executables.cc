@@ -1,0 +1,155 @@
+#include "worker/daemon/agent/executables.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace millrace::worker {
+namespace {
+
+Status CheckFetched(const ExecutableId& id, std::uint64_t bytes, std::uint32_t crc) {
+  if (bytes == id.bytes && crc == id.crc) return Status::Ok();
+  return Corrupt(
+      fmt::format("executable {} has {} bytes with crc32c {:08x}, the job was submitted with {} bytes and {:08x}",
+                  Quote(id.path), bytes, crc, id.bytes, id.crc));
+}
+
+// A file of an earlier incarnation: used only if its bytes are right.
+bool IsIntact(const std::string& path, const ExecutableId& id) {
+  const auto file = OpenFile(path, O_RDONLY);
+  if (!file.ok()) return false;
+  const auto size = FileSize(file->get(), path);
+  if (!size.ok() || *size != id.bytes) return false;
+  const auto mapped = MappedFile::Map(file->get(), 0, *size, path);
+  return mapped.ok() && Crc32c(mapped->bytes()) == id.crc;
+}
+
+Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile& fetch) {
+  if (IsIntact(path, id)) return Status::Ok();
+  const std::string aside = path + ".new";
+  {
+    MILLRACE_ASSIGN(const Fd file, OpenFile(aside, O_WRONLY | O_CREAT | O_TRUNC, 0600));
+    std::uint64_t bytes = 0;
+    std::uint32_t crc = 0;
+    Status written;
+    const Status fetched = fetch(id.path, [&](std::string_view piece) {
+      bytes += piece.size();
+      crc = Crc32c(piece, crc);
+      written = WriteAll(file.get(), piece, aside);
+      return written.ok() && bytes <= id.bytes;
+    });
+    MILLRACE_TRY(written);
+    if (bytes <= id.bytes) MILLRACE_TRY(fetched.Within("cannot fetch the job's executable " + Quote(id.path)));
+    MILLRACE_TRY(CheckFetched(id, bytes, crc));
+    if (fchmod(file.get(), 0755) != 0) return FromErrno(errno, "cannot make executable " + aside);
+  }
+  if (rename(aside.c_str(), path.c_str()) != 0) return FromErrno(errno, "cannot rename " + aside);
+  return Status::Ok();
+}
+
+}  // namespace
+
+ExecutableCache::ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch, Background& background,
+                                 Log log)
+    : directory_(std::move(directory)),
+      limit_(limit),
+      fetch_(std::move(fetch)),
+      background_(background),
+      log_(std::move(log)),
+      self_(std::make_shared<ExecutableCache*>(this)) {}
+
+Result<std::unique_ptr<ExecutableCache>> ExecutableCache::Open(const std::string& directory, std::uint64_t limit,
+                                                               FetchFile fetch, Background& background, Log log) {
+  const std::string own = directory + "/executables";
+  MILLRACE_TRY(MakeDirectories(own));
+  std::unique_ptr<ExecutableCache> cache(new ExecutableCache(own, limit, std::move(fetch), background, std::move(log)));
+  MILLRACE_TRY(cache->LoadEarlier());
+  return cache;
+}
+
+// Those of earlier incarnations count for the limit; their bytes are checked when somebody wants them.
+Status ExecutableCache::LoadEarlier() {
+  MILLRACE_ASSIGN(const auto names, ListDirectory(directory_));
+  for (const std::string& name : names) {
+    const std::string path = directory_ + "/" + name;
+    struct stat info = {};
+    if (name.ends_with(".new") || stat(path.c_str(), &info) != 0) {
+      MILLRACE_TRY(RemoveTree(path));
+      continue;
+    }
+    entries_[path].bytes = static_cast<std::uint64_t>(info.st_size);
+  }
+  Evict();
+  return Status::Ok();
+}
+
+std::string ExecutableCache::LocalPath(const ExecutableId& id) const {
+  std::string base = id.path.substr(id.path.rfind('/') + 1);
+  base.resize(std::min<std::size_t>(base.size(), 100));
+  return fmt::format("{}/{:08x}-{}-{}", directory_, id.crc, id.bytes, base);
+}
+
+void ExecutableCache::Get(const ExecutableId& id, Then then) {
+  const std::string path = LocalPath(id);
+  Entry& entry = entries_[path];
+  entry.bytes = id.bytes;
+  entry.waiting.push_back(std::move(then));
+  if (entry.waiting.size() > 1) return;
+  auto status = std::make_shared<Status>();
+  background_.Run(
+      [status, id, path, ready = entry.ready, fetch = fetch_] {
+        if (!ready) *status = FetchTo(path, id, fetch);
+      },
+      [status, path, self = std::weak_ptr(self_)] {
+        if (const auto alive = self.lock()) (*alive)->Fetched(path, *status);
+      });
+}
+
+void ExecutableCache::Fetched(const std::string& path, const Status& status) {
+  Entry& entry = entries_[path];
+  const auto waiting = std::exchange(entry.waiting, {});
+  if (status.ok()) {
+    entry.ready = true;
+    entry.users += static_cast<unsigned>(waiting.size());
+    entry.last_used = ++uses_;
+    Evict();
+  } else {
+    log_->warn("{}", status.message());
+    if (entry.users == 0) entries_.erase(path);
+  }
+  for (const Then& then : waiting) then(status.ok() ? Result<std::string>(path) : Result<std::string>(status));
+}
+
+void ExecutableCache::Release(const ExecutableId& id) {
+  const auto found = entries_.find(LocalPath(id));
+  if (found == entries_.end() || found->second.users == 0) return;
+  --found->second.users;
+  found->second.last_used = ++uses_;
+  Evict();
+}
+
+void ExecutableCache::Evict() {
+  std::uint64_t total = 0;
+  for (const auto& [path, entry] : entries_) total += entry.bytes;
+  while (total > limit_) {
+    auto oldest = entries_.end();
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      const bool idle = entry->second.users == 0 && entry->second.waiting.empty();
+      if (idle && (oldest == entries_.end() || entry->second.last_used < oldest->second.last_used)) oldest = entry;
+    }
+    if (oldest == entries_.end()) return;
+    total -= oldest->second.bytes;
+    background_.Run([path = oldest->first] { unlink(path.c_str()); }, [] {});
+    entries_.erase(oldest);
+  }
+}
+
+}  // namespace millrace::worker

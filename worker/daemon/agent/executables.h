@@ -1,0 +1,73 @@
+// Executables of jobs: fetched from the file system once, checked, and kept for later jobs.
+// Thread rule: the control thread; fetches run in a Background.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "worker/daemon/agent/background.h"
+
+namespace millrace::worker {
+
+struct ExecutableId {
+  std::string path;  // in the file system
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;  // crc32c
+  auto operator<=>(const ExecutableId&) const = default;
+};
+
+// The seam.
+class Executables {
+ public:
+  using Then = std::function<void(Result<std::string> local_path)>;
+  virtual ~Executables() = default;
+  // `then` gets a path that can be executed and stays until as many calls of Release; never from inside this call.
+  // After a failure nothing is to be released.
+  virtual void Get(const ExecutableId& id, Then then) = 0;
+  virtual void Release(const ExecutableId& id) = 0;
+};
+
+// The bytes of a file of the file system, in order, until all came or the sink says false; blocks. Background's thread.
+using FetchFile = std::function<Status(const std::string& path, const std::function<bool(std::string_view)>& sink)>;
+
+// In `<directory>/executables/<crc>-<bytes>-<base name>`: written aside, checked against size and crc32c, renamed.
+// Those that nobody uses are deleted, the longest unused first, while all together take more than `limit` bytes.
+class ExecutableCache final : public Executables {
+ public:
+  static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,
+                                                       FetchFile fetch, Background& background, Log log);
+  void Get(const ExecutableId& id, Then then) override;
+  void Release(const ExecutableId& id) override;
+
+ private:
+  struct Entry {
+    std::uint64_t bytes = 0;
+    bool ready = false;  // its bytes were checked by this process
+    unsigned users = 0;
+    std::uint64_t last_used = 0;  // rising with each use
+    std::vector<Then> waiting;
+  };
+  ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch, Background& background, Log log);
+  Status LoadEarlier();
+  void Fetched(const std::string& path, const Status& status);
+  void Evict();
+  [[nodiscard]] std::string LocalPath(const ExecutableId& id) const;
+
+  std::string directory_;
+  std::uint64_t limit_;
+  FetchFile fetch_;
+  Background& background_;
+  Log log_;
+  std::map<std::string, Entry> entries_;  // by local path
+  std::uint64_t uses_ = 0;
+  std::shared_ptr<ExecutableCache*> self_;  // callbacks that come after our end find it gone
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,134 @@
+#include "worker/daemon/agent/master_session.h"
+
+#include <kj/debug.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/rpc/deadline.h"
+#include "base/rpc/status_codec.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr kj::Duration kTellEvery = 1 * kj::MINUTES;
+
+}  // namespace
+
+MasterSession::MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random,
+                             SessionOwner& owner, Log log)
+    : timer_(timer),
+      owner_(owner),
+      log_(std::move(log)),
+      link_(dialer, timer, std::move(master), random),
+      reports_(
+          timer, kMostReportsInFlight, [this](const Status& why) { Break(why); }, log_),
+      blocks_(
+          timer, [this](const Status& why) { Break(why); },
+          [this](std::vector<std::uint64_t> ids) { return owner_.Restore(std::move(ids)); }) {}
+
+void MasterSession::Start() {
+  link_.OnFailure([this](const Status& why) { Tell(why); });
+  cycle_ = Cycle().eagerlyEvaluate(
+      [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
+}
+
+kj::Promise<void> MasterSession::Leave(const std::string& reason) {
+  constexpr kj::Duration kPatience = 2 * kj::SECONDS;
+  kj::Promise<void> told = kj::READY_NOW;
+  KJ_IF_MAYBE (session, session_) {
+    auto request = session->leaveRequest();
+    request.setReason(reason);
+    told = rpc::WithDeadline(timer_, kPatience, "leave the master", request.send().ignoreResult());
+  }
+  return told
+      .catch_([this](kj::Exception&& exception) {
+        log_->warn("the master was not told: {}", rpc::FromException(exception).message());
+      })
+      .then([this] {
+        cycle_ = nullptr;
+        reports_.Close();
+        blocks_.Close();
+        session_ = nullptr;
+      });
+}
+
+void MasterSession::Break(const Status& why) {
+  KJ_IF_MAYBE (fulfiller, break_) {
+    (*fulfiller)->reject(rpc::ToException(why));
+  }
+}
+
+void MasterSession::Tell(const Status& why) {
+  if (told_ && timer_.now() - *told_ < kTellEvery) return;
+  told_ = timer_.now();
+  log_->warn("no session with the master at {} (worker.master): {}; it is tried again and again", master(),
+             why.message());
+}
+
+kj::Promise<void> MasterSession::Cycle() {
+  return link_.Connected()
+      .then([this](capnp::Capability::Client bootstrap) { return Register(bootstrap.castAs<master::wire::Master>()); })
+      .then([]() -> kj::Promise<void> { return rpc::ToException(Unavailable("the connection broke")); })
+      .catch_([this](kj::Exception&& exception) {
+        reports_.Close();
+        blocks_.Close();
+        session_ = nullptr;
+        break_ = nullptr;
+        link_.Reset();  // it waits before it dials again, so this is no busy loop
+        return AfterFailure(rpc::FromException(exception));
+      })
+      .then([this] { return Cycle(); });
+}
+
+kj::Promise<void> MasterSession::AfterFailure(const Status& why) {
+  Tell(why);
+  if (why.code() != StatusCode::kInvalid) return kj::READY_NOW;
+  return timer_.afterDelay(kRefusedWait);
+}
+
+kj::Promise<void> MasterSession::Register(master::wire::Master::Client master) {
+  using Version = capnp::Response<master::wire::Master::VersionResults>;
+  using Answer = capnp::Response<master::wire::Master::RegisterResults>;
+  kj::Promise<Version> asked = master.versionRequest().send();
+  return rpc::WithDeadline(timer_, limit_, "ask the master for its cluster", kj::mv(asked))
+      .then([this](Version version) { return owner_.Join(version.getCluster()); })
+      .then([this, master]() mutable {
+        auto request = master.registerRequest();
+        owner_.DescribeWorker(request.initWorker());
+        request.setControl(owner_.Control());
+        kj::Promise<Answer> call = request.send();
+        return rpc::WithDeadline(timer_, limit_, "register with the master", kj::mv(call));
+      })
+      .then([this](Answer answer) { return Serve(kj::mv(answer)); });
+}
+
+kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::RegisterResults> answer) {
+  const auto settings = answer.getSettings();
+  period_ = std::max<std::uint32_t>(settings.getHeartbeatMillis(), 1) * kj::MILLISECONDS;
+  limit_ = std::clamp<std::uint32_t>(settings.getLostAfterMillis(), 1000, 30'000) * kj::MILLISECONDS;
+  told_.reset();
+  log_->info("registered with the master at {} as node {}", master(), answer.getNode());
+  owner_.Registered(answer.getNode(), settings);
+
+  auto session = answer.getSession();
+  session_ = session;
+  auto broken = kj::newPromiseAndFulfiller<void>();
+  break_ = kj::mv(broken.fulfiller);
+  reports_.Open(session, limit_);
+  blocks_.Open(session, owner_.Blocks(), owner_.Trash(), limit_);
+  return broken.promise.exclusiveJoin(Beat(timer_.now())).exclusiveJoin(link_.Broken());
+}
+
+kj::Promise<void> MasterSession::Beat(kj::TimePoint due) {
+  auto request = KJ_ASSERT_NONNULL(session_).heartbeatRequest();
+  owner_.DescribeHeartbeat(request);
+  auto call = rpc::WithDeadline(timer_, limit_, "send a heartbeat to the master", request.send().ignoreResult());
+  return call.then([this, due] {
+    reports_.Pump();
+    const kj::TimePoint next = std::max(due + period_, timer_.now());
+    return timer_.atTime(next).then([this, next] { return Beat(next); });
+  });
+}
+
+}  // namespace millrace::worker

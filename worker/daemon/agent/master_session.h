@@ -1,0 +1,84 @@
+// MasterSession: the worker's side of its link to the master: registers, reports its blocks, sends heartbeats, and
+// begins again by itself whenever the connection breaks, is silent for too long, or the master does not know us any
+// more. Attempts go on running meanwhile.
+//
+// The master of another cluster is handed nothing: it is asked who it is before we register. We go on asking, rather
+// than end, since the usual cause is a master that was started with a wrong directory: when the right one is back, all
+// workers are back by themselves. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/protocol/master.capnp.h"
+#include "base/protocol/worker.capnp.h"
+#include "base/random.h"
+#include "base/rpc/link.h"
+#include "base/rpc/transport.h"
+#include "dfs/data/block_store.h"
+#include "worker/daemon/agent/block_news.h"
+#include "worker/daemon/agent/report_queue.h"
+
+namespace millrace::worker {
+
+// What the session asks of its owner, and tells it.
+class SessionOwner {
+ public:
+  virtual ~SessionOwner() = default;
+  // Resolves when this worker belongs to `cluster`, on disk; rejects with kInvalid if it belongs to another.
+  virtual kj::Promise<void> Join(std::string cluster) = 0;
+  virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
+  virtual wire::WorkerControl::Client Control() = 0;
+  virtual void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) = 0;
+  virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
+  virtual std::vector<dfs::StoredBlock> Blocks() = 0;
+  virtual std::vector<dfs::StoredBlock> Trash() = 0;
+  // Brings blocks back from the trash; gives those that came.
+  virtual kj::Promise<std::vector<dfs::StoredBlock>> Restore(std::vector<std::uint64_t> ids) = 0;
+};
+
+class MasterSession {
+ public:
+  // All arguments outlive this.
+  MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random, SessionOwner& owner, Log log);
+  void Start();  // once
+  // Tells the master that this worker is no more, if there is a session, and ends it for good.
+  [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
+
+  [[nodiscard]] ReportQueue& reports() { return reports_; }
+  [[nodiscard]] BlockNews& blocks() { return blocks_; }
+  [[nodiscard]] const std::string& master() const { return link_.address(); }
+
+ private:
+  static constexpr std::size_t kMostReportsInFlight = 32;
+  static constexpr kj::Duration kRefusedWait = 5 * kj::SECONDS;
+
+  kj::Promise<void> Cycle();
+  kj::Promise<void> Register(master::wire::Master::Client master);
+  [[nodiscard]] kj::Promise<void> AfterFailure(const Status& why);
+  kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
+  kj::Promise<void> Beat(kj::TimePoint due);
+  void Tell(const Status& why);   // at once, then every minute, until there is a session
+  void Break(const Status& why);  // the session that stands is of no use
+
+  kj::Timer& timer_;
+  SessionOwner& owner_;
+  Log log_;
+  rpc::Link link_;
+  ReportQueue reports_;
+  BlockNews blocks_;
+  std::optional<kj::TimePoint> told_;  // when the log last said that there is no session
+  kj::Duration period_ = 1 * kj::SECONDS;
+  kj::Duration limit_ = 10 * kj::SECONDS;  // for the answer to one call
+  kj::Maybe<master::wire::WorkerSession::Client> session_;
+  kj::Maybe<kj::Own<kj::PromiseFulfiller<void>>> break_;
+  kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,77 @@
+// ReportQueue: what the master must hear whatever happens to the connection: each report is kept, in order, and sent
+// again on every new session until the master has answered it. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/protocol/attempt_wire.h"
+#include "base/protocol/master.capnp.h"
+#include "base/rpc/call_gate.h"
+#include "base/status.h"
+#include "worker/daemon/agent/task_group.h"
+
+namespace millrace::worker {
+
+struct Report {
+  std::string what;   // "job3.m.7.0 is done", for messages
+  AttemptId attempt;  // whom it is about
+  enum class Tells : std::uint8_t { kDone, kFailed, kOther } tells = Tells::kOther;  // kOther: the attempt goes on
+  std::function<kj::Promise<void>(master::wire::WorkerSession::Client&)> send;
+};
+
+class ReportQueue {
+ public:
+  // `broken` is called when an answer shows that the session is of no use any more. At most `most_in_flight` reports
+  // are unanswered at a time.
+  ReportQueue(kj::Timer& timer, std::size_t most_in_flight, std::function<void(const Status&)> broken, Log log);
+
+  void Keep(Report report);
+  // A report with the same `what` waits to be sent or answered.
+  [[nodiscard]] bool Holds(const std::string& what) const;
+  // Sends to this session from now on, those first that an earlier one did not answer. A call that is not answered
+  // within `limit` breaks the session.
+  void Open(master::wire::WorkerSession::Client session, kj::Duration limit);
+  void Close();
+  // Tries again what the master was too busy for.
+  void Pump();
+  // Nobody wants to hear of the attempt any more.
+  void Drop(const AttemptId& attempt);
+  void DropJob(std::uint32_t job);
+  // Attempts that have ended so, but the master has not said that it knows.
+  [[nodiscard]] std::vector<AttemptId> Unanswered(Report::Tells end) const;
+  [[nodiscard]] bool empty() const { return reports_.empty(); }
+  [[nodiscard]] kj::Promise<void> WhenEmpty();
+
+ private:
+  struct Kept {
+    std::uint64_t serial = 0;
+    bool sent = false;  // on the session that is open
+    Report report;
+  };
+  void Answered(std::uint64_t serial);
+  void TellEmpty();
+  void Refused(std::uint64_t serial, const Status& why);
+  std::list<Kept>::iterator Find(std::uint64_t serial);
+
+  kj::Timer& timer_;
+  std::function<void(const Status&)> broken_;
+  Log log_;
+  rpc::CallGate gate_;
+  kj::Duration limit_ = 10 * kj::SECONDS;
+  std::list<Kept> reports_;
+  std::uint64_t next_serial_ = 0;
+  std::vector<kj::Own<kj::PromiseFulfiller<void>>> await_empty_;
+  kj::Maybe<master::wire::WorkerSession::Client> session_;
+  std::unique_ptr<TaskGroup> calls_;  // of the open session; last: they use what stands above
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,119 @@
+// The agent's seams without processes, disks or sockets, for whole clusters in one thread under driven time: attempts
+// take times drawn from a seeded source, reduces have copied a map's output when they hear of it. Thread rule: the
+// control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "worker/daemon/agent/attempt_files.h"
+#include "worker/daemon/agent/data_plane.h"
+#include "worker/daemon/agent/executables.h"
+#include "worker/daemon/agent/task_group.h"
+#include "worker/daemon/agent/task_runner.h"
+
+namespace millrace::worker {
+
+struct SyntheticTimes {
+  kj::Duration map_least = 5 * kj::SECONDS, map_most = 15 * kj::SECONDS;  // drawn evenly
+  kj::Duration reduce_least = 5 * kj::SECONDS, reduce_most = 15 * kj::SECONDS;
+  double failure = 0;  // probability that an attempt fails at its end
+  double slow = 0;     // probability that it takes ten times as long
+  int reports = 0;     // of its progress, evenly over its time
+};
+
+class SyntheticRunner final : public TaskRunner {
+ public:
+  SyntheticRunner(kj::Timer& timer, Random random, SyntheticTimes times);
+  ~SyntheticRunner() noexcept override = default;
+  // Completes what an attempt that is done says of its counters and output; none: it says nothing.
+  void FillDone(std::function<void(const AttemptId&, task::wire::Done::Builder)> fill) { fill_ = std::move(fill); }
+
+  void Observe(TaskObserver* observer) override { observer_ = observer; }
+  void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) override;
+  void RunMap(OwnMessage<task::wire::RunMap> launch) override;
+  void RunReduce(OwnMessage<task::wire::RunReduce> launch) override;
+  [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
+  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
+
+ private:
+  void Run(const AttemptId& attempt, kj::Duration least, kj::Duration most);
+  void Report(const AttemptId& attempt, float fraction);
+  void End(const AttemptId& attempt);
+
+  kj::Timer& timer_;
+  Random random_;
+  SyntheticTimes times_;
+  TaskObserver* observer_ = nullptr;
+  std::function<void(const AttemptId&, task::wire::Done::Builder)> fill_;
+  std::map<AttemptId, std::uint64_t> running_;  // which run of it; a killed one's end finds another number or none
+  std::uint64_t runs_ = 0;
+  TaskGroup tasks_;
+};
+
+class SyntheticPlane final : public DataPlane {
+ public:
+  ~SyntheticPlane() noexcept override = default;
+  void Observe(BlockEvents events) override { events_ = std::move(events); }
+  void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void RemoveMapOutput(const AttemptId& map) override { served_.erase(map); }
+  void RemoveMapOutputs(std::uint32_t job) override;
+  [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
+                                                        shuffle::CopyCallbacks callbacks) override;
+  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return seen_; }
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
+
+  // What a test drives and looks at.
+  void SetSeen(const shuffle::FetchMeter::Figures& seen) { seen_ = seen; }
+  struct Copy {
+    dfs::StoredBlock block;
+    std::vector<dfs::Place> targets;
+  };
+  [[nodiscard]] const BlockEvents& events() const { return events_; }
+  [[nodiscard]] const std::set<AttemptId>& served() const { return served_; }
+  [[nodiscard]] const std::vector<Copy>& replications() const { return replications_; }
+
+ private:
+  BlockEvents events_;
+  shuffle::FetchMeter::Figures seen_;
+  std::set<AttemptId> served_;
+  std::vector<Copy> replications_;
+  TaskGroup tasks_;
+};
+
+// No file is made; logs are empty.
+class SyntheticFiles final : public AttemptFiles {
+ public:
+  [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
+  Status Prepare(const AttemptId&) override { return Status::Ok(); }
+  void RemoveScratch(const AttemptId&) override {}
+  void RemoveRun(const AttemptId&) override {}
+  void RemoveJob(std::uint32_t) override {}
+  [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId&, bool, std::uint64_t, std::uint32_t) const override {
+    return LogPiece();
+  }
+};
+
+// Every executable is there.
+class SyntheticExecutables final : public Executables {
+ public:
+  explicit SyntheticExecutables(Background& background) : background_(background) {}
+  void Get(const ExecutableId& id, Then then) override {
+    background_.Run([] {}, [path = id.path, then = std::move(then)] { then(path); });
+  }
+  void Release(const ExecutableId&) override {}
+
+ private:
+  Background& background_;
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,50 @@
+// TaskRunner: the seam between the agent, which decides, and what executes attempts: processes (process_runner.h) or a
+// timer (synthetic.h). Thread rule: the control thread, for calls and for what the observer is told.
+#pragma once
+
+#include <kj/async.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/protocol/attempt_wire.h"
+#include "base/protocol/task.capnp.h"
+#include "worker/daemon/agent/own_message.h"
+#include "worker/task/channel/record_note.h"
+
+namespace millrace::worker {
+
+struct TaskFailure {
+  std::string error;                                       // one line: "killed by signal 11 (SIGSEGV)"
+  std::string stderr_tail;                                 // the last lines that the attempt wrote to standard error
+  std::optional<task::RecordPlace> record = std::nullopt;  // of a map: the one that was under way, if it noted that
+};
+
+// Told of every attempt once that it is done or failed, unless it was killed; never from inside a call of the runner.
+class TaskObserver {
+ public:
+  virtual ~TaskObserver() = default;
+  virtual void TaskProgress(const AttemptId& attempt, OwnMessage<task::wire::Progress> progress) = 0;
+  virtual void TaskDone(const AttemptId& attempt, OwnMessage<task::wire::Done> done) = 0;
+  virtual void TaskFailed(const AttemptId& attempt, TaskFailure failure) = 0;
+};
+
+class TaskRunner {
+ public:
+  virtual ~TaskRunner() = default;
+  // Before anything else; null: nobody is told any more.
+  virtual void Observe(TaskObserver* observer) = 0;
+  // Before the first attempt of a job: what its processes execute and are told first.
+  virtual void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) = 0;
+  // Begins an attempt of a job that is set up. An attempt runs once at a time.
+  virtual void RunMap(OwnMessage<task::wire::RunMap> launch) = 0;
+  virtual void RunReduce(OwnMessage<task::wire::RunReduce> launch) = 0;
+  // The observer hears nothing of the attempt any more. Resolves when nothing of it executes any more, at once if
+  // nothing does.
+  [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
+  // As Kill for all of the job's attempts, and its set-up is forgotten.
+  [[nodiscard]] virtual kj::Promise<void> ForgetJob(std::uint32_t job) = 0;
+};
+
+}  // namespace millrace::worker

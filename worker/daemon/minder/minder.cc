@@ -1,0 +1,60 @@
+// millrace-minder PID: the parent of one task process, between it and the worker's daemon. User code knows its parent's
+// number and may do to it what it likes (`kill -9 $PPID`): it does it to this program, and the daemon lives on.
+//
+// It is started as the parent of the process PID, which leads a group of its own and gets SIGKILL when this program
+// dies, with SIGCHLD and SIGTERM blocked (worker/daemon/agent/spawn.cc). SIGTERM: the group is killed. When the process
+// has ended, what is left of its group is killed, and this program ends as the process did: with its exit status, or by
+// its signal. Meanwhile it adopts and reaps orphans below it. Exit status 125: it was started in another way.
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace {
+
+constexpr int kWrongUse = 125;
+
+[[noreturn]] void EndAs(const siginfo_t& child) {
+  if (child.si_code == CLD_EXITED) _exit(child.si_status);
+  signal(child.si_status, SIG_DFL);
+  sigset_t one;
+  sigemptyset(&one);
+  sigaddset(&one, child.si_status);
+  raise(child.si_status);
+  sigprocmask(SIG_UNBLOCK, &one, nullptr);
+  _exit(kWrongUse);
+}
+
+// Whatever has ended by now. The task stays a zombie until its group is killed, so the group's number is nobody else's.
+void Reap(pid_t task) {
+  for (;;) {
+    siginfo_t ended = {};
+    if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) _exit(kWrongUse);
+    if (ended.si_pid == 0) return;
+    if (ended.si_pid == task) {
+      kill(-task, SIGKILL);
+      EndAs(ended);
+    }
+    waitpid(ended.si_pid, nullptr, 0);
+  }
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 2) return kWrongUse;
+  const pid_t task = std::atoi(arguments[1]);
+  if (task <= 1) return kWrongUse;
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t awaited;
+  sigemptyset(&awaited);
+  sigaddset(&awaited, SIGCHLD);
+  sigaddset(&awaited, SIGTERM);
+  sigprocmask(SIG_BLOCK, &awaited, nullptr);
+  for (;;) {
+    Reap(task);
+    if (sigwaitinfo(&awaited, nullptr) == SIGTERM) kill(-task, SIGKILL);
+  }
+}

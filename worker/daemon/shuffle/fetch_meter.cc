@@ -1,0 +1,91 @@
+#include "worker/daemon/shuffle/fetch_meter.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace millrace::shuffle {
+namespace {
+
+constexpr double kLeastSeconds = 1e-6;  // what was there already is not infinitely fast
+
+}  // namespace
+
+void FetchMeter::Lane::Advance(Time now) {
+  if (now > last) {
+    const double seconds = std::chrono::duration<double>(now - last).count();
+    if (waits > 0) {
+      window_waiting += seconds;
+      waiting += seconds;
+    }
+    if (copies > 0) copying += seconds;
+    last = now;
+  }
+  if (copying <= 2 * std::chrono::duration<double>(kHalfLife).count()) return;
+  for (double* sum : {&waiting, &copying, &stored, &raw}) *sum /= 2;
+}
+
+void FetchMeter::Lane::CloseWindow(Time now) {
+  rates.push_back(static_cast<double>(window_bytes) / std::max(window_waiting, kLeastSeconds));
+  if (rates.size() > kWindows) rates.pop_front();
+  std::vector<double> sorted(rates.begin(), rates.end());
+  std::sort(sorted.begin(), sorted.end());
+  rate = sorted[(sorted.size() - 1) * 3 / 4];
+  measured = now;
+  window_bytes = 0;
+  window_waiting = 0;
+}
+
+FetchMeter::Figures FetchMeter::Lane::At(Time now) const {
+  Lane until = *this;
+  until.Advance(now);
+  return until.Get();
+}
+
+FetchMeter::Figures FetchMeter::Lane::Get() const {
+  Figures figures;
+  figures.bytes_per_second = rate;
+  if (copying > 0) figures.waited = std::min(waiting / copying, 1.0);
+  if (stored > 0) figures.ratio = raw / stored;
+  return figures;
+}
+
+void FetchMeter::Begin(std::uint32_t job, Time now) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_.try_emplace(job);
+  }
+  Note(job, now, [](Lane& lane) { ++lane.copies; });
+}
+
+void FetchMeter::Came(std::uint32_t job, std::uint64_t bytes, Time now) {
+  Note(job, now, [bytes, now](Lane& lane) {
+    --lane.waits;
+    lane.window_bytes += bytes;
+    if (lane.window_bytes >= kWindowBytes) lane.CloseWindow(now);
+  });
+}
+
+void FetchMeter::Segment(std::uint32_t job, std::uint64_t stored, std::uint64_t raw, Time now) {
+  Note(job, now, [stored, raw](Lane& lane) {
+    lane.stored += static_cast<double>(stored);
+    lane.raw += static_cast<double>(raw);
+  });
+}
+
+FetchMeter::Figures FetchMeter::Of(std::uint32_t job, Time now) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(job);
+  if (found != jobs_.end() && found->second.rates.size() >= kFewestWindows) return found->second.At(now);
+  if (worker_.rates.empty() || now - worker_.measured > kRecent) return {};
+  return worker_.At(now);
+}
+
+void FetchMeter::Forget(std::uint32_t job) {
+  const std::lock_guard lock(mutex_);
+  const auto found = jobs_.find(job);
+  if (found == jobs_.end()) return;
+  found->second.forgotten = true;
+  if (found->second.over()) jobs_.erase(found);
+}
+
+}  // namespace millrace::shuffle

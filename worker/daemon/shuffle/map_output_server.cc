@@ -1,0 +1,111 @@
+#include "worker/daemon/shuffle/map_output_server.h"
+
+#include <fcntl.h>
+
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/net/bulk_handler.h"
+#include "worker/daemon/shuffle/fetch_wire.h"
+#include "worker/daemon/shuffle/segment_pump.h"
+
+namespace millrace::shuffle {
+
+using net::Awaitable;
+using net::Wire;
+
+// The handler of kFetchRuns; the bulk server holds it as well, and longer.
+struct MapOutputServer::Impl final : net::BulkHandler {
+  explicit Impl(Log log_to) : log(std::move(log_to)) {}
+
+  Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override;
+  [[nodiscard]] std::shared_ptr<const ServedRun> Get(const AttemptId& attempt) const;
+  [[nodiscard]] SegmentPump::Item Answer(const AttemptId& attempt, std::uint32_t partition) const;
+
+  const Log log;
+  mutable std::shared_mutex mutex;
+  std::map<AttemptId, std::shared_ptr<const ServedRun>> runs;
+};
+
+std::shared_ptr<const ServedRun> MapOutputServer::Impl::Get(const AttemptId& attempt) const {
+  const std::shared_lock lock(mutex);
+  const auto found = runs.find(attempt);
+  return found == runs.end() ? nullptr : found->second;
+}
+
+SegmentPump::Item MapOutputServer::Impl::Answer(const AttemptId& attempt, std::uint32_t partition) const {
+  SegmentPump::Item item;
+  item.header.attempt = attempt;
+  std::shared_ptr<const ServedRun> run = Get(attempt);
+  if (run == nullptr) {
+    item.header.status = StatusCode::kNotFound;
+  } else if (partition >= run->segments.size()) {
+    item.header.status = StatusCode::kInvalid;
+  } else {
+    item.header.segment = run->segments[partition];
+    item.run = std::move(run);
+  }
+  return item;
+}
+
+Awaitable<bool> MapOutputServer::Impl::Serve(std::shared_ptr<Wire> wire, std::string header) {
+  const Result<FetchRequest> request = DecodeFetch(header);
+  if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
+  std::vector<SegmentPump::Item> items;
+  items.reserve(request->attempts.size());
+  for (const AttemptId& attempt : request->attempts) items.push_back(Answer(attempt, request->partition));
+  Status status = co_await wire->WriteReply({});
+  if (!status.ok()) co_return false;
+  const auto pump = std::make_shared<SegmentPump>(std::move(items));
+  auto step = [pump](int socket) { return pump->Step(socket); };
+  status = co_await wire->Pump(step);
+  if (!status.ok()) log->debug("a fetch of map outputs ended early: {}", status.message());
+  co_return status.ok();
+}
+
+MapOutputServer::MapOutputServer(net::BulkServer& server, Log log) : impl_(std::make_shared<Impl>(std::move(log))) {
+  server.Register(net::Operation::kFetchRuns, impl_);
+}
+
+// The bulk server still has the handler, which has nothing to serve any more.
+MapOutputServer::~MapOutputServer() {
+  std::map<AttemptId, std::shared_ptr<const ServedRun>> closing;
+  const std::unique_lock lock(impl_->mutex);
+  closing.swap(impl_->runs);
+}
+
+Status MapOutputServer::Add(const AttemptId& attempt, const std::string& path) {
+  auto run = std::make_shared<ServedRun>();
+  run->path = path;
+  MILLRACE_ASSIGN(run->file, OpenFile(path, O_RDONLY));
+  MILLRACE_ASSIGN(run->segments, run::ReadRunIndex(run->file.get(), path));
+  std::shared_ptr<const ServedRun> replaced = std::move(run);
+  const std::unique_lock lock(impl_->mutex);
+  impl_->runs[attempt].swap(replaced);
+  return Status::Ok();
+}
+
+void MapOutputServer::Remove(const AttemptId& attempt) {
+  decltype(impl_->runs)::node_type removed;  // closed without the lock
+  const std::unique_lock lock(impl_->mutex);
+  removed = impl_->runs.extract(attempt);
+}
+
+void MapOutputServer::RemoveJob(std::uint32_t job) {
+  std::vector<decltype(impl_->runs)::node_type> removed;  // closed without the lock
+  const std::unique_lock lock(impl_->mutex);
+  auto at = impl_->runs.lower_bound(MapAttemptId(JobId{job}, 0, 0));
+  while (at != impl_->runs.end() && at->first.task.job.value == job) removed.push_back(impl_->runs.extract(at++));
+}
+
+std::optional<MapOutputServer::Local> MapOutputServer::Find(const AttemptId& attempt, std::uint32_t partition) const {
+  const std::shared_ptr<const ServedRun> run = impl_->Get(attempt);
+  if (run == nullptr || partition >= run->segments.size()) return std::nullopt;
+  return Local{run->path, run->segments[partition]};
+}
+
+}  // namespace millrace::shuffle

@@ -1,0 +1,43 @@
+// MapOutputServer: serves segments of the run files that map attempts left on this worker, with sendfile.
+// A fetch names job, partition and a list of map attempts; the reply is a segment after the other as stored, each with
+// its SegmentInfo (or a status for that one) before its bytes: fetch_wire.h. Each run file stays open while it is
+// served; one that is removed is sent to its end to whoever is fetching it. Thread rule: any thread; the bulk server
+// outlives it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/ids/ids.h"
+#include "base/log.h"
+#include "base/net/bulk_server.h"
+#include "base/status.h"
+#include "worker/task/run/run_file.h"
+
+namespace millrace::shuffle {
+
+class MapOutputServer {
+ public:
+  MapOutputServer(net::BulkServer& server, Log log);  // registers its operation
+  ~MapOutputServer();
+
+  // Opens the file and reads its index; kCorrupt if it is none. The file stays until Remove.
+  Status Add(const AttemptId& attempt, const std::string& path);
+  void Remove(const AttemptId& attempt);
+  void RemoveJob(std::uint32_t job);
+
+  // Where a segment lies on this machine, for a reduce on the same worker: read in place.
+  struct Local {
+    std::string path;
+    run::SegmentInfo segment;
+  };
+  [[nodiscard]] std::optional<Local> Find(const AttemptId& attempt, std::uint32_t partition) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::shuffle

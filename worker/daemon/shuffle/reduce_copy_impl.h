@@ -1,0 +1,116 @@
+// What a ReduceCopy is made of: its book, its file and its connections. reduce_copy.cc decides what is fetched and
+// tells how it went; segment_fetch.cc fetches.
+//
+// All of it runs on one strand, except for pieces that are written by disk threads. Whatever touches the file, the map
+// output server or a callback holds a Pass, so that after Close it is only sockets that may still be winding down; for
+// these a coroutine holds its Impl.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/net/bulk_handler.h"
+#include "worker/daemon/shuffle/copy_book.h"
+#include "worker/daemon/shuffle/copy_file.h"
+#include "worker/daemon/shuffle/fetch_limit.h"
+#include "worker/daemon/shuffle/gate.h"
+#include "worker/daemon/shuffle/reduce_copy.h"
+
+namespace millrace::shuffle {
+
+namespace asio = boost::asio;
+using net::Awaitable;
+using net::Wire;
+
+struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
+  // How the fetch of one segment ended.
+  struct Fetched {
+    Status status;
+    bool in_step = false;   // the connection is at the next segment header
+    bool for_good = false;  // asking again gives the same
+  };
+
+  Impl(net::BulkServer& server, const MapOutputServer& local_outputs, std::uint32_t of_partition, std::uint32_t maps,
+       std::string path, CopyOptions given, CopyCallbacks told, Log log_to)
+      : threads(server.threads()),
+        strand(threads.MakeStrand()),
+        timer(strand),
+        local(local_outputs),
+        partition(of_partition),
+        options(given),
+        callbacks(std::move(told)),
+        log(std::move(log_to)),
+        file(std::move(path)),
+        book(partition, maps, options.retries, options.first_back_off),
+        limit(options.max_connections) {}
+
+  template <class F>
+  void Post(F f) {
+    asio::post(strand, [self = shared_from_this(), f = std::move(f)]() mutable {
+      const Gate::Pass pass(self->gate);
+      if (pass && !self->ended) f(*self);
+    });
+  }
+
+  void Announced(const std::vector<Source>& sources);
+  void LookUp(const Source& source);
+  void Schedule();
+  void SetTimer();
+  void Connections(unsigned now);
+
+  // A worker that we are connected to, or connecting.
+  struct Guest {
+    std::shared_ptr<Wire> wire;  // null while it is connecting
+    bool given_up = false;       // it has nothing any more that is wanted
+  };
+  static Awaitable<void> Visit(std::shared_ptr<Impl> self, Place place, std::shared_ptr<Guest> guest);
+  Awaitable<void> FetchAll(Guest& guest, Place place);
+  void Withdraw(const std::vector<AttemptId>& attempts);
+  void LeaveOut(const std::vector<std::uint32_t>& maps);
+  void LeaveUnwanted();  // workers that have nothing which is wanted
+  void Left(const Place& place);
+  Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
+  Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);
+  Awaitable<Fetched> FetchSegment(Wire& wire, const Ticket& ticket, bool follows, char* buffer);
+  Awaitable<Status> ReceiveBytes(Wire& wire, CopyFile::Extent extent, char* buffer, std::uint32_t* crc);
+  void Arrived(std::size_t size);
+  Awaitable<Status> ReadMetered(Wire& wire, char* out, std::size_t size, bool counts);
+  [[nodiscard]] Status WritePiece(std::string_view piece, std::uint64_t offset);
+  [[nodiscard]] std::size_t BatchLimit() const;
+
+  void Keep(CopiedSegment segment);
+  void Failed(const Ticket& ticket, const Status& why, bool for_good);
+  void Tell(const AttemptId& map, const Status& why);
+  void Break(const Status& why);
+  void FinishIfComplete();
+  void End();
+
+  net::BulkServer::Threads& threads;
+  const net::Executor strand;
+  asio::steady_timer timer;  // to the next output whose rest ends
+  const MapOutputServer& local;
+  const std::uint32_t partition;
+  const CopyOptions options;
+  const CopyCallbacks callbacks;
+  const Log log;
+  CopyFile file;
+  CopyBook book;
+  Gate gate;
+  std::map<Place, std::shared_ptr<Guest>> guests;
+  FetchLimit limit;
+  unsigned connections = 0;
+  std::optional<std::uint32_t> metered;  // the job under which this copy is known to the meter
+  bool ended = false;                    // complete, broken or destroyed
+  std::uint64_t fetched_segments = 0;
+  std::atomic<std::uint32_t> copied{0};
+  std::atomic<std::uint64_t> bytes_fetched{0};
+};
+
+}  // namespace millrace::shuffle

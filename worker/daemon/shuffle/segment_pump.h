@@ -1,0 +1,47 @@
+// SegmentPump: sends the answer to one fetch: segment headers, and the segments' bytes with sendfile: from the page
+// cache to the socket. Thread rule: one thread at a time; Step is for a disk thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "worker/daemon/shuffle/fetch_wire.h"
+
+namespace millrace::shuffle {
+
+// A run file that is being served. It stays open while somebody holds it, removed or not.
+struct ServedRun {
+  std::string path;
+  Fd file;
+  std::vector<run::SegmentInfo> segments;  // by partition
+};
+
+class SegmentPump {
+ public:
+  struct Item {
+    SegmentHeader header;
+    std::shared_ptr<const ServedRun> run;  // none if the header's status is a failure
+  };
+  explicit SegmentPump(std::vector<Item> items);
+
+  // Sends until all is sent (true) or the non-blocking socket takes no more (false).
+  Result<bool> Step(int socket);
+
+ private:
+  void Load();  // the current item
+  Result<bool> SendHeader(int socket);
+  Result<bool> SendBytes(int socket);
+
+  std::vector<Item> items_;
+  std::size_t item_ = 0;
+  std::string header_;
+  std::size_t header_sent_ = 0;
+  std::uint64_t at_ = 0, end_ = 0;  // in the item's file
+};
+
+}  // namespace millrace::shuffle

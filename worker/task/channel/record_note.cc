@@ -1,0 +1,38 @@
+#include "worker/task/channel/record_note.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <array>
+
+#include "base/file.h"
+
+namespace millrace::task {
+
+// Written and not only made longer: a disk that is full says so now, and not by a signal later.
+Result<RecordNote> RecordNote::Create(const std::string& path) {
+  constexpr std::size_t kBytes = kWords * sizeof(std::uint64_t);
+  MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_RDWR | O_CREAT | O_TRUNC));
+  MILLRACE_TRY(WriteAll(file.get(), std::string(kBytes, '\0'), path));
+  void* const words = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (words == MAP_FAILED) return FromErrno(errno, "map " + path);
+  return RecordNote(static_cast<std::uint64_t*>(words));
+}
+
+RecordNote::~RecordNote() {
+  if (words_ != nullptr) ::munmap(words_, kWords * sizeof(std::uint64_t));
+}
+
+std::optional<RecordPlace> ReadRecordNote(const std::string& path) {
+  std::array<std::uint64_t, RecordNote::kWords> words{};
+  const Result<Fd> file = OpenFile(path, O_RDONLY | O_NONBLOCK);
+  if (!file.ok()) return std::nullopt;
+  const Result<std::uint64_t> size = FileSize(file->get(), path);
+  if (!size.ok() || *size != sizeof words) return std::nullopt;
+  if (!ReadExactlyAt(file->get(), reinterpret_cast<char*>(words.data()), sizeof words, 0, path).ok())
+    return std::nullopt;
+  if (words[0] != RecordNote::kMark || words[3] != RecordNote::Check(words[1], words[2])) return std::nullopt;
+  return RecordPlace{static_cast<std::uint32_t>(words[1] >> 32), words[2], static_cast<std::uint32_t>(words[1])};
+}
+
+}  // namespace millrace::task

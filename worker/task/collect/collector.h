@@ -1,0 +1,74 @@
+// Collectors take what Map emits and leave one run file (worker/task/run/run_file.h), a sorted segment for each reduce.
+// Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch directory; Finish
+// merges the spills. Keys and values are bytes here (codecs are client/api's); a record may be larger than the whole
+// buffer.
+//
+// SortCollector: a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by partition
+// and then key bytes; equal keys keep the order of emission. As long as the keys of each partition come in order, there
+// is no index and nothing is sorted.
+// CombineCollector<Value>: for jobs with an associative Combine over a trivially copyable Value: an open-addressing
+// table (hash, key in an arena, accumulator in the entry) folds values as they are emitted; no allocation and no
+// virtual call a record. When it is full, or when combining does not pay, its content is spilled as a sorted run with
+// encoded values (combine_collector.h). Its run need not be sorted.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace millrace::map {
+
+struct CollectorOptions {
+  std::uint32_t partitions = 1;
+  std::uint64_t memory = std::uint64_t{128} << 20;  // for the buffers, in bytes
+  std::string run_file;                             // the result
+  std::string scratch;                              // an existing directory for spills
+  bool compress = false;                            // zstd level 1 on run and spills
+  // If given, asked instead of `compress` whether to compress a run of about so many raw bytes with such first records;
+  // spills are then not compressed, which are read back here.
+  std::function<bool(std::string_view first_records, std::uint64_t expected_bytes)> choose = {};
+  // CombineCollector alone:
+  bool any_order = false;           // who reads the run takes its records in any order
+  std::uint64_t expected_keys = 0;  // about so many different ones will come; 0: not known
+  bool from_runs = false;           // what is emitted comes from runs in any order
+};
+
+struct CollectorFigures {
+  std::uint64_t records = 0, bytes = 0;  // emitted (key and value bytes)
+  std::uint64_t spills = 0, spilled_records = 0;
+  std::uint64_t output_records = 0, output_bytes = 0;  // in the run file; bytes as stored
+};
+
+// Combines values of equal keys when spills are merged and before a sorted run is written; none: all records are kept.
+class RunCombiner {
+ public:
+  virtual ~RunCombiner() = default;
+  // Values of one key follow each other by Begin, Add..., and End gives the combined value's bytes (until the next
+  // Begin).
+  virtual void Begin(std::string_view first_value) = 0;
+  virtual void Add(std::string_view value) = 0;
+  virtual std::string_view End() = 0;
+};
+
+class SortCollector {
+ public:
+  // `combiner` (may be null) outlives this.
+  SortCollector(CollectorOptions options, RunCombiner* combiner);
+  ~SortCollector();
+
+  // The failure of a spill is kept and given by Finish; after it Emit does nothing.
+  void Emit(std::uint32_t partition, std::string_view key, std::string_view value);
+  Status Finish();
+  [[nodiscard]] CollectorFigures figures() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace millrace::map

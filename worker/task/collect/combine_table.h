@@ -1,0 +1,181 @@
+// CombineTable: the values of keys, folded as they come. Open addressing with linear probing; keys of up to 16 bytes
+// lie in the entry as two words, so that a comparison is two loads; longer ones lie in an arena and their hash in the
+// entry.
+//
+// Entries stand by the lower bits of their hash, so a table that takes in what another one gives in its order touches
+// its own memory from front to back. That holds only for a table that is not much smaller (Reserve): a small one would
+// be crowded at its front while its back is empty, so one that cannot be had in the wanted size stands by other bits.
+//   Value     trivially copyable
+//   Combine   void operator()(Value& sum, const Value& value): folds `value` into `sum`
+// Thread rule: one thread.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "worker/task/collect/key_arena.h"
+#include "worker/task/collect/page_buffer.h"
+#include "worker/task/collect/partition.h"
+#include "worker/task/run/key_words.h"
+
+namespace millrace::map {
+
+template <class Value, class Combine>
+class CombineTable {
+ public:
+  // Of a long key, words.low is the address of its bytes and words.high its hash.
+  struct Entry {
+    run::KeyWords words;
+    std::uint64_t size_plus_one;  // of the key; 0: free
+    Value value;
+
+    [[nodiscard]] std::string_view key() const {
+      const std::size_t size = size_plus_one - 1;
+      if (size <= run::kKeyWordBytes) return {reinterpret_cast<const char*>(&words), size};
+      return {reinterpret_cast<const char*>(words.low), size};
+    }
+    [[nodiscard]] std::uint64_t hash() const {
+      const std::size_t size = size_plus_one - 1;
+      return size <= run::kKeyWordBytes ? HashShortKey(words, size) : words.high;
+    }
+  };
+  // A pair to be folded in; words as in Entry, but the address is that of bytes which live until Fold returns.
+  struct Pair {
+    run::KeyWords words;
+    std::uint64_t hash;
+    std::uint64_t size_plus_one;
+    Value value;
+  };
+  static_assert(std::is_trivially_copyable_v<Entry>);
+
+  CombineTable(Combine combine, std::size_t arena_chunk) : combine_(combine), arena_(arena_chunk) {}
+
+  // An empty table of that many bytes or a little less. False when the kernel gives no memory.
+  [[nodiscard]] bool Allocate(std::uint64_t bytes) {
+    PageBuffer pages(std::bit_floor(std::max<std::uint64_t>(bytes / sizeof(Entry), 1)) * sizeof(Entry));
+    if (pages.data() == nullptr) return false;
+    Set(std::move(pages));
+    used_ = 0;
+    return true;
+  }
+  // How many bytes a table takes that holds so many keys.
+  [[nodiscard]] static std::uint64_t BytesFor(std::uint64_t keys) {
+    return std::bit_ceil(keys / kFullNumerator * kFullDenominator + kFullDenominator) * sizeof(Entry);
+  }
+  // Entries stand by higher bits of the hash from now on; only while the table is empty.
+  void ScatterByHigherBits() { shift_ = kHigherBits; }
+
+  // To be called some pairs before Fold.
+  void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&table_[(hash >> shift_) & mask_], 1); }
+  // In order. There is room for as many new keys.
+  void Fold(std::span<const Pair> pairs) {
+    const Place place{table_, mask_, shift_};  // a copy, since for the compiler a fold may change any member
+    for (const Pair& pair : pairs) {
+      pair.size_plus_one - 1 <= run::kKeyWordBytes ? FoldShort(place, pair) : FoldLong(place, pair);
+    }
+  }
+  [[nodiscard]] bool HasRoom(std::uint64_t keys) const { return used_ + keys <= limit_; }
+  [[nodiscard]] std::uint64_t used() const { return used_; }
+  [[nodiscard]] std::uint64_t table_bytes() const { return pages_.size(); }
+  [[nodiscard]] std::uint64_t arena_bytes() const { return arena_.bytes(); }
+
+  // To twice the size; false when there is no memory.
+  [[nodiscard]] bool Grow() {
+    PageBuffer bigger(2 * pages_.size());
+    if (bigger.data() == nullptr) return false;
+    const std::span<Entry> old(table_, mask_ + 1);
+    const PageBuffer old_pages = std::exchange(pages_, PageBuffer());
+    Set(std::move(bigger));
+    for (const Entry& entry : old) {
+      if (entry.size_plus_one == 0) continue;
+      std::uint64_t at = (entry.hash() >> shift_) & mask_;
+      while (table_[at].size_plus_one != 0) at = (at + 1) & mask_;
+      table_[at] = entry;
+    }
+    return true;
+  }
+
+  // The entries side by side, in the order of their places. Nothing may be folded in after this until Clear.
+  [[nodiscard]] std::span<const Entry> Compact() {
+    std::size_t count = 0;
+    for (std::uint64_t at = 0; at <= mask_; ++at) {
+      if (table_[at].size_plus_one != 0) table_[count++] = table_[at];
+    }
+    return {table_, count};
+  }
+  // What of the table is behind the entries after Compact: room for as many things of half an entry's size at least.
+  [[nodiscard]] std::span<Entry> Rest() { return {table_ + used_, mask_ + 1 - used_}; }
+  void Clear() {
+    std::memset(static_cast<void*>(pages_.data()), 0, pages_.size());
+    arena_.Clear();
+    used_ = 0;
+  }
+
+ private:
+  struct Place {
+    Entry* entries;
+    std::uint64_t mask;
+    unsigned shift;
+  };
+  // So full a table may be: while it is sorted, what is behind the entries holds an item of half the size for each.
+  static constexpr std::uint64_t kFullNumerator = 5, kFullDenominator = 8;
+  // Above the bits of any table that fits a machine, below those that choose the reduce (partition.h).
+  static constexpr unsigned kHigherBits = 20;
+
+  void Set(PageBuffer pages) {
+    pages_ = std::move(pages);
+    table_ = reinterpret_cast<Entry*>(pages_.data());
+    mask_ = pages_.size() / sizeof(Entry) - 1;
+    limit_ = (mask_ + 1) / kFullDenominator * kFullNumerator;
+  }
+
+  void FoldShort(const Place& place, const Pair& pair) {
+    for (std::uint64_t at = (pair.hash >> place.shift) & place.mask;; at = (at + 1) & place.mask) {
+      Entry& entry = place.entries[at];
+      const std::uint64_t differs = (entry.words.low ^ pair.words.low) | (entry.words.high ^ pair.words.high) |
+                                    (entry.size_plus_one ^ pair.size_plus_one);
+      if (differs == 0) [[likely]]
+        return combine_(entry.value, pair.value);
+      if (entry.size_plus_one == 0) {
+        entry = {pair.words, pair.size_plus_one, pair.value};
+        ++used_;
+        return;
+      }
+    }
+  }
+
+  void FoldLong(const Place& place, const Pair& pair) {
+    const auto* const bytes = reinterpret_cast<const char*>(pair.words.low);
+    const std::size_t size = pair.size_plus_one - 1;
+    for (std::uint64_t at = (pair.hash >> place.shift) & place.mask;; at = (at + 1) & place.mask) {
+      Entry& entry = place.entries[at];
+      if (entry.size_plus_one == 0) {
+        const char* const copy = arena_.Copy({bytes, size});
+        entry = {{reinterpret_cast<std::uint64_t>(copy), pair.hash}, pair.size_plus_one, pair.value};
+        ++used_;
+        return;
+      }
+      if (entry.words.high == pair.hash && entry.size_plus_one == pair.size_plus_one &&
+          std::memcmp(entry.key().data(), bytes, size) == 0) {
+        return combine_(entry.value, pair.value);
+      }
+    }
+  }
+
+  Combine combine_;
+  Entry* table_ = nullptr;
+  std::uint64_t mask_ = 0;
+  unsigned shift_ = 0;
+  std::uint64_t used_ = 0;   // entries
+  std::uint64_t limit_ = 0;  // of those
+  PageBuffer pages_;
+  KeyArena arena_;  // long keys
+};
+
+}  // namespace millrace::map

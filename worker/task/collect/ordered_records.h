@@ -1,0 +1,100 @@
+// OrderedRecords: encoded records whose keys already rise within each partition, as they lie in a run. Jobs that emit
+// in order (sorted input, a map that sorts its own) need neither an index nor a sort.
+//
+// Each partition fills chunks of its own, which it takes from the front of memory that the owner lends. Records never
+// move, so the last key of a partition is kept as a view.
+// Thread rule: one thread.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "worker/task/run/run_file.h"
+#include "worker/task/run/varint.h"
+
+namespace millrace::map {
+
+class OrderedRecords {
+ public:
+  enum class Taken : std::uint8_t { kYes, kOutOfOrder, kNoRoom };
+
+  // `memory` outlives this. With very many partitions it is too small for their chunks: then nothing is taken.
+  OrderedRecords(std::span<char> memory, std::uint32_t partitions)
+      : memory_(memory), chunk_bytes_(memory.size() / (std::size_t{16} * partitions)), lanes_(partitions) {
+    chunk_bytes_ = chunk_bytes_ < kLeastChunk ? 0 : std::min(chunk_bytes_, kMostChunk);
+  }
+
+  // Behind the partition's records, if the key is not less than their last.
+  Taken Add(std::uint32_t partition, std::string_view key, std::string_view value) {
+    Lane& lane = lanes_[partition];
+    if (key < lane.last) return Taken::kOutOfOrder;
+    const std::size_t most = 2 * run::kMaxVarintBytes + key.size() + value.size();
+    if (static_cast<std::size_t>(lane.end - lane.at) < most && !Extend(&lane, most)) [[unlikely]]
+      return Taken::kNoRoom;
+    char* const out = run::PutVarint(run::PutVarint(lane.at, key.size()), value.size());
+    if (!key.empty()) std::memcpy(out, key.data(), key.size());
+    if (!value.empty()) std::memcpy(out + key.size(), value.data(), value.size());
+    lane.last = {out, key.size()};
+    lane.at = out + key.size() + value.size();
+    ++lane.chunks.back().records;
+    return Taken::kYes;
+  }
+
+  [[nodiscard]] bool empty() const { return used_ == 0; }
+  // Of the memory, those that belong to chunks.
+  [[nodiscard]] std::size_t bytes() const { return used_; }
+  // All partitions. Adds to *records how many were written.
+  [[nodiscard]] Status Write(run::RunWriter& writer, std::uint64_t* records) const;
+  // The records of each partition, encoded.
+  [[nodiscard]] std::vector<std::string> Copy() const;
+  void Clear() {
+    for (Lane& lane : lanes_) lane = {};
+    used_ = 0;
+  }
+
+ private:
+  static constexpr std::size_t kLeastChunk = 512, kMostChunk = std::size_t{256} << 10;
+
+  struct Chunk {
+    const char* begin = nullptr;
+    const char* end = nullptr;  // of its records, once it is not the last
+    std::uint64_t records = 0;
+  };
+  struct Lane {
+    [[nodiscard]] std::string_view BytesOf(const Chunk& chunk) const {
+      const char* const end_of_records = &chunk == &chunks.back() ? at : chunk.end;
+      return {chunk.begin, static_cast<std::size_t>(end_of_records - chunk.begin)};
+    }
+
+    char* at = nullptr;
+    char* end = nullptr;
+    std::string_view last;
+    std::vector<Chunk> chunks;
+  };
+
+  // A new chunk, for a record of up to `most` bytes.
+  bool Extend(Lane* lane, std::size_t most) {
+    const std::size_t size = std::max(chunk_bytes_, most);
+    if (chunk_bytes_ == 0 || size > memory_.size() - used_) return false;
+    if (!lane->chunks.empty()) lane->chunks.back().end = lane->at;
+    lane->at = memory_.data() + used_;
+    lane->end = lane->at + size;
+    lane->chunks.push_back({lane->at, nullptr, 0});
+    used_ += size;
+    return true;
+  }
+
+  std::span<char> memory_;
+  std::size_t chunk_bytes_;
+  std::size_t used_ = 0;
+  std::vector<Lane> lanes_;
+};
+
+}  // namespace millrace::map

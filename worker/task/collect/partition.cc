@@ -1,0 +1,16 @@
+#include "worker/task/collect/partition.h"
+
+namespace millrace::map::internal {
+
+// Blocks of 16 bytes from the front; the last block ends with the key and may overlap the one before.
+std::uint64_t HashLongKey(std::string_view key) {
+  std::uint64_t state = 0;
+  std::string_view rest = key;
+  for (; rest.size() > run::kKeyWordBytes; rest.remove_prefix(run::kKeyWordBytes)) {
+    state = HashBlock(run::LoadBlock(rest.data()), state);
+  }
+  const std::string_view last = key.substr(key.size() - run::kKeyWordBytes);
+  return FinishHash(HashBlock(run::LoadBlock(last.data()), state), key.size());
+}
+
+}  // namespace millrace::map::internal

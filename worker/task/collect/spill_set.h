@@ -1,0 +1,65 @@
+// The runs that a collector wrote on its way, in order of emission, and their merge into the final one.
+// Thread rule: one thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "worker/task/collect/collector.h"
+#include "worker/task/run/run_file.h"
+#include "worker/task/run/segment_merger.h"
+
+namespace millrace::map {
+
+// The run file of a collector, which is to hold about so many raw bytes.
+[[nodiscard]] Result<run::RunWriter> CreateRun(const CollectorOptions& options, std::uint64_t expected_bytes);
+
+class SpillSet {
+ public:
+  explicit SpillSet(const CollectorOptions& options);  // outlives this
+  ~SpillSet();                                         // removes the spills
+  SpillSet(const SpillSet&) = delete;
+  SpillSet& operator=(const SpillSet&) = delete;
+
+  [[nodiscard]] bool empty() const { return paths_.empty(); }
+  [[nodiscard]] std::size_t size() const { return paths_.size(); }
+  // A writer for the next spill.
+  [[nodiscard]] Result<run::RunWriter> Begin();
+  // Merges all spills into the run file in one pass, combining when `combiner` is given, and counts the output in
+  // `figures`.
+  [[nodiscard]] Status Merge(RunCombiner* combiner, CollectorFigures* figures);
+
+ private:
+  struct Spill;
+  [[nodiscard]] Result<std::vector<Spill>> Open() const;
+  [[nodiscard]] Result<std::vector<run::SegmentCursor>> Cursors(const std::vector<Spill>& spills,
+                                                                std::uint32_t partition) const;
+
+  [[nodiscard]] bool compresses() const { return options_.compress && !options_.choose; }
+
+  const CollectorOptions& options_;
+  std::vector<std::string> paths_;
+};
+
+// Passes sorted records to a writer, with the values of equal keys combined when there is a combiner.
+class CombiningWriter {
+ public:
+  CombiningWriter(run::RunWriter* writer, RunCombiner* combiner) : writer_(writer), combiner_(combiner) {}
+
+  // key_stays: the key's bytes live until EndPartition; else they are copied where needed.
+  [[nodiscard]] Status Add(std::string_view key, std::string_view value, bool key_stays);
+  // Writes what is being combined; to be called before the writer's EndPartition.
+  [[nodiscard]] Status EndPartition();
+  [[nodiscard]] std::uint64_t records() const { return records_; }
+
+ private:
+  run::RunWriter* writer_;
+  RunCombiner* combiner_;
+  bool open_ = false;  // key_ is being combined
+  std::string_view key_;
+  std::string copy_;
+  std::uint64_t records_ = 0;
+};
+
+}  // namespace millrace::map

@@ -1,0 +1,66 @@
+// SegmentMerger: the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3, 5.4.1).
+// Equal keys come in the order of the segments. The tree compares the first 16 bytes of keys, held beside it; only keys
+// that are longer and agree so far are compared where they lie.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "worker/task/run/run_file.h"
+
+namespace millrace::run {
+
+class SegmentMerger {
+ public:
+  explicit SegmentMerger(std::vector<SegmentCursor> segments);
+
+  // To the next record; false at the end or at the first segment that fails (ask status()). Views live until the next
+  // call.
+  bool Next() {
+    if (winner_ == kNone) [[unlikely]]
+      return Start();
+    if (segments_[winner_].Next()) [[likely]] {
+      if (single_) return true;
+      SetKey(winner_);
+    } else if (!Drop(winner_)) {
+      return false;
+    }
+    Replay();
+    return live_ > 0;
+  }
+  // Of the record that Next gave.
+  [[nodiscard]] std::string_view key() const { return segments_[winner_].key(); }
+  [[nodiscard]] std::string_view value() const { return segments_[winner_].value(); }
+  [[nodiscard]] const Status& status() const { return status_; }
+  // Raw bytes of the records given so far and of those that wait in the tree; it asks every segment.
+  [[nodiscard]] std::uint64_t raw_bytes_consumed() const;
+
+ private:
+  // The first 16 key bytes, big-endian and padded with zeros, then what decides between keys that agree in them: the
+  // length (those above 16 are alike) and the segment.
+  struct Key {
+    std::uint64_t high, low, rank;
+  };
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr Key kLast{~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}};  // of a segment at its end
+
+  bool Start();
+  bool Drop(std::uint32_t segment);
+  void SetKey(std::uint32_t segment);
+  void Replay();
+  [[nodiscard]] bool Less(std::uint32_t a, std::uint32_t b) const;
+  [[nodiscard]] bool LessInLongKeys(std::uint32_t a, std::uint32_t b) const;
+
+  std::vector<SegmentCursor> segments_;
+  std::vector<Key> keys_;              // a segment's current one
+  std::vector<std::uint32_t> losers_;  // inner nodes 1..n-1; the leaf of segment i is node n + i
+  std::uint32_t winner_ = kNone;
+  std::uint32_t live_ = 0;
+  bool single_ = false;
+  Status status_;
+};
+
+}  // namespace millrace::run
