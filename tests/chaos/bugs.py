@@ -78,6 +78,14 @@ def build_with(patch, text, build, place):
     return program
 
 
+def fits(patch):
+    """Whether the bug can still be planted: its lines are where they were."""
+    tried = subprocess.run(["patch", "-s", "-f", "--dry-run", "-p1", "-i", str(patch)], cwd=ROOT, capture_output=True, text=True, check=False)
+    if tried.returncode:
+        print(f"{patch.stem:34} DOES NOT APPLY\n{tried.stdout}{tried.stderr}", flush=True)
+    return tried.returncode == 0
+
+
 def hunt(patch, arguments):
     text = patch.read_text()
     with tempfile.TemporaryDirectory() as place:
@@ -100,11 +108,14 @@ def main():
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/dev")
     parser.add_argument("--seeds", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--check", action="store_true", help="only look whether each can still be planted")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
+    patches = [p for p in sorted((HERE / "bugs").glob("*.patch")) if not arguments.names or p.stem in arguments.names]
+    if arguments.check:
+        return 1 if [patch for patch in patches if not fits(patch)] else 0
     arguments.build = arguments.build.resolve()
     subprocess.run(["ninja", "-C", str(arguments.build), "chaos_sim"], check=True, stdout=subprocess.DEVNULL)
-    patches = [p for p in sorted((HERE / "bugs").glob("*.patch")) if not arguments.names or p.stem in arguments.names]
     missed = 0
     for patch in patches:
         try:
