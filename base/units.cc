@@ -108,7 +108,10 @@ std::string FormatDuration(Micros duration) {
   }
   if (duration < kMillisecond) return std::to_string(duration) + " us";
   if (duration < kSecond) return std::to_string(duration / kMillisecond) + " ms";
-  if (duration < kMinute) return OneDecimal(static_cast<double>(duration / (kSecond / 10)) / 10, "s");
+  if (duration < kMinute) {
+    const Micros tenths = duration / (kSecond / 10);  // cut off, not rounded
+    return OneDecimal(static_cast<double>(tenths) / 10, "s");
+  }
   const auto two = [](Micros large, const char* large_unit, Micros small, const char* small_unit) {
     const std::string text = std::to_string(large) + large_unit;
     return small == 0 ? text : text + " " + std::to_string(small) + small_unit;
