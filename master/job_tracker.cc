@@ -10,7 +10,6 @@
 
 namespace millrace::master {
 
-
 namespace {
 
 std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {

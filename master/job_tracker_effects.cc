@@ -10,7 +10,6 @@
 
 namespace millrace::master {
 
-
 namespace {
 
 // Where the policy lets no more tasks run than the node has slots, each task has a slot to compute on. Where it lets

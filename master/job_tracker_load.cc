@@ -10,7 +10,6 @@
 
 namespace millrace::master {
 
-
 Status JobTracker::Load(const NodeTable& nodes) {
   MILLRACE_TRY(job_numbers_.Load(store_));
   MILLRACE_TRY(sequences_.Load(store_));

@@ -3,7 +3,6 @@
 
 namespace millrace::master {
 
-
 // All of them: to a worker that begins to reduce for the job, or may have missed some.
 void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
   OutputsOrder& order = step->outputs[{node, job}];

@@ -10,7 +10,6 @@
 
 namespace millrace::master {
 
-
 void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) {
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   scheduler_ = scheduler;

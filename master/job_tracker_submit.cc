@@ -9,7 +9,6 @@
 
 namespace millrace::master {
 
-
 namespace {
 
 // What the engine must know of the job.

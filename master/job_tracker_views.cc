@@ -11,7 +11,6 @@
 
 namespace millrace::master {
 
-
 namespace {
 
 // A reduce's fraction counts its copy phase as the first third (the worker reports it so, as Hadoop does).

@@ -15,7 +15,6 @@
 namespace millrace::master {
 namespace {
 
-
 constexpr std::size_t kMostElements = 4000;
 
 // Slots come first, whatever the policy says besides.

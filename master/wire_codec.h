@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/protocol/attempt_wire.h"
 #include "base/ids/ids.h"
+#include "base/protocol/attempt_wire.h"
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/master.capnp.h"
 #include "base/protocol/task.capnp.h"

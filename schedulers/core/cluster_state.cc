@@ -165,7 +165,7 @@ bool ClusterState::AllHeld() const { return !held_.empty() && held_.size() == Li
 
 void ClusterState::RefreshRunnable(JobState& job) {
   const PerKind<bool> now = {!job.held && !job.pending_maps.all().empty(),
-                      !job.held && !job.pending_reduces.empty() && job.ReducesMayStart()};
+                             !job.held && !job.pending_reduces.empty() && job.ReducesMayStart()};
   for (const TaskKind kind : kTaskKinds) {
     if (now[kind] == job.runnable[kind]) continue;
     job.runnable[kind] = now[kind];

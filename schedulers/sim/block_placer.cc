@@ -10,7 +10,6 @@
 namespace millrace::sim {
 namespace {
 
-
 constexpr int kTries = 16;  // at random, before all nodes are looked at
 
 std::uint64_t Hash(const std::string& text) {  // FNV-1a

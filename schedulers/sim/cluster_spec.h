@@ -15,7 +15,6 @@
 
 namespace millrace::sim {
 
-
 struct NodeSpec {
   std::string rack = "r0";
   std::string datacenter = "dc0";

@@ -13,7 +13,6 @@
 
 namespace millrace::sim {
 
-
 enum class Happening : std::uint8_t {
   kSubmit,    // job `what`
   kNodeLost,  // node `what`

@@ -9,7 +9,6 @@
 namespace millrace::sim {
 namespace {
 
-
 // A share so small of a link counts for nothing.
 constexpr double kLeastShare = 1e-6;
 

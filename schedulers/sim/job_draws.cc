@@ -8,7 +8,6 @@
 namespace millrace::sim {
 namespace {
 
-
 constexpr double kTopBytes = 1e18, kTopMicros = 1e18;
 
 std::uint64_t Bytes(double value) { return static_cast<std::uint64_t>(std::clamp(std::round(value), 0.0, kTopBytes)); }

@@ -13,7 +13,6 @@
 
 namespace millrace::sim {
 
-
 struct JobRow {
   std::uint32_t job = 0;  // index in the workload
   std::string name, user, pool, group;

@@ -10,7 +10,6 @@
 namespace millrace::sim {
 namespace {
 
-
 constexpr std::uint32_t kProgressStep = 50;  // per mille: what is less is not told
 constexpr Micros kLeastProgressInterval = 100 * kMillisecond;
 

@@ -6,7 +6,6 @@
 
 namespace millrace::sim {
 
-
 sched::JobSpec Simulator::SpecOf(std::uint32_t index) {
   const SimJob& job = workload_.jobs[index];
   sched::JobSpec spec;

@@ -8,7 +8,6 @@
 namespace millrace::sim {
 namespace {
 
-
 constexpr double kMicrosPerSecond = 1e6;
 constexpr Micros kReadTimeout = 10 * kSecond;  // a map gives up so long after it found no replica
 

@@ -14,7 +14,6 @@
 namespace millrace::sim {
 namespace {
 
-
 constexpr std::uint32_t kSmallCluster = 64;  // nodes
 constexpr std::uint32_t kFewOutputs = 16;
 

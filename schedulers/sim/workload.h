@@ -16,7 +16,6 @@
 
 namespace millrace::sim {
 
-
 struct SimMap {
   std::uint64_t bytes = 0;   // of its split; read over the network when no replica is on the node
   Micros cpu = 0;            // on a node of speed 1, reading not counted

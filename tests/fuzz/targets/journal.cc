@@ -40,6 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view bytes = fuzz::View(data, size);
   if (fuzz::RoundTrip(bytes, ParseJournalLine, Format, "a journal line"))
     fuzz::Require(Format(*ParseJournalLine(bytes)).find('\n') == std::string::npos, "an event of two lines");
-  fuzz::RoundTrip(bytes, ParseAttempt, [](const AttemptId& attempt) { return ToText(attempt); }, "an attempt");
+  fuzz::RoundTrip(
+      bytes, ParseAttempt, [](const AttemptId& attempt) { return ToText(attempt); }, "an attempt");
   return 0;
 }

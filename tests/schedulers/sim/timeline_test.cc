@@ -6,7 +6,6 @@
 namespace millrace::sim {
 namespace {
 
-
 constexpr std::uint64_t kSecondOfLink = 125'000'000;  // bytes that a node's link carries in a second
 
 // Nodes with so many map and reduce slots, in one rack.
