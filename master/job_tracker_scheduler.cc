@@ -7,6 +7,7 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/journal/event_text.h"
+#include "schedulers/offering/speculation_settings.h"
 
 namespace millrace::master {
 
@@ -14,7 +15,7 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   scheduler_ = scheduler;
   const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
-  wants_progress_ = settings.ok() && settings->speculation.on();
+  wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
 }
 
 // Before the first job after a quiet time the nodes, and what jobs say of them, are written down, so that recovery can

@@ -4,6 +4,7 @@
 
 #include "schedulers/config/settings_file.h"
 #include "schedulers/config/settings_text.h"
+#include "schedulers/offering/speculation_settings.h"
 
 namespace millrace::master {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 // What a setting that is left out means in a live cluster. It is said outright, so that the journal says it too and a
 // replay of it does the same.
 sched::Settings Live(sched::Settings settings) {
-  settings.speculation.enabled = settings.speculation.enabled.value_or(true);
+  auto& enabled = settings.Of<sched::SpeculationSettings>().enabled;
+  enabled = enabled.value_or(true);
   return settings;
 }
 

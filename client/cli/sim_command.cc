@@ -168,7 +168,6 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
   if (!words.settings.empty()) {
     MILLRACE_ASSIGN(plan.settings, sched::LoadSettings(words.settings));
   }
-  plan.settings.cp.background = false;
   for (const std::string& scheduler : plan.schedulers) {
     std::string why;
     if (sched::MakePolicy(scheduler, plan.settings, &why) == nullptr) return Invalid(why);

@@ -2,6 +2,7 @@
 
 #include "schedulers/config/settings_text.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/cp/cp_settings.h"
 
 namespace millrace::sched {
 
@@ -11,7 +12,7 @@ std::unique_ptr<Policy> MakeScheduler(const SchedulerSet& scheduler, bool backgr
     *why = settings.status().message();
     return nullptr;
   }
-  settings->cp.background = background;
+  settings->Of<CpSettings>().background = background;
   return MakePolicy(scheduler.name, *settings, why);
 }
 

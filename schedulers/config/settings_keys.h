@@ -1,6 +1,6 @@
 // The table of everything that a scheduler file may set: each key once, with its range and one line. The reader, the
-// writer and docs/scheduler-settings.md come from it. A field of Settings that is not in it does not compile.
-// Thread rule: as the Settings that the keys are bound to.
+// writer and docs/scheduler-settings.md come from it. It is what the sections of the catalogue
+// (schedulers/policies/catalog.h) declare. Thread rule: as the Settings that the keys are bound to.
 #pragma once
 
 #include <functional>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "schedulers/settings/section.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
@@ -30,9 +31,10 @@ struct SettingSection {
   std::vector<SettingKey> keys;
 };
 
-[[nodiscard]] SettingSection PoolSection(std::string name, PoolSettings* pool);
-[[nodiscard]] SettingSection QueueSection(std::string name, QueueSettings* queue);
-// All sections but [pools.NAME] and [queues.NAME]; [pool_defaults] is first.
+// Returns the keys of the section, bound to the settings. `name`: of those that have one each, which; it is put into
+// the settings if they do not have it.
+[[nodiscard]] SettingSection KeysOf(const Section& section, Settings* settings, const std::string& name = {});
+// Returns all sections but those with a name each, in the order of the catalogue.
 [[nodiscard]] std::vector<SettingSection> FixedSections(Settings* settings);
 
 }  // namespace millrace::sched

@@ -11,6 +11,7 @@
 #include "schedulers/config/settings_file.h"
 #include "schedulers/config/settings_keys.h"
 #include "schedulers/config/settings_text.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::sched {
 namespace {
@@ -41,8 +42,7 @@ class Reader {
     } catch (const toml::parse_error& error) {
       return Fail(error.source().begin.line, "not TOML: " + std::string(error.description()));
     }
-    MILLRACE_TRY(CheckPools());
-    MILLRACE_TRY(CheckQueues());
+    MILLRACE_TRY(Check());
     return std::move(settings_);
   }
 
@@ -59,40 +59,39 @@ class Reader {
   }
 
   Status ReadAll(const toml::table& table) {
-    std::vector<SettingSection> sections = FixedSections(&settings_);
     // [pool_defaults] before the pools that inherit from it.
-    for (SettingSection& section : sections) {
-      if (const toml::node* node = table.get(section.name)) MILLRACE_TRY(ReadSection(section, *node));
+    for (const Section& section : ListSections()) {
+      const toml::node* node = section.named ? nullptr : table.get(section.name);
+      if (node != nullptr) MILLRACE_TRY(ReadSection(KeysOf(section, &settings_), *node));
     }
     for (const auto& [key, node] : table) {
       const std::string name(key.str());
-      if (name == "pools") {
-        MILLRACE_TRY(
-            ReadNamed(name, node, &settings_.pools, of_a_file_ ? settings_.default_pool : PoolSettings(), PoolSection));
-      } else if (name == "queues") {
-        MILLRACE_TRY(ReadNamed(name, node, &settings_.queues, QueueSettings(), QueueSection));
-      } else if (std::none_of(sections.begin(), sections.end(), [&](const auto& s) { return s.name == name; })) {
-        MILLRACE_TRY(Unknown(node, Quote(name), name, NamesOf(sections)));
+      const auto sections = ListSections();
+      const auto section =
+          std::find_if(sections.begin(), sections.end(), [&](const auto& s) { return s.name == name; });
+      if (section == sections.end()) {
+        MILLRACE_TRY(Unknown(node, Quote(name), name, SectionNames()));
+      } else if (section->named) {
+        MILLRACE_TRY(ReadNamed(*section, node));
       }
     }
     return Status::Ok();
   }
 
-  template <class Struct>
-  Status ReadNamed(const std::string& group, const toml::node& node, std::map<std::string, Struct>* out,
-                   const Struct& initial, SettingSection (*section_of)(std::string, Struct*)) {
+  Status ReadNamed(const Section& section, const toml::node& node) {
     const toml::table* table = node.as_table();
+    const std::string group(section.name);
     if (table == nullptr)
       return Fail(node.source().begin.line, group + " is not a section; write [" + group + ".NAME]");
     for (const auto& [key, inner] : *table) {
       const std::string name(key.str());
-      SettingSection section = section_of(group + "." + name, &(out->insert_or_assign(name, initial).first->second));
-      MILLRACE_TRY(ReadSection(section, inner));
+      section.add(&settings_, name, of_a_file_);
+      MILLRACE_TRY(ReadSection(KeysOf(section, &settings_, name), inner));
     }
     return Status::Ok();
   }
 
-  Status ReadSection(SettingSection& section, const toml::node& node) {
+  Status ReadSection(const SettingSection& section, const toml::node& node) {
     const toml::table* table = node.as_table();
     const std::size_t line = node.source().begin.line;
     if (table == nullptr) return Fail(line, section.name + " is not a section; write [" + section.name + "]");
@@ -125,38 +124,21 @@ class Reader {
                     (nearest ? "did you mean " + *nearest + "?" : "docs/scheduler-settings.md lists them"));
   }
 
-  static std::vector<std::string> NamesOf(const std::vector<SettingSection>& sections) {
-    std::vector<std::string> names = {"pools", "queues"};
-    for (const SettingSection& section : sections) names.push_back(section.name);
+  // Those that have a name each come first: of two that are as near to a wrong word, the first is suggested.
+  static std::vector<std::string> SectionNames() {
+    std::vector<std::string> names;
+    for (const bool named : {true, false}) {
+      for (const Section& section : ListSections()) {
+        if (section.named == named) names.emplace_back(section.name);
+      }
+    }
     return names;
   }
 
-  Status CheckPools() const {
-    const FairSettings& fair = settings_.fair;
-    if (fair.fair_share_timeout < fair.min_share_timeout)
-      return FailAt("fair", "fair_share_timeout", "is shorter than fair.min_share_timeout");
-    MILLRACE_TRY(CheckPool("pool_defaults", settings_.default_pool));
-    for (const auto& [name, pool] : settings_.pools) MILLRACE_TRY(CheckPool("pools." + name, pool));
-    return Status::Ok();
-  }
-
-  Status CheckPool(const std::string& section, const PoolSettings& pool) const {
-    if (pool.max_maps && *pool.max_maps < pool.min_maps) return FailAt(section, "max_maps", "is below min_maps");
-    if (pool.max_reduces && *pool.max_reduces < pool.min_reduces)
-      return FailAt(section, "max_reduces", "is below min_reduces");
-    if (pool.min_share_timeout && *pool.min_share_timeout > settings_.fair.fair_share_timeout)
-      return FailAt(section, "min_share_timeout", "is longer than fair.fair_share_timeout");
-    return Status::Ok();
-  }
-
-  Status CheckQueues() const {
-    double sum = 0;
-    for (const auto& [name, queue] : settings_.queues) {
-      const std::string section = "queues." + name;
-      if (queue.max_capacity < queue.capacity) return FailAt(section, "max_capacity", "is below capacity");
-      sum += queue.capacity;
-      if (sum > 100 + 1e-9)
-        return FailAt(section, "capacity", "the capacities of all queues are more than 100 together");
+  Status Check() const {
+    for (const Section& section : ListSections()) {
+      if (section.check == nullptr) continue;
+      if (const auto wrong = section.check(settings_)) return FailAt(wrong->section, wrong->key, wrong->why);
     }
     return Status::Ok();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "schedulers/config/settings_keys.h"
+#include "schedulers/policies/catalog.h"
 
 namespace millrace::sched {
 namespace {
@@ -38,9 +39,16 @@ void Append(const std::string& header, const SettingSection& section, std::strin
 std::string FormatSettings(const Settings& settings) {
   Settings copy = settings;  // the keys are bound to it
   std::string text;
-  for (const SettingSection& section : FixedSections(&copy)) Append(section.name, section, &text);
-  for (auto& [name, pool] : copy.pools) Append("pools." + KeyText(name), PoolSection({}, &pool), &text);
-  for (auto& [name, queue] : copy.queues) Append("queues." + KeyText(name), QueueSection({}, &queue), &text);
+  for (const Section& section : ListSections()) {
+    const std::string header(section.name);
+    if (!section.named) {
+      Append(header, KeysOf(section, &copy), &text);
+      continue;
+    }
+    for (const std::string& name : section.names(copy)) {
+      Append(header + "." + KeyText(name), KeysOf(section, &copy, name), &text);
+    }
+  }
   return text;
 }
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "schedulers/offering/admission.h"
-#include "schedulers/settings/settings.h"
+#include "schedulers/offering/ccs_settings.h"
 
 namespace millrace::sched {
 

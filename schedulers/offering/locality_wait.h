@@ -29,8 +29,8 @@
 
 #include "schedulers/core/bandwidths.h"
 #include "schedulers/offering/admission.h"
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/sorted_rows.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

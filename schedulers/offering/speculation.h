@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "schedulers/core/policy.h"
-#include "schedulers/settings/settings.h"
+#include "schedulers/offering/speculation_settings.h"
 
 namespace millrace::sched {
 

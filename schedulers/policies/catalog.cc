@@ -5,21 +5,31 @@
 #include <utility>
 
 #include "schedulers/offering/admission.h"
+#include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_gate.h"
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/offering/speculation.h"
+#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/cp/cp.h"
+#include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/fair/fair_preempting.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/single_pool.h"
 #include "schedulers/policies/fresh/fresh_dynamic.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/fresh_static.h"
 #include "schedulers/policies/joss/joss.h"
+#include "schedulers/policies/joss/joss_settings.h"
 #include "schedulers/policies/lsap/lsap.h"
 #include "schedulers/policies/lsap/lsap_fair.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/policies/simple/capacity.h"
+#include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/dl.h"
 #include "schedulers/policies/simple/edf.h"
+#include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/policies/simple/fifo.h"
 
 namespace millrace::sched {
@@ -48,7 +58,8 @@ std::unique_ptr<Policy> InOrder(Recipe& recipe, std::unique_ptr<JobOrder> order)
 }
 
 std::unique_ptr<Policy> MakeLsap(Recipe& recipe, Lsap::Cost cost) {
-  return std::make_unique<Lsap>(std::move(recipe.name), recipe.settings.lsap, cost, std::move(recipe.admission));
+  return std::make_unique<Lsap>(std::move(recipe.name), recipe.settings.Of<LsapSettings>(), cost,
+                                std::move(recipe.admission));
 }
 
 constexpr Entry kEntries[] = {
@@ -57,11 +68,15 @@ constexpr Entry kEntries[] = {
        return std::make_unique<Fifo>(std::move(r.name), std::move(r.admission));
      }},
     {"capacity", kDelay | kCcs, "queues with guaranteed shares and ceilings, FIFO inside",
-     [](Recipe r) { return InOrder(r, std::make_unique<CapacityOrder>(r.settings.queues)); }},
+     [](Recipe r) { return InOrder(r, std::make_unique<CapacityOrder>(r.settings.Named<QueueSettings>())); }},
     {"sjf", kDelay | kCcs, "the job with the least remaining work first",
-     [](Recipe r) { return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, r.settings.mlq)); }},
+     [](Recipe r) {
+       return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, r.settings.Of<MlqSettings>()));
+     }},
     {"mlq", kDelay | kCcs, "small and large jobs share the slots by weight, FIFO inside",
-     [](Recipe r) { return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, r.settings.mlq)); }},
+     [](Recipe r) {
+       return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, r.settings.Of<MlqSettings>()));
+     }},
     {"dl", kDelay | kCcs, "the closest task of all jobs for each free slot in turn",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Dl>(std::move(r.name), std::move(r.admission));
@@ -70,19 +85,21 @@ constexpr Entry kEntries[] = {
      [](Recipe r) { return MakeFair(std::move(r.name), r.settings, std::move(r.admission), r.preempt); }},
     {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",
      [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Greedy>(std::move(r.name), std::make_unique<EdfOrder>(r.settings.edf),
+       return std::make_unique<Greedy>(std::move(r.name), std::make_unique<EdfOrder>(r.settings.Of<EdfSettings>()),
                                        std::move(r.admission));
      }},
     {"cp", kDelay | kCcs, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
      [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Cp>(std::move(r.name), r.settings.cp, std::move(r.admission));
+       return std::make_unique<Cp>(std::move(r.name), r.settings.Of<CpSettings>(), std::move(r.admission));
      }},
     {"fresh-static", kDelay, "slots split between maps and reduces so that the batch ends first, shared fairly",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return FreshStatic::Make(std::move(r.name), r.settings, std::move(r.admission));
      }},
     {"fresh-dynamic", 0, "slots turn to maps or reduces as the remaining work of both asks, least served job first",
-     [](Recipe r) -> std::unique_ptr<Policy> { return std::make_unique<FreshDynamic>(r.settings.fresh); }},
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<FreshDynamic>(r.settings.Of<FreshSettings>());
+     }},
     {"lsap", kDelay | kCcs, "all free map slots and waiting maps assigned at once, least transfer time in all",
      [](Recipe r) { return MakeLsap(r, Lsap::Cost::kMeasured); }},
     {"lsap-uniform", kDelay | kCcs, "the same, every map away from its data costing as much",
@@ -93,11 +110,31 @@ constexpr Entry kEntries[] = {
      }},
     {"joss-t", 0, "tasks bound to the datacenters that hold their data, fast assignment (JoSS)",
      [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Joss>(Joss::Assigner::kTask, r.settings.joss);
+       return std::make_unique<Joss>(Joss::Assigner::kTask, r.settings.Of<JossSettings>());
      }},
     {"joss-j", 0, "tasks bound to the datacenters that hold their data, the closest map of a queue first (JoSS)",
-     [](Recipe r) -> std::unique_ptr<Policy> { return std::make_unique<Joss>(Joss::Assigner::kJob, r.settings.joss); }},
+     [](Recipe r) -> std::unique_ptr<Policy> {
+       return std::make_unique<Joss>(Joss::Assigner::kJob, r.settings.Of<JossSettings>());
+     }},
 };
+
+// In the order in which settings are written.
+constexpr Section kSections[] = {
+    FixedSection<PoolDefaults>(),         // [pool_defaults]
+    FixedSection<FairSettings>(),         // [fair]
+    FixedSection<DelaySettings>(),        // [delay]
+    FixedSection<CcsSettings>(),          // [ccs]
+    FixedSection<MlqSettings>(),          // [mlq]
+    FixedSection<FreshSettings>(),        // [fresh]
+    FixedSection<JossSettings>(),         // [joss]
+    FixedSection<EdfSettings>(),          // [edf]
+    FixedSection<CpSettings>(),           // [cp]
+    FixedSection<LsapSettings>(),         // [lsap]
+    FixedSection<SpeculationSettings>(),  // [speculation]
+    NamedSection<PoolSettings>(),         // [pools.NAME]
+    NamedSection<QueueSettings>(),        // [queues.NAME]
+};
+static_assert(NamedOnce(kSections), "two sections of the scheduler file have one name");
 
 std::string_view Cut(std::string_view* text, char separator) {
   const std::size_t at = std::min(text->find(separator), text->size());
@@ -140,8 +177,9 @@ std::optional<unsigned> ParseParts(const Entry& entry, std::string_view text, st
 Admission MakeAdmission(const Settings& settings, unsigned parts) {
   std::unique_ptr<LocalityGate> locality;
   std::unique_ptr<CopyGate> copy;
-  if ((parts & kDelay) != 0) locality = std::make_unique<LocalityWait>(settings.delay, settings.lsap.bandwidths);
-  if ((parts & kCcs) != 0) copy = std::make_unique<ComputePhaseAdmission>(settings.ccs);
+  if ((parts & kDelay) != 0)
+    locality = std::make_unique<LocalityWait>(settings.Of<DelaySettings>(), settings.Of<LsapSettings>().bandwidths);
+  if ((parts & kCcs) != 0) copy = std::make_unique<ComputePhaseAdmission>(settings.Of<CcsSettings>());
   return {std::move(locality), std::move(copy)};
 }
 
@@ -157,6 +195,8 @@ std::vector<PolicyInfo> ListPolicies() {
   }
   return policies;
 }
+
+std::span<const Section> ListSections() { return kSections; }
 
 std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings, std::string* why) {
   std::string_view rest = expression;
@@ -175,7 +215,8 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
     if ((*parts & part) != 0) (recipe.name += '+') += word;
   }
   auto policy = entry->make(std::move(recipe));
-  if (settings.speculation.on()) return std::make_unique<Speculating>(std::move(policy), settings.speculation);
+  const auto& speculation = settings.Of<SpeculationSettings>();
+  if (speculation.on()) return std::make_unique<Speculating>(std::move(policy), speculation);
   return policy;
 }
 

@@ -1,13 +1,15 @@
-// Every policy by its name, and what may be added to it: `fair+delay+ccs+preempt`. Adding one is one file and one line
-// in catalog.cc.
+// Every policy by its name, and what may be added to it: `fair+delay+ccs+preempt`; and what they can be told. A policy
+// has its line in catalog.cc, and so has its section of settings.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "schedulers/core/policy.h"
+#include "schedulers/settings/section.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
@@ -20,9 +22,13 @@ struct PolicyInfo {
 
 [[nodiscard]] std::vector<PolicyInfo> ListPolicies();
 
+// Returns the sections of the scheduler file, each name once, in the order in which settings are written: it is part of
+// their text, which the journal holds.
+[[nodiscard]] std::span<const Section> ListSections();
+
 // `expression` is a name and parts, each once, in any order: `fair+ccs+delay`. Null when there is no such policy or
 // part, or when the two make no sense together; *why then says so in one line and names what there is. The policy's
-// name() is the expression with the parts in the order delay, ccs, preempt. With settings.speculation the policy also
+// name() is the expression with the parts in the order delay, ccs, preempt. With SpeculationSettings on the policy also
 // duplicates slow tasks.
 [[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings,
                                                  std::string* why);

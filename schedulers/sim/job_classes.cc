@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "schedulers/core/limits.h"
-#include "schedulers/settings/settings.h"
 #include "schedulers/sim/block_placer.h"
 #include "schedulers/sim/job_draws.h"
 

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/random.h"
-#include "schedulers/settings/settings.h"
 #include "schedulers/sim/distribution.h"
 #include "schedulers/sim/workload.h"
 

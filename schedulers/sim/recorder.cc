@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "schedulers/core/job_state.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/sim/fairness.h"
 
 namespace millrace::sim {
@@ -117,9 +118,10 @@ double Recorder::DistanceNow(const ClusterState& state) const {
     all += job.running_attempts[TaskKind::kMap];
   }
   if (all <= 0) return 0;
-  for (const auto& [pool, maps] : running) weights += settings_.Pool(pool).weight;
+  for (const auto& [pool, maps] : running) weights += sched::SettingsOfPool(settings_, pool).weight;
   std::vector<sched::GroupShare> shares;
-  for (const auto& [pool, maps] : running) shares.push_back({maps / all, settings_.Pool(pool).weight / weights});
+  for (const auto& [pool, maps] : running)
+    shares.push_back({maps / all, sched::SettingsOfPool(settings_, pool).weight / weights});
   return sched::FairnessDistance(shares);
 }
 

@@ -5,6 +5,7 @@
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/random.h"
+#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/sim/simulator.h"
 
 namespace millrace::sim {
@@ -52,7 +53,7 @@ void Simulator::Launch(const sched::Launch& launch) {
   const Micros cpu = task.kind == TaskKind::kMap ? job.maps[task.index].cpu : job.reduces[task.index].cpu;
   const double slowness = (attempt.slow ? cluster_.slow_factor : 1) / cluster_.nodes[attempt.node.value].speed;
   attempt.compute = static_cast<Micros>(static_cast<double>(cpu) * slowness);
-  if (settings_.speculation.on()) ScheduleProgress(slot);
+  if (settings_.Of<sched::SpeculationSettings>().on()) ScheduleProgress(slot);
   task.kind == TaskKind::kMap ? StartMap(slot, launch.locality) : StartReduce(slot);
 }
 

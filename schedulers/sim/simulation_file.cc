@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "schedulers/core/limits.h"
-#include "schedulers/settings/settings.h"
 #include "schedulers/sim/job_classes.h"
 #include "schedulers/sim/toml_section.h"
 

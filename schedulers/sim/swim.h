@@ -17,7 +17,6 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "schedulers/settings/settings.h"
 #include "schedulers/sim/workload.h"
 
 namespace millrace::sim {

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "schedulers/config/settings_keys.h"
+#include "schedulers/policies/catalog.h"
 
 namespace {
 
@@ -32,9 +33,5 @@ Durations are texts (`"5s"`, `"200ms"`, `"1.5h"`) or numbers of seconds; bandwid
 `[pools.NAME]` leaves out is as `[pool_defaults]` has it. A pool without a section needs none: it is made when a job names it.
 )";
   Settings settings;
-  for (const SettingSection& section : FixedSections(&settings)) Print(section);
-  PoolSettings pool;
-  Print(PoolSection("pools.NAME", &pool));
-  QueueSettings queue;
-  Print(QueueSection("queues.NAME", &queue));
+  for (const Section& section : ListSections()) Print(KeysOf(section, &settings, "NAME"));
 }

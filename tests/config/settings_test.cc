@@ -7,6 +7,12 @@
 #include "schedulers/config/settings_file.h"
 #include "schedulers/config/settings_keys.h"
 #include "schedulers/config/settings_text.h"
+#include "schedulers/offering/delay_settings.h"
+#include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
+#include "schedulers/policies/simple/capacity_settings.h"
+#include "schedulers/policies/simple/edf_settings.h"
 
 namespace millrace::sched {
 namespace {
@@ -27,11 +33,11 @@ std::string WhyNot(std::string_view text) {
 
 TEST(SettingsFile, AnEmptyFileGivesTheDefaults) {
   const Settings settings = Parse("");
-  EXPECT_EQ(settings.default_pool.weight, 1);
-  EXPECT_EQ(settings.fair.fair_share_timeout, 300 * kSecond);
-  EXPECT_EQ(settings.delay.rack_wait, 5 * kSecond);
-  EXPECT_TRUE(settings.pools.empty());
-  EXPECT_FALSE(settings.lsap.batch_window.has_value());
+  EXPECT_EQ(settings.Of<PoolDefaults>().pool.weight, 1);
+  EXPECT_EQ(settings.Of<FairSettings>().fair_share_timeout, 300 * kSecond);
+  EXPECT_EQ(settings.Of<DelaySettings>().rack_wait, 5 * kSecond);
+  EXPECT_TRUE(settings.Named<PoolSettings>().empty());
+  EXPECT_FALSE(settings.Of<LsapSettings>().batch_window.has_value());
 }
 
 TEST(SettingsFile, EveryKindOfValueIsRead) {
@@ -61,30 +67,30 @@ TEST(SettingsFile, EveryKindOfValueIsRead) {
     [edf]
     exclusive = true
   )");
-  EXPECT_EQ(settings.fair.order, PoolOrder::kSjf);
-  EXPECT_EQ(settings.fair.min_share_timeout, 2'000'000);
-  EXPECT_EQ(settings.fair.fair_share_timeout, 90'000'000);
-  EXPECT_EQ(settings.delay.mode, DelaySettings::Mode::kAuto);
-  EXPECT_EQ(settings.delay.rack_wait, 200'000);
-  EXPECT_EQ(settings.delay.off_wait, 250'000);
-  EXPECT_EQ(settings.Pool("ads").weight, 2.5);
-  EXPECT_EQ(settings.Pool("ads").max_maps, 7u);
-  EXPECT_EQ(settings.Pool("ads").order, PoolOrder::kFifo);
-  EXPECT_EQ(settings.Pool("a b").min_maps, 3u);
-  EXPECT_EQ(settings.queues.at("prod").capacity, 60);
-  EXPECT_TRUE(settings.queues.at("prod").supports_priority);
-  EXPECT_EQ(settings.lsap.batch_window, 0);
-  EXPECT_EQ(settings.lsap.bandwidths.off, 1048576);
-  EXPECT_EQ(settings.lsap.bandwidths.rack, 2.5e8);
-  EXPECT_TRUE(settings.edf.exclusive);
+  EXPECT_EQ(settings.Of<FairSettings>().order, PoolOrder::kSjf);
+  EXPECT_EQ(settings.Of<FairSettings>().min_share_timeout, 2'000'000);
+  EXPECT_EQ(settings.Of<FairSettings>().fair_share_timeout, 90'000'000);
+  EXPECT_EQ(settings.Of<DelaySettings>().mode, DelaySettings::Mode::kAuto);
+  EXPECT_EQ(settings.Of<DelaySettings>().rack_wait, 200'000);
+  EXPECT_EQ(settings.Of<DelaySettings>().off_wait, 250'000);
+  EXPECT_EQ(SettingsOfPool(settings, "ads").weight, 2.5);
+  EXPECT_EQ(SettingsOfPool(settings, "ads").max_maps, 7u);
+  EXPECT_EQ(SettingsOfPool(settings, "ads").order, PoolOrder::kFifo);
+  EXPECT_EQ(SettingsOfPool(settings, "a b").min_maps, 3u);
+  EXPECT_EQ(settings.Named<QueueSettings>().at("prod").capacity, 60);
+  EXPECT_TRUE(settings.Named<QueueSettings>().at("prod").supports_priority);
+  EXPECT_EQ(settings.Of<LsapSettings>().batch_window, 0);
+  EXPECT_EQ(settings.Of<LsapSettings>().bandwidths.off, 1048576);
+  EXPECT_EQ(settings.Of<LsapSettings>().bandwidths.rack, 2.5e8);
+  EXPECT_TRUE(settings.Of<EdfSettings>().exclusive);
 }
 
 TEST(SettingsFile, APoolInheritsWhatItDoesNotSay) {
   const Settings settings = Parse("[pools.ads]\nmin_maps = 1\n[pool_defaults]\nweight = 3\nmax_running_jobs = 4\n");
-  EXPECT_EQ(settings.Pool("ads").weight, 3);
-  EXPECT_EQ(settings.Pool("ads").max_running_jobs, 4u);
-  EXPECT_EQ(settings.Pool("ads").min_maps, 1u);
-  EXPECT_EQ(settings.Pool("other").min_maps, 0u);
+  EXPECT_EQ(SettingsOfPool(settings, "ads").weight, 3);
+  EXPECT_EQ(SettingsOfPool(settings, "ads").max_running_jobs, 4u);
+  EXPECT_EQ(SettingsOfPool(settings, "ads").min_maps, 1u);
+  EXPECT_EQ(SettingsOfPool(settings, "other").min_maps, 0u);
 }
 
 TEST(SettingsFile, MistakesAreToldWithFileLineAndReason) {
@@ -117,7 +123,7 @@ TEST(SettingsFile, WhatContradictsItselfIsRefused) {
             "scheduler.toml:4: queues.b.capacity: the capacities of all queues are more than 100 together");
   EXPECT_EQ(WhyNot("[queues.a]\nmax_capacity = 30\ncapacity = 60\n"),
             "scheduler.toml:2: queues.a.max_capacity: is below capacity");
-  EXPECT_EQ(Parse("[queues.a]\ncapacity = 60\n[queues.b]\ncapacity = 40\n").queues.size(), 2u);
+  EXPECT_EQ(Parse("[queues.a]\ncapacity = 60\n[queues.b]\ncapacity = 40\n").Named<QueueSettings>().size(), 2u);
 }
 
 TEST(SettingsFile, AFileIsReadAndAMissingOneIsNamed) {
@@ -128,7 +134,7 @@ TEST(SettingsFile, AFileIsReadAndAMissingOneIsNamed) {
   ASSERT_TRUE(WriteFileDurably(path, "[edf]\nexclusive = true\n").ok());
   const Result<Settings> settings = LoadSettings(path);
   ASSERT_TRUE(settings.ok()) << settings.status().message();
-  EXPECT_TRUE(settings->edf.exclusive);
+  EXPECT_TRUE(settings->Of<EdfSettings>().exclusive);
 }
 
 // A value other than the default for a key, found by trying what might do.
@@ -144,9 +150,14 @@ std::string OtherValue(const SettingKey& key) {
 TEST(SettingsText, EveryValueComesBack) {
   Settings settings;
   std::vector<SettingSection> sections = FixedSections(&settings);
-  sections.push_back(PoolSection("pools.x", &settings.pools["x"]));
-  sections.push_back(PoolSection("pools.y", &settings.pools["odd \"name\"\n\x01.[]"]));
-  sections.push_back(QueueSection("queues.q", &settings.queues["q"]));
+  for (const Section& section : ListSections()) {
+    if (section.name == "pools") {
+      sections.push_back(KeysOf(section, &settings, "x"));
+      sections.push_back(KeysOf(section, &settings, "odd \"name\"\n\x01.[]"));
+    } else if (section.named) {
+      sections.push_back(KeysOf(section, &settings, "q"));
+    }
+  }
   for (SettingSection& section : sections) {
     for (SettingKey& key : section.keys) {
       // What contradicts its neighbours is not wanted here.
@@ -158,17 +169,17 @@ TEST(SettingsText, EveryValueComesBack) {
       EXPECT_NE(OtherValue(key), "") << section.name << "." << key.name;
     }
   }
-  settings.default_pool.min_share_timeout = 1;  // 1 us, and nothing of it in the pools
-  settings.queues["q"].capacity = 33.3;
-  settings.fair.min_share_timeout = 1'234'567;
+  settings.Of<PoolDefaults>().pool.min_share_timeout = 1;  // 1 us, and nothing of it in the pools
+  settings.Named<QueueSettings>()["q"].capacity = 33.3;
+  settings.Of<FairSettings>().min_share_timeout = 1'234'567;
   const std::string text = FormatSettings(settings);
   const Result<Settings> back = ReadSettings(text);
   ASSERT_TRUE(back.ok()) << back.status().message() << "\n" << text;
   EXPECT_EQ(FormatSettings(*back), text);
-  EXPECT_EQ(back->fair.min_share_timeout, 1'234'567);
-  EXPECT_EQ(back->default_pool.min_share_timeout, 1);
-  EXPECT_FALSE(back->pools.at("x").min_share_timeout.has_value());
-  EXPECT_EQ(back->pools.size(), 2u);
+  EXPECT_EQ(back->Of<FairSettings>().min_share_timeout, 1'234'567);
+  EXPECT_EQ(back->Of<PoolDefaults>().pool.min_share_timeout, 1);
+  EXPECT_FALSE(back->Named<PoolSettings>().at("x").min_share_timeout.has_value());
+  EXPECT_EQ(back->Named<PoolSettings>().size(), 2u);
   EXPECT_NE(text, FormatSettings(Settings()));
 }
 
@@ -180,7 +191,7 @@ TEST(SettingsText, TheTextIsAFileToo) {
 TEST(SettingsText, TheTextOfAnotherVersionIsRead) {
   const Result<Settings> settings = ReadSettings("[future]\nkey = 1\n[edf]\nexclusive = true\nfuture = [1, 2]\n");
   ASSERT_TRUE(settings.ok()) << settings.status().message();
-  EXPECT_TRUE(settings->edf.exclusive);
+  EXPECT_TRUE(settings->Of<EdfSettings>().exclusive);
   EXPECT_FALSE(ReadSettings("[edf]\nexclusive = 12\n").ok());
   EXPECT_EQ(FormatSettings(*ReadSettings("")), FormatSettings(Settings()));
 }

@@ -7,6 +7,8 @@
 #include <deque>
 
 #include "base/file.h"
+#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/policies/simple/edf_settings.h"
 
 namespace millrace::master {
 namespace {
@@ -38,7 +40,7 @@ class SchedulerFileTest : public ::testing::Test {
   }
   void Poll(SchedulerFile& file) {
     file.Poll([this](const sched::Settings& settings) {
-      applied_.push_back(settings.edf.exclusive);
+      applied_.push_back(settings.Of<sched::EdfSettings>().exclusive);
       return answer_;
     });
   }
@@ -58,16 +60,16 @@ TEST_F(SchedulerFileTest, WithoutAFileThereAreTheDefaults) {
 // In a live cluster slow tasks are duplicated unless the file says otherwise, and the settings say so outright: the
 // journal keeps them, and a replay goes by the journal alone.
 TEST_F(SchedulerFileTest, SlowTasksAreDuplicatedUnlessTheFileSaysOtherwise) {
-  EXPECT_EQ(SchedulerFile(nullptr, MakeSilentLog()).settings().speculation.enabled, true);
+  EXPECT_EQ(SchedulerFile(nullptr, MakeSilentLog()).settings().Of<sched::SpeculationSettings>().enabled, true);
   SchedulerFile silent = Make("[fair]\norder = \"sjf\"\n");
   ASSERT_TRUE(silent.Load().ok());
-  EXPECT_EQ(silent.settings().speculation.enabled, true);
+  EXPECT_EQ(silent.settings().Of<sched::SpeculationSettings>().enabled, true);
   SchedulerFile against = Make("[speculation]\nenabled = false\n");
   ASSERT_TRUE(against.Load().ok());
-  EXPECT_EQ(against.settings().speculation.enabled, false);
+  EXPECT_EQ(against.settings().Of<sched::SpeculationSettings>().enabled, false);
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = true\n"));
   Poll(against);
-  EXPECT_EQ(against.settings().speculation.enabled, true);
+  EXPECT_EQ(against.settings().Of<sched::SpeculationSettings>().enabled, true);
 }
 
 TEST_F(SchedulerFileTest, AWrongFileAtTheStartIsAFailure) {
@@ -85,7 +87,7 @@ TEST_F(SchedulerFileTest, AChangeIsAppliedAndTheSameAgainIsNot) {
   Poll(file);
   Poll(file);
   EXPECT_EQ(applied_, std::vector<bool>{true});
-  EXPECT_TRUE(file.settings().edf.exclusive);
+  EXPECT_TRUE(file.settings().Of<sched::EdfSettings>().exclusive);
   EXPECT_EQ(file.problem(), "");
 }
 
@@ -95,7 +97,7 @@ TEST_F(SchedulerFileTest, AWrongFileIsRefusedAndTheOldOneStays) {
   changes_.push_back(std::optional<std::string>("\n\n[pools.ads]\nweight = -1\n"));
   Poll(file);
   EXPECT_TRUE(applied_.empty());
-  EXPECT_TRUE(file.settings().edf.exclusive);
+  EXPECT_TRUE(file.settings().Of<sched::EdfSettings>().exclusive);
   EXPECT_EQ(file.problem(), "scheduler.toml:4: pools.ads.weight: -1 is not above 0");
   Poll(file);
   EXPECT_NE(file.problem(), "") << "as long as the file is wrong";
@@ -115,7 +117,7 @@ TEST_F(SchedulerFileTest, SettingsThatTheSchedulerRefusesCountAsWrong) {
   changes_.push_back(std::optional<std::string>("[edf]\nexclusive = true\n"));
   Poll(file);
   EXPECT_EQ(file.problem(), "cannot be");
-  EXPECT_FALSE(file.settings().edf.exclusive);
+  EXPECT_FALSE(file.settings().Of<sched::EdfSettings>().exclusive);
 }
 
 class WatchedFileTest : public ::testing::Test {

@@ -4,6 +4,8 @@
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/journal/event_text.h"
+#include "schedulers/offering/speculation_settings.h"
+#include "schedulers/policies/simple/edf_settings.h"
 #include "tracker_fixture.h"
 
 namespace millrace::master {
@@ -88,7 +90,7 @@ TEST_F(TrackerSchedulerTest, ASwitchIsJournaledAndLosesNoTask) {
   Submit(Request("/out", 0));
   const LaunchOrder running = Take();
   sched::Settings settings;
-  settings.edf.exclusive = true;
+  settings.Of<sched::EdfSettings>().exclusive = true;
   SetScheduler({"fifo", sched::FormatSettings(settings)});
   EXPECT_THAT(kills, IsEmpty());
   Done(running, WriteOutput(running.attempt, "part-m-00000"));
@@ -155,7 +157,7 @@ TEST_F(TrackerSchedulerTest, ProgressIsToldToTheEngineInStepsAndOnlyForSpeculati
   progress(0.5);
   EXPECT_THAT(Lines(job.value, "AttemptProgressed"), IsEmpty());
   sched::Settings settings;
-  settings.speculation.enabled = true;
+  settings.Of<sched::SpeculationSettings>().enabled = true;
   SetScheduler({"fifo", sched::FormatSettings(settings)});
   progress(0.52);
   progress(0.53);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string_view>
 
 namespace millrace::sched {
 namespace {
@@ -25,6 +26,34 @@ TEST(Catalog, AnUnknownNameIsAnsweredWithThoseThatExist) {
   EXPECT_EQ(MakePolicy("lifo", {}, &why), nullptr);
   EXPECT_NE(why.find("\"lifo\""), std::string::npos) << why;
   for (const PolicyInfo& info : ListPolicies()) EXPECT_NE(why.find(info.name), std::string::npos) << why;
+}
+
+struct MySettings {
+  static constexpr std::string_view kSection = "mine";
+  static constexpr std::string_view kOneLine = "Of one policy.";
+};
+struct OtherSettings {
+  static constexpr std::string_view kSection = "mine";
+  static constexpr std::string_view kOneLine = "Of another.";
+};
+void Declare(KeyList&, MySettings&) {}
+void Declare(KeyList&, OtherSettings&) {}
+
+// catalog.cc does not compile with two such sections: it asserts NamedOnce.
+TEST(Catalog, TwoPoliciesCannotDeclareOneSection) {
+  constexpr Section kFirst = FixedSection<MySettings>();
+  constexpr Section kTwice[] = {kFirst, FixedSection<OtherSettings>()};
+  constexpr Section kTwiceWithNames[] = {kFirst, NamedSection<OtherSettings>()};
+  static_assert(NamedOnce({&kFirst, 1}));
+  static_assert(!NamedOnce(kTwice));
+  static_assert(!NamedOnce(kTwiceWithNames));
+
+  std::set<std::string_view> names;
+  for (const Section& section : ListSections()) {
+    EXPECT_TRUE(names.insert(section.name).second) << section.name << " is listed twice";
+    EXPECT_FALSE(section.one_line.empty()) << section.name;
+  }
+  EXPECT_TRUE(names.contains("fair"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "schedulers/journal/event_text.h"
+#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
@@ -175,7 +176,7 @@ void History::Decide() {
       Observe(effect);
       continue;
     }
-    Started(launch->attempt, launch->node, options_.settings.speculation.on());
+    Started(launch->attempt, launch->node, options_.settings.Of<SpeculationSettings>().on());
     if (const TaskId& task = launch->attempt.task; task.kind == TaskKind::kMap) {
       const ClusterState& state = engine_.state();
       const auto& replicas = state.FindJob(task.job)->spec.maps[task.index].replicas;

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "schedulers/journal/event_text.h"
+#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/cp/cp_settings.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "tests/schedulers/dump.h"
 #include "tests/schedulers/history.h"
 
@@ -40,11 +43,11 @@ std::vector<HistoryOptions> EveryScheduler() {
         options.scheduler += '+' + info.parts[part];
         if (info.parts[part] == "delay") options.conserving = false;
       }
-      options.settings.pools["pool0"].weight = 3;
-      options.settings.pools["pool1"].min_maps = 2;
-      options.settings.fair.min_share_timeout = 1 * kSecond;
-      options.settings.fair.fair_share_timeout = 2 * kSecond;
-      options.settings.cp.evaluations = 50;
+      options.settings.Named<PoolSettings>()["pool0"].weight = 3;
+      options.settings.Named<PoolSettings>()["pool1"].min_maps = 2;
+      options.settings.Of<FairSettings>().min_share_timeout = 1 * kSecond;
+      options.settings.Of<FairSettings>().fair_share_timeout = 2 * kSecond;
+      options.settings.Of<CpSettings>().evaluations = 50;
       all.push_back(options);
     }
   }
@@ -92,8 +95,8 @@ TEST_P(EveryPolicy, KeepsTheRulesEndsAllJobsAndDecidesTheSameAgain) {
   for (unsigned round = 0; round < 40; ++round) {
     SCOPED_TRACE("seed " + std::to_string(base + round));
     HistoryOptions options = GetParam();
-    options.settings.speculation.enabled = round % 4 == 3;
-    options.settings.speculation.min_runtime = 1;
+    options.settings.Of<SpeculationSettings>().enabled = round % 4 == 3;
+    options.settings.Of<SpeculationSettings>().min_runtime = 1;
     History history(base + round, options);
     for (int step = 0; step < 300 && !HasFailure(); ++step) {
       history.Step();

@@ -5,6 +5,7 @@
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/sim/replay.h"
 #include "simulated_cluster.h"
 
@@ -201,21 +202,21 @@ TEST(SchedulersTest, TheSchedulerFileIsFollowed) {
   options.workers = 1;
   options.settings = "[edf]\nexclusive = true\n";
   SimulatedCluster cluster(options);
-  EXPECT_TRUE(cluster.control().scheduler_file().settings().edf.exclusive);
+  EXPECT_TRUE(cluster.control().scheduler_file().settings().Of<sched::EdfSettings>().exclusive);
   cluster.WriteSettings("[edf]\nexclusive = 17\n");
   cluster.Advance(2);
   EXPECT_THAT(cluster.control().scheduler_file().problem(), HasSubstr("scheduler.toml:2"));
-  EXPECT_TRUE(cluster.control().scheduler_file().settings().edf.exclusive);
+  EXPECT_TRUE(cluster.control().scheduler_file().settings().Of<sched::EdfSettings>().exclusive);
   const std::size_t before = cluster.Journal().size();
   cluster.WriteSettings("[edf]\nexclusive = false\n");
   cluster.Advance(2);
   EXPECT_EQ(cluster.control().scheduler_file().problem(), "");
-  EXPECT_FALSE(cluster.control().scheduler_file().settings().edf.exclusive);
+  EXPECT_FALSE(cluster.control().scheduler_file().settings().Of<sched::EdfSettings>().exclusive);
   const std::vector<std::string> journal = cluster.Journal();
   ASSERT_EQ(journal.size(), before + 1);
   EXPECT_THAT(journal.back(), HasSubstr(" SchedulerSet name=fifo "));
   cluster.RestartMaster();
-  EXPECT_FALSE(cluster.control().scheduler_file().settings().edf.exclusive);
+  EXPECT_FALSE(cluster.control().scheduler_file().settings().Of<sched::EdfSettings>().exclusive);
 }
 
 }  // namespace

@@ -21,9 +21,9 @@
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/policies/cp/cp_order.h"
+#include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/cp/cp_snapshot.h"
 #include "schedulers/policies/cp/plan/planner.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

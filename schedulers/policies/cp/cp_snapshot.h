@@ -12,8 +12,8 @@
 #include <optional>
 
 #include "schedulers/core/cluster_state.h"
+#include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/cp/plan/problem.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

@@ -108,7 +108,7 @@ bool FairOrder::MayRun(const ClusterState&, TaskKind kind, JobId job) const {
 }
 
 GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const {
-  const PoolSettings& of = settings_.Pool(name);
+  const PoolSettings& of = SettingsOfPool(settings_, name);
   GroupView view{name, of.weight, 0, {}};
   const PerKind<std::uint32_t> minima = {of.min_maps, of.min_reduces};
   const PerKind<std::optional<std::uint32_t>> maxima = {of.max_maps, of.max_reduces};
@@ -128,7 +128,7 @@ GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const
 PolicyView FairOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
   std::map<std::string, const FairPool*> all;
-  for (const auto& [name, settings] : settings_.pools) all[name] = nullptr;
+  for (const auto& [name, settings] : settings_.Named<PoolSettings>()) all[name] = nullptr;
   for (const auto& [name, pool] : pools_) all[name] = pool.get();
   for (const auto& [name, pool] : all) view.groups.push_back(ViewOf(pool, name));
   for (std::uint32_t id = 0; id < jobs_.size(); ++id) {

@@ -8,10 +8,10 @@ namespace {}  // namespace
 
 FairPool::FairPool(std::string name, const Settings& settings)
     : name_(std::move(name)),
-      settings_(settings.Pool(name_)),
+      settings_(SettingsOfPool(settings, name_)),
       weight_(WeightUnits(settings_.weight)),
-      order_(settings_.order.value_or(settings.fair.order)),
-      in_order_(MakePoolJobs(order_, settings.mlq)),
+      order_(settings_.order.value_or(settings.Of<FairSettings>().order)),
+      in_order_(MakePoolJobs(order_, settings.Of<MlqSettings>())),
       members_{{{{this, name_, TaskKind::kMap}, {this, name_, TaskKind::kReduce}}}} {}
 
 void FairPool::Add(const ClusterState& state, Job& job) {

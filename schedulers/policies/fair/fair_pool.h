@@ -16,6 +16,7 @@
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/policies/fair/fair_queue.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/pool_jobs.h"
 #include "schedulers/settings/settings.h"
 

@@ -42,7 +42,7 @@ void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
 }
 
 Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
-  const FairSettings& fair = order_->settings().fair;
+  const FairSettings& fair = order_->settings().Of<FairSettings>();
   if (cause == Cause::kFairShare) return fair.fair_share_timeout;
   return pool.settings().min_share_timeout.value_or(fair.min_share_timeout);
 }
@@ -92,7 +92,7 @@ std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, TaskKin
   for (const auto& [name, pool] : order_->live_pools()) {
     const double share = order_->pools(kind).Share(pool->member(kind));
     const std::vector<JobId> jobs = pool->Jobs();
-    const auto shares = JobShares(state, pool->order(), order_->settings().mlq, kind, share, jobs);
+    const auto shares = JobShares(state, pool->order(), order_->settings().Of<MlqSettings>(), kind, share, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const std::uint32_t running = state.FindJob(jobs[i])->running_attempts[kind];
       holdings.push_back({jobs[i], pools.size(), {running, shares[i]}});

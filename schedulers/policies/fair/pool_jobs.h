@@ -15,8 +15,8 @@
 
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/offering/job_order.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/water_level.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "schedulers/offering/job_order.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/pool_jobs.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

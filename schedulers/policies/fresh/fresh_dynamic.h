@@ -25,10 +25,10 @@
 #include <vector>
 
 #include "schedulers/core/policy.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/least_served.h"
 #include "schedulers/policies/fresh/phase_admission.h"
 #include "schedulers/policies/fresh/phase_work.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 
+#include "schedulers/policies/fresh/fresh_settings.h"
+
 namespace millrace::sched {
 namespace {}  // namespace
 
 FreshStatic::FreshStatic(std::string name, const Settings& settings, std::unique_ptr<PhasedOrder> owned,
                          PhasedOrder* order, Admission admission)
-    : Greedy(std::move(name), std::move(owned), std::move(admission)), order_(order), k_(settings.fresh.k) {}
+    : Greedy(std::move(name), std::move(owned), std::move(admission)),
+      order_(order),
+      k_(settings.Of<FreshSettings>().k) {}
 
 std::unique_ptr<FreshStatic> FreshStatic::Make(std::string name, const Settings& settings, Admission admission) {
   auto owned = std::make_unique<PhasedOrder>(settings);

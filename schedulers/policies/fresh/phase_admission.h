@@ -21,8 +21,8 @@
 #include "base/ids/ids.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/policy_view.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/slot_split.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

@@ -7,13 +7,14 @@
 #include <vector>
 
 #include "schedulers/policies/fair/fair.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/phase_admission.h"
 
 namespace millrace::sched {
 
 class PhasedOrder : public JobOrder {
  public:
-  explicit PhasedOrder(const Settings& settings) : admission_(settings.fresh), fair_(settings) {}
+  explicit PhasedOrder(const Settings& settings) : admission_(settings.Of<FreshSettings>()), fair_(settings) {}
 
   // Lets jobs on. To be called before slots are offered.
   void Settle(const ClusterState& state);

@@ -40,7 +40,7 @@
 #include "schedulers/policies/joss/joss_fifo.h"
 #include "schedulers/policies/joss/joss_placing.h"
 #include "schedulers/policies/joss/joss_queues.h"
-#include "schedulers/settings/settings.h"
+#include "schedulers/policies/joss/joss_settings.h"
 
 namespace millrace::sched {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schedulers/core/job_state.h"
-#include "schedulers/settings/settings.h"
+#include "schedulers/policies/joss/joss_settings.h"
 
 namespace millrace::sched {
 

@@ -24,8 +24,8 @@
 
 #include "schedulers/policies/lsap/assignment/map_assignment.h"
 #include "schedulers/policies/lsap/lsap_candidates.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/policies/simple/dl.h"
-#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

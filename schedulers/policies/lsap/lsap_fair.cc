@@ -8,9 +8,9 @@
 namespace millrace::sched {
 
 LsapFair::LsapFair(std::string name, const Settings& settings, Admission admission)
-    : Lsap(std::move(name), settings.lsap, Cost::kMeasured, std::move(admission)),
-      pools_(settings.pools),
-      default_pool_(settings.default_pool) {}
+    : Lsap(std::move(name), settings.Of<LsapSettings>(), Cost::kMeasured, std::move(admission)),
+      pools_(settings.Named<PoolSettings>()),
+      default_pool_(settings.Of<PoolDefaults>().pool) {}
 
 void LsapFair::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();

@@ -27,7 +27,9 @@
 #include <utility>
 #include <vector>
 
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/lsap/lsap.h"
+#include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
 

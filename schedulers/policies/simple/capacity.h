@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "schedulers/offering/job_order.h"
-#include "schedulers/settings/settings.h"
+#include "schedulers/policies/simple/capacity_settings.h"
 
 namespace millrace::sched {
 

@@ -16,7 +16,7 @@
 #include <unordered_map>
 
 #include "schedulers/offering/job_order.h"
-#include "schedulers/settings/settings.h"
+#include "schedulers/policies/simple/edf_settings.h"
 
 namespace millrace::sched {
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -72,7 +73,8 @@ constexpr const char* kSchedulers[] = {"fifo", "fifo+ccs", "fair", "fair+preempt
 Batches RunBatches(double slow_start, std::uint32_t schedules, const Options& options) {
   const ClusterSpec cluster = MakeCluster(10, 1, 1, {1, 1});
   sched::Settings settings;
-  settings.fair.min_share_timeout = settings.fair.fair_share_timeout = Seconds(60);
+  auto& fair = settings.Of<sched::FairSettings>();
+  fair.min_share_timeout = fair.fair_share_timeout = Seconds(60);
   Batches batches;
   for (std::uint32_t s = 0; s < schedules; ++s) {
     SimOptions sim = Seeded(options.seed * 1000 + s);

@@ -9,6 +9,8 @@
 #include <string>
 #include <utility>
 
+#include "schedulers/policies/cp/cp_settings.h"
+#include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -77,9 +79,10 @@ struct Outcome {
 Outcome MeanOf(const Contender& contender, const std::vector<JobClass>& classes, double interval,
                const Options& options) {
   sched::Settings settings;
-  settings.edf.exclusive = contender.exclusive;
-  settings.cp.objective = contender.objective;
-  settings.cp.evaluations = 300;
+  settings.Of<sched::EdfSettings>().exclusive = contender.exclusive;
+  auto& cp = settings.Of<sched::CpSettings>();
+  cp.objective = contender.objective;
+  cp.evaluations = 300;
   const ClusterSpec cluster = MakeCluster(kSlots, 1, 1, {1, 1});
   const std::uint32_t streams = options.Repeat(3);
   Outcome mean;

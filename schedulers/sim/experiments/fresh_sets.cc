@@ -11,6 +11,8 @@
 #include <string>
 #include <utility>
 
+#include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -95,7 +97,8 @@ Workload MakeBatch(const JobSet& batch, std::uint64_t seed) {
 // Two queues of the same capacity, of which each may have 90%, and half of the jobs in each.
 sched::Settings TwoQueues(Workload* workload) {
   sched::Settings settings;
-  for (const char* queue : {"q0", "q1"}) settings.queues[queue] = {.capacity = 50, .max_capacity = 90};
+  for (const char* queue : {"q0", "q1"})
+    settings.Named<sched::QueueSettings>()[queue] = {.capacity = 50, .max_capacity = 90};
   for (std::size_t j = 0; j < workload->jobs.size(); ++j) workload->jobs[j].pool = j % 2 == 0 ? "q0" : "q1";
   return settings;
 }
@@ -128,7 +131,7 @@ class Bench {
       Workload workload = MakeBatch(batch_, seed_ + i);
       sched::Settings settings;
       if (scheduler == "capacity") settings = TwoQueues(&workload);
-      settings.fresh.k = k;
+      settings.Of<sched::FreshSettings>().k = k;
       const ClusterSpec cluster = MakeCluster(nodes_, 1, 1, {map_slots, 4 - map_slots});
       const SimResult result = Run(cluster, workload, scheduler, settings, Seeded(seed_ + i));
       mean.makespan += static_cast<double>(result.summary.makespan) / 1e6 / repeat_;

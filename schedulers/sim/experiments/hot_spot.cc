@@ -4,6 +4,7 @@
 // minutes, each user one after the other: ten of them scans (9 s a map), ten computations (36 s a map). Under fair
 // sharing: T1 = 10 s for all, no delay at all, T1 = 10 s for scans and 0 for computations. A user's next job comes at
 // once; a Hadoop job of 9 s maps took 35 s (section 6.2.3), so 26 s between jobs are looked at too.
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -47,7 +48,8 @@ struct Setting {
 Done RunUsers(const std::string& scheduler, bool biased, const Setting& setting, const Options& options) {
   const ClusterSpec cluster = Ec2Cluster(setting.link);
   sched::Settings settings;
-  settings.delay.rack_wait = settings.delay.datacenter_wait = settings.delay.off_wait = Seconds(10);
+  auto& delay = settings.Of<sched::DelaySettings>();
+  delay.rack_wait = delay.datacenter_wait = delay.off_wait = Seconds(10);
   Done mean;
   const std::uint32_t repeats = options.Repeat(20);
   for (std::uint32_t r = 0; r < repeats; ++r) {

@@ -10,6 +10,7 @@
 #include <map>
 #include <string>
 
+#include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -122,7 +123,8 @@ Results RunAll(const Workload& workload, std::uint64_t seed) {
     sched::Settings settings;
     Workload jobs = workload;
     if (std::string_view(scheduler) == "capacity") {
-      for (const char* queue : {"q0", "q1"}) settings.queues[queue] = {.capacity = 50, .max_capacity = 100};
+      for (const char* queue : {"q0", "q1"})
+        settings.Named<sched::QueueSettings>()[queue] = {.capacity = 50, .max_capacity = 100};
       for (std::size_t j = 0; j < jobs.jobs.size(); ++j) jobs.jobs[j].pool = j % 2 == 0 ? "q0" : "q1";
     }
     SimOptions options = Seeded(seed);

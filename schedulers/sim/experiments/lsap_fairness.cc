@@ -2,6 +2,7 @@
 //
 // 60 nodes of one slot, half of them idle, one replica, 30 running and 90 waiting tasks of 5 groups at random, weights
 // 1, 2, 4, 8, 16. The cost of a task that is not local is alpha: its transfer takes 1 for every pair.
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/round.h"
 
@@ -16,7 +17,7 @@ std::vector<Table> LsapFairness(const Options& options) {
     RoundResult mean;
     for (std::uint32_t draw = 0; draw < draws; ++draw) {
       sched::Settings settings;
-      settings.lsap.alpha = alpha;
+      settings.Of<sched::LsapSettings>().alpha = alpha;
       const RoundResult result = Round(spec, RoundCosts::kEqual, options.seed * 1000 + draw).Run("lsap-fair", settings);
       mean.local += 100 * result.local / draws;
       mean.distance_before += result.distance_before / draws;

@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -86,7 +87,8 @@ Runs RunSchedule(std::uint64_t seed) {
   const ClusterSpec cluster = Ec2Cluster();
   const Workload workload = Benchmark(seed);
   sched::Settings settings;
-  settings.delay.rack_wait = settings.delay.datacenter_wait = settings.delay.off_wait = Seconds(10);
+  auto& delay = settings.Of<sched::DelaySettings>();
+  delay.rack_wait = delay.datacenter_wait = delay.off_wait = Seconds(10);
   Runs runs;
   for (const char* scheduler : {"fifo", "fair", "fair+ccs", "fifo+ccs", "fair+delay+ccs"}) {
     runs.emplace(scheduler, Run(cluster, workload, scheduler, settings, Seeded(seed)));

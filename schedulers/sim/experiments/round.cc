@@ -10,6 +10,8 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/sim/block_placer.h"
 #include "schedulers/sim/experiments/draw.h"
 
@@ -160,10 +162,12 @@ void Round::Play::MeasureBandwidths() {
 }
 
 RoundResult Round::Run(const std::string& policy, sched::Settings settings) const {
-  settings.lsap.batch_window = 0;
-  settings.lsap.bandwidths = {kBlock, kBlock, kBlock};
-  if (costs_ != RoundCosts::kEqual) settings.lsap.bandwidths.datacenter = kBlock / kFar;
-  for (std::uint32_t g = 0; g < spec_.groups.size(); ++g) settings.pools[GroupName(g)].weight = spec_.groups[g];
+  auto& lsap = settings.Of<sched::LsapSettings>();
+  lsap.batch_window = 0;
+  lsap.bandwidths = {kBlock, kBlock, kBlock};
+  if (costs_ != RoundCosts::kEqual) lsap.bandwidths.datacenter = kBlock / kFar;
+  for (std::uint32_t g = 0; g < spec_.groups.size(); ++g)
+    settings.Named<sched::PoolSettings>()[GroupName(g)].weight = spec_.groups[g];
   std::string why;
   std::unique_ptr<sched::Policy> made = sched::MakePolicy(policy, settings, &why);
   MILLRACE_CHECK(made != nullptr, why);

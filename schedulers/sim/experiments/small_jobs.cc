@@ -5,6 +5,7 @@
 // the next. A local map takes 4 s, what four disks that six maps share need for a block.
 #include <algorithm>
 
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -62,7 +63,8 @@ struct Runs {
 Runs RunAll(const Workload& workload, std::uint64_t seed) {
   const ClusterSpec cluster = MakeCluster(kNodes, 4, 1, {kSlots, 4});
   sched::Settings settings;
-  settings.delay.rack_wait = settings.delay.datacenter_wait = settings.delay.off_wait = Seconds(15);
+  auto& delay = settings.Of<sched::DelaySettings>();
+  delay.rack_wait = delay.datacenter_wait = delay.off_wait = Seconds(15);
   const auto run = [&](const char* scheduler) { return Run(cluster, workload, scheduler, settings, Seeded(seed)); };
   return {run("fifo"), run("fifo+delay"), run("fair"), run("fair+delay")};
 }

@@ -5,6 +5,7 @@
 // cluster, J scans of one data set of 180 GB, 9 s a local map, T1 = 10 s.
 #include <cmath>
 
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/run.h"
@@ -14,7 +15,8 @@ namespace {
 
 sched::Settings Waits(double seconds) {
   sched::Settings settings;
-  settings.delay.rack_wait = settings.delay.datacenter_wait = settings.delay.off_wait = Seconds(seconds);
+  auto& delay = settings.Of<sched::DelaySettings>();
+  delay.rack_wait = delay.datacenter_wait = delay.off_wait = Seconds(seconds);
   return settings;
 }
 

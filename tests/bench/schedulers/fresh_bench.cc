@@ -8,6 +8,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/slot_split.h"
 
 namespace millrace::sched {
@@ -66,7 +67,7 @@ class FullCluster {
  private:
   static std::unique_ptr<Policy> Make(const std::string& name, std::uint32_t k) {
     Settings settings;
-    settings.fresh.k = k;
+    settings.Of<FreshSettings>().k = k;
     std::string why;
     return MakePolicy(name, settings, &why);
   }

@@ -6,6 +6,7 @@
 
 #include "schedulers/core/policy.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -47,7 +48,7 @@ TEST_F(FairTest, PoolsOfEqualWeightTakeTurnsAndEqualOnesGoByName) {
 // Shares 6 and 2: a b, then a until 3/6 = 1/2 (the name decides), and so on.
 TEST_F(FairTest, WeightsDecideHowOften) {
   Settings settings;
-  settings.pools["a"].weight = 3;
+  settings.Named<PoolSettings>()["a"].weight = 3;
   EXPECT_PLAYS(&Make(settings), R"(
     0 NodeJoined node=n1 maps=8
     1 JobSubmitted job=job1 pool=a maps=1:;1:;1:;1:;1:;1:;1:;1:
@@ -66,9 +67,9 @@ TEST_F(FairTest, WeightsDecideHowOften) {
 
 TEST_F(FairTest, PoolsBelowTheirMinimumComeFirstTheSmallestPartOfItBeforeOthers) {
   Settings settings;
-  settings.pools["b"].min_maps = 4;
-  settings.pools["c"].min_maps = 2;
-  settings.pools["c"].min_reduces = 1;
+  settings.Named<PoolSettings>()["b"].min_maps = 4;
+  settings.Named<PoolSettings>()["c"].min_maps = 2;
+  settings.Named<PoolSettings>()["c"].min_reduces = 1;
   EXPECT_PLAYS(&Make(settings), R"(
     0 NodeJoined node=n1 maps=8 reduces=2
     1 JobSubmitted job=job1 pool=a maps=1:;1:;1:;1:;1:;1:;1:;1: reduces=2 slow_start=0
@@ -91,8 +92,8 @@ TEST_F(FairTest, PoolsBelowTheirMinimumComeFirstTheSmallestPartOfItBeforeOthers)
 
 TEST_F(FairTest, APoolTakesNoMoreThanItsMaximum) {
   Settings settings;
-  settings.pools["a"].max_maps = 2;
-  settings.pools["a"].max_reduces = 0;
+  settings.Named<PoolSettings>()["a"].max_maps = 2;
+  settings.Named<PoolSettings>()["a"].max_reduces = 0;
   EXPECT_PLAYS(&Make(settings), R"(
     0 NodeJoined node=n1 maps=6 reduces=6
     1 JobSubmitted job=job1 pool=a maps=1:;1:;1: reduces=1 slow_start=0
@@ -119,7 +120,7 @@ TEST_F(FairTest, APoolTakesNoMoreThanItsMaximum) {
 
 TEST_F(FairTest, NoMoreJobsRunThanMaxRunningJobsByPriorityThenSubmitOrder) {
   Settings settings;
-  settings.pools["a"].max_running_jobs = 1;
+  settings.Named<PoolSettings>()["a"].max_running_jobs = 1;
   EXPECT_PLAYS(&Make(settings), R"(
     0 NodeJoined node=n1 maps=9
     1 JobSubmitted job=job1 pool=a maps=1:
@@ -148,7 +149,7 @@ TEST_F(FairTest, NoMoreJobsRunThanMaxRunningJobsByPriorityThenSubmitOrder) {
 
 TEST_F(FairTest, JobsThatHaveBegunUnderAnotherSchedulerAreTheOnesThatRun) {
   Settings settings;
-  settings.pools["a"].max_running_jobs = 2;
+  settings.Named<PoolSettings>()["a"].max_running_jobs = 2;
   std::string why;
   Engine engine({}, MakePolicy("fifo", {}, &why));
   EXPECT_PLAYS(&engine, R"(
@@ -217,7 +218,7 @@ TEST_F(FairTest, PrioritiesAreWeightsInThePool) {
 
 TEST_F(FairTest, PoolOrderFifo) {
   Settings settings;
-  settings.pools["u"].order = PoolOrder::kFifo;
+  settings.Named<PoolSettings>()["u"].order = PoolOrder::kFifo;
   EXPECT_PLAYS(&Make(settings), R"(
     0 NodeJoined node=n1 maps=4
     1 JobSubmitted job=job2 user=u maps=1:;1:
@@ -235,7 +236,7 @@ TEST_F(FairTest, PoolOrderFifo) {
 // nothing has run at all).
 TEST_F(FairTest, PoolOrderSjf) {
   Settings settings;
-  settings.fair.order = PoolOrder::kSjf;
+  settings.Of<FairSettings>().order = PoolOrder::kSjf;
   EXPECT_PLAYS(&Make(settings), R"(
     0 NodeJoined node=n1 maps=1
     1 JobSubmitted job=job1 user=u maps=1:;1:;1: map_time=20000000
@@ -260,8 +261,8 @@ TEST_F(FairTest, PoolOrderSjf) {
 // Small: at most two maps. They and the large ones get a slot in turn, weights being equal.
 TEST_F(FairTest, PoolOrderMlq) {
   Settings settings;
-  settings.fair.order = PoolOrder::kMlq;
-  settings.mlq.small_job_maps = 2;
+  settings.Of<FairSettings>().order = PoolOrder::kMlq;
+  settings.Of<MlqSettings>().small_job_maps = 2;
   EXPECT_PLAYS(&Make(settings), R"(
     0 NodeJoined node=n1 maps=5
     1 JobSubmitted job=job1 user=u maps=1:;1:;1:
@@ -279,9 +280,9 @@ TEST_F(FairTest, PoolOrderMlq) {
 
 TEST_F(FairTest, ShowsSharesMinimaDemandsAndWhatRuns) {
   Settings settings;
-  settings.pools["ads"].min_maps = 50;
-  settings.pools["ads"].weight = 2;
-  settings.pools["idle"].min_reduces = 7;
+  settings.Named<PoolSettings>()["ads"].min_maps = 50;
+  settings.Named<PoolSettings>()["ads"].weight = 2;
+  settings.Named<PoolSettings>()["idle"].min_reduces = 7;
   Make(settings);
   EXPECT_PLAYS(engine_.get(), R"(
     0 NodeJoined node=n1 maps=6 reduces=2

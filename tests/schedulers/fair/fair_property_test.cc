@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "schedulers/core/policy.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "tests/schedulers/fair/small_cluster.h"
 
 namespace millrace::sched {
@@ -35,10 +36,10 @@ Workload RandomWorkload(unsigned seed) {
   std::mt19937 random(seed);
   const auto below = [&](std::uint32_t n) { return static_cast<std::uint32_t>(random() % n); };
   Workload load;
-  load.settings.fair.min_share_timeout = kMinPatience;
-  load.settings.fair.fair_share_timeout = kFairPatience;
+  load.settings.Of<FairSettings>().min_share_timeout = kMinPatience;
+  load.settings.Of<FairSettings>().fair_share_timeout = kFairPatience;
   for (std::uint32_t pool = 0; pool < 4; ++pool) {
-    PoolSettings& settings = load.settings.pools["pool" + std::to_string(pool)];
+    PoolSettings& settings = load.settings.Named<PoolSettings>()["pool" + std::to_string(pool)];
     settings.weight = 0.5 * (1 + below(6));
     if (below(2) == 0) settings.min_maps = below(10);
     if (below(2) == 0) settings.min_reduces = below(6);
@@ -46,7 +47,7 @@ Workload RandomWorkload(unsigned seed) {
     if (below(4) == 0) settings.max_running_jobs = 1 + below(3);
     settings.order = static_cast<PoolOrder>(below(4));
   }
-  load.settings.mlq.small_job_maps = 10;
+  load.settings.Of<MlqSettings>().small_job_maps = 10;
   for (std::uint32_t node = 0; node < 4 + below(8); ++node) load.nodes.push_back({1 + below(4), below(3)});
   load.nodes.push_back({1, 1});
   for (std::uint32_t job = 1; job <= 25; ++job) {
@@ -155,7 +156,7 @@ TEST_P(FairOverRandomWorkloads, TheSameIsDecidedWhereverMemoryLiesAndInWhichOrde
   for (unsigned seed = base; seed < base + 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Workload load = RandomWorkload(seed);
-    for (auto& [name, pool] : load.settings.pools) {
+    for (auto& [name, pool] : load.settings.Named<PoolSettings>()) {
       pool.max_running_jobs.reset();
       pool.order = seed % 2 == 0 ? PoolOrder::kFair : PoolOrder::kSjf;  // the others look at the submit order
     }
@@ -182,8 +183,8 @@ TEST(FairInTime, WhatPoolsRunConvergesToTheirShares) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   Settings settings;
-  settings.pools["b"].weight = 2;
-  settings.pools["c"].min_maps = 30;
+  settings.Named<PoolSettings>()["b"].weight = 2;
+  settings.Named<PoolSettings>()["c"].min_maps = 30;
   SmallCluster cluster("fair", settings, seed);
   cluster.AddNodes(25, {4, 0});
   const std::vector<std::string> pools = {"a", "b", "c", "a"};

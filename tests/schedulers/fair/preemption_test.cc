@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -12,8 +13,8 @@ namespace {
 class PreemptTest : public testing::Test {
  protected:
   PreemptTest() {
-    settings_.fair.min_share_timeout = 60;
-    settings_.fair.fair_share_timeout = 100;
+    settings_.Of<FairSettings>().min_share_timeout = 60;
+    settings_.Of<FairSettings>().fair_share_timeout = 100;
   }
   Engine& Make(const std::string& scheduler = "fair+preempt") {
     std::string why;
@@ -25,7 +26,7 @@ class PreemptTest : public testing::Test {
 };
 
 TEST_F(PreemptTest, APoolBelowItsMinimumGetsItAfterItsTimeout) {
-  settings_.pools["b"].min_maps = 2;
+  settings_.Named<PoolSettings>()["b"].min_maps = 2;
   EXPECT_PLAYS(&Make(), R"(
     0 NodeJoined node=n1 maps=5
     1 JobSubmitted job=job1 pool=a maps=1:;1:;1:;1:;1:
@@ -59,7 +60,7 @@ TEST_F(PreemptTest, APoolBelowItsMinimumGetsItAfterItsTimeout) {
 }
 
 TEST_F(PreemptTest, APoolBelowItsFairShareGetsItAfterALongerTimeout) {
-  settings_.pools["b"].min_maps = 1;
+  settings_.Named<PoolSettings>()["b"].min_maps = 1;
   EXPECT_PLAYS(&Make(), R"(
     0 NodeJoined node=n1 maps=4
     1 JobSubmitted job=job1 pool=a maps=1:;1:;1:;1:
@@ -187,8 +188,8 @@ TEST_F(PreemptTest, SharesAreKeptInWholeSlots) {
 }
 
 TEST_F(PreemptTest, ReducesAreTakenAsMapsAreEachKindForItself) {
-  settings_.pools["b"].min_reduces = 1;
-  settings_.pools["b"].min_share_timeout = 20;
+  settings_.Named<PoolSettings>()["b"].min_reduces = 1;
+  settings_.Named<PoolSettings>()["b"].min_share_timeout = 20;
   EXPECT_PLAYS(&Make(), R"(
     0 NodeJoined node=n1 maps=1 reduces=2
     1 JobSubmitted job=job1 pool=a reduces=3
@@ -212,7 +213,7 @@ TEST_F(PreemptTest, ReducesAreTakenAsMapsAreEachKindForItself) {
 }
 
 TEST_F(PreemptTest, InAFifoPoolTheLaterJobGivesWay) {
-  settings_.pools["a"].order = PoolOrder::kFifo;
+  settings_.Named<PoolSettings>()["a"].order = PoolOrder::kFifo;
   EXPECT_PLAYS(&Make(), R"(
     0 NodeJoined node=n1 maps=4
     1 JobSubmitted job=job1 pool=a maps=1:;1:

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedulers/policies/fresh/fresh_dynamic.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 
@@ -128,8 +129,8 @@ TEST(FreshDynamicHistoryTest, AnyHistoryKeepsToKAndLeavesNoSlotIdle) {
   for (unsigned round = 0; round < 80; ++round) {
     SCOPED_TRACE("seed " + std::to_string(base + round));
     HistoryOptions options{"fresh-dynamic", {}, false};
-    const std::uint32_t k = options.settings.fresh.k = round % 4;
-    if (round % 3 == 0) options.settings.fresh.order = FreshSettings::Order::kJohnson;
+    const std::uint32_t k = options.settings.Of<FreshSettings>().k = round % 4;
+    if (round % 3 == 0) options.settings.Of<FreshSettings>().order = FreshSettings::Order::kJohnson;
     History history(base + round, options);
     const auto& policy = dynamic_cast<const FreshDynamic&>(history.engine().policy());
     for (int step = 0; step < 300 && !HasFailure(); ++step) {

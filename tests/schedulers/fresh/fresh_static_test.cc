@@ -10,6 +10,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 
@@ -18,7 +19,7 @@ namespace {
 
 std::unique_ptr<Policy> Fresh(std::uint32_t k) {
   Settings settings;
-  settings.fresh.k = k;
+  settings.Of<FreshSettings>().k = k;
   std::string why;
   return MakePolicy("fresh-static", settings, &why);
 }
@@ -192,8 +193,8 @@ TEST(FreshStaticTest, AnyHistoryKeepsToKAndTheSplitsOfTheNodesSumUp) {
   for (unsigned round = 0; round < 60; ++round) {
     SCOPED_TRACE("seed " + std::to_string(base + round));
     HistoryOptions options{"fresh-static", {}, false};
-    const std::uint32_t k = options.settings.fresh.k = round % 4;
-    if (round % 3 == 0) options.settings.fresh.order = FreshSettings::Order::kJohnson;
+    const std::uint32_t k = options.settings.Of<FreshSettings>().k = round % 4;
+    if (round % 3 == 0) options.settings.Of<FreshSettings>().order = FreshSettings::Order::kJohnson;
     History history(base + round, options);
     const auto& policy = dynamic_cast<const FreshStatic&>(history.engine().policy());
     const ClusterState& state = history.engine().state();

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "schedulers/core/engine.h"
+#include "schedulers/offering/ccs_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 std::unique_ptr<Policy> Make(const std::string& scheduler, double max_reducers = 3) {
   Settings settings;
-  settings.ccs.max_reducers = max_reducers;
+  settings.Of<CcsSettings>().max_reducers = max_reducers;
   std::string why;
   return MakePolicy(scheduler, settings, &why);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedulers/core/engine.h"
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 std::unique_ptr<Policy> Make() {
   Settings settings;
-  settings.delay.mode = DelaySettings::Mode::kAuto;
+  settings.Of<DelaySettings>().mode = DelaySettings::Mode::kAuto;
   std::string why;
   return MakePolicy("fifo+delay", settings, &why);
 }

@@ -8,11 +8,16 @@
 #include <vector>
 
 #include "schedulers/journal/event_text.h"
+#include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_gate.h"
+#include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/single_pool.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/policies/simple/capacity.h"
+#include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/greedy/brute_greedy.h"
 #include "tests/schedulers/history.h"
@@ -27,26 +32,27 @@ struct Setup {
 
 const Setup kSetups[] = {
     {"fifo", [](const Settings&) { return std::make_unique<FifoOrder>(); }},
-    {"capacity", [](const Settings& s) { return std::make_unique<CapacityOrder>(s.queues); }},
-    {"sjf", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.mlq); }},
-    {"mlq", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.mlq); }},
+    {"capacity", [](const Settings& s) { return std::make_unique<CapacityOrder>(s.Named<QueueSettings>()); }},
+    {"sjf", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
+    {"mlq", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
 };
 
 Settings TestSettings() {
   Settings settings;
-  settings.queues["pool0"] = {20, 40, 50, true};
-  settings.queues["pool1"] = {50, 80, 100, false};
-  settings.mlq.small_job_maps = 3;
-  settings.delay.rack_wait = 2;
-  settings.delay.datacenter_wait = 1 * kSecond;
-  settings.delay.off_wait = 4;
-  settings.ccs.max_reducers = 2;
+  settings.Named<QueueSettings>()["pool0"] = {20, 40, 50, true};
+  settings.Named<QueueSettings>()["pool1"] = {50, 80, 100, false};
+  settings.Of<MlqSettings>().small_job_maps = 3;
+  settings.Of<DelaySettings>().rack_wait = 2;
+  settings.Of<DelaySettings>().datacenter_wait = 1 * kSecond;
+  settings.Of<DelaySettings>().off_wait = 4;
+  settings.Of<CcsSettings>().max_reducers = 2;
   return settings;
 }
 
 Admission Gates(const Settings& settings, bool delay, bool ccs) {
-  return {delay ? std::make_unique<LocalityWait>(settings.delay, settings.lsap.bandwidths) : nullptr,
-          ccs ? std::make_unique<ComputePhaseAdmission>(settings.ccs) : nullptr};
+  return {delay ? std::make_unique<LocalityWait>(settings.Of<DelaySettings>(), settings.Of<LsapSettings>().bandwidths)
+                : nullptr,
+          ccs ? std::make_unique<ComputePhaseAdmission>(settings.Of<CcsSettings>()) : nullptr};
 }
 
 std::vector<std::string> Decide(Engine* engine, Micros now) {

@@ -7,6 +7,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -84,8 +85,8 @@ TEST(Sjf, OfJobsOfWhichNothingIsKnownTheOneWithTheFewestTasks) {
 
 TEST(Mlq, SmallAndLargeJobsShareByWeight) {
   Settings settings;
-  settings.mlq.small_job_maps = 2;
-  settings.mlq.small_weight = 2;
+  settings.Of<MlqSettings>().small_job_maps = 2;
+  settings.Of<MlqSettings>().small_weight = 2;
   Engine engine({}, Make("mlq", settings));
   EXPECT_PLAYS(&engine, R"(
     0 JobSubmitted job=job1 maps=1:;1:;1:
@@ -112,7 +113,7 @@ TEST(Mlq, SmallAndLargeJobsShareByWeight) {
 
 TEST(Mlq, OneQueueUsesWhatTheOtherLeaves) {
   Settings settings;
-  settings.mlq.small_job_maps = 1;
+  settings.Of<MlqSettings>().small_job_maps = 1;
   Engine engine({}, Make("mlq", settings));
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=3

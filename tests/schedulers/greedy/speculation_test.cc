@@ -6,6 +6,7 @@
 #include <string>
 
 #include "schedulers/core/engine.h"
+#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"
 
@@ -16,7 +17,7 @@ class SpeculationTest : public testing::Test {
  protected:
   static std::unique_ptr<Policy> Make(bool enabled = true) {
     Settings settings;
-    settings.speculation.enabled = enabled;
+    settings.Of<SpeculationSettings>().enabled = enabled;
     std::string why;
     return MakePolicy("fifo", settings, &why);
   }

@@ -15,6 +15,8 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 
 namespace millrace::sched {
 namespace {
@@ -35,7 +37,7 @@ Priced PriceAll(const ClusterState& state, const Settings& settings, NodeId node
     const std::string& pool = job.spec.PoolName();
     running[pool] += job.running_attempts[TaskKind::kMap];
     all_running += job.running_attempts[TaskKind::kMap];
-    if (weight.emplace(pool, settings.pools.at(pool).weight).second) weights += weight[pool];
+    if (weight.emplace(pool, settings.Named<PoolSettings>().at(pool).weight).second) weights += weight[pool];
   }
   std::map<std::string, int> left;
   for (auto& [pool, w] : weight) {
@@ -47,14 +49,16 @@ Priced PriceAll(const ClusterState& state, const Settings& settings, NodeId node
     for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
       const JobState& job = *state.FindJob(key.job);
       const std::string& pool = job.spec.PoolName();
-      const double steps = std::floor(4.0 * (now - job.progress.submitted) / settings.lsap.ageing_half_life);
+      const double steps =
+          std::floor(4.0 * (now - job.progress.submitted) / settings.Of<LsapSettings>().ageing_half_life);
       for (const std::uint32_t map : job.pending_maps.all()) {
         const auto& replicas = job.spec.maps[map].replicas;
         if ((std::count(replicas.begin(), replicas.end(), node) > 0) != local) continue;
         const double fairness = left[pool]-- > 0 || weight.size() == 1
                                     ? 100 * running[pool] / all_running / weight[pool]
-                                    : (1 - weight[pool]) * settings.lsap.beta;
-        const double cost = std::exp2(-steps / 4) * (fairness + (local ? 0 : settings.lsap.alpha * kSecondsAway));
+                                    : (1 - weight[pool]) * settings.Of<LsapSettings>().beta;
+        const double cost =
+            std::exp2(-steps / 4) * (fairness + (local ? 0 : settings.Of<LsapSettings>().alpha * kSecondsAway));
         priced.cost[{key.job.value, map}] = cost;
         priced.least = std::min(priced.least, cost);
       }
@@ -69,10 +73,10 @@ TEST(LsapFairTest, OneSlotGoesToTheCheapestOfAllMaps) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     std::mt19937_64 random(seed);
     Settings settings;
-    settings.lsap.batch_window = 0;
-    settings.lsap.beta = seed % 2 == 0 ? 100 : 1'000;
-    settings.lsap.bandwidths = {2e6, 2e6, 2e6};
-    for (const char* pool : {"a", "b", "c"}) settings.pools[pool].weight = 1 + random() % 3;
+    settings.Of<LsapSettings>().batch_window = 0;
+    settings.Of<LsapSettings>().beta = seed % 2 == 0 ? 100 : 1'000;
+    settings.Of<LsapSettings>().bandwidths = {2e6, 2e6, 2e6};
+    for (const char* pool : {"a", "b", "c"}) settings.Named<PoolSettings>()[pool].weight = 1 + random() % 3;
     std::string why;
     Engine engine({}, MakePolicy("lsap-fair", settings, &why));
     Effects effects;

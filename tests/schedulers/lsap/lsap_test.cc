@@ -8,6 +8,8 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -143,7 +145,7 @@ TEST_F(LsapTest, SlotsGatherWhenFewAreFree) {
 
 TEST_F(LsapTest, AWindowOfZeroNeverWaitsAndASetOneIsKept) {
   Settings settings;
-  settings.lsap.batch_window = 0;
+  settings.Of<LsapSettings>().batch_window = 0;
   const char* script = R"(
     0 NodeJoined node=n1 maps=1
     5 JobSubmitted job=job1 maps=1:n1
@@ -151,7 +153,7 @@ TEST_F(LsapTest, AWindowOfZeroNeverWaitsAndASetOneIsKept) {
     -> launch job1.m.0.0 n1 node
   )";
   EXPECT_PLAYS(&Make("lsap", settings), script);
-  settings.lsap.batch_window = 100;
+  settings.Of<LsapSettings>().batch_window = 100;
   Engine& engine = Make("lsap", settings);
   EXPECT_PLAYS(&engine, R"(
     0 NodeJoined node=n1 maps=1
@@ -180,12 +182,12 @@ TEST_F(LsapTest, FairnessOrLocalityByAlpha) {
     1 decide
   )";
   Settings settings;
-  settings.lsap.alpha = 1;
+  settings.Of<LsapSettings>().alpha = 1;
   EXPECT_PLAYS(&Make("lsap-fair", settings), before + R"(
     -> launch job2.m.0.0 n2 datacenter
     -> launch job2.m.1.0 n3 datacenter
   )");
-  settings.lsap.alpha = 1000;
+  settings.Of<LsapSettings>().alpha = 1000;
   EXPECT_PLAYS(&Make("lsap-fair", settings), before + R"(
     -> launch job1.m.3.0 n2 node
     -> launch job1.m.4.0 n3 node
@@ -196,8 +198,8 @@ TEST_F(LsapTest, FairnessOrLocalityByAlpha) {
 // for one map of b and 750 for the others.
 TEST_F(LsapTest, AGroupGetsItsShareAndNotAllThatIsFree) {
   Settings settings;
-  settings.pools["a"].weight = 3;
-  settings.lsap.beta = 1000;
+  settings.Named<PoolSettings>()["a"].weight = 3;
+  settings.Of<LsapSettings>().beta = 1000;
   EXPECT_PLAYS(&Make("lsap-fair", settings), R"(
     0 NodeJoined node=n1 maps=1
     0 JobSubmitted job=job1 pool=a maps=1:n1;1:n1;1:n1;1:n1;1:n1
@@ -233,8 +235,8 @@ TEST_F(LsapTest, AGroupThatIsAloneTakesLocalMapsFirst) {
 TEST_F(LsapTest, AgeingKeepsATaskFromStarving) {
   for (const bool ages : {true, false}) {
     Settings settings;
-    settings.lsap.ageing_half_life = ages ? 10 * kSecond : 100'000 * kSecond;
-    settings.pools["b"].weight = 9;
+    settings.Of<LsapSettings>().ageing_half_life = ages ? 10 * kSecond : 100'000 * kSecond;
+    settings.Named<PoolSettings>()["b"].weight = 9;
     EXPECT_PLAYS(&Make("lsap-fair", settings), std::string(R"(
       0 NodeJoined node=n1 maps=1
       0 JobSubmitted job=job1 pool=a maps=1:n1;1:n1

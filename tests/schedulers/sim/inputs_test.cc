@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/sim/block_placer.h"
 #include "schedulers/sim/distribution.h"
 #include "schedulers/sim/replay.h"
@@ -289,7 +290,7 @@ TEST(Replay, ALiveJournalIsDecidedWhereItsMarksSayToo) {
 // at that moment, so nothing but the mark tells of it.
 TEST(Replay, AMarkWithoutAnyDecisionStartsAClock) {
   sched::Settings settings;
-  settings.lsap.batch_window = 200 * kMillisecond;
+  settings.Of<sched::LsapSettings>().batch_window = 200 * kMillisecond;
   const std::string begin =
       "1 NodeJoined node=n0 rack=a maps=1\n2 JobSubmitted job=job0 maps=1:n0\n"
       "200002 AttemptLaunched attempt=job0.m.0.0 node=n0\n300000 NodeJoined node=n1 rack=b maps=1\n"

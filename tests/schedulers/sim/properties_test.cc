@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/random.h"
+#include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/sim/testing.h"
 
@@ -123,7 +124,7 @@ TEST(Simulate, SpeculationOvertakesStragglers) {
   const Workload workload = Of({MakeJob(20, 30)});
   const Micros without = MustSimulate(cluster, workload, "fifo", {}, settings).summary.makespan;
   EXPECT_EQ(without, 300 * kSecond);
-  settings.speculation.enabled = true;
+  settings.Of<sched::SpeculationSettings>().enabled = true;
   const SimResult with = MustSimulate(cluster, workload, "fifo", {}, settings);
   EXPECT_GT(with.summary.speculative, 0U);
   EXPECT_LT(with.summary.makespan, without / 2);

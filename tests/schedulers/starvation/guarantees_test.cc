@@ -6,6 +6,8 @@
 #include <functional>
 #include <optional>
 
+#include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/simple/capacity_settings.h"
 #include "tests/schedulers/starvation/load.h"
 
 namespace millrace::sched {
@@ -91,16 +93,16 @@ TEST(Guarantees, FairPoolsHaveTheirMinimumWithinOneTask) {
     std::mt19937 random(seed);
     const Load load = RandomLoad(seed, {.jobs = 40});
     Settings settings;
-    settings.pools["u0"].min_maps = static_cast<std::uint32_t>(load.Slots(TaskKind::kMap)) / 2;
-    settings.pools["u0"].weight = 0.1;
-    settings.pools["u1"].min_maps = 1 + static_cast<std::uint32_t>(random() % 2);
-    settings.pools["u1"].min_reduces = static_cast<std::uint32_t>(load.Slots(TaskKind::kReduce)) / 2;
-    settings.pools["u2"].min_reduces = 1;
-    settings.pools["u3"].weight = 10;
+    settings.Named<PoolSettings>()["u0"].min_maps = static_cast<std::uint32_t>(load.Slots(TaskKind::kMap)) / 2;
+    settings.Named<PoolSettings>()["u0"].weight = 0.1;
+    settings.Named<PoolSettings>()["u1"].min_maps = 1 + static_cast<std::uint32_t>(random() % 2);
+    settings.Named<PoolSettings>()["u1"].min_reduces = static_cast<std::uint32_t>(load.Slots(TaskKind::kReduce)) / 2;
+    settings.Named<PoolSettings>()["u2"].min_reduces = 1;
+    settings.Named<PoolSettings>()["u3"].weight = 10;
     const auto cluster = Start("fair", settings, load);
     Guarantee maps(*cluster, PoolOf, TaskKind::kMap, load.Longest(TaskKind::kMap));
     Guarantee reduces(*cluster, PoolOf, TaskKind::kReduce, load.Longest(TaskKind::kReduce));
-    for (const auto& [name, pool] : settings.pools) {
+    for (const auto& [name, pool] : settings.Named<PoolSettings>()) {
       maps.Set(name, pool.min_maps, 1);
       reduces.Set(name, pool.min_reduces, 1);
     }
@@ -122,10 +124,11 @@ TEST(Guarantees, FairPoolsHaveTheirWeightsPartWithinOneTask) {
     Settings settings;
     double weights = 0;
     for (int user = 0; user < 5; ++user)
-      weights += settings.pools["u" + std::to_string(user)].weight = 0.5 * (1 + static_cast<double>(random() % 6));
+      weights += settings.Named<PoolSettings>()["u" + std::to_string(user)].weight =
+          0.5 * (1 + static_cast<double>(random() % 6));
     const auto cluster = Start("fair", settings, load);
     Guarantee maps(*cluster, PoolOf, TaskKind::kMap, load.Longest(TaskKind::kMap));
-    for (const auto& [name, pool] : settings.pools)
+    for (const auto& [name, pool] : settings.Named<PoolSettings>())
       maps.Set(name, Part(slots, 5, pool.weight, weights), static_cast<std::uint32_t>(slots));
     cluster->watch = [&](Micros now) { maps.Look(now); };
     cluster->Run();
@@ -143,11 +146,12 @@ TEST(Guarantees, QueuesHaveTheirCapacityBackWithinOneTask) {
     const Load load = RandomLoad(seed, {.jobs = 40});
     Settings settings;
     const double capacities[] = {40, 25, 20, 10, 5};
-    for (int user = 0; user < 5; ++user) settings.queues["u" + std::to_string(user)].capacity = capacities[user];
+    for (int user = 0; user < 5; ++user)
+      settings.Named<QueueSettings>()["u" + std::to_string(user)].capacity = capacities[user];
     const auto cluster = Start("capacity", settings, load);
     Guarantee maps(*cluster, PoolOf, TaskKind::kMap, load.Longest(TaskKind::kMap));
     Guarantee reduces(*cluster, PoolOf, TaskKind::kReduce, load.Longest(TaskKind::kReduce));
-    for (const auto& [name, queue] : settings.queues) {
+    for (const auto& [name, queue] : settings.Named<QueueSettings>()) {
       maps.Set(name, Part(load.Slots(TaskKind::kMap), 5, queue.capacity, 100), 1);
       reduces.Set(name, Part(load.Slots(TaskKind::kReduce), 5, queue.capacity, 100), 1);
     }
@@ -167,8 +171,8 @@ TEST(Guarantees, SmallAndLargeJobsHaveTheirPartWithinOneTask) {
     const Load load = RandomLoad(seed, {.jobs = 40});
     const Micros slots = load.Slots(TaskKind::kMap);
     Settings settings;
-    settings.mlq.small_job_maps = 15;
-    settings.mlq.small_weight = 3;
+    settings.Of<MlqSettings>().small_job_maps = 15;
+    settings.Of<MlqSettings>().small_weight = 3;
     const auto cluster = Start("mlq", settings, load);
     const GroupOf size = [](const JobState& job) { return job.spec.maps.size() <= 15 ? "small" : "large"; };
     Guarantee maps(*cluster, size, TaskKind::kMap, load.Longest(TaskKind::kMap));

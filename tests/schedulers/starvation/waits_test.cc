@@ -5,6 +5,10 @@
 #include <cmath>
 #include <optional>
 
+#include "schedulers/offering/delay_settings.h"
+#include "schedulers/policies/cp/cp_settings.h"
+#include "schedulers/policies/joss/joss_settings.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "tests/schedulers/starvation/load.h"
 
 namespace millrace::sched {
@@ -20,8 +24,8 @@ TEST_P(Delay, NoJobIsPassedOverByAFreeSlotForLongerThanItsWaits) {
   constexpr Micros kWaits = (2 + 3 + 4) * kSecond;
   const Micros slack = GetParam().starts_with("lsap") ? 400 * kMillisecond : 0;
   Settings settings;
-  settings.delay = {DelaySettings::Mode::kFixed, 2 * kSecond, 3 * kSecond, 4 * kSecond};
-  settings.cp.evaluations = 20;
+  settings.Of<DelaySettings>() = {DelaySettings::Mode::kFixed, 2 * kSecond, 3 * kSecond, 4 * kSecond};
+  settings.Of<CpSettings>().evaluations = 20;
   const unsigned base = std::random_device()();
   Micros longest = 0;
   for (unsigned seed = base; seed < base + 12 && !HasFailure(); ++seed) {
@@ -71,7 +75,7 @@ TEST_P(JossTurns, ALargeJobIsServedOnceInATurnOfTheQueues) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     std::mt19937 random(seed);
     Settings settings;
-    settings.joss.default_ratio = 0.5;
+    settings.Of<JossSettings>().default_ratio = 0.5;
     Load load;
     for (std::uint32_t node = 1; node <= 8; ++node)
       load.nodes.push_back({NodeId{node}, "r", "d" + std::to_string(node % 2), {2, 1}});
@@ -125,8 +129,8 @@ Streamed RunUnderAStream(Micros half_life, unsigned seed) {
   constexpr std::uint64_t kBytes = std::uint64_t{4} << 30;
   std::mt19937 random(seed);
   Settings settings;
-  settings.lsap.ageing_half_life = half_life;
-  settings.lsap.batch_window = 0;
+  settings.Of<LsapSettings>().ageing_half_life = half_life;
+  settings.Of<LsapSettings>().batch_window = 0;
   Load load;
   for (std::uint32_t node = 1; node <= 4; ++node) load.nodes.push_back({NodeId{node}, "r1", "d1", {2, 0}});
   load.nodes.push_back({NodeId{5}, "r2", "d2", {0, 1}});
@@ -139,7 +143,7 @@ Streamed RunUnderAStream(Micros half_life, unsigned seed) {
   }
   const auto cluster = Start("lsap-fair", settings, load);
   cluster->Run();
-  const double most = 200 + kBytes / settings.lsap.bandwidths.off, least = 100.0 / 8 / 0.5;
+  const double most = 200 + kBytes / settings.Of<LsapSettings>().bandwidths.off, least = 100.0 / 8 / 0.5;
   const Micros until =
       kSubmitted + static_cast<Micros>(static_cast<double>(half_life) * (std::log2(most / least) + 0.25));
   const Micros work = (until / kEvery + 1) * kMap / 8;

@@ -11,6 +11,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "schedulers/policies/cp/cp_settings.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/joss/joss_settings.h"
+#include "schedulers/policies/lsap/lsap_settings.h"
 #include "tests/schedulers/starvation/load.h"
 
 namespace millrace::sched {
@@ -63,7 +67,7 @@ class WorkConserving : public testing::TestWithParam<std::string> {};
 TEST_P(WorkConserving, AJobEndsWhenAllTheWorkThatThereIsIsDone) {
   const Bound bound = [](const Load& load, const LoadJob& job) { return ListBound(load, job, 0); };
   Settings settings;
-  settings.cp.evaluations = 20;
+  settings.Of<CpSettings>().evaluations = 20;
   ExpectWithin({GetParam(), settings, {}}, bound);
 }
 
@@ -81,7 +85,7 @@ TEST_P(Batching, AJobEndsWhenAllTheWorkIsDoneAndAWindowForEachMap) {
   std::replace(name.begin(), name.end(), '_', '-');
   ExpectWithin({name, {}, {.racks = 2}}, bound);
   Settings settings;
-  settings.lsap.batch_window = 5 * kSecond;
+  settings.Of<LsapSettings>().batch_window = 5 * kSecond;
   const Bound long_window = [](const Load& load, const LoadJob& job) {
     return ListBound(load, job, 5 * kSecond) + 5 * kSecond;
   };
@@ -134,7 +138,7 @@ TEST(InOrder, CapacityWaitsInItsQueueForEarlierJobs) {
 TEST(Fresh, DynamicEndsAJobWhenTheWorkAndTheLastTasksOfAllJobsAreDone) {
   for (const std::uint32_t k : {0U, 1U, 3U}) {
     Settings settings;
-    settings.fresh.k = k;
+    settings.Of<FreshSettings>().k = k;
     const Bound bound = [](const Load& load, const LoadJob& job) {
       const Micros slots = load.Slots(TaskKind::kMap) + load.Slots(TaskKind::kReduce);
       const Micros work = SumOf(load, &LoadJob::MapWork) + SumOf(load, &LoadJob::ReduceWork);
@@ -150,7 +154,7 @@ TEST(Fresh, DynamicEndsAJobWhenTheWorkAndTheLastTasksOfAllJobsAreDone) {
 TEST(Fresh, StaticEndsAJobHoweverTheSplitsFall) {
   for (const std::uint32_t k : {0U, 1U, 3U}) {
     Settings settings;
-    settings.fresh.k = k;
+    settings.Of<FreshSettings>().k = k;
     const Bound bound = [](const Load& load, const LoadJob& job) {
       const Micros longest = std::max(load.Longest(TaskKind::kMap), load.Longest(TaskKind::kReduce));
       const Micros work = SumOf(load, &LoadJob::MapWork) + SumOf(load, &LoadJob::ReduceWork);
@@ -167,7 +171,7 @@ class Joss : public testing::TestWithParam<std::string> {};
 TEST_P(Joss, AJobEndsWhenAllTheWorkIsDoneByTheSmallestDatacenter) {
   for (const double ratio : {-1.0, 0.5, 3.0}) {  // unknown; maps to their blocks; small jobs to one datacenter
     Settings settings;
-    settings.joss.default_ratio = ratio;
+    settings.Of<JossSettings>().default_ratio = ratio;
     const Bound bound = [](const Load& load, const LoadJob& job) {
       const auto least = [&](TaskKind kind) { return std::min(load.Slots(kind, "d0"), load.Slots(kind, "d1")); };
       Micros end = job.at + SumOf(load, &LoadJob::MapWork) / least(TaskKind::kMap) + job.Tails();

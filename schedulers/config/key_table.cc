@@ -1,4 +1,4 @@
-#include "schedulers/config/key_list.h"
+#include "schedulers/config/key_table.h"
 
 #include <charconv>
 #include <cmath>
@@ -78,17 +78,17 @@ std::optional<T> AsOptional(const std::optional<T>& value) {
 
 }  // namespace
 
-void KeyList::Real(std::string name, double* field, NumberRange range, std::string one_line) {
+void KeyTable::Real(std::string name, double* field, NumberRange range, std::string one_line) {
   const auto set = [field, range](std::string_view text) -> Status {
     MILLRACE_ASSIGN(*field, ReadReal(text, range));
     return Status::Ok();
   };
-  section_->keys.push_back({std::move(name), RangeText(range), std::move(one_line), set,
-                            [field] { return std::optional(NumberText(*field)); }});
+  keys_->push_back({std::move(name), RangeText(range), std::move(one_line), set,
+                    [field] { return std::optional(NumberText(*field)); }});
 }
 
 template <class Field>
-void KeyList::AddCount(std::string name, Field* field, NumberRange range, std::string one_line) {
+void KeyTable::AddCount(std::string name, Field* field, NumberRange range, std::string one_line) {
   const auto set = [field, range](std::string_view text) -> Status {
     MILLRACE_ASSIGN(const double number, ReadReal(text, range));
     if (number != std::floor(number)) return Invalid(Shown(text) + " is not a whole number");
@@ -99,18 +99,18 @@ void KeyList::AddCount(std::string name, Field* field, NumberRange range, std::s
     const std::optional<std::uint32_t> value = AsOptional(*field);
     return value ? std::optional(std::to_string(*value)) : std::nullopt;
   };
-  section_->keys.push_back({std::move(name), RangeText(range), std::move(one_line), set, get});
+  keys_->push_back({std::move(name), RangeText(range), std::move(one_line), set, get});
 }
 
-void KeyList::Count(std::string name, std::uint32_t* field, NumberRange range, std::string one_line) {
+void KeyTable::Count(std::string name, std::uint32_t* field, NumberRange range, std::string one_line) {
   AddCount(std::move(name), field, range, std::move(one_line));
 }
-void KeyList::Count(std::string name, std::optional<std::uint32_t>* field, NumberRange range, std::string one_line) {
+void KeyTable::Count(std::string name, std::optional<std::uint32_t>* field, NumberRange range, std::string one_line) {
   AddCount(std::move(name), field, range, std::move(one_line));
 }
 
 template <class Field>
-void KeyList::AddFlag(std::string name, Field* field, std::string one_line) {
+void KeyTable::AddFlag(std::string name, Field* field, std::string one_line) {
   AddChoice(
       std::move(name), {"false", "true"}, [field](std::size_t i) { *field = i == 1; },
       [field]() -> std::optional<std::size_t> {
@@ -118,22 +118,22 @@ void KeyList::AddFlag(std::string name, Field* field, std::string one_line) {
         return value ? std::optional<std::size_t>(*value ? 1 : 0) : std::nullopt;
       },
       std::move(one_line));
-  SettingKey& key = section_->keys.back();
+  SettingKey& key = keys_->back();
   key.get = [field]() -> std::optional<std::string> {
     const std::optional<bool> value(*field);
     return value ? std::optional<std::string>(*value ? "true" : "false") : std::nullopt;  // without quotes
   };
 }
 
-void KeyList::Flag(std::string name, bool* field, std::string one_line) {
+void KeyTable::Flag(std::string name, bool* field, std::string one_line) {
   AddFlag(std::move(name), field, std::move(one_line));
 }
-void KeyList::Flag(std::string name, std::optional<bool>* field, std::string one_line) {
+void KeyTable::Flag(std::string name, std::optional<bool>* field, std::string one_line) {
   AddFlag(std::move(name), field, std::move(one_line));
 }
 
 template <class Field>
-void KeyList::AddDuration(std::string name, Field* field, Micros most, std::string one_line) {
+void KeyTable::AddDuration(std::string name, Field* field, Micros most, std::string one_line) {
   const std::string range = "0s to " + DurationText(most);
   const auto set = [field, most, range](std::string_view text) -> Status {
     const auto number = ParseNumber<double>(text);
@@ -147,17 +147,17 @@ void KeyList::AddDuration(std::string name, Field* field, Micros most, std::stri
     const std::optional<Micros> value = AsOptional(*field);
     return value ? std::optional('"' + DurationText(*value) + '"') : std::nullopt;
   };
-  section_->keys.push_back({std::move(name), range, std::move(one_line), set, get});
+  keys_->push_back({std::move(name), range, std::move(one_line), set, get});
 }
 
-void KeyList::Duration(std::string name, Micros* field, Micros most, std::string one_line) {
+void KeyTable::Duration(std::string name, Micros* field, Micros most, std::string one_line) {
   AddDuration(std::move(name), field, most, std::move(one_line));
 }
-void KeyList::Duration(std::string name, std::optional<Micros>* field, Micros most, std::string one_line) {
+void KeyTable::Duration(std::string name, std::optional<Micros>* field, Micros most, std::string one_line) {
   AddDuration(std::move(name), field, most, std::move(one_line));
 }
 
-void KeyList::Bandwidth(std::string name, double* field, std::string one_line) {
+void KeyTable::Bandwidth(std::string name, double* field, std::string one_line) {
   constexpr double kMost = 1e15;
   const auto set = [field](std::string_view text) -> Status {
     double number = ParseNumber<double>(text).value_or(0);
@@ -169,12 +169,12 @@ void KeyList::Bandwidth(std::string name, double* field, std::string one_line) {
     *field = number;
     return Status::Ok();
   };
-  section_->keys.push_back(
+  keys_->push_back(
       {std::move(name), "at least 1", std::move(one_line), set, [field] { return std::optional(NumberText(*field)); }});
 }
 
-void KeyList::AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
-                        std::function<std::optional<std::size_t>()> chosen, std::string one_line) {
+void KeyTable::AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
+                         std::function<std::optional<std::size_t>()> chosen, std::string one_line) {
   const std::string range = Choose(names);
   const auto set = [names, range, choose = std::move(choose)](std::string_view text) -> Status {
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -190,7 +190,7 @@ void KeyList::AddChoice(std::string name, std::vector<std::string> names, std::f
     MILLRACE_CHECK(*index < names.size(), "a value without a name");
     return '"' + names[*index] + '"';
   };
-  section_->keys.push_back({std::move(name), range, std::move(one_line), set, get});
+  keys_->push_back({std::move(name), range, std::move(one_line), set, get});
 }
 
 }  // namespace millrace::sched

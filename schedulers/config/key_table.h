@@ -1,0 +1,44 @@
+// KeyTable: turns what a section's struct declares (schedulers/settings/key_list.h) into keys that read and write text.
+// Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedulers/config/settings_keys.h"
+#include "schedulers/settings/key_list.h"
+
+namespace millrace::sched {
+
+class KeyTable : public KeyList {
+ public:
+  // Appends to the keys, which outlive it.
+  explicit KeyTable(std::vector<SettingKey>* keys) : keys_(keys) {}
+
+  void Real(std::string name, double* field, NumberRange range, std::string one_line) override;
+  void Count(std::string name, std::uint32_t* field, NumberRange range, std::string one_line) override;
+  void Count(std::string name, std::optional<std::uint32_t>* field, NumberRange range, std::string one_line) override;
+  void Flag(std::string name, bool* field, std::string one_line) override;
+  void Flag(std::string name, std::optional<bool>* field, std::string one_line) override;
+  void Duration(std::string name, Micros* field, Micros most, std::string one_line) override;
+  void Duration(std::string name, std::optional<Micros>* field, Micros most, std::string one_line) override;
+  void Bandwidth(std::string name, double* field, std::string one_line) override;
+
+ private:
+  void AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
+                 std::function<std::optional<std::size_t>()> chosen, std::string one_line) override;
+  template <class Field>
+  void AddFlag(std::string name, Field* field, std::string one_line);
+  template <class Field>
+  void AddCount(std::string name, Field* field, NumberRange range, std::string one_line);
+  template <class Field>
+  void AddDuration(std::string name, Field* field, Micros most, std::string one_line);
+
+  std::vector<SettingKey>* keys_;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,19 @@
+// How many reduces a node holds under Coupled Compute Slots (copy_gate.h).
+#pragma once
+
+#include <string_view>
+
+namespace millrace::sched {
+
+class KeyList;
+
+struct CcsSettings {
+  double max_reducers = 3;  // reduces a node holds, x its reduce slots; at least 1
+
+  static constexpr std::string_view kSection = "ccs";
+  static constexpr std::string_view kOneLine = "With +ccs.";
+};
+
+void Declare(KeyList& keys, CcsSettings& settings);
+
+}  // namespace millrace::sched

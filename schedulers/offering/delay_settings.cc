@@ -1,0 +1,25 @@
+#include "schedulers/offering/delay_settings.h"
+
+#include <utility>
+
+#include "schedulers/settings/key_list.h"
+
+namespace millrace::sched {
+namespace {
+
+constexpr std::pair<std::string_view, DelaySettings::Mode> kDelayModes[] = {{"fixed", DelaySettings::Mode::kFixed},
+                                                                            {"auto", DelaySettings::Mode::kAuto}};
+
+}  // namespace
+
+void Declare(KeyList& keys, DelaySettings& settings) {
+  auto& [mode, rack_wait, datacenter_wait, off_wait] = settings;
+  keys.Choice<DelaySettings::Mode>("mode", &mode, kDelayModes,
+                                   "waits as they stand here, or adapted to what a job gains by waiting");
+  keys.Duration("rack_wait", &rack_wait, kHour,
+                "how long a job waits for a node with its data before a node of the rack will do (T1)");
+  keys.Duration("datacenter_wait", &datacenter_wait, kHour, "and then before one of the datacenter will do (T2)");
+  keys.Duration("off_wait", &off_wait, kHour, "and then before any will do (T3)");
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,80 @@
+#include "schedulers/policies/fair/fair_settings.h"
+
+#include <utility>
+
+namespace millrace::sched {
+namespace {
+
+constexpr std::pair<std::string_view, PoolOrder> kOrders[] = {
+    {"fair", PoolOrder::kFair}, {"fifo", PoolOrder::kFifo}, {"sjf", PoolOrder::kSjf}, {"mlq", PoolOrder::kMlq}};
+
+std::optional<Contradiction> CheckPool(const std::string& section, const PoolSettings& pool, const FairSettings& fair) {
+  if (pool.max_maps && *pool.max_maps < pool.min_maps) return Contradiction{section, "max_maps", "is below min_maps"};
+  if (pool.max_reduces && *pool.max_reduces < pool.min_reduces)
+    return Contradiction{section, "max_reduces", "is below min_reduces"};
+  if (pool.min_share_timeout && *pool.min_share_timeout > fair.fair_share_timeout)
+    return Contradiction{section, "min_share_timeout", "is longer than fair.fair_share_timeout"};
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Declare(KeyList& keys, PoolSettings& settings) {
+  auto& [weight, min_maps, min_reduces, max_maps, max_reduces, max_running_jobs, min_share_timeout, order] = settings;
+  keys.Real("weight", &weight, kAbove0, "how much of the slots it gets in relation to the others");
+  keys.Count("min_maps", &min_maps, kUpToAMillion, "map slots that it is guaranteed");
+  keys.Count("min_reduces", &min_reduces, kUpToAMillion, "reduce slots that it is guaranteed");
+  keys.Count("max_maps", &max_maps, kUpToAMillion, "map slots that it gets at most; not set: no limit");
+  keys.Count("max_reduces", &max_reduces, kUpToAMillion, "reduce slots that it gets at most; not set: no limit");
+  keys.Count("max_running_jobs", &max_running_jobs, kUpToAMillion, "jobs of it that run at once; not set: no limit");
+  keys.Duration("min_share_timeout", &min_share_timeout, kDay,
+                "as fair.min_share_timeout, for this pool; not set: as there");
+  keys.Choice<PoolOrder>("order", &order, kOrders, "how it orders its jobs; not set: fair.order");
+}
+
+void Declare(KeyList& keys, PoolDefaults& settings) {
+  auto& [pool] = settings;
+  Declare(keys, pool);
+}
+
+PoolSettings PoolSettings::Inherited(const Settings& settings) { return settings.Of<PoolDefaults>().pool; }
+
+std::optional<Contradiction> PoolSettings::Check(const Settings& settings) {
+  const auto& fair = settings.Of<FairSettings>();
+  if (auto wrong = CheckPool("pool_defaults", settings.Of<PoolDefaults>().pool, fair)) return wrong;
+  for (const auto& [name, pool] : settings.Named<PoolSettings>()) {
+    if (auto wrong = CheckPool("pools." + name, pool, fair)) return wrong;
+  }
+  return std::nullopt;
+}
+
+void Declare(KeyList& keys, FairSettings& settings) {
+  auto& [order, min_share_timeout, fair_share_timeout] = settings;
+  keys.Choice<PoolOrder>("order", &order, kOrders, "how a pool orders its jobs");
+  keys.Duration("min_share_timeout", &min_share_timeout, kDay,
+                "with +preempt: a pool that is below its minimum for so long takes slots from others");
+  keys.Duration("fair_share_timeout", &fair_share_timeout, kDay,
+                "the same for a pool below its fair share; at least min_share_timeout");
+}
+
+std::optional<Contradiction> FairSettings::Check(const Settings& settings) {
+  const auto& fair = settings.Of<FairSettings>();
+  if (fair.fair_share_timeout < fair.min_share_timeout)
+    return Contradiction{"fair", "fair_share_timeout", "is shorter than fair.min_share_timeout"};
+  return std::nullopt;
+}
+
+void Declare(KeyList& keys, MlqSettings& settings) {
+  auto& [small_job_maps, small_weight, large_weight] = settings;
+  keys.Count("small_job_maps", &small_job_maps, kUpToAMillion, "a job with at most so many maps is a small one");
+  keys.Real("small_weight", &small_weight, kAbove0, "weight of the queue of small jobs");
+  keys.Real("large_weight", &large_weight, kAbove0, "weight of the queue of large jobs");
+}
+
+const PoolSettings& SettingsOfPool(const Settings& settings, const std::string& name) {
+  const auto& pools = settings.Named<PoolSettings>();
+  const auto at = pools.find(name);
+  return at == pools.end() ? settings.Of<PoolDefaults>().pool : at->second;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,68 @@
+// What `fair` and its pools can be told, and the orders of a pool. Times in us.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ids/time.h"
+#include "schedulers/settings/section.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+enum class PoolOrder : std::uint8_t { kFair, kFifo, kSjf, kMlq };
+
+// A pool of `fair` and a group of `lsap-fair`.
+struct PoolSettings {
+  double weight = 1;  // above 0
+  std::uint32_t min_maps = 0, min_reduces = 0;
+  std::optional<std::uint32_t> max_maps, max_reduces;
+  std::optional<std::uint32_t> max_running_jobs;
+  std::optional<Micros> min_share_timeout;  // the scheduler's when absent
+  std::optional<PoolOrder> order;           // the scheduler's when absent
+
+  static constexpr std::string_view kSection = "pools";
+  static constexpr std::string_view kOneLine = "A pool of fair, a group of lsap-fair.";
+  // What [pool_defaults] says.
+  static PoolSettings Inherited(const Settings& settings);
+  // Of all pools and of [pool_defaults].
+  static std::optional<Contradiction> Check(const Settings& settings);
+};
+
+// Of pools without a section of their own.
+struct PoolDefaults {
+  PoolSettings pool;
+
+  static constexpr std::string_view kSection = "pool_defaults";
+  static constexpr std::string_view kOneLine = "What a pool has that says nothing else.";
+};
+
+struct FairSettings {
+  PoolOrder order = PoolOrder::kFair;
+  Micros min_share_timeout = 60 * kSecond;
+  Micros fair_share_timeout = 300 * kSecond;  // at least min_share_timeout
+
+  static constexpr std::string_view kSection = "fair";
+  static constexpr std::string_view kOneLine = "The scheduler fair.";
+  static std::optional<Contradiction> Check(const Settings& settings);
+};
+
+struct MlqSettings {
+  std::uint32_t small_job_maps = 100;
+  double small_weight = 1, large_weight = 1;
+
+  static constexpr std::string_view kSection = "mlq";
+  static constexpr std::string_view kOneLine = "Pools of which the order is mlq.";
+};
+
+void Declare(KeyList& keys, PoolSettings& settings);
+void Declare(KeyList& keys, PoolDefaults& settings);
+void Declare(KeyList& keys, FairSettings& settings);
+void Declare(KeyList& keys, MlqSettings& settings);
+
+// Returns the settings of the pool of this name, the defaults if it has no section.
+[[nodiscard]] const PoolSettings& SettingsOfPool(const Settings& settings, const std::string& name);
+
+}  // namespace millrace::sched

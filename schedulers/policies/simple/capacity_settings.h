@@ -1,0 +1,27 @@
+// What `capacity` can be told of its queues. Without any there is one, "default", with everything.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "schedulers/settings/section.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+struct QueueSettings {
+  double capacity = 0;        // % of the slots, 0 to 100, all together at most 100
+  double max_capacity = 100;  // ceiling in %, at least capacity
+  double user_limit = 100;    // minimum % of the queue for each active user, above 0
+  bool supports_priority = false;
+
+  static constexpr std::string_view kSection = "queues";
+  static constexpr std::string_view kOneLine =
+      "A queue of capacity; without any there is one, \"default\", with everything.";
+  // Of all queues.
+  static std::optional<Contradiction> Check(const Settings& settings);
+};
+
+void Declare(KeyList& keys, QueueSettings& settings);
+
+}  // namespace millrace::sched

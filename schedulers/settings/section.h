@@ -1,0 +1,90 @@
+// Section: what schedulers/config must know of a section of the scheduler file to read, check and write it. The
+// catalogue (policies/catalog.cc) makes one from each struct of settings with FixedSection or NamedSection.
+//
+// The struct has
+//   static constexpr std::string_view kSection = "edf";                 // its name in the file
+//   static constexpr std::string_view kOneLine = "The scheduler edf.";  // for people
+// and beside it, with its keys (key_list.h),
+//   void Declare(KeyList& keys, EdfSettings& settings);
+// It may have
+//   static std::optional<Contradiction> Check(const Settings& settings);  // of values that are each in their range
+//   static Struct Inherited(const Settings& settings);  // [pools.NAME]: what a section has that says nothing else
+// Thread rule: as the Settings.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedulers/settings/key_list.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+// Values that are not right together, told of one of them: "pools.ads", "max_maps", "is below min_maps".
+struct Contradiction {
+  std::string section, key, why;
+};
+
+struct Section {
+  std::string_view name;  // "fair"; "pools" for all of [pools.NAME]
+  std::string_view one_line;
+  bool named = false;  // there are as many as one likes, each with a NAME
+  // Declares the keys, bound to the section in the settings. `name`: which of the named ones.
+  void (*declare)(Settings* settings, const std::string& name, KeyList& keys) = nullptr;
+  // The first contradiction, if there is one. Null: none can be.
+  std::optional<Contradiction> (*check)(const Settings& settings) = nullptr;
+  // Named ones alone. `names`: those that the settings have, in order. `add`: another with what it inherits, or with
+  // the defaults.
+  std::vector<std::string> (*names)(const Settings& settings) = nullptr;
+  void (*add)(Settings* settings, const std::string& name, bool inherits) = nullptr;
+};
+
+// [fair]
+template <class Struct>
+[[nodiscard]] constexpr Section FixedSection() {
+  Section section{Struct::kSection, Struct::kOneLine};
+  section.declare = [](Settings* settings, const std::string&, KeyList& keys) {
+    Declare(keys, settings->Of<Struct>());
+  };
+  if constexpr (requires(const Settings& s) { Struct::Check(s); }) section.check = Struct::Check;
+  return section;
+}
+
+// [pools.NAME]
+template <class Struct>
+[[nodiscard]] constexpr Section NamedSection() {
+  Section section{Struct::kSection, Struct::kOneLine, true};
+  section.declare = [](Settings* settings, const std::string& name, KeyList& keys) {
+    Declare(keys, settings->Named<Struct>()[name]);
+  };
+  if constexpr (requires(const Settings& s) { Struct::Check(s); }) section.check = Struct::Check;
+  section.names = [](const Settings& settings) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : settings.Named<Struct>()) names.push_back(name);
+    return names;
+  };
+  section.add = [](Settings* settings, const std::string& name, bool inherits) {
+    Struct value;
+    if constexpr (requires(const Settings& s) { Struct::Inherited(s); }) {
+      if (inherits) value = Struct::Inherited(*settings);
+    }
+    settings->Named<Struct>().insert_or_assign(name, value);
+  };
+  return section;
+}
+
+// No two of them have the same name in the file.
+[[nodiscard]] constexpr bool NamedOnce(std::span<const Section> sections) {
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (sections[i].name == sections[j].name) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace millrace::sched
