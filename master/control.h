@@ -136,7 +136,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // be written the worker is known for its blocks alone: nothing is settled, and when there is room its session ends,
   // so that it registers again.
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                const JobTracker::Claims& claims);
+                                const Claims& claims);
   // False if the session is not the node's current one.
   bool Heard(NodeNumber node, std::uint64_t epoch);
   // Since it was last heard; of one that was lost before we started, since it was lost.

@@ -13,7 +13,7 @@
 namespace millrace::master {
 
 Result<Control::Registration> Control::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                                const JobTracker::Claims& claims) {
+                                                const Claims& claims) {
   LoseOthersAt(facts);
   Step step = Begin();
   NodeRecord& node = nodes_.Admit(facts, &step.batch);

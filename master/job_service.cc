@@ -151,7 +151,7 @@ class JobServiceImpl final : public wire::JobService::Server {
     const auto params = context.getParams();
     const std::size_t limit =
         std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
-    const JobTracker::HistoryPage page =
+    const Journal::Page page =
         Require(control_.jobs().History(Job(context), params.getAfter(), params.getOffset(), limit));
     const auto& lines = page.lines;
     auto results = context.getResults();

@@ -170,7 +170,7 @@ class Replayer {
     return engine_->Apply(line.time, *line.event(), &effects);
   }
 
-  // Where a master that starts again would begin: master/job_tracker_scheduler.cc, SnapshotNodes.
+  // Where a master that starts again would begin: master/job_tracker.cc, NodesAsEvents.
   void NoteQuiet(const Line& line, std::size_t at) {
     if (!std::holds_alternative<sched::JobSubmitted>(*line.event()) || !engine_->state().LiveJobs().empty()) return;
     begin_ = at - 1;
@@ -186,7 +186,7 @@ class Replayer {
     }
   }
 
-  // As the master does (master/job_tracker_load.cc), which then names the scheduler.
+  // As the master does (master/job_tracker.cc), which then names the scheduler.
   void Restart(std::size_t at) {
     std::set<JobId> live;
     for (const sched::QueueKey& key : engine_->state().LiveJobs()) live.insert(key.job);

@@ -199,7 +199,7 @@ void Simulator::TellSpace(std::uint32_t node) {
   (void)Apply(sched::NodeSpace{NodeId{node}, space > kept ? space - kept : 0});
 }
 
-// As the master has it (master/job_tracker_effects.cc): where the policy lets more in than there are slots, those
+// As the master has it (master/job_tracker.cc): where the policy lets more in than there are slots, those
 // beyond the reduce slots only copy.
 std::uint32_t Simulator::Permits(std::uint32_t node) const {
   const sched::NodeState& state = *engine_.state().FindNode(NodeId{node});

@@ -107,7 +107,7 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
     return launch.attempt;
   }
   JobTracker::Reconciled Register(const AttemptId& attempt, Claim claim) {
-    JobTracker::Claims claims;
+    Claims claims;
     // What else is there is in step on both sides.
     const sched::NodeState* node = jobs->cluster().FindNode(NodeId{node_});  // null after a restart without jobs
     for (const AttemptId& other : node == nullptr ? std::vector<AttemptId>() : node->running) {

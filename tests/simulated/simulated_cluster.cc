@@ -8,7 +8,7 @@
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
 #include "master/cluster_record.h"
-#include "master/journal_keys.h"
+#include "master/journal.h"
 #include "master/master_service.h"
 #include "master/wire_codec.h"
 

@@ -8,7 +8,7 @@
 #include "base/ids/ids.h"
 #include "faults.h"
 #include "master.h"
-#include "master/journal_keys.h"
+#include "master/journal.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/journal/journal_text.h"

@@ -1,0 +1,20 @@
+// From which other node most of a map's input came, so that the rate at which the map got it says something of the link
+// between the two. Pure. Thread rule: control thread.
+#pragma once
+
+#include <optional>
+
+#include "dfs/name/types.h"
+#include "master/file_system.h"
+#include "master/job_record.h"
+#include "master/node_table.h"
+#include "schedulers/core/topology.h"
+
+namespace millrace::master {
+
+// Returns the node from which a map on `node` got more than half of the input that it did not have itself; nothing if
+// there is no such node. Readers are taken to go to the closest holder of a block first.
+[[nodiscard]] std::optional<dfs::NodeId> MainInputSource(NodeNumber node, const MapSplits& splits,
+                                                         const FileSystem& files, const sched::Topology& topology);
+
+}  // namespace millrace::master
