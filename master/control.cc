@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "base/options.h"
 #include "base/rpc/status_codec.h"
 #include "base/text.h"
@@ -11,6 +12,12 @@
 #include "schedulers/core/policy.h"
 
 namespace millrace::master {
+
+namespace {
+
+constexpr std::string_view kSchedulerKey = "scheduler";  // -> what was set, and master.scheduler at that time
+
+}  // namespace
 
 Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams seams) {
   SchedulerFile scheduler_file(std::move(seams.scheduler_file), seams.log);
@@ -284,6 +291,102 @@ void Control::NoticeBalanceEnd() {
                                                               : "it was stopped",
                    view.moved_blocks, view.moved_bytes, 100 * view.smallest, 100 * view.largest);
   for (auto& waiter : std::exchange(balance_waiters_, {})) waiter->fulfill();
+}
+
+// ---- a full disk ----
+
+Status Control::CheckChange() const { return room_.writing() == Writing::kAll ? Status::Ok() : NoSpace(room_.Line()); }
+
+Status Control::CheckGoingOn() const { return Held() ? Busy(room_.Line()) : Status::Ok(); }
+
+kj::Promise<void> Control::WatchRoom() {
+  constexpr kj::Duration kLookEvery = 500 * kj::MILLISECONDS;
+  return seams_.timer.afterDelay(kLookEvery).then([this]() {
+    LookAtRoom();
+    return WatchRoom();
+  });
+}
+
+void Control::LookAtRoom() {
+  if (seams_.look_at_room == nullptr) return;
+  const Result<Room> room = seams_.look_at_room();
+  if (!room.ok()) return seams_.log->warn("the room of the master's disk is not known: {}", room.status().message());
+  const Writing before = room_.writing();
+  const Writing now = room_.Look(*room);
+  if (now == before) return;
+  if (now == Writing::kNothing) commits_.Hold();
+  if (now == Writing::kAll) {
+    seams_.log->info("the master's disk has room again: changes are taken");
+  } else {
+    seams_.log->warn("{}; {}", room_.Line(), now == Writing::kNothing ? "jobs wait" : "what runs goes on");
+  }
+  if (before == Writing::kNothing) GoOn();
+}
+
+// Workers that registered meanwhile do so again, and this time what they have is settled.
+void Control::GoOn() {
+  commits_.Release();
+  for (const auto& [node, epoch] : unsettled_) {
+    const auto it = epochs_.find(node);
+    if (it != epochs_.end() && it->second == epoch) epochs_.erase(it);
+  }
+  unsettled_.clear();
+  FinishLazily(Begin());
+}
+
+// ---- the scheduler: as configured, as asked for, as the scheduler file says ----
+
+Status Control::SetScheduler(const std::string& name, Step* step) {
+  MILLRACE_TRY(UseScheduler(name, scheduler_file_.settings(), step).Within("scheduler"));
+  Encoder out;
+  out.Text(scheduler_);
+  out.Text(config_.scheduler);
+  step->batch.Put(std::string(kSchedulerKey), out.Take());
+  return Status::Ok();
+}
+
+// What was set while the master ran goes before what it was started with.
+Status Control::UseFirstScheduler(Step* step) {
+  MILLRACE_ASSIGN(const std::optional<std::string> record, seams_.store.Get(kSchedulerKey));
+  if (!record) return UseScheduler(config_.scheduler, scheduler_file_.settings(), step);
+  Decoder in(*record);
+  const std::string set(in.Text()), configured_then(in.Text());
+  MILLRACE_TRY(in.Finish("the database's record of the scheduler"));
+  const Status used = UseScheduler(set, scheduler_file_.settings(), step);
+  if (!used.ok()) {
+    seams_.log->warn("scheduler {}, which was set by `millrace scheduler set`, cannot be used: {}; it is {} now", set,
+                     used.message(), config_.scheduler);
+    return UseScheduler(config_.scheduler, scheduler_file_.settings(), step);
+  }
+  if (config_.scheduler != configured_then) {
+    seams_.log->warn(
+        "master.scheduler was changed from {} to {}, but {} was set by `millrace scheduler set` and holds; run "
+        "`millrace scheduler set {}` to change it",
+        configured_then, config_.scheduler, set, config_.scheduler);
+  } else if (set != config_.scheduler) {
+    seams_.log->info("scheduler {} was set by `millrace scheduler set` and holds, not {} of master.scheduler", set,
+                     config_.scheduler);
+  }
+  return Status::Ok();
+}
+
+Status Control::UseScheduler(const std::string& name, const sched::Settings& settings, Step* step) {
+  sched::SchedulerSet scheduler{name, sched::FormatSettings(settings)};
+  std::string why;
+  const std::unique_ptr<sched::Policy> policy = sched::MakeScheduler(scheduler, false, &why);
+  if (policy == nullptr) return Invalid(why);
+  scheduler_ = scheduler.name = policy->name();
+  jobs_.SetScheduler(scheduler, step);
+  return Status::Ok();
+}
+
+void Control::FollowSchedulerFile() {
+  scheduler_file_.Poll([this](const sched::Settings& settings) -> Status {
+    Step step = Begin();
+    MILLRACE_TRY(UseScheduler(scheduler_, settings, &step));
+    FinishLazily(std::move(step));
+    return Status::Ok();
+  });
 }
 
 void Control::taskFailed(kj::Exception&& exception) {

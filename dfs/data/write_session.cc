@@ -1,16 +1,30 @@
 #include "dfs/data/write_session.h"
 
 #include <algorithm>
+#include <boost/asio/redirect_error.hpp>
+#include <chrono>
+#include <span>
 #include <utility>
 
 #include "dfs/data/active_writes.h"
+#include "dfs/data/block_checksums.h"
 
 namespace millrace::dfs {
 
-namespace asio = boost::asio;
+namespace asio = net::asio;
 using net::Awaitable;
 using net::OnDisk;
 using net::Wire;
+
+namespace {
+
+// A writer may think between two packets for so many times the idle timeout (an hour, normally): a task that computes
+// for long is no dead peer, and one that died is noticed by keepalive.
+constexpr int kPatience = 60;
+
+constexpr std::size_t kBatchPackets = 4;  // to a disk thread at once
+
+}  // namespace
 
 WriteSession::WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest request, DataFrom data_from,
                            std::shared_ptr<Wire> upstream, std::function<void(const StoredBlock&)> finished)
@@ -40,8 +54,8 @@ Awaitable<bool> WriteSession::Run() {
   if (!over() && !request_.rest.empty()) co_await ConnectNext();
   if (!over()) co_await Transfer();
   co_await Close();
-  if (failed_ && !begun_) (void)co_await SendAck(failure_);  // a writer that is gone needs no answer
-  co_return !over() && received_last_;
+  if (failed_ && phase_ == Phase::kOpening) (void)co_await SendAck(failure_);  // a writer that is gone needs no answer
+  co_return !over() && last_ >= Last::kReceived;
 }
 
 Status WriteSession::OpenHere() {
@@ -71,7 +85,7 @@ Awaitable<Status> WriteSession::AnswerRequest() {
 Awaitable<void> WriteSession::Close() {
   if (next_ != nullptr && (over() || !next_finished_)) next_->Abort();
   auto release = [this] {
-    const bool empty = file_->length() == 0 && !finished_;
+    const bool empty = file_->length() == 0 && phase_ != Phase::kFinished;
     file_.reset();
     active_.Remove(request_.block);
     if (empty) store_.Discard(request_.block);
@@ -115,7 +129,7 @@ Awaitable<void> WriteSession::ConnectNext() {
 }
 
 Awaitable<void> WriteSession::Transfer() {
-  begun_ = true;
+  phase_ = Phase::kTransferring;
   const Status told = co_await SendAck(Ack());
   upstream_gone_ = !told.ok();
   if (upstream_gone_) co_return;
@@ -148,6 +162,273 @@ void WriteSession::Start(Awaitable<void> child) {
     upstream_gone_ = true;
   }
 }
+
+// ---- from upstream to the next node ----
+
+// After a failure packets are still taken, and dropped: closing on a writer that sends would reset the connection
+// before it has read why.
+Awaitable<void> WriteSession::Receive() {
+  while (last_ < Last::kReceived) {
+    Incoming incoming;
+    const Status status = co_await ReceivePacket(&incoming);
+    if (!status.ok()) {
+      upstream_gone_ = true;
+      if (next_ != nullptr) next_->Abort();
+      co_return;
+    }
+    if (incoming.packet.last) last_ = Last::kReceived;
+    if (failed_) continue;
+    co_await Take(std::move(incoming));
+    while (arrived_.size() + queue_.size() >= kWindowPackets && !failed_) co_await changed_.Wait();
+  }
+}
+
+Awaitable<Status> WriteSession::ReceivePacket(Incoming* incoming) {
+  std::string header(kPacketHeaderBytes, '\0');
+  const Micros patience = kPatience * upstream_->threads().idle_timeout;
+  Status status = co_await upstream_->Read(header.data(), header.size(), patience);
+  if (!status.ok()) co_return status;
+  const Result<Packet> packet = DecodePacket(header);
+  if (!packet.ok()) co_return packet.status();
+  if (!failed_ && packet->offset != received_) co_return Corrupt("a packet out of order");
+  incoming->packet = *packet;
+  if (shares()) co_return Status::Ok();
+  incoming->data = Buffer();
+  co_return co_await upstream_->Read(incoming->data.get(), packet->length);
+}
+
+Awaitable<void> WriteSession::Take(Incoming incoming) {
+  if (!shares()) {
+    const Status sound =
+        CheckChunks(incoming.bytes(), incoming.crcs(), request_.block, incoming.packet.offset / kChunkBytes);
+    if (!sound.ok()) {
+      Fail(sound.Within("from " + upstream_->peer()), {request_.node});
+      co_return;
+    }
+  }
+  received_ += incoming.packet.length;
+  if (shares() && next_ != nullptr) {
+    arrived_.push_back(std::move(incoming));
+    changed_.Notify();
+  } else {
+    co_await Forward(std::move(incoming));
+  }
+}
+
+// Forwarded before it is stored, and stored if it was forwarded, even when the write fails meanwhile: BlockWriter
+// relies on it when it salvages.
+Awaitable<void> WriteSession::Forward(Incoming incoming) {
+  forwarded_ += incoming.packet.length;
+  if (incoming.packet.last) last_ = Last::kForwarded;
+  if (next_ != nullptr) {
+    forwarding_ = true;
+    const std::string header = EncodePacket(incoming.packet);
+    const Status status = co_await next_->Write(header, incoming.bytes());
+    forwarding_ = false;
+    if (!status.ok()) FailNext(status);
+  }
+  queue_.push_back(std::move(incoming));
+  changed_.Notify();
+}
+
+Awaitable<void> WriteSession::ReadShared() {
+  while (last_ < Last::kForwarded) {
+    while (arrived_.empty() && !over()) co_await changed_.Wait();
+    if (over()) co_return;
+    std::vector<Incoming> batch = TakeBatch(arrived_);
+    for (Incoming& incoming : batch) incoming.data = Buffer();
+    auto read = [this, &batch] { return ReadSharedBatch(batch); };
+    const Status status = co_await OnDisk(upstream_->threads(), read);
+    if (!status.ok()) {
+      FailHere(status);
+      co_return;
+    }
+    for (Incoming& incoming : batch) {
+      if (over()) co_return;
+      co_await Forward(std::move(incoming));
+    }
+  }
+}
+
+Status WriteSession::ReadSharedBatch(std::vector<Incoming>& batch) {
+  for (Incoming& incoming : batch) {
+    const Packet& packet = incoming.packet;
+    MILLRACE_TRY(file_->ReadShared(packet.offset, packet.length, incoming.crcs(), incoming.data.get()));
+  }
+  return Status::Ok();
+}
+
+std::unique_ptr<char[]> WriteSession::Buffer() {
+  if (spare_.empty()) return std::unique_ptr<char[]>(new char[kPacketBytes]);
+  std::unique_ptr<char[]> buffer = std::move(spare_.back());
+  spare_.pop_back();
+  return buffer;
+}
+
+// ---- to the disk, and acknowledgements on their way back ----
+
+std::vector<WriteSession::Incoming> WriteSession::TakeBatch(std::deque<Incoming>& from) const {
+  std::vector<Incoming> batch;
+  while (!from.empty() && batch.size() < kBatchPackets) {
+    batch.push_back(std::move(from.front()));
+    from.pop_front();
+  }
+  return batch;
+}
+
+Status WriteSession::StoreBatch(const std::vector<Incoming>& batch) {
+  for (const Incoming& incoming : batch) {
+    MILLRACE_TRY(shares() ? StoreShared(incoming) : file_->Append(incoming.bytes(), incoming.crcs()));
+    if (incoming.packet.last) MILLRACE_TRY(file_->Sync());
+  }
+  return Status::Ok();
+}
+
+// One buffer for all packets: it stays in the processor's cache.
+Status WriteSession::StoreShared(const Incoming& incoming) {
+  const std::vector<std::uint32_t> crcs = incoming.crcs();
+  if (incoming.data != nullptr) return file_->Adopt(incoming.bytes(), crcs);
+  if (scratch_ == nullptr) scratch_.reset(new char[kPacketBytes]);
+  const Packet& packet = incoming.packet;
+  MILLRACE_TRY(file_->ReadShared(packet.offset, packet.length, crcs, scratch_.get()));
+  return file_->Adopt({scratch_.get(), packet.length}, crcs);
+}
+
+Awaitable<void> WriteSession::Store() {
+  while (last_ < Last::kStored) {
+    while (queue_.empty() && (!over() || forwarding_)) co_await changed_.Wait();
+    if (queue_.empty()) co_return;
+    std::vector<Incoming> batch = TakeBatch(queue_);
+    auto store = [this, &batch] { return StoreBatch(batch); };
+    const Status status = co_await OnDisk(upstream_->threads(), store);
+    if (!status.ok()) {
+      FailHere(status);
+      co_return;
+    }
+    for (Incoming& incoming : batch) {
+      stored_ += incoming.packet.length;
+      if (incoming.packet.last) last_ = Last::kStored;
+      if (incoming.data != nullptr) spare_.push_back(std::move(incoming.data));
+    }
+    changed_.Notify();
+  }
+  co_await FinishHere();
+}
+
+// From the last node to the first, so that nodes with a finished block never stand before one that lacks bytes:
+// BlockWriter relies on it when it salvages. Nothing is finished that differs from what the rest of the pipeline has,
+// or from what a copy is to be.
+Awaitable<void> WriteSession::FinishHere() {
+  while (next_ != nullptr && !next_finished_ && !over()) co_await changed_.Wait();
+  if (over()) co_return;
+  const BlockContent here{file_->length(), file_->crc()};
+  if (next_ != nullptr) {
+    const Status same = CheckContent(request_.block, here, {next_acked_, next_crc_});
+    if (!same.ok()) co_return FailNext(same.Within(next_->peer()));
+  }
+  if (request_.expected.has_value()) {
+    const Status same = CheckContent(request_.block, *request_.expected, here);
+    if (!same.ok()) co_return FailHere(same);
+  }
+  auto finish = [this] { return file_->Finish(); };
+  const Status status = co_await OnDisk(upstream_->threads(), finish);
+  if (!status.ok()) {
+    FailHere(status);
+    co_return;
+  }
+  phase_ = Phase::kFinished;
+  finished_here_({request_.block, here.length, here.crc});
+  changed_.Notify();
+}
+
+// The next node may be slow for as long as a peer may be idle; silent it may not be.
+Awaitable<void> WriteSession::ReadAcks() {
+  using SteadyClock = std::chrono::steady_clock;
+  SteadyClock::time_point got_on = SteadyClock::now();
+  while (!next_finished_) {
+    // The next node owes an answer only while it has something that it did not acknowledge.
+    while (forwarded_ == next_acked_ && last_ < Last::kForwarded && !over()) {
+      co_await changed_.Wait();
+      got_on = SteadyClock::now();
+    }
+    if (over()) co_return;
+    std::string payload;
+    const Result<net::Frame> frame = co_await next_->ReadReply(&payload);
+    if (!frame.ok()) {
+      FailNext(frame.status());
+      co_return;
+    }
+    const Result<Ack> ack = DecodeAck(static_cast<StatusCode>(frame->kind), payload);
+    if (!ack.ok()) {
+      FailNext(ack.status());
+    } else if (!ack->failure.ok()) {
+      Fail(ack->failure, ack->failed_nodes);
+    } else if (ack->length < next_acked_ || ack->length > forwarded_ || (ack->finished && last_ < Last::kForwarded)) {
+      FailNext(Corrupt(next_->peer() + ": acknowledges what it was not sent"));
+    } else if (ack->length > next_acked_ || ack->finished) {
+      got_on = SteadyClock::now();
+      next_acked_ = ack->length;
+      next_finished_ = ack->finished;
+      next_crc_ = ack->crc;
+      changed_.Notify();
+    } else if (SteadyClock::now() - got_on > std::chrono::microseconds(upstream_->threads().idle_timeout)) {
+      FailNext(Timeout(next_->peer() + ": stores nothing"));
+    }
+  }
+}
+
+Awaitable<void> WriteSession::KeepAlive() {
+  const auto every = std::chrono::microseconds(std::min(kAliveEvery, silence() / 4));
+  while (alive_ != Alive::kEnded) {
+    alive_timer_.expires_after(every);
+    boost::system::error_code ended;
+    co_await alive_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ended));
+    if (alive_ != Alive::kEnded) alive_ = Alive::kDue;
+    changed_.Notify();
+  }
+}
+
+Awaitable<void> WriteSession::SendAcks() {
+  struct Ended {
+    WriteSession& session;
+    ~Ended() {
+      session.alive_ = Alive::kEnded;
+      session.alive_timer_.cancel();
+    }
+  };
+  const Ended at_end{*this};
+  Ack sent;
+  while (!sent.finished) {
+    Ack ack;
+    ack.length = next_ == nullptr ? stored_ : std::min(stored_, next_acked_);
+    ack.finished = phase_ == Phase::kFinished;
+    if (ack.finished) ack.crc = file_->crc();
+    if (upstream_gone_) co_return;
+    if (failed_) {
+      (void)co_await SendAck(failure_);  // a writer that is gone needs no answer
+      co_return;
+    }
+    const bool owing = received_ > sent.length || last_ >= Last::kReceived;
+    const bool due = alive_ == Alive::kDue;
+    if (due) alive_ = Alive::kNotDue;
+    const bool alive = due && owing;
+    if (ack.length == sent.length && ack.finished == sent.finished && !alive) {
+      co_await changed_.Wait();
+      continue;
+    }
+    const Status told = co_await SendAck(ack);
+    if (!told.ok()) co_return;  // Receive will notice, too
+    sent = ack;
+  }
+}
+
+Awaitable<Status> WriteSession::SendAck(Ack ack) {
+  const std::string payload = EncodeAck(ack);
+  const std::string bytes = net::EncodeReply(ack.failure.code(), payload);
+  co_return co_await upstream_->Write(bytes);
+}
+
+// ---- failure ----
 
 void WriteSession::Fail(Status why, std::vector<std::uint32_t> nodes) {
   if (failed_) return;

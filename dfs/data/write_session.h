@@ -45,6 +45,22 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
     [[nodiscard]] std::string_view bytes() const { return {data.get(), packet.length}; }
   };
 
+  // Where the session stands. It only ever goes down this table, one line at a time; it may end in any phase, with
+  // failed_, upstream_gone_ or both, and stays in that phase.
+  //
+  //   Phase          Last                      what runs
+  //   kOpening       kAwaited                  Run: the file is made, the next node is connected
+  //   kTransferring  kAwaited                  Receive, Forward, Store, acknowledgements both ways
+  //                  kReceived                 the same but Receive
+  //                  kForwarded                Store, acknowledgements both ways
+  //                  kStored                   FinishHere, once the next node has finished
+  //   kFinished      kStored                   the last acknowledgement upstream
+  enum class Phase { kOpening, kTransferring, kFinished };
+  // How far the last packet has come. At the last node a packet counts as forwarded when it is queued for the disk.
+  enum class Last { kAwaited, kReceived, kForwarded, kStored };
+  // Whether upstream shall hear from us although there is nothing new to acknowledge.
+  enum class Alive { kNotDue, kDue, kEnded };
+
   Status OpenHere();
   net::Awaitable<Status> AnswerRequest();
   net::Awaitable<void> ConnectNext();
@@ -88,17 +104,19 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
 
   net::Signal changed_;  // of anything below
   net::asio::steady_timer alive_timer_;
-  bool alive_due_ = false;        // upstream shall hear from us
-  bool acks_ended_ = false;       // it hears nothing more
+  Alive alive_ = Alive::kNotDue;
   std::deque<Incoming> arrived_;  // headers whose data must be read before it is forwarded
   std::deque<Incoming> queue_;    // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;
   std::uint64_t received_ = 0, forwarded_ = 0, stored_ = 0, next_acked_ = 0;
   std::uint32_t next_crc_ = 0;  // when the next one has finished
-  bool received_last_ = false, forwarded_last_ = false, stored_last_ = false;
-  bool forwarding_ = false, next_finished_ = false, finished_ = false;
-  bool begun_ = false;  // the pipeline stands, and upstream was told so
-  bool upstream_gone_ = false, aborted_ = false, failed_ = false;
+  Phase phase_ = Phase::kOpening;
+  Last last_ = Last::kAwaited;
+  bool forwarding_ = false;     // a packet is on its way to the next node
+  bool next_finished_ = false;  // the next node acknowledged that the block is finished there
+  bool failed_ = false;         // the write fails for the reason in failure_
+  bool upstream_gone_ = false;  // upstream sends nothing more and hears nothing more
+  bool aborted_ = false;        // Abort was called
   Ack failure_;
   int children_ = 0;
 };

@@ -5,9 +5,14 @@
 
 #include "base/text.h"
 #include "dfs/name/namespace_codec.h"
-#include "dfs/name/namespace_impl.h"
+#include "dfs/name/namespace_load.h"
+#include "dfs/name/namespace_open.h"
+#include "dfs/name/namespace_tree.h"
+#include "dfs/name/path.h"
+#include "dfs/wire/block_name.h"
 
 namespace millrace::dfs {
+
 namespace {
 
 std::string Child(const std::string& directory, const std::string& name) {
@@ -29,16 +34,124 @@ void MeasureNode(const Node& node, Namespace::Usage* usage) {
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) MeasureNode(*child, usage);
 }
 
+// Bytes of the longest path below a node, counted from the end of its own.
+std::size_t LongestBelow(const Node& node) {
+  std::size_t longest = 0;
+  if (!node.directory) return longest;
+  for (const auto& [name, child] : static_cast<const Directory&>(node).entries) {
+    longest = std::max(longest, 1 + name.size() + LongestBelow(*child));
+  }
+  return longest;
+}
+
+Status CheckLength(std::string_view from, std::string_view to, const Node& node) {
+  if (to.size() <= from.size() || to.size() + LongestBelow(node) <= kMaxPathBytes) return Status::Ok();
+  return Invalid("rename " + Quote(from) + " to " + Quote(to) + ": a path would be longer than " +
+                 std::to_string(kMaxPathBytes) + " bytes");
+}
+
+Status CheckReplication(std::string_view path, std::uint32_t replication) {
+  if (replication >= 1 && replication <= kMaxReplication) return Status::Ok();
+  return Invalid(Quote(path) + ": replication " + std::to_string(replication) + " is not between 1 and " +
+                 std::to_string(kMaxReplication));
+}
+
+Status FileInTheWay(std::string_view path, const File& blocker) {
+  return Invalid(Quote(path) + ": " + Quote(Tree::PathOf(blocker)) + " is a file, not a directory");
+}
+
+Status CheckOptions(std::string_view path, const CreateOptions& options) {
+  MILLRACE_TRY(CheckReplication(path, options.replication));
+  if (options.block_size >= kMinBlockSize && options.block_size <= kMaxBlockSize) return Status::Ok();
+  return Invalid(Quote(path) + ": block size " + std::to_string(options.block_size) + " is not between " +
+                 std::to_string(kMinBlockSize) + " and " + std::to_string(kMaxBlockSize));
+}
+
+Status NotOpen(FileId file) {
+  return NotFound("file " + std::to_string(file) + " is not open: completed or given up; create it again to write it");
+}
+
+// Which of the blocks given out are named; kInvalid for one that was not given out or is named twice or too long, or
+// another than is synced in its place.
+Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Block>& blocks) {
+  std::vector<bool> named(file.blocks.size(), false);
+  for (const Block& block : blocks) {
+    const std::string what = Quote(file.path) + ": " + BlockName(block.id);
+    const auto it = std::lower_bound(file.blocks.begin(), file.blocks.end(), block.id);
+    if (it == file.blocks.end() || *it != block.id) return Invalid(what + " was not given out to this file");
+    const auto index = static_cast<std::size_t>(it - file.blocks.begin());
+    if (named[index]) return Invalid(what + " is named twice");
+    if (block.length > file.options.block_size) {
+      return Invalid(what + " has " + std::to_string(block.length) + " bytes, more than the block size");
+    }
+    named[index] = true;
+  }
+  const std::size_t both = std::min(blocks.size(), file.synced.size());
+  for (std::size_t i = 0; i < both; ++i) {
+    if (blocks[i] != file.synced[i]) {
+      return Invalid(Quote(file.path) + ": " + BlockName(blocks[i].id) + " stands where " +
+                     BlockName(file.synced[i].id) + " was synced");
+    }
+  }
+  return named;
+}
+
+// Gives out ids that repeat in no later life: they all lie below the stored limit.
+class IdSource {
+ public:
+  std::uint64_t Take(WriteBatch* batch) {
+    constexpr std::uint64_t kRun = 4096;
+    if (next_ == limit_) {
+      limit_ += kRun;
+      batch->Put(std::string(kIdKey), EncodeIdLimit(limit_));
+    }
+    return next_++;
+  }
+  void Restore(std::uint64_t limit) { next_ = limit_ = limit; }
+  [[nodiscard]] std::uint64_t limit() const { return limit_; }
+
+ private:
+  std::uint64_t next_ = 1;
+  std::uint64_t limit_ = 1;
+};
+
+std::string EncodeOpen(const OpenEntry& entry) {
+  const CreateOptions& options = entry.file.options;
+  return EncodeOpenFile({.path = entry.file.path,
+                         .owner = options.owner,
+                         .writer = options.writer,
+                         .created = entry.created,
+                         .replication = options.replication,
+                         .block_size = options.block_size,
+                         .overwrite = options.overwrite,
+                         .orphaned = entry.orphaned});
+}
+
 }  // namespace
 
-std::uint64_t IdSource::Take(WriteBatch* batch) {
-  constexpr std::uint64_t kRun = 4096;
-  if (next_ == limit_) {
-    limit_ += kRun;
-    batch->Put(std::string(kIdKey), EncodeIdLimit(limit_));
-  }
-  return next_++;
-}
+struct Namespace::Impl {
+  explicit Impl(BlockNumbers source) : numbers(std::move(source)) {}
+
+  mutable Tree tree;  // Find serves both the calls that look and those that change
+  OpenTable open;
+  IdSource ids;
+  BlockNumbers numbers;
+
+  [[nodiscard]] BlockId NewBlock() const;
+  [[nodiscard]] Result<Node*> Existing(std::string_view path) const;  // kNotFound
+  [[nodiscard]] Result<const File*> ExistingFile(std::string_view path) const;
+  // The directory in which the last component of at.rest belongs, made with all that is missing above it.
+  Directory* MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch);
+  Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now,
+                           WriteBatch* batch);
+  // Whether a file may become visible at `path`; `self`: the open file that wants it, 0 for none yet.
+  [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
+                                  Micros now) const;
+  void StoreNode(const Node& node, WriteBatch* batch) const;
+  void RemoveKeys(const Node& node, WriteBatch* batch) const;  // of the node and all below it
+  // An open file leaves the table; its blocks, apart from those `kept` (by index), go to *freed.
+  void CloseOpen(const OpenEntry& entry, const std::vector<bool>& kept, WriteBatch* batch, std::vector<BlockId>* freed);
+};
 
 Result<Node*> Namespace::Impl::Existing(std::string_view path) const {
   Node* node = tree.Find(path).node;
@@ -54,6 +167,13 @@ Result<const File*> Namespace::Impl::ExistingFile(std::string_view path) const {
 
 Namespace::Namespace(BlockNumbers numbers) : impl_(std::make_unique<Impl>(std::move(numbers))) {}
 Namespace::~Namespace() = default;
+
+Status Namespace::Load(const KeyValueStore& store) {
+  MILLRACE_ASSIGN(const std::uint64_t id_limit, LoadIdLimit(store));
+  impl_->ids.Restore(id_limit);
+  MILLRACE_TRY(LoadTree(store, id_limit, &impl_->tree));
+  return LoadOpenFiles(store, id_limit, impl_->tree, &impl_->open);
+}
 
 std::uint64_t Namespace::reserved_ids() const { return impl_->ids.limit(); }
 
@@ -116,6 +236,247 @@ std::vector<FileId> Namespace::OpenFiles() const {
   std::vector<FileId> ids;
   for (const auto& [id, entry] : impl_->open.files()) ids.push_back(id);
   return ids;
+}
+
+// ---- the tree changes ----
+
+void Namespace::Impl::StoreNode(const Node& node, WriteBatch* batch) const {
+  std::string key = EncodeEntryKey(node.parent->id, *node.name);
+  if (node.directory) {
+    batch->Put(std::move(key), EncodeDirectory(node.id, node.modified, *node.owner));
+    return;
+  }
+  const File& file = static_cast<const File&>(node);
+  batch->Put(std::move(key),
+             EncodeFile(file.id, file.modified, *file.owner, file.replication, file.block_size, file.blocks));
+}
+
+void Namespace::Impl::RemoveKeys(const Node& node, WriteBatch* batch) const {
+  batch->Remove(EncodeEntryKey(node.parent->id, *node.name));
+  if (!node.directory) return;
+  for (const auto& [name, child] : static_cast<const Directory&>(node).entries) RemoveKeys(*child, batch);
+}
+
+Directory* Namespace::Impl::MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now,
+                                          WriteBatch* batch) {
+  auto made = std::make_unique<Directory>();
+  Directory* directory = made.get();
+  directory->id = ids.Take(batch);
+  directory->modified = now;
+  directory->owner = tree.Owner(owner);
+  tree.Attach(parent, name, std::move(made));
+  ++tree.total().directories;
+  StoreNode(*directory, batch);
+  return directory;
+}
+
+Directory* Namespace::Impl::MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch) {
+  for (std::size_t slash = at->rest.find('/'); slash != std::string_view::npos; slash = at->rest.find('/')) {
+    at->parent = MakeDirectory(at->parent, at->rest.substr(0, slash), owner, now, batch);
+    at->rest.remove_prefix(slash + 1);
+  }
+  return at->parent;
+}
+
+Status Namespace::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
+  Lookup at = impl_->tree.Find(path);
+  if (at.blocker != nullptr) return FileInTheWay(path, *at.blocker);
+  if (at.node != nullptr)
+    return at.node->directory ? Status::Ok() : Exists(Quote(path) + ": a file of this name exists");
+  Directory* parent = impl_->MakeParents(&at, owner, now, batch);
+  impl_->MakeDirectory(parent, at.rest, owner, now, batch);
+  return Status::Ok();
+}
+
+Status Namespace::Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed) {
+  MILLRACE_ASSIGN(Node * node, impl_->Existing(path));
+  if (node->parent == nullptr) return Invalid("\"/\" cannot be removed; name what is in it");
+  if (node->directory) {
+    if (!recursive && !static_cast<const Directory*>(node)->entries.empty()) {
+      return Invalid(Quote(path) + ": directory is not empty; remove it recursively");
+    }
+    for (const OpenEntry* orphan : impl_->open.Orphan(path))
+      batch->Put(EncodeOpenKey(orphan->file.id), EncodeOpen(*orphan));
+  }
+  impl_->RemoveKeys(*node, batch);
+  impl_->tree.Destroy(node, freed);
+  return Status::Ok();
+}
+
+Status Namespace::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch) {
+  MILLRACE_ASSIGN(Node * node, impl_->Existing(from));
+  if (node->parent == nullptr) return Invalid("\"/\" cannot be renamed");
+  std::string target(to);
+  Lookup at = impl_->tree.Find(target);
+  if (at.node != nullptr && at.node->directory) {
+    if (target != "/") target += '/';
+    target += BaseName(from);
+    at = impl_->tree.Find(target);
+  }
+  if (node->directory && IsWithin(target, from)) {
+    return Invalid("rename " + Quote(from) + " to " + Quote(target) + ": into itself");
+  }
+  if (at.blocker != nullptr) return FileInTheWay(target, *at.blocker);
+  if (at.node != nullptr) return Exists("rename " + Quote(from) + ": " + Quote(target) + " exists");
+  MILLRACE_TRY(CheckLength(from, target, *node));
+  Directory* parent = impl_->MakeParents(&at, *node->owner, now, batch);
+  batch->Remove(EncodeEntryKey(node->parent->id, *node->name));
+  impl_->tree.Move(node, parent, at.rest);
+  impl_->StoreNode(*node, batch);
+  return Status::Ok();
+}
+
+Status Namespace::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
+  MILLRACE_ASSIGN(Node * node, impl_->Existing(path));
+  if (node->directory) return Invalid(Quote(path) + ": is a directory; replication is set on files");
+  MILLRACE_TRY(CheckReplication(path, replication));
+  const File& file = static_cast<const File&>(*node);
+  impl_->tree.total().bytes_with_replicas += file.length * replication - file.length * file.replication;
+  node->replication = replication;
+  impl_->StoreNode(*node, batch);
+  return Status::Ok();
+}
+
+// ---- files that are being written ----
+
+Status Namespace::Impl::CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
+                                   Micros now) const {
+  if (at.blocker != nullptr) return FileInTheWay(path, *at.blocker);
+  if (at.node != nullptr && at.node->directory) return Exists(Quote(path) + ": a directory of this name exists");
+  if (at.node != nullptr && !overwrite) {
+    return Exists(Quote(path) + ": file exists; remove it first or allow overwriting");
+  }
+  const OpenEntry* other = open.AtPath(path);
+  if (other == nullptr || other->file.id == self) return Status::Ok();
+  const Micros seconds = std::max<Micros>(0, now - other->created) / kSecond;
+  return Busy(Quote(path) + ": is being written by " + Quote(other->file.options.writer) + " since " +
+              std::to_string(seconds) + " s; wait for it or choose another path");
+}
+
+void Namespace::Impl::CloseOpen(const OpenEntry& entry, const std::vector<bool>& kept, WriteBatch* batch,
+                                std::vector<BlockId>* freed) {
+  const FileId id = entry.file.id;
+  batch->Remove(EncodeOpenKey(id));
+  for (std::size_t i = 0; i < entry.file.blocks.size(); ++i) {
+    batch->Remove(EncodeOpenBlockKey(id, entry.file.blocks[i]));
+    if (!kept[i]) freed->push_back(entry.file.blocks[i]);
+  }
+  open.Erase(id);
+}
+
+Result<FileId> Namespace::Create(std::string_view path, const CreateOptions& options, Micros now, WriteBatch* batch) {
+  MILLRACE_TRY(CheckOptions(path, options));
+  MILLRACE_TRY(impl_->CheckPlace(path, impl_->tree.Find(path), options.overwrite, 0, now));
+  OpenEntry entry;
+  entry.file = {
+      .id = impl_->ids.Take(batch), .path = std::string(path), .options = options, .blocks = {}, .synced = {}};
+  entry.created = now;
+  const FileId id = entry.file.id;
+  batch->Put(EncodeOpenKey(id), EncodeOpen(entry));
+  MILLRACE_CHECK(impl_->open.Add(std::move(entry)), "two open files at " + Quote(path));
+  return id;
+}
+
+BlockId Namespace::Impl::NewBlock() const {
+  while (true) {
+    const BlockId block = numbers();
+    if (block != 0 && tree.HolderOf(block) == nullptr && open.OfBlock(block) == nullptr) return block;
+  }
+}
+
+Result<BlockId> Namespace::AddBlock(FileId file, WriteBatch* batch) {
+  if (impl_->open.Find(file) == nullptr) return NotOpen(file);
+  const BlockId block = impl_->NewBlock();
+  MILLRACE_CHECK(impl_->open.AddBlock(file, block), BlockName(block) + " given out twice");
+  batch->Put(EncodeOpenBlockKey(file, block), "");
+  return block;
+}
+
+Status Namespace::DropBlock(FileId file, BlockId block, WriteBatch* batch) {
+  if (impl_->open.Find(file) == nullptr) return NotOpen(file);
+  const std::vector<Block>& synced = impl_->open.Find(file)->file.synced;
+  if (std::any_of(synced.begin(), synced.end(), [block](const Block& one) { return one.id == block; })) {
+    return Invalid(BlockName(block) + " of file " + std::to_string(file) + " is synced");
+  }
+  if (!impl_->open.DropBlock(file, block)) {
+    return NotFound(BlockName(block) + " was not given out to file " + std::to_string(file));
+  }
+  batch->Remove(EncodeOpenBlockKey(file, block));
+  return Status::Ok();
+}
+
+Status Namespace::Sync(FileId file, std::size_t first, const std::vector<Block>& blocks, WriteBatch* batch) {
+  const OpenEntry* entry = impl_->open.Find(file);
+  if (entry == nullptr) return NotOpen(file);
+  const std::size_t before = entry->file.synced.size();
+  if (first > before) {
+    return Invalid(Quote(entry->file.path) + ": block " + std::to_string(first) + " cannot be synced before block " +
+                   std::to_string(before));
+  }
+  std::vector<Block> all(entry->file.synced.begin(), entry->file.synced.begin() + static_cast<std::ptrdiff_t>(first));
+  all.insert(all.end(), blocks.begin(), blocks.end());
+  MILLRACE_TRY(CheckBlocks(entry->file, all).status());
+  for (std::size_t i = before; i < all.size(); ++i) {
+    impl_->open.Sync(file, all[i]);
+    batch->Put(EncodeOpenBlockKey(file, all[i].id),
+               EncodeSynced({.position = i, .length = all[i].length, .crc = all[i].crc}));
+  }
+  return Status::Ok();
+}
+
+Status Namespace::Complete(FileId file, const std::vector<Block>& blocks, Micros now, WriteBatch* batch,
+                           std::vector<BlockId>* freed) {
+  const OpenEntry* entry = impl_->open.Find(file);
+  if (entry == nullptr) return NotOpen(file);
+  return CompleteAs(file, std::string(entry->file.path), blocks, now, batch, freed);
+}
+
+Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vector<Block>& blocks, Micros now,
+                             WriteBatch* batch, std::vector<BlockId>* freed) {
+  const OpenEntry* entry = impl_->open.Find(file);
+  if (entry == nullptr) return NotOpen(file);
+  if (entry->orphaned) {
+    return NotFound(Quote(entry->file.path) + ": its directory was removed while it was written");
+  }
+  const CreateOptions& options = entry->file.options;
+  Lookup at = impl_->tree.Find(path);
+  MILLRACE_TRY(impl_->CheckPlace(path, at, options.overwrite, file, now));
+  MILLRACE_ASSIGN(const std::vector<bool> named, CheckBlocks(entry->file, blocks));
+  if (blocks.size() < entry->file.synced.size()) {
+    return Invalid(Quote(entry->file.path) + ": " + std::to_string(blocks.size()) + " blocks are less than the " +
+                   std::to_string(entry->file.synced.size()) + " that are synced");
+  }
+
+  if (at.node != nullptr) impl_->tree.Destroy(at.node, freed);
+  Directory* parent = impl_->MakeParents(&at, options.owner, now, batch);
+  auto made = std::make_unique<File>();
+  made->id = file;
+  made->replication = options.replication;
+  made->block_size = options.block_size;
+  made->modified = now;
+  made->owner = impl_->tree.Owner(options.owner);
+  made->blocks = blocks;
+  MILLRACE_CHECK(impl_->tree.Register(made.get()), "a block of " + Quote(path) + " is in another file");
+  const Node* node = made.get();
+  impl_->tree.Attach(parent, at.rest, std::move(made));
+  impl_->StoreNode(*node, batch);
+  impl_->CloseOpen(*entry, named, batch, freed);
+  return Status::Ok();
+}
+
+Result<Namespace::Abandoned> Namespace::Abandon(FileId file, Micros now, WriteBatch* batch,
+                                                std::vector<BlockId>* freed) {
+  const OpenEntry* entry = impl_->open.Find(file);
+  if (entry == nullptr) return NotOpen(file);
+  Abandoned abandoned{.path = entry->file.path};
+  if (const std::vector<Block> synced = entry->file.synced; !synced.empty()) {
+    const Status kept = Complete(file, synced, now, batch, freed);
+    abandoned.kept = kept.ok();
+    if (kept.ok()) return abandoned;
+    abandoned.not_kept = kept.message();
+  }
+  impl_->CloseOpen(*entry, std::vector<bool>(entry->file.blocks.size(), false), batch, freed);
+  return abandoned;
 }
 
 }  // namespace millrace::dfs

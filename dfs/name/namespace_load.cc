@@ -1,11 +1,14 @@
-// Namespace::Load: the tree is put together from entries that come by number of their directory, so a directory may be
-// met after what is in it; until then it is kept aside.
+#include "dfs/name/namespace_load.h"
+
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <functional>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "dfs/name/namespace_codec.h"
-#include "dfs/name/namespace_impl.h"
 
 namespace millrace::dfs {
 namespace {
@@ -14,6 +17,7 @@ Status Misfit(std::string_view key, std::string_view why) {
   return Corrupt("namespace key " + DescribeKey(key) + ": " + std::string(why));
 }
 
+// Keeps a directory aside that is met first as the parent of an entry, until its own entry comes.
 class TreeLoader {
  public:
   TreeLoader(Tree* tree, std::uint64_t id_limit) : tree_(*tree), id_limit_(id_limit), current_(tree->root()) {
@@ -156,24 +160,28 @@ Status ScanAll(const KeyValueStore& store, std::string_view prefix,
 
 }  // namespace
 
-Status Namespace::Load(const KeyValueStore& store) {
+Result<std::uint64_t> LoadIdLimit(const KeyValueStore& store) {
   MILLRACE_ASSIGN(const std::optional<std::string> limit, store.Get(kIdKey));
-  if (limit.has_value()) {
-    const Result<std::uint64_t> decoded = DecodeIdLimit(*limit);
-    if (!decoded.ok()) return Misfit(kIdKey, decoded.status().message());
-    if (*decoded == 0) return Misfit(kIdKey, "ids begin with 1");
-    impl_->ids.Restore(*decoded);
-  }
-  const std::uint64_t id_limit = impl_->ids.limit();
-  TreeLoader loader(&impl_->tree, id_limit);
+  if (!limit.has_value()) return 1;
+  const Result<std::uint64_t> decoded = DecodeIdLimit(*limit);
+  if (!decoded.ok()) return Misfit(kIdKey, decoded.status().message());
+  if (*decoded == 0) return Misfit(kIdKey, "ids begin with 1");
+  return *decoded;
+}
+
+Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree) {
+  TreeLoader loader(tree, id_limit);
   MILLRACE_TRY(ScanAll(store, kEntryPrefix,
                        [&](std::string_view key, std::string_view value) { return loader.Add(key, value); }));
-  MILLRACE_TRY(loader.Finish());
+  return loader.Finish();
+}
+
+Status LoadOpenFiles(const KeyValueStore& store, std::uint64_t id_limit, const Tree& tree, OpenTable* open) {
   SyncedBlocks synced;
   MILLRACE_TRY(ScanAll(store, kOpenPrefix, [&](std::string_view key, std::string_view value) {
-    return AddOpen(impl_->tree, id_limit, key, value, &impl_->open, &synced);
+    return AddOpen(tree, id_limit, key, value, open, &synced);
   }));
-  return TakeSynced(synced, &impl_->open);
+  return TakeSynced(synced, open);
 }
 
 }  // namespace millrace::dfs
