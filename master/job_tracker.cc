@@ -12,6 +12,7 @@
 #include "schedulers/config/settings_text.h"
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/offering/speculation_settings.h"
 
 namespace millrace::master {
 
@@ -164,7 +165,7 @@ Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
 void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) {
   MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
   const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
-  wants_progress_ = settings.ok() && settings->speculation.on();
+  wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
 }
 
 // ---- nodes ----

@@ -10,6 +10,7 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/journal/journal_text.h"
+#include "schedulers/offering/speculation_settings.h"
 
 namespace millrace::sim {
 
@@ -290,7 +291,7 @@ void Simulator::Launch(const sched::Launch& launch) {
   const double slowness =
       (attempt.slow ? state_.cluster.slow_factor : 1) / state_.cluster.nodes[attempt.node.value].speed;
   attempt.compute = static_cast<Micros>(static_cast<double>(cpu) * slowness);
-  if (settings_.speculation.on()) ScheduleProgress(slot);
+  if (settings_.Of<sched::SpeculationSettings>().on()) ScheduleProgress(slot);
   task.kind == TaskKind::kMap ? maps_.Start(slot, launch.locality) : reduces_.Start(slot);
 }
 
