@@ -161,12 +161,11 @@ kj::Promise<void> WorkerAgent::Join(std::string cluster) {
   const auto joined = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(pair.fulfiller));
   const auto stored = std::make_shared<Status>();
   parts_.background.Run([stored, cluster, join = identity_.join] { *stored = join(cluster); },
-                        [stored, cluster, joined, self = self_] {
-                          if (*self == nullptr) return;
+                        WhileAlive(self_, [stored, cluster, joined](WorkerAgent& agent) {
                           if (!stored->ok()) return (*joined)->reject(rpc::ToException(*stored));
-                          (*self)->identity_.cluster = cluster;
+                          agent.identity_.cluster = cluster;
                           (*joined)->fulfill();
-                        });
+                        }));
   return kj::mv(pair.promise);
 }
 

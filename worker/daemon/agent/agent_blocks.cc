@@ -30,10 +30,9 @@ void WorkerAgent::RemoveBlocks(std::vector<std::uint64_t> ids, std::function<Sta
           if (!status.ok()) log->warn("cannot remove {}: {}", dfs::BlockName(id), status.message());
         }
       },
-      [removed, self = self_] {
-        if (*self == nullptr) return;
-        for (const std::uint64_t id : *removed) (*self)->session_.blocks().Deleted(id);
-      });
+      WhileAlive(self_, [removed](WorkerAgent& agent) {
+        for (const std::uint64_t id : *removed) agent.session_.blocks().Deleted(id);
+      }));
 }
 
 void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
@@ -104,12 +103,11 @@ kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) 
   if (waiting.size() > 1) return kj::mv(answer.promise);
   const auto checked = std::make_shared<CheckedBlock>();
   parts_.checks.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
-                    [checked, id, self = self_] {
-                      if (*self == nullptr) return;
-                      (*self)->Found(*checked);
-                      auto asked = (*self)->checking_.extract(id);
+                    WhileAlive(self_, [checked, id](WorkerAgent& agent) {
+                      agent.Found(*checked);
+                      auto asked = agent.checking_.extract(id);
                       for (auto& who : asked.mapped()) who->fulfill(kj::cp(checked->state));
-                    });
+                    }));
   return kj::mv(answer.promise);
 }
 

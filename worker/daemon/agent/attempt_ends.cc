@@ -58,16 +58,14 @@ void WorkerAgent::TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> don
 
 void WorkerAgent::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done) {
   const AttemptId id = attempt->id;
-  const auto added = [self = self_, known = std::weak_ptr(attempt), done, id](const Status& status) {
-    if (*self == nullptr) return;
-    WorkerAgent& agent = **self;
+  const auto added = [known = std::weak_ptr(attempt), done, id](WorkerAgent& agent, const Status& status) {
     const AttemptPtr still = known.lock();
     if (still == nullptr || agent.Find(id) != still) return agent.DropMapOutput(id);
     if (!status.ok()) return agent.Fail(*still, {"its output cannot be served: " + status.message(), {}});
     still->job->held.insert(id);
     agent.ReportDone(*still, done);
   };
-  parts_.plane.AddMapOutput(id, parts_.files.Paths(id).run_file, added);
+  parts_.plane.AddMapOutput(id, parts_.files.Paths(id).run_file, WhileAlive(self_, added));
 }
 
 void WorkerAgent::ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done) {

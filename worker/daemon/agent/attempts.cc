@@ -82,14 +82,12 @@ void WorkerAgent::LaunchReduce(const AttemptId& id, std::uint32_t maps, std::uin
 void WorkerAgent::Prepare(const AttemptPtr& attempt) {
   const auto status = std::make_shared<Status>();
   parts_.background.Run([status, id = attempt->id, &files = parts_.files] { *status = files.Prepare(id); },
-                        [status, self = self_, known = std::weak_ptr(attempt)] {
-                          const AttemptPtr still = known.lock();
-                          if (*self == nullptr || still == nullptr) return;
-                          if (!status->ok()) return (*self)->Fail(*still, {status->message(), {}});
+                        WhileAlive(self_, attempt, [status](WorkerAgent& agent, const AttemptPtr& still) {
+                          if (!status->ok()) return agent.Fail(*still, {status->message(), {}});
                           still->prepared = true;
-                          if (still->id.task.reduce()) (*self)->StartCopy(still);
-                          (*self)->Proceed(*still);
-                        });
+                          if (still->id.task.reduce()) agent.StartCopy(still);
+                          agent.Proceed(*still);
+                        }));
 }
 
 void WorkerAgent::Proceed(Attempt& attempt) {
@@ -122,23 +120,19 @@ void WorkerAgent::DescribeLink(Attempt& attempt) {
 }
 
 void WorkerAgent::StartCopy(const AttemptPtr& attempt) {
-  const std::weak_ptr<Attempt> known = attempt;
-  const auto with = [self = self_, known](const auto& then) {
-    const AttemptPtr still = known.lock();
-    if (*self != nullptr && still != nullptr) then(**self, *still);
-  };
+  using Segments = std::vector<shuffle::CopiedSegment>;
   shuffle::CopyCallbacks callbacks;
-  callbacks.complete = [with](const std::vector<shuffle::CopiedSegment>& segments, std::uint64_t) {
-    with([&](WorkerAgent& agent, Attempt& still) { agent.Copied(still, segments); });
-  };
-  callbacks.failed = [with](const AttemptId& map, const Status& why) {
-    with([&](WorkerAgent& agent, Attempt& still) { agent.ReportFetchFailed(still, map, why); });
-  };
-  callbacks.broken = [with](const Status& why) {
-    with([&](WorkerAgent& agent, Attempt& still) {
-      agent.Fail(still, {"the copy phase failed: " + why.message(), {}});
-    });
-  };
+  callbacks.complete = WhileAlive(
+      self_, attempt, [](WorkerAgent& agent, const AttemptPtr& still, const Segments& segments, std::uint64_t) {
+        agent.Copied(*still, segments);
+      });
+  callbacks.failed = WhileAlive(
+      self_, attempt, [](WorkerAgent& agent, const AttemptPtr& still, const AttemptId& map, const Status& why) {
+        agent.ReportFetchFailed(*still, map, why);
+      });
+  callbacks.broken = WhileAlive(self_, attempt, [](WorkerAgent& agent, const AttemptPtr& still, const Status& why) {
+    agent.Fail(*still, {"the copy phase failed: " + why.message(), {}});
+  });
   const std::string file = parts_.files.Paths(attempt->id).copy_file;
   Moved(*attempt, 0);
   attempt->copier = parts_.plane.StartCopy(attempt->id, attempt->maps, file, std::move(callbacks));
