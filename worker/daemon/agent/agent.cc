@@ -1,11 +1,11 @@
 #include "worker/daemon/agent/agent.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/cluster_id.h"
+#include "base/options.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/wire/block_name.h"
 #include "worker/daemon/agent/attempt_watch.h"
@@ -14,9 +14,10 @@
 namespace millrace::worker {
 namespace {
 
-// A control message is at most 1 MiB (base/rpc/transport.h).
-constexpr std::size_t kMostProgressBytes = std::size_t{512} << 10;
-constexpr std::size_t kMostOneProgressBytes = std::size_t{64} << 10;
+constexpr kj::Duration kSweepPeriod = 1 * kj::MINUTES;
+// The trash gives its oldest blocks up when less is free (or less than a twentieth of a small disk).
+constexpr std::uint64_t kTrashYieldsBelow = std::uint64_t{1} << 30;
+
 constexpr std::size_t kMostAttemptsTold = 40'000;  // of 16 bytes each
 
 // Takes as many as there is room for.
@@ -36,18 +37,6 @@ void Fill(capnp::List<task::wire::Attempt>::Builder wire, const Attempts& attemp
   }
 }
 
-// What the heartbeat has room for: of an overlong one, without counters and with the beginning of the status.
-OwnMessage<task::wire::Progress> Shortened(OwnMessage<task::wire::Progress> progress) {
-  if (progress.bytes() <= kMostOneProgressBytes) return progress;
-  OwnMessage<task::wire::Progress> brief;
-  const auto full = progress.reader();
-  brief.builder().setAttempt(full.getAttempt());
-  brief.builder().setFraction(full.getFraction());
-  const std::string status(full.getStatus().begin(), std::min<std::size_t>(full.getStatus().size(), 256));
-  brief.builder().setStatus(status);
-  return brief;
-}
-
 }  // namespace
 
 WorkerAgent::WorkerAgent(AgentParts parts, WorkerConfig config, WorkerIdentity identity, Random random, Log log)
@@ -56,30 +45,39 @@ WorkerAgent::WorkerAgent(AgentParts parts, WorkerConfig config, WorkerIdentity i
       identity_(std::move(identity)),
       incarnation_(random.Next()),
       log_(std::move(log)),
-      gate_(static_cast<std::size_t>(config_.reduce_slots)),
+      attempts_(
+          parts_, config_, jobs_, session_, [this](const std::shared_ptr<WorkerJob>& job) { FetchExecutable(job); },
+          log_),
       self_(std::make_shared<WorkerAgent*>(this)),
       session_(parts.timer, parts.dialer, config_.master, Random(random.Next()), *this, log_) {
-  parts_.runner.Observe(this);
   parts_.plane.Observe({[this](const dfs::StoredBlock& block) { session_.blocks().Received(block); },
                         [this](std::uint64_t id) { session_.blocks().Corrupt(id); }});
 }
 
 WorkerAgent::~WorkerAgent() noexcept {
-  parts_.runner.Observe(nullptr);
   parts_.plane.Observe({});
   *self_ = nullptr;
 }
 
 void WorkerAgent::Start() {
   session_.Start();
-  tasks_.Add(Watch());
+  attempts_.Start();
   tasks_.Add(SweepBlocks());
 }
 
+kj::Promise<void> WorkerAgent::Leave() {
+  attempts_.LoseAll("its worker was stopped");
+  // Then the session ends by our word, so that nobody takes what was launched here meanwhile for the end of this
+  // process.
+  return session_.reports().WhenEmpty().exclusiveJoin(parts_.timer.afterDelay(kFarewell)).then([this] {
+    return session_.Leave("it was stopped");
+  });
+}
+
 void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable) {
-  std::shared_ptr<Job>& job = jobs_[setup.getJob()];
+  std::shared_ptr<WorkerJob>& job = jobs_[setup.getJob()];
   if (job != nullptr) return;
-  job = std::make_shared<Job>();
+  job = std::make_shared<WorkerJob>();
   job->number = setup.getJob();
   job->setup = OwnMessage<task::wire::JobSetup>(setup);
   job->executable = std::move(executable);
@@ -87,8 +85,8 @@ void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId exec
   FetchExecutable(job);
 }
 
-void WorkerAgent::FetchExecutable(const std::shared_ptr<Job>& job) {
-  job->state = Job::State::kFetching;
+void WorkerAgent::FetchExecutable(const std::shared_ptr<WorkerJob>& job) {
+  job->state = WorkerJob::State::kFetching;
   const auto fetched = [self = self_, known = std::weak_ptr(job), id = job->executable,
                         &executables = parts_.executables](const Result<std::string>& path) {
     const auto still = known.lock();
@@ -98,7 +96,7 @@ void WorkerAgent::FetchExecutable(const std::shared_ptr<Job>& job) {
   parts_.executables.Get(job->executable, fetched);
 }
 
-void WorkerAgent::ExecutableFetched(const std::shared_ptr<Job>& job, const Result<std::string>& path) {
+void WorkerAgent::ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const Result<std::string>& path) {
   if (path.ok()) {
     OwnMessage<task::wire::SetUp> set_up;
     set_up.builder().setJob(job->setup.reader());
@@ -107,28 +105,20 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<Job>& job, const Resul
     set_up.builder().setNode(node_);
     set_up.builder().setMemory(config_.task_memory);
     parts_.runner.SetUpJob(job->number, *path, std::move(set_up));
-    job->state = Job::State::kReady;
+    job->state = WorkerJob::State::kReady;
   } else {
     job->failure = path.status();
-    job->state = Job::State::kFailed;
+    job->state = WorkerJob::State::kFailed;
   }
-  std::vector<AttemptPtr> waiting;
-  for (const auto& [id, attempt] : attempts_) {
-    if (attempt->job == job) waiting.push_back(attempt);
-  }
-  for (const AttemptPtr& attempt : waiting) Proceed(*attempt);
+  attempts_.JobFetched(*job);
 }
 
 void WorkerAgent::ForgetJob(std::uint32_t job) {
   session_.reports().DropJob(job);
-  std::vector<AttemptPtr> ended;
-  for (const auto& [id, attempt] : attempts_) {
-    if (id.task.job.value == job) ended.push_back(attempt);
-  }
-  for (const AttemptPtr& attempt : ended) Remove(*attempt);
+  attempts_.RemoveJob(job);
   parts_.plane.RemoveMapOutputs(job);
   if (const auto known = jobs_.find(job); known != jobs_.end()) {
-    if (known->second->state == Job::State::kReady) parts_.executables.Release(known->second->executable);
+    if (known->second->state == WorkerJob::State::kReady) parts_.executables.Release(known->second->executable);
     jobs_.erase(known);
   }
   // Processes may write until they are gone.
@@ -170,7 +160,7 @@ kj::Promise<void> WorkerAgent::Join(std::string cluster) {
 }
 
 void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
-  launched_since_claim_.emplace();
+  attempts_.NoteClaims();
   info.setStorage(identity_.storage);
   info.setCluster(identity_.cluster);
   info.setHost(config_.host);
@@ -181,9 +171,9 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
   info.setMapSlots(static_cast<std::uint32_t>(config_.map_slots));
   info.setReduceSlots(static_cast<std::uint32_t>(config_.reduce_slots));
   info.setIncarnation(incarnation_);
-  std::set<AttemptId> running, served;
+  const std::set<AttemptId> running = attempts_.Ids();
+  std::set<AttemptId> served;
   for (const auto& [number, job] : jobs_) served.insert(job->held.begin(), job->held.end());
-  for (const auto& [id, attempt] : attempts_) running.insert(id);
   const std::vector<AttemptId> done = session_.reports().Unanswered(Report::Tells::kDone);
   const std::vector<AttemptId> failed = session_.reports().Unanswered(Report::Tells::kFailed);
   for (const AttemptId& id : done) served.erase(id);
@@ -201,10 +191,10 @@ wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServ
 
 void WorkerAgent::Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) {
   node_ = node;
-  const auto launched_since = std::exchange(launched_since_claim_, std::nullopt).value_or(std::set<AttemptId>());
+  const std::set<AttemptId> launched_since = attempts_.TakeLaunchedSinceClaims();
   const auto meant = [&](const AttemptId& id) { return !launched_since.contains(id); };
   for (const auto attempt : settings.getKilled()) {
-    if (const AttemptId id = FromWire(attempt); meant(id)) Kill(id, "the master does not want it any more");
+    if (const AttemptId id = FromWire(attempt); meant(id)) attempts_.Kill(id, "the master does not want it any more");
   }
   for (const auto attempt : settings.getSettled()) {
     if (const AttemptId id = FromWire(attempt); meant(id)) session_.reports().Drop(id);
@@ -221,34 +211,135 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
   stats.setUsed(space.used);
   stats.setBlocks(space.blocks);
   stats.setTrashed(space.trashed);
-  const auto progress = TakeProgress();
+  const auto progress = attempts_.TakeProgress();
   auto list = heartbeat.initProgress(static_cast<unsigned>(progress.size()));
   for (unsigned i = 0; i < list.size(); ++i) list.setWithCaveats(i, progress[i].reader());
 }
 
-std::vector<OwnMessage<task::wire::Progress>> WorkerAgent::TakeProgress() {
-  std::vector<OwnMessage<task::wire::Progress>> taken;
-  std::size_t bytes = 0;
-  for (const auto& [id, attempt] : attempts_) {
-    if (attempt->copier != nullptr && !attempt->computing) {
-      OwnMessage<task::wire::Progress> copying;
-      ToWire(id, copying.builder().initAttempt());
-      const std::uint32_t copied = attempt->copier->copied();
-      const auto left_out = static_cast<std::uint32_t>(attempt->job->left_out.size());
-      const std::uint32_t wanted = std::max(copied, attempt->maps - std::min(attempt->maps, left_out));
-      const float share = wanted == 0 ? 1.0F : static_cast<float>(copied) / static_cast<float>(wanted);
-      copying.builder().setFraction(kCopyShare * share);
-      copying.builder().setStatus(fmt::format("copied {} of {} map outputs", copied, wanted));
-      attempt->progress = std::move(copying);
-    }
-    if (!attempt->progress) continue;
-    attempt->progress = Shortened(std::move(*attempt->progress));
-    bytes += attempt->progress->bytes();
-    if (bytes > kMostProgressBytes) break;  // the next heartbeat brings the rest
-    taken.push_back(std::move(*attempt->progress));
-    attempt->progress.reset();
+// ---- blocks ----
+
+void WorkerAgent::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+  parts_.plane.Replicate(block, std::move(targets));
+}
+
+void WorkerAgent::RemoveBlocks(std::vector<std::uint64_t> ids, std::function<Status(std::uint64_t)> remove) {
+  auto removed = std::make_shared<std::vector<std::uint64_t>>();
+  parts_.background.Run(
+      [removed, ids = std::move(ids), remove = std::move(remove), log = log_] {
+        for (const std::uint64_t id : ids) {
+          const Status status = remove(id);
+          if (status.ok()) removed->push_back(id);
+          if (!status.ok()) log->warn("cannot remove {}: {}", dfs::BlockName(id), status.message());
+        }
+      },
+      WhileAlive(self_, [removed](WorkerAgent& agent) {
+        for (const std::uint64_t id : *removed) agent.session_.blocks().Deleted(id);
+      }));
+}
+
+void WorkerAgent::DeleteBlocks(std::vector<std::uint64_t> ids) {
+  RemoveBlocks(std::move(ids), [&blocks = parts_.blocks](std::uint64_t id) { return blocks.Remove(id); });
+}
+
+void WorkerAgent::TrashBlocks(std::vector<std::uint64_t> ids) {
+  log_->warn("{} blocks that no file has go to the trash, for {}", ids.size(), FormatDuration(config_.trash_retention));
+  RemoveBlocks(std::move(ids),
+               [&blocks = parts_.blocks, now = parts_.clock.Now()](std::uint64_t id) { return blocks.Trash(id, now); });
+}
+
+kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std::uint64_t> ids) {
+  using Blocks = std::vector<dfs::StoredBlock>;
+  auto pair = kj::newPromiseAndFulfiller<Blocks>();
+  const auto answer = std::make_shared<kj::Own<kj::PromiseFulfiller<Blocks>>>(kj::mv(pair.fulfiller));
+  const auto restored = std::make_shared<Blocks>();
+  parts_.background.Run(
+      [restored, ids = std::move(ids), &blocks = parts_.blocks, log = log_] {
+        for (const std::uint64_t id : ids) {
+          const Result<dfs::StoredBlock> block = blocks.Restore(id);
+          if (block.ok()) restored->push_back(*block);
+          if (block.ok()) continue;
+          // An earlier session asked for it too, and its list was made before it was back.
+          const Result<dfs::OpenBlock> here = blocks.Open(id);
+          if (block.status().code() == StatusCode::kExists && here.ok() && blocks.Length(id).has_value()) {
+            restored->push_back({id, here->length, here->content().crc});
+          } else {
+            log->warn("cannot bring a block back: {}", block.status().message());
+          }
+        }
+        log->info("{} blocks came back from the trash: the master wants them", restored->size());
+      },
+      [restored, answer] { (*answer)->fulfill(std::move(*restored)); });
+  return kj::mv(pair.promise);
+}
+
+kj::Promise<void> WorkerAgent::SweepBlocks() {
+  const dfs::BlockStore::Space space = parts_.blocks.space();
+  const std::uint64_t least_free = std::min(kTrashYieldsBelow, space.capacity / 20);
+  // Nothing ends by age while there is no master that could ask for it, however long the worker was down.
+  const bool offered = session_.blocks().trash_offered();
+  const Micros before = offered ? parts_.clock.Now() - config_.trash_retention + 1 : std::numeric_limits<Micros>::min();
+  parts_.background.Run(
+      [&blocks = parts_.blocks, before, least_free, log = log_] {
+        const dfs::BlockStore::Swept swept = blocks.SweepTrash(before, least_free);
+        if (swept.blocks == 0) return;
+        log->info("{} blocks of {} left the trash for good", swept.blocks, FormatBytes(swept.bytes));
+      },
+      [] {});
+  const Micros now = (parts_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS;
+  parts_.background.Run(
+      [&blocks = parts_.blocks, now, retention = config_.unfinished_retention, log = log_] {
+        const dfs::BlockStore::Swept swept = blocks.SweepUnfinished(now, retention);
+        if (swept.blocks == 0) return;
+        log->info("{} unfinished blocks of {}, which nobody continued to write, are discarded", swept.blocks,
+                  FormatBytes(swept.bytes));
+      },
+      [] {});
+  const kj::Duration period = kj::min(kSweepPeriod, config_.unfinished_retention * kj::MICROSECONDS);
+  return parts_.timer.afterDelay(period).then([this] { return SweepBlocks(); });
+}
+
+kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) {
+  auto answer = kj::newPromiseAndFulfiller<dfs::wire::ReplicaState>();
+  auto& waiting = checking_[id];
+  waiting.push_back(kj::mv(answer.fulfiller));
+  if (waiting.size() > 1) return kj::mv(answer.promise);
+  const auto checked = std::make_shared<CheckedBlock>();
+  parts_.checks.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
+                    WhileAlive(self_, [checked, id](WorkerAgent& agent) {
+                      agent.Found(*checked);
+                      auto asked = agent.checking_.extract(id);
+                      for (auto& who : asked.mapped()) who->fulfill(kj::cp(checked->state));
+                    }));
+  return kj::mv(answer.promise);
+}
+
+void WorkerAgent::Found(const CheckedBlock& checked) {
+  const std::uint64_t id = checked.block.id;
+  switch (checked.state) {
+    case dfs::wire::ReplicaState::SOUND:
+      // Only while it is listed: what is removed meanwhile is told after this.
+      if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
+      return;
+    case dfs::wire::ReplicaState::ABSENT:
+      log_->warn("{} is not here any more: {}", dfs::BlockName(id), checked.why.message());
+      return session_.blocks().Deleted(id);
+    default:
+      log_->error("{}", checked.why.message());
+      return session_.blocks().Corrupt(id);
   }
-  return taken;
+}
+
+void WorkerAgent::LostBlocks(const std::vector<std::uint64_t>& ids) {
+  for (const std::uint64_t id : ids) session_.blocks().Deleted(id);
+}
+
+std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
+  std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
+  for (const std::uint64_t id : parts_.blocks.Damaged()) {
+    log_->error("{} is damaged: its checksums do not fit its length", dfs::BlockName(id));
+    blocks.push_back({id, BlockNews::kNoLength});
+  }
+  return blocks;
 }
 
 }  // namespace millrace::worker

@@ -28,7 +28,7 @@ kj::Promise<void> ControlServer::launchMap(LaunchMapContext context) {
   const auto params = context.getParams();
   AttemptId attempt = FromWire(params.getAttempt());
   attempt.task.kind = TaskKind::kMap;
-  agent().LaunchMap(attempt, params.getInputs(), params.getCrossing(), params.getLeftOut());
+  agent().attempts().LaunchMap(attempt, params.getInputs(), params.getCrossing(), params.getLeftOut());
   return kj::READY_NOW;
 }
 
@@ -36,7 +36,7 @@ kj::Promise<void> ControlServer::launchReduce(LaunchReduceContext context) {
   const auto params = context.getParams();
   AttemptId attempt = FromWire(params.getAttempt());
   attempt.task.kind = TaskKind::kReduce;
-  agent().LaunchReduce(attempt, params.getMaps(), params.getComputing());
+  agent().attempts().LaunchReduce(attempt, params.getMaps(), params.getComputing());
   return kj::READY_NOW;
 }
 
@@ -55,7 +55,7 @@ kj::Promise<void> ControlServer::mapOutputs(MapOutputsContext context) {
 }
 
 kj::Promise<void> ControlServer::kill(KillContext context) {
-  agent().Kill(FromWire(context.getParams().getAttempt()), context.getParams().getReason());
+  agent().attempts().Kill(FromWire(context.getParams().getAttempt()), context.getParams().getReason());
   return kj::READY_NOW;
 }
 

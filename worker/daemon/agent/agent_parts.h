@@ -1,0 +1,32 @@
+// AgentParts: the seams of the agent. It owns no socket, thread or file itself; tests and simulated clusters give it
+// others.
+#pragma once
+
+#include <kj/timer.h>
+
+#include "base/clock.h"
+#include "base/rpc/transport.h"
+#include "dfs/data/block_store.h"
+#include "worker/daemon/agent/attempt_files.h"
+#include "worker/daemon/agent/background.h"
+#include "worker/daemon/agent/data_plane.h"
+#include "worker/daemon/agent/executables.h"
+#include "worker/daemon/agent/task_runner.h"
+
+namespace millrace::worker {
+
+// All of it outlives the agent.
+struct AgentParts {
+  kj::Timer& timer;
+  rpc::Dialer& dialer;
+  TaskRunner& runner;
+  dfs::BlockStore& blocks;
+  DataPlane& plane;
+  AttemptFiles& files;
+  Executables& executables;
+  Background& background;
+  Background& checks;  // where blocks are read to check them: whole blocks, so that nothing else waits behind them
+  const Clock& clock;  // of the trash
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,505 @@
+#include "worker/daemon/agent/attempt_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "worker/daemon/agent/attempt_watch.h"
+
+namespace millrace::worker {
+
+namespace {
+
+// A control message is at most 1 MiB (base/rpc/transport.h).
+constexpr std::size_t kMostDoneBytes = std::size_t{900} << 10;
+constexpr std::size_t kMostProgressBytes = std::size_t{512} << 10;
+constexpr std::size_t kMostOneProgressBytes = std::size_t{64} << 10;
+constexpr std::size_t kMostErrorBytes = std::size_t{4} << 10;
+constexpr kj::Duration kLook = 1 * kj::SECONDS;
+
+void FillSegments(capnp::List<task::wire::Segment>::Builder wire, const std::vector<shuffle::CopiedSegment>& segments) {
+  for (unsigned i = 0; i < wire.size(); ++i) {
+    const shuffle::CopiedSegment& segment = segments[i];
+    wire[i].setFile(segment.file);
+    wire[i].setOffset(segment.segment.offset);
+    wire[i].setLength(segment.segment.length);
+    wire[i].setRawLength(segment.segment.raw_length);
+    wire[i].setRecords(segment.segment.records);
+    wire[i].setCrc(segment.segment.crc);
+    wire[i].setCompressed(segment.segment.compressed);
+    wire[i].setAnyOrder(segment.segment.order == run::RecordOrder::kAny);
+  }
+}
+
+// What the heartbeat has room for: of an overlong one, without counters and with the beginning of the status.
+OwnMessage<task::wire::Progress> Shortened(OwnMessage<task::wire::Progress> progress) {
+  if (progress.bytes() <= kMostOneProgressBytes) return progress;
+  OwnMessage<task::wire::Progress> brief;
+  const auto full = progress.reader();
+  brief.builder().setAttempt(full.getAttempt());
+  brief.builder().setFraction(full.getFraction());
+  const std::string status(full.getStatus().begin(), std::min<std::size_t>(full.getStatus().size(), 256));
+  brief.builder().setStatus(status);
+  return brief;
+}
+
+// As the task counted them (client/api); 0 when it did not.
+std::uint64_t BytesRead(task::wire::Done::Reader done) {
+  std::uint64_t bytes = 0;
+  for (const auto counter : done.getCounters()) {
+    const bool read = counter.getName() == "bytes_read_local" || counter.getName() == "bytes_read_remote";
+    if (read && counter.getGroup() == "millrace" && counter.getValue() > 0) {
+      bytes += static_cast<std::uint64_t>(counter.getValue());
+    }
+  }
+  return bytes;
+}
+
+std::string OneLine(std::string text) {
+  text.resize(std::min(text.size(), kMostErrorBytes));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  return text;
+}
+
+}  // namespace
+
+AttemptTable::AttemptTable(const AgentParts& parts, const WorkerConfig& config, const WorkerJobs& jobs,
+                           MasterSession& session, std::function<void(const std::shared_ptr<WorkerJob>&)> fetch,
+                           Log log)
+    : parts_(parts),
+      config_(config),
+      jobs_(jobs),
+      session_(session),
+      fetch_(std::move(fetch)),
+      log_(std::move(log)),
+      gate_(static_cast<std::size_t>(config.reduce_slots)),
+      self_(std::make_shared<AttemptTable*>(this)) {
+  parts_.runner.Observe(this);
+}
+
+AttemptTable::~AttemptTable() noexcept {
+  parts_.runner.Observe(nullptr);
+  *self_ = nullptr;
+}
+
+std::set<AttemptId> AttemptTable::Ids() const {
+  std::set<AttemptId> ids;
+  for (const auto& [id, attempt] : attempts_) ids.insert(id);
+  return ids;
+}
+
+// ---- the way of an attempt ----
+
+AttemptTable::AttemptPtr AttemptTable::Find(const AttemptId& id) const {
+  const auto found = attempts_.find(id);
+  return found == attempts_.end() ? nullptr : found->second;
+}
+
+AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
+  if (launched_since_claim_) launched_since_claim_->insert(id);
+  if (Find(id) != nullptr) return nullptr;  // a dead master launched it, and this one did so again: it goes on
+  const auto job = jobs_.find(id.task.job.value);
+  if (job == jobs_.end()) {
+    ReportFailed(id, {fmt::format("the worker was not told of job {} before", id.task.job.value), {}}, true);
+    return nullptr;
+  }
+  const auto most = static_cast<std::size_t>(kMostAttemptsPerSlot * (config_.map_slots + config_.reduce_slots));
+  if (attempts_.size() >= most) {
+    ReportFailed(
+        id, {fmt::format("the worker has {} attempts already, {} times its slots", most, kMostAttemptsPerSlot), {}},
+        true);
+    return nullptr;
+  }
+  if (job->second->state == WorkerJob::State::kFailed) fetch_(job->second);  // it may be there now
+  auto attempt = std::make_shared<Attempt>();
+  attempt->id = id;
+  attempt->job = job->second;
+  attempts_[id] = attempt;
+  return attempt;
+}
+
+void AttemptTable::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
+                             capnp::List<task::wire::RecordPlace>::Reader left_out) {
+  const AttemptPtr attempt = Admit(id);
+  if (attempt == nullptr) return;
+  attempt->crossing = crossing;
+  const AttemptPaths paths = parts_.files.Paths(id);
+  auto launch = attempt->map.emplace().builder();
+  ToWire(id, launch.initAttempt());
+  launch.setInputs(inputs);
+  launch.setLeftOut(left_out);
+  launch.setRecordNote(paths.record_note);
+  if (attempt->job->setup.reader().getReduces() > 0) launch.setRunFile(paths.run_file);
+  launch.setScratch(paths.scratch);
+  launch.setStdout(paths.stdout_file);
+  launch.setStderr(paths.stderr_file);
+  Prepare(attempt);
+}
+
+void AttemptTable::LaunchReduce(const AttemptId& id, std::uint32_t maps, std::uint32_t computing) {
+  if (computing > 0) gate_.SetMost(computing);
+  const AttemptPtr attempt = Admit(id);
+  if (attempt == nullptr) return;
+  attempt->maps = maps;
+  Prepare(attempt);
+}
+
+void AttemptTable::Prepare(const AttemptPtr& attempt) {
+  const auto status = std::make_shared<Status>();
+  parts_.background.Run([status, id = attempt->id, &files = parts_.files] { *status = files.Prepare(id); },
+                        WhileAlive(self_, attempt, [status](AttemptTable& table, const AttemptPtr& still) {
+                          if (!status->ok()) return table.Fail(*still, {status->message(), {}});
+                          still->prepared = true;
+                          if (still->id.task.reduce()) table.StartCopy(still);
+                          table.Proceed(*still);
+                        }));
+}
+
+void AttemptTable::Proceed(Attempt& attempt) {
+  if (!attempt.prepared || attempt.started) return;
+  if (attempt.job->state == WorkerJob::State::kFailed) return Fail(attempt, {attempt.job->failure.message(), {}});
+  if (attempt.job->state == WorkerJob::State::kFetching || (attempt.id.task.reduce() && !attempt.computing)) return;
+  attempt.started = true;
+  Moved(attempt, 0);
+  if (attempt.map) {
+    DescribeLink(attempt);
+    return parts_.runner.RunMap(std::move(*attempt.map));
+  }
+  parts_.runner.RunReduce(std::move(*attempt.reduce));
+}
+
+// As late as can be, so that the first copies of the job have been seen if there are any. The time that copies wait is
+// told as if nothing were compressed, or compressing would take away its own reason.
+void AttemptTable::DescribeLink(Attempt& attempt) {
+  if (attempt.crossing <= 0 || attempt.job->setup.reader().getReduces() == 0) return;
+  const shuffle::FetchMeter::Figures seen = parts_.plane.Seen(attempt.id.task.job.value);
+  auto link = attempt.map->builder().initLink();
+  link.setBytesPerSecond(seen.bytes_per_second);
+  link.setCrossing(std::min(attempt.crossing, 1.0));
+  link.setWaited(std::min(seen.waited * seen.ratio, 1.0));
+  link.setMaps(static_cast<std::uint32_t>(std::count_if(attempts_.begin(), attempts_.end(), [](const auto& entry) {
+    return !entry.first.task.reduce() && entry.second->started;
+  })));
+  log_->debug("{}: copies come in at {:.1f} MB/s and would wait {:.0f}% of their time, {:.0f}% of its output leaves",
+              ToText(attempt.id), seen.bytes_per_second / 1e6, 100 * link.getWaited(), 100 * link.getCrossing());
+}
+
+void AttemptTable::StartCopy(const AttemptPtr& attempt) {
+  using Segments = std::vector<shuffle::CopiedSegment>;
+  shuffle::CopyCallbacks callbacks;
+  callbacks.complete = WhileAlive(
+      self_, attempt, [](AttemptTable& table, const AttemptPtr& still, const Segments& segments, std::uint64_t) {
+        table.Copied(*still, segments);
+      });
+  callbacks.failed = WhileAlive(
+      self_, attempt, [](AttemptTable& table, const AttemptPtr& still, const AttemptId& map, const Status& why) {
+        table.ReportFetchFailed(*still, map, why);
+      });
+  callbacks.broken = WhileAlive(self_, attempt, [](AttemptTable& table, const AttemptPtr& still, const Status& why) {
+    table.Fail(*still, {"the copy phase failed: " + why.message(), {}});
+  });
+  const std::string file = parts_.files.Paths(attempt->id).copy_file;
+  Moved(*attempt, 0);
+  attempt->copier = parts_.plane.StartCopy(attempt->id, attempt->maps, file, std::move(callbacks));
+  std::vector<shuffle::Source> sources;
+  for (const auto& [map, source] : attempt->job->announced) sources.push_back(source);
+  if (!sources.empty()) attempt->copier->Ready(sources);
+  const std::set<std::uint32_t>& left_out = attempt->job->left_out;
+  if (!left_out.empty()) attempt->copier->LeaveOut({left_out.begin(), left_out.end()});
+}
+
+void AttemptTable::MapOutputs(std::uint32_t job, std::uint32_t own_node, const std::vector<AnnouncedOutput>& ready,
+                              const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out) {
+  const auto known = jobs_.find(job);
+  if (known == jobs_.end()) return;
+  auto& announced = known->second->announced;
+  for (const AttemptId& id : gone) {
+    const auto place = announced.find(id.task.index);
+    if (place != announced.end() && place->second.map == id) announced.erase(place);
+  }
+  std::vector<shuffle::Source> sources;
+  for (const AnnouncedOutput& output : ready) {
+    const shuffle::Source source{output.map, output.host, output.port, output.node == own_node};
+    sources.push_back(source);
+    announced[output.map.task.index] = source;
+  }
+  known->second->left_out.insert(left_out.begin(), left_out.end());
+  bool reduces = false;
+  for (const auto& [id, attempt] : attempts_) {
+    if (id.task.job.value != job || !id.task.reduce()) continue;
+    reduces = true;
+    if (attempt->copier == nullptr) continue;
+    if (!gone.empty()) attempt->copier->Gone(gone);
+    if (!sources.empty()) attempt->copier->Ready(sources);
+    if (!left_out.empty()) attempt->copier->LeaveOut(left_out);
+  }
+  if (reduces) return;
+  announced.clear();
+  known->second->left_out.clear();
+}
+
+void AttemptTable::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments) {
+  for (const shuffle::CopiedSegment& segment : segments)
+    attempt.shuffled += segment.segment.length;  // read in place too
+  const AttemptPaths paths = parts_.files.Paths(attempt.id);
+  auto launch = attempt.reduce.emplace().builder();
+  ToWire(attempt.id, launch.initAttempt());
+  FillSegments(launch.initSegments(static_cast<unsigned>(segments.size())), segments);
+  launch.setScratch(paths.scratch);
+  launch.setStdout(paths.stdout_file);
+  launch.setStderr(paths.stderr_file);
+  gate_.Enter(attempt.id, [this, id = attempt.id] {
+    if (const AttemptPtr admitted = Find(id)) Compute(*admitted);
+  });
+}
+
+void AttemptTable::Compute(Attempt& attempt) {
+  attempt.computing = true;
+  attempt.progress.reset();
+  session_.reports().Keep({ToText(attempt.id) + " computes", attempt.id, Report::Tells::kOther,
+                           [id = attempt.id](master::wire::WorkerSession::Client& session) {
+                             auto request = session.reducePhaseRequest();
+                             ToWire(id, request.initAttempt());
+                             request.setComputing(true);
+                             return request.send().ignoreResult();
+                           }});
+  Proceed(attempt);
+}
+
+// ---- progress, and attempts that do not get on ----
+
+std::vector<OwnMessage<task::wire::Progress>> AttemptTable::TakeProgress() {
+  std::vector<OwnMessage<task::wire::Progress>> taken;
+  std::size_t bytes = 0;
+  for (const auto& [id, attempt] : attempts_) {
+    if (attempt->copier != nullptr && !attempt->computing) {
+      OwnMessage<task::wire::Progress> copying;
+      ToWire(id, copying.builder().initAttempt());
+      const std::uint32_t copied = attempt->copier->copied();
+      const auto left_out = static_cast<std::uint32_t>(attempt->job->left_out.size());
+      const std::uint32_t wanted = std::max(copied, attempt->maps - std::min(attempt->maps, left_out));
+      const float share = wanted == 0 ? 1.0F : static_cast<float>(copied) / static_cast<float>(wanted);
+      copying.builder().setFraction(kCopyShare * share);
+      copying.builder().setStatus(fmt::format("copied {} of {} map outputs", copied, wanted));
+      attempt->progress = std::move(copying);
+    }
+    if (!attempt->progress) continue;
+    attempt->progress = Shortened(std::move(*attempt->progress));
+    bytes += attempt->progress->bytes();
+    if (bytes > kMostProgressBytes) break;  // the next heartbeat brings the rest
+    taken.push_back(std::move(*attempt->progress));
+    attempt->progress.reset();
+  }
+  return taken;
+}
+
+kj::Promise<void> AttemptTable::Watch() {
+  return parts_.timer.afterDelay(kLook).then([this] {
+    FailStalled();
+    return Watch();
+  });
+}
+
+void AttemptTable::Moved(Attempt& attempt, std::uint64_t mark) const {
+  attempt.mark = mark;
+  attempt.moved_at = parts_.timer.now();
+}
+
+bool AttemptTable::Stalled(Attempt& attempt) const {
+  if (attempt.copier != nullptr && !attempt.computing) {
+    const std::uint32_t copied = attempt.copier->copied();
+    const std::uint64_t mark = attempt.copier->bytes_fetched() + copied;
+    // What has not been announced is not its to copy, nor is what it waits for at the gate.
+    if (mark != attempt.mark || copied >= attempt.job->announced.size()) Moved(attempt, mark);
+  } else if (!attempt.started) {
+    return false;
+  }
+  const Micros timeout = attempt.job->timeout;
+  return timeout > 0 && parts_.timer.now() - attempt.moved_at >= timeout * kj::MICROSECONDS;
+}
+
+void AttemptTable::FailStalled() {
+  std::vector<AttemptPtr> stalled;
+  for (const auto& [id, attempt] : attempts_) {
+    if (Stalled(*attempt)) stalled.push_back(attempt);
+  }
+  for (const AttemptPtr& attempt : stalled) {
+    ReportFailed(attempt->id,
+                 {fmt::format("no progress for {} (task.timeout): {}", FormatDuration(attempt->job->timeout),
+                              attempt->started ? "neither its fraction, nor its status, nor a counter changed"
+                                               : "it copied nothing though there is something to copy"),
+                  {},
+                  task::ReadRecordNote(parts_.files.Paths(attempt->id).record_note)},
+                 false);
+    Stop(*attempt);
+  }
+}
+
+void AttemptTable::Stop(Attempt& attempt) {
+  const AttemptId id = attempt.id;
+  const bool started = attempt.started;
+  Remove(attempt);
+  if (!started) return RemoveFiles(id, true);
+  // The process may write until it is gone.
+  tasks_.Add(parts_.runner.Kill(id).then([this, id] { RemoveFiles(id, true); }));
+}
+
+// ---- ends ----
+
+void AttemptTable::TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) {
+  const AttemptPtr attempt = Find(id);
+  if (attempt == nullptr) return;
+  if (const std::uint64_t mark = MarkOf(progress.reader()); mark != attempt->mark) Moved(*attempt, mark);
+  if (id.task.reduce()) progress.builder().setFraction(kCopyShare + (1 - kCopyShare) * progress.reader().getFraction());
+  attempt->progress = std::move(progress);
+}
+
+void AttemptTable::TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> done) {
+  const AttemptPtr attempt = Find(id);
+  if (attempt == nullptr) return;
+  const auto kept = std::make_shared<OwnMessage<task::wire::Done>>(std::move(done));
+  if (kept->bytes() > kMostDoneBytes) {
+    return Fail(*attempt,
+                {fmt::format("its counters and output blocks take {} bytes to tell, more than {}; use fewer counters",
+                             kept->bytes(), kMostDoneBytes),
+                 {}});
+  }
+  if (!id.task.reduce() && attempt->job->setup.reader().getReduces() > 0) return ServeRun(attempt, kept);
+  ReportDone(*attempt, kept);
+}
+
+void AttemptTable::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done) {
+  const AttemptId id = attempt->id;
+  const auto added = [known = std::weak_ptr(attempt), done, id](AttemptTable& table, const Status& status) {
+    const AttemptPtr still = known.lock();
+    if (still == nullptr || table.Find(id) != still) return table.DropMapOutput(id);
+    if (!status.ok()) return table.Fail(*still, {"its output cannot be served: " + status.message(), {}});
+    still->job->held.insert(id);
+    table.ReportDone(*still, done);
+  };
+  parts_.plane.AddMapOutput(id, parts_.files.Paths(id).run_file, WhileAlive(self_, added));
+}
+
+void AttemptTable::ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done) {
+  const AttemptId id = attempt.id;
+  session_.reports().Keep({ToText(id) + " is done", id, Report::Tells::kDone,
+                           [done, shuffled = attempt.shuffled](master::wire::WorkerSession::Client& session) {
+                             auto request = session.attemptDoneRequest();
+                             request.setDone(done->reader());
+                             request.setBytesRead(BytesRead(done->reader()));
+                             request.setBytesShuffled(shuffled);
+                             request.setBytesWritten(done->reader().getOutput().getBytes());
+                             return request.send().ignoreResult();
+                           }});
+  Remove(attempt);
+  RemoveFiles(id, false);
+}
+
+void AttemptTable::TaskFailed(const AttemptId& id, TaskFailure failure) {
+  if (const AttemptPtr attempt = Find(id)) Fail(*attempt, std::move(failure));
+}
+
+void AttemptTable::Fail(Attempt& attempt, TaskFailure failure) {
+  const AttemptId id = attempt.id;
+  ReportFailed(id, std::move(failure), false);
+  Remove(attempt);
+  RemoveFiles(id, true);
+}
+
+void AttemptTable::ReportFailed(const AttemptId& id, TaskFailure failure, bool lost) {
+  failure.error = OneLine(std::move(failure.error));
+  log_->info("{} failed: {}", ToText(id), failure.error);
+  session_.reports().Keep(
+      {ToText(id) + " failed", id, Report::Tells::kFailed, [=](master::wire::WorkerSession::Client& session) {
+         auto request = session.attemptFailedRequest();
+         ToWire(id, request.initAttempt());
+         request.setError(failure.error);
+         request.setLost(lost);
+         request.setStderrTail(failure.stderr_tail);
+         if (failure.record) {
+           auto record = request.initRecord();
+           record.setInput(failure.record->input);
+           record.setOffset(failure.record->offset);
+           record.setNth(failure.record->nth);
+         }
+         return request.send().ignoreResult();
+       }});
+}
+
+void AttemptTable::ReportFetchFailed(Attempt& reduce, const AttemptId& map, const Status& why) {
+  std::string what = ToText(reduce.id) + " cannot fetch the output of " + ToText(map);
+  if (session_.reports().Holds(what)) return;  // it is said again and again
+  session_.reports().Keep({std::move(what), reduce.id, Report::Tells::kOther,
+                           [reduce = reduce.id, map, number = ++reduce.fetch_reports,
+                            reason = OneLine(why.message())](master::wire::WorkerSession::Client& session) {
+                             auto request = session.fetchFailedRequest();
+                             ToWire(reduce, request.initReduce());
+                             ToWire(map, request.initMap());
+                             request.setReason(reason);
+                             request.setReport(number);
+                             return request.send().ignoreResult();
+                           }});
+}
+
+void AttemptTable::Kill(const AttemptId& id, const std::string& reason) {
+  session_.reports().Drop(id);
+  if (const AttemptPtr attempt = Find(id)) {
+    log_->info("{} is killed: {}", ToText(id), reason);
+    return Stop(*attempt);
+  }
+  const auto job = jobs_.find(id.task.job.value);
+  if (job != jobs_.end() && job->second->held.erase(id) > 0) DropMapOutput(id);
+}
+
+void AttemptTable::DropMapOutput(const AttemptId& id) {
+  parts_.plane.RemoveMapOutput(id);
+  parts_.background.Run([id, &files = parts_.files] { files.RemoveRun(id); }, [] {});
+}
+
+void AttemptTable::Remove(Attempt& attempt) {
+  const AttemptPtr keep = Find(attempt.id);
+  attempts_.erase(attempt.id);
+  attempt.copier.reset();
+  const bool reduces = std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& entry) {
+    return entry.first.task.reduce() && entry.first.task.job.value == attempt.id.task.job.value;
+  });
+  if (!reduces) attempt.job->announced.clear();
+  gate_.Leave(attempt.id);
+}
+
+void AttemptTable::RemoveFiles(const AttemptId& id, bool run_too) {
+  parts_.background.Run(
+      [id, run_too, &files = parts_.files] {
+        files.RemoveScratch(id);
+        if (run_too) files.RemoveRun(id);
+      },
+      [] {});
+}
+
+void AttemptTable::JobFetched(const WorkerJob& job) {
+  std::vector<AttemptPtr> waiting;
+  for (const auto& [id, attempt] : attempts_) {
+    if (attempt->job.get() == &job) waiting.push_back(attempt);
+  }
+  for (const AttemptPtr& attempt : waiting) Proceed(*attempt);
+}
+
+void AttemptTable::RemoveJob(std::uint32_t job) {
+  std::vector<AttemptPtr> ended;
+  for (const auto& [id, attempt] : attempts_) {
+    if (id.task.job.value == job) ended.push_back(attempt);
+  }
+  for (const AttemptPtr& attempt : ended) Remove(*attempt);
+}
+
+void AttemptTable::LoseAll(const std::string& why) {
+  const std::map<AttemptId, AttemptPtr> leaving = attempts_;
+  for (const auto& [id, attempt] : leaving) {
+    ReportFailed(id, {why, {}}, true);
+    Stop(*attempt);
+  }
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,165 @@
+// AttemptTable: the attempts of a worker, from the master's order to the report of how they went.
+//
+// A map attempt: directories, executable, process; then its run file is served, then the master is told.
+// A reduce attempt: directories, copy phase (no process yet), then past the compute gate, process; then the master is
+// told. Reports are repeated until answered (report_queue.h). An attempt whose reports do not change for task.timeout
+// has failed. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/protocol/worker.capnp.h"
+#include "worker/daemon/agent/agent_parts.h"
+#include "worker/daemon/agent/compute_gate.h"
+#include "worker/daemon/agent/master_session.h"
+#include "worker/daemon/agent/task_group.h"
+#include "worker/daemon/agent/worker_config.h"
+
+namespace millrace::worker {
+
+// Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
+inline constexpr float kCopyShare = 1.0F / 3;
+
+// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots).
+// Beyond so many times its slots the worker believes it no more.
+inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
+
+// Where a map's output can be had.
+struct AnnouncedOutput {
+  AttemptId map;
+  std::string host;
+  std::uint16_t port = 0;
+  std::uint32_t node = 0;
+};
+
+// What the worker keeps of a job.
+struct WorkerJob {
+  std::uint32_t number = 0;
+  OwnMessage<task::wire::JobSetup> setup;
+  ExecutableId executable;
+  enum class State { kFetching, kReady, kFailed } state = State::kFetching;
+  Status failure;
+  Micros timeout = 0;                                  // task.timeout, of the job or else of the worker
+  std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
+  std::set<std::uint32_t> left_out;                    // map tasks without an output; while reduces are here
+  std::set<AttemptId> held;                            // map outputs that we serve
+};
+
+using WorkerJobs = std::map<std::uint32_t, std::shared_ptr<WorkerJob>>;
+
+class AttemptTable final : private TaskObserver {
+ public:
+  // Requires: all but `fetch` and `log` outlive the table; `session` may be constructed later, before any call.
+  // `fetch` is called for a job whose executable could not be had, when an attempt of it comes; JobFetched follows.
+  AttemptTable(const AgentParts& parts, const WorkerConfig& config, const WorkerJobs& jobs, MasterSession& session,
+               std::function<void(const std::shared_ptr<WorkerJob>&)> fetch, Log log);
+  ~AttemptTable() noexcept override;
+
+  // Watches from now on whether attempts get on.
+  void Start() { tasks_.Add(Watch()); }
+
+  // ---- what the master asks for (worker.capnp) ----
+  void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
+                 capnp::List<task::wire::RecordPlace>::Reader left_out);
+  void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing);
+  void MapOutputs(std::uint32_t job, std::uint32_t own_node, const std::vector<AnnouncedOutput>& ready,
+                  const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out);
+  void Kill(const AttemptId& attempt, const std::string& reason);
+
+  // ---- what the agent asks for ----
+  // The job's executable is there, or could not be had: its attempts go on, or fail.
+  void JobFetched(const WorkerJob& job);
+  // The attempts of the job are gone; nobody is told. The caller ends their processes and removes their files.
+  void RemoveJob(std::uint32_t job);
+  // Ends all attempts and reports them as lost.
+  void LoseAll(const std::string& why);
+  // The worker tells a master what it has: attempts that are launched from now on are not among it.
+  void NoteClaims() { launched_since_claim_.emplace(); }
+  // Returns the attempts that were launched since the last NoteClaims: the answer to it does not mean them, though a
+  // master that forgot an attempt may have given its number again.
+  [[nodiscard]] std::set<AttemptId> TakeLaunchedSinceClaims() {
+    return std::exchange(launched_since_claim_, std::nullopt).value_or(std::set<AttemptId>());
+  }
+  // Returns the news of progress that one heartbeat has room for.
+  [[nodiscard]] std::vector<OwnMessage<task::wire::Progress>> TakeProgress();
+  [[nodiscard]] std::set<AttemptId> Ids() const;
+  [[nodiscard]] std::size_t size() const { return attempts_.size(); }
+
+ private:
+  struct Attempt {
+    AttemptId id;
+    std::shared_ptr<WorkerJob> job;
+    bool prepared = false;   // its directories are there
+    bool started = false;    // handed to the runner
+    bool computing = false;  // a reduce past the gate
+    std::optional<OwnMessage<task::wire::RunMap>> map;
+    std::optional<OwnMessage<task::wire::RunReduce>> reduce;
+    double crossing = 0;     // of a map's output, to other workers
+    std::uint32_t maps = 0;  // that a reduce copies
+    std::unique_ptr<ReduceCopier> copier;
+    std::uint32_t fetch_reports = 0;  // of outputs that it could not fetch, so far
+    std::uint64_t shuffled = 0;
+    std::optional<OwnMessage<task::wire::Progress>> progress;  // the last, if no heartbeat has carried it
+    std::uint64_t mark = 0;                                    // of the last sign of progress that differed from others
+    kj::TimePoint moved_at = kj::origin<kj::TimePoint>();      // when that was
+  };
+  using AttemptPtr = std::shared_ptr<Attempt>;
+
+  // ---- the way of an attempt ----
+  // Returns null for an attempt that is refused, or is here already.
+  AttemptPtr Admit(const AttemptId& id);
+  void Prepare(const AttemptPtr& attempt);
+  void Proceed(Attempt& attempt);
+  void DescribeLink(Attempt& attempt);
+  void StartCopy(const AttemptPtr& attempt);
+  void Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments);
+  void Compute(Attempt& attempt);
+  [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
+
+  // ---- progress, and attempts that do not get on ----
+  void TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) override;
+  kj::Promise<void> Watch();
+  void FailStalled();
+  [[nodiscard]] bool Stalled(Attempt& attempt) const;
+  void Moved(Attempt& attempt, std::uint64_t mark) const;
+
+  // ---- ends ----
+  void TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> done) override;
+  void TaskFailed(const AttemptId& id, TaskFailure failure) override;
+  void ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done);
+  void ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done);
+  void ReportFailed(const AttemptId& id, TaskFailure failure, bool lost);
+  void ReportFetchFailed(Attempt& reduce, const AttemptId& map, const Status& why);
+  void Fail(Attempt& attempt, TaskFailure failure);
+  void Stop(Attempt& attempt);  // ends what runs of it, and its files go
+  void Remove(Attempt& attempt);
+  void RemoveFiles(const AttemptId& id, bool run_too);
+  void DropMapOutput(const AttemptId& id);
+
+  const AgentParts& parts_;
+  const WorkerConfig& config_;
+  const WorkerJobs& jobs_;
+  MasterSession& session_;
+  const std::function<void(const std::shared_ptr<WorkerJob>&)> fetch_;
+  Log log_;
+  ComputeGate gate_;
+  std::map<AttemptId, AttemptPtr> attempts_;
+  std::optional<std::set<AttemptId>> launched_since_claim_;
+  std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find it gone
+  TaskGroup tasks_;
+};
+
+}  // namespace millrace::worker
