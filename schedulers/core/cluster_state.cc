@@ -102,27 +102,46 @@ void ClusterState::UnlistLocal(const JobState& job, const std::vector<NodeId>& n
   }
 }
 
+std::optional<MapChoice> ClusterState::ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const {
+  if (Refused(job, node)) return std::nullopt;
+  PendingMaps::Skip skip;
+  if (job.node_failures_counted > 0 && !job.failed_on[TaskKind::kMap].empty()) {
+    skip = [&job, node, this](std::uint32_t map) { return Avoids(job, TaskKind::kMap, map, node); };
+  }
+  return job.pending_maps.Best(node, topology_.Of(node), worst, skip);
+}
+
 std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Locality worst) const {
   const JobState* state = FindJob(job);
   SCHED_CHECK(state != nullptr, "job" + std::to_string(job.value));
   state->Prefetch();
   SCHED_CHECK(state->alive(), "job" + std::to_string(job.value));
-  if (Refused(*state, node)) return std::nullopt;
-  PendingMaps::Skip skip;
-  if (state->node_failures_counted > 0 && !state->failed_on[TaskKind::kMap].empty()) {
-    skip = [=, this](std::uint32_t map) { return Avoids(*state, TaskKind::kMap, map, node); };
-  }
-  auto choice = state->pending_maps.Best(node, topology_.Of(node), worst, skip);
-  if (choice && LacksSpace(*state, choice->map, node)) {
-    lacked_space_ = true;
-    choice.reset();
-  }
+  auto choice = ClosestPendingMap(*state, node, worst);
+  if (choice && LacksSpace(*state, choice->map, node)) choice.reset();
   if (choice) {  // who launches it reads these next, from among millions
     __builtin_prefetch(&state->maps[choice->map]);
     if (local_jobs_) state->pending_maps.Prefetch(choice->map);
     if (state->progress.reduces > 0) __builtin_prefetch(&state->spec.maps[choice->map]);
   }
   return choice;
+}
+
+bool ClusterState::BestMapLacksSpace(JobId id, NodeId node, Locality worst) const {
+  const NodeState* host = FindNode(node);
+  if (host == nullptr || !host->free_bytes) return false;
+  const JobState* job = FindJob(id);
+  SCHED_CHECK(job != nullptr && job->alive(), "job" + std::to_string(id.value));
+  const auto closest = ClosestPendingMap(*job, node, worst);
+  return closest && LacksSpace(*job, closest->map, node);
+}
+
+bool ClusterState::AnyMapLacksSpace() const {
+  const OrderedBits& free = FreeNodes(TaskKind::kMap);
+  const JobQueue& jobs = RunnableJobs(TaskKind::kMap);
+  return std::any_of(free.begin(), free.end(), [&](std::uint32_t node) {
+    return std::any_of(jobs.begin(), jobs.end(),
+                       [&](const QueueKey& key) { return BestMapLacksSpace(key.job, NodeId{node}); });
+  });
 }
 
 bool ClusterState::LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const {

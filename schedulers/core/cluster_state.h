@@ -122,9 +122,14 @@ class ClusterState {
   // Mean run time of all attempts that finished so far, of all jobs; nothing before the first.
   [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
   [[nodiscard]] const Bandwidths& bandwidths() const { return bandwidths_; }
-  // The pending map of the job that is closest to the node, the lowest index first, that the node may run; none if
-  // nothing is as close as `worst`. The job and the node are alive.
+  // Returns the pending map of the job that is closest to the node, the one with the lowest index among equals; nothing
+  // if no map that the node may run is as close as `worst`, or if the expected output of the closest one does not fit
+  // there. Requires: the job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
+  // Returns true if BestPendingMap gives nothing only because the closest map does not fit.
+  [[nodiscard]] bool BestMapLacksSpace(JobId job, NodeId node, Locality worst = Locality::kOff) const;
+  // Returns true if this is so of some runnable job and some node with a free map slot. O(jobs x free nodes).
+  [[nodiscard]] bool AnyMapLacksSpace() const;
   // The pending reduce of the job with the lowest index that the node may run; none if slow start holds them.
   [[nodiscard]] std::optional<std::uint32_t> NextPendingReduce(JobId job, NodeId node) const;
   // The expected output of the map does not fit on the node beside those of the maps that run there.
@@ -167,8 +172,6 @@ class ClusterState {
   void ReleaseHeld();
   // There are live jobs, and all are held.
   [[nodiscard]] bool AllHeld() const;
-  // A map was refused for lack of space since the last call.
-  [[nodiscard]] bool TakeLackedSpace() { return std::exchange(lacked_space_, false); }
   void NoteBandwidth(NodeId from, NodeId to, double bytes_per_second);
 
   // An id that was given to a job before, forgotten ones included.
@@ -230,6 +233,8 @@ class ClusterState {
     std::unique_ptr<JobState> state;
   };
 
+  // The closest map that the node may run, whether it fits there or not.
+  [[nodiscard]] std::optional<MapChoice> ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const;
   NodeState& Node(NodeId node);
   void RefreshFree(const NodeState& node);
   void RefreshOpen(NodeState& node);
@@ -268,7 +273,6 @@ class ClusterState {
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
   bool nodes_changed_ = false;
-  mutable bool lacked_space_ = false;
   std::vector<JobId> held_;
   std::set<std::pair<Micros, TaskId>> paused_;              // of live jobs
   std::set<std::tuple<Micros, JobId, NodeId>> refusals_;    // of live jobs: when a bad node is forgiven

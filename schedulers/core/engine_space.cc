@@ -28,7 +28,7 @@ bool SomethingGoesOn(const ClusterState& state) {
 }  // namespace
 
 bool Engine::Impl::EvictIfStuck(Effects& effects) {
-  if (!state.TakeLackedSpace() || SomethingGoesOn(state)) return false;
+  if (SomethingGoesOn(state)) return false;
   const JobState* victim = nullptr;
   std::uint32_t holders = 0;
   for (const QueueKey& key : state.LiveJobs()) {
@@ -41,6 +41,7 @@ bool Engine::Impl::EvictIfStuck(Effects& effects) {
     if (options.evict == EngineOptions::Evict::kSubmittedLast ? later : less || (same && later)) victim = &job;
   }
   if (holders < 2) return false;  // nobody would be helped: it waits for room
+  if (!policy->WaitsForSpace(state, now)) return false;
   const JobId job = victim->progress.job;
   effects.push_back(sched::Evict{job});
   Evict(job, effects);

@@ -61,6 +61,13 @@ class Policy {
   // policy sees the effect of its own decisions.
   virtual std::optional<Decision> Next(const ClusterState& state, Micros now) = 0;
 
+  // Returns true if some map would be launched now if only its expected output fitted where the policy would place it.
+  // The engine asks when Next has given nothing and no task runs that could make room by ending, and then evicts a job.
+  // The default never has a job evicted, so jobs that hold all the room may wait for each other for ever. A policy that
+  // finds maps for slots itself returns ClusterState::AnyMapLacksSpace(); one that keeps some jobs from some slots
+  // leaves these out, or else a job is evicted that could have gone on. Greedy does it for all orders.
+  [[nodiscard]] virtual bool WaitsForSpace(const ClusterState&, Micros) const { return false; }
+
   // When to be asked again although nothing happened.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
 

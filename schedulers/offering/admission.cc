@@ -37,6 +37,11 @@ std::optional<MapChoice> Admission::BestIdleMap(const ClusterState& state, JobId
   return state.BestPendingMap(job, node);
 }
 
+bool Admission::LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const {
+  const bool anywhere = !locality_ || locality_->Outnumbers(state, job);
+  return state.BestMapLacksSpace(job, node, anywhere ? Locality::kOff : locality_->Worst(state, job, now));
+}
+
 std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, JobId job, NodeId node) const {
   if (copy_ && !copy_->MayCopy(state, job, *state.FindNode(node))) return std::nullopt;
   return state.NextPendingReduce(job, node);

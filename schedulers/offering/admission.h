@@ -73,6 +73,9 @@ class Admission {
   // For a slot that BestMap refused for every job and that would idle: the closest map of the job, if it may have such
   // a slot. It does not count towards the job's waits, so OnMapLaunched is not called for it.
   [[nodiscard]] std::optional<MapChoice> BestIdleMap(const ClusterState& state, JobId job, NodeId node) const;
+  // Returns true if the job is given no map for a slot of the node only because the map's expected output does not fit
+  // there. It is a look: no clock starts.
+  [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;
   // To be called for each map that the policy decides to launch.
   void OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now);
 

@@ -209,6 +209,17 @@ std::optional<Decision> Greedy::Impl::NextIdle(const ClusterState& state, Micros
   return node ? std::optional(decision) : std::nullopt;
 }
 
+bool Greedy::WaitsForSpace(const ClusterState& state, Micros now) const {
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  const ClusterState::JobQueue& jobs = state.RunnableJobs(TaskKind::kMap);
+  return std::any_of(jobs.begin(), jobs.end(), [&](const QueueKey& key) {
+    return impl_->order->MayRun(state, TaskKind::kMap, key.job) &&
+           std::any_of(free.begin(), free.end(), [&](std::uint32_t node) {
+             return impl_->admission.LacksSpace(state, key.job, NodeId{node}, now);
+           });
+  });
+}
+
 std::optional<Micros> Greedy::NextWake(const ClusterState& state) const {
   auto wake = impl_->order->NextWake(state);
   if (state.FreeNodes(TaskKind::kMap).empty()) return wake;  // a slot that frees is an event

@@ -42,6 +42,9 @@ class Speculating : public Policy {
   bool TakeLimitsChanged() override { return policy_->TakeLimitsChanged(); }
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override { return policy_->Preempt(state, now); }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override {
+    return policy_->WaitsForSpace(state, now);
+  }
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 

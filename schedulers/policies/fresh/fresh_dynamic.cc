@@ -190,6 +190,25 @@ std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Micros) {
   return {{victim, "a map that the reduces wait for needs a slot"}};
 }
 
+// A map also waits for space where a reduce would make room for it, if only it fitted.
+bool FreshDynamic::WaitsForSpace(const ClusterState& state, Micros) const {
+  const std::vector<JobId> jobs = JobsWithMaps();
+  const auto lacks = [&](NodeId node) {
+    return std::any_of(jobs.begin(), jobs.end(), [&](JobId job) { return state.BestMapLacksSpace(job, node); });
+  };
+  for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
+    if (lacks(NodeId{node})) return true;
+  }
+  for (const QueueKey& key : state.LiveJobs()) {
+    for (const TaskState& reduce : state.FindJob(key.job)->reduces) {
+      for (const RunningAttempt& attempt : reduce.running) {
+        if (TakesTasks(state, attempt.node) && lacks(attempt.node)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 PolicyView FreshDynamic::View(const ClusterState& state, Micros) const {
   const PhaseOutlook outlook = work_.Outlook(state, admission_);
   const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);

@@ -45,6 +45,7 @@ class FreshDynamic : public Policy {
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return NodeLimits::Untyped(node.slots); }
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 

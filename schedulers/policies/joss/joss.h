@@ -57,6 +57,7 @@ class Joss : public Policy {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
@@ -98,6 +99,8 @@ class Joss : public Policy {
   Pick PickLocalOf(const ClusterState& state, JobId job, CenterId center, std::uint32_t queue, NodeId node);
   Pick PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node);
   Answer Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known);
+  // Returns true if maps of the share, which is ready, wait for space on the node.
+  [[nodiscard]] static bool LacksSpace(const ClusterState& state, const Share& share, NodeId node);
   void MoveTo(const ClusterState& state, const TaskId& task, CenterId center);
   [[nodiscard]] bool MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const;
   // Another datacenter where the task may run; with `holding` one with a replica of its block.

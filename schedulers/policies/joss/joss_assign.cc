@@ -64,6 +64,32 @@ std::optional<Decision> Joss::NextOf(const ClusterState& state, TaskKind kind) {
   return std::nullopt;
 }
 
+bool Joss::LacksSpace(const ClusterState& state, const Share& share, NodeId node) {
+  if (!state.BestMapLacksSpace(share.job, node)) return false;
+  const JobState& job = *state.FindJob(share.job);
+  return job.runnable[TaskKind::kMap] && std::any_of(share.tasks.begin(), share.tasks.end(), [&](std::uint32_t map) {
+           return state.LacksSpace(job, map, node);
+         });
+}
+
+bool Joss::WaitsForSpace(const ClusterState& state, Micros now) const {
+  if (fifo_.WaitsForSpace(state, now)) return true;
+  if (!spread_) return false;
+  constexpr TaskKind kMap = TaskKind::kMap;
+  for (CenterId center = 0; center < centers_.size(); ++center) {
+    for (const std::uint32_t node : state.FreeNodes(kMap)) {
+      if (!centers_.OpenNodes(kMap, center).Contains(node)) continue;
+      const auto lacks = [&](const auto& placed) { return LacksSpace(state, *placed.second, NodeId{node}); };
+      for (const std::uint32_t queue : queues_.ReadyQueues(kMap, center)) {
+        const JossQueues::Queue& ready = queues_.ReadyShares(kMap, center, queue);
+        if (std::any_of(ready.near.begin(), ready.near.end(), lacks)) return true;
+        if (std::any_of(ready.far.begin(), ready.far.end(), lacks)) return true;
+      }
+    }
+  }
+  return false;
+}
+
 Joss::Pick Joss::PickFor(const ClusterState& state, TaskKind kind, CenterId center, NodeId node) {
   const auto& ready = queues_.ReadyQueues(kind, center);
   auto queue = ready.lower_bound(queues_.Turn(kind, center));
@@ -139,7 +165,6 @@ Joss::Answer Joss::Check(const ClusterState& state, const TaskId& task, CenterId
   const bool lacks_space = map && state.LacksSpace(job, task.index, node);
   std::optional<CenterId> to;
   if (lacks_space || state.Refused(job, node) || state.Avoids(job, task.kind, task.index, node)) {
-    if (lacks_space) (void)state.BestPendingMap(task.job, node);  // so that the engine knows what it waits for
     if (!MayRunIn(state, task, center)) to = Elsewhere(state, task, center, false);
     if (!to) return Answer::kNot;
   } else if (bound && !centers_.Holds(state, job.spec.maps[task.index], center)) {

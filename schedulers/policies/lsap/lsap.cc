@@ -155,6 +155,10 @@ std::optional<Decision> Lsap::NextPlanned(const ClusterState& state, Micros now)
   return std::nullopt;
 }
 
+bool Lsap::WaitsForSpace(const ClusterState& state, Micros now) const {
+  return !gathered_at_ && Dl::WaitsForSpace(state, now);
+}
+
 std::optional<Micros> Lsap::NextWake(const ClusterState& state) const {
   const auto wait = Dl::NextWake(state);
   return wait && gathered_at_ ? std::min(wait, gathered_at_) : std::max(wait, gathered_at_);

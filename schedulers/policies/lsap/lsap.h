@@ -40,6 +40,8 @@ class Lsap : public Dl {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  // Not while slots gather: then no map has been refused yet.
+  [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
 
  protected:

@@ -183,6 +183,15 @@ std::optional<Decision> Dl::NextReduce(const ClusterState& state) {
   return node ? std::optional(decision) : std::nullopt;
 }
 
+bool Dl::WaitsForSpace(const ClusterState& state, Micros now) const {
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  const ClusterState::JobQueue& jobs = state.RunnableJobs(TaskKind::kMap);
+  return std::any_of(free.begin(), free.end(), [&](std::uint32_t node) {
+    return std::any_of(jobs.begin(), jobs.end(),
+                       [&](const QueueKey& key) { return admission_.LacksSpace(state, key.job, NodeId{node}, now); });
+  });
+}
+
 std::optional<Micros> Dl::NextWake(const ClusterState& state) const {
   if (state.FreeNodes(TaskKind::kMap).empty()) return std::nullopt;  // a slot that frees is an event
   return admission_.NextWake(state);

@@ -34,6 +34,7 @@ class Dl : public Policy {
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 

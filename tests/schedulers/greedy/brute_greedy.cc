@@ -36,6 +36,16 @@ std::optional<Decision> BruteGreedy::Next(const ClusterState& state, Micros now)
   return std::nullopt;
 }
 
+bool BruteGreedy::WaitsForSpace(const ClusterState& state, Micros now) const {
+  for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
+    for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+      if (!order_->MayRun(state, TaskKind::kMap, key.job)) continue;
+      if (admission_.LacksSpace(state, key.job, {node}, now)) return true;
+    }
+  }
+  return false;
+}
+
 std::optional<Decision> BruteGreedy::NextOf(const ClusterState& state, TaskKind kind, Micros now) {
   std::uint32_t& turn = turn_[kind];
   std::vector<NodeId> nodes;

@@ -26,6 +26,7 @@ class BruteGreedy : public Policy {
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
+  [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
 
  private:
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
