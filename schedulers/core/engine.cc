@@ -21,7 +21,6 @@ bool Engine::Apply(Micros now, const Event& event, Effects* effects) {
   impl_->PassTime();
   const bool fits = std::visit([this, effects](const auto& e) { return impl_->On(e, *effects); }, event);
   impl_->TellPolicy();
-  if (impl_->policy->TakeLimitsChanged()) impl_->RefreshLimits();
   return fits;
 }
 
@@ -30,13 +29,14 @@ void Engine::Decide(Micros now, Effects* effects) {
   impl_->PassTime();
   // The job whose end a held one waits for is not known after a recovery if it had ended by then.
   if (impl_->state.AllHeld()) impl_->state.ReleaseHeld();
+  impl_->TellPolicy();
+  if (impl_->policy->BeginRound(impl_->state, impl_->now) == Policy::Limits::kChanged) {
+    impl_->RefreshLimits();
+    impl_->TellPolicy();
+  }
   for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
   while (true) {
     impl_->TellPolicy();
-    if (impl_->policy->TakeLimitsChanged()) {
-      impl_->RefreshLimits();
-      impl_->TellPolicy();
-    }
     const auto decision = impl_->policy->Next(impl_->state, impl_->now);
     if (!decision) {
       if (impl_->EvictIfStuck(*effects)) continue;

@@ -1,16 +1,31 @@
-// Policy: who gets a free slot. One small file a policy under schedulers/policies, listed in catalog.
+// Policy: who gets a free slot. A policy that only says in which order the jobs are offered slots is a JobOrder
+// (offering/job_order.h), which Greedy makes a policy of. This page and that one are all that it takes to write one; a
+// new policy is then listed in policies/catalog.
 //
-// The engine owns all state that every policy needs (ClusterState: nodes, free slots, jobs, the index of pending tasks
-// by node, rack and datacenter) and tells the policy of changes; a policy keeps only its own order. It is called when
-// something changed, never polled, and its cost must not grow with the number of tasks already done. Ties are broken by
-// job id, then task index, then node id.
+// The engine owns all state that every policy needs: ClusterState has the nodes, the free slots, the jobs and an index
+// of the pending tasks by node, rack and datacenter. The engine shows it to the policy and tells the policy of each
+// change, and the policy keeps only what is its own.
 //
-// Order of calls: each On... comes after ClusterState has changed. A job is named by OnJobSubmitted before any other
-// call names it, and by none after OnJobEnded. One event can change several jobs and nodes; OnJobChanged comes once for
-// each, after the event's own call. Decide() is Preempt() once, then Next() until it gives nothing.
+// The calls come in this order:
+// - An On... call comes after ClusterState has changed. OnJobSubmitted names a job before any other call does, and no
+//   call names it after OnJobEnded. One event may change several jobs and nodes: OnJobChanged then comes once for each
+//   job, after the event's own call.
+// - A policy that replaces another one is told of the nodes, then of the live jobs by OnJobSubmitted, in submit order.
+//   Tasks of theirs may run already.
+// - A round, which is one Engine::Decide(), is BeginRound, then Preempt, then Next until it returns nothing. The policy
+//   is told of every change that these make, a launch included, before it is asked again. When the engine evicts a job
+//   at the end of a round (see WaitsForSpace) it goes on with Next, in the same round.
+// - The const calls may come at any time.
+//
+// A policy is called when something has happened or when the time of NextWake has come. It must decide by these calls
+// alone, without a clock, chance or addresses of its own, so that the same events give the same decisions. Ties are
+// broken by job id, then task index, then node id. The cost of a call must not grow with the number of tasks already
+// done. Thread rule: one thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,12 +36,16 @@
 
 namespace millrace::sched {
 
-// A task for a node with a free slot of that kind.
+// A task for a node with a free slot of that kind. Requires: the task is pending, or, if `speculative`, one attempt of
+// it runs, on another node; a reduce may start (JobState::ReducesMayStart); the node is in ClusterState::FreeNodes of
+// the kind and neither ClusterState::Refused nor Avoids it. BestPendingMap and NextPendingReduce give such tasks. The
+// engine aborts at any other decision.
 struct Decision {
   TaskId task;
   NodeId node;
-  bool speculative = false;  // a second attempt of a task that runs on another node; else the task is pending
-  // Of a map, as ClusterState::BestPendingMap gave it just now. None: the engine looks at the replicas itself.
+  bool speculative = false;  // a second attempt of a task that runs
+  // Of a map: what ClusterState::BestPendingMap has just given. The engine looks at the replicas itself if this is
+  // empty.
   std::optional<Locality> locality = std::nullopt;
 };
 
@@ -41,26 +60,29 @@ class Policy {
   virtual ~Policy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  // The jobs that live.
   virtual void OnJobSubmitted(const ClusterState&, JobId) {}
   virtual void OnJobPrioritySet(const ClusterState&, JobId) {}
   virtual void OnJobEnded(const ClusterState&, JobId) {}
-  // What the job runs, could run or has run is another: its pending, running or finished tasks changed in number.
+  // The number of the job's pending, running or finished tasks changed, or where its data or its failures are.
   virtual void OnJobChanged(const ClusterState&, JobId) {}
-  // Nodes came or went, or their limits changed: the capacity is another.
+  // Nodes came or went, or their limits changed, so that the capacity may differ.
   virtual void OnNodesChanged(const ClusterState&) {}
 
-  // How many tasks the node may run at once. The default is what the node declares.
+  // Returns how many tasks the node may run at once. The default is what the node declares. The answer for a node may
+  // change in BeginRound alone.
   [[nodiscard]] virtual NodeLimits LimitsOf(const NodeState& node) const { return NodeLimits::Typed(node.slots); }
-  // True once after the answers of LimitsOf have changed: the engine then asks for every node before the next Next().
-  virtual bool TakeLimitsChanged() { return false; }
 
-  // The attempts to kill now; they have to run.
+  // Whether LimitsOf answers as before.
+  enum class Limits : std::uint8_t { kSame, kChanged };
+  // A round begins. A policy that decides by something that it computes from all jobs or nodes computes it here.
+  // Returns kChanged if LimitsOf would now answer otherwise for some node: the engine then asks it for every node, and
+  // tells of the changed nodes, before it goes on with the round.
+  virtual Limits BeginRound(const ClusterState&, Micros) { return Limits::kSame; }
+  // Returns the attempts to kill now, so that others can have their slots. Requires: they run.
   virtual std::vector<Victim> Preempt(const ClusterState&, Micros) { return {}; }
-  // The next task to launch, or nothing when no free slot can be filled. The engine launches it and asks again, so a
-  // policy sees the effect of its own decisions.
+  // Returns the next task to launch, or nothing when the policy fills no free slot. The engine launches it and asks
+  // again, so a policy sees the effect of its own decisions.
   virtual std::optional<Decision> Next(const ClusterState& state, Micros now) = 0;
-
   // Returns true if some map would be launched now if only its expected output fitted where the policy would place it.
   // The engine asks when Next has given nothing and no task runs that could make room by ending, and then evicts a job.
   // The default never has a job evicted, so jobs that hold all the room may wait for each other for ever. A policy that
@@ -68,10 +90,10 @@ class Policy {
   // leaves these out, or else a job is evicted that could have gone on. Greedy does it for all orders.
   [[nodiscard]] virtual bool WaitsForSpace(const ClusterState&, Micros) const { return false; }
 
-  // When to be asked again although nothing happened.
+  // Returns when the policy wants a round although nothing happens, or nothing.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
 
-  // For people; may cost what it takes.
+  // Returns what people are shown of the policy. It may cost what it takes.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }
 };
 

@@ -52,10 +52,11 @@ struct Greedy::Impl {
   SlotOffers offers{order.get(), &admission};
   PerKind<OfferBook> books;
   std::vector<Seen> seen;  // by job id
-  bool new_round = true;   // the last call of Next gave nothing
+  bool evicted = false;    // a job was, since the order's round began
   Micros clock = 0;        // of the last call of Next
 
   void See(const JobState& job);
+  void BeginRound(const ClusterState& state, Micros now);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
   std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Micros now);
   bool PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
@@ -93,6 +94,7 @@ void Greedy::OnJobEnded(const ClusterState& state, JobId job) {
 void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
   impl_->order->OnJobChanged(state, job);
   impl_->See(*state.FindJob(job));
+  impl_->evicted |= state.FindJob(job)->held;
   impl_->offers.Update(state, job, impl_->clock);
 }
 
@@ -129,6 +131,19 @@ void Greedy::Impl::See(const JobState& job) {
   }
 }
 
+void Greedy::Impl::BeginRound(const ClusterState& state, Micros now) {
+  evicted = false;
+  const PerKind<bool> let_in = order->BeginRound(state, now);
+  for (const TaskKind kind : kTaskKinds) {
+    if (let_in[kind]) books[kind].Reset();
+  }
+}
+
+Policy::Limits Greedy::BeginRound(const ClusterState& state, Micros now) {
+  impl_->BeginRound(state, now);
+  return Limits::kSame;
+}
+
 std::optional<Decision> Greedy::Next(const ClusterState& state, Micros now) {
   impl_->clock = now;
   if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
@@ -137,15 +152,10 @@ std::optional<Decision> Greedy::Next(const ClusterState& state, Micros now) {
       impl_->books[TaskKind::kMap].Grow(job);
     }
   }
-  if (std::exchange(impl_->new_round, false)) {
-    for (const TaskKind kind : kTaskKinds) {
-      if (impl_->order->TakeLetIn(kind)) impl_->books[kind].Reset();
-    }
-  }
+  if (impl_->evicted) impl_->BeginRound(state, now);  // what the job held may let others in
   for (const TaskKind kind : kTaskKinds) {
     if (auto decision = impl_->NextOf(state, kind, now)) return decision;
   }
-  impl_->new_round = true;
   return std::nullopt;
 }
 

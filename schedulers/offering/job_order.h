@@ -1,8 +1,14 @@
-// JobOrder: in which order the jobs are offered a free slot. What fifo, fair, capacity, sjf, mlq and edf differ in; the
-// offering itself is Greedy's (greedy.h).
+// JobOrder: in which order the jobs are offered a free slot. It is all that fifo, fair, capacity, sjf, mlq and edf
+// differ in: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the first that has a
+// task for it.
 //
-// An order holds exactly the jobs that ClusterState lists as runnable for a kind, and is told of changes as a Policy is
-// (policy.h). Thread rule: one thread.
+// An order needs Offer and Before. It keeps the jobs that ClusterState lists as runnable for a kind, and is told of
+// changes by the On... calls of a Policy, with the same rules (core/policy.h); or it keeps nothing and walks
+// ClusterState::RunnableJobs. The rest have defaults that are always right, and at worst slow.
+//
+// A const call changes nothing that another call would show. In particular an order does not learn from Offer that a
+// job got a slot, since Greedy also asks it just to see who is first: a launch shows in OnJobChanged, where the job's
+// running_attempts have grown. Thread rule: one thread, const calls included.
 #pragma once
 
 #include <functional>
@@ -26,26 +32,34 @@ class JobOrder {
   virtual void OnJobChanged(const ClusterState&, JobId) {}
   virtual void OnNodesChanged(const ClusterState&) {}
 
-  // Offers a slot of this kind to the runnable jobs, the first in order first, until one takes it; jobs that may not
-  // have one now (their pool is at its maximum, k is reached) are left out. Returns the job that took it. `take`
-  // changes nothing that the order depends on.
+  // Slots are going to be offered: a round begins (Policy::BeginRound), or goes on after a job was evicted. An order
+  // that lets jobs in as time passes lets them in here.
+  //
+  // Returns for each kind whether a runnable job that Offer has left out may be offered slots from now on. Greedy then
+  // offers everybody the slots that all others have refused. Saying so without need costs O(free nodes) and changes no
+  // decision; hence the default. An order that leaves nobody out returns {}.
+  virtual PerKind<bool> BeginRound(const ClusterState&, Micros) { return {true, true}; }
+
+  // Calls take(job) for the runnable jobs, the first in order first, until one takes the slot, and returns that one, or
+  // nothing. Leaves out the jobs that may not have a slot of the kind now: their pool is at its maximum, say. `take`
+  // calls nothing of the order that is not const.
   using Take = std::function<bool(JobId)>;
-  virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) = 0;
+  virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const = 0;
 
-  // True if `a` comes before `b` in the order in which Offer would go now; both are runnable. O(1): it serves to pick
-  // the first of a few jobs without a walk over all.
+  // Returns true if Offer would ask `a` before `b` now. Requires: both are runnable, and MayRun is true of both. O(1)
+  // or nearly so: it serves to pick the first of a few jobs without a walk over all.
   [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const = 0;
-  // False if Offer would leave the runnable job out. O(1).
+  // Returns false if Offer would leave the job out now. Requires: the job is runnable. O(1). An order that leaves jobs
+  // out must say so here, too.
   [[nodiscard]] virtual bool MayRun(const ClusterState&, TaskKind, JobId) const { return true; }
-  // Offer goes in the order of ClusterState::RunnableJobs and leaves nobody out.
-  [[nodiscard]] virtual bool IsTheQueue() const { return false; }
-  // True if since the last call a runnable job that Offer left out may have been let in, so that slots which all others
-  // refused have to be offered again. Always true is right, but costs O(free nodes) after each event while slots idle.
-  virtual bool TakeLetIn(TaskKind) { return true; }
+  // Returns true if Offer goes in the order of ClusterState::RunnableJobs and never leaves anybody out, so that Greedy
+  // need not ask.
+  [[nodiscard]] virtual bool FollowsSubmitQueue() const { return false; }
 
+  // Returns when BeginRound would let jobs in although nothing happens, or nothing.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
-  // The groups and facts of `scheduler show`, and the reason of each runnable job that MayRun refuses; Greedy adds the
-  // reasons that are its own.
+  // Returns the groups and facts of `scheduler show`, and why each runnable job waits that MayRun refuses. Greedy adds
+  // the reasons that are its own.
   [[nodiscard]] virtual PolicyView View(const ClusterState&, Micros) const { return {}; }
 };
 

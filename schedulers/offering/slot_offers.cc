@@ -59,7 +59,7 @@ void SlotOffers::UpdateStance(const ClusterState& state, JobId id, Micros now) {
     unasked_.Erase(id.value);
   }
   SetStance(id, stance);
-  if (order_->IsTheQueue()) ListAnywhere(job, unasked || stance == Stance::kFar);
+  if (order_->FollowsSubmitQueue()) ListAnywhere(job, unasked || stance == Stance::kFar);
 }
 
 void SlotOffers::ListAnywhere(const JobState& job, bool is) {
@@ -145,7 +145,7 @@ OfferBook::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, No
   if (kind == TaskKind::kMap && admission_->locality() != nullptr) {
     Refresh(state, now);
     if (CollectFew(state, node)) return ToSome(offer, few_, decision);
-    if (order_->IsTheQueue()) return AlongTheQueue(offer, decision);
+    if (order_->FollowsSubmitQueue()) return AlongTheQueue(offer, decision);
   }
   // One pointer, so that std::function does not allocate.
   const auto taker = order_->Offer(state, kind, now, [&offer](JobId job) { return offer.self->Ask(offer, job); });

@@ -39,7 +39,7 @@ class Speculating : public Policy {
   void OnJobChanged(const ClusterState& state, JobId job) override { policy_->OnJobChanged(state, job); }
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return policy_->LimitsOf(node); }
-  bool TakeLimitsChanged() override { return policy_->TakeLimitsChanged(); }
+  Limits BeginRound(const ClusterState& state, Micros now) override { return policy_->BeginRound(state, now); }
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override { return policy_->Preempt(state, now); }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override {

@@ -21,6 +21,7 @@ struct Orders {
   std::vector<Victim> victims;
   NodeLimits limits{1, 1, 2};
   bool limits_changed = false;
+  bool tell_rounds = false;
   std::vector<std::string> told;
 };
 
@@ -34,7 +35,10 @@ class Obedient : public Policy {
   void OnJobChanged(const ClusterState&, JobId job) override { Tell("changed", job); }
   void OnNodesChanged(const ClusterState&) override { orders_->told.emplace_back("nodes"); }
   [[nodiscard]] NodeLimits LimitsOf(const NodeState&) const override { return orders_->limits; }
-  bool TakeLimitsChanged() override { return std::exchange(orders_->limits_changed, false); }
+  Limits BeginRound(const ClusterState&, Micros) override {
+    if (orders_->tell_rounds) orders_->told.emplace_back("round");
+    return std::exchange(orders_->limits_changed, false) ? Limits::kChanged : Limits::kSame;
+  }
   std::vector<Victim> Preempt(const ClusterState&, Micros) override { return std::exchange(orders_->victims, {}); }
   std::optional<Decision> Next(const ClusterState&, Micros) override {
     if (orders_->launches.empty()) return std::nullopt;
@@ -80,6 +84,20 @@ TEST_F(EnginePolicy, IsToldOfWhatChangedOnceAnEvent) {
   EXPECT_EQ(Told(), std::vector<std::string>{"ended 1"});
   Play(&engine_, "4 NodeDrained node=n1\n 5 NodeLost node=n1");
   EXPECT_EQ(Told(), (std::vector<std::string>{"nodes", "nodes"}));
+}
+
+TEST_F(EnginePolicy, IsToldThatARoundBeginsAfterWhatChangedAndOfItsOwnLimitsBeforeItGoesOn) {
+  orders_->tell_rounds = true;
+  Play(&engine_, "0 NodeJoined node=n1 maps=4 reduces=4\n 1 JobSubmitted job=job1 maps=1:n1;1:n1");
+  orders_->limits = {2, 2, 4};
+  orders_->limits_changed = true;
+  orders_->launches = {{Map(0), NodeId{1}, false}, {Map(1), NodeId{1}, false}};
+  Play(&engine_, "1 decide");
+  EXPECT_EQ(Told(), (std::vector<std::string>{"nodes", "submitted 1", "round", "nodes", "changed 1", "changed 1"}));
+  Play(&engine_, "2 JobEvicted job=job1");
+  EXPECT_EQ(Told(), std::vector<std::string>{"changed 1"});
+  Play(&engine_, "3 decide");
+  EXPECT_EQ(Told(), (std::vector<std::string>{"changed 1", "round"})) << "a held job is released first";
 }
 
 TEST_F(EnginePolicy, PreemptedAttemptsCountAsNeverStarted) {

@@ -69,7 +69,7 @@ void Cp::OnNodesChanged(const ClusterState& state) {
 }
 
 std::optional<Decision> Cp::Next(const ClusterState& state, Micros now) {
-  due_ |= order_->TakeSetBack();
+  due_ |= order_->ConsumeTasksReturned();
   if (due_ || (review_ && *review_ <= now)) Replan(state, now);
   if (const auto plan = planner_->Take()) {
     order_->Follow(state, *plan);

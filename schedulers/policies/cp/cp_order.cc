@@ -78,7 +78,7 @@ void CpOrder::OnJobChanged(const ClusterState& state, JobId id) {
   const std::uint32_t before = entry.pending[kMap];
   for (const TaskKind kind : kTaskKinds) {
     std::uint32_t& pending = entry.pending[kind];
-    set_back_ |= job.Pending(kind).size() > pending;
+    tasks_returned_ |= job.Pending(kind).size() > pending;
     pending = job.Pending(kind).size();
   }
   const std::uint32_t maps = entry.pending[kMap];
@@ -88,7 +88,7 @@ void CpOrder::OnJobChanged(const ClusterState& state, JobId id) {
   Enlist(job, entry);
 }
 
-std::optional<JobId> CpOrder::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) {
+std::optional<JobId> CpOrder::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) const {
   for (const Place& place : runnable_[kind]) {
     if (take(place.job)) return place.job;
   }
@@ -103,7 +103,7 @@ bool CpOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const 
   return kind == TaskKind::kMap || MapsDone(*state.FindJob(job));
 }
 
-bool CpOrder::TakeLetIn(TaskKind kind) { return kind == TaskKind::kReduce && std::exchange(let_in_, false); }
+PerKind<bool> CpOrder::BeginRound(const ClusterState&, Micros) { return {false, std::exchange(let_in_, false)}; }
 
 PolicyView CpOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;

@@ -26,18 +26,18 @@ class CpOrder : public JobOrder {
  public:
   // From now on. The plan may be of a moment ago: maps that were launched since are taken off.
   void Follow(const ClusterState& state, const Plan& plan);
-  // True if since the last call tasks became pending again.
-  bool TakeSetBack() { return std::exchange(set_back_, false); }
+  // Returns true if tasks became pending again since the last call.
+  bool ConsumeTasksReturned() { return std::exchange(tasks_returned_, false); }
   // The live jobs in the order in which map slots go to them, whether they have a map or not.
   [[nodiscard]] std::vector<JobId> Jobs() const;
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
-  bool TakeLetIn(TaskKind kind) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
@@ -69,7 +69,7 @@ class CpOrder : public JobOrder {
 
   std::map<JobId, Entry> entries_;
   PerKind<std::set<Place>> runnable_;
-  bool set_back_ = false;
+  bool tasks_returned_ = false;
   bool let_in_ = false;  // the maps of some job with pending reduces have ended
 };
 

@@ -51,7 +51,7 @@ void FairOrder::Refresh(FairPool& pool) {
   }
 }
 
-bool FairOrder::TakeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
+PerKind<bool> FairOrder::BeginRound(const ClusterState&, Micros) { return std::exchange(let_in_, {}); }
 
 PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
   pool.in_order().SetShare(kind, pools(kind).ShareUnits(pool.member(kind)));
@@ -59,7 +59,7 @@ PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
 }
 
 std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
-                                        const std::function<bool(const FairPool&)>& which) {
+                                        const std::function<bool(const FairPool&)>& which) const {
   std::optional<JobId> taker;
   pools(kind).Visit([&](const FairQueue::Member& member, std::uint32_t) {
     FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
@@ -70,12 +70,12 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind
   return taker;
 }
 
-std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) {
+std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) const {
   if (!owing_[kind]) return std::nullopt;
   return OfferTo(state, kind, take, [kind](const FairPool& pool) { return pool.Owed(kind); });
 }
 
-std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) {
+std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
   if (!owing_[kind]) return OfferTo(state, kind, take, {});
   if (const auto taker = OfferOwed(state, kind, take)) return taker;
   return OfferTo(state, kind, take, [kind](const FairPool& pool) { return !pool.Owed(kind); });

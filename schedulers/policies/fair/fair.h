@@ -34,10 +34,10 @@ class FairOrder : public JobOrder {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
-  bool TakeLetIn(TaskKind kind) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
@@ -51,18 +51,18 @@ class FairOrder : public JobOrder {
   void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
   void ForgetOwed();
   // As Offer, but to the pools that are owed slots alone.
-  std::optional<JobId> OfferOwed(const ClusterState& state, TaskKind kind, const Take& take);
+  std::optional<JobId> OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) const;
 
  private:
   void Refresh(FairPool& pool);
   std::optional<JobId> OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
-                               const std::function<bool(const FairPool&)>& which);
+                               const std::function<bool(const FairPool&)>& which) const;
   [[nodiscard]] PoolJobs& JobsOf(FairPool& pool, TaskKind kind) const;
   [[nodiscard]] GroupView ViewOf(const FairPool* pool, const std::string& name) const;
 
   Settings settings_;
   std::map<std::string, std::unique_ptr<FairPool>> pools_;
-  PerKind<bool> let_in_;                              // since the last TakeLetIn
+  PerKind<bool> let_in_;                              // since the last round began
   PerKind<bool> owing_;                               // some pool is owed slots
   std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs
   mutable PerKind<FairQueue> queues_;                 // settles when it is asked

@@ -48,7 +48,7 @@ class PoolJobs {
   virtual void Erase(Entry& entry) = 0;
   // The slots that the pool has to share out.
   virtual void SetShare(TaskKind, Units) {}
-  // As JobOrder has them.
+  // As JobOrder has them. Both may settle what puts off its work, and change nothing else.
   virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) = 0;
   [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, const Entry& a, const Entry& b) = 0;
 };

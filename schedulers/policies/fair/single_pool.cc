@@ -29,7 +29,7 @@ void SinglePoolOrder::OnNodesChanged(const ClusterState& state) {
   for (const TaskKind kind : kTaskKinds) jobs_->SetShare(kind, Units{state.Capacity(kind)} * kSlot);
 }
 
-std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) {
+std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
   return jobs_->Offer(state, kind, take);
 }
 

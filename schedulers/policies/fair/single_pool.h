@@ -27,9 +27,9 @@ class SinglePoolOrder : public JobOrder {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  PerKind<bool> BeginRound(const ClusterState&, Micros) override { return {}; }
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  bool TakeLetIn(TaskKind) override { return false; }
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:

@@ -166,8 +166,12 @@ bool FreshDynamic::MapFitsSomewhere(const ClusterState& state, const std::vector
   return false;
 }
 
-std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Micros) {
+Policy::Limits FreshDynamic::BeginRound(const ClusterState& state, Micros) {
   Settle(state);
+  return Limits::kSame;
+}
+
+std::vector<Victim> FreshDynamic::Preempt(const ClusterState& state, Micros) {
   if (state.Running(TaskKind::kMap) > 0 || state.Running(TaskKind::kReduce) == 0) return {};
   const std::vector<JobId> jobs = JobsWithMaps();
   if (jobs.empty()) return {};

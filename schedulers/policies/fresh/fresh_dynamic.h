@@ -43,6 +43,7 @@ class FreshDynamic : public Policy {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return NodeLimits::Untyped(node.slots); }
+  Limits BeginRound(const ClusterState& state, Micros now) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;

@@ -109,16 +109,16 @@ void FreshStatic::AvoidRefusals(const ClusterState& state) {
   }
 }
 
-std::vector<Victim> FreshStatic::Preempt(const ClusterState& state, Micros) {
-  order_->Settle(state);
+Policy::Limits FreshStatic::BeginRound(const ClusterState& state, Micros now) {
+  Greedy::BeginRound(state, now);
   const bool nodes = TakeNodes(state);
   if (std::exchange(batch_changed_, false) || nodes) Split(state);
   if (!refused_.empty()) AvoidRefusals(state);
-  return {};
+  return std::exchange(limits_changed_, false) ? Limits::kChanged : Limits::kSame;
 }
 
 std::optional<Decision> FreshStatic::Next(const ClusterState& state, Micros now) {
-  order_->Settle(state);
+  order_->AdmitWaiting(state);
   return Greedy::Next(state, now);
 }
 

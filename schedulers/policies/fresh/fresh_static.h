@@ -42,9 +42,8 @@ class FreshStatic : public Greedy {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
-  bool TakeLimitsChanged() override { return std::exchange(limits_changed_, false); }
-  // Kills nothing: it is where the split is made, before slots are given.
-  std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
+  // Makes the split, if it is due.
+  Limits BeginRound(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 

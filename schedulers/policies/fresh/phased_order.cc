@@ -2,7 +2,7 @@
 
 namespace millrace::sched {
 
-void PhasedOrder::Settle(const ClusterState& state) {
+void PhasedOrder::AdmitWaiting(const ClusterState& state) {
   for (const JobId job : admission_.Settle(state)) {
     if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
     Job& known = jobs_[job.value];
@@ -45,9 +45,11 @@ bool PhasedOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) co
   return IsIn(job) && admission_.MayRun(state, kind, job) && fair_.MayRun(state, kind, job);
 }
 
-bool PhasedOrder::TakeLetIn(TaskKind kind) {
-  const bool by_fair = fair_.TakeLetIn(kind);
-  return std::exchange(let_in_[kind], false) || by_fair;
+PerKind<bool> PhasedOrder::BeginRound(const ClusterState& state, Micros now) {
+  AdmitWaiting(state);
+  PerKind<bool> let_in = fair_.BeginRound(state, now);
+  for (const TaskKind kind : kTaskKinds) let_in[kind] |= std::exchange(let_in_[kind], false);
+  return let_in;
 }
 
 PolicyView PhasedOrder::View(const ClusterState& state, Micros now) const {

@@ -16,8 +16,9 @@ class PhasedOrder : public JobOrder {
  public:
   explicit PhasedOrder(const Settings& settings) : admission_(settings.Of<FreshSettings>()), fair_(settings) {}
 
-  // Lets jobs on. To be called before slots are offered.
-  void Settle(const ClusterState& state);
+  // Moves the jobs that changed to the phases they have reached, and lets the next ones in. Call it before slots are
+  // offered, as BeginRound does, and again after a launch.
+  void AdmitWaiting(const ClusterState& state);
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
@@ -25,13 +26,13 @@ class PhasedOrder : public JobOrder {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override { fair_.OnNodesChanged(state); }
+  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
   // Those that may not run are held back there.
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override {
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override {
     return fair_.Offer(state, kind, now, take);
   }
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
-  bool TakeLetIn(TaskKind kind) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
@@ -44,7 +45,7 @@ class PhasedOrder : public JobOrder {
   PhaseAdmission admission_;
   FairOrder fair_;
   std::vector<Job> jobs_;  // by id
-  PerKind<bool> let_in_;   // since the last TakeLetIn
+  PerKind<bool> let_in_;   // since the last round began
 };
 
 }  // namespace millrace::sched

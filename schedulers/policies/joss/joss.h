@@ -56,6 +56,7 @@ class Joss : public Policy {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
+  Limits BeginRound(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;

@@ -22,6 +22,11 @@ std::uint32_t NextInBoth(const OrderedBits& a, const OrderedBits& b, std::uint32
 
 }  // namespace
 
+Policy::Limits Joss::BeginRound(const ClusterState& state, Micros now) {
+  Settle(state);
+  return fifo_.BeginRound(state, now);
+}
+
 std::optional<Decision> Joss::Next(const ClusterState& state, Micros now) {
   Settle(state);
   if (auto decision = fifo_.Next(state, now)) return decision;

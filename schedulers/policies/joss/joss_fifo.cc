@@ -38,7 +38,7 @@ void JossFifo::OnJobChanged(const ClusterState& state, JobId job) {
   }
 }
 
-std::optional<JobId> JossFifo::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) {
+std::optional<JobId> JossFifo::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) const {
   for (const QueueKey& key : runnable_[kind]) {
     if (take(key.job)) return key.job;
   }

@@ -124,17 +124,18 @@ bool CapacityOrder::Earlier(TaskKind kind, const Queue& a, const Queue& b) {
   return left != right ? left < right : a.name < b.name;
 }
 
-std::optional<JobId> CapacityOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) {
-  ++offers_;
+std::optional<JobId> CapacityOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
+  std::vector<const Queue*> refused;
   while (true) {
-    Queue* next = nullptr;
-    for (auto& [name, queue] : queues_) {
-      if (queue.offered == offers_ || queue.runnable[kind].empty() || AtCeiling(state, kind, queue)) continue;
+    const Queue* next = nullptr;
+    for (const auto& [name, queue] : queues_) {
+      if (queue.runnable[kind].empty() || AtCeiling(state, kind, queue)) continue;
+      if (std::find(refused.begin(), refused.end(), &queue) != refused.end()) continue;
       if (next == nullptr || Earlier(kind, queue, *next)) next = &queue;
     }
     if (next == nullptr) return std::nullopt;
-    next->offered = offers_;
     if (const auto taker = OfferIn(state, kind, *next, take)) return taker;
+    refused.push_back(next);
   }
 }
 
@@ -164,7 +165,7 @@ bool CapacityOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) 
   return !AtCeiling(state, kind, *jobs_[job.value].queue);
 }
 
-bool CapacityOrder::TakeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
+PerKind<bool> CapacityOrder::BeginRound(const ClusterState&, Micros) { return std::exchange(let_in_, {}); }
 
 PolicyView CapacityOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;

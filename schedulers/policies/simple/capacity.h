@@ -37,10 +37,10 @@ class CapacityOrder : public JobOrder {
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
-  bool TakeLetIn(TaskKind kind) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
@@ -59,7 +59,6 @@ class CapacityOrder : public JobOrder {
     PerKind<std::uint32_t> active_users = {};
     PerKind<Counts> counts;
     std::uint32_t jobs = 0;
-    std::uint64_t offered = 0;  // the last offer that went to the queue
   };
   struct Job {
     Queue* queue = nullptr;
@@ -80,9 +79,8 @@ class CapacityOrder : public JobOrder {
   std::optional<JobId> OfferIn(const ClusterState& state, TaskKind kind, const Queue& queue, const Take& take) const;
 
   std::map<std::string, Queue> queues_;
-  std::vector<Job> jobs_;  // by id
-  std::uint64_t offers_ = 0;
-  PerKind<bool> let_in_ = {};
+  std::vector<Job> jobs_;      // by id
+  PerKind<bool> let_in_ = {};  // since the last round began: a queue at its ceiling has room again
 };
 
 }  // namespace millrace::sched

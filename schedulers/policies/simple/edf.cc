@@ -77,15 +77,23 @@ void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
   }
 }
 
-void EdfOrder::Admit(const ClusterState& state, Micros now) {
-  const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
-  while (!waiting_.empty() && std::all_of(admitted_.begin(), admitted_.end(), half_done)) {
-    admitted_.insert(waiting_.extract(waiting_.begin()));
-  }
+bool EdfOrder::Wanted(const ClusterState& state) const {
+  return std::any_of(std::begin(kTaskKinds), std::end(kTaskKinds),
+                     [&](TaskKind kind) { return !state.FreeNodes(kind).empty() && !runnable_[kind].empty(); });
 }
 
-std::optional<JobId> EdfOrder::Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) {
-  if (exclusive_) Admit(state, now);
+// Exclusive: lets the next jobs in as long as all that are in are half done.
+PerKind<bool> EdfOrder::BeginRound(const ClusterState& state, Micros now) {
+  if (!exclusive_ || !Wanted(state)) return {};
+  const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
+  bool any = false;
+  for (; !waiting_.empty() && std::all_of(admitted_.begin(), admitted_.end(), half_done); any = true) {
+    admitted_.insert(waiting_.extract(waiting_.begin()));
+  }
+  return {any, any};
+}
+
+std::optional<JobId> EdfOrder::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) const {
   for (const Key& key : runnable_[kind]) {
     const JobId job = std::get<JobId>(key);
     if ((!exclusive_ || admitted_.contains(key)) && take(job)) return job;
@@ -100,10 +108,7 @@ bool EdfOrder::MayRun(const ClusterState&, TaskKind, JobId job) const {
 }
 
 std::optional<Micros> EdfOrder::NextWake(const ClusterState& state) const {
-  const bool wanted = std::any_of(std::begin(kTaskKinds), std::end(kTaskKinds), [&](TaskKind kind) {
-    return !state.FreeNodes(kind).empty() && !runnable_[kind].empty();
-  });
-  if (waiting_.empty() || !wanted) return std::nullopt;  // Offer lets jobs in, and is called when a slot is wanted
+  if (waiting_.empty() || !Wanted(state)) return std::nullopt;
   std::optional<Micros> last;
   for (const Key& key : admitted_) {
     const JobState& job = *state.FindJob(std::get<JobId>(key));

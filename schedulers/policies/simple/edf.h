@@ -27,17 +27,17 @@ class EdfOrder : public JobOrder {
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
-  bool TakeLetIn(TaskKind) override { return exclusive_; }
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
   using Key = std::tuple<Micros, std::uint64_t, JobId>;  // deadline, submit order
-  // Exclusive: lets the next jobs in as long as all that are in are half done.
-  void Admit(const ClusterState& state, Micros now);
+  // Returns true if a job could take a free slot, were it let in.
+  [[nodiscard]] bool Wanted(const ClusterState& state) const;
 
   const bool exclusive_;
   struct Entry {

@@ -2,7 +2,7 @@
 
 namespace millrace::sched {
 
-std::optional<JobId> FifoOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) {
+std::optional<JobId> FifoOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
   for (const QueueKey& key : state.RunnableJobs(kind)) {
     if (take(key.job)) return key.job;
   }

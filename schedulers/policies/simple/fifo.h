@@ -21,10 +21,10 @@ namespace millrace::sched {
 // The order is that of ClusterState's queue, so there is nothing to keep.
 class FifoOrder : public JobOrder {
  public:
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) override;
+  PerKind<bool> BeginRound(const ClusterState&, Micros) override { return {}; }
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
   [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool IsTheQueue() const override { return true; }
-  bool TakeLetIn(TaskKind) override { return false; }
+  [[nodiscard]] bool FollowsSubmitQueue() const override { return true; }
 };
 
 class Fifo : public Greedy {

@@ -6,6 +6,7 @@
 
 #include "schedulers/core/engine.h"
 #include "schedulers/offering/greedy.h"
+#include "schedulers/offering/locality_wait.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -54,6 +55,21 @@ TEST(EdfTest, ALaterJobUsesWhatTheFirstLeavesAndANewOneGoesBeforeIt) {
     4 AttemptSucceeded attempt=job2.m.0.0
     4 decide
     -> launch job2.m.1.0 n1 off
+  )");
+}
+
+// A job is let in by the round that begins, whoever of the jobs is then asked for the slot.
+TEST(EdfTest, ExclusiveAJobIsLetInOnTheOnlyFreeNodeAlsoWithDelay) {
+  EdfSettings settings;
+  settings.exclusive = true;
+  Engine engine({}, std::make_unique<Greedy>(
+                        "edf", std::make_unique<EdfOrder>(settings),
+                        Admission(std::make_unique<LocalityWait>(DelaySettings{}, LevelBandwidths{}), nullptr)));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=1
+    1 JobSubmitted job=job1 maps=1:n1
+    1 decide
+    -> launch job1.m.0.0 n1 node
   )");
 }
 

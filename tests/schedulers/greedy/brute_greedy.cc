@@ -29,6 +29,11 @@ NodeLimits BruteGreedy::LimitsOf(const NodeState& node) const {
   return admission_.LimitsOf(node, NodeLimits::Typed(node.slots));
 }
 
+Policy::Limits BruteGreedy::BeginRound(const ClusterState& state, Micros now) {
+  (void)order_->BeginRound(state, now);
+  return Limits::kSame;
+}
+
 std::optional<Decision> BruteGreedy::Next(const ClusterState& state, Micros now) {
   for (const TaskKind kind : kTaskKinds) {
     if (auto decision = NextOf(state, kind, now)) return decision;
