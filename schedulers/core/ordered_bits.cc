@@ -84,4 +84,15 @@ std::uint32_t OrderedBits::NextFrom(std::uint32_t number) const {
   return kNone;
 }
 
+std::uint32_t OrderedBits::NextCommon(const OrderedBits& a, const OrderedBits& b, std::uint32_t from) {
+  std::uint32_t of_a = a.NextFrom(from);
+  while (of_a != kNone) {
+    const std::uint32_t of_b = b.NextFrom(of_a);
+    if (of_b == of_a || of_b == kNone) return of_b;
+    of_a = a.NextFrom(of_b);
+    if (of_a == of_b) return of_a;
+  }
+  return kNone;
+}
+
 }  // namespace millrace::sched

@@ -58,6 +58,9 @@ class OrderedBits {
   [[nodiscard]] bool empty() const { return size_ == 0; }
   // The least member that is at least `number`; kNone if there is none.
   [[nodiscard]] std::uint32_t NextFrom(std::uint32_t number) const;
+  // Returns the least number that is at least `from` and a member of both; kNone if there is none. It passes a run of
+  // one set without the other in one step.
+  [[nodiscard]] static std::uint32_t NextCommon(const OrderedBits& a, const OrderedBits& b, std::uint32_t from);
   [[nodiscard]] std::uint32_t First() const { return NextFrom(0); }
 
   // A loop must not change the set.

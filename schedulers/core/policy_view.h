@@ -11,11 +11,11 @@
 
 namespace millrace::sched {
 
-// One kind of slot of one pool, queue or group.
+// The slots of one kind of one pool, queue or group.
 struct GroupSlots {
   std::uint32_t running = 0;
   std::uint32_t demand = 0;  // running and runnable tasks
-  double share = 0;          // what the policy would give it now
+  double share = 0;          // the slots that the policy would give it now
   std::uint32_t minimum = 0;
   std::optional<std::uint32_t> maximum;
 };
@@ -27,8 +27,8 @@ struct GroupView {
   PerKind<GroupSlots> slots;
 };
 
-// Why no further task of a kind of this job is launched now. One short clause, for people: "below its turn", "waiting
-// for a local slot since 3.2 s", "k reached", "over its maximum", "no slot of that kind".
+// Why no further task of the kind is launched for the job now. The reason is one short clause, for people: "below its
+// turn", "waiting for a local slot since 3.2 s", "k reached", "over its maximum", "no slot of that kind".
 struct WaitView {
   JobId job;
   TaskKind kind = TaskKind::kMap;
@@ -36,9 +36,9 @@ struct WaitView {
 };
 
 struct PolicyView {
-  std::vector<std::pair<std::string, std::string>> facts;  // of the policy as a whole: ("map slots", "12 of 40")
-  std::vector<GroupView> groups;                           // by name; empty for a policy without groups
-  std::vector<WaitView> waits;                             // by job, then kind
+  std::vector<std::pair<std::string, std::string>> facts;  // about the whole policy: ("map slots", "12 of 40")
+  std::vector<GroupView> groups;                           // sorted by name; empty for a policy without groups
+  std::vector<WaitView> waits;                             // sorted by job, then kind
 };
 
 }  // namespace millrace::sched

@@ -1,7 +1,7 @@
-// Admission: whether a task may be placed now, and how far from its data. The seam at which `+delay` and `+ccs` act on
-// any policy: a policy that wants to place a task of a job on a node asks here, never ClusterState itself.
+// Admission: whether a task may be placed now, and how far from its data. It is where `+delay` and `+ccs` act on any
+// policy: a policy that wants to place a task of a job on a node asks Admission, and never ClusterState itself.
 //
-// Without parts everything is allowed. Thread rule: one thread.
+// An Admission without gates allows everything that ClusterState does. Thread rule: one thread, const calls included.
 #pragma once
 
 #include <memory>
@@ -15,34 +15,34 @@
 
 namespace millrace::sched {
 
-// What `+delay` adds (locality_wait.h): a job's pending maps may be no farther from their data than its waits
-// have earned it.
+// What `+delay` adds (locality_wait.h): a job's maps may be placed no farther from their data than its waits have
+// earned it. A level is such a distance; a job's clock runs while it waits for a closer slot.
 class LocalityGate {
  public:
   virtual ~LocalityGate() = default;
   virtual void OnJobSubmitted(const ClusterState& state, JobId job) = 0;
   virtual void OnJobEnded(const ClusterState& state, JobId job) = 0;
-  // The worst locality at which a map of the job may be launched now. O(1).
+  // Returns the worst locality at which a map of the job may be launched now. O(1).
   [[nodiscard]] virtual Locality Worst(const ClusterState& state, JobId job, Micros now) const = 0;
-  // The job was offered a slot of the node and had nothing close enough: its clock runs, if it does not yet. O(1) when
-  // it does. Worst() may then be farther.
+  // Starts the job's clock, unless it runs; Worst() may be farther after that. Requires: the job was offered a slot of
+  // the node and had no map close enough. O(1) if the clock runs.
   virtual void OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) = 0;
-  // A map of the job is launched at this level.
+  // A map of the job is going to be launched at this level.
   virtual void OnLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) = 0;
-  // The job has more pending maps than there are slots at their data, so it may have a slot that would idle, wherever
-  // it is. O(1) on average. Who asks tells of changed nodes, and of jobs that got
-  // pending maps or whose data moved.
+  // Returns true if the job has more pending maps than there are slots at their data, so that it may have any slot that
+  // would idle. O(1) on average. Requires: OnNodesChanged was called for each change of nodes, and OnDataMoved for each
+  // job that got pending maps or whose data moved.
   [[nodiscard]] virtual bool Outnumbers(const ClusterState& state, JobId job) = 0;
   virtual void OnNodesChanged(const ClusterState& state) = 0;
   virtual void OnDataMoved(JobId job) = 0;
-  // When the first of the waiting jobs earns its next level; later than the last call of Advance().
+  // Returns when the first of the waiting jobs earns its next level, which is after the last call of Advance().
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState& state) const = 0;
-  // It is `now`: what was to happen until then has happened. O(1) but for the jobs that earned a level.
+  // Gives each waiting job the levels that it has earned until `now`. O(1) but for the jobs that earned a level.
   virtual void Advance(const ClusterState& state, Micros now) = 0;
-  // The jobs that have earned a farther level since the last call, so that slots refused before may be offered again.
-  // Advances.
+  // Advances, and returns the jobs that have earned a farther level since the last call, so that slots that they have
+  // refused are offered to them again.
   virtual std::vector<JobId> TakeRaised(const ClusterState& state, Micros now) = 0;
-  // Since when the job's clock runs, for people.
+  // Returns since when the job's clock runs; nothing if it does not.
   [[nodiscard]] virtual std::optional<Micros> WaitingSince(JobId job) const = 0;
 };
 
@@ -63,20 +63,20 @@ class Admission {
   void OnJobSubmitted(const ClusterState& state, JobId job);
   void OnJobEnded(const ClusterState& state, JobId job);
 
-  // The pending map of the job that is closest to the node and that may run there now. None counts as a refusal of the
-  // slot by the job: its clock runs.
+  // Returns the pending map of the job that is closest to the node and that may run there now. If nothing is returned,
+  // the job has refused the slot, and its clock runs.
   std::optional<MapChoice> BestMap(const ClusterState& state, JobId job, NodeId node, Micros now);
-  // The same without a refusal: a look.
+  // Returns the same for a look: no clock starts.
   [[nodiscard]] std::optional<MapChoice> PeekMap(const ClusterState& state, JobId job, NodeId node, Micros now) const;
-  // The pending reduce of the job that may start on the node now.
+  // Returns the pending reduce of the job that may start on the node now.
   [[nodiscard]] std::optional<std::uint32_t> NextReduce(const ClusterState& state, JobId job, NodeId node) const;
-  // For a slot that BestMap refused for every job and that would idle: the closest map of the job, if it may have such
-  // a slot. It does not count towards the job's waits, so OnMapLaunched is not called for it.
+  // Returns the closest map of the job for a slot that would idle, if the job may have such a slot. It does not count
+  // towards the job's waits: do not call OnMapLaunched for it. Requires: every job has refused the slot (BestMap).
   [[nodiscard]] std::optional<MapChoice> BestIdleMap(const ClusterState& state, JobId job, NodeId node) const;
   // Returns true if the job is given no map for a slot of the node only because the map's expected output does not fit
   // there. It is a look: no clock starts.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;
-  // To be called for each map that the policy decides to launch.
+  // Call it for each map that the policy decides to launch.
   void OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now);
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const;

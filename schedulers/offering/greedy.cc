@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/offering/offer_book.h"
+#include "schedulers/offering/refusal_memory.h"
 #include "schedulers/offering/slot_offers.h"
 
 namespace millrace::sched {
@@ -50,7 +50,7 @@ struct Greedy::Impl {
   const std::unique_ptr<JobOrder> order;
   Admission admission;
   SlotOffers offers{order.get(), &admission};
-  PerKind<OfferBook> books;
+  PerKind<RefusalMemory> refusals;
   std::vector<Seen> seen;  // by job id
   bool evicted = false;    // a job was, since the order's round began
   Micros clock = 0;        // of the last call of Next
@@ -88,7 +88,7 @@ void Greedy::OnJobEnded(const ClusterState& state, JobId job) {
   impl_->order->OnJobEnded(state, job);
   impl_->admission.OnJobEnded(state, job);
   impl_->offers.Forget(job);
-  for (OfferBook& book : impl_->books) book.Forget(job);
+  for (RefusalMemory& memory : impl_->refusals) memory.Forget(job);
 }
 
 void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
@@ -100,7 +100,7 @@ void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
 
 void Greedy::OnNodesChanged(const ClusterState& state) {
   impl_->order->OnNodesChanged(state);
-  for (OfferBook& book : impl_->books) book.Reset(state.node_ids());
+  for (RefusalMemory& memory : impl_->refusals) memory.Reset(state.node_ids());
   if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
     gate->OnNodesChanged(state);
     state.KeepLocalJobs();
@@ -125,7 +125,7 @@ void Greedy::Impl::See(const JobState& job) {
                            (is.running < was.running || now.computing > before.computing);
     const bool moved = before == now;  // its replicas
     if (!was.runnable || is.pending > was.pending || now.failed != before.failed || left_copy || moved) {
-      books[kind].Grow(id);
+      refusals[kind].MayAcceptMore(id);
       if (kind == TaskKind::kMap && admission.locality() != nullptr) admission.locality()->OnDataMoved(id);
     }
   }
@@ -135,7 +135,7 @@ void Greedy::Impl::BeginRound(const ClusterState& state, Micros now) {
   evicted = false;
   const PerKind<bool> let_in = order->BeginRound(state, now);
   for (const TaskKind kind : kTaskKinds) {
-    if (let_in[kind]) books[kind].Reset();
+    if (let_in[kind]) refusals[kind].Reset();
   }
 }
 
@@ -149,7 +149,7 @@ std::optional<Decision> Greedy::Next(const ClusterState& state, Micros now) {
   if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
     for (const JobId job : gate->TakeRaised(state, now)) {
       impl_->offers.Update(state, job, now);
-      impl_->books[TaskKind::kMap].Grow(job);
+      impl_->refusals[TaskKind::kMap].MayAcceptMore(job);
     }
   }
   if (impl_->evicted) impl_->BeginRound(state, now);  // what the job held may let others in
@@ -169,13 +169,13 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
       if (auto decision = NextAtItsData(state, *first, now)) return decision;
     }
   }
-  OfferBook& book = books[kind];
-  const NodeId first_in_turn = FirstInTurn(free, book.turn());
+  RefusalMemory& memory = refusals[kind];
+  const NodeId first_in_turn = FirstInTurn(free, memory.turn());
   do {
     Decision decision;
-    const auto node = book.Walk(free, [&](NodeId to, bool to_all) {
+    const auto node = memory.Walk(free, [&](NodeId to, bool to_all) {
       return to_all ? offers.ToAll(state, kind, to, now, &decision)
-                    : offers.ToGrown(state, kind, book.grown(), to, now, &decision);
+                    : offers.ToAcceptingMore(state, kind, memory.accepting_more(), to, now, &decision);
     });
     if (node) {
       // The nodes that came before it in turn were offered as well, though nobody was asked who had refused them.
@@ -190,7 +190,7 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
 // if there are offers to make after that.
 bool Greedy::Impl::PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching) {
   const auto raised = offers.PassOver(state, node, now, launching);
-  for (const JobId job : raised) books[TaskKind::kMap].Grow(job);
+  for (const JobId job : raised) refusals[TaskKind::kMap].MayAcceptMore(job);
   return !raised.empty();
 }
 
@@ -212,10 +212,11 @@ std::optional<Decision> Greedy::Impl::NextAtItsData(const ClusterState& state, J
 
 // Everybody refused what is still free.
 std::optional<Decision> Greedy::Impl::NextIdle(const ClusterState& state, Micros now) {
-  if (!offers.AnyCrowded(state)) return std::nullopt;
+  if (!offers.HasJobsBeyondLocalSlots(state)) return std::nullopt;
   Decision decision;
-  const auto node = books[TaskKind::kMap].WalkAll(
-      state.FreeNodes(TaskKind::kMap), [&](NodeId to) { return offers.ToCrowded(state, to, now, &decision); });
+  const auto node = refusals[TaskKind::kMap].WalkAll(state.FreeNodes(TaskKind::kMap), [&](NodeId to) {
+    return offers.ToJobsBeyondLocalSlots(state, to, now, &decision);
+  });
   return node ? std::optional(decision) : std::nullopt;
 }
 

@@ -1,14 +1,16 @@
 // Greedy: the policy that offers each free slot to the jobs in the order of a JobOrder, and gives it to the first that
-// takes it. fifo, fair, capacity, sjf, mlq and edf are this with an order of their own.
+// takes it. fifo, fair, capacity, sjf, mlq and edf are Greedy with an order of their own.
 //
-// A free map slot: the first job in order with a map that Admission lets run there; of the job's maps the closest, then
-// the lowest index. A free reduce slot: the first job in order with a reduce that may start there. Maps go before
-// reduces. Of several free nodes one that holds the data of the first job's first pending map is served first, else the
-// next in turn by id, one slot each (as Hadoop spreads tasks by its trackers' heartbeats).
+// A free map slot goes to the first job in order with a map that Admission lets run there, and of the job's maps to the
+// closest, the one with the lowest index among equals. A free reduce slot goes to the first job in order with a reduce
+// that may start there. Maps go before reduces. Of several free nodes one that holds the data of the first job's first
+// pending map is served first, else the next in turn by id, one slot each (as Hadoop spreads tasks by its trackers'
+// heartbeats).
 //
-// A slot that every job refused is not offered again until something that could change the answer has happened: a job
-// became runnable or got a nearer or further map, a wait ran out, limits changed. With many jobs waiting for locality a
-// refused offer costs O(jobs with input on that node + jobs whose wait is over), not O(jobs).
+// It decides as if it asked every job for every free slot whenever it is called. It asks fewer: a slot that every job
+// refused is not offered again until something has happened that could change the answer (refusal_memory.h), and with
+// `+delay` a refused offer costs O(jobs with input on that node + jobs whose wait is over), not O(jobs)
+// (slot_offers.h).
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs.
 #pragma once

@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace millrace::sched {
-namespace {}  // namespace
 
 struct SlotOffers::Offer {
   const ClusterState& state;
@@ -16,59 +15,61 @@ struct SlotOffers::Offer {
   bool unsure = false;
 };
 
-void SlotOffers::SetStance(JobId job, Stance stance) {
-  if (stances_.size() <= job.value) {
-    stances_.resize(job.value + 1, Stance::kNone);
-    anywhere_as_.resize(job.value + 1);
+void SlotOffers::SetLocality(JobId job, MapLocality locality) {
+  if (localities_.size() <= job.value) {
+    localities_.resize(job.value + 1, MapLocality::kNotRunnable);
+    queued_as_.resize(job.value + 1);
   }
-  const Stance before = std::exchange(stances_[job.value], stance);
-  if (before == stance) return;
-  if (before == Stance::kFar) far_.Erase(job.value);
-  if (stance == Stance::kFar) far_.Insert(job.value);
+  const MapLocality before = std::exchange(localities_[job.value], locality);
+  if (before == locality) return;
+  if (before == MapLocality::kMayRunAnywhere) may_run_anywhere_.Erase(job.value);
+  if (locality == MapLocality::kMayRunAnywhere) may_run_anywhere_.Insert(job.value);
 }
 
 void SlotOffers::Forget(JobId job) {
-  unasked_.Erase(job.value);
-  SetStance(job, Stance::kNone);
-  if (const auto listed = std::exchange(anywhere_as_[job.value], std::nullopt)) anywhere_.Erase(*listed);
-  crowded_.Erase(job.value);
-  to_count_.Erase(job.value);
+  clock_stopped_.Erase(job.value);
+  SetLocality(job, MapLocality::kNotRunnable);
+  if (const auto listed = std::exchange(queued_as_[job.value], std::nullopt)) queued_.Erase(*listed);
+  jobs_beyond_local_slots_.Erase(job.value);
+  to_recount_.Erase(job.value);
 }
 
 void SlotOffers::Update(const ClusterState& state, JobId job, Micros now) {
   const LocalityGate* gate = admission_->locality();
   if (gate == nullptr) return;
-  to_count_.Insert(job.value);
-  UpdateStance(state, job, now);
+  to_recount_.Insert(job.value);
+  UpdateLocality(state, job, now);
 }
 
-void SlotOffers::UpdateStance(const ClusterState& state, JobId id, Micros now) {
+void SlotOffers::UpdateLocality(const ClusterState& state, JobId id, Micros now) {
   const LocalityGate* gate = admission_->locality();
   const JobState& job = *state.FindJob(id);
-  Stance stance = Stance::kNone;
-  bool unasked = false;
+  MapLocality locality = MapLocality::kNotRunnable;
+  bool clock_stopped = false;
   if (job.runnable[TaskKind::kMap]) {
     const Locality worst = gate->Worst(state, id, now);
     const bool clock_runs = gate->WaitingSince(id).has_value();
-    unasked = !clock_runs && worst < Locality::kOff;
-    stance = worst > Locality::kNode ? Stance::kFar : clock_runs ? Stance::kWaiting : Stance::kUnasked;
+    clock_stopped = !clock_runs && worst < Locality::kOff;
+    locality = worst > Locality::kNode ? MapLocality::kMayRunAnywhere
+               : clock_runs            ? MapLocality::kClockRunning
+                                       : MapLocality::kClockStopped;
   }
-  if (unasked) {
-    unasked_.Insert(id.value);
+  if (clock_stopped) {
+    clock_stopped_.Insert(id.value);
   } else {
-    unasked_.Erase(id.value);
+    clock_stopped_.Erase(id.value);
   }
-  SetStance(id, stance);
-  if (order_->FollowsSubmitQueue()) ListAnywhere(job, unasked || stance == Stance::kFar);
+  SetLocality(id, locality);
+  if (order_->FollowsSubmitQueue()) ListInQueue(job, clock_stopped || locality == MapLocality::kMayRunAnywhere);
 }
 
-void SlotOffers::ListAnywhere(const JobState& job, bool is) {
-  auto& listed = anywhere_as_[job.progress.job.value];
-  if (listed && (!is || *listed != job.key)) {
-    anywhere_.Erase(*listed);
+void SlotOffers::ListInQueue(const JobState& job, bool wanted) {
+  auto& listed = queued_as_[job.progress.job.value];
+  if (listed && (!wanted || *listed != job.key)) {
+    queued_.Erase(*listed);
     listed.reset();
   }
-  if (is && !listed) anywhere_.Insert(listed.emplace(job.key));
+  if (wanted && !listed) queued_.Insert(listed.emplace(job.key));
 }
 
 void SlotOffers::Refresh(const ClusterState& state, Micros now) {
@@ -83,9 +84,9 @@ bool SlotOffers::CollectFew(const ClusterState& state, NodeId node) {
     few_.push_back(job);
     return true;
   });
-  if (few_.size() + far_.size() + unasked_.size() > kFew) return false;
-  for (const std::uint32_t job : far_) few_.push_back(JobId{job});
-  for (const std::uint32_t job : unasked_) few_.push_back(JobId{job});
+  if (few_.size() + may_run_anywhere_.size() + clock_stopped_.size() > kFew) return false;
+  for (const std::uint32_t job : may_run_anywhere_) few_.push_back(JobId{job});
+  for (const std::uint32_t job : clock_stopped_) few_.push_back(JobId{job});
   std::sort(few_.begin(), few_.end());
   few_.erase(std::unique(few_.begin(), few_.end()), few_.end());
   return true;
@@ -114,21 +115,21 @@ bool SlotOffers::LacksSpace(const ClusterState& state, JobId id, NodeId node, Mi
 
 bool SlotOffers::Ask(Offer& offer, JobId job) {
   const bool gated = offer.kind == TaskKind::kMap && admission_->locality() != nullptr;
-  if (gated && stances_[job.value] != Stance::kFar && !offer.state.IsLocalJob(job, offer.node)) {
-    if (stances_[job.value] == Stance::kWaiting) return false;
+  if (gated && localities_[job.value] != MapLocality::kMayRunAnywhere && !offer.state.IsLocalJob(job, offer.node)) {
+    if (localities_[job.value] == MapLocality::kClockRunning) return false;
     admission_->locality()->OnSkipped(offer.state, job, offer.node, offer.now);
-    UpdateStance(offer.state, job, offer.now);
-    if (stances_[job.value] != Stance::kFar) return false;
+    UpdateLocality(offer.state, job, offer.now);
+    if (localities_[job.value] != MapLocality::kMayRunAnywhere) return false;
   }
   offer.choice = TaskFor(offer.state, offer.kind, job, offer.node, offer.now);
   if (offer.choice) return true;
   if (offer.kind == TaskKind::kMap) offer.unsure |= LacksSpace(offer.state, job, offer.node, offer.now);
-  if (gated) UpdateStance(offer.state, job, offer.now);
+  if (gated) UpdateLocality(offer.state, job, offer.now);
   return false;
 }
 
-OfferBook::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision) {
-  if (!taker) return offer.unsure ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
+RefusalMemory::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision) {
+  if (!taker) return offer.unsure ? RefusalMemory::Answer::kUnsure : RefusalMemory::Answer::kRefused;
   if (offer.kind == TaskKind::kMap) {
     admission_->OnMapLaunched(offer.state, *taker, offer.choice->locality, offer.now);
     Update(offer.state, *taker, offer.now);
@@ -136,11 +137,11 @@ OfferBook::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> ta
   std::optional<Locality> locality;
   if (offer.kind == TaskKind::kMap) locality = offer.choice->locality;
   *decision = {{*taker, offer.kind, offer.choice->index}, offer.node, false, locality};
-  return OfferBook::Answer::kTaken;
+  return RefusalMemory::Answer::kTaken;
 }
 
-OfferBook::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now,
-                                    Decision* decision) {
+RefusalMemory::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now,
+                                        Decision* decision) {
   Offer offer{state, kind, node, now, this, {}};
   if (kind == TaskKind::kMap && admission_->locality() != nullptr) {
     Refresh(state, now);
@@ -152,32 +153,32 @@ OfferBook::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, No
   return Finish(offer, taker, decision);
 }
 
-OfferBook::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
+RefusalMemory::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
   std::optional<JobId> taker;
   const auto ask = [&](JobId job) {
     if (Ask(offer, job)) taker = job;
     return !taker;
   };
-  auto next = anywhere_.begin();
-  // Whoever is asked may enter or leave anywhere_, so the place is found anew.
+  auto next = queued_.begin();
+  // Whoever is asked may enter or leave queued_, so the place is found anew.
   const auto ask_and_go_on = [&](const QueueKey key) {
     const bool go_on = ask(key.job);
-    next = anywhere_.Behind(key);
+    next = queued_.Behind(key);
     return go_on;
   };
   offer.state.VisitLocalJobs(offer.node, [&](JobId job) {
-    if (stances_[job.value] == Stance::kNone) return true;
+    if (localities_[job.value] == MapLocality::kNotRunnable) return true;
     const QueueKey& key = offer.state.FindJob(job)->key;
-    while (next != anywhere_.end() && *next < key) {
+    while (next != queued_.end() && *next < key) {
       if (!ask_and_go_on(*next)) return false;
     }
     return ask_and_go_on(key);
   });
-  while (!taker && next != anywhere_.end()) ask_and_go_on(*next);
+  while (!taker && next != queued_.end()) ask_and_go_on(*next);
   return Finish(offer, taker, decision);
 }
 
-OfferBook::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision) {
+RefusalMemory::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision) {
   std::vector<JobId> asked;
   for (const JobId job : jobs) {
     const bool runnable = offer.state.FindJob(job)->runnable[offer.kind];
@@ -195,19 +196,20 @@ OfferBook::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& job
   return Finish(offer, taker, decision);
 }
 
-OfferBook::Answer SlotOffers::ToGrown(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
-                                      NodeId node, Micros now, Decision* decision) {
+RefusalMemory::Answer SlotOffers::ToAcceptingMore(const ClusterState& state, TaskKind kind,
+                                                  const std::vector<JobId>& jobs, NodeId node, Micros now,
+                                                  Decision* decision) {
   Offer offer{state, kind, node, now, this, {}};
-  const OfferBook::Answer answer = ToSome(offer, jobs, decision);
-  if (answer != OfferBook::Answer::kTaken || kind == TaskKind::kReduce) return answer;
+  const RefusalMemory::Answer answer = ToSome(offer, jobs, decision);
+  if (answer != RefusalMemory::Answer::kTaken || kind == TaskKind::kReduce) return answer;
   // The jobs before the one that takes it are passed over, again.
-  const std::vector<std::uint32_t> unasked(unasked_.begin(), unasked_.end());
-  for (const std::uint32_t id : unasked) {
+  const std::vector<std::uint32_t> clock_stopped(clock_stopped_.begin(), clock_stopped_.end());
+  for (const std::uint32_t id : clock_stopped) {
     const JobId job{id};
     if (job == decision->task.job || !order_->MayRun(state, kind, job)) continue;
     if (!order_->Before(state, kind, now, job, decision->task.job)) continue;
     admission_->locality()->OnSkipped(state, job, node, now);
-    UpdateStance(state, job, now);
+    UpdateLocality(state, job, now);
   }
   return answer;
 }
@@ -215,16 +217,58 @@ OfferBook::Answer SlotOffers::ToGrown(const ClusterState& state, TaskKind kind, 
 std::vector<JobId> SlotOffers::PassOver(const ClusterState& state, NodeId node, Micros now,
                                         std::optional<JobId> launching) {
   std::vector<JobId> raised;
-  const std::vector<std::uint32_t> unasked(unasked_.begin(), unasked_.end());
-  for (const std::uint32_t id : unasked) {
+  const std::vector<std::uint32_t> clock_stopped(clock_stopped_.begin(), clock_stopped_.end());
+  for (const std::uint32_t id : clock_stopped) {
     const JobId job{id};
     if (job == launching || !order_->MayRun(state, TaskKind::kMap, job)) continue;
     const Locality worst = admission_->locality()->Worst(state, job, now);
     admission_->locality()->OnSkipped(state, job, node, now);
-    UpdateStance(state, job, now);
+    UpdateLocality(state, job, now);
     if (admission_->locality()->Worst(state, job, now) > worst) raised.push_back(job);
   }
   return raised;
+}
+
+void SlotOffers::Recount(const ClusterState& state, JobId job) {
+  const bool runnable = state.FindJob(job)->runnable[TaskKind::kMap];
+  if (runnable && admission_->locality()->Outnumbers(state, job)) {
+    jobs_beyond_local_slots_.Insert(job.value);
+  } else {
+    jobs_beyond_local_slots_.Erase(job.value);
+  }
+}
+
+void SlotOffers::RecountAll(const ClusterState& state) {
+  if (std::exchange(recount_all_, false)) {
+    for (const QueueKey& key : state.LiveJobs()) to_recount_.Insert(key.job.value);
+  }
+  while (!to_recount_.empty()) {
+    const std::uint32_t job = to_recount_.First();
+    to_recount_.Erase(job);
+    Recount(state, JobId{job});
+  }
+}
+
+bool SlotOffers::HasJobsBeyondLocalSlots(const ClusterState& state) {
+  if (admission_->locality() == nullptr) return false;
+  RecountAll(state);
+  return !jobs_beyond_local_slots_.empty();
+}
+
+bool SlotOffers::ToJobsBeyondLocalSlots(const ClusterState& state, NodeId node, Micros now, Decision* decision) {
+  struct {
+    const SlotOffers* self;
+    const ClusterState* state;
+    NodeId node;
+    std::optional<MapChoice> choice;
+  } offer{this, &state, node, {}};
+  const auto taker = order_->Offer(state, TaskKind::kMap, now, [&offer](JobId job) {
+    if (!offer.self->jobs_beyond_local_slots_.Contains(job.value)) return false;
+    offer.choice = offer.self->admission_->BestIdleMap(*offer.state, job, offer.node);
+    return offer.choice.has_value();
+  });
+  if (taker) *decision = {{*taker, TaskKind::kMap, offer.choice->map}, node, false, offer.choice->locality};
+  return taker.has_value();
 }
 
 }  // namespace millrace::sched

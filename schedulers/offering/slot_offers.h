@@ -1,10 +1,10 @@
-// SlotOffers: which job takes a free slot of a node. The asking of Greedy (greedy.h), in the order of a JobOrder and
-// through Admission.
+// SlotOffers: which job takes a free slot of a node. It does the asking for Greedy (greedy.h), in the order of a
+// JobOrder and through Admission.
 //
 // With `+delay` most jobs wait for a local slot most of the time, and a waiting job takes a slot only where it has
-// pending maps. So of the jobs whose clock runs only those are asked that ClusterState lists at the node, and when
-// these, the jobs that may run farther and those whose clock does not run yet are few, no other job is touched. Where
-// the order is that of the queue no other job is touched in any case.
+// pending maps. So of the jobs whose clock runs only those are asked that ClusterState lists at the node. When these,
+// the jobs that may run anywhere and those whose clock is stopped are few, no other job is touched. If the order is
+// that of the submit queue, no other job is touched in any case.
 //
 // Thread rule: one thread.
 #pragma once
@@ -16,42 +16,46 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/job_order.h"
-#include "schedulers/offering/offer_book.h"
+#include "schedulers/offering/refusal_memory.h"
 #include "schedulers/offering/sorted_rows.h"
 
 namespace millrace::sched {
 
 class SlotOffers {
  public:
-  // Both outlive this.
-  SlotOffers(JobOrder* order, Admission* admission) : order_(order), admission_(admission) {}
+  // Requires: both outlive this.
+  SlotOffers(const JobOrder* order, Admission* admission) : order_(order), admission_(admission) {}
 
-  // The job has changed, or waits differently: launched, or earned a level.
+  // Takes note that the job has changed, or that it waits in another way since it launched a map or earned a level.
   void Update(const ClusterState& state, JobId job, Micros now);
+  // Takes note that the job has ended.
   void Forget(JobId job);
-  // All jobs may wait differently.
-  void UpdateAll() { stale_ = crowds_stale_ = true; }
+  // Takes note that each job may wait in another way.
+  void UpdateAll() { stale_ = recount_all_ = true; }
 
-  // Offers a slot on the node to all runnable jobs. kTaken: *decision is what to launch, and Admission knows.
-  OfferBook::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now, Decision* decision);
-  // The same when all but these have refused the node before.
-  OfferBook::Answer ToGrown(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs, NodeId node,
-                            Micros now, Decision* decision);
-  // The node is free and all jobs refused it, some before their clock was stopped by a launch: it runs from now, but
-  // for the job that is about to launch. Gives the jobs that may then run farther.
+  // Offers a slot on the node to all runnable jobs. If it returns kTaken, *decision is what to launch, and Admission
+  // has been told.
+  RefusalMemory::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now, Decision* decision);
+  // Does the same for these jobs alone. Requires: all others have refused the node.
+  RefusalMemory::Answer ToAcceptingMore(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
+                                        NodeId node, Micros now, Decision* decision);
+  // Starts the clocks that were stopped by a launch after their jobs had refused the node, except that of the job that
+  // is about to launch. Returns the jobs that may run farther from their data from now on. Requires: the node is free,
+  // and all jobs have refused it.
   std::vector<JobId> PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
-  // Jobs that have more pending maps than slots at their data, and may have slots that all others refused.
-  [[nodiscard]] bool AnyCrowded(const ClusterState& state);
-  // Offers them such a slot. True if one takes it.
-  bool ToCrowded(const ClusterState& state, NodeId node, Micros now, Decision* decision);
+  // Returns true if some job has more pending maps than there are slots at their data. Such a job may have a slot that
+  // all others refused.
+  [[nodiscard]] bool HasJobsBeyondLocalSlots(const ClusterState& state);
+  // Offers those jobs such a slot. Returns true if one takes it; *decision is then what to launch.
+  bool ToJobsBeyondLocalSlots(const ClusterState& state, NodeId node, Micros now, Decision* decision);
 
  private:
-  // Of a runnable job towards a map slot, with `+delay`.
-  enum class Stance : std::uint8_t {
-    kNone,     // not runnable
-    kFar,      // may run away from its data
-    kUnasked,  // at its data alone; its clock does not run
-    kWaiting,  // at its data alone; its clock runs
+  // Where the maps of a job may run now, with `+delay`.
+  enum class MapLocality : std::uint8_t {
+    kNotRunnable,     // nowhere: the job is not runnable
+    kMayRunAnywhere,  // away from their data, too
+    kClockStopped,    // at their data alone, and the job's clock does not run
+    kClockRunning,    // at their data alone, and the job's clock runs
   };
   struct Choice {
     std::uint32_t index = 0;
@@ -59,39 +63,40 @@ class SlotOffers {
   };
   struct Offer;
 
-  // So few are asked one by one, without a walk over the jobs in order.
+  // Up to this many jobs are asked one by one, without a walk over all jobs in order.
   static constexpr std::size_t kFew = 16;
 
-  void UpdateStance(const ClusterState& state, JobId job, Micros now);
-  // Keeps anywhere_.
-  void ListAnywhere(const JobState& job, bool is);
-  void SetStance(JobId job, Stance stance);
+  void UpdateLocality(const ClusterState& state, JobId job, Micros now);
+  // Lists the job in queued_, or takes it off.
+  void ListInQueue(const JobState& job, bool wanted);
+  void SetLocality(JobId job, MapLocality locality);
   void Refresh(const ClusterState& state, Micros now);
-  // The jobs that alone could take a map slot of the node or have a clock to start, if they are few.
+  // Puts into few_ the jobs that could take a map slot of the node or have a clock to start. Returns false if they are
+  // many; few_ is then of no use.
   bool CollectFew(const ClusterState& state, NodeId node);
   std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Micros now);
-  // That the job refused the node is for lack of space there, which may come back unnoticed.
+  // Returns true if the job refused the node for lack of space there, which may come back without notice.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;
-  void RefreshCrowds(const ClusterState& state);
-  void SetCrowded(const ClusterState& state, JobId job);
-  // To all jobs, in the order of the queue, without a look at those that wait for other nodes.
-  OfferBook::Answer AlongTheQueue(Offer& offer, Decision* decision);
-  OfferBook::Answer ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision);
+  void RecountAll(const ClusterState& state);
+  void Recount(const ClusterState& state, JobId job);
+  // Offers to all jobs in the order of the submit queue, without a look at those that wait for other nodes.
+  RefusalMemory::Answer AlongTheQueue(Offer& offer, Decision* decision);
+  RefusalMemory::Answer ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision);
   bool Ask(Offer& offer, JobId job);
-  OfferBook::Answer Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision);
+  RefusalMemory::Answer Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision);
 
-  JobOrder* order_;
+  const JobOrder* order_;
   Admission* admission_;
-  std::vector<Stance> stances_;  // by job id
-  OrderedBits far_;
-  OrderedBits unasked_;  // those that wait for something and whose clock does not run
-  // The jobs of both in the order of the queue, when the jobs are asked in that.
-  SortedRows<QueueKey> anywhere_;
-  std::vector<std::optional<QueueKey>> anywhere_as_;  // by job id: its key there
+  std::vector<MapLocality> localities_;  // by job id
+  OrderedBits may_run_anywhere_;
+  OrderedBits clock_stopped_;  // jobs that may not run everywhere and whose clock does not run
+  // The jobs of both sets in the order of the submit queue, if the order is that.
+  SortedRows<QueueKey> queued_;
+  std::vector<std::optional<QueueKey>> queued_as_;  // by job id: its key there
   bool stale_ = false;
-  OrderedBits crowded_;  // as of the last look, but for those in to_count_
-  OrderedBits to_count_;
-  bool crowds_stale_ = false;
+  OrderedBits jobs_beyond_local_slots_;  // as of the last look, but for those in to_recount_
+  OrderedBits to_recount_;
+  bool recount_all_ = false;
   std::vector<JobId> few_;
 };
 

@@ -47,7 +47,7 @@ void FairOrder::OnNodesChanged(const ClusterState& state) {
 void FairOrder::Refresh(FairPool& pool) {
   for (const TaskKind kind : kTaskKinds) {
     if (pool.TakeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
-    if (pool.TakeLetIn(kind)) let_in_[kind] = true;
+    if (pool.ConsumeLetIn(kind)) let_in_[kind] = true;
   }
 }
 

@@ -88,8 +88,9 @@ class FairPool {
 
   // The claim has changed since the last call.
   bool TakeChanged(TaskKind kind) { return std::exchange(changed_[kind], false); }
-  // Since the last call a job that was left out may have been let in: the pool has room again, or the job was admitted.
-  bool TakeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
+  // Returns true if a job that was left out may have been let in since the last call: the pool has room again, or the
+  // job was admitted.
+  bool ConsumeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
 
   // Slots were freed for the pool: it comes before all others until it runs so many tasks.
   void Owe(TaskKind kind, std::uint32_t running) { owed_[kind] = running; }

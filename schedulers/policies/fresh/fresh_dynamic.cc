@@ -65,7 +65,7 @@ void FreshDynamic::OnNodesChanged(const ClusterState&) {
   for (const TaskKind kind : kTaskKinds) Line(kind).Readmit();
 }
 
-void FreshDynamic::Settle(const ClusterState& state) {
+void FreshDynamic::ApplyChanges(const ClusterState& state) {
   for (const JobId id : admission_.Settle(state)) {
     const JobState& job = *state.FindJob(id);
     work_.Refresh(job, admission_.PhaseOf(id));
@@ -87,7 +87,7 @@ void FreshDynamic::Settle(const ClusterState& state) {
 }
 
 std::optional<Decision> FreshDynamic::Next(const ClusterState& state, Micros now) {
-  Settle(state);
+  ApplyChanges(state);
   if (state.FreeNodes(TaskKind::kMap).empty()) return std::nullopt;
   if (auto repair = Repair(state)) return repair;
   const TaskKind first = NextKind(state);
@@ -167,7 +167,7 @@ bool FreshDynamic::MapFitsSomewhere(const ClusterState& state, const std::vector
 }
 
 Policy::Limits FreshDynamic::BeginRound(const ClusterState& state, Micros) {
-  Settle(state);
+  ApplyChanges(state);
   return Limits::kSame;
 }
 

@@ -59,7 +59,7 @@ class FreshDynamic : public Policy {
   };
 
   [[nodiscard]] static Seen Look(const JobState& job);
-  void Settle(const ClusterState& state);
+  void ApplyChanges(const ClusterState& state);
   [[nodiscard]] LeastServed& Line(TaskKind kind) { return lines_[kind]; }
   [[nodiscard]] TaskKind NextKind(const ClusterState& state) const;
   std::optional<Decision> Assign(const ClusterState& state, TaskKind kind, Micros now);

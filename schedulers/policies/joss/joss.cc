@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "schedulers/core/ordered_bits.h"
+
 namespace millrace::sched {
 namespace {
 
@@ -55,7 +57,7 @@ void Joss::OnNodesChanged(const ClusterState& state) {
   nodes_changed_ = true;
 }
 
-void Joss::Settle(const ClusterState& state) {
+void Joss::ApplyChanges(const ClusterState& state) {
   if (std::exchange(nodes_changed_, false)) {
     centers_.Rebuild(state);
     for (Turns& turns : turns_) turns.node.resize(centers_.size());
@@ -179,6 +181,203 @@ CenterId& Joss::Home(const TaskId& task) {
 bool Joss::IsNear(const ClusterState& state, const JobState& job, const TaskId& task, CenterId center) const {
   if (assigner_ == Assigner::kTask || task.kind == TaskKind::kReduce) return true;
   return centers_.Holds(state, job.spec.maps[task.index], center);
+}
+
+// --- Which task a free node is given ---
+
+Policy::Limits Joss::BeginRound(const ClusterState& state, Micros now) {
+  ApplyChanges(state);
+  return fifo_.BeginRound(state, now);
+}
+
+std::optional<Decision> Joss::Next(const ClusterState& state, Micros now) {
+  ApplyChanges(state);
+  if (auto decision = fifo_.Next(state, now)) return decision;
+  if (!spread_) return std::nullopt;
+  for (const TaskKind kind : kTaskKinds) {
+    if (auto decision = NextOf(state, kind)) return decision;
+  }
+  return std::nullopt;
+}
+
+std::optional<Decision> Joss::NextOf(const ClusterState& state, TaskKind kind) {
+  const OrderedBits& free = state.FreeNodes(kind);
+  if (free.empty()) return std::nullopt;
+  Turns& turns = turns_[kind];
+  for (CenterId i = 0; i < centers_.size();) {
+    const CenterId center = (turns.center + i++) % centers_.size();
+    if (queues_.ReadyQueues(kind, center).empty()) continue;
+    const OrderedBits& open = centers_.OpenNodes(kind, center);
+    const std::uint32_t start = turns.node[center];
+    std::uint32_t node = OrderedBits::NextCommon(free, open, start);
+    bool wrapped = false;
+    while (true) {
+      if (node == OrderedBits::kNone && !std::exchange(wrapped, true)) node = OrderedBits::NextCommon(free, open, 0);
+      if (node == OrderedBits::kNone || (wrapped && node >= start)) break;
+      const Pick pick = PickFor(state, kind, center, NodeId{node});
+      if (pick.outcome == Outcome::kRequeuedElsewhere) {  // perhaps to a datacenter that was passed already
+        i = 0;
+        break;
+      }
+      if (pick.outcome == Outcome::kTake) {
+        Home(pick.task) = center;
+        queues_.Take(*queues_.Find(pick.task), pick.task.index);
+        turns.center = (center + 1) % centers_.size();
+        turns.node[center] = node + 1;
+        return Decision{pick.task, NodeId{node}};
+      }
+      node = OrderedBits::NextCommon(free, open, node + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+bool Joss::LacksSpace(const ClusterState& state, const Share& share, NodeId node) {
+  if (!state.BestMapLacksSpace(share.job, node)) return false;
+  const JobState& job = *state.FindJob(share.job);
+  return job.runnable[TaskKind::kMap] && std::any_of(share.tasks.begin(), share.tasks.end(), [&](std::uint32_t map) {
+           return state.LacksSpace(job, map, node);
+         });
+}
+
+bool Joss::WaitsForSpace(const ClusterState& state, Micros now) const {
+  if (fifo_.WaitsForSpace(state, now)) return true;
+  if (!spread_) return false;
+  constexpr TaskKind kMap = TaskKind::kMap;
+  for (CenterId center = 0; center < centers_.size(); ++center) {
+    for (const std::uint32_t node : state.FreeNodes(kMap)) {
+      if (!centers_.OpenNodes(kMap, center).Contains(node)) continue;
+      const auto lacks = [&](const auto& placed) { return LacksSpace(state, *placed.second, NodeId{node}); };
+      for (const std::uint32_t queue : queues_.ReadyQueues(kMap, center)) {
+        const JossQueues::Queue& ready = queues_.ReadyShares(kMap, center, queue);
+        if (std::any_of(ready.near.begin(), ready.near.end(), lacks)) return true;
+        if (std::any_of(ready.far.begin(), ready.far.end(), lacks)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+Joss::Pick Joss::PickFor(const ClusterState& state, TaskKind kind, CenterId center, NodeId node) {
+  const auto& ready = queues_.ReadyQueues(kind, center);
+  auto queue = ready.lower_bound(queues_.Turn(kind, center));
+  for (std::size_t seen = 0; seen < ready.size(); ++seen, ++queue) {
+    if (queue == ready.end()) queue = ready.begin();
+    const Pick pick = PickFrom(state, kind, center, *queue, node);
+    if (pick.outcome == Outcome::kTake) queues_.EndTurn(kind, center, *queue);
+    if (pick.outcome != Outcome::kSkip) return pick;
+  }
+  return {};
+}
+
+Joss::Pick Joss::PickFrom(const ClusterState& state, TaskKind kind, CenterId center, std::uint32_t queue, NodeId node) {
+  if (assigner_ == Assigner::kJob && kind == TaskKind::kMap) {
+    const Pick local = PickLocal(state, center, queue, node);
+    if (local.outcome != Outcome::kSkip) return local;
+  }
+  const JossQueues::Queue& ready = queues_.ReadyShares(kind, center, queue);
+  const Pick near = PickFirst(state, ready.near, node);
+  return near.outcome != Outcome::kSkip ? near : PickFirst(state, ready.far, node);
+}
+
+Joss::Pick Joss::PickLocal(const ClusterState& state, CenterId center, std::uint32_t queue, NodeId node) {
+  Pick pick;
+  if (queue != 0) {  // of one job
+    const JossQueues::Queue& ready = queues_.ReadyShares(TaskKind::kMap, center, queue);
+    const JobId job = (ready.near.empty() ? ready.far : ready.near).begin()->second->job;
+    return state.IsLocalJob(job, node) ? PickLocalOf(state, job, center, queue, node) : pick;
+  }
+  state.VisitLocalJobs(node, [&](JobId job) {
+    pick = PickLocalOf(state, job, center, queue, node);
+    return pick.outcome == Outcome::kSkip;
+  });
+  return pick;
+}
+
+Joss::Pick Joss::PickLocalOf(const ClusterState& state, JobId job, CenterId center, std::uint32_t queue, NodeId node) {
+  const auto in_queue = [&](const Share* share) {
+    return share != nullptr && share->center == center && share->queue == queue && share->ready;
+  };
+  Pick pick;
+  const auto& shares = queues_.SharesOf(job, TaskKind::kMap);
+  if (std::none_of(shares.begin(), shares.end(), in_queue)) return pick;
+  state.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
+    const TaskId task{job, TaskKind::kMap, map};
+    if (!in_queue(queues_.Find(task))) return true;
+    const Outcome outcome = Check(state, task, center, node, Locality::kNode);
+    if (outcome != Outcome::kSkip) pick = {outcome, task};
+    return outcome == Outcome::kSkip;
+  });
+  return pick;
+}
+
+Joss::Pick Joss::PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node) {
+  for (const auto& [place, share] : line) {
+    const JobState& job = *state.FindJob(share->job);
+    if (!job.runnable[share->kind]) continue;
+    for (const std::uint32_t index : share->tasks) {
+      const TaskId task{share->job, share->kind, index};
+      const Outcome outcome = Check(state, task, share->center, node, Locality::kOff);
+      if (outcome != Outcome::kSkip) return {outcome, task};
+      if (!state.Avoids(job, share->kind, index, node)) break;  // it is the job that may not have the node
+    }
+  }
+  return {};
+}
+
+// A map that is known to be local has a replica in the datacenter, that of the node.
+Joss::Outcome Joss::Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known) {
+  const JobState& job = *state.FindJob(task.job);
+  const bool map = task.kind == TaskKind::kMap;
+  const bool bound = map && known != Locality::kNode && jobs_[task.job.value].by_blocks;
+  const bool lacks_space = map && state.LacksSpace(job, task.index, node);
+  std::optional<CenterId> to;
+  if (lacks_space || state.Refused(job, node) || state.Avoids(job, task.kind, task.index, node)) {
+    if (!MayRunIn(state, task, center)) to = Elsewhere(state, task, center, false);
+    if (!to) return Outcome::kSkip;
+  } else if (bound && !centers_.Holds(state, job.spec.maps[task.index], center)) {
+    to = Elsewhere(state, task, center, true);
+  }
+  if (!to) return Outcome::kTake;
+  MoveTo(state, task, *to);
+  return Outcome::kRequeuedElsewhere;
+}
+
+void Joss::MoveTo(const ClusterState& state, const TaskId& task, CenterId center) {
+  Share& share = *queues_.Find(task);
+  const std::uint32_t queue = share.queue;
+  const bool ready = share.ready;
+  queues_.Take(share, task.index);
+  Home(task) = center;
+  OrderedBits tasks;
+  tasks.Insert(task.index);
+  const bool near = IsNear(state, *state.FindJob(task.job), task, center);
+  queues_.SetReady(queues_.Put(JossQueues::End::kHead, task.job, task.kind, center, queue, near, std::move(tasks)),
+                   ready);
+}
+
+bool Joss::MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const {
+  const JobState& job = *state.FindJob(task.job);
+  const OrderedBits& open = centers_.OpenNodes(task.kind, center);
+  return std::any_of(open.begin(), open.end(), [&](std::uint32_t node) {
+    if (state.Refused(job, NodeId{node}) || state.Avoids(job, task.kind, task.index, NodeId{node})) return false;
+    return task.kind == TaskKind::kReduce || !state.LacksSpace(job, task.index, NodeId{node});
+  });
+}
+
+std::optional<CenterId> Joss::Elsewhere(const ClusterState& state, const TaskId& task, CenterId center,
+                                        bool holding) const {
+  std::optional<CenterId> best;
+  std::uint64_t fewest = 0;
+  for (CenterId other = 0; other < centers_.size(); ++other) {
+    if (other == center || !MayRunIn(state, task, other)) continue;
+    if (holding && !centers_.Holds(state, state.FindJob(task.job)->spec.maps[task.index], other)) continue;
+    const std::uint64_t tasks = centers_.Unprocessed(state, queues_, other);
+    if (best && tasks >= fewest) continue;
+    best = other;
+    fewest = tasks;
+  }
+  return best;
 }
 
 PolicyView Joss::View(const ClusterState& state, Micros now) const {

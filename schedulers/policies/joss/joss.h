@@ -72,17 +72,17 @@ class Joss : public Policy {
     std::vector<CenterId> maps;
     CenterId reduces = 0;
   };
-  enum class Answer : std::uint8_t { kTake, kNot, kMoved };
+  enum class Outcome : std::uint8_t { kTake, kSkip, kRequeuedElsewhere };
   struct Pick {
-    Answer answer = Answer::kNot;
+    Outcome outcome = Outcome::kSkip;
     TaskId task;
   };
 
   Joss(Assigner assigner, const JossSettings& settings, std::unique_ptr<JossFifo> listed);
 
-  // joss.cc: what changed, and where tasks belong.
+  // What changed, and where tasks belong.
   void Touch(JobId job);
-  void Settle(const ClusterState& state);
+  void ApplyChanges(const ClusterState& state);
   void PlaceAll(const ClusterState& state);
   void Place(const ClusterState& state, JobId job);
   void Bind(const ClusterState& state, const JobState& job, Job& placing, double filtering);
@@ -93,13 +93,14 @@ class Joss : public Policy {
   [[nodiscard]] CenterId& Home(const TaskId& task);
   [[nodiscard]] bool IsNear(const ClusterState& state, const JobState& job, const TaskId& task, CenterId center) const;
 
+  // Which task a free node is given.
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind);
   Pick PickFor(const ClusterState& state, TaskKind kind, CenterId center, NodeId node);
   Pick PickFrom(const ClusterState& state, TaskKind kind, CenterId center, std::uint32_t queue, NodeId node);
   Pick PickLocal(const ClusterState& state, CenterId center, std::uint32_t queue, NodeId node);
   Pick PickLocalOf(const ClusterState& state, JobId job, CenterId center, std::uint32_t queue, NodeId node);
   Pick PickFirst(const ClusterState& state, const std::map<std::int64_t, Share*>& line, NodeId node);
-  Answer Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known);
+  Outcome Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, Locality known);
   // Returns true if maps of the share, which is ready, wait for space on the node.
   [[nodiscard]] static bool LacksSpace(const ClusterState& state, const Share& share, NodeId node);
   void MoveTo(const ClusterState& state, const TaskId& task, CenterId center);

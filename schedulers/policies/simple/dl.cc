@@ -18,13 +18,13 @@ void Dl::OnJobSubmitted(const ClusterState& state, JobId job) {
 void Dl::OnJobEnded(const ClusterState& state, JobId job) {
   admission_.OnJobEnded(state, job);
   launched_.erase(job);
-  for (OfferBook& book : books_) book.Forget(job);
+  for (RefusalMemory& memory : refusals_) memory.Forget(job);
 }
 
 void Dl::OnJobChanged(const ClusterState& state, JobId job) { See(*state.FindJob(job)); }
 
 void Dl::OnNodesChanged(const ClusterState& state) {
-  for (OfferBook& book : books_) book.Reset(state.node_ids());
+  for (RefusalMemory& memory : refusals_) memory.Reset(state.node_ids());
   state.KeepLocalJobs();
 }
 
@@ -51,7 +51,7 @@ void Dl::See(const JobState& job) {
     const bool may_copy = kind == TaskKind::kReduce && admission_.copy() != nullptr;
     if (!was.runnable[kind] || now.pending[kind] > was.pending[kind] || now.failed != was.failed || replicas_moved ||
         may_copy) {
-      books_[kind].Grow(id);
+      refusals_[kind].MayAcceptMore(id);
     }
   }
   if (admission_.locality() != nullptr && now.pending[TaskKind::kMap] < was.pending[TaskKind::kMap])
@@ -66,22 +66,22 @@ std::optional<Decision> Dl::Next(const ClusterState& state, Micros now) {
 bool Dl::TakeRaised(const ClusterState& state, Micros now) {
   if (admission_.locality() == nullptr) return false;
   const std::vector<JobId> raised = admission_.locality()->TakeRaised(state, now);
-  for (const JobId job : raised) books_[TaskKind::kMap].Grow(job);
+  for (const JobId job : raised) refusals_[TaskKind::kMap].MayAcceptMore(job);
   return !raised.empty();
 }
 
 std::optional<Decision> Dl::NextMap(const ClusterState& state, Micros now) {
-  OfferBook& book = books_[TaskKind::kMap];
+  RefusalMemory& memory = refusals_[TaskKind::kMap];
   TakeRaised(state, now);
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
   if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
   std::optional<Offer> taken;
   const auto walk = [&] {
-    return book.Walk(free, [&](NodeId to, bool to_all) {
-      taken = to_all ? BestOfAll(state, to, now) : BestOfGrown(state, to, now);
-      if (taken) return OfferBook::Answer::kTaken;
+    return memory.Walk(free, [&](NodeId to, bool to_all) {
+      taken = to_all ? BestOfAll(state, to, now) : BestOfAcceptingMore(state, to, now);
+      if (taken) return RefusalMemory::Answer::kTaken;
       // Space may come back unnoticed.
-      return state.FindNode(to)->free_bytes ? OfferBook::Answer::kUnsure : OfferBook::Answer::kRefused;
+      return state.FindNode(to)->free_bytes ? RefusalMemory::Answer::kUnsure : RefusalMemory::Answer::kRefused;
     });
   };
   auto node = walk();
@@ -98,7 +98,7 @@ bool Dl::AskAgain(const ClusterState& state, Micros now) {
   for (const JobId id : std::exchange(launched_, {})) {
     if (!state.FindJob(id)->runnable[TaskKind::kMap]) continue;
     if (!admission_.BestMap(state, id, NodeId{state.FreeNodes(TaskKind::kMap).First()}, now)) continue;
-    books_[TaskKind::kMap].Grow(id);
+    refusals_[TaskKind::kMap].MayAcceptMore(id);
     takes = true;
   }
   return takes;
@@ -120,12 +120,12 @@ std::optional<Dl::Offer> Dl::BestOfAll(const ClusterState& state, NodeId node, M
   return best;
 }
 
-std::optional<Dl::Offer> Dl::BestOfGrown(const ClusterState& state, NodeId node, Micros now) {
+std::optional<Dl::Offer> Dl::BestOfAcceptingMore(const ClusterState& state, NodeId node, Micros now) {
   std::optional<Offer> best;
   const auto rank = [&](const Offer& offer) {
     return std::tuple(offer.choice.locality, state.FindJob(offer.job)->key);
   };
-  for (const JobId job : books_[TaskKind::kMap].grown()) {
+  for (const JobId job : refusals_[TaskKind::kMap].accepting_more()) {
     if (!state.FindJob(job)->runnable[TaskKind::kMap]) continue;
     const auto choice = admission_.BestMap(state, job, node, now);
     if (!choice) continue;
@@ -145,7 +145,7 @@ std::optional<Decision> Dl::NextIdle(const ClusterState& state) {
   }
   if (jobs.empty()) return std::nullopt;
   std::optional<Offer> best;
-  const auto node = books_[TaskKind::kMap].WalkAll(state.FreeNodes(TaskKind::kMap), [&](NodeId to) {
+  const auto node = refusals_[TaskKind::kMap].WalkAll(state.FreeNodes(TaskKind::kMap), [&](NodeId to) {
     for (const JobId job : jobs) {
       const auto choice = admission_.BestIdleMap(state, job, to);
       if (choice && (!best || choice->locality < best->choice.locality)) best = Offer{job, *choice};
@@ -165,20 +165,20 @@ std::optional<Decision> Dl::NextReduce(const ClusterState& state) {
     if (reduce) decision = {{job, TaskKind::kReduce, *reduce}, node};
     return reduce.has_value();
   };
-  const auto node = books_[TaskKind::kReduce].Walk(free, [&](NodeId to, bool to_all) {
+  const auto node = refusals_[TaskKind::kReduce].Walk(free, [&](NodeId to, bool to_all) {
     if (to_all) {
       for (const QueueKey& key : state.RunnableJobs(TaskKind::kReduce)) {
-        if (take(key.job, to)) return OfferBook::Answer::kTaken;
+        if (take(key.job, to)) return RefusalMemory::Answer::kTaken;
       }
-      return OfferBook::Answer::kRefused;
+      return RefusalMemory::Answer::kRefused;
     }
     std::vector<QueueKey> jobs;
-    for (const JobId job : books_[TaskKind::kReduce].grown()) {
+    for (const JobId job : refusals_[TaskKind::kReduce].accepting_more()) {
       if (state.FindJob(job)->runnable[TaskKind::kReduce]) jobs.push_back(state.FindJob(job)->key);
     }
     std::sort(jobs.begin(), jobs.end());
     const bool taken = std::any_of(jobs.begin(), jobs.end(), [&](const QueueKey& key) { return take(key.job, to); });
-    return taken ? OfferBook::Answer::kTaken : OfferBook::Answer::kRefused;
+    return taken ? RefusalMemory::Answer::kTaken : RefusalMemory::Answer::kRefused;
   });
   return node ? std::optional(decision) : std::nullopt;
 }

@@ -19,7 +19,7 @@
 
 #include "schedulers/core/policy.h"
 #include "schedulers/offering/admission.h"
-#include "schedulers/offering/offer_book.h"
+#include "schedulers/offering/refusal_memory.h"
 
 namespace millrace::sched {
 
@@ -64,13 +64,13 @@ class Dl : public Policy {
   // True if one of launched_ may take a slot that it refused.
   bool AskAgain(const ClusterState& state, Micros now);
   std::optional<Offer> BestOfAll(const ClusterState& state, NodeId node, Micros now);
-  std::optional<Offer> BestOfGrown(const ClusterState& state, NodeId node, Micros now);
+  std::optional<Offer> BestOfAcceptingMore(const ClusterState& state, NodeId node, Micros now);
   std::optional<Decision> NextIdle(const ClusterState& state);
   [[nodiscard]] std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
 
   const std::string name_;
   Admission admission_;
-  PerKind<OfferBook> books_;
+  PerKind<RefusalMemory> refusals_;
   std::vector<Seen> seen_;    // by job id
   std::set<JobId> launched_;  // with `+delay`: maps since the last time that every free slot was refused
 };
