@@ -16,17 +16,18 @@ namespace {
 
 constexpr std::uint32_t kNodes = 9;
 
-std::unique_ptr<Policy> MakeOrAbort(const HistoryOptions& options) {
+}  // namespace
+
+std::unique_ptr<Policy> MakePolicyOf(const HistoryOptions& options) {
+  if (options.make) return options.make();
   std::string why;
   auto policy = MakePolicy(options.scheduler, options.settings, &why);
   if (policy == nullptr) throw std::invalid_argument(why);
   return policy;
 }
 
-}  // namespace
-
 History::History(unsigned seed, HistoryOptions options)
-    : random_(seed), options_(std::move(options)), engine_(options_.engine, MakeOrAbort(options_)) {}
+    : random_(seed), options_(std::move(options)), engine_(options_.engine, MakePolicyOf(options_)) {}
 
 AttemptId History::AnyAttempt() {
   if (!running_.empty() && Below(8) != 0) {

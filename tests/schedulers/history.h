@@ -2,7 +2,9 @@
 // against a plain model of its own, and records the events as the master's journal does.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -13,6 +15,7 @@
 #include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/events.h"
+#include "schedulers/core/policy.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
@@ -24,7 +27,12 @@ struct HistoryOptions {
   bool conserving = true;
   // Refusals end while a history lasts, some of them when nothing else goes on.
   EngineOptions engine = {.max_failures_per_node = 2, .refusal = 2 * kSecond, .longest_refusal = 16 * kSecond};
+  // Makes the policy instead of the catalog, which then does not know `scheduler`.
+  std::function<std::unique_ptr<Policy>()> make = {};
 };
+
+// Returns the policy of the options. Throws std::invalid_argument if there is none.
+[[nodiscard]] std::unique_ptr<Policy> MakePolicyOf(const HistoryOptions& options);
 
 class History {
  public:

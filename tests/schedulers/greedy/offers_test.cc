@@ -11,6 +11,7 @@
 #include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_gate.h"
 #include "schedulers/offering/delay_settings.h"
+#include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
@@ -21,6 +22,7 @@
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/greedy/brute_greedy.h"
 #include "tests/schedulers/history.h"
+#include "tests/schedulers/round_robin.h"
 
 namespace millrace::sched {
 namespace {
@@ -28,6 +30,7 @@ namespace {
 struct Setup {
   std::string name;
   std::function<std::unique_ptr<JobOrder>(const Settings&)> order;
+  bool of_catalog = true;
 };
 
 const Setup kSetups[] = {
@@ -35,6 +38,8 @@ const Setup kSetups[] = {
     {"capacity", [](const Settings& s) { return std::make_unique<CapacityOrder>(s.Named<QueueSettings>()); }},
     {"sjf", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
     {"mlq", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
+    {"round_robin", [](const Settings&) { return std::make_unique<RoundRobin>(); }, false},
+    {"limited_round_robin", [](const Settings&) { return std::make_unique<RoundRobin>(2); }, false},
 };
 
 Settings TestSettings() {
@@ -91,7 +96,8 @@ void ExpectSame(const std::vector<History::Record>& records, std::unique_ptr<Pol
 class EveryOrder : public testing::TestWithParam<std::tuple<Setup, bool, bool>> {};
 
 TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
-  const auto& [setup, delay, ccs] = GetParam();
+  const auto& [setup, with_delay, with_ccs] = GetParam();
+  const bool delay = with_delay, ccs = with_ccs;
   std::vector<unsigned> seeds = {646724835, 1552102564, 3912954297};  // once they found a difference
   for (unsigned round = 0, base = std::random_device()(); round < 60; ++round) seeds.push_back(base + round);
   for (const unsigned seed : seeds) {
@@ -100,13 +106,17 @@ TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
     options.scheduler = setup.name + (delay ? "+delay" : "") + (ccs ? "+ccs" : "");
     options.settings = TestSettings();
     options.conserving = false;
+    if (!setup.of_catalog) {
+      options.make = [&, order = setup.order] {
+        return std::make_unique<Greedy>("order", order(options.settings), Gates(options.settings, delay, ccs));
+      };
+    }
     History history(seed, options);
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     history.FinishAll();
     ASSERT_FALSE(HasFailure());
     auto brute = std::make_unique<BruteGreedy>(setup.order(options.settings), Gates(options.settings, delay, ccs));
-    std::string why;
-    ExpectSame(history.records(), MakePolicy(options.scheduler, options.settings, &why), std::move(brute));
+    ExpectSame(history.records(), MakePolicyOf(options), std::move(brute));
     ASSERT_FALSE(HasFailure());
   }
 }

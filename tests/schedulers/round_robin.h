@@ -1,0 +1,38 @@
+// RoundRobin: the jobs take turns, one task each. It is a JobOrder as somebody writes it who has read policy.h and
+// job_order.h and nothing else: it overrides what it needs and leaves everything that only saves time to the defaults.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "schedulers/offering/job_order.h"
+
+namespace millrace::sched {
+
+class RoundRobin : public JobOrder {
+ public:
+  // With `most_tasks` a job that runs so many tasks of a kind gets no more of that kind.
+  explicit RoundRobin(std::optional<std::uint32_t> most_tasks = std::nullopt) : most_tasks_(most_tasks) {}
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  // A job that has launched a task goes to the end of the line.
+  void OnJobChanged(const ClusterState& state, JobId job) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+
+ private:
+  struct Job {
+    std::uint64_t place = 0;    // in the line
+    std::uint32_t running = 0;  // attempts, when it changed last
+  };
+
+  const std::optional<std::uint32_t> most_tasks_;
+  std::map<JobId, Job> jobs_;
+  std::map<std::uint64_t, JobId> line_;  // by place
+  std::uint64_t last_place_ = 0;
+};
+
+}  // namespace millrace::sched
