@@ -1,4 +1,4 @@
-// Admission: which connections a server has room for when strangers want more than there is. Pure. Thread rule: one
+// Admission: which connections a server has room for if peers want more than there is. It is pure. Thread rule: one
 // thread at a time.
 #pragma once
 
@@ -13,23 +13,24 @@
 
 namespace millrace {
 
-// Where there is no room, the oldest connection that has not said anything sensible makes room, and if there is none,
-// the new one is refused: so silent connections never keep out others. Peers of this machine may take all places, as
-// far as one address may, others leave an eighth of them.
+// If there is no room, the oldest connection that has not yet sent anything sensible is closed; if there is none, the
+// new one is refused. So silent connections never keep others out. Peers on this machine may take all places, within
+// the limit for one address; peers on other machines leave an eighth of the places free.
 class Admission {
  public:
-  // `per_peer`: of one address (one /64 of IPv6); half of `most` at most.
+  // `per_peer` is the limit for one address (one /64 of IPv6), and counts as half of `most` if it is more.
   Admission(std::size_t most, std::size_t per_peer);
 
   struct Answer {
     bool admitted = false;
     std::uint64_t id = 0;                    // of the new connection, if it is admitted
-    std::optional<std::uint64_t> gives_way;  // a connection that is to be closed, and has left already
+    std::optional<std::uint64_t> gives_way;  // a connection that is to be closed; Leave has been done for it
   };
-  // `address` is numeric; those without one are parts of this process and have no limit of their own.
+  // Admits or refuses a connection. `address` is numeric. Connections without an address are parts of this process and
+  // have no limit of their own.
   [[nodiscard]] Answer Enter(const std::string& address, bool loopback);
-  void Spoke(std::uint64_t id);  // it makes room for nobody any more
-  // Of one that has left it does nothing.
+  void Spoke(std::uint64_t id);  // the connection no longer makes room for others
+  // Removes a connection. It does nothing for one that has left.
   void Leave(std::uint64_t id);
   [[nodiscard]] std::size_t size() const { return members_.size(); }
 

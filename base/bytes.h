@@ -1,6 +1,6 @@
-// Encoder and Decoder: the one way in which bytes that we define ourselves (database values, run files, bulk frames)
-// are written and read. Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder believes
-// nothing: every read is bounded by what is left, and the first failure sticks.
+// Encoder and Decoder: they write and read all bytes in formats of Millrace's own (database values, run files, bulk
+// frames). Integers are little-endian or LEB128 varints; strings carry a varint length. A Decoder trusts nothing: every
+// read is bounded by what is left, and all reads after a failed one fail.
 #pragma once
 
 #include <bit>
@@ -40,8 +40,8 @@ class Encoder {
   std::string out_;
 };
 
-// Reads from bytes that outlive it. After a failed read every further read gives zero or empty; ask Finish() once at
-// the end.
+// Reads from bytes. After a failed read every further read returns zero or empty, so the caller asks Finish() once at
+// the end. Requires: the bytes outlive it.
 class Decoder {
  public:
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}
@@ -74,7 +74,7 @@ class Decoder {
 
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] std::size_t left() const { return rest_.size(); }
-  // OK if every read was within bounds and nothing is left; else kCorrupt naming `what`.
+  // Returns OK if every read was within bounds and nothing is left, else kCorrupt, naming `what`.
   [[nodiscard]] Status Finish(std::string_view what) const {
     if (failed_) return Corrupt(std::string(what) + ": ends too early or holds a number out of range");
     if (!rest_.empty()) return Corrupt(std::string(what) + ": " + std::to_string(rest_.size()) + " bytes too many");

@@ -1,4 +1,4 @@
-// MILLRACE_CHECK: an invariant of ours. A failed one is a bug: the process says what and where, and aborts.
+// MILLRACE_CHECK states an invariant. If it fails there is a bug: the process prints what failed and where, and aborts.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,6 @@
-// Wall time as a seam. Pure logic takes a time as an argument; what must ask for it takes a Clock.
-// Control threads take their timers from KJ (kj::Timer), which tests drive as well; a Clock stamps files and journals.
+// Clock: wall time that tests can drive. Pure logic takes a time as an argument; code that must ask for the time takes
+// a Clock. Control threads take their timers from KJ (kj::Timer), which tests drive as well; a Clock stamps files and
+// journals.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ class SystemClock final : public Clock {
   [[nodiscard]] Micros Now() const override;
 };
 
-// A clock that stands still until it is moved.
+// A clock that stands still until Set or Advance moves it. Any thread.
 class DrivenClock final : public Clock {
  public:
   explicit DrivenClock(Micros start) : now_(start) {}

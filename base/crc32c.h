@@ -7,7 +7,8 @@
 
 namespace millrace {
 
-// The checksum of `data`, or of what came before followed by `data` when `previous` is the checksum of that.
+// Returns the checksum of `data`, or, if `previous` is the checksum of earlier bytes, that of those bytes followed by
+// `data`.
 [[nodiscard]] std::uint32_t Crc32c(std::string_view data, std::uint32_t previous = 0);
 
 }  // namespace millrace

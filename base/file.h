@@ -1,5 +1,5 @@
-// Files: owned descriptors, whole reads and writes, mappings, temporary directories. Everything says which path failed.
-// Thread rule: one object from one thread at a time; ReadAt and the free functions from any.
+// Files: owned descriptors, whole reads and writes, mappings, temporary directories. Every failure names the path.
+// Thread rule: one object from one thread at a time; the free functions from any.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace millrace {
 
-// A descriptor that is closed once.
+// A file descriptor with one owner, which closes it.
 class Fd {
  public:
   Fd() = default;
@@ -33,29 +33,30 @@ class Fd {
   int fd_ = -1;
 };
 
-// open(2) with O_CLOEXEC; `flags` and `mode` as there.
+// Opens a file by open(2), with O_CLOEXEC added to `flags`; `flags` and `mode` mean what they mean there.
 [[nodiscard]] Result<Fd> OpenFile(const std::string& path, int flags, int mode = 0644);
 [[nodiscard]] Result<std::uint64_t> FileSize(int fd, std::string_view path);
 
-// All of `data`, in spite of short writes and signals. `path` is for the message only.
+// Writes all of `data`: short writes and signals do not stop it. `path` serves the message only, here and below.
 [[nodiscard]] Status WriteAll(int fd, std::string_view data, std::string_view path);
 [[nodiscard]] Status WriteAllAt(int fd, std::string_view data, std::uint64_t offset, std::string_view path);
-// Exactly size bytes into out; kCorrupt when the file ends before.
+// Reads exactly `size` bytes into `out`. Returns kCorrupt if the file ends before.
 [[nodiscard]] Status ReadExactlyAt(int fd, char* out, std::size_t size, std::uint64_t offset, std::string_view path);
 
 [[nodiscard]] Result<std::string> ReadWholeFile(const std::string& path);
-// Written aside, synced, renamed over `path`, directory synced: after a crash there is the old file or the new one.
+// Writes the data to a file beside `path`, syncs it, renames it over `path` and syncs the directory: after a crash
+// there is the old file or the new one.
 [[nodiscard]] Status WriteFileDurably(const std::string& path, std::string_view data);
 [[nodiscard]] Status SyncDirectory(const std::string& directory);
 
-// mkdir -p; an existing directory is fine.
+// Makes the directory and its parents, as `mkdir -p` does. An existing directory is no failure.
 [[nodiscard]] Status MakeDirectories(const std::string& path);
-// rm -rf; a path that does not exist is fine.
+// Removes the path and all below it, as `rm -rf` does. A path that does not exist is no failure.
 [[nodiscard]] Status RemoveTree(const std::string& path);
-// Names in a directory, sorted, without . and ..
+// Returns the names in a directory, sorted, without . and ..
 [[nodiscard]] Result<std::vector<std::string>> ListDirectory(const std::string& path);
 
-// Bytes of a file, mapped for reading. An empty range is allowed.
+// A range of a file's bytes, mapped for reading. The range may be empty.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -67,7 +68,7 @@ class MappedFile {
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
 
-  // [offset, offset + size) of fd, which may be closed afterwards. kCorrupt if the file is shorter.
+  // Maps [offset, offset + size) of `fd`, which may be closed afterwards. Returns kCorrupt if the file is shorter.
   static Result<MappedFile> Map(int fd, std::uint64_t offset, std::uint64_t size, std::string_view path);
   [[nodiscard]] std::string_view bytes() const { return {base_ + skip_, size_}; }
 
@@ -78,7 +79,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// A directory of its own under $TMPDIR (default /tmp), removed with all that is in it.
+// A new directory under $TMPDIR (/tmp by default). The destructor removes it with all that is in it.
 class TempDir {
  public:
   [[nodiscard]] static Result<TempDir> Make(std::string_view name_prefix);
@@ -87,7 +88,7 @@ class TempDir {
   ~TempDir();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] std::string Keep() { return std::exchange(path_, {}); }  // it is not removed any more
+  [[nodiscard]] std::string Keep() { return std::exchange(path_, {}); }  // it is no longer removed
 
  private:
   explicit TempDir(std::string path) : path_(std::move(path)) {}

@@ -1,4 +1,4 @@
-// How much room a disk has left for us.
+// How much room a disk has left.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace millrace {
 
-// Bytes that may be written to the file system that holds `path`. Any thread.
+// Returns how many bytes this process may write to the file system that holds `path`. Any thread.
 [[nodiscard]] Result<std::uint64_t> FreeBytes(const std::string& path);
 
-// Who asks is given this, so that a test can fill and clear a disk.
+// Code that asks takes this function as an argument, so that a test can fill and clear a disk.
 using RoomProbe = std::function<Result<std::uint64_t>(const std::string& path)>;
 
 }  // namespace millrace

@@ -1,7 +1,7 @@
 // Logging: spdlog (the compiled library) behind a handle that is passed in.
 //   log->info("block {} has {} replicas", id, n);
 // Lines are "2026-01-31T12:00:00.000Z info name: text" in UTC and go to standard error (journald takes them there) or a
-// file. What a line was given is made printable (base/text.h): names come from anywhere. Thread rule: any thread.
+// file. Arguments of a line are made printable (base/text.h), since names come from anywhere. Thread rule: any thread.
 #pragma once
 
 #include <spdlog/logger.h>

@@ -1,6 +1,6 @@
 // Declared options: each is declared once, with its name, type, default, range and one line. --help, docs/options.md,
-// the TOML reader and the check of `--set key=value` all come from the declaration. Thread rule: declare and read on
-// one thread, or read only.
+// the TOML reader and the check of `--set key=value` all come from the declaration. Thread rule: one thread at a time
+// while options are declared or set; any thread once they are only read.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +21,13 @@ struct OptionInfo {
   std::string name;  // "worker.map_slots"
   OptionType type = OptionType::kText;
   std::string default_text;
-  std::string range;  // "1 to 1024", "lz4 or zstd"; empty when anything of the type goes
+  std::string range;  // "1 to 1024", "lz4 or zstd"; empty if every value of the type is allowed
   std::string one_line;
 };
 
-// A set of options bound to fields of a struct that outlives it. Declaring one gives its field the default; a name
-// declared twice, or a default out of its own range, is a bug and aborts.
+// A set of options that are bound to the fields of a struct. Declaring an option sets its field to the default.
+// Requires: the struct outlives the set, no name is declared twice, and each default is in its own range; the
+// declaration aborts if one of the last two does not hold.
 //   OptionSet set;
 //   set.Integer("worker.map_slots", &config.map_slots, 2, 1, 1024, "map tasks that run at once");
 //   MILLRACE_TRY(set.Set("worker.map_slots", "4"));
@@ -35,24 +36,25 @@ class OptionSet {
   void Text(std::string name, std::string* field, std::string initial, std::string one_line);
   void Choice(std::string name, std::string* field, std::string initial, std::vector<std::string> choices,
               std::string one_line);
-  // "true", "yes", "on", "1" or "false", "no", "off", "0".
+  // Takes "true", "yes", "on", "1" and "false", "no", "off", "0".
   void Bool(std::string name, bool* field, bool initial, std::string one_line);
   void Integer(std::string name, std::int64_t* field, std::int64_t initial, std::int64_t least, std::int64_t most,
                std::string one_line);
   void Real(std::string name, double* field, double initial, double least, double most, std::string one_line);
-  // As ParseBytes.
+  // Takes what ParseBytes takes.
   void Bytes(std::string name, std::uint64_t* field, std::uint64_t initial, std::uint64_t least, std::uint64_t most,
              std::string one_line);
-  // As ParseDuration.
+  // Takes what ParseDuration takes.
   void Duration(std::string name, Micros* field, Micros initial, Micros least, Micros most, std::string one_line);
 
-  // kNotFound: no such option, with the nearest name that exists; kInvalid: not of its type or out of range, and what
-  // is.
+  // Sets the option's field. Returns kNotFound if there is no such option; the message has the nearest name that
+  // exists. Returns kInvalid if the value is not of the option's type or is out of range; the message says what is
+  // allowed.
   Status Set(std::string_view name, std::string_view value);
-  // "name=value".
+  // Sets an option from "name=value".
   Status SetPair(std::string_view pair);
-  // Every key of a TOML file (tables are prefixes: [worker] map_slots = 4). Errors carry file and line; keys that come
-  // before the wrong one, in order of name, stay set.
+  // Sets an option for every key of a TOML file (tables are prefixes: [worker] map_slots = 4). An error names the file
+  // and the line. The keys are taken in order of name; those before a wrong one stay set.
   Status LoadToml(const std::string& path);
   [[nodiscard]] std::vector<OptionInfo> List() const;  // in the order declared
 
@@ -65,12 +67,14 @@ class OptionSet {
   std::vector<Entry> entries_;
 };
 
-// "512", "64K", "64MiB", "1.5 GB": bytes, binary multiples up to T, upper or lower case. kInvalid otherwise.
+// Returns the bytes that "512", "64K", "64MiB" or "1.5 GB" stand for. The multiples are binary, up to T, in upper or
+// lower case. Returns kInvalid for anything else.
 [[nodiscard]] Result<std::uint64_t> ParseBytes(std::string_view text);
-// "100us", "250ms", "10s", "5m", "1.5h"; a bare number is seconds. kInvalid otherwise.
+// Returns the time that "100us", "250ms", "10s", "5m" or "1.5h" stands for; a bare number means seconds. Returns
+// kInvalid for anything else.
 [[nodiscard]] Result<Micros> ParseDuration(std::string_view text);
 [[nodiscard]] std::string FormatBytes(std::uint64_t bytes);  // "1.5 GiB", "12 B"
-// Two units at most, the rest cut off: "800 us", "12 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
+// Returns the duration in two units at most, the rest cut off: "800 us", "12 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
 [[nodiscard]] std::string FormatDuration(Micros duration);
 
 }  // namespace millrace

@@ -1,4 +1,4 @@
-// Random: the seeded source that is passed to whatever must choose. The same seed gives the same choices on every
+// Random: the seeded source that is passed to all code that must choose. The same seed gives the same choices on every
 // machine (splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #pragma once
 
@@ -16,18 +16,18 @@ class Random {
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  // Uniform in [0, n); n > 0.
+  // Returns a number that is uniform in [0, n). Requires: n > 0.
   [[nodiscard]] std::uint64_t Below(std::uint64_t n) {
     return static_cast<std::uint64_t>((static_cast<unsigned __int128>(Next()) * n) >> 64);
   }
-  // Uniform in [0, 1).
+  // Returns a number that is uniform in [0, 1).
   [[nodiscard]] double Unit() { return static_cast<double>(Next() >> 11) * 0x1.0p-53; }
 
  private:
   std::uint64_t state_;
 };
 
-// A seed that no two processes share (from the kernel), for production wiring in main.
+// Returns a seed from the kernel that no two processes share, for main in production.
 [[nodiscard]] std::uint64_t SeedFromSystem();
 
 }  // namespace millrace

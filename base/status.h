@@ -1,8 +1,7 @@
 // Status and Result: how every call across a module says that it failed.
 //
 // An error message is one line: what failed, on which thing, why, and where it helps what to do. Exceptions stop at the
-// borders (Cap'n Proto, user code, main) and become a Status there. Types here may be used from any thread; one object,
-// as usual, from one thread at a time.
+// borders (Cap'n Proto, user code, main) and become a Status there. Thread rule: one object from one thread at a time.
 #pragma once
 
 #include <optional>
@@ -14,23 +13,24 @@
 
 namespace millrace {
 
-// What kind of failure; a caller may act on the code, never on the text. Numbers travel on the wire: append only.
+// What kind of failure it is. A caller may act on the code, never on the text. The numbers travel on the wire: new
+// codes are only ever appended.
 enum class StatusCode : int {
   kOk = 0,
-  kInvalid = 1,      // the request itself is wrong; the same again fails again
+  kInvalid = 1,      // the request itself is wrong: repeating it fails again
   kNotFound = 2,     // the named thing does not exist
   kExists = 3,       // the named thing exists already
-  kBusy = 4,         // somebody else holds it, or too many calls are in flight; later may work
+  kBusy = 4,         // another holds it, or too many calls are in flight: a later call may work
   kUnavailable = 5,  // the peer cannot be reached or went away
   kTimeout = 6,      // no answer within the deadline
   kCorrupt = 7,      // bytes that fail their checksum or their format
   kNoSpace = 8,      // no room, on disk or in a quota
-  kCancelled = 9,    // given up on request
+  kCancelled = 9,    // the caller or an operator gave it up
   kIo = 10,          // the operating system refused
-  kInternal = 11,    // a bug of ours
+  kInternal = 11,    // a bug of Millrace
 };
 
-// "not found", "corrupt", ...
+// Returns the code in words: "not found", "corrupt".
 [[nodiscard]] std::string_view ToString(StatusCode code);
 
 class [[nodiscard]] Status {
@@ -44,7 +44,7 @@ class [[nodiscard]] Status {
   [[nodiscard]] StatusCode code() const { return code_; }
   [[nodiscard]] const std::string& message() const { return message_; }
 
-  // The same failure with "context: " in front of its message. OK stays OK.
+  // Returns the same failure with "context: " in front of its message. OK stays OK.
   [[nodiscard]] Status Within(std::string_view context) const;
 
  private:
@@ -63,7 +63,8 @@ class [[nodiscard]] Status {
 [[nodiscard]] Status Cancelled(std::string message);
 [[nodiscard]] Status Internal(std::string message);
 
-// "what: strerror(error)"; ENOSPC, EDQUOT, ENOENT and EEXIST get their own codes, the rest is kIo.
+// Returns a failure that says "what: strerror(error)". ENOSPC and EDQUOT, ENOENT, and EEXIST have codes of their own;
+// every other error is kIo.
 [[nodiscard]] Status FromErrno(int error, std::string_view what);
 
 // A value or the Status (never OK) that says why there is none.
@@ -79,7 +80,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] const Status& status() const& { return status_; }
   [[nodiscard]] Status&& status() && { return std::move(status_); }
 
-  // The value; aborts with the failure's message if there is none.
+  // Returns the value. Requires: ok(); it aborts with the failure's message otherwise.
   [[nodiscard]] T& value() & {
     Require();
     return *value_;
@@ -108,13 +109,14 @@ class [[nodiscard]] Result {
 #define MILLRACE_CONCAT_INNER_(a, b) a##b
 #define MILLRACE_CONCAT_(a, b) MILLRACE_CONCAT_INNER_(a, b)
 
-// MILLRACE_TRY(expression): returns the Status from the enclosing function if it is a failure.
+// MILLRACE_TRY(expression) returns the Status from the enclosing function if it is a failure.
 #define MILLRACE_TRY(expression)                                                                             \
   do {                                                                                                       \
     if (::millrace::Status millrace_status_ = (expression); !millrace_status_.ok()) return millrace_status_; \
   } while (false)
 
-// MILLRACE_ASSIGN(auto x, expression): x becomes the value of a Result, or its Status is returned.
+// MILLRACE_ASSIGN(auto x, expression) sets x to the value of a Result, or returns its Status from the enclosing
+// function.
 #define MILLRACE_ASSIGN(target, expression) \
   MILLRACE_ASSIGN_INNER_(MILLRACE_CONCAT_(millrace_result_, __LINE__), target, expression)
 #define MILLRACE_ASSIGN_INNER_(result, target, expression) \

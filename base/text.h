@@ -12,23 +12,23 @@
 
 namespace millrace {
 
-// `text` as it may be shown on one line of a terminal or a log, whoever it comes from: control characters (line breaks
-// and ESC among them), characters that turn the direction of writing, and bytes that are not UTF-8 are escaped (\n,
-// \x1b). All else stays, backslashes too, so that to escape twice changes nothing.
+// Returns `text` as it may be shown on one line of a terminal or a log, wherever it comes from: control characters
+// (line breaks and ESC among them), characters that turn the direction of writing, and bytes that are not UTF-8 are
+// escaped (\n, \x1b). All else stays, backslashes too, so that a second call changes nothing.
 [[nodiscard]] std::string Printable(std::string_view text);
 
-// `name` in double quotes, fit for one line of an error message: escaped as Printable does, quotes and backslashes too,
-// and more than `longest` bytes are shortened in the middle: "abc...xyz" (4000 bytes).
+// Returns `name` in double quotes, fit for one line of an error message: escaped as Printable does, quotes and
+// backslashes too, and more than `longest` bytes are shortened in the middle: "abc...xyz" (4000 bytes).
 [[nodiscard]] std::string Quote(std::string_view name, std::size_t longest = 80);
 
-// kInvalid for a text of more than `most` bytes; `what` begins the message, as in "the job's name".
+// Returns kInvalid for a text of more than `most` bytes; `what` begins the message, as in "the job's name".
 [[nodiscard]] Status CheckLength(std::string_view what, std::string_view text, std::size_t most);
 
-// What the master takes as a name (of a job, a user, a pool, a parameter, a counter), in bytes.
+// The longest name (of a job, a user, a pool, a parameter, a counter) that the master takes, in bytes.
 inline constexpr std::size_t kLongestName = 255;
 
-// The candidate that takes the fewest insertions, deletions and replacements of a byte to become `name` (Levenshtein),
-// the first of equals; none when even that one takes more than max(1, size of `name` / 3).
+// Returns the candidate that takes the fewest insertions, deletions and replacements of a byte to become `name`
+// (Levenshtein), the first of equals, or nothing if even that one takes more than max(1, size of `name` / 3).
 [[nodiscard]] std::optional<std::string> Nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace millrace

@@ -8,32 +8,35 @@
 
 namespace millrace::master {
 
-// So much of lists goes into one answer: well below the limit of a message.
+// The bytes of lists that one answer holds: well below the limit of a message.
 inline constexpr std::size_t kAnswerBytes = std::size_t{512} << 10;
-// No single element takes more: texts are capped where they come in, and what may be longer is answered in pieces.
+// No single element takes more bytes than this: texts are capped where they come in, and what may be longer is answered
+// in pieces.
 inline constexpr std::size_t kElementBytes = std::size_t{256} << 10;
 
-// What a text or data field of so many bytes takes in a message besides its pointer: whole words, the NUL included.
+// Returns the bytes that a text or data field of `size` bytes takes in a message besides its pointer: whole words, the
+// NUL included.
 [[nodiscard]] constexpr std::size_t FieldBytes(std::size_t size) { return size / 8 * 8 + 8; }
 [[nodiscard]] constexpr std::size_t FieldBytes(std::string_view text) { return FieldBytes(text.size()); }
 
 class AnswerBudget {
  public:
-  // `most`: elements.
+  // `most`: the number of elements that one answer holds.
   explicit AnswerBudget(std::size_t most) : most_(most) {}
 
-  // Counts an element of `bytes` and says whether it goes in. The first one always does: a page makes headway.
+  // Counts an element of `bytes` and returns whether it goes in. The first element always does, so that a page makes
+  // headway.
   [[nodiscard]] bool Take(std::size_t bytes) {
     if (taken_ == most_ || (taken_ > 0 && bytes_ + bytes > kAnswerBytes)) return false;
     ++taken_;
     bytes_ += bytes;
     return true;
   }
-  // Counts what stands in the answer besides the lists.
+  // Counts bytes that the answer holds besides the lists.
   void Add(std::size_t bytes) { bytes_ += bytes; }
   [[nodiscard]] std::size_t taken() const { return taken_; }  // elements
 
-  // How many from the front of `list` go in; `bytes_of(element)` is what one takes.
+  // Returns how many elements from the front of `list` go in; `bytes_of(element)` returns the bytes that one takes.
   template <class List, class BytesOf>
   [[nodiscard]] std::size_t TakeFront(const List& list, BytesOf bytes_of) {
     std::size_t count = 0;

@@ -1,4 +1,4 @@
-// BackupRunner: backups of the master's database on a thread of their own, one at a time, while the master serves.
+// BackupRunner makes backups of the master's database on a thread of its own, one at a time, while the master serves.
 // Thread rule: the control thread.
 #pragma once
 
@@ -14,11 +14,11 @@ namespace millrace::master {
 
 class BackupRunner {
  public:
-  // Made on the control thread; `store` outlives it.
+  // Requires: it is made on the control thread, and `store` outlives it.
   explicit BackupRunner(RocksStore& store) : store_(store) {}
-  ~BackupRunner();  // waits for the one under way
+  ~BackupRunner();  // waits for the backup under way
 
-  // RocksStore::BackUp. kBusy while another is under way.
+  // Does what RocksStore::BackUp does. kBusy while another backup is under way.
   [[nodiscard]] kj::Promise<BackupFacts> Run(const std::string& directory);
 
  private:

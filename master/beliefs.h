@@ -13,7 +13,7 @@
 
 namespace millrace::master {
 
-// What a worker says that it has. Of an attempt in several lists the first holds.
+// What a worker says that it has. If an attempt is in several lists, the first of them counts.
 struct Claims {
   std::vector<AttemptId> running, done, failed, served;
 };

@@ -12,16 +12,16 @@
 
 namespace millrace::master {
 
-// kNotFound when the store holds no id, kCorrupt when it is not one.
+// Returns the id. kNotFound when the store holds none, kCorrupt when what it holds is not an id.
 [[nodiscard]] Result<std::string> ReadClusterId(const KeyValueStore& store);
 // Stores `id`, synced. kExists when the store holds an id, or anything else.
 Status StoreClusterId(const std::string& id, KeyValueStore* store);
 
-// Makes `directory` and in it the database of a new cluster. kExists when there is a cluster already, kCorrupt among
-// the remains of a database.
+// Makes `directory` and in it the database of a new cluster. kExists when there is a cluster already, kCorrupt when
+// there are remains of a database.
 Status InitCluster(const std::string& directory, const std::string& id);
-// The database in `directory`. kNotFound, and what to do, when there is no cluster; kCorrupt, and what to do, when it
-// is damaged or only remains of it are there.
+// Opens the database in `directory`. kNotFound, with what to do, when there is no cluster; kCorrupt, with what to do,
+// when the database is damaged or only remains of it are there.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory);
 
 }  // namespace millrace::master

@@ -1,5 +1,5 @@
-// CommitGate: a commit log that can be told to wait. While it holds, what is handed over is kept in memory and nobody
-// is told; what was handed over before is still written. Thread rule: the control thread.
+// CommitGate: a commit log that can be told to wait. While it holds, what is handed over is kept in memory and its
+// promises do not resolve; what was handed over before is still written. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -13,17 +13,18 @@ namespace millrace::master {
 
 class CommitGate {
  public:
-  // Begins open. `log` outlives this. What waits when this is destroyed is not written, and its promises reject.
+  // Begins open. What waits when this is destroyed is not written, and its promises reject. Requires: `log` outlives
+  // this.
   explicit CommitGate(rpc::CommitLog& log) : log_(log) {}
   ~CommitGate();
   CommitGate(const CommitGate&) = delete;
 
-  // As of rpc::CommitLog.
+  // These do what rpc::CommitLog's do.
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch);
   void CommitLazily(WriteBatch batch);
 
   void Hold() { holds_ = true; }
-  // Writes what waits, as one batch, before anything that comes later.
+  // Opens the gate: what waits is written as one batch, before anything that comes later.
   void Release();
   [[nodiscard]] bool holds() const { return holds_; }
 
@@ -32,7 +33,7 @@ class CommitGate {
   bool holds_ = false;
   WriteBatch waiting_;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> waiters_;
-  kj::Promise<void> released_ = kj::READY_NOW;  // tells those who waited
+  kj::Promise<void> released_ = kj::READY_NOW;  // resolves the promises of what waited
 };
 
 }  // namespace millrace::master

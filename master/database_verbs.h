@@ -1,5 +1,5 @@
-// `millrace master restore` and `millrace master repair`: what is done to a master's database while no master has it
-// open. Thread rule: main.
+// `millrace master restore` and `millrace master repair` work on a master's database while no master has it open.
+// Thread rule: main.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace millrace::master {
 
-// With the words after the verb; the exit status of the process.
+// These take the words after the verb and return the exit status of the process.
 [[nodiscard]] int RunRestore(const std::vector<std::string>& args);
 [[nodiscard]] int RunRepair(const std::vector<std::string>& args);
 

@@ -1,5 +1,5 @@
-// Dispatcher: orders to workers, as calls of the capability that each handed over when it registered.
-// A call that fails because the connection broke is nobody's failure: registering again settles it. A call that the
+// Dispatcher sends orders to workers, as calls of the capability that each handed over when it registered. A call that
+// fails because the connection broke counts against nobody: the worker's next registration settles it. A call that the
 // worker refuses fails its attempt. Thread rule: the control thread.
 #pragma once
 
@@ -28,15 +28,15 @@ class Dispatcher {
 
   void Connect(NodeNumber node, worker::wire::WorkerControl::Client control);
   void Disconnect(NodeNumber node);
-  // The node's capability; none while it is not connected.
+  // Returns the node's capability; none while it is not connected.
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeNumber node);
 
-  // Kills, which make room, then forgets, launches and map outputs.
+  // Sends kills, which make room, then forgets, launches and map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
-  // Whether the node answers within `limit`. Never rejected; at once false while it is not connected.
+  // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.
   [[nodiscard]] kj::Promise<bool> Answers(NodeNumber node, kj::Duration limit);
-  // Never rejected.
+  // Asks the node to read the replica. Never rejects.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeNumber node, dfs::BlockId block);
 
  private:

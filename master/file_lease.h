@@ -10,9 +10,9 @@ namespace millrace::master {
 
 class Control;
 
-// Takes the lease over from whoever held it.
+// Makes a lease of the file and takes it from its former holder.
 [[nodiscard]] dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file);
-// The worker on whose machine the asker runs; null when there is none.
+// Returns the worker on whose machine the asker runs; null when there is none.
 [[nodiscard]] const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker);
 
 }  // namespace millrace::master

@@ -1,5 +1,5 @@
-// From which other node most of a map's input came, so that the rate at which the map got it says something of the link
-// between the two. Pure. Thread rule: control thread.
+// Finds the other node from which most of a map's input came, so that the rate at which the map got its input tells of
+// the link between the two nodes. Pure. Thread rule: control thread.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace millrace::master {
 
-// Returns the node from which a map on `node` got more than half of the input that it did not have itself; nothing if
-// there is no such node. Readers are taken to go to the closest holder of a block first.
+// Returns the node from which a map on `node` got more than half of the input that `node` did not hold itself; nothing
+// if there is no such node. Readers are assumed to go to the closest holder of a block first.
 [[nodiscard]] std::optional<dfs::NodeId> MainInputSource(NodeNumber node, const MapSplits& splits,
                                                          const FileSystem& files, const sched::Topology& topology);
 

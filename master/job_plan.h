@@ -1,4 +1,4 @@
-// How a request becomes a job: what the engine has to know of it, and the inputs of its maps. Pure functions.
+// Makes a job of a request: what the engine has to know of it, and the inputs of its maps. Pure functions.
 // Thread rule: control thread.
 #pragma once
 

@@ -41,18 +41,19 @@ struct JobRequest {
   std::string token;
   double slow_start = 0.05;
   std::uint32_t max_attempts = 4;
-  std::uint32_t max_failed_maps = 0;     // so many percent of the maps may be left out
-  std::uint32_t skip_bad_records = 0;    // so many records of a map may be left out; not stored, the journal tells it
-  Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: nothing
-  std::vector<Micros> locality_waits;    // empty: the scheduler's
+  std::uint32_t max_failed_maps = 0;  // the percentage of the maps that may be left out
+  std::uint32_t skip_bad_records =
+      0;  // the number of records of a map that may be left out; not stored, the journal tells it
+  Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: the user says nothing
+  std::vector<Micros> locality_waits;    // empty: those of the scheduler
   std::string input_sample;              // the first bytes of the input; not stored
-  std::uint32_t maps = 0;                // of numbers; not stored, the splits are
-  std::uint64_t records = 0;             // likewise
-  std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one each; likewise
-  bool no_speculation = false;           // likewise, the journal tells it
+  std::uint32_t maps = 0;                // with numbers as input; not stored, since the splits are
+  std::uint64_t records = 0;             // with numbers as input; not stored either
+  std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one split each; not stored either
+  bool no_speculation = false;           // not stored, the journal tells it
 };
 
-// A range of one file and the blocks that hold it; of numbers a range of them, without path and blocks.
+// A range of one file and the blocks that hold it; or a range of numbers, without path and blocks.
 struct Split {
   std::string path;
   std::string name;  // below the input that named it
@@ -75,11 +76,11 @@ struct TaskReport {
   std::uint64_t bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
-// How fast a map got its input from another node: bytes for each second that it waited for them. 0 when it read less
-// than a MiB so, or waited less than a millisecond: that says nothing.
+// Returns how fast a map got its input from another node: bytes for each second that it waited for them. Returns 0 when
+// the map read less than a MiB from other nodes, or waited less than a millisecond: that says nothing.
 [[nodiscard]] std::uint64_t RemoteReadRate(const TaskReport& report);
-// What a map wrote for reduces, as it counted it: the bytes emitted, or, where a combiner makes fewer of them, those
-// stored. 0 when it did not say.
+// Returns the bytes that a map wrote for reduces, as the map counted them: those emitted, or, if a combiner made fewer
+// of them, those stored. Returns 0 when the report does not say.
 [[nodiscard]] std::uint64_t MapOutputBytes(const TaskReport& report);
 
 struct JobOutcomeRecord {
@@ -97,23 +98,23 @@ struct JobFigures {
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
-// The counter of the maps that were left out, if any were: no task tells of it.
+// Sets the counter of the maps that were left out, if any were: no task tells of them.
 void CountLeftOut(const JobFigures& figures, Counters* counters);
 
-// A map that the job went on without.
+// A map without which the job went on.
 struct LeftOutMap {
   std::uint32_t map = 0;
   std::string input;  // DescribeInput
   bool operator==(const LeftOutMap&) const = default;
 };
-// A record that a map went on without.
+// A record without which a map went on.
 struct LeftOutRecord {
   std::uint32_t map = 0;
-  std::string path;          // empty: of numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; of numbers: which
+  std::string path;          // empty if the input is numbers
+  std::uint64_t offset = 0;  // of its first byte in the file; of numbers, the number
   bool operator==(const LeftOutRecord&) const = default;
 };
-// So many are named.
+// How many of those left out are named.
 inline constexpr std::size_t kMostLeftOut = 20;
 
 struct JobRecord {
@@ -135,11 +136,11 @@ struct JobRecord {
 
 [[nodiscard]] std::string EncodeJob(const JobRecord& record);
 [[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
-// "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9": what the map reads, for people.
+// Returns what the map reads, for people: "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9".
 [[nodiscard]] std::string DescribeInput(const MapSplits& map);
-// "the record at byte 7 of /in/a", "number 7"; nothing if the place is in none of what the map reads.
+// Returns "the record at byte 7 of /in/a", "number 7"; nothing if the place lies in none of the map's splits.
 [[nodiscard]] std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record);
-// Of all maps of a job, in their order.
+// These store and read the splits of all maps of a job, in the order of the maps.
 [[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
 [[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);
 [[nodiscard]] std::string EncodeReport(const TaskReport& report);

@@ -1,5 +1,5 @@
-// JobService: jobs as clients call them (base/protocol/master.capnp). Thread rule: the control thread; `control`
-// outlives every connection.
+// JobService serves the calls of clients about jobs (base/protocol/master.capnp). Thread rule: the control thread;
+// `control` outlives every connection.
 #pragma once
 
 #include "base/protocol/master.capnp.h"

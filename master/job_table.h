@@ -1,5 +1,5 @@
 // JobTable: the jobs that the master remembers, and what it keeps of each in memory beside the engine's state. It reads
-// the stored records back (job_record.h); whoever changes them stores them. Pure. Thread rule: control thread.
+// the stored records back (job_record.h); the code that changes a record stores it. Pure. Thread rule: control thread.
 #pragma once
 
 #include <cstddef>
@@ -30,8 +30,8 @@ struct AttemptRecord {
   AttemptState state = AttemptState::kRunning;
   Micros launched = 0, ended = 0;
   std::string reason;
-  double fraction = 0;          // how far it is
-  std::uint32_t per_mille = 0;  // the same, as the engine was told last
+  double fraction = 0;          // how far the attempt is
+  std::uint32_t per_mille = 0;  // what the engine was last told of it
 };
 
 // The attempts of one job in the order of their launches.
@@ -61,7 +61,7 @@ class AttemptList {
 };
 
 struct TrackedJob {
-  // Counts what an attempt of the task reported, in place of what an earlier one did.
+  // Counts what an attempt of the task reported, in place of what an earlier attempt of it reported.
   void NoteReport(const TaskId& task, const TaskReport& report);
   // Returns the nodes on which reduces of the job run.
   [[nodiscard]] std::set<NodeNumber> ReducingNodes() const;
@@ -81,29 +81,29 @@ struct TrackedJob {
 
 class JobTable {
  public:
-  // Reads all jobs, and the splits and reports of those that live. Requires: the table is empty. kCorrupt for what is
-  // not understood.
+  // Reads all jobs, and the splits and reports of those that live. kCorrupt for what is not understood. Requires: the
+  // table is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store);
 
-  // Requires: the id is new, and the job has not ended.
+  // Adds the job. Requires: the id is new, and the job has not ended.
   TrackedJob& Add(JobRecord record);
-  // The job lives no longer; it is remembered. Requires: it lives.
+  // Notes that the job has ended; it is still remembered. Requires: it lives.
   void NoteEnded(JobId job) { live_.erase(job); }
   // Does what an event of the journal says of an attempt; passes over other events, and jobs that are not remembered.
   void Follow(const sched::Event& event, Micros time);
-  // Requires: the job has ended.
+  // Drops the job from memory. Requires: the job has ended.
   void Forget(JobId job);
-  // Returns the jobs to forget so that at most `kept` ended ones are left, the oldest first; none of those spared.
+  // Returns the jobs to forget so that at most `kept` ended ones are left, the oldest first; never a job in `spared`.
   [[nodiscard]] std::vector<JobId> BeyondHistory(std::size_t kept, const std::set<JobId>& spared) const;
 
   // Returns null for a job that is not remembered.
   [[nodiscard]] TrackedJob* Find(JobId job);
   [[nodiscard]] const TrackedJob* Find(JobId job) const;
-  // kNotFound for a job that is not remembered.
+  // Returns the job. kNotFound for one that is not remembered.
   [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
-  // kNotFound likewise, kInvalid for a job that has ended.
+  // Returns the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
   [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
-  // Requires: the job is remembered.
+  // Returns the job. Requires: it is remembered.
   [[nodiscard]] TrackedJob& At(JobId job) { return jobs_.at(job); }
   [[nodiscard]] const std::set<JobId>& live() const { return live_; }
   // Returns at most `limit` jobs with greater ids than `after`, in order.

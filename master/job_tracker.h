@@ -53,8 +53,8 @@ struct AttemptOutput {
 
 struct TrackerOptions {
   sched::SchedulerSet scheduler;  // one that MakeScheduler makes
-  bool background = false;        // searches for plans have a thread of their own (schedulers/config/make_scheduler.h)
-  std::size_t history_jobs = 0;   // how many ended jobs are remembered
+  bool background = false;       // plans are searched for on a thread of their own (schedulers/config/make_scheduler.h)
+  std::size_t history_jobs = 0;  // how many ended jobs are remembered
 };
 
 class JobTracker {
@@ -78,10 +78,10 @@ class JobTracker {
   [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }
   // Reserves numbers of jobs, as ReservedCounter::Reserve.
   [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return job_numbers_.Reserve(&step->batch); }
-  // As of JobTable.
+  // Does what JobTable's FindToken does.
   [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const { return jobs_.FindToken(token); }
   [[nodiscard]] bool IsOutput(std::string_view path) const { return jobs_.IsOutput(path); }
-  // kNotFound for a job that is not remembered, kInvalid for one that has ended.
+  // Kills the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
   Status Kill(JobId job, const std::string& reason, Step* step);
   Status SetPriority(JobId job, std::uint8_t priority, Step* step);
   // Journals that the master started again. Requires: it is called once after Load, before anything else is journaled.
@@ -92,59 +92,61 @@ class JobTracker {
   void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
 
   // ---- nodes ----
-  // What the worker has to do.
+  // What the worker has to do after it registered.
   struct Reconciled {
     std::vector<AttemptId> killed, settled;
     std::vector<JobId> forgotten;
   };
-  // A worker registered. An incarnation other than the one that the engine knows has lost everything. Then what the
-  // worker claims, and what it is believed to have, is settled attempt by attempt.
+  // Takes in that a worker registered. If its incarnation is another than the one that the engine knows, the worker has
+  // lost everything. Then what the worker claims, and what the master believes of it, is settled attempt by attempt.
   Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
-  // A worker is lost. `died`: its process ended, which a task of it may have caused; else it was silent, or left.
+  // Takes in that a worker is lost. `died` says that its process ended, which one of its tasks may have caused;
+  // otherwise it was silent, or left.
   void NodeLost(NodeNumber node, bool died, Step* step);
   void NodeDrained(NodeNumber node, bool drained, Step* step) {
     Apply(sched::NodeDrained{NodeId{node}, drained}, JobId{0}, step);
   }
-  // Returns the nodes that the engine holds for alive: after Load, those that have yet to register again.
+  // Returns the nodes that the engine takes for alive: after Load, those that have yet to register again.
   [[nodiscard]] std::vector<NodeNumber> EngineNodes() const;
 
   // ---- attempts ----
-  // Commits if the attempt may, otherwise gives its output up. Late and repeated reports are normal.
+  // Commits the attempt if it may commit, otherwise gives its output up. Late and repeated reports are normal.
   void AttemptDone(NodeNumber node, const AttemptId& attempt, const TaskReport& report,
                    const std::optional<AttemptOutput>& output, Step* step);
-  // `record`: the record that a map was working on, if the worker knows it. It counts if it lies in the map's input.
+  // Takes in a failed attempt. `record` is the record on which a map was working, if the worker knows it. It counts if
+  // it lies in the map's input.
   void AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step,
                      std::optional<sched::RecordPlace> record = std::nullopt);
   void FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report, Step* step);
   void Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step);
-  // The node has this room left. The engine is told when it is off by a sixteenth and 64 MiB.
+  // Takes in how much room the node has left. The engine is told when what it knows is off by a sixteenth and 64 MiB.
   void NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step);
-  // A reduce has copied everything and was let in to compute. Repeated reports are normal.
+  // Takes in that a reduce has copied everything and was let in to compute. Repeated reports are normal.
   void ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step);
-  // An open file is now the output of this attempt and ends with it. kNotFound if the attempt does not run.
+  // Makes an open file the output of this attempt, with which it ends. kNotFound if the attempt does not run.
   Status HandOver(dfs::FileId file, const AttemptId& attempt);
 
-  // Lets the policy fill free slots. The caller ends every batch of calls with it.
+  // Lets the policy fill free slots. Requires: the caller ends every batch of calls with it.
   void Decide(Step* step);
   [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
 
   // ---- looking ----
-  // kNotFound for a job that is not remembered.
+  // Returns what clients are shown of the job. kNotFound for one that is not remembered.
   [[nodiscard]] Result<JobView> View(JobId job) const;
   [[nodiscard]] Result<Counters> JobCounters(JobId job) const;
   [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(JobId job) const;  // in order of launch
-  // As Journal::Read; job 0 has the lines of nodes and schedulers.
+  // Does what Journal::Read does; job 0 has the lines of nodes and schedulers.
   [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
                                               std::size_t limit) const;
   // Returns the splits by map; null once the job has ended.
   [[nodiscard]] const std::vector<MapSplits>* Splits(JobId job) const;
-  // As of JobTable.
+  // These do what JobTable's do.
   [[nodiscard]] std::vector<JobId> JobsAfter(JobId after, std::size_t limit, bool live_only) const {
     return jobs_.After(after, limit, live_only);
   }
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
-  // As of job_views.h.
+  // These do what those in job_views.h do.
   [[nodiscard]] double CrossingShare(NodeNumber node) const { return master::CrossingShare(node, engine_.state()); }
   [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt) const {
     return master::LeftOutBy(attempt, engine_.state());
@@ -172,7 +174,7 @@ class JobTracker {
   void ForgetOldJobs(Step* step);
   // Tells the node of all maps of the job: it begins to reduce for the job, or may have missed some.
   void AnnounceOutputs(JobId job, NodeNumber node, Step* step);
-  // Logs which nodes are avoided since the last call, and which are so no more.
+  // Logs which nodes have come to be avoided since the last call, and which are avoided no more.
   void LogAvoidedNodes();
 
   // ---- attempts ----

@@ -1,4 +1,4 @@
-// Journal: the events that the engine applied, in the master's store, from which a new start makes the same engine.
+// Journal: the events that the engine applied, kept in the master's store; a new start makes the same engine from them.
 //
 // Keys: "e/<job><sequence>" holds a line of schedulers/journal/journal_text.h. The lines of job 0 are the events of
 // nodes and schedulers, and the marks. One counter ("q") gives the sequences of all jobs, so that their lines have one
@@ -39,7 +39,7 @@ class Journal {
   // Requires: `store` outlives the journal.
   explicit Journal(const KeyValueStore& store) : store_(store) {}
 
-  // Requires: it is called once, before anything is recorded.
+  // Reads the counter of sequences. Requires: it is called once, before anything is recorded.
   [[nodiscard]] Status Load() { return sequences_.Load(store_); }
 
   // Records an event that the engine has applied, as the job's; as job 0's if it is one of a node or a scheduler.

@@ -1,6 +1,7 @@
 // Leases: who holds the right to write an open file, and when it lapses: `grace` after its holder went away, or when a
 // holder whose connection stands was silent for `limit` (its process is stopped, or its machine sleeps), so that a path
-// is never held for ever. Time in which the master itself did not run counts for nobody: nobody could be heard. Pure.
+// is never held for ever. Time in which the master itself did not run does not count, since nobody could be heard.
+// Pure.
 // Thread rule: control thread.
 #pragma once
 
@@ -17,37 +18,37 @@ namespace millrace::master {
 
 class Leases {
  public:
-  // `period`: how often Expire is called, about; no time is measured finer. `now` is monotonic.
+  // `period` is about how often Expire is called; no time is measured finer. `now` is monotonic.
   Leases(Micros grace, Micros limit, Micros period, Micros now)
       : grace_(grace), limit_(limit), longest_step_(2 * period), last_(now) {}
 
-  // The right is held from now on; the token tells this holder from earlier ones, who have lost it.
+  // Gives the right to a new holder; the token tells it from earlier ones, who have lost the right.
   [[nodiscard]] std::uint64_t Take(dfs::FileId file) {
     leases_[file] = {next_token_, ran_ + limit_};
     return next_token_++;
   }
-  // Its holder was heard. False: it is not held by this token any more.
+  // Notes that the holder was heard. Returns false if this token does not hold the right any more.
   bool Renew(dfs::FileId file, std::uint64_t token) {
     const auto it = Find(file, token);
     if (it != leases_.end()) it->second.until = ran_ + limit_;
     return it != leases_.end();
   }
-  // Its holder went away.
+  // Notes that the holder went away.
   void Drop(dfs::FileId file, std::uint64_t token) {
     if (Find(file, token) != leases_.end()) Await(file, grace_);
   }
-  // It has no holder, and lapses unless one comes within `time`.
+  // Makes the file one without a holder: the right lapses unless a holder comes within `time`.
   void Await(dfs::FileId file, Micros time) { leases_[file] = {std::nullopt, ran_ + time}; }
-  // Somebody holds it, or is awaited: it can lapse.
+  // Returns true if the right can lapse: somebody holds it, or is awaited.
   [[nodiscard]] bool Has(dfs::FileId file) const { return leases_.contains(file); }
-  // It cannot lapse any more.
+  // Drops the right, so that it cannot lapse any more.
   void Forget(dfs::FileId file) { leases_.erase(file); }
 
   struct Lapsed {
     dfs::FileId file = 0;
-    bool silent = false;  // it had a holder
+    bool silent = false;  // it still had a holder
   };
-  // Those that lapsed since the last call; they are forgotten.
+  // Returns the rights that lapsed since the last call, and forgets them.
   [[nodiscard]] std::vector<Lapsed> Expire(Micros now) {
     ran_ += std::min(now - last_, longest_step_);
     last_ = now;

@@ -1,4 +1,4 @@
-// What can be set of a master: declared once, read from TOML and --set.
+// The options of a master: they are declared once, and read from TOML and --set.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +35,10 @@ struct MasterConfig {
   std::uint64_t message_memory = 0;
 };
 
-// The set is bound to `config`, which outlives it and has its defaults afterwards.
+// Declares the options as bound to `config`, and sets it to their defaults. Requires: `config` outlives the set.
 [[nodiscard]] OptionSet DeclareMasterOptions(MasterConfig* config);
 
-// What a single option's range cannot say. kInvalid names the option.
+// Checks what a single option's range cannot say. kInvalid names the option.
 Status CheckMasterConfig(const MasterConfig& config);
 
 }  // namespace millrace::master

@@ -1,5 +1,5 @@
-// NameService: the file system as clients and tasks call it (base/protocol/name.capnp). Thread rule: the control
-// thread; `control` outlives every connection.
+// NameService serves the calls of clients and tasks about the file system (base/protocol/name.capnp). Thread rule: the
+// control thread; `control` outlives every connection.
 #pragma once
 
 #include "base/protocol/name.capnp.h"

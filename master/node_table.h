@@ -43,31 +43,32 @@ struct NodeRecord {
   bool alive = false;
   bool draining = false;
   Micros last_heard = 0;
-  Micros lost_at = 0;  // microseconds since the epoch; 0: not lost, or nobody said so yet
+  Micros lost_at = 0;  // microseconds since the epoch; 0: it is not lost, or nobody has said so yet
 };
 
 [[nodiscard]] Status NoSuchNode(NodeNumber number);  // kNotFound
 
 class NodeTable {
  public:
-  // Numbers are given from 1.
+  // Reads the nodes back. Numbers are given from 1.
   [[nodiscard]] Status Load(const KeyValueStore& store);
-  // The record of this storage, new or known, with these facts. Stored through the batch when anything changed.
+  // Returns the record of this storage, new or known, with these facts. Stores it through the batch when anything
+  // changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
   // kInvalid when no live node would be left that is not draining: nobody could take blocks and tasks.
   [[nodiscard]] Status CheckDraining(const std::vector<NodeNumber>& numbers) const;
   Status SetDraining(NodeNumber number, bool draining, WriteBatch* batch);
 
-  // It is lost since `when`, until it is admitted again.
+  // Notes that the node is lost since `when`; it is until it is admitted again.
   Status NoteLost(NodeNumber number, Micros when, WriteBatch* batch);
-  // Its record goes, and its number is not given again: its storage would be a new node. kNotFound; kBusy if it is
-  // alive.
+  // Removes the node's record. Its number is not given again: its storage would be a new node. kNotFound for an unknown
+  // node; kBusy if it is alive.
   Status Forget(NodeNumber number, WriteBatch* batch);
 
   [[nodiscard]] NodeRecord* Find(NodeNumber number);
   [[nodiscard]] const NodeRecord* Find(NodeNumber number) const;
   [[nodiscard]] const NodeRecord* FindByStorage(std::string_view storage) const;
-  // The number of the live worker on this host with the smallest number, for askers that are no workers.
+  // Returns the live worker on this host with the smallest number; for callers that are not workers.
   [[nodiscard]] const NodeRecord* FindByHost(std::string_view host) const;
   [[nodiscard]] const std::map<NodeNumber, NodeRecord>& all() const { return nodes_; }
 

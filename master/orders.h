@@ -45,8 +45,8 @@ struct ForgetOrder {
   JobId job;
 };
 
-// A step is the outcome of one or more calls at one time. Whoever made it stores the batch and sends the orders. Calls
-// only ever add to it.
+// A step is the outcome of one or more calls at one time. The maker of the step stores the batch and sends the orders.
+// Calls only ever add to it.
 struct Step {
   explicit Step(Micros at) : now(at) {}
 

@@ -1,10 +1,10 @@
-// RemovedBlocks: the blocks that files gave up, as stored: a worker that reports one of them, be it years later, is
-// told to delete it, and not taken for one that knows more than the master. Of a node that is away nobody can say
-// whether it holds a block, so the last ones are kept, as many as BlockManager remembers, and not those that are still
+// RemovedBlocks: the blocks that files gave up, as stored. A worker that reports one of them, even years later, is told
+// to delete it, and is not taken for one that knows more than the master. Nobody can say whether a node that is away
+// holds a block; so the last blocks are kept, as many as BlockManager remembers, rather than those that are still
 // reported.
 //
-// Stored under "x/<number>" -> the blocks of one change, 8 bytes each, in rising numbers; in the batch of that change.
-// Thread rule: control thread.
+// They are stored under "x/<number>" -> the blocks of one change, 8 bytes each, in rising numbers, in the batch of that
+// change. Thread rule: control thread.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ namespace millrace::master {
 
 class RemovedBlocks {
  public:
-  // `keep`: blocks that are remembered; an older change is dropped when the later ones make up as many.
+  // `keep`: the number of blocks that are remembered; an older change is dropped when the later ones make up that many.
   explicit RemovedBlocks(std::size_t keep) : keep_(keep) {}
 
-  // Calls visit for each that is stored, the first removed first. Call on an empty one.
+  // Calls visit for each block that is stored, the first removed first. Requires: this is empty.
   [[nodiscard]] Status Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit);
   void Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch);
 

@@ -1,5 +1,5 @@
-// ReservedCounter: numbers that never repeat, across crashes too, without a write for each: runs of numbers are
-// reserved in the store ahead of their use, and a new start begins behind the last reservation. Pure.
+// ReservedCounter gives numbers that never repeat, across crashes too, without a write for each: runs of numbers are
+// reserved in the store ahead of their use, and a new start begins after the last reservation. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace millrace::master {
 
 class ReservedCounter {
  public:
-  // Numbers from 1. The next run is reserved when half of the current one is used, so that the reservation is on disk
+  // Counts from 1. The next run is reserved when half of the current one is used, so that the reservation is on disk
   // long before its first number is.
   ReservedCounter(std::string key, std::uint64_t run) : key_(std::move(key)), run_(run) {}
 
@@ -26,7 +26,7 @@ class ReservedCounter {
     return in.Finish("the database's counter " + key_);
   }
 
-  // What Next will give.
+  // Returns the number that Next will give.
   [[nodiscard]] std::uint64_t next() const { return next_; }
   [[nodiscard]] std::uint64_t Next(WriteBatch* batch) {
     (void)Reserve(batch);

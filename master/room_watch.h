@@ -1,5 +1,5 @@
-// RoomWatch: what the master may still write while its disk fills up, told from how much is free. Pure; whoever looks
-// at the disk passes in what it saw. Thread rule: one thread at a time.
+// RoomWatch decides what the master may still write while its disk fills up, by how much is free. Pure; the caller
+// looks at the disk and passes in what it saw. Thread rule: one thread at a time.
 //
 // With less than the reserve free nobody may ask for a change: what is left is for what runs (journals of jobs, workers
 // that register, files being written). With less than a quarter of it nothing is written at all, so that the database
@@ -20,7 +20,7 @@ enum class Writing : std::uint8_t {
   kNothing,  // read-only, and what runs waits
 };
 
-// What the disk of the master's directory has.
+// What the disk of the master's directory has, in bytes.
 struct Room {
   std::uint64_t free = 0;
   std::uint64_t needed = 0;  // to open the database for writing (base/kv/rocks_store.h); 0: it is open
@@ -28,12 +28,13 @@ struct Room {
 
 class RoomWatch {
  public:
-  // `reserve` bytes; 0: nothing is held back but what the database needs.
+  // `reserve` is in bytes; with 0 nothing is held back but what the database needs.
   RoomWatch(std::string directory, std::uint64_t reserve);
-  // What may be written from now on.
+  // Takes in what the disk has. Returns what may be written from now on.
   Writing Look(const Room& room);
   [[nodiscard]] Writing writing() const { return writing_; }
-  // One line for who is refused, or has to wait: what is full, where, how much is free and wanted, and what will be.
+  // Returns one line for callers who are refused, or have to wait: what is full, where, how much is free and wanted,
+  // and what will happen.
   [[nodiscard]] std::string Line() const;
 
  private:

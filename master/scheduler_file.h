@@ -18,15 +18,15 @@ class SchedulerFile {
   // Without a file (null) the defaults of a live cluster hold for ever.
   SchedulerFile(std::unique_ptr<WatchedFile> file, Log log);
 
-  // At the start, when a wrong file is a failure: kInvalid with file, line and reason.
+  // Reads the file at the start, when a wrong file is a failure: kInvalid with file, line and reason.
   [[nodiscard]] Status Load();
-  // To be called now and then. `apply` is called with settings that the file has since got; when it refuses them they
-  // count as wrong.
+  // Looks whether the file has changed. Calls `apply` with its settings if it has; settings that `apply` refuses count
+  // as wrong. Requires: it is called now and then.
   void Poll(const std::function<Status(const sched::Settings&)>& apply);
 
   [[nodiscard]] const sched::Settings& settings() const { return settings_; }
   [[nodiscard]] std::string name() const { return file_ == nullptr ? "" : file_->name(); }
-  // Why the file as it now is is not in force; empty when it is.
+  // Returns why the file, as it is now, is not in force; empty when it is in force.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:

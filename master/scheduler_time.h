@@ -17,11 +17,11 @@ class SchedulerTime {
     Micros monotonic = 0;  // since any moment; never goes back
   };
 
-  // Starts after `last`, which an earlier process has lived to see.
+  // Starts after `last`, a time that an earlier process has already used.
   SchedulerTime(Micros last, const Clocks& clocks) : last_(last), seen_(clocks.monotonic) {}
 
   [[nodiscard]] Micros Now(const Clocks& clocks) const;
-  // Now, or the next microsecond after the last step: no two steps have the same time.
+  // Returns the time now, or the microsecond after the last step: no two steps have the same time.
   Micros Step(const Clocks& clocks);
 
  private:

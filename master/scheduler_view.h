@@ -1,4 +1,4 @@
-// What `millrace scheduler show` is told: the view of the policy in force, with what the master knows besides.
+// Makes what `millrace scheduler show` is told: the view of the policy in force, with what the master knows besides.
 // Thread rule: the control thread.
 #pragma once
 

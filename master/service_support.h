@@ -1,4 +1,4 @@
-// What the master's services share: failures as exceptions, at the one border where they may be thrown.
+// What the master's services share: they turn failures into exceptions, at the one border where these may be thrown.
 #pragma once
 
 #include <kj/exception.h>
@@ -10,7 +10,7 @@
 
 namespace millrace::master {
 
-// Rejects the call with this failure.
+// Rejects the call with this failure; does nothing if the status is OK.
 inline void Require(const Status& status) {
   if (!status.ok()) kj::throwFatalException(rpc::ToException(status));
 }

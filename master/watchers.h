@@ -19,10 +19,10 @@ class Watchers {
 
   Watchers(kj::Timer& timer, const JobTracker& jobs, kj::TaskSet& tasks) : timer_(timer), jobs_(jobs), tasks_(tasks) {}
 
-  // The watcher is told until the subscription is dropped. Watchers outlives every subscription's connection.
+  // Tells the watcher until the subscription is dropped. Requires: this outlives every subscription's connection.
   [[nodiscard]] wire::Subscription::Client Add(JobId job, wire::JobWatcher::Client watcher);
   void Changed(JobId job);
-  // It has ended, of which nobody is told before Ended.
+  // Notes that the job has ended; no watcher is told before Ended.
   void Ending(JobId job) { changed_.erase(job); }
   void Ended(JobId job);
 

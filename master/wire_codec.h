@@ -1,5 +1,5 @@
-// Between the master's own types and its Cap'n Proto messages. What comes from outside is checked here or by the call
-// that takes it; a value out of range becomes an error, never an assertion.
+// Converts between the master's own types and its Cap'n Proto messages. What comes from outside is checked here or by
+// the call that takes it; a value out of range becomes an error, never an assertion.
 #pragma once
 
 #include <capnp/blob.h>
@@ -38,7 +38,7 @@ void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attem
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
 void Write(const NodeRecord& node, dfs::wire::Place::Builder out);
-// Replicas are those of the holders that are alive, closest to `asker` first (null: in order of number).
+// Writes the block. Its replicas are those of the holders that are alive, closest to `asker` first (null: by number).
 void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
            dfs::wire::LocatedBlock::Builder out);
 [[nodiscard]] std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in);
@@ -48,23 +48,23 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 [[nodiscard]] Result<WorkerFacts> Read(wire::WorkerInfo::Reader in);
 void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
 
-// kInvalid for what no client of ours sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
+// kInvalid for what no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
 [[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
 void Write(const JobView& view, wire::JobStatus::Builder out);
 void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
-// At most 1000 of them; of names the first 255 bytes, as tasks have it (client/api/counters.h).
+// Reads at most 1000 counters, and the first 255 bytes of each name, as tasks do (client/api/counters.h).
 [[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
 
-// What each takes in a message at most (master/answer_budget.h).
+// These return the most bytes that each takes in a message (master/answer_budget.h).
 [[nodiscard]] std::size_t BytesOf(const dfs::FileStatus& status);
 [[nodiscard]] std::size_t BytesOf(const NodeRecord& node);  // as a Place or a NodeStatus
 [[nodiscard]] std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes);
 [[nodiscard]] std::size_t BytesOf(const JobView& view);
 [[nodiscard]] std::size_t BytesOf(const Counters::key_type& name);  // of a counter
 
-// The set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
+// Writes the set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
 void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
-// As many blocks as `budget` has room for: the task looks up others when it comes to them.
+// Writes as many blocks as `budget` has room for: the task looks up the others when it comes to them.
 void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
                 AnswerBudget& budget, task::wire::InputPiece::Builder out);
 

@@ -17,7 +17,7 @@ namespace millrace::console {
 
 class Arguments {
  public:
-  // `verb`: "fs put", how messages call it; `operands`: "SOURCE... TARGET", for the usage line.
+  // `verb` is its name in messages, as in "fs put"; `operands` is for the usage line, as in "SOURCE... TARGET".
   Arguments(std::string verb, const std::string& operands, const std::string& one_line);
 
   [[nodiscard]] CLI::App& options() { return app_; }
@@ -25,13 +25,13 @@ class Arguments {
     app_.add_flag(names, *field, one_line);
   }
   void Text(const std::string& names, std::string* field, const std::string& one_line);
-  // May be given more than once.
+  // Declares an option that may be given more than once.
   void List(const std::string& names, std::vector<std::string>* field, const std::string& one_line);
   void Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
                const std::string& one_line);
 
-  // Reads `args` (those after the verb). An exit status when that was all: 0 after --help, 2 after one line on what is
-  // wrong with them, fewer operands than `least` or more than `most` included.
+  // Reads `args` (those after the verb). Returns an exit status if the command is done: 0 after --help, 2 after one
+  // line on what is wrong with them, fewer operands than `least` or more than `most` included.
   [[nodiscard]] std::optional<int> Parse(const std::vector<std::string>& args, const Console& console,
                                          std::size_t least, std::size_t most);
   [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
@@ -47,7 +47,7 @@ class Arguments {
   std::vector<std::string> operands_;
 };
 
-// "no verb "nonsense"; did you mean ...": for the word at which a tree of commands branches.
+// Returns "no verb "nonsense"; did you mean ...", for the word at which a tree of commands branches.
 [[nodiscard]] Status UnknownVerb(const std::string& word, const std::vector<std::string>& verbs);
 
 }  // namespace millrace::console

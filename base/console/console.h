@@ -1,5 +1,5 @@
-// Console: the descriptors that a command reads from and writes to, and the forms of what it says. Handed in, so that
-// tests see what users see. Thread rule: values; a Printer belongs to one thread at a time.
+// Console: the descriptors that a command reads from and writes to, and the forms of what it prints. It is passed in,
+// so that tests see what users see. Thread rule: values; a Printer belongs to one thread at a time.
 #pragma once
 
 #include <string>
@@ -20,17 +20,18 @@ struct Console {
 
 // "millrace: WHAT: MESSAGE" and a newline on the error descriptor, printable (base/text.h): names come from anywhere.
 void SayError(const Console& console, std::string_view what, const Status& failure);
-// One line on the error descriptor.
+// Prints one line on the error descriptor.
 void SayLine(const Console& console, std::string_view line);
 
-// Text to a descriptor, gathered to 64 KiB. What is left is written by Flush, or on destruction as well as it goes.
+// Writes text to a descriptor in pieces of 64 KiB. Flush writes the rest; so does the destructor, which ignores
+// failures.
 class Printer {
  public:
   explicit Printer(int fd) : fd_(fd) {}
   Printer(const Printer&) = delete;
   Printer& operator=(const Printer&) = delete;
   ~Printer();
-  // The first failure sticks and is what Flush gives; after it everything is dropped.
+  // Flush returns the first failure. After a failure everything is dropped.
   Printer& operator<<(std::string_view text);
   [[nodiscard]] bool failed() const { return !failure_.ok(); }
   Status Flush();
@@ -41,10 +42,10 @@ class Printer {
   Status failure_;
 };
 
-// `text` with spaces up to `width` bytes behind it (Left) or before it (Right).
+// Return `text` with spaces up to `width` bytes after it (Left) or before it (Right).
 [[nodiscard]] std::string Left(std::string_view text, std::size_t width);
 [[nodiscard]] std::string Right(std::string_view text, std::size_t width);
-// "2026-01-31 12:00:05" in UTC; "-" for 0.
+// Returns the time in UTC, "2026-01-31 12:00:05"; "-" for 0.
 [[nodiscard]] std::string FormatTime(Micros time);
 
 }  // namespace millrace::console

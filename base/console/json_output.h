@@ -13,15 +13,16 @@ namespace millrace::console {
 // and object[key + "_encoding"] to "percent".
 void SetBytes(nlohmann::ordered_json& object, const std::string& key, std::string_view bytes);
 
-// One line; bytes that are not UTF-8 and were not put in by SetBytes become the replacement character.
+// Returns the JSON on one line. Bytes that are not UTF-8 and were not put in by SetBytes become the replacement
+// character.
 [[nodiscard]] std::string Dump(const nlohmann::ordered_json& value);
 
-// A list that is printed while it is made: one element a line.
+// A list that is printed while it is made, with one element on each line.
 class JsonList {
  public:
   explicit JsonList(Printer& out) : out_(out) {}
   void Add(const nlohmann::ordered_json& element);
-  void Close();  // without it the text is no JSON, which is right for a listing that failed
+  void Close();  // if it is not called, the text is no valid JSON, which is right for a listing that failed
 
  private:
   Printer& out_;

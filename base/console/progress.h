@@ -1,5 +1,5 @@
-// Progress: what a transfer tells its user while it lasts: a bar on a terminal, plain lines elsewhere.
-// Thread rule: Add and Done from any thread; the rest from the one that made it.
+// Progress: what a transfer shows its user while it lasts: a bar on a terminal, plain lines elsewhere. Thread rule: Add
+// and Done from any thread; the rest from the one that made it.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ enum class ProgressStyle {
   kBar,
 };
 
-// "auto" (a bar if standard error is a terminal, else the summary), "bar", "plain" or "none".
+// Returns the style for "auto" (a bar if standard error is a terminal, else the summary), "bar", "plain" or "none".
 [[nodiscard]] Result<ProgressStyle> ParseProgressStyle(std::string_view text, const Console& console);
 
-// "[=====>    ]", `width` bytes with the brackets.
+// Returns "[=====>    ]", `width` bytes with the brackets.
 [[nodiscard]] std::string Bar(double fraction, std::size_t width);
-// "12.3 MiB/s"; "-" while nothing can be said.
+// Returns "12.3 MiB/s", or "-" while the rate is not known.
 [[nodiscard]] std::string FormatRate(std::uint64_t bytes, Micros time);
 
 // One line that is written over and over on a terminal. Thread rule: one thread at a time.
@@ -46,13 +46,13 @@ class StatusLine {
 
 class Progress {
  public:
-  // `what`: "put". Totals of 0 bytes are unknown.
+  // `what` is the verb, as in "put". A total of 0 bytes means that it is unknown.
   Progress(const Console& console, ProgressStyle style, std::string what, std::uint64_t files, std::uint64_t bytes);
   ~Progress();
   void Begin(std::string_view verb, std::string_view name);  // "writing", path
   void Add(std::uint64_t bytes) { bytes_.fetch_add(bytes, std::memory_order_relaxed); }
   void Done(std::string_view verb, std::string_view name, std::uint64_t bytes);  // "wrote", path
-  // The end; the summary if it went well.
+  // Ends the display, and prints the summary if the transfer went well.
   void Finish(bool ok);
 
  private:

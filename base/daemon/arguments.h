@@ -10,15 +10,16 @@
 
 namespace millrace::daemon {
 
-// A word of the daemon's own: `--name`.
+// An option of the daemon's own without a value: `--name`.
 struct Flag {
   std::string name;
   bool* given;
   std::string one_line;
 };
 
-// Sets `options` from `args` (those after the verb; `verb` is "master" or "worker"). Nothing: go on. Otherwise the
-// process ends with this status: 0 after help, 2 after wrong usage, of which one line was written to standard error.
+// Sets `options` from `args` (those after the verb; `verb` is "master" or "worker"). Returns nothing if the daemon is
+// to go on. Otherwise returns the status to exit with: 0 after help, 2 after wrong usage, which one line on standard
+// error has explained.
 [[nodiscard]] std::optional<int> ParseArguments(const std::string& verb, const std::string& about,
                                                 const std::vector<std::string>& args, OptionSet& options,
                                                 const std::vector<Flag>& flags = {});

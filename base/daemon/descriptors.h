@@ -1,5 +1,5 @@
-// Descriptors of a daemon: as many as the system allows, and how they are shared out. Thread rule: main, before
-// threads.
+// The file descriptors of a daemon: these functions raise their number as far as the system allows, and share them out.
+// Thread rule: main, before threads.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,12 @@
 
 namespace millrace::daemon {
 
-// Raises the soft limit of descriptors (RLIMIT_NOFILE) to the hard one. Returns the limit that holds then.
+// Raises the soft limit of descriptors (RLIMIT_NOFILE) to the hard one. Returns the new limit.
 std::uint64_t RaiseDescriptorLimit();
 
-// How many connections a daemon with so many descriptors may have: what is left of them after a quarter, and no fewer
-// than 320, for files and the database; at most 65,536; at least 16. Pure.
+// Returns how many connections a daemon with this number of descriptors may have: a quarter of the descriptors, but no
+// fewer than 320, is kept for files and the database, and the rest is for connections; at least 16 and at most 65,536.
+// It is pure.
 [[nodiscard]] std::size_t ConnectionsFor(std::uint64_t descriptors);
 
 }  // namespace millrace::daemon

@@ -1,10 +1,10 @@
-// The names of what all parts of Millrace speak of: jobs, tasks, attempts, nodes. Strong types: a job cannot be passed
-// where a node is meant. Numbers are dense and small, given by the master (or the simulator), and never reused within
-// one history.
+// The ids of jobs, tasks, attempts and nodes, which all parts of Millrace share. They are strong types: a job cannot be
+// passed where a node is meant. Numbers are dense and small, given by the master (or the simulator), and never reused
+// within one history.
 //
 // Each has one text, which command lines, logs, file names and the journal share: `job3`, `job3.m.17` (the task of
-// number 17 among the maps of job 3), `job3.r.0.2` (the third attempt of its first reduce), `n7`. Of the standard
-// library alone, so that the engine may use it. Thread rule: values.
+// number 17 among the maps of job 3), `job3.r.0.2` (the third attempt of its first reduce), `n7`. The header includes
+// the standard library alone, so that the engine may use it. Thread rule: values.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ using NodeId = StrongId<struct NodeTag>;
 enum class TaskKind : std::uint8_t { kMap = 0, kReduce = 1 };
 inline constexpr std::array<TaskKind, 2> kTaskKinds = {TaskKind::kMap, TaskKind::kReduce};
 
-// One `T` for the maps and one for the reduces.
+// Holds one `T` for the maps and one for the reduces.
 template <class T>
 struct PerKind {
   std::array<T, kTaskKinds.size()> values = {};
@@ -74,7 +74,7 @@ enum class Locality : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff
 [[nodiscard]] std::string ToText(const TaskId& task);        // "job3.m.17"
 [[nodiscard]] std::string ToText(const AttemptId& attempt);  // "job3.m.17.0"
 
-// The ids of these texts; nothing for any other text, whatever its bytes.
+// Return the ids of these texts, or nothing for any other text, whatever its bytes.
 [[nodiscard]] std::optional<JobId> ParseJob(std::string_view text);
 [[nodiscard]] std::optional<NodeId> ParseNode(std::string_view text);
 [[nodiscard]] std::optional<TaskId> ParseTask(std::string_view text);

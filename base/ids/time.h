@@ -1,4 +1,4 @@
-// Points in time and spans of it. Of the standard library alone, so that the engine may use it.
+// Points in time and spans of it. The header includes the standard library alone, so that the engine may use it.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,11 @@
-// CommittedMark: a small file beside a database that says up to which operation it was acknowledged, so that a log that
-// was cut or lost, or an older copy of the database, does not pass for the whole.
+// CommittedMark: a small file beside a database that holds the number of the last acknowledged operation, so that a
+// database whose log was cut or lost, or an older copy of it, is not taken for the whole.
 //
-// Raised after each sync of the database and never before, so that it never claims more than what is on disk. It is
-// itself brought to the disk at most once in kSyncEvery, and by the kernel's writeback when nothing is written any more
-// (half a minute): so much may it be behind after the machine lost its power, and nothing after the process died. Two
-// slots are written in turn, each with a checksum; a torn one leaves the other. Thread rule: one thread at a time.
+// The mark is raised after each sync of the database and never before, so that it never claims more than what is on
+// disk. The mark itself is synced at most once in kSyncEvery, and by the kernel's writeback (half a minute) once
+// nothing more is written. It may lag by that time after the machine lost its power, and does not lag after the process
+// died. Two slots are written in turn, each with a checksum; a torn one leaves the other. Thread rule: one thread at a
+// time.
 #pragma once
 
 #include <chrono>
@@ -21,13 +22,13 @@ class CommittedMark {
  public:
   static constexpr std::chrono::seconds kSyncEvery{1};
 
-  // A mark at `number`, durable when this returns, in place of what is there.
+  // Makes a mark at `number` in place of what is there. The mark is on disk when this returns.
   static Status Make(const std::string& path, std::uint64_t number);
-  // kNotFound; kCorrupt when neither slot makes sense.
+  // Returns kNotFound if there is no mark, and kCorrupt if neither slot makes sense.
   static Result<CommittedMark> Open(const std::string& path);
 
   [[nodiscard]] std::uint64_t number() const { return number_; }
-  // To at least `number`.
+  // Raises the mark to at least `number`.
   Status Raise(std::uint64_t number);
   Status Sync();
 

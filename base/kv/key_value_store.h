@@ -1,6 +1,6 @@
-// KeyValueStore: ordered keys and values that survive a crash. The real one is RocksDB; the in-memory twin serves tests
-// and the simulated cluster. Both pass one contract suite.
-// Thread rule: any thread; a batch is applied whole or not at all.
+// KeyValueStore: ordered keys and values that survive a crash. The real one is RocksDB; the in-memory one serves tests
+// and the simulated cluster. Both pass one contract suite. A batch is applied whole or not at all. Thread rule: any
+// thread.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,13 @@
 
 namespace millrace {
 
-// Changes that take effect together. Plain data, so that pure logic can say what it wants stored without storing it.
+// Changes that take effect together. It is plain data, so that pure logic can say what is to be stored without storing
+// it.
 class WriteBatch {
  public:
   struct Change {
     std::string key;
-    std::optional<std::string> value;  // none: the key is removed
+    std::optional<std::string> value;  // nothing if the key is removed
     bool operator==(const Change&) const = default;
   };
 
@@ -38,8 +39,8 @@ class WriteBatch {
 };
 
 enum class Durability {
-  kSynced,    // on disk when Write returns
-  kBuffered,  // ordered before every later write, survives the death of the process, not of the machine
+  kSynced,    // it is on disk when Write returns
+  kBuffered,  // it comes before every later write, and survives the death of the process but not that of the machine
 };
 
 class KeyValueStore {
@@ -47,8 +48,9 @@ class KeyValueStore {
   virtual ~KeyValueStore() = default;
   virtual Status Write(const WriteBatch& batch, Durability durability) = 0;
   [[nodiscard]] virtual Result<std::optional<std::string>> Get(std::string_view key) const = 0;
-  // Every key with this prefix from `from` on (which has the prefix, or is empty for all), in order of bytes, as of the
-  // call, until `visit` returns false. The views live until visit returns.
+  // Calls `visit` for every key with this prefix from `from` on, in order of bytes, as the store was at the call, until
+  // `visit` returns false. The views live until `visit` returns. Requires: `from` has the prefix, or is empty for all
+  // keys.
   [[nodiscard]] virtual Status Scan(
       std::string_view prefix, std::string_view from,
       const std::function<bool(std::string_view key, std::string_view value)>& visit) const = 0;
@@ -56,7 +58,7 @@ class KeyValueStore {
 
 [[nodiscard]] std::unique_ptr<KeyValueStore> MakeMemoryStore();
 
-// A big-endian number for use in keys, so that order of bytes is order of numbers.
+// Returns a big-endian number for use in keys, so that the order of bytes is the order of numbers.
 [[nodiscard]] std::string KeyNumber(std::uint64_t n);
 [[nodiscard]] std::optional<std::uint64_t> ParseKeyNumber(std::string_view eight_bytes);
 

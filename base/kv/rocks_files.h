@@ -1,4 +1,4 @@
-// What those who open, back up and repair a RocksDB share. Thread rule: free functions, any thread.
+// Helpers that opening, backing up and repairing a RocksDB share. Thread rule: free functions, any thread.
 #pragma once
 
 #include <rocksdb/db.h>
@@ -15,23 +15,23 @@ namespace millrace::rocks {
 [[nodiscard]] Status FromRocks(const rocksdb::Status& status, const std::string& what);
 [[nodiscard]] rocksdb::Options MakeOptions();
 [[nodiscard]] inline std::string MarkPath(const std::string& directory) { return directory + ".committed"; }
-[[nodiscard]] std::string Parent(const std::string& path);  // the directory above; "." for a bare name
+[[nodiscard]] std::string Parent(const std::string& path);  // returns the directory above; "." for a bare name
 [[nodiscard]] bool HoldsDatabase(const std::string& directory);
-// A lock of our own beside that of RocksDB, whose refusal is told from other I/O errors by its text only. The file
-// `<directory>/OWNER`, which is made.
+// Locks the file `<directory>/OWNER`, and makes it if need be. The lock is in addition to that of RocksDB, since only
+// the text of RocksDB's refusal tells it from other I/O errors.
 [[nodiscard]] Result<Fd> LockDirectory(const std::string& directory);
-// kCorrupt unless the database, of which nothing is changed, can be read and goes up to the mark.
+// Returns kCorrupt unless the database can be read and goes up to the mark. Changes nothing in it.
 [[nodiscard]] Status CheckEnd(const std::string& directory);
-// Bytes that opening the database writes at most: the logs as tables, and a new log. RocksDB does not survive the want
-// of them.
+// Returns how many bytes opening the database writes at most: the logs as tables, and a new log. RocksDB does not
+// survive an opening without that room.
 [[nodiscard]] Result<std::uint64_t> RoomToOpen(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabaseToRead(const std::string& directory);
 [[nodiscard]] Result<std::unique_ptr<rocksdb::DB>> OpenDatabase(const rocksdb::Options& options,
                                                                 const std::string& directory);
 [[nodiscard]] Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory);
-// Renames it to one that does not exist yet, and says which: "<directory>.damaged-1".
+// Renames the directory to a name that does not exist yet, and returns that name: "<directory>.damaged-1".
 [[nodiscard]] Result<std::string> MoveAside(const std::string& directory);
-// A store without lock and mark, to look into.
+// Returns a store without lock and mark, to look into.
 [[nodiscard]] std::unique_ptr<KeyValueStore> WrapDatabase(std::string directory, std::unique_ptr<rocksdb::DB> db);
 
 }  // namespace millrace::rocks

@@ -1,8 +1,8 @@
-// The RocksDB behind KeyValueStore, and what is done to its directory when it is not open: restored, repaired.
+// RocksStore: the KeyValueStore on RocksDB, and the calls that restore or repair its directory while it is not open.
 //
-// Beside a database in `<directory>` lies the file `<directory>.committed` (committed_mark.h): up to which operation it
-// was acknowledged. A database that ends before that is refused; Restore and Repair set the mark anew, on purpose.
-// Thread rule: any thread for a store; one process at a time for a directory.
+// Beside a database in `<directory>` lies the file `<directory>.committed` (committed_mark.h), the mark: it holds the
+// last acknowledged operation. A database that ends before the mark is refused; RestoreRocksStore and RepairRocksStore
+// set the mark anew, on purpose. Thread rule: any thread for a store; one process at a time for a directory.
 #pragma once
 
 #include <cstdint>
@@ -17,46 +17,47 @@
 namespace millrace {
 
 struct BackupFacts {
-  std::uint64_t operations = 0;  // up to which the backup goes, at least
-  std::uint64_t bytes = 0;       // of the backup, what it shares with earlier ones included
+  std::uint64_t operations = 0;  // the last operation that the backup surely has
+  std::uint64_t bytes = 0;       // of the backup, including what it shares with earlier ones
 };
 
 class RocksStore : public KeyValueStore {
  public:
-  // Adds a backup of all that was written to `directory`, which is made if need be and may hold earlier ones; what
-  // those have is not copied again. On disk when this returns. Reads and writes go on meanwhile.
-  // kNoSpace while the store is not open for writing.
+  // Adds a backup of all that was written to `directory`, which is made if need be. The directory may hold earlier
+  // backups; what they have is not copied again. The backup is on disk when this returns. Reads and writes go on
+  // meanwhile. Returns kNoSpace while the store is not open for writing.
   [[nodiscard]] virtual Result<BackupFacts> BackUp(const std::string& directory) = 0;
-  // Bytes that its disk must have free before it can be opened for writing; 0: it is.
+  // Returns how many bytes its disk must have free before the store can be opened for writing, or 0 if it is open for
+  // writing.
   [[nodiscard]] virtual std::uint64_t room_needed() const = 0;
 };
 
-// An existing or new database in `directory`. Its log ends at the first damage in it: what comes after is cut off if
-// that is not before the mark. kCorrupt, and nothing is changed, if it is, or if the mark, the manifest or a file that
-// the manifest names is missing or makes no sense; damage inside of a table is found when it is read. kBusy if another
-// process (or object) has the database open.
+// Opens an existing or new database in `directory`. Its log ends at the first damage in it: what comes after is cut off
+// if the damage does not lie before the mark. Returns kCorrupt, and changes nothing, if the damage lies before the
+// mark, or if the mark, the manifest or a file that the manifest names is missing or makes no sense. Damage inside a
+// table is found when the table is read. Returns kBusy if another process (or object) has the database open.
 //
-// A database whose disk has no room for what opening writes, as `free` tells it, is opened as it lies: it can be read.
-// Its first Write opens it for writing, and is kNoSpace without any effect as long as there is no room. kNoSpace for a
-// new database then.
+// If the disk, by what `free` returns, has no room for what opening writes, an existing database is opened for reading
+// only, and a new one is kNoSpace. The first Write then opens the database for writing; while there is no room, it
+// returns kNoSpace and has no effect.
 [[nodiscard]] Result<std::unique_ptr<RocksStore>> OpenRocksStore(const std::string& directory,
                                                                  RoomProbe free = FreeBytes);
 
-// The latest of the backups, as a database in `directory`. kExists when there is one already; what is left of another's
-// mark is replaced. Returns the operation up to which it goes.
+// Makes a database in `directory` from the latest of the backups. Returns the last operation that it has, or kExists if
+// there is a database already. A mark that another database left there is replaced.
 [[nodiscard]] Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::string& directory);
 
 struct RepairFacts {
-  std::string problem;             // why it cannot be opened as it is; empty: it can
-  std::string method;              // how the good state was got, in words
-  std::uint64_t operations = 0;    // up to which the good state goes
-  std::uint64_t acknowledged = 0;  // up to which there was an answer; 0 if that is not known
-  std::string aside;               // where the damaged database lies now; empty: nothing was changed
+  std::string problem;             // why the database cannot be opened as it is; empty if it can
+  std::string method;              // how the good state was found, in words
+  std::uint64_t operations = 0;    // the last one that the good state has
+  std::uint64_t acknowledged = 0;  // the last one that was acknowledged; 0 if that is not known
+  std::string aside;               // where the damaged database lies now; empty if nothing was changed
 };
-// The last good state of a damaged database, made from a copy (`<directory>.repairing`, which takes as much room) and
-// given to `look`. Then, if `apply`, it takes the place of the damaged one, which is kept aside, and the mark says that
-// this is all there is; otherwise the copy is removed and nothing is changed. A database that can be opened is left
-// alone.
+// Finds the last good state of a damaged database in a copy of it (`<directory>.repairing`, which takes as much room as
+// the database) and shows it to `look`. If `apply`, the good state then replaces the damaged database, which is kept
+// aside, and the mark is set to where the good state ends. Otherwise the copy is removed and nothing is changed. A
+// database that can be opened is left alone.
 [[nodiscard]] Result<RepairFacts> RepairRocksStore(const std::string& directory, bool apply,
                                                    const std::function<Status(const KeyValueStore&)>& look);
 

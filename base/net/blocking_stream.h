@@ -1,5 +1,5 @@
-// BlockingStream: a client's connection to a bulk server for blocking callers: no threads, and no call that waits
-// longer than the peer may be silent. What job executables use; daemons use Wire (bulk_handler.h). Thread rule: one
+// BlockingStream: a client's connection to a bulk server, for blocking callers. It has no threads, and no call waits
+// longer than the peer may be silent. Job executables use it; daemons use Wire (bulk_handler.h). Thread rule: one
 // thread at a time.
 #pragma once
 
@@ -16,25 +16,26 @@ namespace millrace::net {
 
 class BlockingStream {
  public:
-  // `stall`: how long the peer may make no progress, also while connecting; then kTimeout. kUnavailable: no connection.
+  // Connects. `stall` is how long the peer may make no progress, also while connecting, before a call returns kTimeout.
+  // Returns kUnavailable if there is no connection.
   static Result<BlockingStream> ConnectTcp(const std::string& host, std::uint16_t port, Micros stall);
-  // An abstract unix socket of this machine; kUnavailable if nobody listens there.
+  // Connects to an abstract unix socket of this machine. Returns kUnavailable if nobody listens there.
   static Result<BlockingStream> ConnectLocal(std::string_view abstract_name, Micros stall);
 
   void SetStall(Micros stall) { stall_ = stall; }
 
-  // All of `first`, then all of `second`. kUnavailable when the peer closed.
+  // Sends all of `first`, then all of `second`. Returns kUnavailable if the peer closed.
   Status Send(std::string_view first, std::string_view second = {});
-  // Exactly `size` bytes. kUnavailable when the peer closed before.
+  // Receives exactly `size` bytes. Returns kUnavailable if the peer closed before.
   Status Receive(char* out, std::size_t size);
-  // Whether something can be received (or the peer closed) without waiting.
+  // Returns true if Receive would not wait: bytes have come, or the peer closed.
   [[nodiscard]] bool Readable() const;
 
-  // A whole reply, checked: its frame, and the payload in *payload.
+  // Receives a whole reply and checks it. Returns its frame, and the payload in *payload.
   Result<Frame> ReceiveReply(std::string* payload);
-  // Sends a request and gives the payload of its reply; a failure that the peer reports comes as its Status.
+  // Sends a request. Returns the payload of its reply, or the failure that the peer reports.
   Result<std::string> Call(Operation operation, std::string_view header);
-  // One descriptor with one byte (SCM_RIGHTS), on a local connection.
+  // Receives one descriptor with one byte (SCM_RIGHTS). Requires: the connection is local.
   Result<Fd> ReceiveDescriptor();
 
   [[nodiscard]] const std::string& peer() const { return peer_; }  // "host:port", for messages

@@ -1,10 +1,10 @@
-// What handlers of a bulk server and daemons' own fetchers are made of: connections (Wire), threads, and the handler
-// itself. The one header of the bulk plane that includes Asio; only base/net, dfs/data and worker/daemon/shuffle
-// include it.
+// The parts that handlers of a bulk server and the daemons' own fetchers are made of: connections (Wire), threads, and
+// the handler itself. This is the one header of the bulk plane that includes Asio; only base/net, dfs/data and
+// worker/daemon/shuffle include it.
 //
 // Thread rule: each connection has a strand; its coroutine, and the coroutines that it spawns on its own executor, run
-// on that strand one at a time. What blocks on a disk goes through OnDisk. A Wire and a Signal are used on their strand
-// only, except for Wire::Abort.
+// on that strand one at a time. A call that blocks on a disk goes through OnDisk. A Wire and a Signal are used on their
+// strand only, except for Wire::Abort.
 #pragma once
 
 #include <boost/asio/any_io_executor.hpp>
@@ -54,12 +54,12 @@ struct BulkServer::Threads {
   ~Threads();  // Stop
 
   void Start();
-  // Aborts all connections, waits until all spawned work has ended, ends the threads. No work is taken afterwards.
+  // Aborts all connections, waits until all spawned work has ended, and ends the threads. No work is taken afterwards.
   void Stop();
 
-  // A strand of its own on the I/O threads.
+  // Returns a new strand on the I/O threads.
   [[nodiscard]] Executor MakeStrand() { return asio::make_strand(io); }
-  // Starts `work` on `executor`; Stop waits for it. Any thread. False, and nothing happens, after Stop.
+  // Starts `work` on `executor`; Stop waits for it. After Stop it does nothing and returns false. Any thread.
   bool Spawn(const Executor& executor, Awaitable<void> work);
 
   const Micros idle_timeout;
@@ -87,7 +87,7 @@ struct BulkServer::Threads {
   std::vector<std::thread> running_;
 };
 
-// Runs f() on a disk thread (SIGPIPE is blocked there) and gives its result, back on the caller's strand.
+// Runs f() on a disk thread (SIGPIPE is blocked there). Returns its result, on the caller's strand.
 template <class F>
 Awaitable<std::invoke_result_t<F&>> OnDisk(BulkServer::Threads& threads, F f) {
   std::optional<std::invoke_result_t<F&>> result;
@@ -106,43 +106,44 @@ Awaitable<std::invoke_result_t<F&>> OnDisk(BulkServer::Threads& threads, F f) {
 class Signal {
  public:
   explicit Signal(const Executor& executor) : timer_(executor, asio::steady_timer::time_point::max()) {}
-  Awaitable<void> Wait();  // until the next Notify
+  Awaitable<void> Wait();  // waits until the next Notify
   void Notify() { timer_.cancel(); }
 
  private:
   asio::steady_timer timer_;
 };
 
-// One connection, as server or client. A peer that makes no progress for the wire's `silence` while somebody waits for
-// it is dropped: the call gives kTimeout. After a failure or Abort every call fails.
+// One connection, of a server or a client. A peer that makes no progress for the wire's `silence` while a call waits
+// for it is dropped, and the call returns kTimeout. After a failure or Abort every call fails.
 class Wire : public std::enable_shared_from_this<Wire> {
  public:
   using Socket = asio::generic::stream_protocol::socket;
 
   static std::shared_ptr<Wire> Accepted(BulkServer::Threads& threads, Socket socket, std::string peer, bool local);
-  // On the caller's strand; the wire lives there.
+  // Connects on the caller's strand, on which the wire then lives.
   static Awaitable<Result<std::shared_ptr<Wire>>> Connect(BulkServer::Threads& threads, std::string host,
                                                           std::uint16_t port, Micros silence);
   ~Wire();
 
-  // Exactly `size` bytes; kUnavailable when the peer closed. `silence`: if not 0, another one than the wire's (not
-  // shorter).
+  // Reads exactly `size` bytes. Returns kUnavailable if the peer closed. A `silence` other than 0 replaces the wire's
+  // for this call. Requires: it is not shorter than the wire's.
   Awaitable<Status> Read(char* out, std::size_t size, Micros silence = 0);
-  // All of `first`, then all of `second`.
+  // Writes all of `first`, then all of `second`.
   Awaitable<Status> Write(std::string_view first, std::string_view second = {});
-  // Calls `step` on a disk thread with the (non-blocking) socket until it gives true; false means that the socket takes
-  // no more for now. For sendfile.
+  // Calls `step` on a disk thread with the (non-blocking) socket until it returns true; false means that the socket
+  // takes no more for now. It serves sendfile.
   Awaitable<Status> Pump(std::function<Result<bool>(int socket)> step);
-  // One byte with a descriptor, on a local wire.
+  // Sends one byte with a descriptor. Requires: the wire is local.
   Awaitable<Status> SendDescriptor(int fd);
 
-  // A frame and what it holds, checked. `silence` as of Read, for the frame.
+  // These two read a frame and what it holds, and check both. `silence` means what it means for Read, and holds for the
+  // frame.
   Awaitable<Result<Operation>> ReadRequest(std::string* header);
   Awaitable<Result<Frame>> ReadReply(std::string* payload, Micros silence = 0);
   Awaitable<Status> WriteReply(std::string payload);
   Awaitable<Status> WriteFailure(Status failure);
 
-  void Abort();  // any thread; what waits here fails soon
+  void Abort();  // any thread; calls that wait on this wire fail soon
 
   [[nodiscard]] bool local() const { return local_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }
@@ -176,8 +177,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
 class BulkHandler {
  public:
   virtual ~BulkHandler() = default;
-  // Serves one request whose header has passed its checksum, on the wire's strand. False: the connection is to be
-  // closed.
+  // Serves one request whose header has passed its checksum, on the wire's strand. Returns false if the connection is
+  // to be closed.
   virtual Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) = 0;
 };
 

@@ -1,14 +1,14 @@
-// BulkServer: the bulk plane of a daemon. One TCP port (and one abstract unix socket) on which peers send requests for
-// blocks and map outputs; each operation is a handler registered by its number. Boost.Asio with C++20 coroutines on
-// threads of its own; disk calls run on a pool beside them, never on an I/O thread.
+// BulkServer: the bulk plane of a daemon. Peers send requests for blocks and map outputs to one TCP port (and one
+// abstract unix socket); each operation has a handler, registered by its number. The server runs Boost.Asio with C++20
+// coroutines on threads of its own; disk calls run on a pool beside them, never on an I/O thread.
 //
-// Local connections are taken from root and the daemon's own user only (SO_PEERCRED).
+// It accepts local connections from root and the daemon's own user only (SO_PEERCRED).
 //
 // Request: u8 operation, u8 version (1), u16 zero, u32 header length (at most 64 KiB), u32 crc32c of the header, header
 // (an Encoder's bytes). Reply: u8 status code, 3 zero bytes, u32 length, u32 crc32c, payload (the reply's header, or
-// the failure's message). What follows a reply belongs to the operation. Requests follow each other on one connection.
-// A request that makes no sense ends its connection, nothing else. Handlers and this header's users outside base/net,
-// dfs/data and worker/daemon/shuffle need no Asio: see bulk_handler.h for them. Handlers stay alive until the server is
+// the failure's message). The operation defines what follows a reply. Requests follow each other on one connection. A
+// request that makes no sense ends its connection and nothing else. Handlers and this header's users outside base/net,
+// dfs/data and worker/daemon/shuffle need no Asio: see bulk_handler.h for them. Handlers live until the server is
 // destroyed; what they point to must live until Stop has returned. Thread rule: Register before Start; Start and Stop
 // from one thread, not one of the server's own.
 #pragma once
@@ -28,13 +28,14 @@ class BulkHandler;  // bulk_handler.h
 
 struct BulkServerOptions {
   std::string bind = "0.0.0.0";
-  std::uint16_t port = 0;    // 0: any free one
-  std::string local_socket;  // abstract name; empty: none
+  std::uint16_t port = 0;    // 0 takes any free one
+  std::string local_socket;  // abstract name; empty for none
   unsigned io_threads = 2;
   unsigned disk_threads = 4;
-  Micros idle_timeout = 60 * kSecond;                    // a peer that says nothing, in or between requests, is dropped
-  unsigned max_connections = 4096, max_per_peer = 1000;  // over TCP, of an Admission; a whole request is sensible
-  unsigned max_local = 4096;                             // over the local socket, counted apart
+  Micros idle_timeout = 60 * kSecond;  // a peer that says nothing, in or between requests, is dropped
+  // The limits of an Admission, over TCP. A peer has sent something sensible once a whole request has come.
+  unsigned max_connections = 4096, max_per_peer = 1000;
+  unsigned max_local = 4096;  // over the local socket, counted apart
 };
 
 class BulkServer {
@@ -43,9 +44,10 @@ class BulkServer {
   ~BulkServer();  // Stop
 
   void Register(Operation operation, std::shared_ptr<BulkHandler> handler);
-  // Listens. The port it got is port(). kBusy when port or local socket is taken. Once only.
+  // Listens; port() is then the port that it got. Returns kBusy if the port or the local socket is taken. Requires: it
+  // was not called before.
   Status Start();
-  void Stop();  // closes connections, waits for handlers
+  void Stop();  // closes the connections and waits for the handlers
   [[nodiscard]] std::uint16_t port() const;
 
   struct Threads;  // the io_context and the disk pool, for handlers and fetchers (bulk_handler.h)

@@ -11,7 +11,7 @@
 
 namespace millrace::net {
 
-// Numbers travel on the wire: append only.
+// The numbers travel on the wire: new operations are only ever appended.
 enum class Operation : std::uint8_t {
   kWriteBlock = 1,
   kReadBlock = 2,
@@ -25,26 +25,27 @@ inline constexpr std::size_t kFrameBytes = 12;                // what precedes t
 inline constexpr std::uint32_t kMaxRequestBytes = 64u << 10;  // a request's header
 inline constexpr std::uint32_t kMaxReplyBytes = 4u << 20;     // a reply's payload
 
-// The first kFrameBytes of a request or reply, bounds checked; the payload is checked by CheckPayload.
+// The first kFrameBytes of a request or reply. Decoding has checked its bounds; CheckPayload checks the payload.
 struct Frame {
   std::uint8_t kind = 0;  // the operation, or the status code
   std::uint32_t length = 0;
   std::uint32_t crc = 0;
 };
 
-// The whole request. `header` must not exceed kMaxRequestBytes.
+// Returns the whole request. Requires: `header` has at most kMaxRequestBytes.
 [[nodiscard]] std::string EncodeRequest(Operation operation, std::string_view header);
-// The whole reply: `payload` for OK, or what the failed operation gives with `code`; at most kMaxReplyBytes.
+// Returns the whole reply: `payload` is the operation's answer for OK, or what the failed operation gives with `code`.
+// Requires: it has at most kMaxReplyBytes.
 [[nodiscard]] std::string EncodeReply(StatusCode code, std::string_view payload);
-// The reply that carries a failure's message.
+// Returns the reply that carries a failure's message.
 [[nodiscard]] std::string EncodeFailure(const Status& failure);
 
-// Of exactly kFrameBytes. kCorrupt when they make no sense.
+// These two return kCorrupt if the bytes make no sense. Requires: they are exactly kFrameBytes.
 [[nodiscard]] Result<Frame> DecodeRequestFrame(std::string_view bytes);
 [[nodiscard]] Result<Frame> DecodeReplyFrame(std::string_view bytes);
 [[nodiscard]] Status CheckPayload(const Frame& frame, std::string_view payload, std::string_view what);
 
-// What a checked reply says: OK, or the failure with the message in `payload`, with `peer` in front.
+// Returns what a checked reply says: OK, or the failure with the message in `payload`, with `peer` in front.
 [[nodiscard]] Status ReplyStatus(const Frame& frame, std::string_view payload, std::string_view peer);
 
 }  // namespace millrace::net

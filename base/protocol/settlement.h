@@ -2,9 +2,10 @@
 // worker against everything that the master may believe of it, what either side does. The master looks it up for each
 // attempt that one of the two knows, carries out its part and answers with the worker's.
 //
-// The rule behind it: the master's journal is right about what was committed, the worker is right about what it has.
-// An answer may have been lost, so a success that the journal knows is settled and not undone; whatever one side counts
-// on and the other does not have is given up at once, since nobody else would ever notice. Thread rule: none.
+// The rule behind it: the master's journal is right about what was committed, the worker is right about what it has. An
+// answer may have been lost, so a success that the journal knows is settled and not undone. Whatever one side counts on
+// and the other does not have is given up at once, since nothing else would ever notice. Thread rule: values and free
+// functions, any thread.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ inline constexpr std::size_t kLargestRaw = kLargestRecord + 20;  // and two vari
 inline constexpr std::uint32_t kCompressed = 1;
 inline constexpr std::uint32_t kTrailer = 2;
 
-// `fields` are the bytes between marker and checksum.
+// `fields` are the bytes between the marker and the checksum.
 inline std::uint32_t BlockChecksum(std::uint64_t offset, std::string_view fields, std::string_view stored) {
   Encoder place;
   place.U64(offset);

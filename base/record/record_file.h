@@ -9,7 +9,7 @@
 //   trailer  a block with flag 2 that holds the number of blocks u64 and of records u64
 // The crc32c of a block covers its own offset in the file (u64), the fields between marker and crc32c, and the stored
 // bytes. A block belongs to the split in which its marker starts. Every damage is seen by the split that it concerns: a
-// block that was lost because its marker is damaged is missed by the one behind it, a file that was cut off has no
+// block that was lost because its marker is damaged is missed by the one after it, a file that was cut off has no
 // trailer.
 //
 // Thread rule: one object from one thread at a time.
@@ -28,9 +28,9 @@
 
 namespace millrace {
 
-// Raw bytes in a block, unless a single record is larger.
+// The most raw bytes in a block, unless a single record is larger.
 inline constexpr std::size_t kRecordBlockBytes = std::size_t{64} << 10;
-// Key and value of a record together.
+// The most bytes of a record's key and value together.
 inline constexpr std::size_t kLargestRecord = std::size_t{64} << 20;
 
 struct Record {
@@ -43,14 +43,14 @@ class RecordWriter {
   // Takes the bytes of the file in order, in pieces of about a block.
   using Sink = std::function<Status(std::string_view)>;
 
-  // `random` draws the marker: seed it from the system, so that no file holds the marker of another.
+  // `random` draws the marker. Requires: it is seeded from the system, so that no file holds the marker of another.
   RecordWriter(Sink sink, Random random);
-  ~RecordWriter();  // without Finish the file counts as cut off
+  ~RecordWriter();  // if Finish was not called, the file counts as cut off
 
-  // kInvalid: the record is larger than kLargestRecord (nothing is written). Else what the sink says; after it failed
-  // once, every call returns that failure.
+  // Writes a record. Returns kInvalid, and writes nothing, if the record is larger than kLargestRecord; else what the
+  // sink returns. After the sink failed once, every call returns that failure.
   Status Append(std::string_view key, std::string_view value);
-  // Writes what is buffered and the trailer. Last call.
+  // Writes what is buffered and the trailer. Requires: no call follows.
   Status Finish();
 
  private:
@@ -75,17 +75,17 @@ class RecordReader {
   // Reads exactly `size` bytes at `offset` into `out`; never asked for bytes beyond the file.
   using ReadAt = std::function<Status(std::uint64_t offset, std::size_t size, char* out)>;
 
-  // The records of the split [begin, end) of a file of `size` bytes; `name` is for messages. kCorrupt if header or
-  // trailer are damaged or missing; else what read_at says.
+  // Opens the split [begin, end) of a file of `size` bytes; `name` serves the messages. Returns kCorrupt if the header
+  // or the trailer is damaged or missing; else what `read_at` returns.
   static Result<RecordReader> Open(ReadAt read_at, std::uint64_t size, std::uint64_t begin, std::uint64_t end,
                                    std::string name);
   RecordReader(RecordReader&&) noexcept;
   RecordReader& operator=(RecordReader&&) noexcept;
   ~RecordReader();
 
-  // The next record, whose bytes live until the next call; none at the end of the split. kCorrupt, naming file and
-  // offset of the block, if anything is damaged: what was returned before is right, and every further call fails
-  // likewise.
+  // Returns the next record, whose bytes live until the next call, or nothing at the end of the split. Returns
+  // kCorrupt, naming the file and the offset of the block, if anything is damaged: what was returned before is right,
+  // and every further call fails in the same way.
   [[nodiscard]] Result<std::optional<Record>> Next();
 
  private:

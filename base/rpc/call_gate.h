@@ -15,7 +15,7 @@ namespace millrace::rpc {
 
 class CallGate {
  public:
-  // Room for one call, given back when it is destroyed; it may outlive the gate.
+  // Room for one call. Destroying it gives the room back. It may outlive the gate.
   class Pass {
    public:
     Pass(Pass&& other) noexcept = default;
@@ -30,17 +30,17 @@ class CallGate {
     std::shared_ptr<std::size_t> in_flight_;
   };
 
-  // At most `most` calls at a time; `peer` is for messages.
+  // Lets at most `most` calls be in flight at a time. `peer` serves the messages.
   CallGate(std::string peer, std::size_t most) : peer_(std::move(peer)), most_(most) {}
 
-  // None when `most` calls are in flight.
+  // Returns nothing if `most` calls are in flight.
   [[nodiscard]] std::optional<Pass> TryEnter() {
     if (*in_flight_ >= most_) return std::nullopt;
     return Pass(in_flight_);
   }
 
-  // The promise that `start()` gives, which holds its place until it is settled or dropped; rejects with kBusy, without
-  // calling start, when there is no place.
+  // Returns the promise that `start()` gives; it holds its room until it is settled or dropped. If there is no room,
+  // the promise rejects with kBusy and `start` is not called.
   //   gate.Call<capnp::Response<Echo::PingResults>>([&] { return request.send(); })
   template <class T, class Start>
   kj::Promise<T> Call(Start&& start) {

@@ -1,5 +1,6 @@
-// CommitLog: batches to a KeyValueStore, in order, many per sync (group commit). The caller changes memory, hands the
-// batch over, and tells the world only when the promise resolves: nothing is acknowledged before it is on disk.
+// CommitLog: writes batches to a KeyValueStore, in order, many of them with one sync (group commit). The caller changes
+// its memory, hands the batch over, and answers its client only when the promise resolves: nothing is acknowledged
+// before it is on disk. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -14,21 +15,22 @@ namespace millrace::rpc {
 class CommitLog {
  public:
   virtual ~CommitLog() = default;
-  // Resolves when this batch, and every one before it, is on disk. Order of calls is order on disk. An empty batch
-  // waits for those before it. Control thread. A failed write is the end: `on_failure` is called once, on the control
-  // thread (the process must not go on with memory that disk does not have), nothing later is written, and the promise
-  // never resolves; when the log is destroyed after that, it rejects.
+  // Returns a promise that resolves when this batch, and every one before it, is on disk. Batches are written in the
+  // order of the calls; an empty batch waits for those before it.
+  // A failed write ends the log: it calls `on_failure` once, on the control thread, since the process must not go on
+  // with memory that the disk does not have. Nothing is written after that, and the promises of what was not written do
+  // not resolve; they reject when the log is destroyed.
   [[nodiscard]] virtual kj::Promise<void> Commit(WriteBatch batch) = 0;
-  // The same order, but nobody waits (ids handed out, progress). Survives the death of the process once written, that
-  // of the machine once a later Commit has resolved.
+  // Writes the batch in the same order, but nobody waits for it: ids handed out, progress. Once written it survives the
+  // death of the process; once a later Commit has resolved it survives that of the machine.
   virtual void CommitLazily(WriteBatch batch) = 0;
 };
 
-// Writes on a thread of its own: all that has gathered becomes one synced write. Destroy on the control thread: writes
-// what was handed over, then joins.
+// Returns a log that writes on a thread of its own: all batches that have gathered become one synced write. Its
+// destructor writes what was handed over, then joins the thread. Requires: it is destroyed on the control thread.
 [[nodiscard]] std::unique_ptr<CommitLog> MakeThreadedCommitLog(KeyValueStore& store,
                                                                std::function<void(const Status&)> on_failure);
-// Writes at once, in the caller: for driven time.
+// Returns a log that writes at once, in the caller, for tests under driven time.
 [[nodiscard]] std::unique_ptr<CommitLog> MakeInlineCommitLog(KeyValueStore& store,
                                                              std::function<void(const Status&)> on_failure);
 

@@ -1,5 +1,5 @@
-// The calling end of one Cap'n Proto connection over a stream, with the limits that every connection of ours has. For
-// Link; the serving end is Server's.
+// The calling end of one Cap'n Proto connection over a stream, with the limits that every connection has. Link uses it;
+// Server has the serving end.
 // Thread rule: the control thread that owns the event loop.
 #pragma once
 
@@ -18,8 +18,9 @@ class Connection {
  public:
   Connection(kj::Own<kj::AsyncIoStream> stream, const ConnectionLimits& limits);
 
-  [[nodiscard]] capnp::Capability::Client Bootstrap();  // what the peer serves
-  // Resolves when the connection has broken: the peer left, the network failed, or a message was over the limits.
+  [[nodiscard]] capnp::Capability::Client Bootstrap();  // Returns what the peer serves.
+  // Returns a promise that resolves when the connection has broken: the peer left, the network failed, or a message was
+  // over the limits.
   [[nodiscard]] kj::Promise<void> Broken() { return network_.onDisconnect(); }
 
  private:

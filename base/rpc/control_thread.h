@@ -1,5 +1,5 @@
-// ControlThread: a thread with a KJ event loop, for processes (or libraries) whose callers live elsewhere. KJ objects
-// never leave it; callers hand in functions.
+// ControlThread: a thread with a KJ event loop, for processes and libraries whose callers run on other threads. KJ
+// objects never leave it: callers hand in functions.
 #pragma once
 
 #include <kj/async-io.h>
@@ -15,16 +15,16 @@ namespace millrace::rpc {
 
 class ControlThread {
  public:
-  ControlThread();   // returns when the loop turns
-  ~ControlThread();  // cancels what is under way, joins
+  ControlThread();   // returns when the loop runs
+  ~ControlThread();  // Stop
 
-  // Runs f on the loop and waits for the promise that it returns; from any thread but the loop's. What f or the promise
-  // throws comes back as a Status. After Stop, or when Stop cancels it: kCancelled.
+  // Runs `f` on the loop and waits for the promise that it returns. Returns what `f` or the promise throws as a Status,
+  // and kCancelled after Stop or when Stop cancels it. Any thread but the loop's.
   Status Run(const std::function<kj::Promise<void>(kj::AsyncIoContext&)>& f);
-  // Runs f on the loop soon and waits for nothing; after Stop it is dropped. Order of calls from one thread is kept.
-  // From any thread. An f that throws is a bug and aborts.
+  // Runs `f` on the loop soon and waits for nothing; after Stop, `f` is dropped. Functions posted by one thread run in
+  // the order of its calls. Requires: `f` does not throw; the process aborts if it does. Any thread.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
-  // Cancels what is under way and joins; from any thread but the loop's. Again does nothing.
+  // Cancels what is under way and joins the thread. A second call does nothing. Any thread but the loop's.
   void Stop();
 
  private:
@@ -32,13 +32,14 @@ class ControlThread {
   std::unique_ptr<Impl> impl_;
 };
 
-// The way from other threads into a loop that somebody else runs (the master's and the worker's main loop): make it on
-// the loop's thread, Post from any. Functions run on the loop in the order posted. One that throws is a bug and aborts.
+// The way from other threads into a loop that already runs: the main loop of the master or of the worker. It is made on
+// the loop's thread, and any thread may Post. Functions run on the loop in the order in which they were posted.
+// Requires: they do not throw; the process aborts if one does.
 class Mailbox {
  public:
   Mailbox();   // on the loop's thread
-  ~Mailbox();  // on the loop's thread, not from a posted function; what was posted and has not run is dropped
-  void Post(std::function<void()> f);  // any thread, at any time that the Mailbox exists; never blocks
+  ~Mailbox();  // on the loop's thread, not from a posted function; drops the functions that have not run
+  void Post(std::function<void()> f);  // any thread, while the Mailbox exists; never blocks
 
  private:
   struct Impl;

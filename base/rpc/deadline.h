@@ -8,7 +8,8 @@
 
 namespace millrace::rpc {
 
-// `promise`, or after `limit` a rejection that FromException reads as kTimeout: "what: no answer within 10 s".
+// Returns `promise`, which rejects once `limit` has passed. FromException reads the rejection as kTimeout: "what: no
+// answer within 10 s".
 template <class T>
 kj::Promise<T> WithDeadline(kj::Timer& timer, kj::Duration limit, std::string what, kj::Promise<T> promise);
 

@@ -1,6 +1,6 @@
-// FramedStream: Cap'n Proto messages over a byte stream, for the end that must not trust the other: memory for a
-// message is taken as its bytes arrive, what is held is counted for all connections together, and it can be seen since
-// when the peer owes the rest of a message or takes no answer. Thread rule: the control thread.
+// FramedStream: Cap'n Proto messages over a byte stream, for an end that must not trust its peer. It allocates memory
+// for a message only as the bytes arrive, counts what all connections together hold, and shows since when the peer owes
+// the rest of a message or has taken no answer. Thread rule: the control thread.
 #pragma once
 
 #include <capnp/serialize-async.h>
@@ -13,16 +13,17 @@
 
 namespace millrace::rpc {
 
-// Bytes of messages from all peers of a server: those that are on their way, and those that calls still use.
+// Counts the bytes of the messages from all peers of a server: those that are still arriving, and those that calls
+// still use.
 class MessageMemory {
  public:
-  // What one connection holds. It outlives its connection as long as a message does.
+  // What one connection holds. It outlives its connection while a message does.
   class Share {
    public:
     explicit Share(std::shared_ptr<MessageMemory> all) : all_(std::move(all)) {}
     void Add(std::uint64_t bytes);
     void Remove(std::uint64_t bytes);
-    // The connection is being dropped: what it holds, which goes with it, counts no more.
+    // Stops counting what the connection holds, which is freed with it. Requires: the connection is being dropped.
     void Leave();
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
 
@@ -40,16 +41,18 @@ class MessageMemory {
 
 class FramedStream final : public capnp::MessageStream {
  public:
-  // `grown` is called after memory was taken; it must not destroy this at once. All references outlive this.
+  // Calls `grown` after it has taken memory. Requires: `grown` does not destroy this object before it returns, and all
+  // references outlive this object.
   FramedStream(kj::AsyncIoStream& stream, kj::Timer& timer, std::shared_ptr<MessageMemory::Share> share,
                kj::Function<void()> grown);
 
-  // Since when the first byte of a message is here and its last is not.
+  // Returns when the first byte of the message that is arriving came, or nothing if none is arriving.
   [[nodiscard]] std::optional<kj::TimePoint> reading_since() const { return reading_since_; }
-  // Since when one message to the peer waits to be taken.
+  // Returns since when a message waits for the peer to take it, or nothing if none does.
   [[nodiscard]] std::optional<kj::TimePoint> writing_since() const { return writing_since_; }
 
-  // A message of more words than options.traversalLimitInWords is refused before any of it is read. No descriptors.
+  // Refuses a message of more words than options.traversalLimitInWords before it reads any of it. Receives no
+  // descriptors.
   kj::Promise<kj::Maybe<capnp::MessageReaderAndFds>> tryReadMessage(kj::ArrayPtr<kj::AutoCloseFd> no_fds,
                                                                     capnp::ReaderOptions options,
                                                                     kj::ArrayPtr<capnp::word> scratch) override;

@@ -1,8 +1,7 @@
-// Link: a connection to one server that comes back when it is asked for, with exponential back-off and jitter. A
+// Link: a connection to one server, made again on demand after it broke, with exponential back-off and jitter. A
 // connection that lasted less than BackOff::limit counts as a failed attempt. The server may have several addresses
 // ("one:7700,two:7700", a master and its standby): an attempt dials each in turn until one answers, beginning with the
-// one that answered last.
-// Thread rule: the control thread.
+// one that answered last. Thread rule: the control thread.
 #pragma once
 
 #include <capnp/capability.h>
@@ -29,18 +28,20 @@ class Link {
        ConnectionLimits limits = {});
   ~Link();
 
-  // Resolves when a connection stands, now or later; rejects (kCancelled) only when the Link is destroyed. The first
-  // call starts dialing; an address that does not answer within 5 s has failed. The capability is the server's
-  // bootstrap; it breaks (every call is kUnavailable) with its connection, then ask again.
+  // Returns a promise of the server's bootstrap that resolves as soon as there is a connection, and rejects
+  // (kCancelled) only when the Link is destroyed. The first call starts dialing; an address that does not answer within
+  // 5 s has failed. The capability breaks with its connection: every call is then kUnavailable, and the caller asks
+  // Connected() again.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
-  // The connection that stands, or one attempt, at once: rejects with kUnavailable naming the address, for tools that
-  // should not wait.
+  // Returns the bootstrap of the connection if there is one; otherwise makes one attempt at once and rejects with
+  // kUnavailable, naming the address, if it fails. For tools that should not wait.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> ConnectOnce();
-  // `tell` is called with the reason of each attempt of Connected() that fails.
+  // Calls `tell` with the reason of each attempt of Connected() that fails.
   void OnFailure(std::function<void(const Status&)> tell);
-  // Resolves when the connection that stands now breaks (or the Link is destroyed); at once if none stands.
+  // Returns a promise that resolves when the present connection breaks or the Link is destroyed; at once if there is no
+  // connection.
   [[nodiscard]] kj::Promise<void> Broken();
-  // Breaks the connection that stands, if any (a peer that answers nothing is as good as gone).
+  // Breaks the connection, if there is one. For a peer that no longer answers.
   void Reset();
   [[nodiscard]] const std::string& address() const;
 

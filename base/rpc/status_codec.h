@@ -1,6 +1,6 @@
-// A Status across Cap'n Proto: the server throws (or rejects with) a kj::Exception that carries it, the client turns
-// what it caught back. Anything else that KJ throws becomes kUnavailable (disconnected), kBusy (overloaded) or
-// kInternal. Thread rule: any thread.
+// Carries a Status across Cap'n Proto: the server throws (or rejects with) a kj::Exception that holds it, and the
+// client turns what it caught back into the Status. Anything else that KJ throws becomes kUnavailable (disconnected),
+// kBusy (overloaded) or kInternal. Thread rule: any thread.
 #pragma once
 
 #include <kj/exception.h>
@@ -9,11 +9,12 @@
 
 namespace millrace::rpc {
 
-// The message may hold any bytes; more than 16 KiB of it are cut off, since a message of 1 MiB breaks the connection.
+// Returns an exception that carries `failure`. The message may hold any bytes; it is cut off after 16 KiB, since a
+// message of 1 MiB breaks the connection.
 [[nodiscard]] kj::Exception ToException(const Status& failure);
 [[nodiscard]] Status FromException(const kj::Exception& exception);
-// True if the connection itself broke, as against a server that says kUnavailable: then the call may be made again on
-// another.
+// Returns true if the connection itself broke, so that the call may be made again on another connection; false if the
+// server itself said kUnavailable.
 [[nodiscard]] bool ConnectionBroke(const kj::Exception& exception);
 
 }  // namespace millrace::rpc

@@ -1,4 +1,4 @@
-// Socket options that every control connection has, at either end, and who is at the other.
+// The socket options of every control connection, at either end, and the address of its peer.
 #pragma once
 
 #include <kj/async-io.h>
@@ -7,10 +7,12 @@
 
 namespace millrace::rpc {
 
-// TCP_NODELAY, keep-alive after 5 s of silence, TCP_USER_TIMEOUT of 20 s. Throws kj::Exception if the socket refuses.
+// Sets TCP_NODELAY, keep-alive after 5 s of silence, and TCP_USER_TIMEOUT of 20 s. Throws kj::Exception if the socket
+// refuses.
 void TuneTcp(kj::AsyncIoStream& stream);
 
-// The peer of a connected socket; an IPv4 address inside IPv6 counts as IPv4. Throws kj::Exception if it is gone.
+// Returns the peer of a connected socket; an IPv4 address inside IPv6 counts as IPv4. Throws kj::Exception if the peer
+// is gone.
 [[nodiscard]] Peer PeerOf(kj::AsyncIoStream& stream);
 
 }  // namespace millrace::rpc

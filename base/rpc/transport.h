@@ -1,6 +1,6 @@
-// Transport: how control connections are made. The real one is TCP; the in-memory twin joins processes' parts by pipes
-// in one thread, so that a whole cluster runs under driven time. Thread rule: the control thread that owns the event
-// loop.
+// Transport: how control connections are made. The real one is TCP. The in-memory one joins the parts of a cluster by
+// pipes in one thread, so that a whole cluster runs under driven time. Thread rule: the control thread that owns the
+// event loop.
 #pragma once
 
 #include <capnp/capability.h>
@@ -16,28 +16,29 @@
 
 namespace millrace::rpc {
 
-// Limits on one control connection, on what it receives. A message is at most 1 MiB: a larger one breaks the
-// connection, so senders stay below it. Its pointers may be followed for as many words in all, so read a large list
-// once. The calls that a peer has in flight hold at most `flow_limit_words` words before we stop reading from it.
+// Limits on what one control connection receives. A message is at most 1 MiB: a larger one breaks the connection, so
+// senders stay below it. The reader may follow its pointers for no more words than that in all, so it reads a large
+// list only once. When the calls that a peer has in flight hold `flow_limit_words` words, no more is read from it.
 struct ConnectionLimits {
   std::uint64_t max_message_words = (std::uint64_t{1} << 20) / 8 + 4096;
   std::uint64_t flow_limit_words = (std::uint64_t{16} << 20) / 8;
 };
 
-// Somebody who can open a stream to a named peer.
+// Opens streams to peers by address.
 class Dialer {
  public:
   virtual ~Dialer() = default;
-  // "host:port"; rejects with kUnavailable, saying the address.
+  // Connects to "host:port". Rejects with kUnavailable, naming the address.
   virtual kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr address) = 0;
 };
 
-// What Dial says of an address whose machine answers that nobody listens there: the process that did is gone. Who
-// cannot be reached says nothing of the kind.
+// Returns what Dial rejects with if the machine answers that no process listens at the address: the process that did is
+// gone. A machine that cannot be reached gives another failure.
 [[nodiscard]] kj::Exception NobodyListens(const std::string& address);
 [[nodiscard]] bool SaysNobodyListens(const kj::Exception& why);
 
-// TCP with TCP_NODELAY, keep-alive and TCP_USER_TIMEOUT (20 s), so that a dead machine is noticed without traffic.
+// Dials TCP with TCP_NODELAY, keep-alive and TCP_USER_TIMEOUT (20 s), so that a dead machine is noticed without
+// traffic.
 class TcpDialer final : public Dialer {
  public:
   explicit TcpDialer(kj::Network& network) : network_(network) {}
@@ -47,65 +48,69 @@ class TcpDialer final : public Dialer {
   kj::Network& network_;
 };
 
-// Who is at the other end of a connection.
+// The other end of a connection.
 struct Peer {
   std::string address;    // numeric, without the port; empty where there are no addresses (the in-memory network)
-  bool loopback = false;  // of this machine
+  bool loopback = false;  // it is on this machine
 };
 
-// What strangers may take of a server.
+// How much of a server its peers may use, whoever they are.
 struct ServerLimits {
   ConnectionLimits connection = {};
-  std::size_t max_connections = 4096, max_per_peer = 1000;  // of an Admission; asking for the bootstrap is sensible
+  // The limits of an Admission. A peer has sent something sensible once it asks for the bootstrap.
+  std::size_t max_connections = 4096, max_per_peer = 1000;
   kj::Duration bootstrap_within = 30 * kj::SECONDS;
-  kj::Duration message_within =
-      30 * kj::SECONDS;  // from the first byte of a message to its last; to the peer, of all that is sent at once
-  // Received messages, unfinished ones and those whose calls are under way, of all peers. Over it the oldest unfinished
-  // one costs its connection, or if there is none, the connection that holds most is dropped.
+  // The most time from the first byte of a message to its last; for messages to the peer, of all that is sent at once.
+  kj::Duration message_within = 30 * kj::SECONDS;
+  // The bytes of the messages received from all peers: unfinished ones, and those whose calls are under way. Over this
+  // limit the connection with the oldest unfinished message is dropped or, if there is no such message, the connection
+  // that holds most.
   std::uint64_t message_bytes = std::uint64_t{256} << 20;
-  std::uint64_t unread_bytes = std::uint64_t{32} << 20;  // of answers that one peer does not take
+  std::uint64_t unread_bytes = std::uint64_t{32} << 20;  // of answers that one peer has not taken
 };
 
 // Serves a bootstrap capability to every peer that connects, each connection on its own until it breaks or is dropped
-// for passing its limits. Destroying it breaks them.
+// for passing its limits. Destroying the server breaks all connections.
 class Server {
  public:
-  // Called at each bootstrap.
+  // The server calls it whenever a peer asks for the bootstrap.
   using BootstrapFor = std::function<capnp::Capability::Client(const Peer&)>;
 
-  // `timer` outlives this.
+  // Requires: `timer` outlives this object.
   Server(kj::Timer& timer, BootstrapFor bootstrap, const ServerLimits& limits = {});
   Server(kj::Timer& timer, capnp::Capability::Client bootstrap, const ServerLimits& limits = {});
   ~Server();
-  // A line on what was refused, dropped or not accepted since the last one, at most every 10 s. Before the first
-  // connection.
+  // Calls `tell`, at most every 10 s, with a line on what was refused, dropped or not accepted since the last one.
+  // Requires: there was no connection yet.
   void OnTrouble(std::function<void(const std::string& line)> tell);
   void Accept(kj::Own<kj::AsyncIoStream> stream, const Peer& peer = {});
-  // Accepts for ever from a listening TCP (or TLS over TCP) socket. The promise is never settled: when accepting fails,
-  // for want of descriptors or memory, it is tried again 100 ms later. Drop it before the Server.
+  // Accepts for ever from a listening TCP (or TLS over TCP) socket. The promise is never settled: if accepting fails,
+  // for want of descriptors or memory, the server tries again 100 ms later. Requires: the promise is dropped before the
+  // Server.
   kj::Promise<void> AcceptLoop(kj::Own<kj::ConnectionReceiver> receiver);
   [[nodiscard]] std::size_t connections() const;
-  [[nodiscard]] std::uint64_t message_bytes() const;  // as of ServerLimits
+  [[nodiscard]] std::uint64_t message_bytes() const;  // held now, as ServerLimits::message_bytes counts them
 
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
 
-// "host:port", or ":port" for every interface, port 0 for any free one -> a listening socket and the port it got.
-// Rejects with kIo, saying the address.
+// A listening socket and the port that it got.
 struct Listening {
   kj::Own<kj::ConnectionReceiver> receiver;
   unsigned port = 0;
 };
+// Listens at "host:port", or at ":port" for every interface; port 0 takes any free one. Rejects with kIo, naming the
+// address.
 [[nodiscard]] kj::Promise<Listening> Listen(kj::Network& network, std::string address);
 
-// The in-memory network: servers by address, Dial connects to them by a pipe. Cut(address) breaks every connection to
-// it and refuses new ones until Mend.
+// The in-memory network: it has servers by address, and Dial connects to them by a pipe. Cut(address) breaks every
+// connection to the address and refuses new ones until Mend.
 class PipeNetwork final : public Dialer {
  public:
-  void Serve(std::string address, Server& server);  // server outlives this, or Remove first
-  // Refuses new connections; those that stand go on.
+  void Serve(std::string address, Server& server);  // Requires: the server outlives this, or Remove comes first.
+  // Refuses new connections; existing ones go on.
   void Remove(const std::string& address);
   void Cut(const std::string& address);
   void Mend(const std::string& address);

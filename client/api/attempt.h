@@ -1,4 +1,5 @@
-// The seam between a job's code, which is a template for each job, and the rest of the task process, which is not.
+// What the runtime and a job's code have between them: a job's code is a template for each job, the rest of the task
+// process is not.
 // Thread rule: the task's thread.
 #pragma once
 
@@ -41,19 +42,19 @@ struct MapAttempt {
 struct ReduceAttempt {
   TaskContext& context;
   const MappedSegments& segments;  // in the order of map tasks
-  std::uint64_t memory;            // for buffers, in bytes
+  std::uint64_t memory;            // bytes for its buffers
   OutputFile& output;
   Random random;
   std::uint64_t groups = 0;  // result
 };
 
-// A job as the runtime sees it. `map` and `reduce` may throw what user code throws.
+// A job as the runtime sees it. `map` and `reduce` may throw whatever user code throws.
 struct JobBinding {
   SplitBy split_by = SplitBy::kBlock;
-  std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes
-  bool has_reduce = false;         // of its own: without reduces asked for, it gets one
+  std::uint32_t record_bytes = 0;  // 0 with kFixed: -D input.record_bytes says it
+  bool has_reduce = false;         // the job has its own Reduce; it gets one reduce if none are asked for
   bool combines = false;
-  bool map_only = false;  // it has nothing for reduces
+  bool map_only = false;  // the job emits nothing for reduces
   std::function<void(JobOptions&)> declare;
   std::function<Status(Preparation&)> prepare;  // null: there is nothing to prepare
   std::function<Status(MapAttempt&)> map;

@@ -1,4 +1,4 @@
-// BindJob: a job struct as a JobBinding. The loops over records are here, instantiated with the job's types.
+// BindJob makes a JobBinding of a job struct. The loops over records are here, instantiated with the job's types.
 // Thread rule: the task's thread.
 #pragma once
 
@@ -58,7 +58,7 @@ Status MapRecords(J& job, Emit& emit, MapAttempt& attempt) {
   return Status::Ok();
 }
 
-// To the job's output, by way of an emitter over its writer.
+// Maps the records straight to the job's output: the emitter stands over the output's writer.
 template <class J, class Emit>
 Status MapToOutput(J& job, MapAttempt& attempt) {
   typename OutputOf<J>::Writer writer(*attempt.output, attempt.random);
@@ -93,7 +93,7 @@ Status RunMap(MapAttempt& attempt) {
   }
 }
 
-// A job without Reduce: its combined value if it has Combine, else all its records.
+// Reduces for a job without Reduce: emits the combined value if the job has Combine, else all its records.
 template <class J, class Emit>
 void ReduceByDefault(const typename J::Key& key, Values<typename J::Value>& values, Emit& emit) {
   if constexpr (Combines<J>) {
@@ -109,7 +109,8 @@ void ReduceByDefault(const typename J::Key& key, Values<typename J::Value>& valu
   }
 }
 
-// at_segments: the groups are those of the attempt's segments, and what is consumed of them is progress.
+// Reduces the groups. `at_segments` says that the groups are those of the attempt's segments: progress is then how much
+// of them is consumed.
 template <HasIntermediate J>
 Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttempt& attempt) {
   typename OutputOf<J>::Writer writer(attempt.output, attempt.random);
@@ -133,7 +134,7 @@ Status ReduceGroups(J& job, reduce::Groups groups, bool at_segments, ReduceAttem
   return attempt.output.status();
 }
 
-// Segments in any order are folded into one sorted run, whose groups have one value each.
+// Folds segments in any order into one sorted run, whose groups have one value each, and reduces that.
 template <Combines J>
 Status ReduceFolded(J& job, ReduceAttempt& attempt) {
   TaskContext& context = attempt.context;
@@ -187,7 +188,7 @@ JobBinding BindJob() {
     if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) InputOf<J>::Declare(options);
     if constexpr (DeclaresOptions<J>) J::Options(options);
   };
-  // A struct that is no job has its static_assert by now; no need for pages of template errors.
+  // A struct that is no job has failed its static_assert by now; this saves pages of template errors.
   if constexpr (Job<J>) {
     binding.map = RunMap<J>;
     binding.reduce = RunReduce<J>;

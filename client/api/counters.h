@@ -1,5 +1,5 @@
 // Counters of an attempt: user code adds on the task's thread, the reporter reads on its own.
-// Thread rule: one thread adds to a counter; Get and Snapshot from any.
+// Thread rule: one thread adds to a counter; Get and Snapshot may be called from any.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace millrace {
 
 class Counter {
  public:
-  // One adder, so a plain load and store do: no locked instruction.
+  // One thread adds, so a plain load and store do: no locked instruction is needed.
   void Add(std::int64_t n) { value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed); }
   void Set(std::int64_t n) { value_.store(n, std::memory_order_relaxed); }
   Counter& operator++() {
@@ -41,10 +41,10 @@ struct CounterValue {
 
 class CounterSet {
  public:
-  // The counter of that name, made when it is asked for first; it lives as long as the set. The first 255 bytes of
-  // group and name count.
+  // Returns the counter of that name; the first call for a name makes it. It lives as long as the set. The first 255
+  // bytes of group and name count.
   Counter& Get(std::string_view group, std::string_view name);
-  // All, sorted by group and name.
+  // Returns all counters, sorted by group and name.
   [[nodiscard]] std::vector<CounterValue> Snapshot() const;
 
  private:

@@ -1,5 +1,6 @@
-// What Map and Reduce get as `emit`: emit(key, value), or emit(key) when the value is Nothing. Concrete types, so that
-// a record costs no virtual call; a job takes them as `auto& emit`. What is emitted is copied at once.
+// What Map and Reduce get as `emit`: they call emit(key, value), or emit(key) when the value is Nothing. The types are
+// concrete, so that a record costs no virtual call; a job takes them as `auto& emit`. What is emitted is copied at
+// once.
 // Thread rule: one thread.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace millrace {
 
 namespace internal {
 
-// Text of any kind is a string_view for the formats.
+// Returns the value as the formats take it: text of any kind as a string_view, all else as it is.
 template <class T>
 decltype(auto) AsField(const T& value) {
   if constexpr (std::convertible_to<const T&, std::string_view>) {
@@ -38,7 +39,7 @@ struct CombineValues {
   void operator()(Value& sum, const Value& value) const { sum = Job::Combine(sum, value); }
 };
 
-// Of a reduce: what its segments hold, of which each may have a key, folded into one sorted run.
+// The collector of a reduce that folds its segments, each of which may have a key, into one sorted run.
 template <class Job>
 using FoldCollector =
     map::CombineCollector<typename Job::Value, CombineValues<Job>, CombinedValueCodec<typename Job::Value>>;
@@ -50,7 +51,7 @@ concept HasPartition = requires(const Job& job, const typename Job::Key& key, st
 
 }  // namespace internal
 
-// To the job's output, whatever types the format takes.
+// Emits to the job's output, whatever types the format takes.
 template <class Output>
 class OutputEmitter {
  public:
@@ -74,20 +75,20 @@ class OutputEmitter {
   typename Output::Writer& writer_;
 };
 
-// From the maps of a job with intermediate types straight to its output, when it runs without reduces.
+// Emits from the maps of a job with intermediate types straight to its output, when the job runs without reduces.
 template <class Job, class Output>
 class DirectEmitter {
  public:
   explicit DirectEmitter(typename Output::Writer& writer) : writer_(writer) {}
   void operator()(const typename Job::Key& key, const typename Job::Value& value) { writer_.Write(key, value); }
-  // The key alone, whatever the job's Value is.
+  // Writes the key alone, whatever the job's Value is.
   void operator()(const typename Job::Key& key) { writer_.Write(key, Nothing{}); }
 
  private:
   typename Output::Writer& writer_;
 };
 
-// To the reduces, sorted. The job outlives this.
+// Emits to the reduces, sorted. Requires: the job outlives this.
 template <class Job>
 class SortEmitter {
  public:
@@ -129,7 +130,7 @@ class SortEmitter {
   Status status_;
 };
 
-// To the reduces, folded by the job's Combine as records are emitted. The job outlives this.
+// Emits to the reduces, folded by the job's Combine as records are emitted. Requires: the job outlives this.
 template <class Job>
 class CombineEmitter {
  public:
@@ -170,7 +171,7 @@ class CombineEmitter {
     }
   };
 
-  Status status_;  // before the collector, which points to it
+  Status status_;  // declared before the collector, which points to it
   map::CombineCollector<Value, internal::CombineValues<Job>, internal::CombinedValueCodec<Value>, Partitioner>
       collector_;
   std::string key_scratch_;

@@ -1,4 +1,4 @@
-// Options that every job has besides its own: set with -D like those. Declared here once, for tasks, the job client,
+// The options that every job has besides its own; -D sets both. They are declared here once, for tasks, the job client,
 // --help and docs/options.md.
 // Thread rule: as values.
 #pragma once
@@ -29,7 +29,7 @@ struct EngineOptions {
   bool speculation = true;
 };
 
-// Declares them all into `set`; `options` outlives it.
+// Declares all of them in `set`. Requires: `options` outlives `set`.
 void DeclareEngineOptions(OptionSet* set, EngineOptions* options);
 
 }  // namespace millrace

@@ -20,7 +20,8 @@
 
 namespace millrace {
 
-// At block boundaries, not at all, or at block boundaries with records of a fixed length. kNumbers: there are no files.
+// How files may be cut: at block boundaries; not at all; or at block boundaries, with records of a fixed length.
+// kNumbers: there are no files.
 enum class SplitBy { kBlock, kFile, kFixed, kNumbers };
 
 struct ReadOptions {
@@ -40,8 +41,8 @@ struct TextLines {
   }
 };
 
-// A record is many lines, whole and next to each other, each with its \n (chunk_reader.h): for a Map that looks at few
-// bytes of each line, and counts chunks, not lines, as its input records.
+// A record is a chunk of many lines, whole and next to each other, each with its \n (chunk_reader.h). It suits a Map
+// that looks at few bytes of each line. The job counts chunks, not lines, as its input records.
 struct TextChunks {
   using Record = std::string_view;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
@@ -57,8 +58,8 @@ struct KeyValue {
   std::string_view value;
 };
 
-// A record is a line: the key is what comes before its first TAB, the value what comes after; without a TAB, all is
-// key.
+// A record is a line: the key is what comes before its first TAB, the value what comes after. Without a TAB the whole
+// line is the key.
 struct KeyValueText {
   using Record = KeyValue;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;
@@ -75,7 +76,7 @@ struct KeyValueText {
   }
 };
 
-// A record is kBytes bytes; FixedRecords<>: as many as -D input.record_bytes says.
+// A record is kBytes bytes long; with FixedRecords<>, as long as -D input.record_bytes says.
 template <std::uint32_t kBytes = 0>
 struct FixedRecords {
   using Record = std::string_view;
@@ -105,15 +106,15 @@ struct WholeFiles {
   }
 };
 
-// A record is a number from 0; nothing is read. How many and over how many maps they are spread, in ranges, is said
-// when the job is run: -D input.records, -D input.maps. For jobs that make their data.
+// A record is a number from 0; nothing is read. The options -D input.records and -D input.maps say how many numbers
+// there are, and over how many maps they are spread, in ranges. This is for jobs that make their data.
 struct Numbers {
   using Record = std::uint64_t;
   static constexpr SplitBy kSplitBy = SplitBy::kNumbers;
   static constexpr std::uint32_t kRecordBytes = 0;
   static constexpr std::uint32_t kMostMaps = 100'000;
   static void Declare(JobOptions& options);
-  // As the options say.
+  // Returns the number of maps that the options ask for.
   static std::uint32_t Maps(const JobOptions& options);
   static std::uint64_t Records(const JobOptions& options);
   template <class OnRecord>
@@ -128,7 +129,8 @@ using OnKeyValue = std::function<void(KeyValue, std::uint64_t)>;
 [[nodiscard]] Status ReadRecordFile(ByteSource& source, const Split& split, const OnKeyValue& on_record);
 }  // namespace internal
 
-// A record is key and value of a record file (base/record/record_file.h). Its offset is about where it lies.
+// A record is a key and a value of a record file (base/record/record_file.h). Its offset only tells about where it
+// lies.
 struct RecordFiles {
   using Record = KeyValue;
   static constexpr SplitBy kSplitBy = SplitBy::kBlock;

@@ -31,7 +31,8 @@ class JobOptions {
   JobOptions(const JobOptions&) = delete;
   JobOptions& operator=(const JobOptions&) = delete;
 
-  // Declarations; as OptionSet (base/options.h). A name that exists already, or one of the engine, is a bug and aborts.
+  // These calls declare options, as OptionSet does (base/options.h). A name that exists already, or that is one of the
+  // engine's, is a bug and aborts.
   void Text(std::string name, std::string initial, std::string one_line);
   void Choice(std::string name, std::string initial, std::vector<std::string> choices, std::string one_line);
   void Bool(std::string name, bool initial, std::string one_line);
@@ -39,12 +40,12 @@ class JobOptions {
   void Real(std::string name, double initial, double least, double most, std::string one_line);
   void Bytes(std::string name, std::uint64_t initial, std::uint64_t least, std::uint64_t most, std::string one_line);
   void Duration(std::string name, Micros initial, Micros least, Micros most, std::string one_line);
-  // A job without this option is refused.
+  // Makes the option required: a job that is run without it is refused.
   void Require(std::string name) { required_.insert(std::move(name)); }
-  // A look at the values, once they are all set: before a job is submitted and again in each of its tasks.
+  // Adds a check of the values once they are all set. It runs before a job is submitted and again in each of its tasks.
   void Check(std::function<Status(const JobOptions&)> check) { checks_.push_back(std::move(check)); }
 
-  // Values. A name that was not declared with the type is a bug and aborts.
+  // These calls return values. A name that was not declared with the type is a bug and aborts.
   [[nodiscard]] const std::string& text(std::string_view name) const {
     return Get<std::string>(name);
   }  // of a choice too
@@ -55,12 +56,12 @@ class JobOptions {
   [[nodiscard]] Micros duration(std::string_view name) const { return Get<DurationValue>(name).value; }
   [[nodiscard]] const EngineOptions& engine() const { return engine_; }
 
-  // As OptionSet::Set and SetPair; for the runtime, before the job sees them.
+  // These set values as OptionSet::Set and SetPair do. The runtime calls them before the job sees the options.
   Status Set(std::string_view name, std::string_view value);
   Status SetPair(std::string_view pair);
-  // Required options are there and every Check is content.
+  // Returns OK if all required options are set and every Check returns OK.
   [[nodiscard]] Status Validate() const;
-  // All, the engine's first.
+  // Returns all options, the engine's first.
   [[nodiscard]] std::vector<OptionInfo> List() const { return set_.List(); }
   [[nodiscard]] bool required(const std::string& name) const { return required_.contains(name); }
   [[nodiscard]] bool of_engine(const std::string& name) const { return Find(name) == nullptr; }
@@ -68,7 +69,7 @@ class JobOptions {
  private:
   struct DurationValue {
     Micros value = 0;
-  };  // Micros is an integer; the variant tells them apart
+  };  // Micros is an integer too; a struct of its own tells the two apart
   struct Field {
     std::string name;
     std::variant<std::string, bool, std::int64_t, double, std::uint64_t, DurationValue> value;

@@ -42,7 +42,8 @@ struct OutputOfJob<J> {
 template <class J>
 using OutputOf = typename OutputOfJob<J>::Type;
 
-// Whether J has a member of that name at all, also an overloaded or templated one: then the name is ambiguous below.
+// Says whether J has a member of that name at all, also an overloaded or templated one: the name is then ambiguous
+// below.
 #define MILLRACE_HAS_MEMBER_(Name)       \
   struct Other##Name {                   \
     int Name;                            \
@@ -87,7 +88,7 @@ template <Combines J>
 struct MapEmitterOfJob<J> {
   using Type = CombineEmitter<J>;
 };
-// What Map is given when the job has reduces, or has no intermediate types.
+// What Map is given as `emit` when the job has reduces, or has no intermediate types.
 template <class J>
 using MapEmitterOf = typename MapEmitterOfJob<J>::Type;
 
@@ -136,7 +137,7 @@ constexpr bool IntermediateTypesFit() {
   }
 }
 
-// A view would outlive what it points to.
+// Says whether Combine's Value may be kept: a view would outlive what it points to.
 template <class J>
 constexpr bool CombineValueFits() {
   if constexpr (Combines<J>) {

@@ -1,7 +1,7 @@
 // Output formats: what a job names as `using Output = ...`. A format is a type with
 //   template <class K, class V> static constexpr bool kTakes;   whether it can write such a record
 //   class Writer { Writer(OutputFile&, Random); template <...> void Write(const K&, const V&); void Finish(); }
-// A failure is kept by the OutputFile. A Writer that wants to see the file closed finishes it itself.
+// A failure is kept by the OutputFile. A Writer that has to see the file closed calls OutputFile::Finish itself.
 // Thread rule: one thread.
 #pragma once
 
@@ -17,7 +17,7 @@
 
 namespace millrace {
 
-// A line a record: key TAB value, or the key alone when the value is Nothing.
+// Each record is a line: key TAB value, or the key alone when the value is Nothing.
 struct TextOutput {
   template <class K, class V>
   static constexpr bool kTakes = TextValue<K>&& TextValue<V>;
@@ -47,8 +47,8 @@ namespace internal {
 void FailFixedLength(OutputFile& file, std::size_t got, std::size_t wanted);
 }
 
-// Records of kBytes each, nothing between them: the key's bytes as its Codec writes them, then the value's. A record of
-// another length fails the task.
+// Records are kBytes long each, with nothing between them: the key's bytes as its Codec writes them, then the value's.
+// A record of another length fails the task.
 template <std::size_t kBytes>
 struct FixedOutput {
   static_assert(kBytes > 0, "FixedOutput<N>: a record has at least one byte");
@@ -77,14 +77,14 @@ struct FixedOutput {
   };
 };
 
-// A record file (base/record/record_file.h): key and value as their Codecs write them.
+// Writes a record file (base/record/record_file.h): key and value as their Codecs write them.
 struct RecordOutput {
   template <class K, class V>
   static constexpr bool kTakes = Encodable<K>&& Encodable<V>;
 
   class Writer {
    public:
-    // `random` draws the file's marker.
+    // `random` supplies the file's marker.
     Writer(OutputFile& file, const Random& random);
     template <class K, class V>
     void Write(const K& key, const V& value) {

@@ -1,11 +1,11 @@
-// Preparation: what a job's Prepare has to go by. It runs before the job is submitted, where it is submitted from, and
-// may look at the input and set options that the tasks then find:
+// Preparation: what a job's Prepare is given to work with. Prepare runs before the job is submitted, on the machine
+// from which it is submitted. It may look at the input and set options, which the tasks then find:
 //   static millrace::Status Prepare(millrace::Preparation& job) {
 //     MILLRACE_ASSIGN(const auto files, job.Inputs());
 //     ... job.Read(files[0], 0, 1000) ...
 //     return job.Set("terasort.cuts", cuts);
 //   }
-// Thread rule: main's.
+// Thread rule: the main thread.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,21 @@ namespace millrace {
 
 class Preparation {
  public:
-  // All outlive this. `options` are those given, which Prepare adds to.
+  // Requires: all arguments outlive this. `options` holds the options that were given; Set adds to them.
   Preparation(dfs::DfsClient& files, std::vector<std::string> inputs, std::uint32_t reduces, JobOptions& options)
       : files_(files), inputs_(std::move(inputs)), reduces_(reduces), options_(options) {}
 
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] std::uint32_t reduces() const { return reduces_; }
-  // The files that the job will read, in the order of its maps.
+  // Returns the files that the job will read, in the order of its maps.
   [[nodiscard]] Result<std::vector<InputFile>> Inputs();
-  // `size` bytes from `offset`; fewer only at the end of the file.
+  // Returns `size` bytes from `offset`; fewer only at the end of the file.
   [[nodiscard]] Result<std::string> Read(const InputFile& file, std::uint64_t offset, std::uint64_t size);
-  // An option of the job, as -D name=value; together at most some 100 KB, for they go to every task.
+  // Sets an option of the job, as -D name=value does. All of them together may have some 100 KB at most, since they go
+  // to every task.
   Status Set(const std::string& name, const std::string& value);
 
-  // For the runtime: what was set.
+  // Returns what was set; for the runtime.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& parameters() const { return parameters_; }
 
  private:

@@ -1,4 +1,4 @@
-// Files that a job reads besides its splits, and the files that an input is.
+// Reads the files that a job needs besides its splits, and lists the files of an input.
 // Thread rule: the caller's.
 #pragma once
 
@@ -16,11 +16,13 @@ struct InputFile {
   std::uint64_t length = 0;
 };
 
-// What the master would split (master/splits.h): the file, the files below the directory, or those that the pattern
-// matches, without those that begin with '_' or '.'; in order of names in each directory. kNotFound if there is none.
+// Returns the files that the master would split (master/splits.h): the file, the files below the directory, or those
+// that match the pattern, without those that begin with '_' or '.'. They are in order of names in each directory.
+// kNotFound if there is none.
 [[nodiscard]] Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input);
 
-// The bytes of a file, or of all files of such an input, one after the other. kInvalid for more than `limit` bytes.
+// Returns the bytes of a file, or of all files of such an input, one after the other. kInvalid if there are more than
+// `limit` bytes.
 [[nodiscard]] Result<std::string> ReadWhole(dfs::DfsClient& files, const std::string& input, std::uint64_t limit);
 
 }  // namespace millrace

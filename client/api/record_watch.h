@@ -1,5 +1,5 @@
-// RecordWatch: for a map of a job that may leave bad records out: notes which record is under way, where the worker
-// finds it if the process dies, and knows which ones are to be left out.
+// RecordWatch serves a map of a job that may leave bad records out. It notes which record is being mapped in a file,
+// where the worker finds it if the process dies, and it knows which records to leave out.
 // Thread rule: the task's thread.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace millrace {
 
 class RecordWatch {
  public:
-  // Notes in a file that it makes at `path`.
+  // Makes a watch whose notes go to a new file at `path`.
   [[nodiscard]] static Result<RecordWatch> Make(const std::string& path, std::vector<task::RecordPlace> left_out) {
     MILLRACE_ASSIGN(task::RecordNote note, task::RecordNote::Create(path));
     std::sort(left_out.begin(), left_out.end());
@@ -27,7 +27,8 @@ class RecordWatch {
     place_ = {input, 0, 0};
     first_ = true;
   }
-  // A record that begins at `offset` is next. False: it is to be left out. Else it is noted until End.
+  // Tells that the record that begins at `offset` is next. Returns false if it is to be left out; else the record is
+  // noted until End.
   [[nodiscard]] bool Begin(std::uint64_t offset) {
     place_.nth = !std::exchange(first_, false) && offset == place_.offset ? place_.nth + 1 : 0;
     place_.offset = offset;
@@ -43,8 +44,8 @@ class RecordWatch {
 
   task::RecordNote note_;
   std::vector<task::RecordPlace> left_out_;  // sorted
-  task::RecordPlace place_;                  // of the last record
-  bool first_ = true;                        // of its input
+  task::RecordPlace place_;                  // the last record's
+  bool first_ = true;                        // the next record is the first of its input
 };
 
 }  // namespace millrace

@@ -10,7 +10,7 @@
 //   JOB ARGUMENTS...
 //       becomes `millrace run JOB ARGUMENTS...`, with the millrace program that lies beside it, else the one on the
 //       PATH
-// Thread rule: main's.
+// Thread rule: the main thread.
 #pragma once
 
 #include "client/api/attempt.h"

@@ -1,5 +1,6 @@
-// The segments of a reduce: ranges of files on this machine, mapped by file (a file may hold many), checked, ready to
-// be merged or combined. Thread rule: one thread.
+// The segments of a reduce: ranges of files on this machine. Each file is mapped once (it may hold many segments), and
+// the segments are checked and ready to be merged or combined.
+// Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +21,20 @@ struct ReduceSegment {
 
 class MappedSegments {
  public:
-  // kCorrupt, naming file and offset, for a segment that does not match its checksum or lies outside of its file.
+  // Maps the segments. kCorrupt, with file and offset, for a segment that does not match its checksum or lies outside
+  // of its file.
   [[nodiscard]] static Result<MappedSegments> Open(const std::vector<ReduceSegment>& segments);
 
-  // The segments of a run file.
+  // Maps the segments of a run file.
   [[nodiscard]] static Result<MappedSegments> OpenRun(const std::string& path);
 
-  // In the order given; this outlives them.
+  // Returns a cursor for each segment, in the order given. Requires: this outlives them.
   [[nodiscard]] std::vector<run::SegmentCursor> Cursors() const;
   [[nodiscard]] std::uint64_t raw_bytes() const { return raw_bytes_; }
   [[nodiscard]] std::uint64_t records() const { return records_; }
-  // The records of the segment that has most.
+  // Returns the number of records in the segment that has the most.
   [[nodiscard]] std::uint64_t most_records() const { return most_records_; }
-  // Every segment's records come by key.
+  // Returns true if the records of every segment are sorted by key.
   [[nodiscard]] bool by_key() const { return by_key_; }
 
  private:

@@ -1,5 +1,5 @@
 // TaskContext: what a job's code knows of the attempt in which it runs, and what it reports.
-// Thread rule: the task's thread, except where it is said.
+// Thread rule: the task's thread, unless a comment says otherwise.
 #pragma once
 
 #include <atomic>
@@ -28,29 +28,31 @@ class TaskContext {
     std::uint64_t memory = 0;  // bytes for its buffers: the job's task.memory, or less if the worker allows no more
   };
   using ReadFiles = std::function<Result<std::string>(const std::string&)>;
-  // `options` outlives this, and what `read_files` needs.
+  // Requires: `options` outlives this, and so does all that `read_files` uses.
   TaskContext(Facts facts, const JobOptions& options, ReadFiles read_files)
       : facts_(std::move(facts)), options_(options), read_files_(std::move(read_files)) {}
 
-  // A counter of the job, summed over its tasks. Look it up once (in Start), then increment: ++counter or counter += n.
-  // Of group and name the first 255 bytes count.
+  // Returns a counter of the job; counters are summed over the job's tasks. Look it up once (in Start), then increment
+  // it:
+  // +counter or counter += n. The first 255 bytes of group and name count.
   [[nodiscard]] Counter& counter(std::string_view group, std::string_view name) { return counters_.Get(group, name); }
-  // One line that is shown for this task until the next.
+  // Sets the line that is shown for this task until the next call.
   void set_status(std::string text);
   [[nodiscard]] const JobOptions& options() const { return options_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
-  // The bytes of a file of the file system, or of all files of a directory or pattern that are not hidden ('_', '.'),
-  // one after the other: what a job reads besides its input. For Start, as it asks the master. 1 GiB at most.
+  // Returns the bytes of a file of the file system, or of all files of a directory or pattern that are not hidden ('_',
+  // '.'), one after the other: this is for what a job reads besides its input. Call it in Start, since it asks the
+  // master. It reads 1 GiB at most.
   [[nodiscard]] Result<std::string> ReadFile(const std::string& path) const { return read_files_(path); }
 
-  // Of the record that Map is given: its file, named by its path below the input ("sub/a.txt"; of an input that is a
-  // file itself its base name), how many inputs (files or blocks) came before it in this attempt, and the offset of
-  // its first byte in the file.
+  // These describe the record that Map is given. input_name is its file, named by the path below the input
+  // ("sub/a.txt"), or by its base name if the input is itself a file. input_number is how many inputs (files or blocks)
+  // came before it in this attempt, and input_offset is where its first byte lies in the file.
   [[nodiscard]] std::string_view input_name() const { return input_name_; }
   [[nodiscard]] std::uint64_t input_number() const { return input_number_; }
   [[nodiscard]] std::uint64_t input_offset() const { return offset_.load(std::memory_order_relaxed); }
 
-  // For the runtime.
+  // The rest is for the runtime.
   [[nodiscard]] CounterSet& counters() { return counters_; }
   void BeginInput(std::string name, std::uint64_t number, std::uint64_t offset);
   void EndInput(std::uint64_t bytes);
@@ -70,7 +72,7 @@ class TaskContext {
   std::uint64_t input_number_ = 0;
   std::atomic<std::uint64_t> offset_{0};  // in the current input, which began at begin_
   std::atomic<std::uint64_t> begin_{0};
-  std::atomic<std::uint64_t> done_{0};  // bytes of the inputs before
+  std::atomic<std::uint64_t> done_{0};  // bytes of the inputs before the current one
   std::atomic<std::uint64_t> total_{0};
 };
 

@@ -1,5 +1,6 @@
 // Values<V>: the values of one key, as Reduce sees them: for (V value : values) ...
-// One pass only; Reduce may stop early. A std::string_view among them lives until the next one is taken.
+// They can be passed over only once; Reduce may stop early. A std::string_view among them lives until the next one is
+// taken.
 // Thread rule: one thread.
 #pragma once
 
@@ -39,7 +40,7 @@ class Values {
     return Iterator(*this);
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
-  // False after bytes that are no V; they end the values.
+  // Returns false after bytes that are not a V; such bytes end the values.
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:

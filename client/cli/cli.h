@@ -9,11 +9,11 @@
 
 namespace millrace::cli {
 
-// `words`: the command line without the program's name. `defaults`: invocation.master and invocation.wait
-// are used unless --master and --wait say otherwise. `more`: verbs that others bring (the daemons and `local`).
+// Runs the command line. `words` is the command line without the program's name. `defaults`: its master and wait are
+// used unless --master and --wait say otherwise. `more` holds verbs that others bring (the daemons and `local`).
 [[nodiscard]] int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& more);
 
-// All verbs, in the order of --help.
+// Returns all verbs, in the order of --help.
 [[nodiscard]] std::vector<Verb> AllVerbs(const std::vector<Verb>& more);
 
 }  // namespace millrace::cli

@@ -8,7 +8,8 @@ namespace millrace::cli {
 
 [[nodiscard]] int CompletionCommand(const Invocation& invocation, const Words& args, const std::vector<Verb>& verbs);
 
-// Words for the first two places of the command line, local files after that, and after `run` the bundled jobs.
+// Returns the script. It completes verbs in the first two places of the command line, local files after that, and the
+// bundled jobs after `run`.
 [[nodiscard]] std::string BashCompletion(const std::vector<Verb>& verbs);
 
 }  // namespace millrace::cli

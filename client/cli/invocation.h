@@ -26,20 +26,20 @@ struct Invocation {
   std::string self;    // path of this program
   std::string master;  // host:port
   std::string user;
-  std::string wait = "0s";   // for a master that is not there: how long commands wait for it; 0s: they fail at once
-  std::string cluster = {};  // whose master it must be; empty: as known_clusters says
+  std::string wait = "0s";          // how long commands wait for a master that is not there; 0s: they fail at once
+  std::string cluster = {};         // the cluster whose master it must be; empty: as known_clusters says
   std::string known_clusters = {};  // known_clusters.h; empty: nothing is known and nothing remembered
 
   [[nodiscard]] std::string directory() const { return self.substr(0, self.rfind('/')); }
-  // The cluster; kUnavailable when it cannot be reached, kInvalid when it is another one. That it is waited for is said
-  // on standard error; `before_wait` is called first. `call_timeout`: as in dfs::ClientOptions.
+  // Connects to the cluster; kUnavailable when it cannot be reached, kInvalid when it is another one. If it has to wait
+  // it says so on standard error; it calls `before_wait` first. `call_timeout` is as in dfs::ClientOptions.
   [[nodiscard]] Result<std::unique_ptr<dfs::DfsClient>> Connect(
       const std::function<void()>& before_wait = {}, Micros call_timeout = dfs::ClientOptions{}.call_timeout) const;
-  // Says the one line of an error and gives `status`, to be returned.
+  // Prints the one line of an error and returns `status`, for the command to return.
   int Fail(std::string_view what, const Status& failure, int status = kFailed) const;
 };
 
-// "nobody" if the system knows no name and $USER is not set.
+// Returns the user's name; "nobody" if the system knows no name and $USER is not set.
 [[nodiscard]] std::string UserName();
 
 }  // namespace millrace::cli

@@ -1,4 +1,4 @@
-// `millrace master backup`: a backup of a running master's database. Thread rule: any thread.
+// `millrace master backup` makes a backup of a running master's database. Thread rule: any thread.
 #pragma once
 
 #include "client/cli/invocation.h"

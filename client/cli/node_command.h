@@ -1,4 +1,4 @@
-// `millrace node`: the machines of a cluster. Thread rule: the main thread.
+// `millrace node` shows and changes the machines of a cluster. Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/verbs.h"

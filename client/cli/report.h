@@ -1,4 +1,4 @@
-// What is said of jobs: one line of progress, the summary at the end, JSON for programs. Pure. Thread rule: any thread.
+// Texts about jobs: one line of progress, the summary at the end, JSON for programs. Pure. Thread rule: any thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,30 +9,30 @@
 
 namespace millrace::cli {
 
-// 0 to 1 of the whole job: maps, copies and reduces weigh alike.
+// Returns how much of the whole job is done, 0 to 1: maps, copies and reduces weigh alike.
 [[nodiscard]] double OverallFraction(const job::JobStatus& status);
 
-// "map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed`: since the job was first seen
-// running.
+// Returns "map [====>   ] 45%  copy 20%  reduce 0%  12.5 MiB/s  1 min 3 s left". `elapsed` is the time since the job
+// was first seen running.
 [[nodiscard]] std::string BarLine(const job::JobStatus& status, Micros elapsed);
 
-// The lines for a pipe: one whenever a phase has moved by ten points since the last line.
+// Gives the lines for a pipe: one whenever a phase has moved by ten points since the last line.
 class PlainProgress {
  public:
-  // Empty when there is nothing to say.
+  // Returns the next line; empty when there is nothing to say.
   [[nodiscard]] std::string Update(const job::JobStatus& status);
 
  private:
   int map_ = 0, copy_ = 0, reduce_ = 0;  // percent, as last said
 };
 
-// How many maps and records the job went on without, and which; empty if there are none.
+// Returns how many maps and records the job went on without, and which; empty if there are none.
 [[nodiscard]] std::string LeftOutLines(const job::JobStatus& status);
 
-// Several lines, each with its newline.
+// Returns several lines, each with its newline.
 [[nodiscard]] std::string Summary(const job::JobStatus& status);
 
-// Times are microseconds since the epoch, null when they have not come.
+// Returns the status as JSON. Times are microseconds since the epoch, null when they have not come.
 [[nodiscard]] nlohmann::ordered_json ToJson(const job::JobStatus& status);
 
 }  // namespace millrace::cli

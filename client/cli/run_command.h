@@ -9,13 +9,13 @@ namespace millrace::cli {
 struct RunOptions {
   std::string job, output, pool, user, name, priority, deadline, map_time, reduce_time, locality_wait;
   std::vector<std::string> inputs, parameters;
-  std::int64_t reducers = -1;          // -1: not said; one, and none for a job that has maps only
+  std::int64_t reducers = -1;          // -1: not said, which means one, or none for a job that has maps only
   std::int64_t max_failed_maps = -1;   // percent; -1: as -D job.max_failed_maps has it
   std::int64_t skip_bad_records = -1;  // of each map; -1: as -D job.skip_bad_records has it
   bool detach = false, json = false;
 };
 
-// What schedulers may be told of a job: --pool P, or -D scheduler.pool=P.
+// An option that tells schedulers of a job: --pool P, or -D scheduler.pool=P.
 struct SchedulingOption {
   std::string flag, name;  // "--map-time", "map_time"
   std::string* field;
@@ -23,19 +23,20 @@ struct SchedulingOption {
 };
 [[nodiscard]] std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options);
 
-// The command line of `run` (`verb`: "run" or "local run"); an exit status if that was all.
+// Reads the command line of `run` (`verb` is "run" or "local run"). Returns an exit status if the command is done with
+// that.
 [[nodiscard]] std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& args,
                                                  const std::string& verb, RunOptions* options);
 
-// What can be known of the request without a cluster: everything but the executable's place. kInvalid and kNotFound are
-// wrong usage.
+// What can be known of the request without a cluster: everything but the executable's place. kInvalid and kNotFound
+// mean wrong usage.
 struct Prepared {
   std::string executable;
   job::JobRequest request;
 };
 [[nodiscard]] Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& options);
 
-// Submits and waits; gives the exit status.
+// Submits the job and waits for it. Returns the exit status.
 [[nodiscard]] int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOptions& options);
 
 [[nodiscard]] int RunCommand(const Invocation& invocation, const Words& args);

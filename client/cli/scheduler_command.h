@@ -1,4 +1,4 @@
-// `millrace scheduler`: the policy that decides what runs where. Thread rule: the main thread.
+// `millrace scheduler` shows and sets the policy that decides what runs where. Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/verbs.h"
@@ -8,7 +8,7 @@ namespace millrace::cli {
 
 [[nodiscard]] std::vector<Verb> SchedulerVerbs();
 
-// What `scheduler show` prints: the name, facts, pools or queues, and why jobs wait.
+// Returns what `scheduler show` prints: the name, facts, pools or queues, and why jobs wait.
 [[nodiscard]] std::string SchedulerText(const job::SchedulerView& view);
 
 }  // namespace millrace::cli

@@ -1,5 +1,6 @@
-// SigintHold: Ctrl-C as a descriptor while a job is waited for. Make it on the main thread before others start: they
-// inherit that SIGINT is blocked. Until Take, SIGINT ends the program as usual. Thread rule: the main thread.
+// SigintHold gives Ctrl-C as a descriptor while a job is waited for. Until Take, SIGINT ends the program as usual.
+// Requires: it is made on the main thread before other threads start, which inherit that SIGINT is blocked. Thread
+// rule: the main thread.
 #pragma once
 
 #include "base/file.h"
@@ -9,16 +10,16 @@ namespace millrace::cli {
 class SigintHold {
  public:
   SigintHold();
-  ~SigintHold();  // as before
+  ~SigintHold();  // unblocks SIGINT
   SigintHold(const SigintHold&) = delete;
   SigintHold& operator=(const SigintHold&) = delete;
 
-  void BeginThreads();  // blocked for threads that are started from now on
-  void EndThreads();    // and not for the main thread
-  // From now on fd() is readable when SIGINT came.
+  void BeginThreads();  // blocks SIGINT for threads that are started from now on
+  void EndThreads();    // unblocks it for the main thread
+  // Makes fd() readable when SIGINT comes from now on.
   void Take();
   [[nodiscard]] int fd() const { return fd_.get(); }
-  void Consume();  // one that came
+  void Consume();  // takes one SIGINT that came
 
  private:
   Fd fd_;

@@ -1,4 +1,4 @@
-// `millrace sim`: workloads under schedulers, simulated. Needs no cluster. Thread rule: the main thread.
+// `millrace sim` simulates workloads under schedulers. It needs no cluster. Thread rule: the main thread.
 #pragma once
 
 #include "client/cli/invocation.h"

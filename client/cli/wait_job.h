@@ -1,4 +1,4 @@
-// Waiting for a job with its progress on standard error, and what Ctrl-C does meanwhile. Thread rule: the main thread.
+// Waits for a job with its progress on standard error, and handles Ctrl-C meanwhile. Thread rule: the main thread.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace millrace::cli {
 
-// Until the job ended; then prints its summary (or JSON) on standard output if it succeeded, else why not on standard
-// error, and gives the exit status. Ctrl-C on a terminal asks whether to kill the job; elsewhere it kills it (exit
-// status 130). `what`: how an error's line begins.
+// Waits until the job has ended. Then prints its summary (or JSON) on standard output if it succeeded, else why not on
+// standard error, and returns the exit status. Ctrl-C on a terminal asks whether to kill the job; elsewhere it kills
+// the job (exit status 130). `what` is how an error's line begins.
 [[nodiscard]] int WaitAndReport(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job,
                                 SigintHold& sigint, bool json, const std::string& what);
 

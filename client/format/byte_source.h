@@ -1,5 +1,5 @@
-// The seam between record readers and where bytes come from: the readers decide which records a split owns, over any
-// source.
+// ByteSource separates the record readers from where the bytes come from: the readers decide which records a split
+// owns, and do so over any source.
 // Thread rule: one thread.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace millrace {
 
-// Bytes [offset, offset + length) of a file, and what readers must know of the rest of it.
+// Bytes [offset, offset + length) of a file, and what readers must know of the rest of the file.
 struct Split {
   std::string name;  // of the file, for messages
   std::uint64_t offset = 0;
@@ -21,7 +21,7 @@ struct Split {
   [[nodiscard]] std::uint64_t end() const { return offset + length; }
 };
 
-// The longest record that is read.
+// The length of the longest record that is read.
 inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{2} << 30;
 
 class ByteSource {
@@ -29,10 +29,11 @@ class ByteSource {
   using Sink = std::function<bool(std::string_view)>;
 
   virtual ~ByteSource() = default;
-  // Bytes [offset, offset + size) of the file in order, in pieces that are as large as they come; a piece lives for the
-  // call of `sink` only. False from `sink` ends the stream, which is no failure. kCorrupt when the file ends before.
+  // Gives bytes [offset, offset + size) of the file to `sink` in order, in pieces as large as they arrive; a piece
+  // lives only for the call of `sink`. If `sink` returns false the stream ends, which is not a failure. kCorrupt when
+  // the file ends early.
   virtual Status Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) = 0;
-  // At most `size` bytes from `offset`, appended to *out; fewer only at the end of the file.
+  // Appends at most `size` bytes from `offset` to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
 };
 

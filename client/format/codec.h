@@ -22,7 +22,7 @@
 
 namespace millrace {
 
-// The type with one value and no bytes: for outputs without a value, and for keys that only count.
+// The type with one value and no bytes: for outputs without a value, and for jobs in which only the key matters.
 struct Nothing {
   bool operator==(const Nothing&) const = default;
 };
@@ -134,7 +134,7 @@ struct Codec<double> {
     *value = std::bit_cast<double>((raw & kSign) != 0 ? raw & ~kSign : ~raw);
     return true;
   }
-  // The shortest text that reads back as the same number.
+  // Appends the shortest text that reads back as the same number.
   static void AppendText(double value, std::string* out) { internal::AppendNumber(value, out); }
 };
 

@@ -1,5 +1,5 @@
-// Records of a fixed length, and whole files. Record i is bytes [i * n, (i + 1) * n) and belongs to the split that
-// holds the first of them; the last record of a split is completed from the bytes behind it.
+// Reads records of a fixed length, and whole files. Record i is bytes [i * n, (i + 1) * n) and belongs to the split
+// that holds the first of them; the last record of a split is completed from the bytes after the split.
 // Thread rule: one thread.
 #pragma once
 
@@ -15,9 +15,9 @@ namespace millrace {
 
 namespace internal {
 
-// kInvalid when the file is no whole number of records.
+// kInvalid if the file's length is not a whole number of records.
 [[nodiscard]] Status CheckFixedLength(const Split& split, std::uint64_t record_bytes);
-// Appends bytes of the file from the split's end until *record is whole.
+// Appends bytes of the file from the split's end on, until *record is whole.
 [[nodiscard]] Status CompleteFixed(ByteSource& source, const Split& split, std::uint64_t record_bytes,
                                    std::string* record);
 // A whole file in memory, when it does not come in one piece.
@@ -26,7 +26,7 @@ namespace internal {
 }  // namespace internal
 
 // Gives the split's records in order to on_record(std::string_view record, std::uint64_t offset); a record lives for
-// the call. record_bytes > 0.
+// the call. Requires: record_bytes > 0.
 template <class OnRecord>
 Status ReadFixedRecords(ByteSource& source, const Split& split, std::uint64_t record_bytes, OnRecord&& on_record) {
   MILLRACE_TRY(internal::CheckFixedLength(split, record_bytes));
@@ -56,8 +56,8 @@ Status ReadFixedRecords(ByteSource& source, const Split& split, std::uint64_t re
   return Status::Ok();
 }
 
-// Gives the bytes of the whole file (the split is all of it) once to on_file(std::string_view bytes), an empty file
-// too.
+// Gives the bytes of the whole file once to on_file(std::string_view bytes), also if the file is empty. Requires: the
+// split is all of the file.
 template <class OnFile>
 Status ReadWholeFile(ByteSource& source, const Split& split, OnFile&& on_file) {
   MILLRACE_TRY(internal::CheckWholeFile(split, split.length));

@@ -1,6 +1,6 @@
-// Lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is no part of it, or
-// at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept unless strip_cr
-// is set. The last line of a split is completed from the bytes behind it, however far it reaches.
+// Reads the lines of a split. A line belongs to the split in which its first byte lies. It ends at \n, which is not
+// part of it, or at the end of the file; after a final \n there is no further, empty line. A \r before the \n is kept
+// unless strip_cr is set. The last line of a split is completed from the bytes after the split, however far it reaches.
 // Thread rule: one thread.
 #pragma once
 
@@ -16,10 +16,10 @@ namespace millrace {
 
 namespace internal {
 
-// Whether the split's first byte is inside a line that began before it: the byte before decides.
+// Returns true if the split's first byte is inside a line that began before it: the byte before the split tells.
 [[nodiscard]] Result<bool> StartsInsideLine(ByteSource& source, const Split& split);
-// Reads on behind the split until \n or the end of the file and appends what comes before it to *line. *newline: it was
-// found.
+// Reads on after the split until \n or the end of the file, and appends what comes before that to *line. Sets *newline
+// to whether \n was found.
 [[nodiscard]] Status CompleteLine(ByteSource& source, const Split& split, std::string* line, bool* newline);
 [[nodiscard]] Status RecordTooLong(const Split& split, std::uint64_t offset);
 
@@ -30,7 +30,7 @@ class LineCutter {
   LineCutter(std::uint64_t offset, bool skip_first, bool strip_cr, OnLine& on_line)
       : offset_(offset), skipping_(skip_first), strip_cr_(strip_cr), on_line_(on_line) {}
 
-  // False when a line is too long.
+  // Takes the next piece. Returns false when a line is too long.
   bool Feed(std::string_view piece) {
     const char* at = piece.data();
     const char* const end = at + piece.size();
@@ -50,11 +50,11 @@ class LineCutter {
     return true;
   }
 
-  // A line that was not finished by what was fed.
+  // Returns true if the bytes fed so far end inside a line.
   [[nodiscard]] bool open() const { return !open_.empty(); }
   [[nodiscard]] std::string* open_line() { return &open_; }
   void GiveOpen(bool newline) { Give(open_, newline); }
-  // Of the line that is open, or of the next one.
+  // Returns the offset of the line that is open, or else of the next one.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
  private:
@@ -81,13 +81,13 @@ class LineCutter {
   bool skipping_;
   bool strip_cr_;
   OnLine& on_line_;
-  std::string open_;  // of a line that goes on; never empty then
+  std::string open_;  // the bytes so far of a line that goes on; empty if none does
 };
 
 }  // namespace internal
 
 // Gives the split's lines in order to on_line(std::string_view line, std::uint64_t offset of its first byte in the
-// file); a line lives for the call. kInvalid for a line longer than kMaxRecordBytes; else what the source says.
+// file); a line lives for the call. kInvalid for a line longer than kMaxRecordBytes; other failures are the source's.
 template <class OnLine>
 Status ReadLines(ByteSource& source, const Split& split, bool strip_cr, OnLine&& on_line) {
   if (split.length == 0) return Status::Ok();

@@ -1,4 +1,4 @@
-// OutputFile: the buffer between records being written and a file of the file system.
+// OutputFile: the buffer between the records that are written and a file of the file system.
 // Thread rule: one thread.
 #pragma once
 
@@ -21,20 +21,20 @@ class OutputFile {
     buffer_.reserve(kBufferBytes + kSlackBytes);
   }
 
-  // Where a record is appended; EndRecord follows.
+  // Returns the buffer to which a record is appended. Requires: EndRecord follows.
   [[nodiscard]] std::string& buffer() { return buffer_; }
   void EndRecord() {
     ++records_;
     if (buffer_.size() >= kBufferBytes) [[unlikely]]
       Flush();
   }
-  // The first failure sticks: what is appended after it is dropped, and Finish gives it.
+  // Notes a failure. The first one stays: what is appended after it is dropped, and Finish returns it.
   void Fail(Status status) {
     if (status_.ok()) status_ = std::move(status);
   }
   [[nodiscard]] const Status& status() const { return status_; }
-  // Hands on what is buffered and closes the file: it is on disk when this is OK. Nothing is appended after it; a
-  // second call says what the first said.
+  // Hands on what is buffered and closes the file. If it returns OK the file is on disk. A second call returns what the
+  // first did. Requires: nothing is appended afterwards.
   Status Finish() {
     if (!finished_) {
       finished_ = true;

@@ -25,7 +25,7 @@ concept PlainBytes =
 template <class T>
 concept IntermediateValue = Encodable<T> || PlainBytes<T>;
 
-// Zigzag of signed integers; unsigned ones stay.
+// Returns the zigzag form of a signed integer, and an unsigned one as it is.
 template <std::integral T>
 std::uint64_t Fold(T value) {
   if constexpr (std::is_signed_v<T>) {
@@ -93,14 +93,14 @@ constexpr std::size_t MaxValueBytes() {
   }
 }
 
-// The same for worker/task/collect's collector of combined values. A type with a Codec of its own says
-// Codec<T>::kMaxBytes.
+// Encodes values in the same way for the collector of combined values in worker/task/collect. A type with a Codec of
+// its own gives its Codec<T>::kMaxBytes.
 template <class T>
 requires(MaxValueBytes<T>() > 0) struct CombinedValueCodec {
   static constexpr std::size_t kMaxBytes = MaxValueBytes<T>();
 
   static std::size_t Encode(const T& value, char* out) {
-    if constexpr (std::integral<T>) {  // no detour over a string: runs hold millions of them
+    if constexpr (std::integral<T>) {  // without a detour through a string, since runs hold millions of them
       return static_cast<std::size_t>(run::PutVarint(out, Fold(value)) - out);
     } else if constexpr (PlainBytes<T>) {
       std::memcpy(out, &value, sizeof value);

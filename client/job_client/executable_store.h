@@ -1,4 +1,4 @@
-// Job executables in the file system, by their content: /.millrace/executables/<sha256 in hex>, so that the same
+// Keeps job executables in the file system by their content: /.millrace/executables/<sha256 in hex>, so that the same
 // executable is stored once and workers know it again. Thread rule: any thread.
 #pragma once
 
@@ -16,8 +16,9 @@ struct StoredExecutable {
   std::uint32_t crc = 0;  // crc32c
 };
 
-// Stores the local executable unless it is there. While another client writes the same one, ours is written beside it
-// under a name that ends in `token` (which nobody else has) and renamed: a job never waits for somebody else's upload.
+// Stores the local executable unless it is there. While another client writes the same one, this one is written beside
+// it under a name that ends in `token` (which nobody else has) and renamed: a job never waits for another client's
+// upload.
 [[nodiscard]] Result<StoredExecutable> StoreExecutable(dfs::DfsClient& files, const std::string& executable,
                                                        const std::string& token);
 

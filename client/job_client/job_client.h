@@ -1,5 +1,5 @@
-// JobClient: what the master tells about jobs, nodes and schedulers, and what can be asked of it. Blocking calls over
-// the connection of a DfsClient, which outlives it; failures are those of DfsClient::Call or the master's own words.
+// JobClient: what the master tells about jobs, nodes and schedulers, and what can be asked of it. Its calls block and
+// use the connection of a DfsClient, which outlives it; failures are those of DfsClient::Call or the master's own.
 // Thread rule: any thread.
 #pragma once
 
@@ -20,7 +20,8 @@ class JobClient {
  public:
   explicit JobClient(dfs::DfsClient& connection) : connection_(connection) {}
 
-  // The job's number once the master has it on disk. The request carries a token: repeated, it is the same job.
+  // Returns the job's number once the master has it on disk. The request carries a token: the same request sent again
+  // is the same job.
   Result<std::uint32_t> Submit(const JobRequest& request);
   Result<JobStatus> GetStatus(std::uint32_t job);
   Result<std::vector<JobStatus>> List(bool live_only);
@@ -28,36 +29,36 @@ class JobClient {
   Status SetPriority(std::uint32_t job, std::uint8_t priority);
   Result<std::vector<Counter>> Counters(std::uint32_t job);
   Result<std::vector<AttemptStatus>> Attempts(std::uint32_t job);
-  // The attempt's log from its beginning, piece by piece.
+  // Gives the attempt's log to `sink` from its beginning, piece by piece.
   Status ReadLog(const AttemptId& attempt, LogStream stream, const std::function<void(std::string_view)>& sink);
-  // The journal's lines of the job, in order, each with its number in the whole journal. Job 0 has what happened to
-  // nodes and schedulers.
+  // Gives the journal's lines of the job to `sink`, in order, each with its number in the whole journal. Job 0 has what
+  // happened to nodes and schedulers.
   Status History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink);
 
   Result<std::vector<Node>> Nodes();
-  // drained: no new tasks, and their blocks are copied elsewhere; false takes them back. All or none; `force`: even
-  // when no other is left to take the blocks.
+  // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. `drained` false takes them back.
+  // All or none of them change. `force` drains them even when no other node is left to take the blocks.
   Status DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force);
 
-  // Lost nodes leave the list. All or none; `force`: even if blocks are missing that may be on them.
+  // Removes lost nodes from the list, all or none. `force` does so even if blocks are missing that may be on them.
   Status ForgetNodes(const std::vector<std::uint32_t>& nodes, bool force);
 
-  // Of its database, to a directory of the master's machine.
+  // Backs up the master's database to a directory of the master's machine.
   Result<MasterBackup> BackUpMaster(const std::string& directory);
-  // Blocks on the node that no file has, by rising id.
+  // Gives `sink` the blocks on the node that no file has, by rising id.
   Status UnknownBlocks(std::uint32_t node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink);
-  // They may go to the node's trash, however many they are. Returns how many they are.
+  // Allows these blocks to go to the node's trash, however many they are. Returns how many they are.
   Result<std::uint64_t> DiscardUnknown(std::uint32_t node);
 
   Result<Schedulers> ListSchedulers();
-  // Done when it is on disk.
+  // Sets the scheduler; that is on disk when this returns.
   Status SetScheduler(const std::string& name);
   Result<SchedulerView> ShowScheduler();
 
  private:
   struct HistoryPage {
     std::vector<std::pair<std::uint64_t, std::string>> lines;
-    std::uint64_t next = 0;  // of the last line that is whole
+    std::uint64_t next = 0;  // the number of the last line that is whole
     bool cut = false;        // the last line goes on
     bool more = false;
   };

@@ -1,4 +1,4 @@
-// What the job client speaks of: requests and answers of the master as plain values. Thread rule: as values.
+// The requests and answers of the master as plain values, for the job client. Thread rule: as values.
 #pragma once
 
 #include <array>
@@ -20,10 +20,10 @@ enum class State { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
 [[nodiscard]] std::string_view ToString(State state);
 [[nodiscard]] inline bool Ended(State state) { return state >= State::kSucceeded; }
 
-// 0 VERY_HIGH, HIGH, NORMAL, LOW, 4 VERY_LOW.
+// Returns the name of a priority: 0 is VERY_HIGH, then HIGH, NORMAL, LOW, and 4 is VERY_LOW.
 [[nodiscard]] std::string PriorityName(std::uint8_t priority);
 [[nodiscard]] Result<std::uint8_t> ParsePriority(std::string_view name);
-// "3" or "job3".
+// Reads "3" or "job3".
 [[nodiscard]] Result<std::uint32_t> ParseJobArgument(std::string_view text);
 
 struct Phase {
@@ -31,17 +31,17 @@ struct Phase {
   double fraction = 0;  // of the whole phase, running attempts included
 };
 
-// A map that its job went on without.
+// A map without which its job went on.
 struct LeftOutMap {
   std::uint32_t map = 0;
   std::string input;  // "/in/a, bytes 0 to 99"
 };
 
-// A record that its map went on without.
+// A record without which its map went on.
 struct LeftOutRecord {
   std::uint32_t map = 0;
-  std::string path;          // empty: of numbers
-  std::uint64_t offset = 0;  // of its first byte in the file; of numbers: which
+  std::string path;          // empty if the input is numbers
+  std::uint64_t offset = 0;  // of its first byte in the file; of numbers, the number
 };
 
 struct JobStatus {
@@ -53,14 +53,14 @@ struct JobStatus {
   std::string pool, output;
   Micros submitted = 0, first_launch = 0, ended = 0;  // 0: not yet
   Phase maps, reduces;
-  double copy_fraction = 0;                // of the reduces, mean
+  double copy_fraction = 0;                // the mean of the reduces
   std::array<std::uint32_t, 4> maps_at{};  // launches at node, rack, datacenter, off
   std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
   std::uint32_t maps_left_out = 0;
   std::vector<LeftOutMap> left_out;  // the first of them
   std::uint32_t records_left_out = 0;
   std::vector<LeftOutRecord> left_out_records;  // the first of them
-  Micros deadline = 0;                          // by when it should end; 0: none
+  Micros deadline = 0;                          // when it should have ended; 0: none
   std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
 };
 
@@ -80,14 +80,14 @@ struct JobRequest {
   std::uint32_t max_attempts = 4;
   std::uint32_t max_failed_maps = 0;     // percent
   std::uint32_t skip_bad_records = 0;    // of each map
-  Micros map_time = 0, reduce_time = 0;  // that a task is said to take; 0: nothing is said
-  std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: the scheduler's
+  Micros map_time = 0, reduce_time = 0;  // what a task is said to take; 0: nothing is said
+  std::vector<Micros> locality_waits;    // for the rack, the datacenter, anywhere; empty: those of the scheduler
   std::string input_sample;              // input_sample.h
-  std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one each
+  std::uint64_t pack = 0;                // bytes of small splits in a map; 0: one split each
   bool no_speculation = false;           // no second attempt of a task that runs
 };
 
-// kInvalid for what is not the text of an attempt ("job3.m.17.0").
+// Reads an attempt such as "job3.m.17.0"; kInvalid for any other text.
 [[nodiscard]] Result<AttemptId> ParseAttemptArgument(std::string_view text);
 
 enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
@@ -116,18 +116,18 @@ struct Node {
   std::string rack, datacenter;
   std::uint32_t map_slots = 0, reduce_slots = 0, maps_running = 0, reduces_running = 0;
   bool alive = false, draining = false, drained = false;
-  bool awaited = false;  // by a master that has just started: it may still come, or has not listed its blocks
+  bool awaited = false;  // a master that has just started awaits it: it may still come, or has not listed its blocks
   std::uint64_t capacity = 0, free = 0, used = 0, blocks = 0, trashed = 0;
-  std::uint64_t unknown_blocks = 0;  // on it, of no file
-  bool unknown_held = false;         // too many of them: they stay until DiscardUnknown
-  // No tasks go there for so long, since too many attempts of these jobs (or more) failed there; 0: it is not avoided.
+  std::uint64_t unknown_blocks = 0;  // blocks on it that no file has
+  bool unknown_held = false;         // these are too many: they stay until DiscardUnknown
+  // For how long no tasks go there, since too many attempts of these jobs (or more) failed there; 0: it is not avoided.
   Micros avoided_for = 0;
   std::vector<std::uint32_t> avoided_by;
   Micros since_heartbeat = 0;
 };
 
 struct MasterBackup {
-  std::uint64_t operations = 0;  // up to which it goes
+  std::uint64_t operations = 0;  // the operations up to which the backup goes
   std::uint64_t bytes = 0;
 };
 
@@ -166,7 +166,8 @@ struct SchedulerView {
   std::vector<std::pair<std::string, std::string>> facts;
   std::vector<Group> groups;
   std::vector<Wait> waits;
-  std::uint32_t more_facts = 0, more_groups = 0, more_waits = 0;  // that the master did not list
+  std::uint32_t more_facts = 0, more_groups = 0,
+                more_waits = 0;  // how many more there are that the master did not list
 };
 
 }  // namespace millrace::job

@@ -1,5 +1,5 @@
-// JobWatch: a job's status as it changes, pushed by the master; watches again by itself after the connection or the
-// master was lost, until the job has ended. Thread rule: one thread at a time; the connection's control thread and one
+// JobWatch: a job's status as it changes, pushed by the master. After the connection or the master was lost it watches
+// again by itself, until the job has ended. Thread rule: one thread at a time; the connection's control thread and one
 // of the watch's own bring the news.
 #pragma once
 
@@ -16,16 +16,17 @@ namespace millrace::job {
 
 class JobWatch {
  public:
-  // `patience`: for so long the master may be out of reach before the watch gives up. `connection` outlives the watch.
+  // `patience` is how long the master may be out of reach before the watch gives up. Requires: `connection` outlives
+  // the watch.
   static Result<std::unique_ptr<JobWatch>> Start(dfs::DfsClient& connection, std::uint32_t job, Micros patience);
   ~JobWatch();
   JobWatch(const JobWatch&) = delete;
   JobWatch& operator=(const JobWatch&) = delete;
 
-  // Readable (poll) while Take has something to give.
+  // Returns a descriptor that is readable (poll) while Take has something to give.
   [[nodiscard]] int fd() const;
-  // The newest status that was not taken yet, or why there will be none any more (kUnavailable or kTimeout: the master
-  // stayed out of reach); nothing if there is no news. Never blocks.
+  // Returns the newest status that was not taken yet, or why there will be none any more (kUnavailable or kTimeout: the
+  // master stayed out of reach); nothing if there is no news. Never blocks.
   std::optional<Result<JobStatus>> Take();
 
  private:

@@ -1,4 +1,4 @@
-// A short-lived program whose output is wanted whole: the description of a job. Thread rule: any thread.
+// Runs a short-lived program whose whole output is wanted: the description of a job. Thread rule: any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace millrace::job {
 
 struct CaptureLimits {
   Micros timeout = 5 * kSecond;
-  std::size_t bytes = std::size_t{1} << 20;  // of standard output and standard error, each
+  std::size_t bytes = std::size_t{1} << 20;  // the limit for standard output and for standard error, each
 };
 
 struct Captured {
@@ -21,9 +21,9 @@ struct Captured {
   std::string error;
 };
 
-// Runs argv[0] (a path; PATH is not searched) with an empty standard input. It leads a process group of its own, which
-// is killed when a limit is passed: kTimeout, or kInvalid for too much output. kNotFound, kIo or kInvalid when it
-// cannot be started.
+// Runs argv[0] (a path; PATH is not searched) with an empty standard input. The program leads a process group of its
+// own, which is killed when a limit is passed: kTimeout, or kInvalid for too much output. kNotFound, kIo or kInvalid
+// when it cannot be started.
 [[nodiscard]] Result<Captured> RunCaptured(const std::vector<std::string>& argv, const CaptureLimits& limits);
 
 }  // namespace millrace::job

@@ -1,4 +1,4 @@
-// Between the job client's values and the master's messages. Thread rule: free functions, any thread.
+// Converts between the job client's values and the master's messages. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>

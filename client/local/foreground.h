@@ -1,6 +1,6 @@
-// Foreground: a command in a process group of its own that has the terminal, if there is one and it was ours: so Ctrl-C
-// and Ctrl-Z of its user reach it as if it had been started by the shell. Thread rule: as Process; SIGTTOU may not stop
-// us.
+// Foreground: a command in a process group of its own that has the terminal, if there is one and this process had it.
+// So Ctrl-C and Ctrl-Z of its user reach the command as if the shell had started it. Thread rule: as Process. Requires:
+// SIGTTOU does not stop this process.
 #pragma once
 
 #include <sys/types.h>
@@ -10,8 +10,8 @@
 
 namespace millrace::local {
 
-// Waits for the command's end and gives its exit status. Signals that come to us meanwhile are passed on to its group;
-// when it has not ended 5 s after SIGTERM or SIGHUP, it is killed.
+// Waits for the command's end and returns its exit status. Signals that come to this process meanwhile are passed on to
+// the command's group. If it has not ended 5 s after SIGTERM or SIGHUP, it is killed.
 [[nodiscard]] int WaitInForeground(Process& command, Signals& signals);
 
 }  // namespace millrace::local

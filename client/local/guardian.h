@@ -1,5 +1,5 @@
-// Guardian: a child process that outlives us if we are killed, and then kills what we started and removes our
-// directory. It learns of our end by the end of a pipe. Thread rule: as Process.
+// Guardian: a child process that outlives this process if this one is killed, and then kills what this one started and
+// removes its directory. It learns of this process's end by the end of a pipe. Thread rule: as Process.
 #pragma once
 
 #include <sys/types.h>
@@ -13,17 +13,17 @@ namespace millrace::local {
 
 class Guardian {
  public:
-  // `directory`: removed with all that is in it; empty: nothing is removed.
+  // `directory` is removed with all that is in it; if it is empty nothing is removed.
   static Result<Guardian> Start(const std::string& directory);
   Guardian(Guardian&& other) noexcept : pid_(std::exchange(other.pid_, -1)), pipe_(std::move(other.pipe_)) {}
   Guardian& operator=(Guardian&&) = delete;
   ~Guardian() { Dismiss(); }
 
-  // Leaders of process groups write their number and a newline here.
+  // Returns the descriptor to which leaders of process groups write their number and a newline.
   [[nodiscard]] int registry() const { return pipe_.get(); }
-  // Everything is cleaned up already: it ends without doing anything.
+  // Ends the guardian without anything being done, since everything is cleaned up already.
   void Dismiss();
-  // As if we had been killed; returns when nothing is left.
+  // Lets the guardian do what it would do if this process were killed. Returns when nothing is left.
   void CleanUp();
 
  private:

@@ -1,5 +1,5 @@
-// LocalCluster: a master and workers on this machine, in one directory, for as long as one process. Thread rule: as
-// Process.
+// LocalCluster: a master and workers on this machine, in one directory, for as long as this process lives. Thread rule:
+// as Process.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace millrace::local {
 
 struct ClusterOptions {
   std::int64_t workers = 3;
-  std::int64_t racks = 1;                                     // in all; worker n stands in rack n modulo `racks`
-  std::int64_t datacenters = 1;                               // rack r stands in datacenter r modulo `datacenters`
+  std::int64_t racks = 1;                                     // in all; worker n is in rack n modulo `racks`
+  std::int64_t datacenters = 1;                               // rack r is in datacenter r modulo `datacenters`
   std::string scheduler;                                      // empty: the master's default
   std::vector<std::string> master_settings, worker_settings;  // key=value
   std::string keep;                                           // the directory, which then stays; empty: a temporary one
@@ -27,11 +27,11 @@ struct ClusterOptions {
 // worker's.
 [[nodiscard]] Status SortSetting(const std::string& setting, ClusterOptions* options);
 
-// What to tell worker n; pure.
+// Returns the settings for worker n; pure.
 [[nodiscard]] std::vector<std::string> WorkerSettings(const ClusterOptions& options, std::int64_t n,
                                                       const std::string& directory, const std::string& master);
 
-// SIGINT, SIGTERM, SIGHUP and SIGCHLD as a descriptor, blocked in this process while it exists.
+// Gives SIGINT, SIGTERM, SIGHUP and SIGCHLD as a descriptor; they are blocked in this process while this exists.
 class Signals {
  public:
   Signals();
@@ -39,7 +39,7 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   [[nodiscard]] int fd() const { return fd_.get(); }
-  [[nodiscard]] int Take();  // one that came; 0: none
+  [[nodiscard]] int Take();  // returns one that came; 0: none
 
  private:
   Fd fd_;
@@ -47,12 +47,13 @@ class Signals {
 
 class LocalCluster {
  public:
-  // `program`: of the daemons. Returns when all workers have joined. A daemon that ended: kInvalid if it was told
-  // something wrong (exit status 2), else kUnavailable, with the last line of its log; a signal: kCancelled.
+  // Starts the cluster and returns when all workers have joined. `program` is the daemons' program. If a daemon ended:
+  // kInvalid if it was told something wrong (exit status 2), else kUnavailable, with the last line of its log. After a
+  // signal: kCancelled.
   static Result<LocalCluster> Start(const std::string& program, const ClusterOptions& options, Signals& signals);
   LocalCluster(LocalCluster&&) = default;
   LocalCluster& operator=(LocalCluster&&) = delete;
-  ~LocalCluster();  // stops the daemons, removes the directory
+  ~LocalCluster();  // stops the daemons and removes the directory
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] int registry() const { return guardian_->registry(); }

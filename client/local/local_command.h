@@ -1,4 +1,5 @@
-// `millrace local`: a whole cluster for the length of one command. Thread rule: the main thread, before others start.
+// `millrace local` runs a whole cluster for the length of one command. Thread rule: the main thread, before others
+// start.
 #pragma once
 
 #include "client/cli/invocation.h"
@@ -12,7 +13,7 @@ struct LocalOptions {
   std::vector<std::string> command;  // the words after "run" or "--"
 };
 
-// An exit status if that was all.
+// Reads the options. Returns an exit status if the command is done with that.
 [[nodiscard]] std::optional<int> ParseLocalOptions(const cli::Invocation& invocation, const cli::Words& args,
                                                    LocalOptions* options);
 

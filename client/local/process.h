@@ -15,23 +15,25 @@ namespace millrace::local {
 
 struct ProcessSpec {
   std::vector<std::string> argv;  // argv[0] is looked for on the PATH unless it holds a slash
-  std::vector<std::pair<std::string, std::string>> environment;  // set besides what we have
-  std::string log;             // takes standard output and error; then standard input is empty. Empty: ours are its
-  bool without_input = false;  // standard input is empty all the same
+  std::vector<std::pair<std::string, std::string>> environment;  // set besides this process's own
+  std::string log;  // takes standard output and error, and standard input is empty; if this is empty all three are this
+                    // process's
+  bool without_input = false;  // standard input is empty also without a log
 };
 
 class Process {
  public:
   Process() = default;
-  // The child writes its number and a newline to `registry` (-1: nobody) before it becomes the program. A failure says
-  // why it could not be started.
+  // Starts the child, which writes its number and a newline to `registry` (-1: to nobody) before it becomes the
+  // program. A failure says why it could not be started.
   static Result<Process> Start(const ProcessSpec& spec, int registry);
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   [[nodiscard]] int fd() const { return handle_.get(); }  // readable once it has ended
   [[nodiscard]] bool running() const { return pid_ > 0; }
   void SignalGroup(int signal) const;  // while running
-  // Waits for its end: the exit status, 128 + signal if one ended it. Then it is not running any more.
+  // Waits for its end and returns the exit status, or 128 + signal if a signal ended it. It is not running any more
+  // then.
   int Reap();
 
  private:

@@ -1,5 +1,5 @@
-// AttemptRunner: runs the attempts of a job that is set up: opens what it reads, gives the job's code its turn, and
-// finishes what it wrote.
+// AttemptRunner runs the attempts of a job that is set up: it opens what they read, calls the job's code, and finishes
+// what it wrote.
 // Thread rule: one thread.
 #pragma once
 
@@ -20,17 +20,18 @@ namespace millrace {
 
 class AttemptRunner {
  public:
-  // All outlive this.
+  // Requires: all arguments outlive this.
   AttemptRunner(const JobBinding& binding, const SetUp& set_up, Storage& storage, Random& random)
       : binding_(binding), set_up_(set_up), storage_(storage), random_(random) {}
 
-  // Leaves the run file, or for a job without reduces the output. What user code throws comes back as kInvalid.
+  // Runs a map. It leaves the run file, or the output of a job without reduces. What user code throws is returned as
+  // kInvalid.
   [[nodiscard]] Result<std::optional<TaskOutput>> Map(const MapLaunch& launch, TaskContext& context);
-  // Checks every segment against its checksum before the first record is believed.
+  // Runs a reduce. Every segment is checked against its checksum before its first record is believed.
   [[nodiscard]] Result<std::optional<TaskOutput>> Reduce(const ReduceLaunch& launch, TaskContext& context);
 
  private:
-  // Decides on the map's run where that is left to us, else empty.
+  // Returns the function that decides whether the map's run is compressed, if that is decided here; else an empty one.
   std::function<bool(std::string_view, std::uint64_t)> ChooserFor(const MapLaunch& launch, const EngineOptions& engine);
 
   const JobBinding& binding_;

@@ -1,6 +1,6 @@
 // DfsSource: a split's file in the file system as a ByteSource. Blocks that the split names are mapped when a replica
-// is on this machine, else streamed from the closest; bytes outside of them, and blocks of which no replica answers any
-// more, are looked up at the master.
+// is on this machine, else streamed from the closest replica. The master is asked for bytes outside of these blocks,
+// and for blocks of which no replica answers any more.
 // Thread rule: one thread.
 #pragma once
 
@@ -19,7 +19,7 @@ namespace millrace {
 
 class DfsSource final : public ByteSource {
  public:
-  // `storage` and the counters outlive this.
+  // Requires: `storage` and the counters outlive this.
   DfsSource(Storage& storage, std::string path, std::uint64_t file_length, std::vector<dfs::LocatedBlock> blocks,
             Counter& bytes_local, Counter& bytes_remote, Counter& remote_wait);
 
@@ -30,11 +30,11 @@ class DfsSource final : public ByteSource {
  private:
   [[nodiscard]] const dfs::LocatedBlock* BlockAt(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t NextBlockAfter(std::uint64_t offset) const;
-  // Each hands on bytes [*at, end) and moves *at as far as it came; false from sink: kCancelled.
+  // Each hands on bytes [*at, end) and moves *at as far as it came; kCancelled if `sink` returns false.
   Status StreamPieces(std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at, std::uint64_t end, const Sink& sink);
   Status StreamLookedUp(std::uint64_t* at, std::uint64_t end, const Sink& sink);
-  // The mapped bytes of the block, or none.
+  // Returns the mapped bytes of the block, or null.
   [[nodiscard]] const std::string_view* Mapped(const dfs::LocatedBlock& block);
   [[nodiscard]] Result<dfs::FileReader*> Reader();
   void CountReader(std::uint64_t local_before, std::uint64_t remote_before);
@@ -46,7 +46,7 @@ class DfsSource final : public ByteSource {
   Counter& bytes_local_;
   Counter& bytes_remote_;
   Counter& remote_wait_;            // microseconds
-  std::uint64_t mapped_block_ = 0;  // the block looked for last; 0: none
+  std::uint64_t mapped_block_ = 0;  // the block that was looked for last; 0: none
   bool is_mapped_ = false;
   MappedFile mapping_;
   std::string_view mapped_bytes_;

@@ -1,6 +1,6 @@
 // ProgressReporter: a thread that tells the daemon how an attempt gets on while the task's thread works, and that
 // notices when the daemon is gone.
-// Thread rule: made and destroyed on the task's thread.
+// Thread rule: it is made and destroyed on the task's thread.
 #pragma once
 
 #include <chrono>
@@ -15,12 +15,13 @@ namespace millrace {
 
 class ProgressReporter {
  public:
-  // Reports every `interval`; calls daemon_gone on its thread, once, when the peer closed its end. All outlive this.
+  // Reports every `interval`. Calls daemon_gone on its thread, once, when the peer closed its end. Requires: all
+  // arguments outlive this.
   ProgressReporter(task::Channel& channel, TaskContext& context, std::chrono::milliseconds interval,
                    const std::function<void()>& daemon_gone);
   ProgressReporter(const ProgressReporter&) = delete;
   ProgressReporter& operator=(const ProgressReporter&) = delete;
-  // After it nothing is reported any more.
+  // Ends the reports: none comes afterwards.
   ~ProgressReporter();
 
  private:

@@ -1,4 +1,4 @@
-// Storage: the file system as a task uses it. The master is spoken to only when something needs it: a map whose block
+// Storage: the file system as a task uses it. It talks to the master only when something needs that: a map whose block
 // lies on this machine and whose output goes to reduces never does.
 // Thread rule: one thread.
 #pragma once
@@ -16,14 +16,14 @@
 
 namespace millrace {
 
-// How storage is reached; tests bring their own. Each as its namesake in dfs/client.
+// How storage is reached; tests bring their own functions. Each does what its namesake in dfs/client does.
 struct StorageAccess {
   std::function<Result<std::unique_ptr<dfs::DfsClient>>(dfs::ClientOptions)> connect;
   std::function<Result<MappedFile>(const dfs::LocatedBlock&, const dfs::BadReplica&)> map_local;
   std::function<Status(const dfs::LocatedBlock&, std::uint64_t offset, std::uint64_t size, Micros stall,
                        const dfs::BadReplica&, const std::function<bool(std::string_view)>&, dfs::ReadSource*)>
       read_block;
-  std::function<Micros()> ticks;  // microseconds of a clock that only goes on; null: nothing is timed
+  std::function<Micros()> ticks;  // microseconds of a clock that never goes back; null: nothing is timed
 };
 [[nodiscard]] StorageAccess RealStorage();
 
@@ -31,10 +31,10 @@ class Storage {
  public:
   Storage(const StorageAccess& access, dfs::ClientOptions options) : access_(access), options_(std::move(options)) {}
 
-  // Connected at the first call; a failed connection is tried again by the next call.
+  // Returns the client, which is connected at the first call; if that fails the next call tries again.
   [[nodiscard]] Result<dfs::DfsClient*> Client();
   [[nodiscard]] Result<MappedFile> MapLocal(const dfs::LocatedBlock& block);
-  // *waited: the time that passed outside of `sink`, which is what the transfer cost the task.
+  // Sets *waited to the time that passed outside of `sink`, which is what the transfer cost the task.
   Status ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
                    const std::function<bool(std::string_view)>& sink, dfs::ReadSource* source, Micros* waited);
 

@@ -1,7 +1,6 @@
 // The life of a task process: it is set up for one job, then runs attempts of it, one at a time, until it is told to
 // exit or the daemon is gone (base/protocol/task.capnp).
-// Thread rule: one thread, which is the thread of the job's code;
-// a second one reports progress while an attempt runs.
+// Thread rule: one thread, which is the thread of the job's code; a second one reports progress while an attempt runs.
 #pragma once
 
 #include <chrono>
@@ -17,12 +16,13 @@ namespace millrace {
 struct TaskLoopOptions {
   StorageAccess storage;
   std::chrono::milliseconds progress_interval{500};
-  // Called on the reporter's thread when the daemon is gone while an attempt runs. A program exits at once.
+  // Called on the reporter's thread when the daemon is gone while an attempt runs. A program exits at once then.
   std::function<void()> daemon_gone;
   Random random;
 };
 
-// Serves the channel until it ends. 0: told to exit, or the daemon closed the channel; 1: the channel failed.
+// Serves the channel until it ends. Returns 0 if it was told to exit or the daemon closed the channel, 1 if the channel
+// failed.
 [[nodiscard]] int RunTaskLoop(const JobBinding& binding, Fd channel, TaskLoopOptions options);
 
 }  // namespace millrace

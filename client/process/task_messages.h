@@ -67,7 +67,7 @@ struct Exit {};
 
 using ToTask = std::variant<SetUp, MapLaunch, ReduceLaunch, Exit>;
 
-// kCorrupt when the message is malformed or says nothing that this program knows.
+// Decodes a message. kCorrupt when it is malformed or says nothing that this program knows.
 [[nodiscard]] Result<ToTask> DecodeToTask(const task::Message& message);
 
 // A file that waits to be given its name.
@@ -81,7 +81,7 @@ void EncodeProgress(const AttemptId& attempt, double fraction, const std::string
                     const std::vector<CounterValue>& counters, capnp::MessageBuilder* message);
 void EncodeDone(const AttemptId& attempt, const std::vector<CounterValue>& counters,
                 const std::optional<TaskOutput>& output, capnp::MessageBuilder* message);
-// `error` is made one line, of 4 KiB at most.
+// Encodes a failure; `error` is made one line, of 4 KiB at most.
 void EncodeFailed(const AttemptId& attempt, const std::string& error, capnp::MessageBuilder* message);
 
 }  // namespace millrace

@@ -1,6 +1,7 @@
-// Reading one block: from this machine by descriptor, else from the closest replica that answers. A replica says first
-// what checksums its chunks have; unless they make the block's (LocatedBlock), it is another block's or another
-// cluster's and not a byte of it is taken. Then every chunk is checked against them. Thread rule: any thread; blocking.
+// Reads one block: by descriptor if a replica is on this machine, else from the closest replica that answers. A replica
+// first sends the checksums of its chunks. Unless they make the block's checksum (LocatedBlock), the replica is of
+// another block or another cluster and not a byte of it is taken. Then every chunk is checked against them. Thread
+// rule: any thread; the calls block.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +17,20 @@
 
 namespace millrace::dfs {
 
-// Called for each replica that turned out bad (checksum, not the block that is meant, or absent where it should be), to
-// be told to the master.
+// Called for each replica that turned out bad, so that the master can be told: its checksum is wrong, it is not the
+// block that is meant, or it is absent where it should be.
 using BadReplica = std::function<void(std::uint64_t block, std::uint32_t node)>;
 
 // Where the last read of a block came from, for locality figures.
 enum class ReadSource { kLocal, kRemote };
 
-// The whole block mapped from a local replica, checked once; kNotFound when no replica is on this machine.
+// Maps the whole block from a local replica and checks it once. Returns kNotFound if no replica is on this machine.
 [[nodiscard]] Result<MappedFile> MapLocalBlock(const LocatedBlock& block, const BadReplica& bad_replica);
 
-// Bytes [offset, offset + size) of the block, handed to `sink` in order as they arrive, checked. Falls over from one
-// replica to the next in the middle of a read; a false sink stops with kCancelled. Fails only when every replica
-// failed: kCorrupt if one of them was corrupt, else kUnavailable naming them and why. `stall`: how long a replica may
-// be silent.
+// Reads bytes [offset, offset + size) of the block, checks them, and hands them to `sink` in order as they arrive. If a
+// replica fails, it goes on with the next one, also in the middle of a read. Returns kCancelled if `sink` returns
+// false. Fails otherwise only if every replica failed: with kCorrupt if one of them was corrupt, else with
+// kUnavailable, naming the replicas and their failures. `stall` is how long a replica may be silent.
 [[nodiscard]] Status ReadBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
                                const BadReplica& bad_replica, const std::function<bool(std::string_view)>& sink,
                                ReadSource* source = nullptr);

@@ -1,5 +1,5 @@
-// DfsClient: the file system for tools, tasks and the job client. Blocking calls, from any thread; a control thread of
-// its own speaks to the master and reconnects while a call lasts.
+// DfsClient: the file system for tools, tasks and the job client. Its calls block, and any thread may make them; a
+// control thread of its own speaks to the master and reconnects while a call lasts.
 #pragma once
 
 #include <capnp/capability.h>
@@ -23,18 +23,18 @@ namespace millrace::dfs {
 
 struct ClientOptions {
   std::string master;                    // host:port
-  Micros connect_timeout = 3 * kSecond;  // the first connection; then kUnavailable, unless there is patience:
-  Micros patience = 0;                   // for so long it is tried again, if the master's name is known
-  std::function<void()> waiting = {};    // called on the caller's thread when that begins
-  // Given the master's line, on the thread of the first call that the master puts off: a start of it is not over, or
-  // its disk is full. The call waits.
+  Micros connect_timeout = 3 * kSecond;  // for the first connection; then kUnavailable, unless there is patience
+  Micros patience = 0;                   // how long Connect tries again, if the master's name resolves
+  std::function<void()> waiting = {};    // called on the caller's thread when Connect begins to try again
+  // Called with the master's reason, on the thread of the first call that the master puts off, since its start is not
+  // over or its disk is full. The call waits.
   std::function<void(const std::string& why)> delayed = {};
-  Micros call_timeout = 30 * kSecond;   // a call, reconnections included
-  Micros stall_timeout = 30 * kSecond;  // a silent replica or pipeline
+  Micros call_timeout = 30 * kSecond;   // for a call, reconnections included
+  Micros stall_timeout = 30 * kSecond;  // how long a replica or pipeline may be silent
   std::optional<std::uint32_t> node;    // the worker on whose machine we run, if known
   std::string owner;                    // user name
-  std::string cluster = {};             // whose master it must be (base/cluster_id.h); empty: whichever answers first
-  std::string cluster_advice = {};      // who says so and what to do, for the refusal of another
+  std::string cluster = {};  // the cluster that the master must be of (base/cluster_id.h); empty: the first to answer
+  std::string cluster_advice = {};  // ends the refusal of another cluster: where `cluster` comes from and what to do
 };
 
 struct FileInfo {
@@ -58,14 +58,15 @@ struct WriteOptions {
   bool overwrite = false;
 };
 
-// A file for reading; its blocks are looked up as they are needed. Thread rule: one thread at a time.
+// A file for reading. Its blocks are looked up as they are needed. Thread rule: one thread at a time.
 class FileReader {
  public:
   virtual ~FileReader() = default;
   [[nodiscard]] virtual const FileInfo& info() const = 0;
-  // At most `size` bytes from `offset`, appended to *out; fewer only at the end of the file.
+  // Appends `size` bytes from `offset` to *out; fewer only at the end of the file.
   virtual Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) = 0;
-  // Bytes from `offset` (to the end, or `size` of them) in order, as large pieces as come; false from sink: kCancelled.
+  // Calls `sink` with `size` bytes from `offset` on (fewer if the file ends), in order, in pieces as large as they
+  // come. Returns kCancelled if `sink` returns false.
   virtual Status Stream(std::uint64_t offset, std::uint64_t size,
                         const std::function<bool(std::string_view)>& sink) = 0;
   [[nodiscard]] virtual Result<std::vector<LocatedBlock>> Blocks() = 0;
@@ -73,21 +74,22 @@ class FileReader {
   [[nodiscard]] virtual std::uint64_t bytes_remote() const = 0;
 };
 
-// A file being written; invisible until Close. Destroyed without Close, Abandon or HandOver: abandoned. Survives
-// the loss of pipeline nodes and of the connection to the master. Thread rule: one thread at a time.
+// A file that is being written. It is invisible until Close. The destructor abandons it unless Close, Abandon or
+// HandOver came first. It survives the loss of pipeline nodes and of the connection to the master. Thread rule: one
+// thread at a time.
 class FileWriter {
  public:
   virtual ~FileWriter() = default;
   virtual Status Write(std::string_view data) = 0;
-  // What was given to Write until now is on the disks of its replicas when this returns OK, and whatever ends the
-  // writer without Close (its death, Abandon), the file appears with what the last Sync held, as by Close. Ends the
-  // block under way: for logs and streams, not for each record. Costs nothing when nothing is new. kUnavailable may be
-  // tried again.
+  // Brings what was given to Write so far to the disks of its replicas: it is there when this returns OK. If the writer
+  // then ends without Close (by its death or Abandon), the file appears with what the last Sync brought there, as by
+  // Close. Each Sync ends the block under way, so it is meant for logs and streams, not for each record. It costs
+  // nothing if nothing is new. The caller may try again after kUnavailable.
   virtual Status Sync() = 0;
-  virtual Status Close() = 0;  // visible and durable when this returns OK
+  virtual Status Close() = 0;  // the file is visible and durable when this returns OK
   virtual void Abandon() = 0;
-  // Finishes the blocks and leaves it to the job tracker to complete the file when `attempt` may commit. kInvalid for a
-  // file of which something is synced.
+  // Finishes the blocks and leaves it to the job tracker to complete the file when `attempt` may commit. Returns
+  // kInvalid if something of the file is synced.
   struct HandedOver {
     std::uint64_t file = 0;
     std::vector<WrittenBlock> blocks;
@@ -102,9 +104,10 @@ struct Health {
   std::uint64_t capacity = 0, used = 0, free = 0;
   std::uint32_t live_workers = 0;
   std::uint64_t unknown_blocks = 0;   // replicas on live workers that belong to no file
-  std::uint32_t holding_workers = 0;  // with too many of them (dfs/name/block_manager.h)
-  std::string awaiting = {};   // whom a master that has just started waits for: nothing is missing yet; empty: nobody
-  std::string read_only = {};  // why the master takes no changes; empty: it does
+  std::uint32_t holding_workers = 0;  // those with too many unknown blocks (dfs/name/block_manager.h)
+  std::string awaiting =
+      {};  // the workers that a master waits for after its start: nothing is missing yet; empty if none
+  std::string read_only = {};  // why the master takes no changes; empty if it takes them
 };
 struct UnhealthyBlock {
   std::string path;
@@ -130,15 +133,15 @@ struct CheckedReplica {
 
 class DfsClient {
  public:
-  // kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" when there is no connection in time;
-  // kInvalid, with both clusters named, when it is the master of another cluster. So does every call after a
-  // reconnection.
+  // Connects to the master. Returns kUnavailable "cannot reach the master at HOST:PORT: why; is it running?" if there
+  // is no connection in time, and kInvalid, naming both clusters, if it is the master of another cluster. So does every
+  // call after a reconnection.
   static Result<std::unique_ptr<DfsClient>> Connect(ClientOptions options);
   virtual ~DfsClient() = default;
-  [[nodiscard]] virtual std::string Cluster() = 0;  // with which this client speaks
+  [[nodiscard]] virtual std::string Cluster() = 0;  // the one that this client speaks with
 
   virtual Result<FileInfo> Stat(std::string_view path) = 0;
-  // All entries, by pages; false from visit stops.
+  // Calls `visit` for all entries, which it fetches by pages, until `visit` returns false.
   virtual Status List(std::string_view path, const std::function<bool(const FileInfo&)>& visit) = 0;
   virtual Status MakeDirectory(std::string_view path) = 0;
   virtual Status Remove(std::string_view path, bool recursive) = 0;
@@ -146,29 +149,32 @@ class DfsClient {
   virtual Status SetReplication(std::string_view path, std::uint32_t replication) = 0;
   virtual Result<FileUsage> Measure(std::string_view path) = 0;
   virtual Result<Health> GetHealth() = 0;
-  // Until every known worker has reported to a master that has just started, or its grace is over.
+  // Waits until every known worker has reported to a master that has just started, or the master's grace is over.
   virtual Status AwaitReports() = 0;
   virtual Status ListUnhealthy(const std::function<bool(const UnhealthyBlock&)>& visit) = 0;
-  // Has every replica of a file read by its holder; `wait`: until they have been, so that none is kAsked.
+  // Has every replica of a file read by its holder. With `wait` it returns only when all have been read, so that none
+  // is kAsked.
   virtual Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) = 0;
   // Has the master move replicas until no worker's share of used space is further than `threshold` (of 1) from the
-  // mean; returns when that has begun.
+  // mean. It returns when the balancing has begun.
   virtual Status StartBalance(double threshold) = 0;
   virtual Status StopBalance() = 0;
-  // When balancing is not under way, at the latest after `wait` (10 s at most).
+  // Returns the state when balancing is not under way, or after `wait` (10 s at most), whichever comes first.
   virtual Result<BalanceStatus> GetBalance(Micros wait) = 0;
 
   virtual Result<std::unique_ptr<FileReader>> Open(std::string_view path) = 0;
-  // A piece of a file whose blocks the caller knows already (a split); further blocks are looked up when they are read.
+  // Opens a file, some blocks of which the caller knows already (a split). Further blocks are looked up when they are
+  // read.
   virtual std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock> blocks) = 0;
   virtual Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) = 0;
   virtual void ReportBadReplica(std::uint64_t block, std::uint32_t node) = 0;
 
-  // The control thread and the master's bootstrap capability, for the job client that shares the connection: runs f on
-  // the control thread with the connected bootstrap; as ControlThread::Run, with call_timeout and one reconnection.
+  // Runs `f` on the control thread with the master's bootstrap, as ControlThread::Run does, with call_timeout and one
+  // reconnection. It serves the job client, which shares the connection.
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
   virtual Status Call(const std::string& what, const WithMaster& f) = 0;
-  // The same for a call that the master may put off with kBusy: it is made again until it is not.
+  // Does the same for a call that the master may put off with kBusy: it calls `f` again until the master no longer
+  // does.
   virtual Status CallUntilReady(const std::string& what, const WithMaster& f) = 0;
 };
 

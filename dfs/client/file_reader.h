@@ -11,7 +11,7 @@
 
 namespace millrace::dfs {
 
-// Where a reader gets its blocks: those from the `first`-th on (a page), and whether there are more.
+// One page of a file's blocks. LocateBlocks returns the page that begins with block number `first`, from 0.
 struct BlockPage {
   FileInfo info;
   std::vector<LocatedBlock> blocks;
@@ -21,7 +21,7 @@ using LocateBlocks = std::function<Result<BlockPage>(const std::string& path, st
 
 class BlockFileReader final : public FileReader {
  public:
-  // `known`: blocks that the caller knows; `complete`: they are all of the file's.
+  // `known` are blocks that the caller knows; `complete` says that they are all of the file's.
   BlockFileReader(FileInfo info, std::vector<LocatedBlock> known, bool complete, LocateBlocks locate,
                   BadReplica bad_replica, Micros stall);
 
@@ -33,7 +33,7 @@ class BlockFileReader final : public FileReader {
   [[nodiscard]] std::uint64_t bytes_remote() const override { return bytes_remote_; }
 
  private:
-  // All blocks of the file, as the master knows them now.
+  // Looks up all blocks of the file, as the master knows them now.
   Status LocateAll();
   Result<const LocatedBlock*> Find(std::uint64_t offset);
   Status StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size,

@@ -1,5 +1,6 @@
-// The FileWriter of a DfsClient: blocks through pipelines, one after the other. A pipeline that breaks closes its block
-// short and the file goes on in a new block (docs/decisions/0003-short-blocks.md). Thread rule: one thread at a time.
+// The FileWriter of a DfsClient: it writes blocks through pipelines, one after the other. If a pipeline breaks, its
+// block is closed short and the file goes on in a new block (docs/decisions/0003-short-blocks.md). Thread rule: one
+// thread at a time.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,7 @@ class BlockFileWriter final : public FileWriter {
   Status OpenBlock();
   Result<Lease::NewBlock> AddBlock();
   Status FinishBlock();
-  // After a failure of the pipeline: what was acknowledged is kept, the rest is written again.
+  // Keeps what was acknowledged and writes the rest again. Requires: the pipeline has failed.
   Status Recover(const Status& why);
   Status FinishAll(const char* what);
 
@@ -42,10 +43,10 @@ class BlockFileWriter final : public FileWriter {
   std::uint64_t block_bytes_ = 0;  // given to it
   std::vector<WrittenBlock> written_;
   std::size_t synced_ = 0;               // of written_
-  std::vector<std::uint32_t> excluded_;  // nodes that failed us
+  std::vector<std::uint32_t> excluded_;  // nodes that failed this writer
   int failures_ = 0;                     // in a row
   std::uint64_t bytes_ = 0;
-  Status failed_;  // sticks
+  Status failed_;  // once set, it stays
 };
 
 }  // namespace millrace::dfs

@@ -1,8 +1,8 @@
-// Lease: the right to write one open file, held on the control thread for a writer elsewhere. When the connection or
-// the master is lost it is taken up again by the file's id: at once when there is a connection again, since the master
-// waits for it no longer than its grace and the writer may be idle for longer. It is renewed for as long as the process
-// runs, idle or not; one that was stopped for too long hears at its next call that it lost the file. Thread rule: one
-// thread at a time, not the control thread.
+// Lease: the right to write one open file, held on the control thread for a writer on another thread. After the
+// connection or the master was lost, the lease is resumed by the file's id as soon as there is a connection again: the
+// master waits for it no longer than its grace, and the writer may be idle for longer. The lease is renewed while the
+// process runs, idle or not. A process that was stopped for too long is told at its next call that it has lost the
+// file. Thread rule: one thread at a time, not the control thread.
 #pragma once
 
 #include <functional>
@@ -18,11 +18,11 @@ namespace millrace::dfs {
 
 class Lease {
  public:
-  // Creates the file.
+  // Creates the file. Returns the lease on it.
   static Result<std::unique_ptr<Lease>> Create(std::shared_ptr<MasterConnection> connection,
                                                const ClientOptions& options, const std::string& path,
                                                const WriteOptions& write);
-  // Drops the right: the file is given up unless it was completed or handed over.
+  // Drops the lease: the file is given up unless it was completed or handed over.
   ~Lease();
 
   struct NewBlock {
@@ -31,11 +31,11 @@ class Lease {
   };
   Result<NewBlock> AddBlock(const std::vector<std::uint32_t>& excluded);
   Status DropBlock(std::uint64_t id);
-  // `written`: all blocks of the file so far; those before number `first` are synced already.
+  // Syncs the file. `written` are all blocks of the file so far; those before number `first` are synced already.
   Status Sync(std::size_t first, const std::vector<WrittenBlock>& written);
   Status Complete(const std::vector<WrittenBlock>& blocks);
   Status HandOver(const std::string& attempt);
-  void Abandon();  // nobody waits
+  void Abandon();  // does not wait for the master
   [[nodiscard]] std::uint64_t file() const { return file_; }
   [[nodiscard]] std::uint64_t block_size() const { return block_size_; }
 
@@ -44,7 +44,7 @@ class Lease {
   struct Held {  // on the control thread only
     kj::Maybe<wire::FileLease::Client> lease;
     kj::Promise<void> renewing = nullptr;
-    kj::Promise<void> keeping = nullptr;  // takes it up again; last, since it uses the rest
+    kj::Promise<void> keeping = nullptr;  // resumes the lease; last, since it uses the rest
     void End() {
       renewing = nullptr;
       keeping = nullptr;
@@ -57,7 +57,7 @@ class Lease {
         path_(std::move(path)),
         held_(std::make_shared<Held>()) {}
   Status Call(const char* what, const WithLease& f);
-  // On the control thread: for as long as `held` keeps the promise and the file is open.
+  // These run on the control thread, while `held` keeps the promise and the file is open.
   static kj::Promise<void> Keep(MasterConnection& connection, Held& held, std::uint64_t file);
   static kj::Promise<void> Renew(kj::Timer& timer, kj::Duration every, Held& held);
   static kj::Promise<void> Resume(capnp::Capability::Client bootstrap, Held& held, std::uint64_t file);

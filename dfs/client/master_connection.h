@@ -1,5 +1,5 @@
-// MasterConnection: blocking calls to a master from any thread, over one control thread and one connection that comes
-// back.
+// MasterConnection: blocking calls to a master, over one control thread and one connection, which is made again when it
+// breaks. Thread rule: any thread.
 #pragma once
 
 #include <capnp/capability.h>
@@ -21,23 +21,24 @@ class MasterConnection {
  public:
   using WithMaster = std::function<kj::Promise<void>(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io)>;
 
-  // One attempt, or as many as patience allows; kUnavailable names the address. A name that does not resolve fails at
-  // once. kInvalid when it is the master of another cluster than `options.cluster`; without one, the cluster that
-  // answers first is the one that every later connection must be to.
+  // Makes one attempt, or as many as `options.patience` allows. Returns kUnavailable, naming the address, if none
+  // succeeds; a name that does not resolve fails at once. Returns kInvalid if it is the master of another cluster than
+  // `options.cluster`. If that is empty, every later connection must be to the cluster that answered first.
   static Result<std::shared_ptr<MasterConnection>> Connect(const ClientOptions& options);
   ~MasterConnection();
 
-  // Runs f on the control thread with the connected bootstrap. When the connection breaks in the middle, it is made
-  // again and f is called again, for at most `call_timeout` in all: f must bear to be repeated.
+  // Runs `f` on the control thread with the connected bootstrap. If the connection breaks in the middle, it is made
+  // again and `f` is called again, for at most `call_timeout` in all. Requires: `f` may be repeated.
   Status Call(const std::string& what, const WithMaster& f);
-  // The same; as long as the master answers kBusy, which the first time is told (ClientOptions::delayed), f is called
-  // again, each time for at most `call_timeout`.
+  // Does the same, and calls `f` again while the master answers kBusy, each time for at most `call_timeout`. The first
+  // kBusy is told to ClientOptions::delayed.
   Status CallUntilReady(const std::string& what, const WithMaster& f);
-  // Runs f on the control thread soon, connected or not; nobody waits.
+  // Runs `f` on the control thread soon, connected or not, and does not wait for it.
   void Post(std::function<void(kj::AsyncIoContext&)> f);
   [[nodiscard]] const std::string& cluster() const;
-  // For functions that run on the control thread, while this exists: as of rpc::Link, but the bootstrap is that of our
-  // cluster's master, or the promise rejects with kInvalid.
+  // These two are those of rpc::Link, but Connected() rejects with kInvalid unless the bootstrap is that of the
+  // cluster's master. Requires: the caller is on the control thread, and this object exists until the promise is
+  // settled or dropped.
   [[nodiscard]] kj::Promise<capnp::Capability::Client> Connected();
   [[nodiscard]] kj::Promise<void> Broken();
 

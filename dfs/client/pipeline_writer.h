@@ -1,6 +1,6 @@
-// PipelineWriter: the BlockWriter. To a node on this machine that passes the descriptor of its unfinished file
-// (kWriteLocalBlock), data goes by that file and packets' headers by the local socket; to any other, both go by TCP.
-// Thread rule: one thread at a time.
+// PipelineWriter: the BlockWriter. If the first node is on this machine and passes the descriptor of its unfinished
+// file (kWriteLocalBlock), the data goes into that file and the packets' headers go by the local socket; to any other
+// node, both go by TCP. Thread rule: one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,14 @@ namespace millrace::dfs {
 class PipelineWriter final : public BlockWriter {
  public:
   using TimePoint = std::chrono::steady_clock::time_point;
-  // `stall`: how long the pipeline may get on with nothing. A first node that says nothing at all is given up earlier,
-  // after kSilence (dfs/wire/transfer.h), and the others are watched by their neighbours.
+  // `stall` is how long the pipeline may make no progress. A first node that sends nothing at all is given up earlier,
+  // after kSilence (dfs/wire/transfer.h); the other nodes are watched by their neighbours.
   PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall, std::optional<BlockContent> expected,
                  std::function<TimePoint()> now = std::chrono::steady_clock::now);
   ~PipelineWriter() override;
 
-  // Connects the pipeline; once, and first. After a failure only failed_nodes() and KeepNothing() are of use.
+  // Connects the pipeline. After a failure only failed_nodes() and KeepNothing() are of use. Requires: it is the first
+  // call, and the only Begin.
   Status Begin();
   Status Write(std::string_view data) override;
   Result<WrittenBlock> Finish() override;
@@ -66,7 +67,7 @@ class PipelineWriter final : public BlockWriter {
   const std::optional<BlockContent> expected_;
   const Micros silence_;
   const std::function<TimePoint()> now_;
-  TimePoint got_on_;  // when bytes were acknowledged, or the first of them sent
+  TimePoint got_on_;  // when bytes were last acknowledged, or the first of them sent
   std::optional<net::BlockingStream> stream_;
   Fd file_;                                // the first node's, of a local write
   std::string pending_;                    // not yet a whole packet

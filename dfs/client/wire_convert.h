@@ -1,4 +1,4 @@
-// Between this folder's types and the file system's messages.
+// Converts between this folder's types and the file system's messages. Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ namespace millrace::dfs {
 [[nodiscard]] LocatedBlock Read(wire::LocatedBlock::Reader in);
 [[nodiscard]] CheckedReplica Read(wire::CheckedReplica::Reader in);
 void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out);
-// Who asks, so that the closest replica comes first.
+// Writes which client asks, so that the master puts the closest replica first.
 void WriteAsker(const ClientOptions& options, wire::Asker::Builder out);
 
 }  // namespace millrace::dfs

@@ -1,4 +1,4 @@
-// ActiveWrites: the write sessions of a server, by block, so that a block can be closed while somebody writes it.
+// ActiveWrites: the write sessions of a server, by block, so that a block can be closed while a session writes it.
 // Thread rule: any thread.
 #pragma once
 

@@ -1,6 +1,6 @@
-// BlockShelf: the files of one DiskBlockStore and what is known of them (layout in block_store.h).
-// Thread rule: any thread; the public maps under `mutex`, with which no file call is made but a look whether one is
-// there.
+// BlockShelf: the files of one DiskBlockStore and what is known of them (layout in block_store.h). Thread rule: any
+// thread. The public maps are used under `mutex`; no file call is made while it is held, except to see whether a file
+// exists.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Unfinished {
   Fd fd;
   std::uint64_t length = 0;
   std::vector<std::uint32_t> chunk_crcs;
-  std::optional<Micros> left;  // by its writer: when a sweep found it so
+  std::optional<Micros> left;  // when a sweep found that its writer had left it
 };
 
 class BlockShelf {
@@ -39,7 +39,7 @@ class BlockShelf {
         reserved_(reserved),
         yielded_(std::move(yielded)) {}
 
-  // Makes the directories, removes what a dead process was writing, lists the rest.
+  // Makes the directories, removes what a dead process was writing, and lists the rest.
   Status Load();
   [[nodiscard]] std::string WritingPath(std::uint64_t id) const { return directory_ + "/writing/" + BlockText(id); }
   [[nodiscard]] std::string Directory(std::uint64_t id) const {
@@ -48,19 +48,19 @@ class BlockShelf {
   [[nodiscard]] std::string DataPath(std::uint64_t id) const { return Directory(id) + "/" + BlockText(id); }
   [[nodiscard]] std::string CrcPath(std::uint64_t id) const { return DataPath(id) + ".crc"; }
 
-  // Whether `size` bytes more leave the reserved ones free; empties the trash, the oldest first, until they do, and
-  // tells what that cost.
+  // Returns true if `size` more bytes leave the reserved ones free. Empties the trash, the oldest first, until they do,
+  // and tells what that removed (`yielded`).
   [[nodiscard]] Status CheckRoom(std::uint64_t id, std::uint64_t size);
   [[nodiscard]] BlockStore::Space Space() const;
-  // Syncs and renames; the block is listed when this returns OK. Else there is its data under writing/ and no more.
+  // Syncs and renames. The block is listed when this returns OK; after a failure there is only its data under writing/.
   Status Publish(std::uint64_t id, Unfinished& block);
 
   std::mutex mutex;
   std::map<std::uint64_t, BlockContent> finished;
   std::set<std::uint64_t> damaged;  // there is data, but no checksums that fit
-  // Under writing/; null while somebody has hold of the id.
+  // The blocks under writing/; null while a call works on the id.
   std::unordered_map<std::uint64_t, std::unique_ptr<Unfinished>> broken;
-  std::uint64_t used = 0;  // by finished ones
+  std::uint64_t used = 0;  // bytes of finished ones
   BlockTrash trash;
 
  private:

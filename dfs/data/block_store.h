@@ -1,17 +1,19 @@
-// BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (crc32c a
-// chunk of kChunkBytes) lie beside the data and are part of it: what a reader gets has been checked, or is checked by
-// the reader.
+// BlockStore: the blocks on one node. A block is written once, then finished, then only read. Its checksums (a crc32c
+// for each chunk of kChunkBytes) lie beside the data and are part of it: what a reader gets has been checked, or is
+// checked by the reader.
 //
 // The real one keeps `<directory>/blocks/<xx>/<id>` with `<id>.crc` (id: 16 hexadecimal digits, xx: the last two of
-// them), written aside under `<directory>/writing` and renamed when finished: data synced, then checksums synced, then
-// renamed, directory synced. What was being written when the process died is removed at the next start. A block whose
+// them). A block is written under `<directory>/writing`. Finishing it syncs the data, then the checksums, renames both,
+// and syncs the directory. What was being written when the process died is removed at the next start. A block whose
 // checksums' file is damaged or does not fit its length is damaged and not listed; it stays on the disk until it is
-// removed, written anew, or mended and taken back. The trash: block_trash.h.
-// Checksums' file: u64 magic, u64 length of the data, u32 crc32c a chunk, u32 crc32c of all that.
+// removed, written anew, or mended and taken back. block_trash.h describes the trash. The checksums' file is u64 magic,
+// u64 length of the data, a u32 crc32c for each chunk, u32 crc32c of all that.
+//
 // A writer of this machine may be given the unfinished data file itself (BlockFile::Share). One that keeps its
-// descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad. The
-// in-memory twin serves the simulated cluster. Both pass one contract suite. Thread rule: any thread; one writer object
-// from one thread at a time, except for ReadShared.
+// descriptor could change the block later; readers notice by the checksums, as they do when a disk goes bad.
+//
+// The in-memory store serves the simulated cluster. Both pass one contract suite. Thread rule: any thread; one writer
+// object from one thread at a time, except for ReadShared.
 #pragma once
 
 #include <cstdint>
@@ -37,35 +39,38 @@ struct StoredBlock {
   bool operator==(const StoredBlock&) const = default;
 };
 
-// The right to fill one block. Destroying it unfinished keeps the bytes for FinishAt (a pipeline that broke) until
-// Discard, SweepUnfinished or the next start of the process.
+// The right to fill one block. If it is destroyed unfinished (its pipeline broke), the bytes are kept for FinishAt
+// until Discard, SweepUnfinished or the next start of the process.
 class BlockFile {
  public:
   virtual ~BlockFile() = default;
-  // Appends; `chunk_crcs` are those of `data` cut at kChunkBytes. Every append but the last is a whole number of
-  // chunks. kCorrupt when they do not match (every hop checks), kNoSpace when the disk is full.
+  // Appends `data`. `chunk_crcs` are the checksums of `data` cut at kChunkBytes. Returns kCorrupt if they do not match
+  // (every hop checks), and kNoSpace if the disk is full. Requires: every append but the last is a whole number of
+  // chunks.
   virtual Status Append(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
 
-  // Instead of Append, another process may write the bytes that come next: at their offsets in the block, into the file
-  // that this descriptor is of. Nothing of it counts before it is adopted.
+  // Returns a descriptor of the unfinished file. Instead of Append, another process may then write the bytes that come
+  // next into that file, at their offsets in the block. They do not count before they are adopted.
   [[nodiscard]] virtual Result<Fd> Share() = 0;
-  // `size` bytes from `offset` (a whole number of chunks) as the other process wrote them, into `out`, checked:
-  // kCorrupt when they do not match or the file ends before. Also while another thread appends or adopts.
+  // Reads `size` bytes from `offset` (a whole number of chunks), as the other process wrote them, into `out` and checks
+  // them. Returns kCorrupt if they do not match or the file ends before. It may run while another thread appends or
+  // adopts.
   virtual Status ReadShared(std::uint64_t offset, std::size_t size, const std::vector<std::uint32_t>& chunk_crcs,
                             char* out) const = 0;
-  // As Append, but `data` stands in the file already, behind what was appended before: it is what ReadShared gave there
-  // with these `chunk_crcs`, and not checked again. kNoSpace when the other process used what must stay free.
+  // Does what Append does for `data` that is in the file already, after what was appended before. It is not checked
+  // again. Returns kNoSpace if the other process used what must stay free. Requires: ReadShared gave `data` there, with
+  // these `chunk_crcs`.
   virtual Status Adopt(std::string_view data, const std::vector<std::uint32_t>& chunk_crcs) = 0;
 
   // Brings what was appended to the disk, so that Finish takes little time.
   virtual Status Sync() = 0;
-  // On disk and visible when this returns.
+  // Finishes the block: it is on disk and visible when this returns OK.
   virtual Status Finish() = 0;
   [[nodiscard]] virtual std::uint64_t length() const = 0;
   [[nodiscard]] virtual std::uint32_t crc() const = 0;  // BlockCrc of what was appended or adopted
 };
 
-// A block for reading: a descriptor of the data file (of the real store), its length and checksums.
+// A block for reading: a descriptor of its data, its length and its checksums.
 struct OpenBlock {
   Fd data;
   std::uint64_t length = 0;
@@ -76,50 +81,54 @@ struct OpenBlock {
 class BlockStore {
  public:
   virtual ~BlockStore() = default;
-  // kExists when the block is finished or being written here.
+  // Begins a block. Returns kExists if the block is finished or being written here.
   [[nodiscard]] virtual Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) = 0;
-  // Closes a block whose writer lost its pipeline: cut back to `length` (at most what was appended; a whole number of
-  // chunks or exactly all of it; else kInvalid), then as Finish. A block that is finished at this length already is
-  // fine, at another one kInvalid. kBusy while its BlockFile exists; kNotFound.
+  // Closes a block whose writer lost its pipeline: cuts it back to `length` and finishes it. `length` must be at most
+  // what was appended, and a whole number of chunks or exactly all of it; else kInvalid. A block that is finished
+  // already is OK at this length and kInvalid at another. Returns kBusy while its BlockFile exists, and kNotFound if
+  // there is no such block.
   virtual Result<StoredBlock> FinishAt(std::uint64_t id, std::uint64_t length) = 0;
-  // Forgets an unfinished block. Fine if there is none.
+  // Forgets an unfinished block. It is no failure if there is none.
   virtual void Discard(std::uint64_t id) = 0;
   struct Swept {
     std::uint64_t blocks = 0, bytes = 0;
   };
   // Discards the unfinished blocks that nobody is writing and that an earlier sweep, at least `retention` before `now`,
-  // found so already. Requires: `now` never goes back.
+  // found abandoned already. Requires: `now` never goes back.
   virtual Swept SweepUnfinished(Micros now, Micros retention) = 0;
-  // kNotFound; kCorrupt if the checksums' file does not fit the data's length.
+  // Opens a block for reading. Returns kNotFound if it is not here, and kCorrupt if the checksums' file does not fit
+  // the data's length.
   [[nodiscard]] virtual Result<OpenBlock> Open(std::uint64_t id) const = 0;
-  // Bytes [offset, offset+size) checked against the checksums (of all chunks they touch). kCorrupt names the block and
-  // chunk.
+  // Returns bytes [offset, offset+size), checked against the checksums (of all chunks that they touch), or kCorrupt,
+  // naming the block and the chunk.
   [[nodiscard]] virtual Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const = 0;
-  // As Read, for those who look for rot: what the disk holds is read and not what memory remembers of it, and nothing
-  // is given. kCorrupt also when the disk cannot give the bytes; kNotFound when the data are gone: the block is not
-  // listed any more.
+  // Checks bytes as Read does, for scans that look for rot: it reads what the disk holds, not what memory has cached of
+  // it. Returns kCorrupt also if the disk cannot read the bytes, and kNotFound if the data are gone: the block is then
+  // not listed any more.
   virtual Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) = 0;
-  // Lists a damaged block, all of which was verified. Fine for one that is listed.
+  // Lists a damaged block again. It is no failure if the block is listed. Requires: all of the block was verified.
   virtual Status TakeBack(std::uint64_t id) = 0;
-  // Removes the block, also what is left of an unfinished one that nobody is writing. Fine if there is none.
+  // Removes the block, also what is left of an unfinished one that nobody is writing. It is no failure if there is
+  // none.
   virtual Status Remove(std::uint64_t id) = 0;
-  // Finished, damaged, unfinished, or being written here.
+  // Returns true if the block is finished, damaged, unfinished, or being written here.
   [[nodiscard]] virtual bool Has(std::uint64_t id) const = 0;
   [[nodiscard]] virtual std::vector<StoredBlock> List() const = 0;       // finished ones, by rising id
   [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // not listed, see above; by rising id
   [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of one that is listed
 
-  // ---- the trash: blocks of which the master knows nothing, kept for a while in case that is its mistake ----
-  // Puts a finished block there at time `now`: it is not here any more, but its bytes are still used. It takes the
-  // place of another of its number that lies there. Fine if there is none. What is unfinished is removed.
+  // ---- the trash: blocks that the master does not know, kept for a while in case that is its mistake ---- Puts a
+  // finished block into the trash at time `now`: it is not here any more, but its bytes still count as used. It
+  // replaces a block of the same number there. An unfinished block is removed. It is no failure if there is no such
+  // block.
   virtual Status Trash(std::uint64_t id, Micros now) = 0;
-  // Brings it back: finished and listed when this returns OK. kNotFound if the trash has none, kExists if one of its
-  // number is finished or being written here.
+  // Brings a block back: it is finished and listed when this returns OK. Returns kNotFound if the trash does not have
+  // it, and kExists if one of its number is finished or being written here.
   [[nodiscard]] virtual Result<StoredBlock> Restore(std::uint64_t id) = 0;
-  virtual void RemoveTrashed(std::uint64_t id) = 0;                      // for good; fine if the trash has none
+  virtual void RemoveTrashed(std::uint64_t id) = 0;                      // for good; no failure if the trash has none
   [[nodiscard]] virtual std::vector<StoredBlock> ListTrash() const = 0;  // by rising id
-  // Removes for good what came before `before`, and then the oldest as long as less than `least_free` bytes are free.
-  // An append that finds no room removes the oldest, too (and of the real one is told by `yielded`, below).
+  // Removes for good what came into the trash before `before`, and then the oldest while less than `least_free` bytes
+  // are free. An append that finds no room removes the oldest, too (the real store tells that by `yielded`, below).
   virtual Swept SweepTrash(Micros before, std::uint64_t least_free) = 0;
 
   // `used` counts finished blocks, unfinished ones that nobody is writing, and the trash; `blocks` the finished ones.
@@ -129,13 +138,13 @@ class BlockStore {
   [[nodiscard]] virtual Space space() const = 0;
 };
 
-// `reserved_bytes` must stay free on the disk: an append that would go below is kNoSpace. The directory is made if need
-// be; who opens it holds it alone (the caller sees to that). `yielded`, from any thread: what an append that found no
-// room removed from the trash.
+// Opens the store in `directory`, which is made if need be. `reserved_bytes` stay free on the disk: an append that
+// would leave less is kNoSpace. `yielded` is called, from any thread, with what an append that found no room removed
+// from the trash. Requires: nothing else has the directory open.
 [[nodiscard]] Result<std::unique_ptr<BlockStore>> OpenDiskBlockStore(
     const std::string& directory, std::uint64_t reserved_bytes,
     std::function<void(const BlockStore::Swept&)> yielded = [](const BlockStore::Swept&) {});
-// `capacity` in bytes. Open() of the twin gives a memory file (memfd).
+// Returns a store in memory with a capacity of `capacity` bytes. Its Open() gives a memory file (memfd).
 [[nodiscard]] std::unique_ptr<BlockStore> MakeMemoryBlockStore(std::uint64_t capacity);
 
 }  // namespace millrace::dfs

@@ -1,6 +1,6 @@
-// BlockTrash: the trash of one DiskBlockStore (what it is for: block_store.h). `<directory>/trash/<id>-<when>` with
-// `.crc` beside it; id and when (microseconds since the epoch) are 16 hexadecimal digits each. Blocks come and go by
-// rename, so no byte is copied. Thread rule: any thread.
+// BlockTrash: the trash of one DiskBlockStore (block_store.h says what it is for). A block lies in
+// `<directory>/trash/<id>-<when>`, with its checksums in `.crc` beside it; id and when (microseconds since the epoch)
+// are 16 hexadecimal digits each. Blocks come and go by rename, so no byte is copied. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,16 +26,17 @@ class BlockTrash {
   BlockTrash(const std::string& directory, std::function<std::string(std::uint64_t)> data_path)
       : directory_(directory + "/trash"), data_path_(std::move(data_path)) {}
 
-  // Makes the directory and lists it. A block of which a dying process had moved one of the two files is in the trash.
+  // Makes the directory and lists it. A block counts as trashed if a dying process had moved one of its two files.
   Status Load();
-  // Moves a block here. Requires: nobody else touches its files meanwhile.
+  // Moves a block here. Requires: nothing else touches its files meanwhile.
   Status Put(std::uint64_t id, const BlockContent& content, Micros when);
-  // Moves it back, synced, and says what it is. kNotFound. Requires: as above.
+  // Moves a block back and syncs that. Returns its content, or kNotFound if it is not here. Requires: nothing else
+  // touches its files meanwhile.
   Result<BlockContent> Take(std::uint64_t id);
-  // Removes the one that came first, for good; false when there is none, or it came at `before` or later.
+  // Removes the block that came first, for good. Returns false if there is none, or if it came at `before` or later.
   bool RemoveOldest(Micros before, BlockStore::Swept* swept);
 
-  void Remove(std::uint64_t id);  // for good; fine if there is none
+  void Remove(std::uint64_t id);  // for good; no failure if there is none
 
   [[nodiscard]] std::vector<StoredBlock> List() const;
   [[nodiscard]] std::uint64_t bytes() const;
@@ -53,13 +54,13 @@ class BlockTrash {
 
   const std::string directory_;
   const std::function<std::string(std::uint64_t)> data_path_;
-  mutable std::mutex mutex_;  // which no file call is made with
+  mutable std::mutex mutex_;  // no file call is made while it is held
   std::map<std::uint64_t, Entry> entries_;
   std::set<std::pair<Micros, std::uint64_t>> by_time_;
   std::uint64_t bytes_ = 0;
 };
 
-// What a finished block is by its two files; none when they do not fit each other.
+// Returns the content of a finished block by its two files, or nothing if they do not fit each other.
 [[nodiscard]] Result<std::optional<BlockContent>> FinishedContent(std::uint64_t id, const std::string& data,
                                                                   const std::string& crcs);
 

@@ -1,5 +1,5 @@
 // PacketPump: sends a range of a block's chunks as packets, the data with sendfile: from the page cache to the socket.
-// Thread rule: one thread at a time; Step is for a disk thread.
+// Thread rule: one thread at a time; Step runs on a disk thread.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace millrace::dfs {
 
 class PacketPump {
  public:
-  // All chunks that [offset, offset + size) touches; the range lies in the block, and is not empty.
+  // Sends all chunks that [offset, offset + size) touches. Requires: the range lies in the block and is not empty.
   PacketPump(OpenBlock block, std::uint64_t id, std::uint64_t offset, std::uint64_t size);
 
-  // Sends until all is sent (true) or the non-blocking socket takes no more (false).
+  // Sends until all is sent (returns true) or the non-blocking socket takes no more (returns false).
   Result<bool> Step(int socket);
 
  private:
@@ -27,7 +27,7 @@ class PacketPump {
   const OpenBlock block_;
   const std::uint64_t id_;
   std::uint64_t next_;       // first byte of the next packet
-  const std::uint64_t end_;  // behind the last chunk
+  const std::uint64_t end_;  // the end of the last chunk
   std::string header_;
   std::size_t header_sent_ = 0;
   std::uint64_t data_at_ = 0, data_end_ = 0;

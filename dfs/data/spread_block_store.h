@@ -1,10 +1,12 @@
 // SpreadBlockStore: one BlockStore over several, each on a disk of its own. A block is on one of them, which is found
-// by asking each (all answer from memory). A new block goes where most is free for each writer (ChooseDisk). What
-// counts bytes is the sum; the trash is kept disk by disk, and `least_free` of SweepTrash is meant of each.
+// by asking each (all answer from memory). A new block goes to the disk that has most free for each writer
+// (ChooseDisk). Counts of bytes are sums over the disks. The trash is kept disk by disk, and `least_free` of SweepTrash
+// holds for each disk.
 //
-// A disk fails once and for good. Whoever notices it from outside says so (Fail). What is noticed here is told: so many
-// writes in a row that the disk refused by I/O errors. Nothing is asked of a failed disk any more: its blocks are not
-// here, and what is being written on it fails. Thread rule: as BlockStore; Fail from any thread, too.
+// A disk fails once and for good. Code outside that notices it calls Fail. The store itself notices kMostStrikes writes
+// in a row that the disk refused by I/O errors, and tells the owner (`failing`). A failed disk is not used any more:
+// its blocks are not here, and what is being written on it fails. Thread rule: that of BlockStore; Fail from any
+// thread, too.
 #pragma once
 
 #include <atomic>
@@ -26,11 +28,12 @@ namespace millrace::dfs {
 struct DiskLoad {
   std::uint64_t free = 0, trashed = 0;  // bytes
   std::uint64_t writers = 0;            // files that are being written
-  std::uint64_t chosen = 0;             // at which choice it was the last one chosen; 0: never
+  std::uint64_t chosen = 0;             // the number of the last choice that fell on it; 0 if none did
 };
-// Where most is free for each writer, the new one among them: two disks that are as free take turns, and one that is
-// almost full gets a block only when the others have so many more writers as they are freer. With equal ones, who was
-// not chosen for longest. Where nothing is free anywhere, the trash counts: it makes room. Requires: at least one.
+// Returns the disk that has most free for each writer, the new writer included. So two equally free disks take turns,
+// and one that is almost full gets a block only when the others have as many times more writers as they have more free.
+// Ties go to the disk that was not chosen for longest. If nothing is free anywhere, the trash counts, since it makes
+// room. Requires: there is at least one disk.
 [[nodiscard]] std::size_t ChooseDisk(std::span<const DiskLoad> disks);
 
 class SpreadBlockStore final : public BlockStore {
@@ -39,17 +42,19 @@ class SpreadBlockStore final : public BlockStore {
     std::string name;  // for messages
     std::unique_ptr<BlockStore> store;
   };
-  // So many appends and syncs in a row that ended with kIo are a disk that fails.
+  // A disk counts as failing after this number of appends and syncs in a row that ended with kIo.
   static constexpr int kMostStrikes = 3;
 
-  // Requires: at least one disk. A block that is on two disks (one of them had failed, the block was copied anew, and
-  // the disk is back) stays on the first, and the other copy goes to that disk's trash at `now`. `failing`, from any
-  // thread: writes to this disk fail, see above; it is for the callee to say Fail.
+  // Makes a store over the disks. A block that is on two disks (one of them had failed, the block was copied anew, and
+  // the disk is back) stays on the first, and the other copy goes to that disk's trash at `now`. `failing` is called,
+  // from any thread, when writes to a disk fail (see above); it is up to the callee to call Fail. Requires: there is at
+  // least one disk.
   static Result<std::unique_ptr<SpreadBlockStore>> Over(std::vector<Disk> disks, Micros now,
                                                         std::function<void(std::size_t disk, const Status&)> failing);
   ~SpreadBlockStore() override;
 
-  // The disk has failed. Returns what was on it, damaged ones too, by rising id; nothing the second time.
+  // Takes a failed disk out of use. Returns the blocks that were on it, damaged ones too, by rising id; none the second
+  // time.
   std::vector<std::uint64_t> Fail(std::size_t disk);
 
   Result<std::unique_ptr<BlockFile>> Create(std::uint64_t id) override;
@@ -78,11 +83,11 @@ class SpreadBlockStore final : public BlockStore {
   class Claim;
   SpreadBlockStore(std::vector<Disk> disks, std::function<void(std::size_t, const Status&)> failing);
   Status PartCopies(Micros now);
-  [[nodiscard]] Spindle* Home(std::uint64_t id) const;  // null: no disk that works has it
+  [[nodiscard]] Spindle* Home(std::uint64_t id) const;  // null if no disk that works has it
   [[nodiscard]] std::vector<Spindle*> Working() const;
   Result<std::unique_ptr<BlockFile>> CreateOn(Spindle& disk, std::uint64_t id);
   [[nodiscard]] Spindle& Choose(std::span<Spindle* const> disks);
-  void Judge(Spindle& disk, const Status& written);  // how an append or a sync ended
+  void Judge(Spindle& disk, const Status& written);  // takes how an append or a sync ended
 
   const std::vector<std::unique_ptr<Spindle>> disks_;
   const std::function<void(std::size_t, const Status&)> failing_;

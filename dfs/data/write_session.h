@@ -1,11 +1,12 @@
 // WriteSession: one node's part in writing a block: packets come from upstream, go to the next node and to the disk;
 // acknowledgements come back when both have them.
 //
-// Where the data comes from: with the packets, or from a writer on this machine, which puts it into the unfinished file
-// and sends headers alone. What it put there is read back, into memory that it cannot reach, and checked before it is
-// forwarded or stored: at the only node when it is stored, so that no packet takes a way of its own to the disk
-// threads; before it is forwarded when there is a next node, and then neither read nor checked again. Thread rule: a
-// session lives on its wire's strand; Abort is for any thread.
+// The data comes with the packets, or from a writer on this machine, which puts it into the unfinished file and sends
+// headers alone. What such a writer put there is read back, into memory that the writer cannot reach, and checked
+// before it is forwarded or stored. If this is the only node, that happens when the data is stored, so that no packet
+// needs an extra trip to the disk threads. If there is a next node, it happens before the data is forwarded, and the
+// data is then neither read nor checked again. Thread rule: a session lives on its wire's strand; Abort may be called
+// from any thread.
 #pragma once
 
 #include <deque>
@@ -26,12 +27,13 @@ enum class DataFrom { kPackets, kSharedFile };
 
 class WriteSession : public std::enable_shared_from_this<WriteSession> {
  public:
-  // `finished` is called when the block is finished here, even if the rest of the pipeline fails. kSharedFile: upstream
-  // is a local wire.
+  // `finished` is called when the block is finished here, even if the rest of the pipeline fails. Requires: for
+  // kSharedFile, `upstream` is a local wire.
   WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest request, DataFrom data_from,
                std::shared_ptr<net::Wire> upstream, std::function<void(const StoredBlock&)> finished);
 
-  // From the answer to the request to the last acknowledgement; false: the connection is to be closed.
+  // Runs the session, from the answer to the request to the last acknowledgement. Returns false if the connection is to
+  // be closed.
   net::Awaitable<bool> Run();
   void Abort();
 
@@ -58,7 +60,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   enum class Phase { kOpening, kTransferring, kFinished };
   // How far the last packet has come. At the last node a packet counts as forwarded when it is queued for the disk.
   enum class Last { kAwaited, kReceived, kForwarded, kStored };
-  // Whether upstream shall hear from us although there is nothing new to acknowledge.
+  // Whether upstream is due a sign of life although there is nothing new to acknowledge.
   enum class Alive { kNotDue, kDue, kEnded };
 
   Status OpenHere();
@@ -100,7 +102,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   Fd shared_;                        // until the writer has it
   std::unique_ptr<char[]> scratch_;  // of the disk thread that stores
 
-  [[nodiscard]] Micros silence() const;  // of the next node, at most
+  [[nodiscard]] Micros silence() const;  // how long the next node may be silent
 
   net::Signal changed_;  // of anything below
   net::asio::steady_timer alive_timer_;
@@ -109,7 +111,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   std::deque<Incoming> queue_;    // for the disk
   std::vector<std::unique_ptr<char[]>> spare_;
   std::uint64_t received_ = 0, forwarded_ = 0, stored_ = 0, next_acked_ = 0;
-  std::uint32_t next_crc_ = 0;  // when the next one has finished
+  std::uint32_t next_crc_ = 0;  // set when the next node has finished
   Phase phase_ = Phase::kOpening;
   Last last_ = Last::kAwaited;
   bool forwarding_ = false;     // a packet is on its way to the next node

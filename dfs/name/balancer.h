@@ -1,5 +1,5 @@
-// Shares: how full the nodes of a cluster are, and which moves of a replica bring them closer together. Pure, and knows
-// nothing of blocks; block_balance.cc asks it.
+// Shares: how full the nodes of a cluster are, and which moves of a replica bring them closer together. It is pure and
+// knows nothing of blocks; block_balance.cc asks it.
 //
 // Rule (HDFS's balancer): a node's share is what it uses of its capacity; the cluster's share, the mean, is what all
 // use of all capacities. A node is over when its share is more than the threshold above the mean, under when it is more
@@ -23,23 +23,25 @@ struct NodeUse {
 
 class Shares {
  public:
-  // `threshold`: a share of 1. Requires: `nodes` by rising number.
+  // `threshold` is a share of 1. Requires: `nodes` is sorted by rising number.
   Shares(const std::vector<NodeUse>& nodes, double threshold);
 
   [[nodiscard]] bool Balanced() const { return BytesLeft() == 0; }  // no node is over or under
-  // That must move at least: what the nodes that are over have too much, or those under too little, whichever is more.
+  // Returns how many bytes must move at least: the excess of the nodes that are over or the lack of those that are
+  // under, whichever is more.
   [[nodiscard]] std::uint64_t BytesLeft() const;
-  // Of no nodes: 0.
+  // Return 0 if there are no nodes.
   [[nodiscard]] double mean() const { return mean_; }
   [[nodiscard]] double Largest() const;
   [[nodiscard]] double Smallest() const;
-  // Nodes above the mean, the fullest first, and those below it, the emptiest first; equals by number.
+  // Return the nodes above the mean, the fullest first, and those below it, the emptiest first. Ties are broken by
+  // number.
   [[nodiscard]] std::vector<NodeId> Givers() const;
   [[nodiscard]] std::vector<NodeId> Takers() const;
 
-  // Whether a move of so many bytes is one of the rule's; false for a node that is not known.
+  // Returns true if the rule allows a move of `bytes` bytes; false for a node that is not known.
   [[nodiscard]] bool Helps(NodeId from, NodeId to, std::uint64_t bytes) const;
-  // A node that is not known is left out.
+  // Add bytes to what a node uses, and take them from it. A node that is not known is left out.
   void Add(NodeId node, std::uint64_t bytes);
   void Take(NodeId node, std::uint64_t bytes);
 
@@ -51,7 +53,7 @@ class Shares {
   };
   [[nodiscard]] std::vector<NodeId> Sorted(bool above) const;
   template <class Nodes>
-  [[nodiscard]] static auto Find(Nodes& nodes, NodeId id) -> decltype(nodes.data());  // none if it is not known
+  [[nodiscard]] static auto Find(Nodes& nodes, NodeId id) -> decltype(nodes.data());  // null if it is not known
 
   std::vector<Node> nodes_;  // by rising number
   double threshold_;

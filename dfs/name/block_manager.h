@@ -1,15 +1,16 @@
 // BlockManager: which live node holds which block, and what must be copied or deleted so that every block has the
-// replicas its file wants. Pure: reports and node events in, work out. Replica places are never stored; they are
-// learned from reports after every start, and nothing is deleted or copied before a node's report is complete.
+// replicas its file wants. It is pure: it takes reports and node events, and gives out work. Replica places are never
+// stored; they are learned from reports after every start, and nothing is deleted or copied before a node's report is
+// complete.
 //
-// Safe rather than quick: a replica is deleted only while every holder's report is complete and one is left whose
-// deletion was never ordered, so that orders that come late or twice cannot take the last copy.
+// It is safe rather than quick: a replica is deleted only while every holder's report is complete and another replica
+// is left that nobody was ordered to delete, so that orders that come late or twice cannot take the last copy.
 //
-// Two kinds of replicas belong to no file. Those of a file that is known to be removed are deleted.
-// Unknown ones, of which nobody said that they were removed: they are told apart as work to be put aside (into the
-// worker's trash), and when they are too many of a node's blocks (TooManyUnknown) nothing is told at all until somebody
-// confirms it, since then it is rather we who lack something: a database too old, or of another cluster. Which nodes
-// are held back so is not stored: it comes out again at the next report.
+// Two kinds of replicas belong to no file. Those of a file that is known to be removed are deleted. Unknown ones, which
+// nobody has said were removed, are given out as separate work: they are put aside (into the worker's trash). If they
+// are too many of a node's blocks (TooManyUnknown), that work is held back until an operator confirms it
+// (DiscardUnknown), since then it is rather the master that lacks something: its database is too old, or of another
+// cluster. Which nodes are held back is not stored: the next report shows it again.
 //
 // Thread rule: one thread. Costs: a report of n blocks O(n) with small constants (300,000 blocks well under 100 ms);
 // NextWork O(work given out), and a few milliseconds at most.
@@ -40,24 +41,24 @@ struct DeleteWork {
 };
 struct BlockWork {
   std::vector<ReplicateWork> replicate;
-  std::vector<DeleteWork> remove;  // one entry a node at most
-  std::vector<DeleteWork> aside;   // unknown blocks, likewise; for the trash
+  std::vector<DeleteWork> remove;  // at most one entry for each node
+  std::vector<DeleteWork> aside;   // unknown blocks, to be put into the trash; likewise
 };
 
-// Over all wanted blocks; those on draining nodes count as under-replicated until they are elsewhere. Corrupt replicas
-// are those on live nodes; pending are copies under way.
+// Counts over all wanted blocks. Those on draining nodes count as under-replicated until they are elsewhere. Corrupt
+// replicas are those on live nodes; `pending` counts copies under way.
 struct BlockHealth {
   std::uint64_t blocks = 0, missing = 0, under_replicated = 0, over_replicated = 0, corrupt_replicas = 0, pending = 0;
   std::uint64_t unknown = 0, nodes_held = 0;  // unknown replicas on live nodes; live nodes with too many of them
 };
 
-// Of one node's.
+// The unknown blocks of one node.
 struct UnknownBlocks {
   std::uint64_t count = 0;
-  bool held = false;  // too many: they stay until DiscardUnknown
+  bool held = false;  // they are too many: they stay until DiscardUnknown
 };
 
-// More than a handful, and more than a tenth of what the node reported.
+// Returns true if the unknown blocks are more than a handful, and more than a tenth of what the node reported.
 [[nodiscard]] constexpr bool TooManyUnknown(std::uint64_t unknown, std::uint64_t reported) {
   return unknown > 10 && unknown > reported / 10;
 }
@@ -66,17 +67,17 @@ enum class BalanceState : std::uint8_t {
   kNever,     // not asked for since this object was made
   kMoving,    // under way
   kBalanced,  // ended: no node is over or under the threshold
-  kStuck,     // ended: some are, but no replica may move that would help
+  kStuck,     // ended: some nodes are, but no replica that may move would help
   kStopped,   // by StopBalance
 };
 
 struct BalanceView {
   BalanceState state = BalanceState::kNever;
-  double threshold = 0;                             // these four as a share of 1, of what nodes hold of files
+  double threshold = 0;                             // these four are shares of 1, of what nodes hold of files
   double mean = 0, smallest = 0, largest = 0;       // over the nodes that are up, not draining, and known for size
   std::uint64_t bytes_left = 0;                     // as Shares::BytesLeft
   std::uint64_t moved_blocks = 0, moved_bytes = 0;  // since balancing began
-  std::uint64_t moving_blocks = 0;                  // copies under way of which the source gives its own up
+  std::uint64_t moving_blocks = 0;                  // copies under way whose source gives up its own replica
 };
 
 class BlockManager {
@@ -84,90 +85,93 @@ class BlockManager {
   explicit BlockManager(Random random);
   ~BlockManager();
 
-  // ---- what the namespace wants ----
-  // A finished block of a visible file. Called for each at load, before any node reports, and at Complete. A replica
-  // that was named before counts if the block was expected then; else it was unknown, is not put aside any more, and
-  // counts when its node names it again. The length and checksum of a block never change.
+  // ---- what the namespace wants ---- Records a finished block of a visible file. It is called for each block at load,
+  // before any node reports, and at Complete. A replica that a node named before counts at once if the block was
+  // expected then; otherwise it was unknown, is no longer put aside, and counts when its node names it again. Requires:
+  // the length and checksum of a block never change.
   void Want(const Block& block, std::uint32_t replication);
   void SetReplication(BlockId block, std::uint32_t replication);
-  // No file has it any more: replicas are deleted wherever they are or turn up (at least of the last kRemembered). Also
-  // called at load, before Want, for those that were removed in an earlier life of the master.
+  // Records that no file has the block any more: its replicas are deleted wherever they are or turn up (at least those
+  // of the last kRemembered such blocks). It is also called at load, before Want, for blocks that were removed before
+  // the master was started anew.
   static constexpr std::size_t kRemembered = std::size_t{1} << 18;
   void Unwant(BlockId block);
-  // Given out to a writer: replicas that turn up are neither copied nor deleted until Want or Unwant.
+  // Records that the block was given out to a writer: replicas that turn up are neither copied nor deleted until Want
+  // or Unwant.
   void Expect(BlockId block);
 
   // ---- nodes ----
-  void NodeExists(NodeId node);  // it was up in an earlier life of the master
-  // A node that is up already has begun anew: copies and deletions it was told of are given out again.
+  void NodeExists(NodeId node);  // it was up before the master was started anew
+  // The node is up. If it was up already, it has started anew: copies and deletions that it was told of are given out
+  // again.
   void NodeUp(NodeId node, const Location& where);
-  void NodeDown(NodeId node);    // its replicas are gone, until it reports again
-  void ForgetNode(NodeId node);  // nothing is known of it any more. Requires: it is not up.
-  // Of a node that is up; before it, none is known to be free. Capacity 0 is not known: balancing waits for it.
+  void NodeDown(NodeId node);    // its replicas are gone until it reports again
+  void ForgetNode(NodeId node);  // forgets all about it. Requires: it is not up.
+  // Sets the free space and the capacity of a node. Until the first call no space of it is known to be free. A capacity
+  // of 0 means that it is not known: balancing waits for it. Requires: the node is up.
   void NodeSpace(NodeId node, std::uint64_t free_bytes, std::uint64_t capacity_bytes = 0);
   // A draining node's replicas are good for reading and do not count towards replication.
   void SetDraining(NodeId node, bool draining);
-  // True when every block on a draining node has its replicas elsewhere (as many as there are nodes left to hold them).
-  // False for a node that is not draining, or whose report is not complete.
+  // Returns true if every block on a draining node has its replicas elsewhere (as many as there are nodes left to hold
+  // them), and false for a node that is not draining or whose report is not complete.
   [[nodiscard]] bool Drained(NodeId node) const;
 
-  // ---- what nodes report ----
-  // A full report comes in parts: begin, parts in any number, end. At the end, replicas not named are gone. A replica
-  // whose length or checksum differs from the wanted block's is corrupt. An unwanted one is to be deleted, an unknown
-  // one put aside.
+  // ---- what nodes report ---- A full report is one ReportBegin, any number of ReportPart and one ReportEnd. At its
+  // end the replicas that it did not name are gone. A replica whose length or checksum differs from the wanted block's
+  // is corrupt. An unwanted one is to be deleted, an unknown one to be put aside.
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
   void Received(NodeId node, const Block& block);
   void Deleted(NodeId node, BlockId block);
-  // Found by a reader or the node's scanner; deleted once a good copy exists elsewhere. Ignored for what the node does
-  // not hold. Only Received makes the replica good again.
+  // Records that a reader or the node's scanner found the replica bad. It is deleted once a good copy exists elsewhere,
+  // and only Received makes it good again. The call is ignored if the node does not hold the block.
   void Corrupt(NodeId node, BlockId block);
 
   // ---- unknown blocks ----
   [[nodiscard]] UnknownBlocks UnknownOn(NodeId node) const;
-  // By rising id, those after `after`; false from visit stops.
+  // Calls `visit` for the unknown blocks after `after`, by rising id, until it returns false.
   void ForEachUnknown(NodeId node, BlockId after, const std::function<bool(const Block&)>& visit) const;
-  // Those that the node has now may be put aside, however many they are. Returns how many they are. kBusy while its
-  // report is not complete: nobody knows yet which they are.
+  // Lets the unknown blocks that the node has now be put aside, however many they are. Returns their number, or kBusy
+  // while the node's report is not complete, since nobody knows yet which they are.
   [[nodiscard]] Result<std::uint64_t> DiscardUnknown(NodeId node);
-  // Whether a block from the node's trash should come back: a file has it, with this length and checksum, and the node
-  // has no replica.
+  // Returns true if a block from the node's trash should come back: a file has it, with this length and checksum, and
+  // the node has no replica.
   [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;
 
-  // ---- what to do ----
-  // Copies and deletions to start now; at most `max_copies_per_node` copies under way from or to one node. A copy that
-  // was not reported Received within `copy_timeout` is given out again. Most endangered blocks (fewest replicas) first.
-  // Only nodes whose report is complete are told to do anything. At most 1000 deletions a node and call.
+  // ---- what to do ---- Returns the copies and deletions to start now. At most `max_copies_per_node` copies are under
+  // way from or to one node. A copy that was not reported Received within `copy_timeout` is given out again. The most
+  // endangered blocks (fewest replicas) come first. Only nodes whose report is complete get work. A call gives out at
+  // most 1000 deletions for each node.
   [[nodiscard]] BlockWork NextWork(Micros now, std::uint32_t max_copies_per_node, Micros copy_timeout);
-  // ---- balancing ----
-  // From now on NextWork gives out moves as well, by the rule of balancer.h, until no node is over or under the
-  // threshold (a share of 1) or no move can be made; where it is under way it begins anew. A move is a copy after which
-  // its source's replica is the surplus one, if the block is then in as many racks and datacenters as before; one that
-  // fails, times out, or whose copy the block has come to need meanwhile is forgotten. Only blocks that have exactly
-  // what they want move, between nodes that are not draining. Moves begin only while no copy that a block lacks is
-  // under way, and leave half of what NextWork may have under way at a node to such copies; where that is one, they
-  // begin only while no block lacks any.
+  // ---- balancing ---- Starts balancing, or starts it anew if it is under way: NextWork gives out moves as well, by
+  // the rule of balancer.h, until no node is over or under the threshold (a share of 1) or no move can be made.
+  // A move is a copy after which the source's replica is the surplus one; the block must then be in as many racks and
+  // datacenters as before. A move is forgotten if it fails or times out, or if the block has come to need the copy
+  // meanwhile. Only blocks that have exactly the replicas they want move, between nodes that are not draining. Moves
+  // begin only while no copy that a block lacks is under way. They leave half of the copies that NextWork may have
+  // under way at a node to such copies; where NextWork may have only one, moves begin only while no block lacks a
+  // replica.
   void StartBalance(double threshold);
-  void StopBalance();  // if it is under way: no more moves begin
+  void StopBalance();  // ends balancing if it is under way: no more moves begin
   [[nodiscard]] BalanceView Balance() const;
 
-  // Targets for a new block; empty when no live node has room.
+  // Returns the targets for a new block; none if no live node has room.
   [[nodiscard]] std::vector<NodeId> ChooseTargets(const PlacementRequest& request);
-  // A writer began (+1) or ended (-1) a pipeline through the node.
+  // Records that a writer began (+1) or ended (-1) a pipeline through the node.
   void WritesUnderWay(NodeId node, int change);
 
-  [[nodiscard]] std::optional<Block> Find(BlockId block) const;  // if it is wanted
+  [[nodiscard]] std::optional<Block> Find(BlockId block) const;  // nothing if it is not wanted
   [[nodiscard]] bool Knows(NodeId node) const;                   // it is or was up, or exists
-  [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // as it reports; wanted or expected
-  // Good replicas of a wanted block, draining ones last; ordered by node id otherwise.
+  [[nodiscard]] bool Holds(NodeId node, BlockId block) const;    // by its reports; a wanted or expected block
+  // Returns the nodes with good replicas of a wanted block, draining ones last, otherwise by node id.
   [[nodiscard]] std::vector<NodeId> Replicas(BlockId block) const;
-  // The same and after them, by node id, those that were found bad.
+  // Returns the same and after them, by node id, the nodes whose replicas were found bad.
   [[nodiscard]] std::vector<NodeId> AllReplicas(BlockId block) const;
-  [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // that count towards replication
+  [[nodiscard]] std::uint32_t LiveReplicas(BlockId block) const;  // those that count towards replication
   [[nodiscard]] BlockHealth Health() const;
-  // Blocks that have no good replica, or fewer than wanted, by rising id; `live` counts draining nodes too, so 0 is
-  // missing. False from visit stops. For fsck: looks at every block.
+  // Calls `visit` for the blocks that have no good replica, or fewer than wanted, by rising id, until it returns false.
+  // `live` counts draining nodes too, so 0 means that the block is missing. It looks at every block, and serves fsck.
   void ForEachUnhealthy(const std::function<bool(const Block&, std::uint32_t live, std::uint32_t wanted)>& visit) const;
 
  private:

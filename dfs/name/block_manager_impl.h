@@ -1,5 +1,6 @@
 // What the parts of BlockManager share: block_manager.cc keeps what is wanted and answers questions, block_reports.cc
-// what nodes hold, block_copies.cc says what to copy, block_balance.cc what to move and block_work.cc what to delete.
+// keeps what nodes hold, block_copies.cc says what to copy, block_balance.cc what to move, and block_work.cc what to
+// delete. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 namespace millrace::dfs {
 
 enum class Flaw : std::uint8_t {
-  kOther,  // of another length or checksum than the block: a later report of the right ones clears it
+  kOther,  // its length or checksum is not the block's: a later report of the right ones clears it
   kBytes,  // found corrupt: only a fresh copy clears it
 };
 
@@ -54,8 +55,9 @@ struct NodeState {
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
   // These two outlive the node's going down, as the replicas do.
   std::map<BlockId, Flaw> bad;
-  // Surplus replicas whose deletion was given out and neither confirmed nor refuted: how many whole reports named them
-  // since. Such a replica may be gone any moment, so it never justifies the deletion of another.
+  // Surplus replicas whose deletion was given out and is neither confirmed nor refuted, each with the number of whole
+  // reports that have named it since. Such a replica may be gone any moment, so it never justifies the deletion of
+  // another.
   std::map<BlockId, int> ordered;
   boost::unordered_flat_set<BlockId> named;  // of `bad` and `ordered`, by the report under way
   std::deque<BlockId> to_delete;             // checked again when given out
@@ -70,17 +72,17 @@ struct NodeState {
 struct Copy {
   NodeId from = 0;
   Micros started = 0;
-  bool moves = false;  // `from` is to give its replica up then
+  bool moves = false;  // `from` is to give up its replica afterwards
 };
 
-// A replica that was copied so that its source may give it up, which has not happened yet.
+// A replica that was copied so that its source may give it up; the source has not done so yet.
 struct Move {
   NodeId from = 0;
   NodeId to = 0;
 };
 
-// Balancing goes in passes, each of which offers every replica of a node that is too full once. A pass without a move
-// that was made is the last.
+// Balancing goes in passes. Each pass offers every replica of a node that is too full once. The last pass is one in
+// which no move was made.
 struct Balancing {
   BalanceState state = BalanceState::kNever;
   double threshold = 0;
@@ -97,11 +99,11 @@ struct Expiry {
 };
 
 struct BlockManager::Impl {
-  static constexpr std::size_t kLevels = 8;  // blocks with as many good replicas or more share the last
+  static constexpr std::size_t kLevels = 8;  // blocks with this number of good replicas or more share the last level
 
-  // What one call of NextWork does at most for each queue, to stay within a few milliseconds.
-  static constexpr int kMaxHints = 200'000;   // that no longer hold
-  static constexpr int kMaxAttempts = 5'000;  // at blocks that need work
+  // The most that one call of NextWork does for each queue, to stay within a few milliseconds.
+  static constexpr int kMaxHints = 200'000;   // hints that no longer hold
+  static constexpr int kMaxAttempts = 5'000;  // attempts at blocks that need work
 
   explicit Impl(Random r) : random(r) {}
 
@@ -113,15 +115,16 @@ struct BlockManager::Impl {
   std::vector<Candidate> candidates;  // nodes that are up and not draining, by node
   std::size_t nodes_up = 0;
   std::map<BlockId, std::vector<NodeId>> bad_at;
-  boost::unordered_flat_set<BlockId> removed;  // by Unwant, the last ones
+  boost::unordered_flat_set<BlockId> removed;  // the last ones that Unwant named
   std::deque<BlockId> removed_order;
-  // Entries are hints: whoever takes one looks whether it still holds, and puts it at the end if its time has not come,
-  // so that nobody is starved and a call stays short. [i]: blocks with i + 1 good replicas, or more by now.
+  // The entries are hints. The code that takes one checks whether it still holds, and puts it at the end if its time
+  // has not come, so that no block is starved and a call stays short. endangered[i] has the blocks with i + 1 good
+  // replicas, or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
   std::map<std::pair<BlockId, NodeId>, Copy> copies;  // by block and target
   std::deque<Expiry> expiries;                        // by time
-  std::map<BlockId, Move> moves_to_end;               // of blocks in `surplus`: their copy arrived
+  std::map<BlockId, Move> moves_to_end;               // of blocks in `surplus`: the copy has arrived
   Balancing balancing;
   BlockHealth health;  // the counts that are kept up to date: not corrupt, not pending
 
@@ -136,13 +139,13 @@ struct BlockManager::Impl {
   void UpdateCandidate(NodeId id);
 
   // ---- what nodes hold (block_reports.cc) ----
-  NodeState* UpNode(NodeId id);  // none if it is not up
+  NodeState* UpNode(NodeId id);  // null if it is not up
   void Hold(NodeId id, NodeState* node, const Block& reported, bool fresh);
   void HoldUnknown(NodeState* node, const Block& reported);
   void HoldExpected(NodeId id, NodeState* node, const Block& reported, std::vector<ExpectedReplica>* replicas);
   void MarkBad(NodeId id, NodeState* node, BlockId block, Flaw flaw);
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
-  void Lose(NodeId id, BlockId block);  // a replica that was held is no more
+  void Lose(NodeId id, BlockId block);  // a replica that was held is gone
 
   // ---- copies (block_copies.cc), moves (block_balance.cc) and deletions (block_work.cc) ----
   class Copier;
@@ -151,11 +154,12 @@ struct BlockManager::Impl {
   void ExpireCopies(Micros now, Micros timeout);
   void ChooseCopies(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work);
   void ChooseMoves(Micros now, std::uint32_t max_copies_per_node, std::vector<ReplicateWork>* work);
-  [[nodiscard]] std::vector<NodeUse> Uses() const;  // of the nodes whose share counts
+  [[nodiscard]] std::vector<NodeUse> Uses() const;  // of the nodes that balancing counts
   void BeginCopy(const Block& block, NodeId from, NodeId to, Micros now, bool moves);
   [[nodiscard]] std::uint32_t CopiesOf(BlockId block) const;
-  std::optional<NodeId> FinishCopy(BlockId block, NodeId to);  // if it is there; gives who may give its replica up then
-  void EndMove(BlockId block, bool made);                      // if it is there
+  std::optional<NodeId> FinishCopy(BlockId block,
+                                   NodeId to);  // if there is one; returns the node that may now give up its replica
+  void EndMove(BlockId block, bool made);       // if there is one
   void CancelCopiesOf(BlockId block, const NodeId* from_only);
   void CancelCopiesAt(NodeId node);
   void EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::iterator copy);

@@ -1,9 +1,10 @@
-// How the namespace is stored: keys and values of dfs/name/namespace.h. Pure.
+// How the namespace is stored: the keys and values of dfs/name/namespace.h. Thread rule: free functions, any thread.
 //   "f/" parent:8 name        an entry of the directory with this id (0 is the root), a directory or a file
 //   "o/" file:8               an open file
-//   "o/" file:8 block:8       a block given out to it; sorts behind its file. No value until it is synced
+//   "o/" file:8 block:8       a block given out to it; sorts after its file. It has no value until it is synced
 //   "i"                       the first id that is not reserved
-// Numbers in keys are big-endian, so that order of bytes is order of numbers. Every value begins with a version byte.
+// Numbers in keys are big-endian, so that the order of bytes is the order of numbers. Every value begins with a version
+// byte.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,8 @@ struct StoredOpenFile {
 [[nodiscard]] std::string EncodeEntryKey(FileId parent, std::string_view name);
 [[nodiscard]] std::string EncodeOpenKey(FileId file);
 [[nodiscard]] std::string EncodeOpenBlockKey(FileId file, BlockId block);
-// Views in what is decoded point into the argument. Failures are kCorrupt and do not name the key.
+// The Decode functions return kCorrupt, without the key's name, if they fail. Views in what they return point into the
+// argument.
 [[nodiscard]] Result<EntryKey> DecodeEntryKey(std::string_view key);
 [[nodiscard]] Result<OpenKey> DecodeOpenKey(std::string_view key);
 
@@ -65,7 +67,7 @@ struct StoredOpenFile {
 [[nodiscard]] Result<StoredEntry> DecodeEntry(std::string_view value);
 [[nodiscard]] std::string EncodeOpenFile(const StoredOpenFile& file);
 [[nodiscard]] Result<StoredOpenFile> DecodeOpenFile(std::string_view value);
-// A synced block: the how manieth of its file it is (from 0), and the block without its number, which the key has.
+// A synced block: its position in its file (from 0), and the block without its number, which the key has.
 struct StoredSynced {
   std::uint64_t position = 0;
   std::uint64_t length = 0;
@@ -76,8 +78,8 @@ struct StoredSynced {
 [[nodiscard]] std::string EncodeIdLimit(std::uint64_t limit);
 [[nodiscard]] Result<std::uint64_t> DecodeIdLimit(std::string_view value);
 
-// A stored key as a message shows it: its numbers in decimal, that of a block as it is called everywhere, its name
-// quoted.
+// Returns a stored key as messages show it: its numbers in decimal, but a block's number as messages name blocks
+// everywhere, and its name quoted.
 [[nodiscard]] std::string DescribeKey(std::string_view key);
 
 }  // namespace millrace::dfs

@@ -1,6 +1,6 @@
-// How a namespace is read back. The tree is put together from entries that come by the number of their directory, so a
-// directory may be met after what is in it. Everything is checked on the way: kCorrupt names the key that does not
-// decode or does not fit the others. Thread rule: one thread.
+// Reads a namespace back. The tree is put together from entries that come by the number of their directory, so a
+// directory may come after what is in it. Everything is checked on the way: the functions return kCorrupt, naming the
+// key, if a key does not decode or does not fit the others. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,14 @@
 
 namespace millrace::dfs {
 
-// Returns the number below which all ids lie that were given out; 1 for an empty store.
+// Returns a number that is above all ids that were given out; 1 for an empty store.
 [[nodiscard]] Result<std::uint64_t> LoadIdLimit(const KeyValueStore& store);
 
-// Requires: the tree is empty. After a failure it may only be destroyed.
+// Reads the directories and files. After a failure the tree may only be destroyed. Requires: the tree is empty.
 [[nodiscard]] Status LoadTree(const KeyValueStore& store, std::uint64_t id_limit, Tree* tree);
 
-// Requires: the tree was loaded, and the table is empty. After a failure it may only be destroyed.
+// Reads the open files. After a failure the table may only be destroyed. Requires: the tree was loaded, and the table
+// is empty.
 [[nodiscard]] Status LoadOpenFiles(const KeyValueStore& store, std::uint64_t id_limit, const Tree& tree,
                                    OpenTable* open);
 

@@ -1,5 +1,5 @@
-// The open files of dfs/name/namespace.h: who writes what, and which blocks were given out to them. Memory only.
-// Thread rule: one thread.
+// The open files of dfs/name/namespace.h: which writer writes which, and which blocks were given out to them. They are
+// kept in memory only. Thread rule: one thread.
 #pragma once
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -22,14 +22,14 @@ struct OpenEntry {
 
 class OpenTable {
  public:
-  // False if another open file has this path (unless one of the two is orphaned) or this id.
+  // Adds an open file. Returns false if another one has this path (unless one of the two is orphaned) or this id.
   [[nodiscard]] bool Add(OpenEntry entry);
-  void Erase(FileId file);  // and the blocks given out to it
-  // False if another open file has this block.
+  void Erase(FileId file);  // removes it and the blocks given out to it
+  // Records that the block was given out to the file. Returns false if another open file has this block.
   [[nodiscard]] bool AddBlock(FileId file, BlockId block);
   [[nodiscard]] bool DropBlock(FileId file, BlockId block);  // false if it was not given out to this file
-  void Sync(FileId file, const Block& block);                // the next that is synced
-  // Marks those below the directory `path`; says which.
+  void Sync(FileId file, const Block& block);                // records the next block that is synced
+  // Marks the open files below the directory `path` as orphaned, and returns them.
   [[nodiscard]] std::vector<const OpenEntry*> Orphan(std::string_view path);
 
   [[nodiscard]] const OpenEntry* Find(FileId file) const;

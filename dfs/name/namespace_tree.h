@@ -1,5 +1,5 @@
-// The tree behind dfs/name/namespace.h: directories and files in memory, which file has which block, and the totals. It
-// knows nothing of storing and of open files. Built for millions of files: a node keeps no path, only its name.
+// The tree of dfs/name/namespace.h: directories and files in memory, which file has which block, and the totals. It
+// knows nothing of storage or of open files. It is built for millions of files: a node keeps no path, only its name.
 // Thread rule: one thread.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Node {
   FileId id = 0;                  // 0 is the root
   Micros modified = 0;
   const std::string* owner = nullptr;  // in the tree's set of owners
-  const std::string* name = nullptr;   // the key in the parent's entries; none for the root and what is detached
+  const std::string* name = nullptr;   // the key in the parent's entries; null for the root and for what is detached
   Directory* parent = nullptr;
 };
 
@@ -65,13 +65,13 @@ class Tree {
   [[nodiscard]] FileStatus StatusOf(const Node& node, std::string path) const;
   [[nodiscard]] const std::string* Owner(std::string_view owner);  // the one copy of this text
 
-  // Hangs a node that is nowhere into `parent`, where the name is free.
+  // Puts a node into `parent`. Requires: it is in no directory, and the name is free in `parent`.
   void Attach(Directory* parent, std::string_view name, std::unique_ptr<Node> node);
-  // Renames one that hangs somewhere, with all that is below it.
+  // Moves a node that is in the tree, with all that is below it, to `parent` under `name`.
   void Move(Node* node, Directory* parent, std::string_view name);
   // Takes a node with all below it out of the tree and destroys it; blocks are appended to *freed.
   void Destroy(Node* node, std::vector<BlockId>* freed);
-  // True if the file was counted as the holder of its blocks; false if another file has one of them.
+  // Records the file as the holder of its blocks. Returns false if another file has one of them.
   [[nodiscard]] bool Register(File* file);
 
   [[nodiscard]] Directory* root() { return &root_; }

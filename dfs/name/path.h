@@ -1,5 +1,5 @@
 // Paths of the file system: absolute, '/' between components, any byte but '/' and NUL inside one (spaces, newlines and
-// bytes that are not UTF-8 included).
+// bytes that are not UTF-8 included). Thread rule: free functions, any thread.
 #pragma once
 
 #include <string>
@@ -10,13 +10,14 @@
 
 namespace millrace::dfs {
 
-// The canonical form: no empty component, no "." or "..", no slash at the end (but "/" itself). kInvalid, naming the
-// path (long ones shortened) and the rule, for a relative path, NUL, "..", or more than kMaxNameBytes / kMaxPathBytes.
+// Returns the canonical form: no empty component, no "." or "..", no slash at the end (but "/" itself). Returns
+// kInvalid, naming the path (long ones shortened) and the rule, for a relative path, NUL, "..", or more than
+// kMaxNameBytes / kMaxPathBytes.
 [[nodiscard]] Result<std::string> CanonicalPath(std::string_view path);
 [[nodiscard]] std::vector<std::string_view> SplitPath(std::string_view canonical);  // "/" has none
 [[nodiscard]] std::string_view ParentPath(std::string_view canonical);              // of "/" is "/"
 [[nodiscard]] std::string_view BaseName(std::string_view canonical);                // of "/" is ""
-// True if `canonical` is `ancestor` or lies below it.
+// Returns true if `canonical` is `ancestor` or lies below it.
 [[nodiscard]] bool IsWithin(std::string_view canonical, std::string_view ancestor);
 
 }  // namespace millrace::dfs

@@ -1,11 +1,12 @@
-// Where replicas go, and from where they are read. Pure; ties are broken by the Random that is passed in.
+// Says where replicas go, and from where they are read. It is pure; the Random that is passed in breaks ties. Thread
+// rule: free functions, any thread.
 //
-// Rule (HDFS's default policy): first replica on the writer's node if it is a live worker, else anywhere; second in
-// another rack; third in the second's rack on another node; further ones anywhere; never two on a node. When a rule
-// cannot be kept (one rack), any live node that has none. With `spread_datacenters` a further datacenter is preferred
-// for each replica until all have one. Two racks are the same if rack and datacenter are. With `existing` replicas the
-// rule goes on from them: the first new one takes the place after the last existing one, and where the first two share
-// a rack the third goes to another.
+// Rule (HDFS's default policy): the first replica goes to the writer's node if it is a live worker, else anywhere; the
+// second to another rack; the third to the second's rack, on another node; further ones anywhere. A node never has two.
+// If a rule cannot be kept (there is one rack), the replica goes to any live node that has none. With
+// `spread_datacenters` a further datacenter is preferred for each replica until all have one. Two racks are the same if
+// rack and datacenter are. With `existing` replicas the rule goes on from them: the first new one takes the place after
+// the last existing one, and where the first two share a rack the third goes to another.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +29,27 @@ struct PlacementRequest {
   std::uint32_t replicas = 1;
   std::uint64_t block_size = 0;       // nodes with less free space than this are not chosen
   std::optional<NodeId> writer = {};  // the node the writer runs on
-  std::vector<NodeId> existing = {};  // already hold it: count for racks, are not chosen
-  std::vector<NodeId> excluded = {};  // failed this writer a moment ago
+  std::vector<NodeId> existing = {};  // these hold the block already: they count for racks and are not chosen
+  std::vector<NodeId> excluded = {};  // these failed the writer a moment ago
   bool spread_datacenters = false;
 };
 
-// Nodes in the order of the pipeline; fewer than asked when there are not enough, none when nothing fits. `candidates`
-// is ordered by node id. Among equals nodes with fewer writes under way are chosen, then by chance.
+// Returns nodes in the order of the pipeline: fewer than asked for if there are not enough, none if nothing fits. Ties
+// go to the node with fewer writes under way, then to chance. Requires: `candidates` is sorted by node id.
 [[nodiscard]] std::vector<NodeId> ChooseTargets(const std::vector<Candidate>& candidates,
                                                 const PlacementRequest& request, Random& random);
 
-// Of the holders of a replica, which to give up when there is one too many: the one whose loss keeps the most racks,
-// then the most datacenters, then the one with the least free space, then with the smallest number. At least two
-// holders.
+// Returns the holder that gives up its replica if there is one too many: the one whose loss keeps the most racks, then
+// the most datacenters, then the one with the least free space, then the one with the smallest number. Requires: there
+// are at least two holders.
 [[nodiscard]] NodeId ChooseSurplus(const std::vector<Candidate>& holders);
 
-// Whether a block whose other replicas are at `others` is in as many racks, and in as many datacenters, with one at
-// `to` as with one at `from`.
+// Returns true if a move of a replica from `from` to `to` leaves the block, with its other replicas at `others`, in at
+// least as many racks and at least as many datacenters as before.
 [[nodiscard]] bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location& from,
                                    const Location& to);
 
-// How far a reader is from a replica; smaller is closer.
+// How far a reader is from a replica. Smaller is closer.
 enum class Distance : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
 [[nodiscard]] Distance DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where);
 

@@ -1,4 +1,4 @@
-// What the file system's metadata speaks of: blocks, files, nodes and where they stand.
+// The types of the file system's metadata: blocks, files, nodes and their locations.
 #pragma once
 
 #include <cstdint>

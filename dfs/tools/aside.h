@@ -1,5 +1,5 @@
-// A local file or directory that is written aside and takes its name when it is whole; destroyed before, it goes away.
-// Thread rule: one thread at a time.
+// A local file or directory that is written beside its place and takes its name when it is whole. If it is destroyed
+// before that, it is removed. Thread rule: one thread at a time.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace millrace::dfs {
 
 class AsideFile {
  public:
-  // An empty file in the directory of `path`, with the mode that a new file gets.
+  // Makes an empty file in the directory of `path`, with the mode that a new file gets.
   static Result<AsideFile> Make(const std::string& path);
   AsideFile(AsideFile&& other) noexcept
       : fd_(std::move(other.fd_)), aside_(std::exchange(other.aside_, {})), path_(std::move(other.path_)) {}
   ~AsideFile();
   [[nodiscard]] int fd() const { return fd_.get(); }
-  // kExists, naming it, when something has the name already and not `overwrite`.
+  // Gives the file its name. Returns kExists, naming the path, if something has the name already and not `overwrite`.
   Status Commit(bool overwrite);
 
  private:
@@ -34,7 +34,7 @@ class AsideDirectory {
       : aside_(std::exchange(other.aside_, {})), path_(std::move(other.path_)) {}
   ~AsideDirectory();
   [[nodiscard]] const std::string& path() const { return aside_; }
-  Status Commit();  // kExists
+  Status Commit();  // kExists if something has the name already
 
  private:
   AsideDirectory() = default;

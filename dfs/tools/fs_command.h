@@ -14,11 +14,12 @@ namespace millrace::dfs {
 
 struct FsContext {
   console::Console console;
-  // Called once, after the arguments were found right. Its failure is exit status 3.
+  // Called once, after the arguments were checked. If it fails, the exit status is 3.
   std::function<Result<std::unique_ptr<DfsClient>>()> connect;
 };
 
-// `args`: those after "fs". Gives the exit status (console.h); every failure is one line on standard error.
+// Runs a command; `args` are those after "fs". Returns the exit status (console.h). Every failure is one line on
+// standard error.
 [[nodiscard]] int RunFsCommand(const std::vector<std::string>& args, const FsContext& context);
 
 struct FsVerb {
@@ -26,7 +27,7 @@ struct FsVerb {
   std::string one_line;
   int (*run)(const std::vector<std::string>& args, const FsContext& context);
 };
-// In the order of --help.
+// Returns the verbs in the order of --help.
 [[nodiscard]] const std::vector<FsVerb>& FsVerbs();
 
 }  // namespace millrace::dfs

@@ -1,4 +1,4 @@
-// Files and trees of the file system to local ones. Thread rule: blocking.
+// Copies files and trees of the file system to local ones. Thread rule: the calls block.
 #pragma once
 
 #include <string>
@@ -17,25 +17,25 @@ struct GetOptions {
   const console::Interrupt* interrupt = nullptr;
 };
 
-// What getting one source makes.
+// What getting one source will make.
 struct GetPlan {
   FileInfo source;
-  std::string local;            // its place here
-  std::vector<FileInfo> below;  // of a directory, all, parents first
+  std::string local;            // its local path
+  std::vector<FileInfo> below;  // all that is below a directory, parents first
   [[nodiscard]] std::uint64_t files() const;
   [[nodiscard]] std::uint64_t bytes() const;
 };
 
-// As cp -r: into `target` if that is a directory, else under its name, which must be one source. kExists: the local
-// place is taken (by a directory, or not `overwrite`).
+// Plans as cp -r does: into `target` if that is a directory, else under its name, for which there must be one source
+// only. Returns kExists if the local path is taken (by a directory, or by a file and not `overwrite`).
 [[nodiscard]] Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
                                                    const std::string& target, bool overwrite);
 
-// The file or the whole tree is written aside and takes its name at the end; a failure leaves nothing of it.
+// Writes the file or the whole tree beside its place and gives it its name at the end. A failure leaves nothing of it.
 [[nodiscard]] Status Get(DfsClient& client, const GetPlan& plan, const GetOptions& options,
                          console::Progress& progress);
 
-// A file's bytes from `offset` on to a descriptor; `name` of it for messages.
+// Writes a file's bytes from `offset` on to a descriptor; `name` is the descriptor's name in messages.
 [[nodiscard]] Status CopyOut(DfsClient& client, const FileInfo& file, std::uint64_t offset, int fd,
                              const std::string& name, const console::Interrupt* interrupt, console::Progress* progress);
 

@@ -1,5 +1,5 @@
-// Several pieces of work in flight at once: each file of a transfer costs a synced commit that the others need not wait
-// for.
+// Runs several pieces of work at once: each file of a transfer costs a synced commit, for which the others need not
+// wait.
 #pragma once
 
 #include <condition_variable>
@@ -11,19 +11,19 @@
 
 namespace millrace::dfs {
 
-// work(0) to work(count - 1), begun in this order, on up to `threads` threads. After a failure none is begun any more,
-// and the first failure by time is what it gives, once those under way have returned.
+// Runs work(0) to work(count - 1), begun in this order, on up to `threads` threads. After a failure no more are begun;
+// it returns the failure that came first in time, once those under way have returned.
 [[nodiscard]] Status RunParallel(std::size_t count, std::size_t threads,
                                  const std::function<Status(std::size_t)>& work);
 
-// Parts of one whole that are made ready side by side and come out in order, part 0 first. A part that has begun awaits
-// its turn and ends, whatever becomes of it; begin them in order (RunParallel), else a turn may never come.
-// Thread rule: any thread; a part's calls from one.
+// Parts of one whole that are prepared side by side and come out in order, part 0 first. Requires: the parts begin in
+// order (as RunParallel begins them), and each part that has begun awaits its turn and ends it, also when it fails;
+// otherwise a turn may never come. Thread rule: any thread; the calls of one part from one thread.
 class Turns {
  public:
-  // Until all parts before `part` have ended; false when one of them failed.
+  // Waits until all parts before `part` have ended. Returns false if one of them failed.
   [[nodiscard]] bool Await(std::size_t part);
-  // Awaits the turn of `part` and ends it. The first failure in the order of parts is what all later ones are given.
+  // Awaits the turn of `part` and ends it. All parts after the first that failed, in their order, get its failure.
   Status End(std::size_t part, const Status& how);
 
  private:

@@ -10,13 +10,14 @@
 
 namespace millrace::dfs {
 
-// Without repeated slashes, "." and a slash at the end. kInvalid, in one short line, for a path that is not absolute,
-// holds ".." or a name of more than 255 bytes.
+// Returns the path without repeated slashes, "." and a slash at the end. Returns kInvalid, in one short line, for a
+// path that is not absolute, or holds ".." or a name of more than 255 bytes.
 [[nodiscard]] Result<std::string> CheckPath(std::string_view path);
 [[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
 [[nodiscard]] std::string LastName(std::string_view path);  // of a local path too; of "/" is ""
 
-// Everything below a directory, parents before what they hold; of a file, itself. A failure of visit ends it.
+// Calls `visit` for everything below a directory, parents before what they hold, or for a file itself. A failure of
+// `visit` ends it.
 [[nodiscard]] Status Walk(DfsClient& client, const std::string& path,
                           const std::function<Status(const FileInfo&)>& visit);
 

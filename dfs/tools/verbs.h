@@ -27,9 +27,9 @@ int RunSafemode(const Args& args, const FsContext& context);
 int RunVerify(const Args& args, const FsContext& context);
 int RunBalance(const Args& args, const FsContext& context);
 
-// Connects and calls f; says what failed ("fs VERB: ...") and gives the exit status.
+// Connects and calls `f`. Prints what failed ("fs VERB: ..."). Returns the exit status.
 int WithClient(const FsContext& context, const std::string& verb, const std::function<Status(DfsClient&)>& f);
-// The same with f for each path, canonical; a failure does not keep the others from their turn.
+// Does the same and calls `f` for each path in canonical form. A failure does not keep it from the others.
 int ForEachPath(const FsContext& context, const std::string& verb, const Args& paths,
                 const std::function<Status(DfsClient&, const std::string&)>& f);
 

@@ -12,14 +12,14 @@
 
 namespace millrace::dfs {
 
-inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;    // a checksum (crc32c) each
+inline constexpr std::size_t kChunkBytes = std::size_t{64} << 10;    // each has a checksum (crc32c)
 inline constexpr std::size_t kPacketBytes = std::size_t{256} << 10;  // a whole number of chunks; unit of transfer
 
 [[nodiscard]] constexpr std::uint64_t ChunkCount(std::uint64_t bytes) {
   return (bytes + kChunkBytes - 1) / kChunkBytes;
 }
 
-// What every replica of a block is, whatever node it lies on: so long, with this BlockCrc. Known to the namespace, so
+// The length and BlockCrc that every replica of a block has, whatever node it lies on. The namespace knows them, so
 // that a replica of another block, or of another cluster's block of the same number, is not taken for it.
 struct BlockContent {
   std::uint64_t length = 0;
@@ -27,18 +27,18 @@ struct BlockContent {
   bool operator==(const BlockContent&) const = default;
 };
 
-// The checksum of a whole block: crc32c of its chunks' checksums in order, each as four bytes, little-endian; 0 of
-// none.
+// Returns the checksum of a whole block: the crc32c of its chunks' checksums in order, each as four bytes,
+// little-endian; 0 if there are none.
 [[nodiscard]] std::uint32_t BlockCrc(std::span<const std::uint32_t> chunk_crcs);
 
-// kCorrupt, naming the block, what was expected and what was found, unless the two are equal.
+// Returns kCorrupt, naming the block, what was expected and what was found, unless the two are equal.
 [[nodiscard]] Status CheckContent(std::uint64_t block, const BlockContent& expected, const BlockContent& found);
 
-// The checksums of `data` cut at kChunkBytes.
+// Returns the checksums of `data` cut at kChunkBytes.
 [[nodiscard]] std::vector<std::uint32_t> ChunkCrcs(std::string_view data);
 
-// `data` against the checksums of its chunks. kCorrupt names the block and the first bad chunk's number, counted from
-// `first_chunk` (that of data's first byte).
+// Checks `data` against the checksums of its chunks. Returns kCorrupt, naming the block and the number of the first bad
+// chunk, counted from `first_chunk` (the chunk of data's first byte).
 [[nodiscard]] Status CheckChunks(std::string_view data, std::span<const std::uint32_t> crcs, std::uint64_t block,
                                  std::uint64_t first_chunk);
 

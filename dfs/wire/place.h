@@ -19,7 +19,7 @@ struct Place {
 struct WrittenBlock {
   std::uint64_t id = 0;
   std::uint64_t length = 0;
-  std::vector<std::uint32_t> nodes;  // that acknowledged all of it, on disk
+  std::vector<std::uint32_t> nodes;  // the nodes that acknowledged all of it, on disk
   std::uint32_t crc = 0;             // BlockCrc (dfs/wire/chunks.h) of what was written
 };
 
@@ -28,7 +28,7 @@ struct LocatedBlock {
   std::uint64_t length = 0;
   std::uint64_t offset = 0;     // of its first byte in the file
   std::vector<Place> replicas;  // closest first
-  std::uint32_t crc = 0;        // BlockCrc: what is read is checked against it
+  std::uint32_t crc = 0;        // BlockCrc; what is read is checked against it
 };
 
 }  // namespace millrace::dfs

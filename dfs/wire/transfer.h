@@ -8,8 +8,7 @@
 //                    (SCM_RIGHTS) of the unfinished data file, for writing. The writer puts the data of a packet there,
 //                    at its offset, and then sends its header alone.
 //   kReadBlock       request ReadRequest, reply BlockChunks, then packets from the chunk that holds the first byte
-//   asked
-//                    for to the end of the one that holds the last.
+//                    asked for to the end of the one that holds the last.
 //   kFinishBlockAt   request FinishRequest, reply u32 BlockCrc of what is finished. Length 0 discards the unfinished
 //                    block, and the reply is empty.
 //   kOpenLocalBlock  request u64 block, reply BlockChunks, then one byte with the data file's descriptor (SCM_RIGHTS);
@@ -33,24 +32,24 @@ namespace millrace::dfs {
 
 inline constexpr std::size_t kChunksPerPacket = kPacketBytes / kChunkBytes;
 inline constexpr std::size_t kPacketHeaderBytes = 20 + 4 * kChunksPerPacket;
-inline constexpr std::size_t kWindowPackets = 16;  // a writer has at most so many unacknowledged
+inline constexpr std::size_t kWindowPackets = 16;  // the most that a writer has unacknowledged
 inline constexpr std::size_t kMaxPipeline = 16;    // nodes
-// Who owes an acknowledgement says within this time that it lives, by one of no more bytes than the last, as often as
-// needed. So silence is a matter between two neighbours: a node behind whom somebody is silent is not silent itself,
-// and a disk that is slow is not silence. Several times kAliveEvery; a worker that is stopped for longer is given up by
+// A node that owes an acknowledgement sends one within this time to show that it lives, of no more bytes than the last,
+// as often as needed. So silence is a matter between two neighbours: a node is not silent because one after it is, and
+// a slow disk is no silence. kSilence is several times kAliveEvery; a worker that is stopped for longer is given up by
 // the master, too.
 inline constexpr Micros kSilence = 8 * kSecond;
 inline constexpr Micros kAliveEvery = 2 * kSecond;
-// How long to wait until a pipeline stands of which so many nodes are behind the one that is asked: each of them may
-// take its time to find that the next is silent.
+// Returns how long to wait until a pipeline is connected that has this number of nodes after the one that is asked:
+// each of them may take its time to find that the next is silent.
 [[nodiscard]] constexpr Micros StandingLimit(std::size_t behind, Micros silence) {
   return static_cast<Micros>(behind + 1) * (silence + silence / 8);
 }
 static_assert(kPacketBytes % kChunkBytes == 0);
 
-// u64 offset in the block, u32 length, u32 flags (bit 0: last), u32 crc32c a chunk (unused ones zero), u32 crc32c of
-// all that; the data follows (or stands in the file, of a local write). Every packet but the last holds a whole number
-// of chunks, and at least one.
+// u64 offset in the block, u32 length, u32 flags (bit 0: last), a u32 crc32c for each chunk (unused ones zero), u32
+// crc32c of all that; the data follows (or stands in the file, of a local write). Every packet but the last holds a
+// whole number of chunks, and at least one.
 struct Packet {
   std::uint64_t offset = 0;
   std::uint32_t length = 0;
@@ -64,17 +63,17 @@ struct Packet {
 
 struct WriteRequest {
   std::uint64_t block = 0;
-  std::uint32_t node = 0;   // of the receiver, to name itself by
-  std::vector<Place> rest;  // of the pipeline: node, host and port only
-  // Of a copy: what it must be at its end; anything else is not finished. A first writer can not know it.
+  std::uint32_t node = 0;   // the receiver, which names itself by it
+  std::vector<Place> rest;  // the rest of the pipeline: node, host and port only
+  // For a copy: the content that it must have at its end, or else it is not finished. A first writer cannot know it.
   std::optional<BlockContent> expected = {};
 };
 [[nodiscard]] std::string Encode(const WriteRequest& request);
 [[nodiscard]] Result<WriteRequest> DecodeWriteRequest(std::string_view bytes);
 
-// On the way back: all nodes from here on have `length` bytes; finished: and have synced the block, each with the
-// BlockCrc `crc`. A failed one, whose
-// reply has the code of `failure`, names the nodes to leave out (empty: unknown) before the message.
+// An acknowledgement, which travels back: all nodes from here on have `length` bytes and, if `finished`, have synced
+// the block, each with the BlockCrc `crc`. A failed one, whose reply has the code of `failure`, names the nodes to
+// leave out (none if they are unknown) before the message.
 struct Ack {
   std::uint64_t length = 0;
   bool finished = false;
@@ -100,7 +99,8 @@ struct FinishRequest {
 [[nodiscard]] std::string EncodeBlockId(std::uint64_t block);
 [[nodiscard]] Result<std::uint64_t> DecodeBlockId(std::string_view bytes);
 
-// A whole replica by its checksums: before a byte of it is believed, the reader knows whether it is the block meant.
+// A whole replica by its checksums: they tell the reader whether it is the block that is meant before the reader trusts
+// a byte of it.
 struct BlockChunks {
   std::uint64_t length = 0;
   std::vector<std::uint32_t> crcs;  // exactly those of `length` bytes

@@ -16,7 +16,7 @@ namespace millrace::sched {
 
 class KeyTable : public KeyList {
  public:
-  // Appends to the keys, which outlive it.
+  // Appends to the keys. Requires: they outlive it.
   explicit KeyTable(std::vector<SettingKey>* keys) : keys_(keys) {}
 
   void Real(std::string name, double* field, NumberRange range, std::string one_line) override;

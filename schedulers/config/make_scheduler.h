@@ -1,4 +1,4 @@
-// From what the journal says of a scheduler to its policy: one way for the live master, its recovery and the simulator.
+// Makes a policy from what the journal says of a scheduler. The live master, its recovery and the simulator all use it.
 // Thread rule: any thread.
 #pragma once
 
@@ -11,11 +11,11 @@
 
 namespace millrace::sched {
 
-// Null when the settings cannot be read or MakePolicy (policies/catalog.h) refuses; *why then says so in one line.
-// `background`: searches for plans have a thread of their own (cp); the live master's way.
+// Returns null when the settings cannot be read or MakePolicy (policies/catalog.h) refuses; *why then says so in one
+// line. With `background` searches for plans have a thread of their own (cp), as the live master wants it.
 [[nodiscard]] std::unique_ptr<Policy> MakeScheduler(const SchedulerSet& scheduler, bool background, std::string* why);
 
-// For EngineOptions::make_policy.
+// Returns a function for EngineOptions::make_policy.
 [[nodiscard]] std::function<std::unique_ptr<Policy>(const SchedulerSet&)> SchedulerMaker(bool background);
 
 }  // namespace millrace::sched

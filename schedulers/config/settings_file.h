@@ -19,11 +19,11 @@
 
 namespace millrace::sched {
 
-// kInvalid for what is not TOML, a key or section that does not exist, a value of the wrong type or out of range, and
-// values that contradict each other (capacities above 100% together, a maximum below its minimum). `file_name` is for
-// messages.
+// Returns kInvalid for text that is not TOML, a key or section that does not exist, a value of the wrong type or out of
+// range, and values that contradict each other (capacities above 100% together, a maximum below its minimum).
+// `file_name` is for messages.
 [[nodiscard]] Result<Settings> ParseSettings(std::string_view text, const std::string& file_name);
-// The same of a file of at most 1 MiB; also the failures of reading it.
+// Returns the same for a file of at most 1 MiB; also the failures of reading it.
 [[nodiscard]] Result<Settings> LoadSettings(const std::string& path);
 
 }  // namespace millrace::sched

@@ -15,12 +15,12 @@
 
 namespace millrace::sched {
 
-// Bound to a field of a struct that outlives it.
+// A key that is bound to a field of a struct. Requires: the struct outlives it.
 struct SettingKey {
   std::string name;   // within its section
   std::string range;  // for people: "above 0", "0 to 100", "fair, fifo, sjf or mlq"
   std::string one_line;
-  // `text` as a scalar of TOML reads, without quotes. kInvalid, and why: "-1 is not above 0".
+  // Sets the field. `text` reads as a scalar of TOML, without quotes. Returns kInvalid, and why: "-1 is not above 0".
   std::function<Status(std::string_view text)> set;
   std::function<std::optional<std::string>()> get;  // as a value of TOML; none if the field holds nothing
 };
@@ -31,8 +31,8 @@ struct SettingSection {
   std::vector<SettingKey> keys;
 };
 
-// Returns the keys of the section, bound to the settings. `name`: of those that have one each, which; it is put into
-// the settings if they do not have it.
+// Returns the keys of the section, bound to the settings. For sections that have a name each, `name` says which; it is
+// put into the settings if they do not have it.
 [[nodiscard]] SettingSection KeysOf(const Section& section, Settings* settings, const std::string& name = {});
 // Returns all sections but those with a name each, in the order of the catalogue.
 [[nodiscard]] std::vector<SettingSection> FixedSections(Settings* settings);

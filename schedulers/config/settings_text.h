@@ -1,4 +1,4 @@
-// Settings as one canonical text: what the journal keeps in SchedulerSet::settings. Thread rule: any thread.
+// Settings as one canonical text, which the journal keeps in SchedulerSet::settings. Thread rule: any thread.
 #pragma once
 
 #include <string>
@@ -9,11 +9,12 @@
 
 namespace millrace::sched {
 
-// TOML with every value that is set, in the order of the table: equal settings have equal texts. Without what only the
-// driver decides (cp.background).
+// Returns TOML with every value that is set, in the order of the table, so that equal settings have equal texts. What
+// only the driver decides (cp.background) is left out.
 [[nodiscard]] std::string FormatSettings(const Settings& settings);
-// What FormatSettings wrote, exactly; the empty text gives the defaults. Keys that this version does not know (the text
-// of another version) are passed over, a missing one has its default; kInvalid for anything else that is not right.
+// Reads exactly what FormatSettings wrote; the empty text gives the defaults. Keys that this version does not know (the
+// text of another version) are passed over, and a missing key has its default. Returns kInvalid for anything else that
+// is not right.
 [[nodiscard]] Result<Settings> ReadSettings(std::string_view text);
 
 }  // namespace millrace::sched

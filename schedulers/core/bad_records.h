@@ -1,11 +1,12 @@
 // BadRecords: the records of one map at which attempts of it failed, and those of them that later attempts leave out
 // (Dean and Ghemawat, "MapReduce", OSDI 2004, section 4.6).
 //
-// A record at which two attempts failed is left out by those that are launched from then on, while no more than `most`
-// are. What it took to find it is forgiven: it does not count towards JobSpec::max_attempts. Until a second attempt
+// A record at which two attempts failed is left out by the attempts that are launched from then on, as long as no more
+// than `most` records are. The failures that it took to find it are forgiven: they do not count towards
+// JobSpec::max_attempts. Until a second attempt
 // tells whether a record is to blame, one first failure is forgiven, too, so that N bad records take 2N + 1 attempts
 // whatever max_attempts is. All other failures count, among them those at a record that the attempt was to leave out,
-// so that the attempts of a map are bounded whatever is said of them. Pure.
+// so that the attempts of a map are bounded whatever is said of them. The class is pure.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +21,16 @@ namespace millrace::sched {
 
 class BadRecords {
  public:
-  // Attempt `number` failed at the record, when `launched` attempts of the map had been launched. Returns whether the
-  // failure shows the record to be bad, and not the node. Requires: most > 0, the same at every call.
+  // Takes note that attempt `number` failed at the record, when `launched` attempts of the map had been launched.
+  // Returns whether the failure shows the record to be bad, and not the node. Requires: most > 0, the same at every
+  // call.
   bool Fail(const RecordPlace& record, std::uint32_t number, std::uint32_t launched, std::uint32_t most);
-  // So many of the failures do not count.
+  // Returns how many of the failures do not count.
   [[nodiscard]] std::uint32_t forgiven() const {
     return forgiven_ + (in_doubt_ && records_.size() > left_out_ ? 1 : 0);
   }
   [[nodiscard]] std::uint32_t left_out() const { return left_out_; }
-  // All of them, and what this attempt is to leave out; in order.
+  // LeftOut returns all records that are left out, and LeftOutBy those that this attempt is to leave out; in order.
   [[nodiscard]] std::vector<RecordPlace> LeftOut() const {
     return LeftOutBy(std::numeric_limits<std::uint32_t>::max());
   }

@@ -16,7 +16,7 @@
 
 namespace millrace::sched {
 
-// Bytes per second by distance, for pairs of which nothing was measured.
+// Bytes per second by distance, for pairs between which nothing was measured.
 struct LevelBandwidths {
   double rack = 100e6;
   double datacenter = 50e6;
@@ -31,22 +31,23 @@ class Bandwidths {
     double bytes_per_second = 0;
   };
 
-  // bytes_per_second > 0; from and to differ and have joined.
+  // Takes a measured transfer into the means. Requires: bytes_per_second > 0, and `from` and `to` differ and have
+  // joined.
   void Record(NodeId from, NodeId to, double bytes_per_second, const Topology& topology);
-  // Bytes per second, above 0.
+  // Returns the bytes per second of the pair; they are above 0.
   [[nodiscard]] double Between(NodeId from, NodeId to, const Topology& topology,
                                const LevelBandwidths& configured) const;
-  // The same for nodes of which only the rack, or only the datacenter, is looked at.
+  // Return the same for a pair of racks, and for a pair of datacenters.
   [[nodiscard]] double BetweenRacks(Location from, Location to, const LevelBandwidths& configured) const;
   [[nodiscard]] double BetweenDatacenters(std::uint32_t from, std::uint32_t to,
                                           const LevelBandwidths& configured) const;
-  // All that was measured from there, by rising `to`. Valid until the next Record.
+  // Return all that was measured from there, by rising `to`. The span is valid until the next Record.
   [[nodiscard]] std::span<const Known> NodesFrom(NodeId node) const { return nodes_.From(node.value); }
   [[nodiscard]] std::span<const Known> RacksFrom(std::uint32_t rack) const { return racks_.From(rack); }
   [[nodiscard]] std::span<const Known> DatacentersFrom(std::uint32_t datacenter) const {
     return datacenters_.From(datacenter);
   }
-  // How many pairs were measured.
+  // Return how many pairs were measured.
   [[nodiscard]] std::size_t node_pairs() const { return nodes_.pairs(); }
   [[nodiscard]] std::size_t rack_pairs() const { return racks_.pairs(); }
 

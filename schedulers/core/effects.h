@@ -10,30 +10,30 @@
 
 namespace millrace::sched {
 
-// Start this attempt on this node. For reduces locality is kOff and means nothing.
+// The driver starts this attempt on this node. For reduces the locality is kOff and means nothing.
 struct Launch {
   AttemptId attempt;
   NodeId node;
   Locality locality = Locality::kOff;
 };
-// Stop it; whatever it still reports is ignored by the engine.
+// The driver stops the attempt. The engine ignores whatever it still reports.
 struct Kill {
   AttemptId attempt;
   NodeId node;
   std::string reason;
 };
-// The same, decided by the policy in Decide(): the driver journals an AttemptPreempted.
+// The driver stops the attempt, as the policy decided in Decide(), and journals an AttemptPreempted.
 struct Preempt {
   AttemptId attempt;
   NodeId node;
   std::string reason;
 };
-// All running jobs were stuck for lack of room for map outputs, and this one has to give way: its Kills and
+// All running jobs were stuck for lack of room for map outputs, and this job has to give way: its Kills and
 // MapOutputGones follow. The driver journals a JobEvicted and has the workers delete what they hold of the job.
 struct Evict {
   JobId job;
 };
-// The job has come to refuse the node, until then; or it takes that back, at a time that has passed. The driver
+// The job has come to refuse the node until `until`; if that time has passed, it takes the refusal back. The driver
 // journals a NodeBlamed (and does not Apply it).
 struct Blame {
   NodeId node;
@@ -45,7 +45,8 @@ struct MapOutputReady {
   AttemptId map_attempt;
   NodeId node;
 };
-// ... not any more; the map will run again, and a MapOutputReady with another attempt follows.
+// Reduces may not fetch this output any more. The map will run again, and a MapOutputReady with another attempt
+// follows.
 struct MapOutputGone {
   AttemptId map_attempt;
   NodeId node;

@@ -20,17 +20,19 @@
 //   that failed or was killed counts no more, since its program may be at fault, and so does one that would refuse too
 //   many nodes. Fewer than a quarter of the live nodes are avoided, those first that are refused to most jobs, and none
 //   that would leave the cluster without slots of a kind.
-// - A task that failed too often fails its job; a map is left out while JobSpec::max_failed_maps allows it: it counts
-//   as done without an output, for good, though a reduce keeps what it has copied of an output that was lost since.
-// - A map may leave records out, JobSpec::skip_bad_records at most: bad_records.h.
+// - A task that failed too often fails its job. A map is left out instead while JobSpec::max_failed_maps allows it: it
+//   counts as done without an output, for good, though a reduce keeps what it has copied of an output that was lost
+//   since.
+// - A map may leave out at most JobSpec::skip_bad_records records (bad_records.h).
 // - A map is not placed where its expected output (input bytes x the job's ratio so far, else its profile's) does not
-//   fit (NodeSpace). When so no map runs, no reduce computes and no reduce has all its input, while at least two jobs
-//   hold slots or map outputs, one of them is evicted; it is held until another job ends, or no other one lives.
+//   fit (NodeSpace). When for this reason no map runs, no reduce computes and no reduce has all its input, while at
+//   least two jobs hold slots or map outputs, one of these jobs is evicted. It is held until another job ends, or until
+//   no other job lives.
 // - A node that joins is not drained, whatever its last incarnation was.
 //
-// Pure: no I/O, no threads, no clock but the `now` argument (an earlier one than before counts as the last), no
-// unordered iteration, no pointer as a key. The same calls give the same effects on every machine. Thread rule: one
-// thread.
+// The engine is pure: it has no I/O, no threads, no clock but the `now` argument (a time before that of the last call
+// counts as that time), no unordered iteration and no pointer as a key. The same calls give the same effects on every
+// machine. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -53,23 +55,26 @@ class Policy;
 
 struct EngineOptions {
   std::uint32_t max_fetch_failures = 3;  // at least 1
-  // A node on which so many attempts of one job failed gets no more attempts of that job, as long as fewer than a
-  // quarter of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). 0: no node is ever refused.
+  // A node on which this many attempts of one job failed gets no more attempts of that job, as long as fewer than a
+  // quarter of the live nodes are refused to it (Hadoop's mapred.max.tracker.failures). With 0 no node is ever refused.
   std::uint32_t max_failures_per_node = 3;
-  // The node is refused to the job so long; then one more failure is enough, and it is refused for twice as long as
-  // before, up to the longest. Long beside a task, so that a bad node costs a job little, and short beside a job that
-  // runs for hours: what was wrong (a full disk, a neighbour's load) often passes. Both are above 0.
+  // How long the node is refused to the job. After that one more failure is enough, and the node is refused for twice
+  // as long as before, up to the longest. The time is long beside a task, so that a bad node costs a job little, and
+  // short beside a job that runs for hours, since what was wrong (a full disk, a neighbour's load) often passes.
+  // Requires: both are above 0.
   Micros refusal = 600 * kSecond;
   Micros longest_refusal = 7200 * kSecond;
   // Which job gives way when none can go on for lack of room for map outputs (Zaharia et al. section 5.4): never the
   // one that uses the most, which would starve large jobs.
   enum class Evict : std::uint8_t { kSubmittedLast, kLeastProgress };
   Evict evict = Evict::kSubmittedLast;
-  // After the second failure of a task's own fault its next attempt waits so long, after each further one twice as long
-  // as before, up to the longest: a condition that lasts a while does not use up the task's attempts. 0: no pause.
+  // How long the next attempt of a task waits after the second failure by its own fault. After each further failure it
+  // waits twice as long as before, up to the longest, so that a condition that lasts a while does not use up the task's
+  // attempts. With 0 there is no pause.
   Micros retry_pause = 1 * kSecond;
   Micros longest_retry_pause = 30 * kSecond;
-  // Makes the policy of a SchedulerSet event; null for one that it cannot make. Without it such events are refused.
+  // Makes the policy of a SchedulerSet event, or returns null if it cannot. Without this function such events are
+  // refused.
   std::function<std::unique_ptr<Policy>(const SchedulerSet&)> make_policy = {};
 };
 
@@ -80,20 +85,21 @@ class Engine {
 
   // Applies one event; appends what follows to *effects. An event that does not fit the state (a report of an attempt
   // that was killed, a node that is not alive, a job id used twice) changes nothing and returns false: late reports are
-  // normal. So does one that asks for more than limits.h grants. The driver journals each Blame as a NodeBlamed.
+  // normal. The same holds for an event that asks for more than limits.h grants. The driver journals each Blame as a
+  // NodeBlamed.
   bool Apply(Micros now, const Event& event, Effects* effects);
 
-  // Fills free slots by the policy until it has no more to give. Launches are applied; the driver journals each Launch
+  // Fills free slots until the policy has no more to give. Launches are applied; the driver journals each Launch
   // as an AttemptLaunched event, each Preempt as an AttemptPreempted, each Evict as a JobEvicted (and must not Apply
   // them; the Kill and MapOutputGone after an Evict are its consequences). Call it after a batch of events; a call
   // without change is cheap.
   void Decide(Micros now, Effects* effects);
 
-  // The time at which Decide should be called although nothing has happened (a locality wait runs out, a task
+  // Returns the time at which Decide should be called although nothing has happened (a locality wait runs out, a task
   // has paused long enough, a node has been refused long enough), if any.
   [[nodiscard]] std::optional<Micros> NextWake() const;
 
-  // True if `attempt` is running and no other attempt of its task has succeeded: its output may be committed now. The
+  // Returns true if `attempt` runs and no other attempt of its task has succeeded: its output may be committed now. The
   // driver commits and applies AttemptSucceeded with nothing in between.
   [[nodiscard]] bool MayCommit(const AttemptId& attempt) const;
 
@@ -103,15 +109,16 @@ class Engine {
 
   [[nodiscard]] std::optional<JobProgress> Progress(JobId job) const;
   [[nodiscard]] std::vector<AttemptId> RunningOn(NodeId node) const;  // sorted
-  // What a reduce of this job may fetch now, in the order of the maps. O(maps): for the launch of a reduce.
+  // Returns what a reduce of this job may fetch now, in the order of the maps. It serves the launch of a reduce.
+  // O(maps).
   [[nodiscard]] std::vector<MapOutputReady> ReadyOutputs(JobId job) const;
-  // The maps whose output a reduce of this job is not to wait for, in order. O(maps), as above.
+  // Returns the maps whose output a reduce of this job is not to wait for, in order. O(maps).
   [[nodiscard]] std::vector<std::uint32_t> LeftOutMaps(JobId job) const;
   [[nodiscard]] const ClusterState& state() const;
   [[nodiscard]] const Policy& policy() const;
 
-  // Drops what is kept of an ended job (its history lives with the driver). False if the job is unknown or alive. Its
-  // id stays used.
+  // Drops what is kept of an ended job (its history lives with the driver). Its id stays used. Returns false if the job
+  // is unknown or alive.
   bool Forget(JobId job);
 
  private:

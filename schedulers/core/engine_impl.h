@@ -1,4 +1,4 @@
-// Engine::Impl, private to schedulers/core/engine*.cc: one On() an event, and the steps that they share.
+// Engine::Impl, private to schedulers/core/engine*.cc. It has one On() for each event, and the steps that they share.
 #pragma once
 
 #include <map>
@@ -17,14 +17,14 @@ struct Engine::Impl {
   std::unique_ptr<Policy> policy;
   ClusterState state;
   Micros now = 0;
-  // The nodes with which attempts of the task were lost, of tasks of live jobs that have not succeeded.
+  // By task: the nodes that died with an attempt of it. Only unfinished tasks of live jobs are listed.
   std::map<TaskId, std::vector<NodeId>> deaths;
 
   // engine.cc
   void SetPolicy(std::unique_ptr<Policy> next);
-  // Of what changed since the last call.
+  // Tells the policy what changed since the last call.
   void TellPolicy();
-  // What waits for a time that has come waits no more: tasks that pause, nodes that are refused or avoided.
+  // Ends all waits whose time has come: the pauses of tasks, and the time for which nodes are refused or avoided.
   void PassTime();
   void RefreshLimits();
 
@@ -36,16 +36,17 @@ struct Engine::Impl {
   bool On(const SchedulerSet& event, Effects& effects);
   bool On(const NodeSpace& event, Effects& effects);
   bool On(const NodeBlamed& event, Effects& effects);
-  // It failed on the node, which may now be refused to its job.
+  // Takes note that the task failed on the node, which may now be refused to its job.
   void CountNodeFailure(const TaskId& task, NodeId node, Effects& effects);
-  // The job has nothing to say of nodes any more.
+  // Takes back all that the job has said against nodes.
   void TakeBackBlames(JobId job, Effects& effects);
-  // An attempt of the task ended with its node's process: after kMaxNodeDeaths of these it is given up.
+  // Takes note that an attempt of the task ended with its node's process. After kMaxNodeDeaths of these the task is
+  // given up.
   void CountDeath(const TaskId& task, NodeId node, Effects& effects);
 
   // engine_space.cc
   bool On(const JobEvicted& event, Effects& effects);
-  // True if a job was evicted, so that others may be placed.
+  // Returns true if a job was evicted, so that others may be placed.
   bool EvictIfStuck(Effects& effects);
   void Evict(JobId job, Effects& effects);
   void LoseNode(const NodeState& node, bool died, Effects& effects);
@@ -65,20 +66,20 @@ struct Engine::Impl {
   bool On(const AttemptProgressed& event, Effects& effects);
   bool On(const ReduceComputing& event, Effects& effects);
   [[nodiscard]] const JobState* FindLiveJob(JobId job) const;
-  // Null if the job is not alive or has no such task.
+  // Returns null if the job is not alive or has no such task.
   [[nodiscard]] const TaskState* FindTask(const TaskId& task) const;
-  // Null if it does not run.
+  // Returns null if the attempt does not run.
   [[nodiscard]] const RunningAttempt* FindRunning(const AttemptId& attempt) const;
-  // Kills all that run of the task.
+  // Kills all running attempts of the task.
   void KillAttempts(const TaskId& task, const std::string& reason, Effects& effects);
-  // True if the failure is that of a record, and not of the node.
+  // Returns true if the failure is that of a record, and not of the node.
   bool BlameRecord(const AttemptFailed& event);
-  // All but those that it took to find bad records.
+  // Returns the number of the task's failures, less those that it took to find bad records.
   [[nodiscard]] std::uint32_t FailuresThatCount(const TaskId& task) const;
   void ForgetBadRecords(const TaskId& map);
-  // If it is pending and failed more than once.
+  // Pauses the task if it is pending and has failed more than once.
   void PauseAfterFailure(const TaskId& task);
-  // It used up its attempts: the job ends, or goes on without the map.
+  // Gives up a task that has used up its attempts: the job ends, or goes on without the map.
   void GiveUpTask(const TaskId& task, const std::string& reason, Effects& effects);
   void CheckDecision(const Decision& decision) const;
   void Preempt(const Victim& victim, Effects& effects);
@@ -87,9 +88,10 @@ struct Engine::Impl {
   bool On(const FetchFailed& event, Effects& effects);
   bool On(const ReplicasMoved& event, Effects& effects);
   void LoseOutput(JobId job, std::uint32_t map, Effects& effects);
-  // True if reduces fetch what this attempt wrote.
+  // Returns true if reduces fetch what this attempt wrote.
   [[nodiscard]] bool ServesOutput(const AttemptId& attempt) const;
-  // Gives up the outputs that all who may lack them have reported. To be called when fewer lack them.
+  // Gives up the outputs that enough of the reduces that may lack them have reported (FetchFailed). Call it when fewer
+  // reduces lack outputs than before.
   void WeighReports(JobId job, Effects& effects);
   [[nodiscard]] bool LacksOutputs(const TaskState& reduce) const;
   void GiveUpOutput(const TaskId& map, Effects& effects);

@@ -1,5 +1,5 @@
-// What happens to a cluster, as the engine sees it. The live master journals each event before it applies it; recovery,
-// history, the simulator's input and the golden tests read the same lines (event_text.h).
+// Events: what happens to a cluster, as the engine sees it. The live master journals each event before it applies it;
+// recovery, history, the simulator's input and the golden tests read the same lines (event_text.h).
 #pragma once
 
 #include <cstdint>
@@ -43,30 +43,31 @@ struct JobSpec {
   std::string user;
   std::string pool;  // of `fair`, queue of `capacity`, group of `lsap-fair`; empty: the user's name
   Priority priority = Priority::kNormal;
-  std::vector<MapInput> maps;         // may be empty: such a job goes straight to its reduces
-  std::uint32_t reduces = 0;          // 0: map only
-  double slow_start = 0.05;           // the fraction of maps that must be done before a reduce may launch, 0 to 1
-  std::uint32_t max_attempts = 4;     // at least 1; so many FAILED attempts of one task fail the job (killed, lost: no)
-  std::uint32_t max_failed_maps = 0;  // so many percent of the maps are left out before one that fails fails the job
-  std::uint32_t skip_bad_records = 0;  // so many records of a map are left out before it fails for them (bad_records.h)
+  std::vector<MapInput> maps;  // may be empty: such a job goes straight to its reduces
+  std::uint32_t reduces = 0;   // 0: map only
+  double slow_start = 0.05;    // the fraction of maps that must be done before a reduce may launch, 0 to 1
+  // How many failed attempts of one task fail the job, at least 1. Attempts that were killed or lost do not count.
+  std::uint32_t max_attempts = 4;
+  std::uint32_t max_failed_maps = 0;   // the percentage of maps that may be left out before a failed map fails the job
+  std::uint32_t skip_bad_records = 0;  // how many records of a map may be left out before they fail it (bad_records.h)
   Micros deadline = 0;                 // the job should have ended by then; 0: none
   Micros map_time = 0;                 // what the user says a map takes; 0: nothing said
   Micros reduce_time = 0;              // and a reduce
-  // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). Fewer: the last one stands for the rest.
-  // Empty: the scheduler's.
+  // The waits of `+delay` for this job: T1 (rack), T2 (datacenter), T3 (off). If there are fewer, the last one stands
+  // for the rest; if there are none, the scheduler's waits hold.
   std::vector<Micros> locality_waits;
-  // No second attempt of a task that runs, whatever the scheduler does for others.
+  // A running task of this job gets no second attempt, whatever the scheduler does for others.
   bool no_speculation = false;
   std::string program;     // hash of the executable; with `input_type` the key of the history
   std::string input_type;  // "web", "text" or empty for unknown
   JobProfile profile;
   auto operator<=>(const JobSpec&) const = default;
 
-  // Where the job belongs.
+  // Returns the name of the pool that the job belongs to.
   [[nodiscard]] const std::string& PoolName() const { return pool.empty() ? user : pool; }
 };
 
-// A node came (or came back). A node id that is alive already: the old incarnation is lost first, as by NodeLost.
+// A node came, or came back. If a node of this id is alive already, the old incarnation is lost first, as by NodeLost.
 struct NodeJoined {
   NodeId node;
   std::string rack;
@@ -74,15 +75,15 @@ struct NodeJoined {
   Slots slots;
   bool operator==(const NodeJoined&) const = default;
 };
-// Its running attempts are lost (they run again and do not count as failed), and so are the outputs of its succeeded
-// maps that a reduce of a live job may still need.
+// A node is gone. Its running attempts are lost (they run again and do not count as failed), and so are the outputs of
+// its succeeded maps that a reduce of a live job may still need.
 struct NodeLost {
   NodeId node;
-  bool died = false;  // its process ended and its machine said so; else it was not heard of any more
+  bool died = false;  // true: its process ended and its machine said so; false: it fell silent
   bool operator==(const NodeLost&) const = default;
 };
-// The node takes no new attempts but what runs there goes on (decommissioning, blacklisting by the operator); and back,
-// whatever jobs have said of it.
+// The node takes no new attempts, but what runs there goes on (decommissioning, blacklisting by the operator). With
+// `drained` false it takes attempts again, whatever jobs have said of it.
 struct NodeDrained {
   NodeId node;
   bool drained = true;
@@ -105,7 +106,8 @@ struct JobPrioritySet {
   bool operator==(const JobPrioritySet&) const = default;
 };
 
-// The engine decided this itself in Decide(); it is in the journal so that recovery does not depend on the policy.
+// An attempt was launched. The engine decided this itself in Decide(); it is in the journal so that recovery does not
+// depend on the policy.
 struct AttemptLaunched {
   AttemptId attempt;
   NodeId node;
@@ -128,28 +130,29 @@ struct RecordPlace {
   auto operator<=>(const RecordPlace&) const = default;
 };
 
-// The attempt's own fault (non-zero exit, signal, exception, corrupt input): counts towards max_attempts, unless it
-// shows which record is bad.
+// The attempt failed by its own fault (non-zero exit, signal, exception, corrupt input). It counts towards
+// max_attempts, unless it shows which record is bad.
 struct AttemptFailed {
   AttemptId attempt;
   std::string reason;
   std::optional<RecordPlace> record = std::nullopt;  // of a map: the record that it was at, if it is known
   bool operator==(const AttemptFailed&) const = default;
 };
-// Not the attempt's fault (worker shut down, killed on request): does not count. Of a map that succeeded: its output.
+// The attempt was lost by no fault of its own (the worker shut down, it was killed on request), so it does not count
+// towards max_attempts. If it is a map that succeeded, its output was lost.
 struct AttemptLost {
   AttemptId attempt;
   std::string reason;
   bool operator==(const AttemptLost&) const = default;
 };
-// The engine killed it in Decide() to make room for others; like AttemptLaunched it is in the journal for recovery. The
-// task counts as never started.
+// The engine killed the attempt in Decide() to make room for others; like AttemptLaunched, this is in the journal for
+// recovery. The task counts as never started.
 struct AttemptPreempted {
   AttemptId attempt;
   std::string reason;
   bool operator==(const AttemptPreempted&) const = default;
 };
-// How far a running attempt is, in thousandths. Needed by speculation alone; drivers send it when it has grown by a
+// A running attempt got this far, in thousandths. Speculation alone needs it; drivers send it when it has grown by a
 // twentieth or more.
 struct AttemptProgressed {
   AttemptId attempt;
@@ -161,51 +164,52 @@ struct ReduceComputing {
   AttemptId attempt;
   bool operator==(const ReduceComputing&) const = default;
 };
-// The room that the node has left for map outputs. Without it a node is believed to have enough.
+// The node reports the room that it has left for map outputs. A node that never did is believed to have enough.
 struct NodeSpace {
   NodeId node;
   std::uint64_t free_bytes = 0;
   bool operator==(const NodeSpace&) const = default;
 };
-// The engine did this itself in Decide(): the job's attempts were killed, its map outputs are given up, and it is held
-// back until another job ends (EngineOptions::evict). In the journal for recovery.
+// The engine evicted the job itself in Decide(): the job's attempts were killed, its map outputs are given up, and it
+// is held back until another job ends (EngineOptions::evict). This is in the journal for recovery.
 struct JobEvicted {
   JobId job;
   bool operator==(const JobEvicted&) const = default;
 };
-// The job refuses the node until then, since too many of its attempts failed there (EngineOptions::refusal). The engine
-// found this itself (Blame, in effects.h); it is in the journal, and not among the job's own events, because it counts
-// for other jobs also when this one has ended. A time that has passed takes it back.
+// The job refuses the node until `until`, since too many of its attempts failed there (EngineOptions::refusal). The
+// engine found this itself (Blame, in effects.h); it is in the journal, and not among the job's own events, because it
+// counts for other jobs also when this one has ended. If `until` has passed, the job takes the refusal back.
 struct NodeBlamed {
   NodeId node;
   JobId by;
   Micros until = 0;
   bool operator==(const NodeBlamed&) const = default;
 };
-// The throughput of a recent transfer of a map's input between two nodes.
+// A recent transfer of a map's input between two nodes had this throughput.
 struct BandwidthMeasured {
   NodeId from;
   NodeId to;
   std::uint64_t bytes_per_second = 0;
   bool operator==(const BandwidthMeasured&) const = default;
 };
-// Another scheduler, or the same with other settings (schedulers/config/settings_text.h), from now on. Made by
-// EngineOptions::make_policy; refused if that cannot.
+// Another scheduler decides from now on, or the same one with other settings (schedulers/config/settings_text.h).
+// EngineOptions::make_policy makes it; the event is refused if that cannot.
 struct SchedulerSet {
   std::string name;
   std::string settings;
   bool operator==(const SchedulerSet&) const = default;
 };
 // A running reduce could not fetch the output of `map_attempt`. The map runs again when `max_fetch_failures` reduces
-// say so, or all that may lack it (they run and do not compute yet) if these are fewer, or one says so a second time:
-// in a report of another number, since the same one may be sent again when its answer was lost.
+// say so, or all reduces that may lack the output (they run and do not compute yet) if these are fewer, or when one
+// reduce says so a second time. The second report must have another number, since a driver may send the same report
+// again when its answer was lost.
 struct FetchFailed {
   AttemptId reduce;
   AttemptId map_attempt;
-  std::uint32_t report = 0;  // a number of its own for each report of this reduce; they rise
+  std::uint32_t report = 0;  // each report of this reduce has its own number; the numbers rise
   bool operator==(const FetchFailed&) const = default;
 };
-// The splits' replicas moved (re-replication, a node with data came back).
+// The replicas of the map's input moved (re-replication, a node with data came back).
 struct ReplicasMoved {
   TaskId map;
   std::vector<NodeId> replicas;

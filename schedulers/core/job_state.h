@@ -1,4 +1,4 @@
-// JobState and TaskState: what the engine keeps of a job. Read by policies, changed by ClusterState alone.
+// JobState and TaskState: what the engine keeps of a job. Policies read them; ClusterState alone changes them.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct RunningAttempt {
   std::uint64_t expected_output = 0;   // of a map: the bytes reserved for it on the node
 };
 
-// Run times of a job's attempts of one kind; sums, so that nothing is kept of what is done.
+// Run times of a job's attempts of one kind. They are sums, so that nothing is kept of each finished attempt.
 struct RunTimes {
   std::uint32_t finished = 0;  // attempts that succeeded
   Micros finished_total = 0;   // their run time
@@ -40,7 +40,8 @@ struct RunTimes {
   std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
 };
 
-// Those of one task, by number. One lies inline, since hardly any task has more; several lie on the heap.
+// The running attempts of one task, by number. One lies inline, since hardly any task has more; several lie on the
+// heap.
 class RunningAttempts {
  public:
   [[nodiscard]] const RunningAttempt* begin() const { return several_ ? several_->data() : &one_; }
@@ -52,7 +53,7 @@ class RunningAttempts {
   [[nodiscard]] const RunningAttempt& operator[](std::size_t i) const { return begin()[i]; }
   [[nodiscard]] const RunningAttempt& front() const { return *begin(); }
   [[nodiscard]] RunningAttempt& back() { return end()[-1]; }
-  // Its number is above those of the others.
+  // Requires: the number of the attempt is above those of the others.
   void Add(const RunningAttempt& attempt);
   void Erase(const RunningAttempt* attempt);
 
@@ -63,20 +64,20 @@ class RunningAttempts {
   std::unique_ptr<std::vector<RunningAttempt>> several_;  // at least two, or null
 };
 
-// A cache line: an event touches a few tasks among millions.
+// A task takes one cache line, because an event touches a few tasks among millions.
 struct alignas(64) TaskState {
   RunningAttempts running;  // more than one under speculation
   bool done = false;
   bool paused = false;         // ClusterState::Pause
   bool left_out = false;       // a map that counts as done though none of its attempts has succeeded
   std::uint32_t launched = 0;  // attempts so far: the number of the next one
-  std::uint32_t failed = 0;    // of them, by their own fault
-  std::uint32_t winner = 0;    // the attempt that succeeded; when it has
-  NodeId ran_on;               // the winner's node; when it has
+  std::uint32_t failed = 0;    // attempts that failed by their own fault
+  std::uint32_t winner = 0;    // the attempt that succeeded, if one has
+  NodeId ran_on;               // the winner's node, if one has succeeded
 
   [[nodiscard]] bool pending() const { return !done && !paused && running.empty(); }
   [[nodiscard]] bool succeeded() const { return done && !left_out; }
-  // Null if it does not run.
+  // Returns the running attempt of this number; null if it does not run.
   [[nodiscard]] const RunningAttempt* Find(std::uint32_t number) const;
 };
 
@@ -91,8 +92,8 @@ struct FetchReport {
 // What became of a job's attempts on a node.
 struct NodeFailures {
   std::uint32_t failures = 0;  // attempts that failed, one fewer for each refusal that has ended
-  std::uint32_t refusals = 0;  // so many times it was refused so far
-  Micros until = 0;            // it is, or was, until then
+  std::uint32_t refusals = 0;  // how often the job has refused the node so far
+  Micros until = 0;            // when the last refusal ends, or ended
 };
 
 // The place of a job in the queue: priority, then submit order.
@@ -103,7 +104,7 @@ struct QueueKey {
   auto operator<=>(const QueueKey&) const = default;
 };
 
-// What every event touches stands together, in front of bad_nodes.
+// The members that every event touches stand together, before bad_nodes.
 struct alignas(64) JobState {
   JobProgress progress;
   QueueKey key;
@@ -115,17 +116,17 @@ struct alignas(64) JobState {
   std::uint32_t computing = 0;              // of the running reduce attempts
   std::uint32_t live_bad_nodes = 0;
   std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
-  std::uint32_t refusal_changes = 0;        // so many times a node was added to bad_nodes, or left it
+  std::uint32_t refusal_changes = 0;        // how often a node was added to bad_nodes, or left it
   std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that said so
   std::uint64_t map_output_bytes = 0;       // of the same
   PerKind<RunTimes> times;
 
-  // Of a live job; empty when it has ended.
+  // The members below, except bad_records and spec, are empty when the job has ended.
   std::vector<TaskState> maps;
   std::vector<TaskState> reduces;
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
-  std::set<NodeId> bad_nodes;  // so many attempts failed there that the node may be refused, for now
+  std::set<NodeId> bad_nodes;  // nodes on which enough attempts failed that they may be refused for now
   PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
   std::map<NodeId, NodeFailures> node_failures;
   // By map: the reduces that could not fetch it, each with the report that said so.
@@ -134,8 +135,8 @@ struct alignas(64) JobState {
 
   JobSpec spec;  // as submitted, but for moved replicas; the priority of today is in `progress`
 
-  // Somebody is about to change the job or to look for a task of it: what that touches is read from memory all at once
-  // and not line by line. With thousands of jobs it is in no near cache.
+  // Starts to read from memory, all at once and not line by line, what a change of the job or a search for a task of it
+  // touches. With thousands of jobs that is in no near cache.
   void Prefetch() const {
     const char* const end = reinterpret_cast<const char*>(&bad_nodes);
     for (const char* line = reinterpret_cast<const char*>(this); line < end; line += 64) __builtin_prefetch(line);
@@ -148,22 +149,22 @@ struct alignas(64) JobState {
   [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
     return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
   }
-  // Grows, and never shrinks, when an attempt fails, when a node turns bad, as it does too by outputs that cannot be
-  // fetched from it, and when a bad node is forgiven: tasks may run where they were refused.
+  // Returns a number that never shrinks, and grows when tasks may run where they were refused: when an attempt fails,
+  // when a node turns bad (outputs that cannot be fetched from it make it so, too), and when a bad node is forgiven.
   [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + refusal_changes; }
-  // Running attempts and runnable pending tasks.
+  // Returns the number of running attempts and runnable pending tasks.
   [[nodiscard]] std::uint32_t Demand(TaskKind kind) const;
-  // Mean run time of the finished attempts; nothing before one has finished.
+  // Returns the mean run time of the finished attempts; nothing before one has finished.
   [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
-  // Slot time used so far by all attempts, running ones included.
+  // Returns the slot time that all attempts have used so far, running ones included.
   [[nodiscard]] Micros SlotTime(TaskKind kind, Micros now) const;
-  // What this map may be expected to write for reduces, in bytes; 0 when nothing is known of the job.
+  // Returns how many bytes this map is expected to write for reduces; 0 when nothing is known of the job.
   [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const;
-  // A map that fails now is left out, and does not fail the job.
+  // Returns true if a map that fails now is left out and does not fail the job.
   [[nodiscard]] bool MayLeaveOutAnother() const;
-  // The slow-start fraction of the maps is done.
+  // Returns true if the slow-start fraction of the maps is done.
   [[nodiscard]] bool ReducesMayStart() const;
-  // Nothing is left to do: all reduces, or all maps of a job without reduces, are done.
+  // Returns true if nothing is left to do: all reduces, or all maps of a job without reduces, are done.
   [[nodiscard]] bool Complete() const;
 };
 

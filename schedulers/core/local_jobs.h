@@ -1,8 +1,8 @@
 // LocalJobs: which jobs have a pending map whose input is on a node.
 //
-// A bit a job and node. Jobs get seats in the order of the queue, and a node has a row of bits by seat, so that to note
-// that a job came or went touches one cache line, and the row of 500 jobs is one. A seat whose job left stays empty
-// until the row is full; then all move up. Thread rule: one thread.
+// It holds one bit for each job and node. Jobs get seats in the order of the queue, and a node has a row of bits by
+// seat, so that to note that a job came or went touches one cache line, and the row of 500 jobs is one cache line. The
+// seat of a job that left stays empty until the row is full; then all jobs move up. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -19,20 +19,23 @@ namespace millrace::sched {
 
 class LocalJobs {
  public:
-  // Room for the nodes below `count`; never fewer than before.
+  // Makes room for the nodes below `count`. The room never shrinks.
   void SetNodes(std::size_t count);
-  // The job is at no node. O(1) on average behind all others of its priority, else O(nodes x jobs / 500).
+  // Adds the job, at no node. O(1) on average if it comes after all others of its priority, else
+  // O(nodes x jobs / 500).
   void AddJob(const QueueKey& key);
-  // It is at no node any more. O(1).
+  // Removes the job. O(1). Requires: it is at no node any more.
   void RemoveJob(JobId job);
 
-  // The job was added, the node is below SetNodes. Both do nothing when there is nothing to do. O(1).
+  // Insert puts the job at the node and Erase takes it away; both do nothing when there is nothing to do. O(1).
+  // Requires: the job was added, and the node is below SetNodes. The same holds for Contains.
   void Insert(JobId job, NodeId node) { WordOf(*this, job, node) |= BitOf(job); }
   void Erase(JobId job, NodeId node) { WordOf(*this, job, node) &= ~BitOf(job); }
   [[nodiscard]] bool Contains(JobId job, NodeId node) const { return (WordOf(*this, job, node) & BitOf(job)) != 0; }
-  // O(jobs / 64) words at most, as the next.
+  // Returns true if more than `count` jobs are at the node. It reads O(jobs / 64) words at most, as VisitAt does.
   [[nodiscard]] bool MoreThan(NodeId node, std::size_t count) const;
-  // Calls visit(job) in the order of the queue until it returns false. It changes nothing here.
+  // Calls visit(job) for the jobs at the node in the order of the queue until it returns false. Requires: `visit`
+  // changes nothing here.
   template <class Visit>
   void VisitAt(NodeId node, const Visit& visit) const;
 
@@ -55,7 +58,7 @@ class LocalJobs {
   };
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  // Of LocalJobs, const or not.
+  // Returns the word with the bit of the job and node. `Self` is LocalJobs, const or not.
   template <class Self>
   [[nodiscard]] static std::conditional_t<std::is_const_v<Self>, const std::uint64_t, std::uint64_t>& WordOf(
       Self& self, JobId job, NodeId node) {
@@ -64,12 +67,12 @@ class LocalJobs {
     return rows.lines[node.value * rows.length + seat.number / (kWords * kBits)].words[seat.number / kBits % kWords];
   }
   [[nodiscard]] std::uint64_t BitOf(JobId job) const { return std::uint64_t{1} << seat_of_[job.value].number % kBits; }
-  // False of an entry of Rows::seats whose job left, or left and came back elsewhere.
+  // Returns false for an entry of Rows::seats if its job left, or left and came back elsewhere.
   [[nodiscard]] bool Sits(const QueueKey& key, std::size_t number) const {
     const Seat seat = seat_of_[key.job.value];
     return seat.number == number && seat.priority == static_cast<std::uint32_t>(key.priority);
   }
-  // Seats for those that are there and the new one, without gaps.
+  // Gives seats to the jobs that are there and the new one, without gaps.
   void Reseat(Rows& rows, const QueueKey& added);
 
   std::array<Rows, kPriorities> rows_;

@@ -1,8 +1,8 @@
 // OrderedBits: a set of small numbers, iterated in rising order.
 //
-// A bitmap with a summary bitmap above it (one bit a 64-bit word), another above that, and so on: insert, erase and
-// "the next member" touch one word a level, so they cost log64 of the largest number ever inserted. All levels lie in
-// one piece of memory. Thread rule: one thread.
+// It is a bitmap with a summary bitmap above it (which has one bit for each 64-bit word), another above that, and so
+// on: insert, erase and "the next member" touch one word a level, so they cost log64 of the largest number ever
+// inserted. All levels lie in one piece of memory. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -44,10 +44,10 @@ class OrderedBits {
   };
 
   OrderedBits() = default;
-  // Members 0 to count - 1.
+  // Returns the set of the numbers 0 to count - 1.
   static OrderedBits Full(std::uint32_t count);
 
-  // Both do nothing when there is nothing to do. number < kNone.
+  // Both do nothing when there is nothing to do. Requires: number < kNone.
   void Insert(std::uint32_t number);
   void Erase(std::uint32_t number);
 
@@ -56,21 +56,21 @@ class OrderedBits {
   }
   [[nodiscard]] std::uint32_t size() const { return size_; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // The least member that is at least `number`; kNone if there is none.
+  // Returns the least member that is at least `number`; kNone if there is none.
   [[nodiscard]] std::uint32_t NextFrom(std::uint32_t number) const;
   // Returns the least number that is at least `from` and a member of both; kNone if there is none. It passes a run of
   // one set without the other in one step.
   [[nodiscard]] static std::uint32_t NextCommon(const OrderedBits& a, const OrderedBits& b, std::uint32_t from);
   [[nodiscard]] std::uint32_t First() const { return NextFrom(0); }
 
-  // A loop must not change the set.
+  // Requires: a loop does not change the set.
   [[nodiscard]] Iterator begin() const { return {this, First()}; }
   [[nodiscard]] Iterator end() const { return {this, kNone}; }
 
  private:
   static constexpr std::size_t kMostLevels = 6;  // 64^6 is more than there are numbers
 
-  // Room for so many words of members, none set.
+  // Makes room for `words` words of members, and sets none.
   explicit OrderedBits(std::uint32_t words);
   void Grow(std::uint32_t number);
   [[nodiscard]] std::uint32_t WordsOf(std::size_t level) const { return begin_[level + 1] - begin_[level]; }

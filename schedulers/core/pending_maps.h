@@ -36,35 +36,35 @@ struct MapChoice {
 class PendingMaps {
  public:
   PendingMaps() = default;
-  // All of them pending.
+  // Makes all of the maps pending.
   PendingMaps(const std::vector<MapInput>& maps, const Topology& topology);
 
-  // The map leaves or comes back. `input` and the topology must be the same when it leaves as when it came: who changes
-  // them erases first and inserts again.
-  // A node at which it was the last pending map, or is the first, is appended to *nodes. Null: nobody wants to know,
-  // and the counts by node are left behind, which the next question for them makes up for.
+  // Erase takes the map out, and Insert puts it back. They append to *nodes each node at which the map was the last
+  // pending one, or is now the first. If `nodes` is null they leave the counts by node out of date, and the next call
+  // that needs the counts makes them anew. Requires: `input` and the topology are the same at Erase as when the map was
+  // put in. To change them, erase the map first and insert it again after.
   void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
   void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
 
-  // Erase of the map, with the nodes wanted, comes soon.
+  // Starts to read from memory what an Erase of the map with `nodes` will need.
   void Prefetch(std::uint32_t map) const { __builtin_prefetch(&shelves_of_[map]); }
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
-  // The closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked of the maps that
-  // left before, and those for which it is true are passed over.
+  // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked about the
+  // maps that left before and came back; those for which it returns true are passed over.
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
-  // How many have a replica on the node. O(1), but O(maps) when counts were left behind.
+  // Returns how many of the maps have a replica on the node. O(1), but O(maps) when the counts are out of date.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
-  // Calls visit(node) for the nodes with a replica of one, in no order but always the same, until it returns false.
-  // O(places), or O(maps) as above.
+  // Calls visit(node) for the nodes with a replica of a pending map, in no particular order but always in the same one,
+  // until it returns false. O(places), but O(maps) when the counts are out of date.
   template <class Visit>
   void VisitNodes(const Visit& visit) const;
   [[nodiscard]] std::vector<NodeId> Nodes() const;
-  // Those with a replica on the node, in rising order. O(their number).
+  // Returns the maps with a replica on the node, in rising order. O(their number).
   [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
-  // The same one by one, until visit(map) gives false.
+  // Calls visit(map) for the same maps, in the same order, until it returns false.
   template <class Visit>
   void VisitAt(NodeId node, const Visit& visit) const;
 
@@ -79,14 +79,14 @@ class PendingMaps {
   std::uint32_t& CountOf(PlaceKey place) const;
   void CountShelved(std::uint32_t map, const MapInput& input, std::vector<NodeId>* nodes);
   void CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes);
-  void Recount() const;  // if counts were left behind
-  // kNone: none.
+  void Recount() const;  // makes the counts anew if they are out of date
+  // Both return kNone if there is none.
   [[nodiscard]] std::uint32_t FirstOnShelf(PlaceKey place) const;
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
 
   OrderedBits all_;
-  // By node id, of nodes with a shelf: it is not empty yet. Most searches fail at the node, and this many fit the
-  // cache.
+  // By node id: true if the node has a shelf that is not empty yet. Most searches fail at the node, and these bits fit
+  // the cache.
   mutable std::vector<bool> stocked_;
   mutable PlaceShelves shelves_[3];  // by level
   std::vector<std::uint32_t> entries_;

@@ -1,7 +1,7 @@
 // PlaceShelves: the shelves of a job's pending maps (pending_maps.h), found by place.
 //
-// Open addressing with linear probing in one array, two thirds full, fixed once made: a search touches one cache line
-// or two, however many places there are. Thread rule: one thread.
+// It is a hash table with open addressing and linear probing in one array, which is two thirds full and fixed once
+// made: a search touches one cache line or two, however many places there are. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +24,10 @@ struct Shelf {
 class PlaceShelves {
  public:
   PlaceShelves() = default;
-  // No place twice, and none kNowhere.
+  // Requires: no two shelves have the same place, and none has kNowhere.
   explicit PlaceShelves(const std::vector<Shelf>& shelves);
 
-  // Null if the place has none. It does not move.
+  // Returns the shelf of the place, which does not move; null if the place has none.
   [[nodiscard]] Shelf* Find(PlaceKey place) {
     if (slots_.empty()) return nullptr;
     for (std::size_t at = Home(place); slots_[at].place != Shelf::kNowhere; at = Behind(at)) {
@@ -35,11 +35,12 @@ class PlaceShelves {
     }
     return nullptr;
   }
-  // Find(place) comes soon.
+  // Starts to read from memory what Find(place) will need.
   void Prefetch(PlaceKey place) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[Home(place)]);
   }
-  // In no order, but in the same for the same places; those with the place kNowhere are gaps.
+  // Returns the shelves in no particular order, but in the same one for the same places; those with the place kNowhere
+  // are gaps.
   [[nodiscard]] const std::vector<Shelf>& slots() const { return slots_; }
   [[nodiscard]] std::vector<Shelf>& slots() { return slots_; }
 

@@ -11,7 +11,7 @@
 
 namespace millrace::sched {
 
-// The slots of one kind of one pool, queue or group.
+// What one pool, queue or group has of the slots of one kind.
 struct GroupSlots {
   std::uint32_t running = 0;
   std::uint32_t demand = 0;  // running and runnable tasks

@@ -11,8 +11,8 @@
 
 namespace millrace::sched {
 
-// Cheap: a copy of counters. "running" and "done" count tasks, not attempts: a task with two running attempts counts
-// once.
+// It is a cheap copy of counters. "running" and "done" count tasks, not attempts: a task with two running attempts
+// counts once.
 struct JobProgress {
   JobId job;
   Priority priority = Priority::kNormal;

@@ -17,7 +17,7 @@
 
 namespace millrace::sched {
 
-// Interned numbers, given in the order in which the names came up.
+// The interned numbers of a rack and a datacenter. They are given in the order in which the names came up.
 struct Location {
   static constexpr std::uint32_t kNowhere = 0xffffffff;
   std::uint32_t rack = kNowhere;
@@ -27,15 +27,16 @@ struct Location {
 
 class Topology {
  public:
-  // The numbers of these names.
+  // Returns the numbers of these names, and gives them numbers if they are new.
   Location Intern(std::string_view rack, std::string_view datacenter);
   void Place(NodeId node, Location location);
 
-  // kNowhere twice for a node that never joined.
+  // Returns where the node stands; kNowhere twice for a node that never joined.
   [[nodiscard]] Location Of(NodeId node) const {
     return node.value < locations_.size() ? locations_[node.value] : Location{};
   }
-  // The closest of the replicas, seen from the node. No replicas, or none on a node that ever joined: kOff.
+  // Returns how far the node is from the closest of the replicas. It is kOff if there are no replicas, or none on a
+  // node that ever joined.
   [[nodiscard]] Locality Distance(NodeId node, const std::vector<NodeId>& replicas) const;
 
   [[nodiscard]] std::uint32_t racks() const { return static_cast<std::uint32_t>(racks_.size()); }

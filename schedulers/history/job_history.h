@@ -1,11 +1,11 @@
 // JobHistory: what the jobs that have ended showed of their programs, for JoSS's filtering percentage, FRESH's profiles
 // and cp's estimates.
 //
-// One record for each program (hash of the executable) and type of input (input_type.h): over the jobs that succeeded,
-// the means of their mean map time, mean reduce time and output ratio, each over the jobs that had one. The driver
-// looks a job's profile up when it is submitted (JobSpec::profile) and records it when it has ended; the master keeps
-// each record that Record returns in its store and puts it back with Restore, the simulator keeps one JobHistory in
-// memory. Thread rule: one thread.
+// There is one record for each program (hash of the executable) and type of input (input_type.h). It has, over the jobs
+// that succeeded, the means of their mean map time, mean reduce time and output ratio, each over the jobs that had one.
+// The driver looks a job's profile up when the job is submitted (JobSpec::profile) and records the job when it has
+// ended. The master keeps each record that Record returns in its store and puts it back with Restore; the simulator
+// keeps one JobHistory in memory. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +29,18 @@ struct HistoryRecord {
 
 class JobHistory {
  public:
-  // The job has ended. Nothing, and nothing is changed, if it did not succeed or names no program.
+  // Adds a job that has ended to the history. Returns the record to store. Returns nothing, and changes nothing, if the
+  // job did not succeed or names no program.
   std::optional<HistoryRecord> Record(const JobState& job);
-  // runs = 0 if no job of the program over such input was recorded.
+  // Returns the profile of the program over such input; it has runs = 0 if no such job was recorded.
   [[nodiscard]] JobProfile Lookup(const std::string& program, const std::string& input_type) const;
-  // False, and nothing is changed, if this is not what Record returned; never throws, whatever the bytes.
+  // Puts a stored record back. Returns false, and changes nothing, if this is not what Record returned. Never throws,
+  // whatever the bytes.
   [[nodiscard]] bool Restore(std::string_view key, std::string_view value);
   [[nodiscard]] std::size_t size() const { return records_.size(); }
 
  private:
-  // Of one figure: sum over the jobs that had it.
+  // The sum of one figure over the jobs that had it.
   template <class T>
   struct Sum {
     std::uint32_t jobs = 0;

@@ -1,11 +1,11 @@
-// A journal: lines of events (event_text.h), and what has to be known beside them to decide the same again. What the
-// live master and the simulator write and the replay reads.
+// A journal: lines of events (event_text.h), and what has to be known beside them to decide the same again. The live
+// master and the simulator write it, and the replay reads it.
 //
 //   17 NodeJoined node=n1 maps=2        an event
 //   18 decide                           Decide was called; its decisions are the AttemptLaunched, AttemptPreempted and
-//                                       JobEvicted lines after it. Of a simulation, which writes every call.
-//   18 woken                            Decide was called though nothing had happened, decided nothing, but what the
-//                                       policy waits for is another now. Of a live master, which writes no other call:
+//                                       JobEvicted lines after it. A simulation writes this, for every call.
+//   18 woken                            Decide was called though nothing had happened, and decided nothing, but what
+//                                       the policy waits for has changed. A live master writes this, and no other call:
 //                                       it decides after the lines of each moment, and where a decision stands.
 //   19 restart                          The master started again: it knows the events since the last time at which no
 //                                       job lived, but for those of jobs that had ended by now. Nothing is decided at
@@ -31,7 +31,7 @@ struct JournalLine {
 };
 
 [[nodiscard]] std::string FormatMark(Micros time, JournalMark mark);
-// Nothing if it is no such line; never throws, never aborts, whatever the bytes.
+// Returns nothing if it is no such line. Never throws and never aborts, whatever the bytes.
 [[nodiscard]] std::optional<JournalLine> ParseJournalLine(std::string_view line);
 
 }  // namespace millrace::sched

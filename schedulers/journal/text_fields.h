@@ -1,8 +1,8 @@
 // The values and fields of event lines (event_text.h), private to the core.
 //
-// EncodeValue gives text that holds no space, newline or '='; DecodeValue takes it back and says false to anything
-// else, whatever the bytes. FieldWriter and FieldReader have the same calls, so that one list of fields serves both
-// ways.
+// EncodeValue returns text that holds no space, newline or '='. DecodeValue reads it back, and returns false for
+// anything else, whatever the bytes. FieldWriter and FieldReader have the same calls, so that one list of fields serves
+// both ways.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ std::string EncodeValue(const std::vector<NodeId>& value);         // n1,n2
 std::string EncodeValue(const std::vector<Micros>& value);         // 5000000,0
 std::string EncodeValue(const std::vector<MapInput>& value);       // 100:n1,n2;50:n4;0:
 
-// *value is unspecified when the answer is false.
+// When these return false, *value is unspecified.
 [[nodiscard]] bool DecodeValue(std::string_view text, std::int64_t* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::uint32_t* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::uint64_t* value);
@@ -51,7 +51,7 @@ std::string EncodeValue(const std::vector<MapInput>& value);       // 100:n1,n2;
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<Micros>* value);
 [[nodiscard]] bool DecodeValue(std::string_view text, std::vector<MapInput>* value);
 
-// Appends " key=value" a field.
+// Appends " key=value" for each field.
 class FieldWriter {
  public:
   explicit FieldWriter(std::string* line) : line_(line) {}
@@ -75,10 +75,11 @@ class FieldWriter {
 
 class FieldReader {
  public:
-  // One "key=value". False if it is not of that form. An empty word (two spaces in a row) is passed over.
+  // Adds one "key=value". Returns false if the word is not of that form. An empty word (two spaces in a row) is passed
+  // over.
   [[nodiscard]] bool Add(std::string_view word);
-  // A field that has to be there, and one whose default stands if it is not. A key that comes twice counts once, the
-  // first time.
+  // Must reads a field that has to be there; May reads one that keeps its default if it is not there. If a key comes
+  // twice, the first one counts.
   template <class T>
   void Must(std::string_view key, T& value) {
     const std::string_view* text = Find(key);

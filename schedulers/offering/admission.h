@@ -27,7 +27,7 @@ class LocalityGate {
   // Starts the job's clock, unless it runs; Worst() may be farther after that. Requires: the job was offered a slot of
   // the node and had no map close enough. O(1) if the clock runs.
   virtual void OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) = 0;
-  // A map of the job is going to be launched at this level.
+  // Takes note that a map of the job is going to be launched at this level.
   virtual void OnLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) = 0;
   // Returns true if the job has more pending maps than there are slots at their data, so that it may have any slot that
   // would idle. O(1) on average. Requires: OnNodesChanged was called for each change of nodes, and OnDataMoved for each
@@ -57,7 +57,7 @@ class CopyGate {
 class Admission {
  public:
   Admission() = default;
-  // Either may be null.
+  // Either gate may be null.
   Admission(std::unique_ptr<LocalityGate> locality, std::unique_ptr<CopyGate> copy);
 
   void OnJobSubmitted(const ClusterState& state, JobId job);
@@ -81,7 +81,7 @@ class Admission {
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const;
-  // Null without `+delay`.
+  // Return the gates: locality() is null without `+delay`, copy() without `+ccs`.
   [[nodiscard]] LocalityGate* locality() const { return locality_.get(); }
   [[nodiscard]] CopyGate* copy() const { return copy_.get(); }
 

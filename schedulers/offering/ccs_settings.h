@@ -1,4 +1,4 @@
-// How many reduces a node holds under Coupled Compute Slots (copy_gate.h).
+// CcsSettings: how many reduces a node holds under Coupled Compute Slots (copy_gate.h).
 #pragma once
 
 #include <string_view>

@@ -1,9 +1,10 @@
-// ComputePhaseAdmission: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs). What `+ccs`
-// is on the master's side; the compute permits, at most one a reduce slot, are the worker's.
+// ComputePhaseAdmission: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs). It is the
+// master's side of `+ccs`; the worker gives the compute permits, at most one for each reduce slot.
 //
-// A node holds max_reducers x its reduce slots of reduces, copying, waiting for a permit or computing, of one job at
-// most as many as its reduce slots in copy. A reduce leaves copy when it has its permit (ReduceComputing). Map slots
-// and slots without a type stay as they are: the reduces beyond the slots come on top.
+// A node holds up to max_reducers x its reduce slots of reduces, which copy, wait for a permit or compute. At most as
+// many reduces of one job as the node has reduce slots may copy there at once. A reduce ceases to copy when it has its
+// permit (ReduceComputing). Map slots and slots without a type stay as they are: the reduces beyond the slots come on
+// top.
 #pragma once
 
 #include "schedulers/offering/admission.h"

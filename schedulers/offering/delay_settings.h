@@ -1,4 +1,4 @@
-// How long jobs wait for slots near their data. Times in us.
+// DelaySettings: how long jobs wait for slots near their data. Times are in us.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// LocalityWait: delay scheduling (Zaharia et al., section 4 and Algorithm 1; docs/policies.md#delay). What `+delay` is.
+// LocalityWait: delay scheduling (Zaharia et al., section 4 and Algorithm 1; docs/policies.md#delay). It is what
+// `+delay` adds.
 //
 // A job starts at level node: its maps run where their data is or not at all. The first slot that it has to refuse
 // starts its clock; after T1 its maps may run in the rack of their data, after T2 more in the datacenter, after T3 more
@@ -11,14 +12,15 @@
 // their data may use slots that would idle. Each slot counts once, however short the maps are, so that in the end the
 // cluster idles for about one map and not for the whole wait.
 //
-// mode = auto: waiting gains (1 - e^(-w/t)) (D - t), so a job waits only if D > t, and then at most the fixed waits. D
-// is how much longer its maps take that do not run on a node with their data, by the finished ones of both kinds; until
-// there are some, the time to move the input of its first pending map to the node. t is the mean time between free
-// slots on the nodes with its data: the cluster's mean map time over their slots. Judged when a wait would begin.
+// With mode = auto a wait w gains (1 - e^(-w/t)) (D - t), so a job waits only if D > t, and then at most the fixed
+// waits. D is how much longer its maps take when they do not run on a node with their data, by the finished maps of
+// both kinds; until there are some, D is the time to move the input of the job's first pending map to the node. t is
+// the mean time between free slots on the nodes with its data: the cluster's mean map time over their slots. This is
+// judged when a wait would begin.
 //
-// Thread rule: one thread. O(log jobs) for a skip and a launch. The slots at the data of a job are counted in O(nodes
-// with its data) when a sixteenth of its pending maps has gone since the last count, or nodes have changed; but for
-// mode = auto no more of them than it has pending maps.
+// Thread rule: one thread. A skip and a launch cost O(log jobs). The slots at the data of a job are counted in O(nodes
+// with its data) when a sixteenth of its pending maps has gone since the last count, or nodes have changed. Except with
+// mode = auto, the count stops when the slots are as many as the job's pending maps.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +38,7 @@ namespace millrace::sched {
 
 class LocalityWait : public LocalityGate {
  public:
-  // bandwidths: for nodes between which nothing was measured.
+  // `bandwidths` serve for nodes between which nothing was measured.
   LocalityWait(const DelaySettings& settings, const LevelBandwidths& bandwidths);
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
@@ -61,23 +63,23 @@ class LocalityWait : public LocalityGate {
     bool at_once = false;         // auto: waiting would gain nothing
     bool raised = false;          // listed in raised_
     bool to_judge = false;        // listed in to_judge_
-    // The last count of slots at its data.
+    // What SlotsAtData counted last.
     std::uint32_t counted_pending = 0;
     std::uint32_t slots = 0;
     std::uint64_t counted_version = 0;  // nodes_version_ then
   };
 
-  // What is waited for at this level, having the one before.
+  // Returns how long a job that has the level before this one waits to earn this one.
   [[nodiscard]] static Micros WaitTo(const Entry& entry, Locality level, const Topology& topology);
   [[nodiscard]] static std::optional<Micros> NextLevel(const Entry& entry, const Topology& topology, Micros now);
   void SetDue(JobId job, Entry& entry, std::optional<Micros> due);
   void Raise(JobId job, Entry& entry);
   void StopClock(JobId job, Entry& entry);
-  // Map slots on the nodes with data of its pending maps; but for mode = auto, so many or more if they are no fewer
-  // than the maps.
+  // Returns the number of map slots on the nodes with data of the job's pending maps. Except with mode = auto, it may
+  // return fewer than there are, but no fewer than the maps, once it has counted as many slots as maps.
   std::uint32_t SlotsAtData(const ClusterState& state, const JobState& job);
   [[nodiscard]] bool WorthWaiting(const ClusterState& state, const JobState& job, NodeId node);
-  // Nothing if the input of its first pending map is nowhere.
+  // Returns nothing if the input of the job's first pending map is nowhere.
   [[nodiscard]] std::optional<double> CostOfDistance(const ClusterState& state, const JobState& job, NodeId node) const;
   Entry& Of(JobId job) { return *entries_[job.value]; }
   [[nodiscard]] const Entry& Of(JobId job) const { return *entries_[job.value]; }

@@ -26,9 +26,9 @@ class RefusalMemory {
   // Forgets all refusals. Every node with a lower number than `node_ids` is unasked.
   void Reset(std::uint32_t node_ids);
   void Reset() { Reset(node_ids_); }
-  // From now on the job may take slots that it has refused.
+  // Takes note that from now on the job may take slots that it has refused.
   void MayAcceptMore(JobId job);
-  // The job has ended.
+  // Takes note that the job has ended.
   void Forget(JobId job);
 
   // Calls offer(node, to_all) for the free nodes that are to be offered, in turn, until one is taken. If to_all is

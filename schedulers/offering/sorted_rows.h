@@ -1,8 +1,8 @@
 // SortedRows: a sorted sequence without equals, for what is small, changes often and is walked from the front.
 //
 // The elements lie in order in rows of at most kMost, so that a search, a change and a walk touch few cache lines and
-// allocate next to nothing: O(log + kMost) a change, and O(rows) when a row is split or merged; O(1) a step. A change
-// ends all iterators. Thread rule: one thread.
+// allocate next to nothing. A change costs O(log + kMost), and O(rows) when a row is split or merged; a step costs
+// O(1). A change invalidates all iterators. Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ class SortedRows {
   using Row = std::vector<T>;
 
  public:
-  // Of the elements in order; that of an end is not to be read.
+  // Goes over the elements in order. Requires: an end is not dereferenced.
   class Iterator {
    public:
     Iterator() = default;
@@ -44,7 +44,7 @@ class SortedRows {
   [[nodiscard]] bool empty() const { return rows_.empty() || rows_.front().empty(); }
   [[nodiscard]] Iterator begin() const { return empty() ? end() : At(rows_.begin(), rows_.front().data()); }
   [[nodiscard]] Iterator end() const { return {}; }
-  // The first that comes behind the value.
+  // Returns the first element that comes after the value.
   [[nodiscard]] Iterator Behind(const T& value) const {
     if (rows_.empty()) return end();
     auto row = RowOf(rows_, value);
@@ -53,14 +53,14 @@ class SortedRows {
     return ++row == rows_.end() ? end() : At(row, row->data());
   }
 
-  // It is not here.
+  // Requires: no equal element is here.
   void Insert(const T& value) {
     if (rows_.empty()) rows_.emplace_back().reserve(kMost);
     auto row = RowOf(rows_, value);
     if (row->size() == kMost) row = Split(row, value);
     row->insert(std::lower_bound(row->begin(), row->end(), value, Before()), value);
   }
-  // It is here.
+  // Requires: the element is here.
   void Erase(const T& value) {
     const auto row = RowOf(rows_, value);
     row->erase(std::lower_bound(row->begin(), row->end(), value, Before()));
@@ -78,14 +78,14 @@ class SortedRows {
   [[nodiscard]] Iterator At(typename std::vector<Row>::const_iterator row, const T* at) const {
     return {&*row, rows_.data() + rows_.size(), at};
   }
-  // The row that it is in or belongs in. There are rows.
+  // Returns the row that the value is in or belongs in. Requires: there are rows.
   template <class Rows>
   [[nodiscard]] static auto RowOf(Rows& rows, const T& value) {
     if (rows.size() == 1) return rows.begin();
     return std::prev(std::upper_bound(rows.begin() + 1, rows.end(), value,
                                       [](const T& of, const Row& row) { return Before()(of, row.front()); }));
   }
-  // In halves; gives the one where the value belongs.
+  // Splits the row in halves. Returns the half where the value belongs.
   Place Split(Place row, const T& value) {
     Row upper;
     upper.reserve(kMost);
@@ -94,7 +94,7 @@ class SortedRows {
     const Place behind = rows_.insert(std::next(row), std::move(upper));
     return Before()(value, behind->front()) ? std::prev(behind) : behind;
   }
-  // If they are small, so that two neighbours are half full together.
+  // Merges two neighbours if together they fill at most half a row. Returns whether it did.
   bool Merge(Place into, Place from) {
     if (into->size() + from->size() > kMost / 2) return false;
     into->insert(into->end(), from->begin(), from->end());
@@ -102,7 +102,7 @@ class SortedRows {
     return true;
   }
 
-  std::vector<Row> rows_;  // none is empty but an only one
+  std::vector<Row> rows_;  // no row is empty, unless it is the only one
 };
 
 }  // namespace millrace::sched

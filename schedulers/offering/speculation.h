@@ -4,15 +4,16 @@
 // When slots of a kind are free and no job can run another task of that kind, the running attempt that is expected to
 // end last is duplicated, of those whose progress rate is below the slowest quarter of its job's (attempts that run,
 // and those that finished at the job's mean rate), while at most max_share of the slots of that kind, but at least
-// those of one node, hold duplicates. Not on its own node, nor on one of the slowest quarter, by how fast attempts
-// there went compared with their jobs. A map's duplicate goes to its data if a node there is free, else to the first
-// free node by id. The first to commit wins; the engine kills the other.
+// those of one node, hold duplicates. The duplicate runs neither on the node of the attempt nor on one of the slowest
+// quarter of the nodes, by how fast attempts there went compared with their jobs. A map's duplicate goes to its data if
+// a node there is free, else to the first free node by id. The first to commit wins; the engine kills the other.
 //
-// Ours: an attempt is not judged before it has run for min_runtime, or for the time that tasks of its kind and job took
-// so far if that is shorter (at least a second); nor are reduces while maps of their job are missing, which wait and
-// are not slow; and an attempt that should end within the time that a task of the job takes is left alone. A whole node
-// may be slow, so duplicates may hold as many slots as one node has even where that is more than max_share of a small
-// cluster's. Attempts of a job that does not want it (JobSpec::no_speculation) tell of their nodes as others do.
+// What the paper does not have: an attempt is not judged before it has run for min_runtime, or for the time that tasks
+// of its kind and job took so far if that is shorter (at least a second). Reduces are not judged while maps of their
+// job are missing, because they wait and are not slow. An attempt that should end within the time that a task of the
+// job takes is left alone. A whole node may be slow, so duplicates may hold as many slots as one node has even where
+// that is more than max_share of a small cluster's slots. The attempts of a job without duplicates
+// (JobSpec::no_speculation) count for the speed of their nodes as others do.
 //
 // Thread rule: one thread. The running attempts are looked at once a second at most, and only while slots idle.
 #pragma once
@@ -63,7 +64,7 @@ class Speculating : public Policy {
   };
 
   [[nodiscard]] bool MayDuplicate(const ClusterState& state, TaskKind kind) const;
-  // The age from which attempts of the job are judged.
+  // Returns the age from which attempts of the job are judged.
   [[nodiscard]] Micros LeastAge(const JobState& job, TaskKind kind) const;
   [[nodiscard]] std::vector<Judged> Judge(const ClusterState& state, TaskKind kind, Micros now) const;
   // Fills kinds_[kind].slow.

@@ -1,5 +1,5 @@
-// Every policy by its name, and what may be added to it: `fair+delay+ccs+preempt`; and what they can be told. A policy
-// has its line in catalog.cc, and so has its section of settings.
+// The catalogue: every policy by its name, what may be added to it (`fair+delay+ccs+preempt`), and what they can be
+// told. A policy has its line in catalog.cc, and so has its section of settings.
 #pragma once
 
 #include <memory>
@@ -26,10 +26,10 @@ struct PolicyInfo {
 // their text, which the journal holds.
 [[nodiscard]] std::span<const Section> ListSections();
 
-// `expression` is a name and parts, each once, in any order: `fair+ccs+delay`. Null when there is no such policy or
-// part, or when the two make no sense together; *why then says so in one line and names what there is. The policy's
-// name() is the expression with the parts in the order delay, ccs, preempt. With SpeculationSettings on the policy also
-// duplicates slow tasks.
+// Returns the policy of an expression: a name and parts, each once, in any order (`fair+ccs+delay`). Returns null when
+// there is no such policy or part, or when they make no sense together; *why then says so in one line and names what
+// there is. The policy's name() is the expression with the parts in the order delay, ccs, preempt. With
+// SpeculationSettings on, the policy also duplicates slow tasks.
 [[nodiscard]] std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& settings,
                                                  std::string* why);
 

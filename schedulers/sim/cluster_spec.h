@@ -39,7 +39,7 @@ struct ClusterSpec {
   double local_read_bandwidth = 0;    // bytes/s at which a node-local map reads; 0: its CPU time has it all
   bool overlap_reads = false;         // a map computes while it reads (the longer counts), else reads first
   double slow_share = 0;              // of the attempts that are slow through no fault of the node, 0 to 1
-  double slow_factor = 5;             // so many times the CPU time; at least 1
+  double slow_factor = 5;             // their CPU time is multiplied by it; at least 1
   double failure_probability = 0;     // that an attempt fails, half way through its computation; 0 to below 1
   std::vector<NodeFailure> failures;  // in any order
 };
@@ -51,7 +51,7 @@ struct ClusterSpec {
                                       sched::Slots slots = {2, 2});
 
 // Adds failures of nodes, the times between them and of repair exponentially distributed, up to `horizon`.
-// mean_between: of one node; both means above 0.
+// mean_between is that of one node. Requires: both means are above 0.
 void AddRandomFailures(ClusterSpec* cluster, Micros mean_between, Micros mean_repair, Micros horizon,
                        std::uint64_t seed);
 

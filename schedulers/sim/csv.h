@@ -11,11 +11,11 @@ namespace millrace::sim::csv {
 
 inline constexpr const char* kLevels[] = {"node", "rack", "datacenter", "off"};  // by Locality
 
-// The shortest text that reads back as the number.
+// Returns the shortest text that reads back as the number.
 [[nodiscard]] std::string Number(double value);
-// us as seconds, exact.
+// Returns a time in us as seconds, exactly.
 [[nodiscard]] std::string Seconds(Micros time);
-// Quoted where it has to be.
+// Returns the text as a field, in quotes where it needs them.
 [[nodiscard]] std::string Field(const std::string& text);
 // Appends a line of fields that are as they have to be.
 void Line(std::string* csv, const std::vector<std::string>& fields);

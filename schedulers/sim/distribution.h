@@ -23,7 +23,7 @@ struct Distribution {
   std::vector<double> values;  // of kChoice; of kZipf the cumulated weights (MakeZipf)
 
   static Distribution Constant(double value) { return {Kind::kConstant, value, 0, 0, {}}; }
-  // 1 <= least <= most <= least + 10,000,000.
+  // Requires: 1 <= least <= most <= least + 10,000,000.
   static Distribution Zipf(double exponent, double least, double most);
 
   [[nodiscard]] double Draw(Random& random) const;

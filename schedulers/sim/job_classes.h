@@ -10,7 +10,7 @@
 
 namespace millrace::sim {
 
-// By time of submission. What is wrong is kept by `root`.
+// Returns the jobs by time of submission. `root` keeps what is wrong.
 [[nodiscard]] std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, std::uint64_t block_size);
 
 }  // namespace millrace::sim

@@ -47,10 +47,10 @@ struct JobClass {
 // By the names that journals have.
 [[nodiscard]] const std::map<std::string, sched::Priority>& Priorities();
 
-// Nearest to the drawn number, 0 at least.
+// Returns the time nearest to the drawn number, at least 0.
 [[nodiscard]] Micros ToMicros(double value);
 
-// The job with this number in its class; when it is submitted is left open.
+// Returns the job with this number in its class. When it is submitted is left open.
 [[nodiscard]] SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_size, Random random);
 
 }  // namespace millrace::sim

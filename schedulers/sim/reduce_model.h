@@ -25,14 +25,14 @@ class ReduceModel {
   ReduceModel(RunState& state, ModelHost& host);
 
   void Submit(JobId id, const SimJob& job);
-  // The outputs of the job are deleted. Requires: none of its attempts runs.
+  // Deletes the outputs of the job. Requires: none of its attempts runs.
   void EndJob(JobId id);
   void JoinNode(std::uint32_t node) { TellSpace(node); }
   // Requires: no attempt runs on the node any more.
   void LoseNode(std::uint32_t node);
 
   void Start(SlotId slot);
-  // The attempt's flow has ended: it has copied a batch.
+  // Takes note that the attempt's flow has ended: it has copied a batch.
   void BatchDone(SlotId slot);
   // The attempt is over. Returns true if it computed: then the caller calls Admit for its node once it has told the
   // engine.
@@ -40,7 +40,7 @@ class ReduceModel {
   // Lets attempts that wait on the node compute while there are permits.
   void Admit(std::uint32_t node);
 
-  // A map's output can be copied from the node; or no longer.
+  // Take note that a map's output can be copied from the node, or no longer.
   void OutputReady(const AttemptId& map, NodeId node);
   void OutputGone(const AttemptId& map, NodeId node);
 
@@ -72,7 +72,7 @@ class ReduceModel {
     bool gone = false, again = false;  // lost; of a map that had an output before
   };
 
-  // A reduce that has nothing to copy until so many outputs were there.
+  // A reduce that has nothing to copy until `until` outputs were there.
   struct Idle {
     std::uint32_t until;
     std::uint64_t order;

@@ -16,7 +16,7 @@ namespace millrace::sim {
 struct ReplayResult {
   std::string scheduler;  // the last one
   std::uint64_t events = 0, decisions = 0, launches = 0;
-  // Of the first decision that is another than the journal's; 0: all are the same.
+  // Of the first decision that differs from the journal's; 0: all are the same.
   std::uint64_t differs_at = 0;  // line, from 1
   // Lines of the journal, or "nothing"; of an event that does not fit, itself and "refused".
   std::string expected, decided;

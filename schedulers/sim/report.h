@@ -28,7 +28,7 @@ namespace millrace::sim {
 [[nodiscard]] std::string ComparisonCsv(const std::vector<SimResult>& results);
 [[nodiscard]] std::string ComparisonJson(const std::vector<SimResult>& results);
 
-// Directories are made; files that are there are replaced, others left alone.
+// Writes the reports. It makes the directories, replaces files of these names, and leaves others alone.
 [[nodiscard]] Status WriteReports(const std::string& directory, const std::vector<SimResult>& results);
 
 }  // namespace millrace::sim

@@ -67,7 +67,7 @@ struct RunState {
   [[nodiscard]] const SimMap& MapOf(const Attempt& attempt) const {
     return RunOf(attempt).job->maps[attempt.id.task.index];
   }
-  // Sends so many bytes over these links for the attempt, which is told when they have arrived.
+  // Sends `bytes` bytes over these links for the attempt, which is told when they have arrived.
   void StartFlow(SlotId slot, const std::vector<LinkUse>& uses, double bytes);
   // Ends the attempt's flow. Returns the bytes that have not arrived.
   double StopFlow(SlotId slot);
@@ -91,9 +91,9 @@ class ModelHost {
  public:
   // Applies an event to the engine and carries out what follows from it. Returns false if the engine refused.
   virtual bool Apply(const sched::Event& event) = 0;
-  // The attempt computes from now on, for as long as its computation takes.
+  // Lets the attempt compute from now on, for as long as its computation takes.
   virtual void Compute(SlotId slot) = 0;
-  // The attempt has done its work: it ends.
+  // Ends the attempt, which has done its work.
   virtual void Computed(SlotId slot) = 0;
 
  protected:

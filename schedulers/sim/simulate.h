@@ -38,7 +38,7 @@ struct SimOptions {
   std::vector<Micros> alone = {};  // turnaround of each job alone (AloneTimes), for slowdowns; empty: not known
   bool task_rows = false;          // keep SimResult::tasks
   bool keep_history = true;        // profiles of programs that ended serve later jobs
-  // Every so many-th remote read of a map that ends is reported to the engine as BandwidthMeasured; 0: none.
+  // With n, every n-th remote read of a map that ends is reported to the engine as BandwidthMeasured; with 0, none is.
   std::uint32_t bandwidth_sample = 8;
   // Up to this many flows at once rates are exact at every moment; beyond, they are computed anew at most every
   // quantum_per_flow x flows (network.h).
@@ -46,23 +46,24 @@ struct SimOptions {
   Micros quantum_per_flow = 2'000;
   // Of max_failures_per_node and so on. make_policy is not used.
   sched::EngineOptions engine = {};
-  // Is given every line of the journal (schedulers/journal/journal_text.h): the events as the live master writes them,
-  // and a mark wherever Decide was called.
+  // This is given every line of the journal (schedulers/journal/journal_text.h): the events as the live master writes
+  // them, and a mark wherever Decide was called.
   std::function<void(std::string_view line)> journal = {};
 };
 
-// kInvalid: no such scheduler, a cluster without nodes, a job that names a node or job that does not exist.
+// Returns kInvalid if there is no such scheduler, the cluster has no nodes, or a job names a node or job that does not
+// exist.
 [[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                                          const std::string& scheduler, const sched::Settings& settings,
                                          const SimOptions& options);
 
-// The same with a policy that is handed in, for experiments with settings of a policy that no name gives.
+// Does the same with a policy that is handed in, for experiments with settings of a policy that no name gives.
 [[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                                          std::unique_ptr<sched::Policy> policy, const sched::Settings& settings,
                                          const SimOptions& options);
 
-// The turnaround of each job when it has the cluster to itself, under fifo, without failures and slow attempts. Jobs
-// alike (the same numbers, whatever their names) are simulated once.
+// Returns the turnaround of each job when it has the cluster to itself, under fifo, without failures and slow attempts.
+// Jobs alike (the same numbers, whatever their names) are simulated once.
 [[nodiscard]] Result<std::vector<Micros>> AloneTimes(const ClusterSpec& cluster, const Workload& workload,
                                                      const SimOptions& options);
 

@@ -51,11 +51,11 @@ struct SimulationFile {
   Micros stop_at = 0;  // as in SimOptions
 };
 
-// kInvalid, as one line with file, line, key and reason, for what is not TOML, a key that does not exist, a value of
-// the wrong type or out of range.
+// Returns kInvalid, as one line with file, line, key and reason, for text that is not TOML, a key that does not exist,
+// or a value of the wrong type or out of range.
 [[nodiscard]] Result<SimulationFile> ParseSimulation(std::string_view text, const std::string& file_name,
                                                      const Overrides& overrides);
-// The same of a file of at most 16 MiB; also the failures of reading it.
+// Returns the same for a file of at most 16 MiB; also the failures of reading it.
 [[nodiscard]] Result<SimulationFile> LoadSimulation(const std::string& path, const Overrides& overrides);
 
 // Without a file: what MakeCluster gives for the overrides, with 20 nodes and a rack for every 20 of them otherwise.

@@ -23,7 +23,7 @@ class TomlSection {
  public:
   enum class Unit : std::uint8_t { kNumber, kBytes, kDuration };  // durations: seconds, or "9s"; read as us
 
-  // All outlive it.
+  // Requires: the arguments outlive the section.
   TomlSection(const toml::table& table, std::string name, const std::string& file_name, Status* failure);
 
   [[nodiscard]] bool Has(std::string_view key) const { return table_.contains(key); }

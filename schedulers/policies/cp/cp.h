@@ -48,7 +48,7 @@ class Cp : public Greedy {
      CpOrder* order);
   // Hands the planner a new picture if one is due.
   void Replan(const ClusterState& state, Micros now);
-  // True if some job's times are others than in the last picture.
+  // Returns true if some job's times differ from those in the last picture.
   [[nodiscard]] bool TimesMoved(const std::map<JobId, TaskTimes>& times) const;
 
   const CpSettings settings_;

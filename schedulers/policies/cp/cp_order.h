@@ -24,11 +24,11 @@ namespace millrace::sched {
 
 class CpOrder : public JobOrder {
  public:
-  // From now on. The plan may be of a moment ago: maps that were launched since are taken off.
+  // Follows this plan from now on. The plan may be of a moment ago: maps that were launched since are taken off.
   void Follow(const ClusterState& state, const Plan& plan);
   // Returns true if tasks became pending again since the last call.
   bool ConsumeTasksReturned() { return std::exchange(tasks_returned_, false); }
-  // The live jobs in the order in which map slots go to them, whether they have a map or not.
+  // Returns the live jobs in the order in which map slots go to them, whether they have a map or not.
   [[nodiscard]] std::vector<JobId> Jobs() const;
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
@@ -62,7 +62,7 @@ class CpOrder : public JobOrder {
 
   // Where a job stands of which the plan says nothing.
   void PlaceByDeadline(const JobState& job, Entry* entry) const;
-  // So many of its maps were launched.
+  // Takes note that this number of its maps were launched.
   static void TakeOff(Entry* entry, std::uint32_t maps);
   void Enlist(const JobState& job, const Entry& entry);
   void Delist(const Entry& entry);

@@ -17,7 +17,7 @@
 
 namespace millrace::sched {
 
-// What a task of a job is expected to take, in us, not rounded.
+// How long a task of a job is expected to take, in us, not rounded.
 struct TaskTimes {
   double map = 0, reduce = 0;
 };

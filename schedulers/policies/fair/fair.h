@@ -26,7 +26,7 @@ namespace millrace::sched {
 
 class FairOrder : public JobOrder {
  public:
-  // starvation: for fair_preempting.h.
+  // `starvation` is for fair_preempting.h.
   explicit FairOrder(const Settings& settings, bool starvation = false);
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
@@ -42,15 +42,15 @@ class FairOrder : public JobOrder {
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] FairQueue& pools(TaskKind kind) const { return queues_[kind]; }
-  // Those with live jobs, by name.
+  // Returns the pools with live jobs, by name.
   [[nodiscard]] const std::map<std::string, std::unique_ptr<FairPool>>& live_pools() const { return pools_; }
   [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
-  // The job is offered no slots of the kind until that is taken back; its demand counts all the same.
+  // Keeps the job from being offered slots of the kind, until that is taken back; its demand counts all the same.
   void Hold(const ClusterState& state, TaskKind kind, JobId job, bool held);
-  // The pool comes before all others until it runs so many tasks; until ForgetOwed().
+  // Puts the pool before all others until it runs `running` tasks, or until ForgetOwed().
   void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
   void ForgetOwed();
-  // As Offer, but to the pools that are owed slots alone.
+  // Does what Offer does, but for the pools that are owed slots alone.
   std::optional<JobId> OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) const;
 
  private:

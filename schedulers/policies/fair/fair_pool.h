@@ -1,8 +1,8 @@
 // FairPool: a pool of `fair` while jobs of it live: what they run and could run, and which of them may run at all.
 //
-// With max_running_jobs the first jobs by priority and submit order are admitted; who is admitted stays so until it
+// With max_running_jobs the first jobs by priority and submit order are admitted. An admitted job stays so until it
 // ends (Hadoop looks again at every update, and takes slots away from a job that has begun). Where a scheduler comes to
-// jobs that have begun already, those are the admitted ones, more than the limit or not. Thread rule: one thread.
+// jobs that have begun already, it admits those, even if they are more than the limit. Thread rule: one thread.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class FairPool {
   };
 
  public:
-  // Of a pool for one kind of slot, in the queue of pools.
+  // What a pool is in the queue of pools, for one kind of slot.
   class Member : public FairQueue::Member {
    public:
     Member(FairPool* pool, std::string_view name, TaskKind kind)
@@ -50,12 +50,12 @@ class FairPool {
   // One of the pool's jobs. Whoever tells the pool of the job keeps it.
   class Job {
    public:
-    // The pool outlives it.
+    // Requires: the pool outlives the job.
     Job(FairPool* pool, JobId job) : pool_(*pool), entry_(pool->in_order_->NewEntry(job)) {}
     [[nodiscard]] FairPool& pool() const { return pool_; }
     [[nodiscard]] JobId id() const { return entry_->job(); }
     [[nodiscard]] bool admitted() const { return admitted_; }
-    // As PoolJobs::Entry has it; takes effect with the next Change.
+    // Does what PoolJobs::Entry::Hold does. It takes effect with the next Change.
     void Hold(TaskKind kind, bool held) { entry_->Hold(kind, held); }
     [[nodiscard]] const PoolJobs::Entry& entry() const { return *entry_; }  // of in_order()
 
@@ -76,23 +76,23 @@ class FairPool {
   [[nodiscard]] const PoolSettings& settings() const { return settings_; }
   [[nodiscard]] PoolOrder order() const { return order_; }
   [[nodiscard]] bool empty() const { return jobs_.empty(); }
-  // All that live, by id.
+  // Returns all live jobs of the pool, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
   [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
   [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return total_[kind].running; }
-  // The pool's maximum leaves room.
+  // Returns true if the pool's maximum leaves room.
   [[nodiscard]] bool HasRoom(TaskKind kind) const { return Running(kind) < Maximum(kind); }
-  // Running and runnable tasks.
+  // Returns the number of running and runnable tasks.
   [[nodiscard]] std::uint32_t Demand(TaskKind kind) const { return total_[kind].demand; }
   [[nodiscard]] FairClaim Claim(TaskKind kind) const;
 
-  // The claim has changed since the last call.
+  // Returns true if the claim has changed since the last call.
   bool TakeChanged(TaskKind kind) { return std::exchange(changed_[kind], false); }
   // Returns true if a job that was left out may have been let in since the last call: the pool has room again, or the
   // job was admitted.
   bool ConsumeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
 
-  // Slots were freed for the pool: it comes before all others until it runs so many tasks.
+  // Promises the pool slots that were freed for it: it comes before all others until it runs `running` tasks.
   void Owe(TaskKind kind, std::uint32_t running) { owed_[kind] = running; }
   [[nodiscard]] bool Owed(TaskKind kind) const { return Running(kind) < owed_[kind]; }
 
@@ -107,9 +107,9 @@ class FairPool {
 
  private:
   void Admit(const ClusterState& state, Job& job);
-  // So many as may run.
+  // Admits as many of the waiting jobs as may run.
   void AdmitNext(const ClusterState& state);
-  // One that has not begun makes room for one that has.
+  // Takes back the admission of one job that has not begun, to make room for one that has.
   void TakeBackOne(const ClusterState& state);
   void Count(const ClusterState& state, Job& job);
   void Replace(Job& job, TaskKind kind, const Counts& now);

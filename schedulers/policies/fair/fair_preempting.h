@@ -1,10 +1,10 @@
 // fair+preempt: `fair` that takes slots back (Zaharia et al. section 3.2; docs/policies.md#preemption).
 //
 // A pool that runs fewer tasks than its minimum for its min_share_timeout, or fewer than its fair share for
-// fair_share_timeout, although it has more to run, gets slots up to that: free ones that nobody took count, for the
-// others the most recently launched tasks of the jobs furthest above their share are killed (preemption.h). Below
-// the share is: one more slot would not lift it above. The slots are offered to the pool before all others. If it
-// refuses them (it waits for locality), or no other was above its share, its patience begins anew; the waits of
+// fair_share_timeout, although it has more to run, gets slots up to that. Free slots that no pool took count; for the
+// rest the most recently launched tasks of the jobs furthest above their share are killed (preemption.h). A pool is
+// below its share if one more slot would not lift it above. The slots are offered to the pool before all others. If it
+// refuses them (it waits for locality), or no other pool was above its share, its patience begins anew; the waits of
 // `+delay` have then begun to run.
 //
 // The pools' clocks start and stop with the event that starves or feeds them.
@@ -45,9 +45,9 @@ class FairPreempting : public Greedy {
 
   void UpdateClocks(Micros now);
   [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
-  // Of the pools whose patience is over, which begins anew.
+  // Returns what the pools lack that have lost patience. Their patience begins anew.
   std::vector<Need> Needs(const std::vector<StarvationClocks::Key>& due, TaskKind kind, std::uint32_t free, Micros now);
-  // The next map for a slot that was freed for its pool.
+  // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
   std::vector<AttemptId> Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const;
 

@@ -1,10 +1,11 @@
-// FairQueue: who of several claimants of slots comes first under fair sharing (docs/policies.md#fair): those below
-// their minimum, the smallest running/minimum first; then by running/share, the share of shares.h. The pools of `fair`
-// are such claimants, and so are the jobs of one pool.
+// FairQueue: which of several claimants of slots comes first under fair sharing (docs/policies.md#fair). Those below
+// their minimum come first, by running/minimum; the others come by running/share, with the share of shares.h. The pools
+// of `fair` are such claimants, and so are the jobs of one pool.
 //
-// Kept in order through every change: members whose share follows the level are compared by running/weight, which does
-// not change with the level, those with a share of their own by running/share, and the two are merged when somebody
-// asks. O(log) a change and a step of a visit. Shares take effect at the next question.
+// The queue is kept in order through every change. Members with a share that follows the level are compared by
+// running/weight, which does not change with the level, and those with a share of their own by running/share; a call
+// that asks for the order merges the two. A change and a step of a visit cost O(log). New shares take effect at the
+// next call that asks for them.
 //
 // Thread rule: one thread, const calls included.
 #pragma once
@@ -47,14 +48,15 @@ class FairQueue {
   };
 
  public:
-  // As WaterLevel::Member: in one queue at most, erased before it ends.
+  // Requires, as for WaterLevel::Member: it is in one queue at most, and erased before it is destroyed.
   class Member : public FairShelf::Member {
    public:
     using FairShelf::Member::Member;
     [[nodiscard]] const FairClaim& fair() const { return fair_; }
-    // It would use one more slot, which would not lift it above its share. Only with `starvation`, after Settle().
+    // Returns true if the member would use one more slot, and this would not lift it above its share. Requires:
+    // `starvation`, and a Settle() after the last change.
     [[nodiscard]] bool starved() const { return reaches_mark(); }
-    // The same of the minimum as it is granted.
+    // Returns the same for the minimum as it is granted.
     [[nodiscard]] bool below_minimum() const { return (Units{fair_.running} + 1) * kSlot <= claim().minimum; }
 
    private:
@@ -64,7 +66,7 @@ class FairQueue {
     bool present_ = false, touched_ = false;
   };
 
-  // starvation: Member::starved is kept.
+  // With `starvation` Member::starved is kept.
   FairQueue() = default;
   explicit FairQueue(bool starvation) : starvation_(starvation) {}
 
@@ -79,22 +81,22 @@ class FairQueue {
   // changes nothing here.
   template <class Take>
   Member* Visit(const Take& take);
-  // Both are offered.
+  // Returns true if `a` comes before `b`. Requires: both are offered.
   [[nodiscard]] bool Before(const Member& a, const Member& b);
-  // In slots, and the same in whole units, rounded down.
+  // Return the member's share in slots, and in whole units, rounded down.
   [[nodiscard]] double Share(const Member& member);
   [[nodiscard]] Units ShareUnits(const Member& member);
-  // Shares are those of the claims. Every question does it first.
+  // Makes the shares those of the claims. Every call that needs the shares does this first.
   void Settle();
-  // The members of which starved() or below_minimum() may have changed since the last call, each once. Settles. Only
-  // with `starvation`.
+  // Settles, and returns the members with a starved() or below_minimum() that may have changed since the last call,
+  // each once. Requires: `starvation`.
   [[nodiscard]] std::vector<Member*> TakeTouched();
 
  private:
   [[nodiscard]] static Stand StandOf(const Member& member);
-  // Put() of what is not so yet.
+  // Does the work of Put() for a claim that is new.
   void Change(Member& member, const FairClaim& claim);
-  // The member's claim or bound has changed.
+  // Moves the member to where it belongs now that its claim or bound has changed.
   void Move(Member& member);
   void GrantMinima();
   void Touch(Member& member);

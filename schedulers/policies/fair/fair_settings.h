@@ -25,9 +25,9 @@ struct PoolSettings {
 
   static constexpr std::string_view kSection = "pools";
   static constexpr std::string_view kOneLine = "A pool of fair, a group of lsap-fair.";
-  // What [pool_defaults] says.
+  // Returns what [pool_defaults] says.
   static PoolSettings Inherited(const Settings& settings);
-  // Of all pools and of [pool_defaults].
+  // Checks all pools and [pool_defaults].
   static std::optional<Contradiction> Check(const Settings& settings);
 };
 

@@ -1,8 +1,9 @@
-// FairShelf: claimants of slots by running/divisor, the least first; ties by id, then name. What FairQueue is made of.
+// FairShelf: claimants of slots by running/divisor, the least first; ties are broken by id, then name. FairQueue is
+// made of shelves.
 //
 // The keys lie side by side (sorted_rows.h), so that a search and a walk touch no claimant but those that they find.
-// The member that changed last keeps its old seat for a while: who gave up a slot often takes it again, and then
-// nothing has to move. O(log) a change, O(1) a step of a walk. Thread rule: one thread.
+// The member that changed last keeps its old seat for a while: a claimant that gave up a slot often takes it again, and
+// then nothing has to move. A change costs O(log), a step of a walk O(1). Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ class FairShelf {
     Units divisor = 1;  // at least 1
     bool operator==(const Key&) const = default;
   };
-  // On one shelf at most; does not move while it is there.
+  // Requires: a member is on one shelf at most, and does not move while it is there.
   class Member : public WaterLevel::Member {
    public:
     using WaterLevel::Member::Member;
@@ -51,20 +52,20 @@ class FairShelf {
   }
 
   void Insert(Member& member, const Key& key);
-  // Of a member that is here.
+  // Requires: the member is here.
   void Change(Member& member, const Key& key);
   void Erase(Member& member);
 
-  // The members in order; the shelf does not change meanwhile.
+  // Goes over the members in order. Requires: the shelf does not change meanwhile.
   class Walk {
    public:
     explicit Walk(const FairShelf& shelf)
         : loose_(shelf.loose_), seat_(shelf.seats_.begin()), end_(shelf.seats_.end()) {
       Choose();
     }
-    // Null: no more.
+    // Returns the member, or null when there are no more.
     [[nodiscard]] Member* current() const { return current_ == nullptr ? nullptr : current_->member; }
-    // Its id, which is nearer at hand than the member.
+    // Returns its id, which is nearer at hand than the member.
     [[nodiscard]] std::uint32_t id() const { return current_->id; }
     void Step() {
       if (current_ == &loose_) {
@@ -91,14 +92,14 @@ class FairShelf {
   };
 
  private:
-  // Below 0: a comes first.
+  // Returns a number below 0 if `a` comes first.
   static int Compare(const Key& a, const Key& b) {
     if (a.divisor == b.divisor) return a.running < b.running ? -1 : a.running > b.running ? 1 : 0;
     const __int128 left = static_cast<__int128>(a.running) * b.divisor;
     const __int128 right = static_cast<__int128>(b.running) * a.divisor;
     return left < right ? -1 : left > right ? 1 : 0;
   }
-  // The loose member goes where it belongs.
+  // Moves the loose member to where it belongs.
   void Tidy();
 
   Seats seats_;

@@ -22,8 +22,8 @@ namespace millrace::sched {
 
 class PoolJobs {
  public:
-  // What the order keeps of one of its jobs. It belongs to the caller, is erased before it ends and may be put in
-  // again.
+  // What the order keeps of one of its jobs. It belongs to the caller, and may be put in again after an Erase.
+  // Requires: it is erased before it is destroyed.
   class Entry {
    public:
     explicit Entry(JobId job) : job_(job) {}
@@ -31,7 +31,7 @@ class PoolJobs {
     Entry& operator=(const Entry&) = delete;
     virtual ~Entry() = default;
     [[nodiscard]] JobId job() const { return job_; }
-    // The job is not offered slots of the kind, though it may count on its share. Takes effect with the next Put.
+    // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next Put.
     void Hold(TaskKind kind, bool held) { held_[kind] = held; }
     [[nodiscard]] bool Offered(const JobState& job, TaskKind kind) const { return job.runnable[kind] && !held_[kind]; }
 
@@ -42,13 +42,13 @@ class PoolJobs {
 
   virtual ~PoolJobs() = default;
   [[nodiscard]] virtual std::unique_ptr<Entry> NewEntry(JobId job) const = 0;
-  // The job of the entry is new here, or its tasks or its priority changed.
+  // Puts in the job of the entry, which is new here, or its tasks or its priority changed.
   virtual void Put(const ClusterState& state, const JobState& job, Entry& entry) = 0;
-  // Of a job that is here.
+  // Requires: the job is here.
   virtual void Erase(Entry& entry) = 0;
-  // The slots that the pool has to share out.
+  // Sets how many slots the pool has to share out.
   virtual void SetShare(TaskKind, Units) {}
-  // As JobOrder has them. Both may settle what puts off its work, and change nothing else.
+  // Both do what they do in JobOrder. They may do work that was put off, and change nothing else.
   virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) = 0;
   [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, const Entry& a, const Entry& b) = 0;
 };
@@ -56,12 +56,12 @@ class PoolJobs {
 [[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);
 [[nodiscard]] std::unique_ptr<PoolJobs> MakeSjfJobs();
 
-// The weight of a job in its pool.
+// Returns the weight of a job in its pool.
 [[nodiscard]] double PriorityWeight(Priority priority);
 [[nodiscard]] bool IsSmall(const MlqSettings& mlq, const JobState& job);
 
-// What each of these jobs may have of the pool's slots by the pool's order, in their order: of an order that is not
-// fair, the first job all that it can use, and so on. O(jobs log jobs).
+// Returns what each of these jobs may have of the pool's slots by the pool's order, in the order of `jobs`. In an order
+// that is not fair, the first job gets all that it can use, and so on. O(jobs log jobs).
 [[nodiscard]] std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq,
                                             TaskKind kind, double slots, const std::vector<JobId>& jobs);
 

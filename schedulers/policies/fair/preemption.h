@@ -19,14 +19,14 @@
 
 namespace millrace::sched {
 
-// Slots that somebody holds, beside the share that it may have of them. A share of 4.5 slots is kept by holding 4.
+// The slots that a job or pool holds, beside its share of them. To hold 4 slots keeps a share of 4.5.
 struct Holding {
   std::uint32_t running = 0;
   double share = 0;
 
   [[nodiscard]] double Excess() const { return running - share; }
   [[nodiscard]] bool MayLose() const { return running > WholeSlots(share); }
-  // Rounded down, but for what is lost in arithmetic.
+  // Returns the share rounded down, with an allowance for what is lost in arithmetic.
   static std::uint32_t WholeSlots(double share) { return static_cast<std::uint32_t>(share + 1e-6); }
 };
 
@@ -36,9 +36,9 @@ struct JobHolding {
   Holding slots;
 };
 
-// At most `wanted` running attempts of this kind: time after time the most recently launched one of the job furthest
-// above its share. No job, and no pool, is taken below its share. Jobs that are as far above theirs: the one with the
-// most recently launched attempt, then the lowest id. O(running attempts).
+// Returns at most `wanted` running attempts of this kind. It takes, again and again, the most recently launched attempt
+// of the job furthest above its share. No job, and no pool, is taken below its share. Among jobs that are equally far
+// above theirs the one with the most recently launched attempt comes first, then the lowest id. O(running attempts).
 [[nodiscard]] std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, std::uint32_t wanted,
                                                    std::vector<Holding> pools, std::vector<JobHolding> jobs);
 
@@ -53,12 +53,12 @@ class StarvationClocks {
     auto operator<=>(const Key&) const = default;
   };
 
-  // Nothing if it runs already.
+  // Starts the clock. Does nothing if it runs already.
   void Start(const Key& key, Micros due);
   void Stop(const Key& key);
   void StopPool(const std::string& pool);
   [[nodiscard]] std::optional<Micros> NextDue() const;
-  // Those due by now, the first due first; they do not run any more.
+  // Stops the clocks that are due by now, and returns them, the first due first.
   [[nodiscard]] std::vector<Key> TakeDue(Micros now);
 
  private:

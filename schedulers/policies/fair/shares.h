@@ -7,7 +7,7 @@
 // Minima that do not fit are scaled down in proportion, by the largest factor at which min(demand, factor x minimum)
 // add up to the capacity; what a claimant cannot use of its minimum is no reason to cut those of others.
 //
-// Pure. fair_queue.h keeps the same shares up to date as single claims change.
+// The functions are pure. fair_queue.h keeps the same shares up to date as single claims change.
 #pragma once
 
 #include <limits>
@@ -22,11 +22,11 @@ struct ShareClaim {
   double maximum = std::numeric_limits<double>::infinity();  // counts before the minimum
 };
 
-// The shares in slots, in the order of the claims. They add up to the capacity or to what is asked for, whichever is
-// less. capacity >= 0. O(n log n).
+// Returns the shares in slots, in the order of the claims. They add up to the capacity or to what is asked for,
+// whichever is less. O(n log n). Requires: capacity >= 0.
 [[nodiscard]] std::vector<double> FairShares(double capacity, const std::vector<ShareClaim>& claims);
 
-// The minima as they can be granted: min(demand, maximum, minimum), scaled down if they do not fit.
+// Returns the minima as they can be granted: min(demand, maximum, minimum), scaled down if they do not fit.
 [[nodiscard]] std::vector<double> GrantedMinima(double capacity, const std::vector<ShareClaim>& claims);
 
 }  // namespace millrace::sched

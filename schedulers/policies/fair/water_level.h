@@ -19,7 +19,7 @@ namespace millrace::sched {
 // A slot is kSlot units.
 using Units = std::int64_t;
 inline constexpr Units kSlot = Units{1} << 16;
-// At least 1; a weight of 1 is kSlot.
+// Returns the weight in units, at least 1; a weight of 1 is kSlot.
 [[nodiscard]] Units WeightUnits(double weight);
 
 class WaterLevel {
@@ -51,8 +51,8 @@ class WaterLevel {
   using Edges = std::set<Edge, Earlier>;
 
  public:
-  // Belongs to its owner, does not move, and is erased before it ends. Id, then name break ties; no two members have
-  // both alike.
+  // A member belongs to its owner. Id, then name break ties. Requires: it does not move, it is erased before it is
+  // destroyed, and no two members have the same id and name.
   class Member {
    public:
     Member(std::string_view name, std::uint32_t id) : id_(id), name_(name) {}
@@ -90,29 +90,30 @@ class WaterLevel {
   void SetCapacity(Units capacity) { capacity_ = capacity; }
   [[nodiscard]] Units capacity() const { return capacity_; }
   void Insert(Member& member, const Claim& claim);
-  // Of a member that is inserted.
+  // Requires: the member is inserted.
   void Change(Member& member, const Claim& claim);
   void Erase(Member& member);
-  // Moves the level to where it belongs. Until then bounds and marks are as the last level had them. Those members are
-  // appended to *changed whose bound or mark changed.
+  // Moves the level to where it belongs; until then bounds and marks are as the last level had them. Appends to
+  // *changed the members that have a new bound or mark.
   void Settle(std::vector<Member*>* changed);
 
-  // Units per unit of weight; after Settle().
+  // Returns the level in units per unit of weight. Requires: Settle() was called after the last change.
   [[nodiscard]] double level() const;
-  // In units; after Settle().
+  // Returns the member's share in units. Requires: Settle() was called after the last change.
   [[nodiscard]] double Share(const Member& member) const;
 
  private:
-  // Of an edge that comes: it belongs before those that were passed, or just behind them and the level is above it.
+  // Returns true if a new edge counts as passed: it belongs before an edge that was passed, or it comes just after
+  // those and the level is above it.
   [[nodiscard]] bool IsPassed(const Edge& edge) const;
   void AddEdge(Member& member, EdgeKind kind, Units at);
   void AddDemandEdge(Member& member);
   void EraseEdge(Member& member, EdgeKind kind);
-  // If the level comes to the edge of a demand before the demand itself, the edge goes there.
+  // Moves a parked edge of a demand to the demand itself, since the level comes to it. Returns false if it is not one.
   bool Unpark(const Edge& edge);
   void Pass(const Edge& edge);
   void Unpass(const Edge& edge);
-  // The level may rise to this edge.
+  // Returns true if the level may rise to this edge.
   [[nodiscard]] bool Reaches(const Edge& edge) const;
 
   Units capacity_ = 0;

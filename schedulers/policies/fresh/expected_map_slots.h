@@ -1,12 +1,13 @@
 // CalExpSm: how many of the slots should run maps now, in fresh-dynamic (FRESH, Algorithm 3 and Theorem 1;
 // docs/policies.md#fresh).
 //
-// In proportion to the work that is left (theta_cur), unless the job that is next to end its map phase, a, is so near
-// its end, and brings so much reduce work while another job enters with its maps, that the proportion will be another
-// (theta_exp). k in the print is the number of jobs in their map phase, which is what it stands for (the paper's
-// cluster is busy, so k of them there); ours counts them, so that a cluster with few jobs is judged by those it has.
+// The slots are divided in proportion to the work that is left (theta_cur), except when the job a, which is next to end
+// its map phase, is so near its end, and brings so much reduce work while another job enters with its maps, that the
+// proportion will change: then the expected proportion (theta_exp) counts. The k of the print stands for the number of
+// jobs in their map phase (the paper's cluster is busy, so there are k of them). This function counts them instead, so
+// that a cluster with few jobs is judged by the jobs that it has.
 //
-// A pure function. Work in slot-us.
+// The functions are pure. Work is in slot-us.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +31,13 @@ struct PhaseOutlook {
   double reduce_interval = 0;  // r: mean time between the ends of reduces, us; 0: none end
 };
 
-// In slots, 0 to S. 0 when nothing is left to do.
+// Returns a number of slots, 0 to S; 0 when nothing is left to do.
 [[nodiscard]] double ExpectedMapSlots(const PhaseOutlook& outlook, double tau_progress, double tau_change);
 
-// Theorem 1: eta, the reduce slots that come free until a has ended its maps, when it holds m_a slots and gets
-// theta_cur / |M| of what comes free. Where the formula divides by 0: nothing comes free if no reduces end (r = 0);
-// with theta_cur = 0 a keeps the slots it has, and if it has none the answer is 0 (it is multiplied by theta_cur).
+// Returns eta of Theorem 1, the reduce slots that come free until the job a has ended its maps, if a holds m_a slots
+// and gets theta_cur / |M| of what comes free. Where the formula divides by 0, this holds: nothing comes free if no
+// reduces end (r = 0); with theta_cur = 0 the job a keeps the slots it has, and if it has none the function returns 0
+// (the result is multiplied by theta_cur).
 [[nodiscard]] double FreedReduceSlots(const PhaseOutlook& outlook, double theta_cur);
 
 }  // namespace millrace::sched

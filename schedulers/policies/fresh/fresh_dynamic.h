@@ -1,16 +1,17 @@
 // fresh-dynamic: slots have no type until they are filled (Wang et al., "FRESH", Algorithms 2 to 4;
 // docs/policies.md#fresh).
 //
-// At most k jobs are in their map phase and k in their reduce phase (phase_admission.h). A free slot becomes a
-// map slot if more are expected (CalExpSm, expected_map_slots.h) than maps run, else a reduce slot; if nothing of
-// that kind can run, the other kind has it. It goes to the job of M or R that has had the least of the cluster so far
-// (Algorithm 4, least_served.h); of the job's maps the closest to the node. Of several free nodes one that holds
-// the data of the job's first pending map comes first, else the next in turn by id.
+// At most k jobs are in their map phase (M) and k in their reduce phase (R) (phase_admission.h). A free slot becomes a
+// map slot if more map slots are expected (CalExpSm, expected_map_slots.h) than maps run, else a reduce slot; if
+// nothing of that kind can run, the other kind gets it. The slot goes to the job of M or R that has had the least of
+// the cluster so far (Algorithm 4, least_served.h), and there to the map that is closest to the node. Of several free
+// nodes one that holds the data of the job's first pending map comes first, else the next in turn by id.
 //
 // What the paper does not have:
 // - Maps that must run again since their output was lost come before all else: reduces that hold slots wait for them.
-// - Slots without a type can all be held by reduces that wait for such a map. Then one of those reduces, launched last,
-//   is preempted where the map may run. A reduce that computes has all its input and is never taken.
+// - Slots without a type can all be held by reduces that wait for such a map. Then the reduce among them that was
+//   launched last, on a node where the map may run, is preempted. A reduce that computes has all its input and is never
+//   preempted.
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start: that is what R means.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and a look at each job in M or in R that
@@ -51,7 +52,7 @@ class FreshDynamic : public Policy {
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 
  private:
-  // What a job had when it was looked at last.
+  // What a job had at the last look.
   struct Seen {
     std::uint32_t running = 0;  // attempts
     std::size_t pending = 0;    // tasks
@@ -74,7 +75,7 @@ class FreshDynamic : public Policy {
   PerKind<LeastServed> lines_;        // the jobs with a task that may run
   std::set<JobId> repairs_;           // jobs past M with maps to run again
   std::vector<Seen> seen_;            // by job id
-  bool excluded_ = false;             // somebody in a line is
+  bool excluded_ = false;             // some job in either line is excluded
   PerKind<std::uint32_t> next_node_;  // where the turn goes on
 };
 

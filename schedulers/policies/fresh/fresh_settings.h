@@ -1,4 +1,4 @@
-// What the FRESH schedulers can be told.
+// FreshSettings: what the FRESH schedulers can be told.
 #pragma once
 
 #include <cstdint>

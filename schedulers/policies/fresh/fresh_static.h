@@ -1,21 +1,22 @@
 // fresh-static: the split of slots into map and reduce slots that ends the batch first (Wang et al., "FRESH",
 // Algorithm 1; docs/policies.md#fresh; slot_split.h).
 //
-// The slots of a node are all that it declares, of both kinds together; how many of them are map slots is decided for
+// The slots of a node are all that it declares, of both kinds together. How many of them are map slots is decided for
 // the cluster and spread evenly over the nodes. At most k jobs are in their map phase and k in their reduce phase
 // (phase_admission.h); among those `fair` assigns the tasks (phased_order.h), so a reduce starts when all maps of
 // its job are done, whatever its slow start.
 //
-// The paper knows the batch before the cluster starts. Here it is what lives: when a job comes, when one fails or is
-// killed, and when the slots of the cluster change, the split is made anew for what is left of all jobs, those in R
-// first, then R', M and those that wait. A job that ends as planned changes nothing. Task times are the job's own so
-// far, else what was said of it, else its history's, else the cluster's mean. A node that has more tasks of a kind
-// running than its new split allows gets none of that kind until they end. A cluster with one slot has it for both.
+// The paper knows the batch before the cluster starts. Here the batch is the live jobs: when a job comes, when one
+// fails or is killed, and when the slots of the cluster change, the split is made anew for what is left of all jobs,
+// those in R first, then R', M and those that wait. A job that ends as planned changes nothing. Task times are those
+// that the job has shown so far, else what its user said, else those of its history, else the cluster's mean. A node
+// that runs more tasks of a kind than its new split allows gets none of that kind until they end. A cluster with one
+// slot uses it for both kinds.
 //
 // If every node with slots of a kind is refused to a job (too many of its attempts failed there), the slots that do not
 // divide evenly go to other nodes.
 //
-// Thread rule: one thread. Cost: that of `fair`; a new split O(jobs log jobs + nodes).
+// Thread rule: one thread. It costs what `fair` costs; a new split costs O(jobs log jobs + nodes).
 #pragma once
 
 #include <cstdint>
@@ -48,14 +49,14 @@ class FreshStatic : public Greedy {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
   [[nodiscard]] const PhaseAdmission& admission() const { return order_->admission(); }
-  // s_m; 0 before the first split.
+  // Returns s_m; 0 before the first split.
   [[nodiscard]] std::uint32_t map_slots() const { return map_slots_; }
 
  private:
   FreshStatic(std::string name, const Settings& settings, std::unique_ptr<PhasedOrder> owned, PhasedOrder* order,
               Admission admission);
 
-  // True if the nodes or their slots are others than those of the split.
+  // Takes the nodes and their slots as they are now. Returns true if they differ from those of the split.
   bool TakeNodes(const ClusterState& state);
   void Split(const ClusterState& state);
   void Spread();

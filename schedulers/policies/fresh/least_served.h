@@ -2,16 +2,16 @@
 //
 //   r_i = (run times of its finished and running tasks, of maps and reduces together) / (now - T_i)
 //
-// T_i when its first task started. A job that has not started has had nothing. Among equals, as all are when a batch
-// starts, the one with the fewest running tasks, then the lowest id: the print would give all free slots of a moment to
-// the first.
+// T_i is when the job's first task started. A job that has not started has had nothing. Among equals, as all jobs are
+// when a batch starts, the job with the fewest running tasks comes first, then the one with the lowest id; the print
+// would give all free slots of a moment to one job.
 //
-// The run time is kept as a sum, and how fast it grows. The order of the r_i changes with time alone, so a question
-// looks at each job that stands in line; FRESH's k bounds the line. Without k it is long, so the figures lie apart from
-// the jobs, column by column, in blocks that the compiler compares in vectors with the first so far. Only a block that
-// has somebody to go before that one is looked at job by job: of n jobs in no order, ln n blocks or so.
+// The run time is kept as a sum and as how fast it grows. The order of the r_i changes even when only time passes, so
+// First looks at each job in line; FRESH's k bounds the line. Without k the line is long, so the figures lie apart from
+// the jobs, column by column, in blocks that the compiler compares in vectors with the first job so far. Only a block
+// with a job that goes before that one is looked at job by job: of n jobs in no order, these are about ln n blocks.
 //
-// Cost: O(1) a change, O(jobs in line) a question. Thread rule: one thread.
+// Cost: a change is O(1), and First is O(jobs in line). Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -27,23 +27,24 @@ namespace millrace::sched {
 
 class LeastServed {
  public:
-  // The job stands in line, with figures as they are now.
+  // Puts the job in line, or renews its figures if it stands there.
   void Put(const JobState& job);
   void Remove(JobId job);
   [[nodiscard]] bool empty() const { return size_ == 0; }
 
-  // The one of which Excluded was not said since the last Readmit.
+  // Returns the least-served job in line that is not excluded; nothing if there is none. Exclude leaves the job out
+  // until Readmit, which takes all jobs in again.
   [[nodiscard]] std::optional<JobId> First(Micros now) const;
   void Exclude(JobId job);
   void Readmit();
-  // In line, by job id.
+  // Returns the jobs in line, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
 
  private:
   static constexpr std::size_t kBlock = 8;  // doubles of a cache line
   static constexpr std::uint32_t kNowhere = 0xffffffff;
 
-  // Of so many seats in the line, the figures of each at the same index. An empty seat is not open.
+  // The figures of kBlock seats in the line, those of each seat at the same index. An empty seat is not open.
   struct alignas(64) Block {
     double used[kBlock] = {};        // slot-us at `base_`, if the running tasks had run since then
     double running[kBlock] = {};     // tasks
@@ -51,7 +52,7 @@ class LeastServed {
     std::int64_t rank[kBlock] = {};  // among equals: running tasks, then job id
     std::int64_t open[kBlock] = {};  // may be chosen: all bits, or none
   };
-  // A seat at some time: r is used / age.
+  // What a seat claims at some time: r is used / age.
   struct Claim {
     double used = 0;
     double age = 1;
@@ -59,7 +60,7 @@ class LeastServed {
   };
   static Claim ClaimOf(const Block& block, std::size_t at, double now);
   static bool Less(const Claim& a, const Claim& b);
-  // Of an open seat.
+  // Returns true if an open seat of the block goes before `than`.
   static bool AnyLess(const Block& block, double now, Claim than);
 
   [[nodiscard]] Block& BlockOf(std::uint32_t seat) { return line_[seat / kBlock]; }

@@ -2,15 +2,15 @@
 // phase (M) and at most k in their reduce phase (R). A job whose maps are all done leaves M and enters R, or waits for
 // it in R', first come first served. Reduces start only in R.
 //
-// Jobs enter M in the order of the batch: by priority, then as submitted; with `order = johnson` by Johnson's rule
-// (slot_split.h) on what was estimated of them when they came. Jobs of which something has run already come first, so
-// that a new policy goes on with what the old one began, and a restarted master with what it had let in.
+// Jobs enter M in the order of the batch: by priority, then in submit order; with `order = johnson` by Johnson's rule
+// (slot_split.h) on what was estimated of them when they came. Jobs that have begun already come first, so that a new
+// policy goes on with what the old one began, and a restarted master with what it had let in.
 //
 // What the paper does not have: a job whose map outputs are lost keeps its place in R or R', its maps may run again
 // beside the k of M (repair: its reduces hold slots and wait for them), and it starts no reduce until they are done; in
 // R' it lets others pass meanwhile. A job that was evicted for lack of space goes back to the line before M.
 //
-// Thread rule: one thread. Cost: O(log jobs) a change.
+// Thread rule: one thread. A change costs O(log jobs).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace millrace::sched {
 
-// What the job has yet to do: tasks that are not done, and how long each takes (MeasuredTime).
+// Returns what the job has yet to do: the tasks that are not done, and how long each takes (MeasuredTime).
 [[nodiscard]] PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job);
 
 class PhaseAdmission {
@@ -35,28 +35,28 @@ class PhaseAdmission {
 
   explicit PhaseAdmission(const FreshSettings& settings) : settings_(settings) {}
 
-  // As a Policy is told (policy.h). Nothing moves before Settle().
+  // Call these as a Policy is told (policy.h). No job moves before Settle().
   void OnJobSubmitted(const ClusterState& state, JobId job);
   void OnJobPrioritySet(const ClusterState& state, JobId job);
   void OnJobEnded(JobId job);
   void OnJobChanged(JobId job);
 
-  // Moves jobs on. The live jobs that moved or changed since the last call, each once; valid until the next. O(1) when
-  // nothing has changed.
+  // Moves jobs on. Returns the live jobs that moved or changed since the last call, each once; the reference is valid
+  // until the next call. O(1) when nothing has changed.
   const std::vector<JobId>& Settle(const ClusterState& state);
 
-  // As of the last Settle().
+  // Returns the phase that the last Settle() put the job in.
   [[nodiscard]] Phase PhaseOf(JobId job) const { return job.value < jobs_.size() ? jobs_[job.value].phase : Phase{}; }
-  // The job may launch tasks of the kind, for what FRESH has to say.
+  // Returns true if FRESH lets the job launch tasks of the kind.
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const;
-  // The job has left M and has maps to run again.
+  // Returns true if the job has left M and has maps to run again.
   [[nodiscard]] bool InRepair(const ClusterState& state, JobId job) const;
-  // The job that enters M next. No job: none waits.
+  // Returns the job that enters M next; nothing if none waits.
   [[nodiscard]] std::optional<JobId> NextToEnter() const;
   [[nodiscard]] std::size_t Count(Phase phase) const { return lines_[static_cast<std::size_t>(phase)].size(); }
-  // All jobs: those in R, in R', in M, then those that wait, each line in its order.
+  // Returns all jobs: those in R, in R', in M, then those that wait, each line in its order.
   [[nodiscard]] std::vector<JobId> InOrder() const;
-  // Why runnable jobs are held back, by job, then kind.
+  // Returns why runnable jobs are held back, by job, then kind.
   [[nodiscard]] std::vector<WaitView> Waits(const ClusterState& state) const;
 
  private:

@@ -1,9 +1,9 @@
 // PhaseWork: the remaining work that fresh-dynamic weighs (FRESH section V.B): w' = pending tasks x mean time of a
-// task, of each job in M, R and R', their sums RW_m and RW_r, and the job of M with the least.
+// task, for each job in M, R and R', their sums RW_m and RW_r, and the job of M with the least.
 //
-// The mean time is the job's own, what was said of it or its history's, else the cluster's. The sums of jobs that are
-// left to the cluster's mean are kept in tasks, so that a change of it costs nothing. Thread rule: one thread. Cost:
-// O(log jobs) a change, O(1) a question.
+// The mean time is the job's own, or what its user said, or that of its history, else the cluster's. The sums of jobs
+// that are left to the cluster's mean are kept in tasks, so that a change of that mean costs nothing. Thread rule: one
+// thread. Cost: a change is O(log jobs), Outlook is O(1).
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,16 @@ namespace millrace::sched {
 
 class PhaseWork {
  public:
-  // The job changed, or moved to another phase.
+  // Counts the job anew. Call it when the job changed, or moved to another phase.
   void Refresh(const JobState& job, PhaseAdmission::Phase phase);
   void Remove(JobId job);
 
-  // All that ExpectedMapSlots asks. The mean time between the ends of reduces is the mean time of a reduce over the
-  // number that run (Little's law): it needs no clock, and is there again after a restart.
+  // Returns all that ExpectedMapSlots needs. The mean time between the ends of reduces is the mean time of a reduce
+  // over the number that run (Little's law): it needs no clock, and is known again after a restart.
   [[nodiscard]] PhaseOutlook Outlook(const ClusterState& state, const PhaseAdmission& admission) const;
 
  private:
-  // Of one job, or of several.
+  // The work of one job, or of several.
   struct Work {
     double timed = 0;           // slot-us, of jobs with a time of their own
     std::uint64_t untimed = 0;  // tasks of the others
@@ -49,7 +49,7 @@ class PhaseWork {
   static Work PendingWork(const JobState& job, TaskKind kind);
   void Take(JobId job, TaskKind kind);
   void Put(const JobState& job, TaskKind kind);
-  // a; `mean` is the cluster's mean time of a map.
+  // Returns the job of M with the least map work. `mean` is the cluster's mean time of a map.
   [[nodiscard]] std::optional<JobId> LeastMapWork(Micros mean) const;
 
   std::vector<Share> jobs_;  // by job id

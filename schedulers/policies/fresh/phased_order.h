@@ -27,7 +27,7 @@ class PhasedOrder : public JobOrder {
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override { fair_.OnNodesChanged(state); }
   PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
-  // Those that may not run are held back there.
+  // The jobs that may not run are held back in fair_.
   std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override {
     return fair_.Offer(state, kind, now, take);
   }

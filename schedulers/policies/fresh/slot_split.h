@@ -13,7 +13,7 @@
 // which is strictly convex in s_m. So one play of the map phase in O(n log n) and a binary search give the split that
 // the print finds, in O(n (log n + log S)). The tests play Algorithm 1 as printed against it.
 //
-// Pure functions. Times in us.
+// The functions are pure. Times are in us.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,13 @@ struct SlotSplit {
   double makespan = 0;
 };
 
-// The split with the least makespan, the fewest map slots if several have it. 1 <= map_slots < slots; all slots if no
-// job has reduce work. slots >= 2, or >= 1 then. k: jobs that share a kind of slots at a time; 0: no limit.
+// Returns the split with the least makespan, the one with the fewest map slots if several have it. It has
+// 1 <= map_slots < slots, or all slots are map slots if no job has reduce work. At most k jobs share a kind of slots at
+// a time; with k = 0 there is no limit. Requires: slots >= 2, or slots >= 1 if no job has reduce work.
 [[nodiscard]] SlotSplit BestSplit(const std::vector<PhaseProfile>& batch, std::uint32_t slots, std::uint32_t k);
 
-// When the batch ends with so many map slots. 1 <= map_slots < slots; map_slots = slots if no job has reduce work.
+// Returns when the batch ends with `map_slots` map slots. Requires: 1 <= map_slots < slots, or map_slots = slots if no
+// job has reduce work.
 [[nodiscard]] double SplitMakespan(const std::vector<PhaseProfile>& batch, std::uint32_t slots, std::uint32_t map_slots,
                                    std::uint32_t k);
 
@@ -59,11 +61,12 @@ struct JohnsonKey {
   bool second_;
   double by_;
 };
-// Positions in the batch in the order of the rule; equal jobs as they stand.
+// Returns the positions in the batch in the order of the rule. Equal jobs keep their order.
 [[nodiscard]] std::vector<std::uint32_t> JohnsonOrder(const std::vector<PhaseProfile>& batch);
 
-// Spreads the split evenly over nodes with these many slots: how many of each are map slots. They sum to map_slots,
-// which is at most all slots. `turn` below the number of all slots shifts who gets the slots that do not divide evenly.
+// Spreads the split evenly over nodes with these slots. Returns by node how many of its slots are map slots; they add
+// up to map_slots. `turn` shifts which nodes get the slots that do not divide evenly. Requires: map_slots is at most
+// the number of all slots, and `turn` is below it.
 [[nodiscard]] std::vector<std::uint32_t> SpreadSplit(const std::vector<std::uint32_t>& node_slots,
                                                      std::uint32_t map_slots, std::uint32_t turn = 0);
 

@@ -1,25 +1,27 @@
 // joss-t, joss-j: JoSS for clusters over several datacenters (Lee, Lin, Yahyapour, "Hybrid Job-driven Scheduling for
 // Virtual MapReduce Clusters"; docs/policies.md#joss).
 //
-// A job of which the share of its input that its maps give on (filtering percentage, FP) is unknown stands in MQ_FIFO
-// and RQ_FIFO, which are served first, everywhere, as by `fifo`. Else its tasks are bound to datacenters: with
-// td = k/(k-1) for k datacenters, a small job with FP > td (reduce-heavy) to the one with the fewest unprocessed tasks
-// (policy A); a small one else to those that hold its blocks (B); a large one as by B, into queues of its own (C). A
-// node is given tasks of its datacenter's queues in turn: `joss-t` the first of the queue, `joss-j` the map of the
-// queue with the best locality for this node: of those with data on it the one of the first job by priority and submit
-// order, else the first with data in the datacenter, else the first. Of reduces both take the first that may start.
-// Free nodes are served in turn by id, datacenters in turn by number.
+// A job with an unknown filtering percentage (FP = map output / map input) waits in MQ_FIFO and RQ_FIFO, which are
+// served first, everywhere, as by `fifo`. The tasks of any other job are bound to datacenters; td = k/(k-1) for k
+// datacenters. A small job with FP > td (reduce-heavy) goes to the datacenter with the fewest unprocessed tasks (policy
+// A). Any other small job goes to the datacenters that hold its blocks (B). A large job goes where B would put it, into
+// queues of its own (C).
+//
+// A node is given tasks of its datacenter's queues in turn. `joss-t` takes the first map of the queue. `joss-j` takes
+// the map of the queue with the best locality for this node: of the maps with data on the node that of the first job by
+// priority and submit order, else the first map with data in the datacenter, else the first. Of reduces both take the
+// first that may start. Free nodes are served in turn by id, datacenters in turn by number.
 //
 // What the paper does not have:
 // - Unprocessed tasks are those that wait for a datacenter or run there: otherwise an idle and a full one are equal.
-// - With fewer than two datacenters alive it runs as `fifo`, and says so. When that changes all tasks that wait are
+// - With fewer than two datacenters alive it runs as `fifo`, and says so. When that changes, all tasks that wait are
 //   placed anew.
 // - A task that must run again returns to the head of its queue, in its old datacenter.
 // - A datacenter that takes no tasks of a kind any more (its last node is lost or drained) gives its queues of the kind
 //   to the one with the fewest unprocessed tasks.
-// - A map that was placed by its block, which has no replica left in the datacenter, moves to one with a replica when
-//   its turn comes; and any task that no node of the datacenter may run (it failed there, its output does not fit) to
-//   one where a node may.
+// - A map that was placed by its block moves, when its turn comes, to a datacenter with a replica if the block has none
+//   left in its own. Any task that no node of the datacenter may run (it failed there, its output does not fit) moves
+//   to one where a node may.
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of tasks and jobs, and a walk past free nodes of other
 // datacenters where node ids of several are mixed. A task that returns costs O(pending tasks of its job). A submission
@@ -105,7 +107,7 @@ class Joss : public Policy {
   [[nodiscard]] static bool LacksSpace(const ClusterState& state, const Share& share, NodeId node);
   void MoveTo(const ClusterState& state, const TaskId& task, CenterId center);
   [[nodiscard]] bool MayRunIn(const ClusterState& state, const TaskId& task, CenterId center) const;
-  // Another datacenter where the task may run; with `holding` one with a replica of its block.
+  // Returns another datacenter where the task may run; with `holding`, one that has a replica of its block.
   [[nodiscard]] std::optional<CenterId> Elsewhere(const ClusterState& state, const TaskId& task, CenterId center,
                                                   bool holding) const;
 

@@ -14,26 +14,26 @@ namespace millrace::sched {
 
 class JossCenters {
  public:
-  // Nodes came or went. O(nodes).
+  // Reads the nodes anew. Call it when nodes came or went. O(nodes).
   void Rebuild(const ClusterState& state);
 
   [[nodiscard]] CenterId size() const { return static_cast<CenterId>(centers_.size()); }  // all are below
-  // Datacenters with a node that lives.
+  // Returns how many datacenters have a live node. Such a datacenter is live.
   [[nodiscard]] std::uint32_t live() const { return live_; }
-  // Nodes that have slots of the kind and take tasks.
+  // Returns the nodes that have slots of the kind and take tasks.
   [[nodiscard]] const OrderedBits& OpenNodes(TaskKind kind, CenterId center) const {
     return centers_[center].open[kind];
   }
   [[nodiscard]] bool IsOpen(TaskKind kind, CenterId center) const { return !OpenNodes(kind, center).empty(); }
 
-  // Tasks that wait for the datacenter or run in it.
+  // Returns how many tasks wait for the datacenter or run in it.
   [[nodiscard]] std::uint64_t Unprocessed(const ClusterState& state, const JossQueues& queues, CenterId center) const;
-  // The one with the fewest unprocessed tasks of those that take tasks of all `kinds`; of all that live if none does;
-  // the lowest number of several. One lives. O(nodes).
+  // Returns the datacenter with the fewest unprocessed tasks among those that take tasks of all `kinds`, or among the
+  // live ones if none does; of several, the one with the lowest number. O(nodes). Requires: at least one is live.
   [[nodiscard]] CenterId LeastLoaded(const ClusterState& state, const JossQueues& queues,
                                      std::initializer_list<TaskKind> kinds) const;
 
-  // Datacenters that take maps and hold a replica on a node that lives, in rising order.
+  // Returns the datacenters that take maps and hold a replica on a live node, in rising order.
   [[nodiscard]] std::vector<CenterId> Holders(const ClusterState& state, const MapInput& input) const;
   [[nodiscard]] bool Holds(const ClusterState& state, const MapInput& input, CenterId center) const;
 

@@ -1,5 +1,5 @@
-// JossFifo: MQ_FIFO and RQ_FIFO of JoSS, the queues of jobs of which nothing is known (Lee et al. section 4.3): the
-// order of `fifo` among the jobs that are listed here; the others are left out. Thread rule: one thread.
+// JossFifo: MQ_FIFO and RQ_FIFO of JoSS, the queues of jobs about which nothing is known (Lee et al. section 4.3). It
+// has the order of `fifo` among the jobs that are listed here; the others are left out. Thread rule: one thread.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@ namespace millrace::sched {
 
 class JossFifo : public JobOrder {
  public:
-  // The job is listed from now on, or not any more. Either may be said twice.
+  // List the job from now on, or not any more. They do nothing if that is so already.
   void List(const ClusterState& state, JobId job);
   void Unlist(JobId job);
   [[nodiscard]] bool IsListed(JobId job) const { return keys_.contains(job); }

@@ -13,21 +13,22 @@ namespace millrace::sched {
 // A datacenter's number (Location::datacenter).
 using CenterId = std::uint32_t;
 
-// How much of its input the job's maps give on, as far as its program's history or the settings tell.
+// Returns the job's map output over its map input, if its program's history or the settings tell it.
 [[nodiscard]] std::optional<double> FilteringPercentage(const JobState& job, const JossSettings& settings);
 
-// td: above it a job is reduce-heavy. centers >= 2.
+// Returns td: a job with a filtering percentage above it is reduce-heavy. Requires: centers >= 2.
 [[nodiscard]] double ReduceHeavyThreshold(std::uint32_t centers);
-// A job with no more maps than a datacenter has nodes on average can run at once in one of them.
+// Returns true if the job has no more maps than a datacenter has nodes on average: it can run at once in one of them.
 [[nodiscard]] bool IsSmallJob(std::size_t maps, std::uint32_t nodes, std::uint32_t centers);
 
 struct JossPlan {
   std::vector<CenterId> maps;  // by map
   CenterId reduces = 0;
 };
-// Policies B and C: again and again the datacenter with the most blocks that are not placed yet, the lowest number of
-// several, gets the maps of those blocks; reduces go to the one with the most at the start. holders: by map, the
-// datacenters with a replica, each once. Maps without any, and reduces if no map has one, go to `otherwise`.
+// Returns where policies B and C put the tasks. Again and again the datacenter with the most blocks that are not placed
+// yet (of several, the one with the lowest number) gets the maps of those blocks. The reduces go to the datacenter that
+// has the most blocks at the start. `holders` are by map the datacenters with a replica, each once. Maps without any
+// replica, and the reduces if no map has one, go to `otherwise`.
 [[nodiscard]] JossPlan PlaceByBlocks(const std::vector<std::vector<CenterId>>& holders, std::uint32_t centers,
                                      CenterId otherwise);
 

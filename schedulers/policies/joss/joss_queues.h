@@ -1,11 +1,11 @@
 // JossQueues: the task queues of each datacenter (Lee et al. section 4; docs/policies.md#joss).
 //
-// A datacenter has queues of maps and queues of reduces, each with a number: 0 is the permanent one that small jobs
-// share, a large job has one of its own. A queue is a row of shares: tasks of one job that came together, in the order
-// of their indices. It is dropped when it is drained, and comes again when one of its tasks must run again. Queues are
-// served in turn by their numbers; whose turn it is persists.
+// A datacenter has queues of maps and queues of reduces, each with a number: queue 0 is permanent, and small jobs share
+// it; a large job has a queue of its own. A queue is a row of shares. A share holds tasks of one job that came
+// together, in the order of their indices. A queue is dropped when it is drained, and made again when one of its tasks
+// must run again. Queues are served in turn by their numbers, and the turn persists.
 //
-// A task is in one queue at most. Thread rule: one thread. Cost: O(log) a task.
+// A task is in one queue at most. Thread rule: one thread. Cost: O(log) for a task.
 #pragma once
 
 #include <cstdint>
@@ -32,36 +32,37 @@ class JossQueues {
     std::int64_t place = 0;  // in the queue
     OrderedBits tasks;
   };
-  // Those that are ready, by their places: with data in the datacenter, and without.
+  // The shares of a queue that are ready, by their places: those with data in the datacenter, and those without.
   struct Queue {
     std::map<std::int64_t, Share*> near, far;
   };
 
   // Where a new share goes.
   enum class End : std::uint8_t { kHead, kTail };
-  // `tasks` is not empty, and none of them is in a queue. The address stays until the last of them has been taken.
+  // Makes a share of the tasks. Its address stays valid until the last of them has been taken. Requires: `tasks` is not
+  // empty, and none of them is in a queue.
   Share& Put(End end, JobId job, TaskKind kind, CenterId center, std::uint32_t queue, bool near, OrderedBits tasks);
-  // The share goes with its last task.
+  // Takes the task out. The share ends with its last task.
   void Take(Share& share, std::uint32_t task);
   void SetReady(Share& share, bool ready);
   void EraseJob(JobId job);
-  // All shares of the datacenter go to the ends of the other's queues of the same numbers, in their order.
+  // Moves all shares of the datacenter to the ends of the other's queues of the same numbers, in their order.
   void MoveAll(TaskKind kind, CenterId from, CenterId to);
 
-  // The numbers of the queues with something ready.
+  // Returns the numbers of the queues with something ready.
   [[nodiscard]] const std::set<std::uint32_t>& ReadyQueues(TaskKind kind, CenterId center) const;
-  // One of those.
+  // Returns the ready shares of a queue. Requires: the queue is in ReadyQueues.
   [[nodiscard]] const Queue& ReadyShares(TaskKind kind, CenterId center, std::uint32_t queue) const;
-  // The queue whose turn it is, or would be if it had anything ready: then it is that of the next that has, by number,
-  // and after the last the first.
+  // Returns the number of the queue that has its turn. If nothing is ready in that queue, the turn is that of the next
+  // one by number that has something ready, and after the last one the first is next.
   [[nodiscard]] std::uint32_t Turn(TaskKind kind, CenterId center) const;
   void EndTurn(TaskKind kind, CenterId center, std::uint32_t served);
 
   [[nodiscard]] std::uint32_t Waiting(TaskKind kind, CenterId center) const;  // tasks
   [[nodiscard]] std::uint32_t Waiting(JobId job, TaskKind kind) const;        // tasks
-  // The share that the task is in; null if it is in no queue.
+  // Returns the share that the task is in; null if it is in no queue.
   [[nodiscard]] Share* Find(const TaskId& task) const;
-  // Valid until a share of the job comes or goes.
+  // Returns the shares of the job. The reference is valid until a share of the job comes or goes.
   [[nodiscard]] const std::vector<Share*>& SharesOf(JobId job, TaskKind kind) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the JoSS schedulers can be told.
+// JossSettings: what the JoSS schedulers can be told.
 #pragma once
 
 #include <string_view>

@@ -10,9 +10,9 @@
 // - As many maps run as could, if every map may run everywhere: the queue alone has S.
 // - Up to 512 slots, the cost is the least of all pending maps, if a map's cost depends on its distance alone: maps of
 //   one size, no measured bandwidths, no refused nodes, no waits, no fairness. Where these differ the first maps stand
-//   for those behind them, so the queue decides before size, bandwidth or, in lsap-fair, age and price within a group.
+//   for those after them, so the queue decides before size, bandwidth or, in lsap-fair, age and price within a group.
 // - Above 512 slots a place takes no more than 64 maps for each of its free slots. If other slots need all of those, a
-//   map behind them that could run at its data may be missed.
+//   map after them that could run at its data may be missed.
 #pragma once
 
 #include <cstdint>

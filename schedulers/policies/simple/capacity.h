@@ -2,18 +2,18 @@
 //
 // A free slot goes to the queue with the smallest running/capacity (equal ones by name) that has a runnable task and
 // runs fewer than its ceiling, max_capacity percent of the slots rounded down, but at least 1. So capacity that a queue
-// does not use is lent out, and comes back as tasks finish; nothing is preempted. Maps and reduces each for themselves.
+// does not use is lent out, and comes back as tasks finish; nothing is preempted. Maps and reduces are counted apart.
 //
-// In the queue jobs stand by submit order, by priority before if the queue supports it. A user who holds so many slots
-// as his limit stands behind all others: the queue's slots (its capacity, or what it runs and one more if that is more
-// than its capacity) divided by its active users, but at least user_limit percent of them; a limit of 100 is none. As
-// in Hadoop the limit does not idle a slot: when no one below his limit takes it, the others may. Active is who has a
-// running or runnable task of that kind.
+// In the queue jobs stand by priority if the queue supports it, then by submit order. The jobs of a user who holds as
+// many slots as his limit stand after all others. The limit is the queue's slots (its capacity, or what it runs and one
+// more if that is more than its capacity) divided by its active users, but at least user_limit percent of them; a limit
+// of 100 is none. A user is active if he has a running or runnable task of that kind. As in Hadoop the limit does not
+// idle a slot: when no user below his limit takes it, the others may.
 //
 // A job belongs to the queue that it names, else to one with its user's name, else to "default". A "default" without
 // settings gets the capacity that the others leave, all of it if there are none; a queue of capacity 0 comes last.
 //
-// Thread rule: one thread. O(log jobs) for a change; an offer costs O(queues), and in a queue with user limits O(jobs
+// Thread rule: one thread. A change costs O(log jobs). An offer costs O(queues), and in a queue with user limits O(jobs
 // of users at their limit that stand before).
 #pragma once
 
@@ -74,7 +74,7 @@ class CapacityOrder : public JobOrder {
   [[nodiscard]] static std::uint32_t Ceiling(const ClusterState& state, TaskKind kind, const Queue& queue);
   [[nodiscard]] static bool AtCeiling(const ClusterState& state, TaskKind kind, const Queue& queue);
   [[nodiscard]] static bool AtLimit(const ClusterState& state, TaskKind kind, const Queue& queue, const User& user);
-  // The queue comes before the other.
+  // Returns true if queue `a` comes before queue `b`.
   [[nodiscard]] static bool Earlier(TaskKind kind, const Queue& a, const Queue& b);
   std::optional<JobId> OfferIn(const ClusterState& state, TaskKind kind, const Queue& queue, const Take& take) const;
 

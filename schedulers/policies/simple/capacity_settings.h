@@ -1,4 +1,4 @@
-// What `capacity` can be told of its queues. Without any there is one, "default", with everything.
+// QueueSettings: what `capacity` can be told about its queues. Without any there is one, "default", with everything.
 #pragma once
 
 #include <optional>
@@ -18,7 +18,7 @@ struct QueueSettings {
   static constexpr std::string_view kSection = "queues";
   static constexpr std::string_view kOneLine =
       "A queue of capacity; without any there is one, \"default\", with everything.";
-  // Of all queues.
+  // Checks all queues together.
   static std::optional<Contradiction> Check(const Settings& settings);
 };
 

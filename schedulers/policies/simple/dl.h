@@ -2,9 +2,9 @@
 // Fairness in MapReduce", section 3.1, there dl-sched).
 //
 // A free map slot goes to a node-local task, else to a rack-local one, else to one of the same datacenter, else to any,
-// over the pending maps of ALL jobs together; among equals to the first job by priority and submit order, then the
-// lowest index. Free nodes take turns by id, one slot each. It knows no fairness and does not look ahead: it is what
-// `lsap` is measured against. Reduces go as in `fifo`; maps come before reduces.
+// over the pending maps of ALL jobs together; among equals to the first job by priority and submit order, then to the
+// map with the lowest index. Free nodes take turns by id, one slot each. It knows no fairness and does not look ahead:
+// it is what `lsap` is measured against. Reduces go as in `fifo`; maps come before reduces.
 //
 // Cost of an assignment: O(log) of nodes and jobs while some task is local to the node; else a look at each job with
 // pending maps, up to the first that is rack-local. Thread rule: one thread.
@@ -41,10 +41,10 @@ class Dl : public Policy {
  protected:
   std::optional<Decision> NextMap(const ClusterState& state, Micros now);
   std::optional<Decision> NextReduce(const ClusterState& state);
-  // Jobs have earned farther slots since the last call.
+  // Returns true if jobs have earned farther slots since the last call.
   bool TakeRaised(const ClusterState& state, Micros now);
   [[nodiscard]] Admission& admission() { return admission_; }
-  // Why a job's maps wait although slots are free, if there is more to say of it than dl can.
+  // Returns why a job's maps wait although slots are free, if a derived policy knows more about it than dl does.
   [[nodiscard]] virtual std::optional<std::string> WhyMapsWait(Micros) const { return std::nullopt; }
 
  private:
@@ -61,7 +61,7 @@ class Dl : public Policy {
   };
 
   void See(const JobState& job);
-  // True if one of launched_ may take a slot that it refused.
+  // Returns true if one of launched_ may take a slot that it refused.
   bool AskAgain(const ClusterState& state, Micros now);
   std::optional<Offer> BestOfAll(const ClusterState& state, NodeId node, Micros now);
   std::optional<Offer> BestOfAcceptingMore(const ClusterState& state, NodeId node, Micros now);

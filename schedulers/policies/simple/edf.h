@@ -1,11 +1,11 @@
 // edf: the earliest deadline first (docs/policies.md#edf; the EDF-Scheduler of Lim et al. 2015, section 4.2).
 //
-// Jobs stand by deadline, those without one last; equal ones in submit order. Priorities do not count. As `fifo` it
-// gives a free slot to the first job that has a task for it, so later jobs use what earlier ones leave.
+// Jobs stand by deadline, those without one last, and equal ones in submit order. Priorities do not count. Like `fifo`
+// it gives a free slot to the first job that has a task for it, so later jobs use what earlier ones leave.
 //
 // edf.exclusive is the scheduler that the paper measured, which does not overlap jobs: only the current job is offered
-// slots, and the next one by deadline joins it when all its maps and half of its reduces are done. Half of the reduces:
-// by what they report, or by their run time against the estimate, whichever is more.
+// slots, and the next one by deadline joins it when all its maps and half of its reduces are done. Half of the reduces
+// are done by what they report, or by their run time against the estimate, whichever is more.
 //
 // Thread rule: one thread. O(log jobs) for a change and for an assignment.
 #pragma once

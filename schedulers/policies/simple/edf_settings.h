@@ -1,4 +1,4 @@
-// What `edf` can be told.
+// EdfSettings: what `edf` can be told.
 #pragma once
 
 #include <string_view>

@@ -29,7 +29,7 @@ struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<Cell>> rows = {};  // each as long as `columns`; the first cells say what the row is of
 
-  // The figure of that row in the column of this name. Aborts when there is no such row, column or figure.
+  // Returns the figure of that row in the column of this name. Aborts when there is no such row, column or figure.
   [[nodiscard]] double Number(std::size_t row, std::string_view column) const;
   // The same of the first row whose first cell is this text.
   [[nodiscard]] double Number(std::string_view row, std::string_view column) const;
@@ -52,7 +52,7 @@ struct Experiment {
   std::vector<Table> (*run)(const Options& options);
 };
 
-// All, in the order of docs/papers.md.
+// Returns all experiments, in the order of docs/papers.md.
 [[nodiscard]] const std::vector<Experiment>& ListExperiments();
 
 }  // namespace millrace::sim::experiments

@@ -1,7 +1,7 @@
-// WorkerAgent: what a worker does for its master: takes attempts, has them executed, tells how they went, serves and
-// copies map outputs, keeps and drops blocks. The master decides; the agent checks that what it is told is possible and
-// otherwise says so. It owns no socket, thread or file: those are the seams in AgentParts.
-// Jobs, blocks and the words with the master are here, attempts in attempt_table.h. Thread rule: the control thread.
+// WorkerAgent: what a worker does for its master. It takes attempts, has them executed, tells how they went, serves and
+// copies map outputs, and keeps and drops blocks. The master decides; the agent checks that what it is told is possible
+// and otherwise says so. It owns no socket, thread or file: those are the seams in AgentParts. Jobs, blocks and the
+// exchange with the master are here, attempts in attempt_table.h. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -30,13 +30,13 @@
 
 namespace millrace::worker {
 
-// What the configuration does not know.
+// What a worker has to know of itself besides its configuration.
 struct WorkerIdentity {
   std::string storage;     // storage_lock.h
   std::uint16_t port = 0;  // the bulk server's
   std::string local_socket;
   std::string cluster;  // to which the directory belongs; empty: to none yet
-  // Stores the cluster's id with the directory. Called at most once at a time, on the background.
+  // Stores the cluster's id with the directory. It is called at most once at a time, on the background.
   std::function<Status(const std::string& cluster)> join;
 };
 
@@ -49,13 +49,13 @@ class WorkerAgent final : private SessionOwner {
 
   // Registers with config.master, now and whenever the connection was lost.
   void Start();
-  // The worker stops on request: its attempts end and the master is told that they are lost, by nobody's fault.
-  // Resolves when it has answered, or after kFarewell.
+  // Stops the worker on request: its attempts end and the master is told that they are lost, which counts against
+  // nobody. Resolves when the master has answered, or after kFarewell.
   [[nodiscard]] kj::Promise<void> Leave();
-  // Called whenever the master has taken the worker in.
+  // Sets what is called whenever the master has taken the worker in.
   void OnRegistered(std::function<void(std::uint32_t node)> then) { on_registered_ = std::move(then); }
 
-  // What the master asks for (worker.capnp says what each is), by way of ControlServer.
+  // These do what the master asks for by way of ControlServer (worker.capnp says what each is).
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
   [[nodiscard]] AttemptTable& attempts() { return attempts_; }
   void MapOutputs(std::uint32_t job, const std::vector<AnnouncedOutput>& ready, const std::vector<AttemptId>& gone,
@@ -66,19 +66,19 @@ class WorkerAgent final : private SessionOwner {
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
   void TrashBlocks(std::vector<std::uint64_t> ids);  // of no file
-  // Reads it from the disk and tells the master what it is (Found). The same block is read once for all who ask
-  // meanwhile.
+  // Reads the block from the disk and tells the master what it is (Found). While a block is being read, further callers
+  // share that reading.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> VerifyBlock(std::uint64_t id);
   [[nodiscard]] kj::Promise<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                               std::uint32_t limit);
 
-  // A block was read: one that is not sound is told to the master at once, and one that is sound makes it believe in
-  // the replica again.
+  // Takes in that a block was read: a block that is not sound is told to the master at once, and one that is sound
+  // makes the master believe in the replica again.
   void Found(const CheckedBlock& checked);
-  // A disk of this worker has failed: the master is told that what was on it is not here any more.
+  // Takes in that a disk of this worker has failed: the master is told that what was on it is not here any more.
   void LostBlocks(const std::vector<std::uint64_t>& ids);
-  // Tells the master that the storage is gone; resolves when it has heard, or cannot be told. Nothing is told to it
-  // after that.
+  // Tells the master that the storage is gone; resolves when the master has heard, or cannot be told. Nothing is told
+  // to it after that.
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason) { return session_.Leave(reason); }
 
   [[nodiscard]] std::size_t running() const { return attempts_.size(); }
@@ -87,7 +87,7 @@ class WorkerAgent final : private SessionOwner {
   // ---- blocks ----
   void RemoveBlocks(std::vector<std::uint64_t> ids, std::function<Status(std::uint64_t)> remove);
   kj::Promise<void> SweepBlocks();
-  // ---- jobs, and the words with the master ----
+  // ---- jobs, and the exchange with the master ----
   void FetchExecutable(const std::shared_ptr<WorkerJob>& job);
   void ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const Result<std::string>& path);
   kj::Promise<void> Join(std::string cluster) override;
@@ -109,9 +109,9 @@ class WorkerAgent final : private SessionOwner {
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   WorkerJobs jobs_;
   AttemptTable attempts_;
-  std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive us find it gone
+  std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive the agent find it gone
   TaskGroup tasks_;
-  MasterSession session_;  // last: it calls us
+  MasterSession session_;  // last: it calls the agent
 };
 
 }  // namespace millrace::worker

@@ -1,4 +1,4 @@
-// AgentParts: the seams of the agent. It owns no socket, thread or file itself; tests and simulated clusters give it
+// AgentParts: the seams of the agent, which owns no socket, thread or file itself. Tests and simulated clusters give it
 // others.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace millrace::worker {
 
-// All of it outlives the agent.
+// Requires: all of it outlives the agent.
 struct AgentParts {
   kj::Timer& timer;
   rpc::Dialer& dialer;
@@ -25,8 +25,9 @@ struct AgentParts {
   AttemptFiles& files;
   Executables& executables;
   Background& background;
-  Background& checks;  // where blocks are read to check them: whole blocks, so that nothing else waits behind them
-  const Clock& clock;  // of the trash
+  Background&
+      checks;  // where blocks are read to check them: whole blocks, so nothing else should have to wait for them
+  const Clock& clock;  // for the trash
 };
 
 }  // namespace millrace::worker

@@ -1,4 +1,4 @@
-// AttemptFiles: where the files of attempts lie, and their making and removing.
+// AttemptFiles says where the files of attempts lie, and makes and removes them.
 //
 //   <directory>/jobs/<job>/map/<stem>.run       the sorted output of a map attempt
 //   <directory>/jobs/<job>/reduce/<stem>.copy   what a reduce attempt copied
@@ -23,7 +23,7 @@ struct AttemptPaths {
   std::string scratch;
   std::string stdout_file;
   std::string stderr_file;
-  std::string record_note = {};  // of a map (worker/task/channel/record_note.h)
+  std::string record_note = {};  // a map's (worker/task/channel/record_note.h)
 };
 
 struct LogPiece {
@@ -42,12 +42,12 @@ class AttemptFiles {
   virtual void RemoveScratch(const AttemptId& attempt) = 0;  // and the copy
   virtual void RemoveRun(const AttemptId& attempt) = 0;
   virtual void RemoveJob(std::uint32_t job) = 0;  // all but the logs
-  // At most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
+  // Returns at most min(limit, kLogPieceBytes) bytes from `offset`. kNotFound when there is no such log (any more).
   [[nodiscard]] virtual Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                                  std::uint32_t limit) const = 0;
 };
 
-// On disk. What is left in jobs/ of an earlier incarnation is deleted by Open.
+// Keeps the files on disk. Open deletes what an earlier incarnation left in jobs/.
 class DiskAttemptFiles final : public AttemptFiles {
  public:
   static Result<std::unique_ptr<DiskAttemptFiles>> Open(std::string directory, std::uint64_t reserved_bytes);
@@ -60,8 +60,8 @@ class DiskAttemptFiles final : public AttemptFiles {
   [[nodiscard]] Result<LogPiece> ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
                                          std::uint32_t limit) const override;
 
-  // Deletes the logs of jobs in which nothing was written since `oldest`, then those longest unwritten until all logs
-  // together take at most `limit` bytes.
+  // Deletes the logs of jobs to which nothing was written since `oldest`. Then, until all logs together take at most
+  // `limit` bytes, it deletes those to which nothing was written for longest.
   void SweepLogs(Micros oldest, std::uint64_t limit);
   [[nodiscard]] std::string logs_directory() const { return directory_ + "/logs"; }
 
@@ -73,7 +73,8 @@ class DiskAttemptFiles final : public AttemptFiles {
   std::uint64_t reserved_bytes_;
 };
 
-// The last lines of a text file, at most `limit` bytes, whole lines where it was cut; empty if it cannot be read.
+// Returns the last lines of a text file, at most `limit` bytes; if the file was cut, only whole lines. Empty if it
+// cannot be read.
 [[nodiscard]] std::string TailOfFile(const std::string& path, std::size_t limit);
 
 }  // namespace millrace::worker

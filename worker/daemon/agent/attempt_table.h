@@ -30,14 +30,14 @@
 
 namespace millrace::worker {
 
-// Of a reduce's progress, the part that is copying; the rest is what its process reports (as Hadoop counts it).
+// The part of a reduce's progress that is copying; the rest is what its process reports (as Hadoop counts it).
 inline constexpr float kCopyShare = 1.0F / 3;
 
-// How many attempts run here is the scheduler's to say (slots without a type, more reduces that copy than slots).
-// Beyond so many times its slots the worker believes it no more.
+// The scheduler decides how many attempts run here (slots without a type, more reduces that copy than slots). The
+// worker refuses a launch once it has this many attempts for each of its slots.
 inline constexpr std::int64_t kMostAttemptsPerSlot = 16;
 
-// Where a map's output can be had.
+// A map's output that can be had, and where.
 struct AnnouncedOutput {
   AttemptId map;
   std::string host;
@@ -55,20 +55,20 @@ struct WorkerJob {
   Micros timeout = 0;                                  // task.timeout, of the job or else of the worker
   std::map<std::uint32_t, shuffle::Source> announced;  // by map task; while reduces of the job are here
   std::set<std::uint32_t> left_out;                    // map tasks without an output; while reduces are here
-  std::set<AttemptId> held;                            // map outputs that we serve
+  std::set<AttemptId> held;                            // map outputs that this worker serves
 };
 
 using WorkerJobs = std::map<std::uint32_t, std::shared_ptr<WorkerJob>>;
 
 class AttemptTable final : private TaskObserver {
  public:
-  // Requires: all but `fetch` and `log` outlive the table; `session` may be constructed later, before any call.
-  // `fetch` is called for a job whose executable could not be had, when an attempt of it comes; JobFetched follows.
+  // `fetch` is called when an attempt comes of a job whose executable could not be had; JobFetched follows. Requires:
+  // all arguments but `fetch` and `log` outlive the table; `session` may be constructed later, but before any call.
   AttemptTable(const AgentParts& parts, const WorkerConfig& config, const WorkerJobs& jobs, MasterSession& session,
                std::function<void(const std::shared_ptr<WorkerJob>&)> fetch, Log log);
   ~AttemptTable() noexcept override;
 
-  // Watches from now on whether attempts get on.
+  // Begins to watch whether attempts make progress.
   void Start() { tasks_.Add(Watch()); }
 
   // ---- what the master asks for (worker.capnp) ----
@@ -80,16 +80,16 @@ class AttemptTable final : private TaskObserver {
   void Kill(const AttemptId& attempt, const std::string& reason);
 
   // ---- what the agent asks for ----
-  // The job's executable is there, or could not be had: its attempts go on, or fail.
+  // Takes in that the job's executable is there, or could not be had: its attempts go on, or fail.
   void JobFetched(const WorkerJob& job);
-  // The attempts of the job are gone; nobody is told. The caller ends their processes and removes their files.
+  // Drops the attempts of the job; nobody is told. The caller ends their processes and removes their files.
   void RemoveJob(std::uint32_t job);
   // Ends all attempts and reports them as lost.
   void LoseAll(const std::string& why);
-  // The worker tells a master what it has: attempts that are launched from now on are not among it.
+  // Notes that the worker tells a master what it has: attempts that are launched from now on are not part of that.
   void NoteClaims() { launched_since_claim_.emplace(); }
-  // Returns the attempts that were launched since the last NoteClaims: the answer to it does not mean them, though a
-  // master that forgot an attempt may have given its number again.
+  // Returns the attempts that were launched since the last NoteClaims. The master's answer to those claims does not
+  // mean them, though a master that forgot an attempt may have given its number again.
   [[nodiscard]] std::set<AttemptId> TakeLaunchedSinceClaims() {
     return std::exchange(launched_since_claim_, std::nullopt).value_or(std::set<AttemptId>());
   }
@@ -107,18 +107,18 @@ class AttemptTable final : private TaskObserver {
     bool computing = false;  // a reduce past the gate
     std::optional<OwnMessage<task::wire::RunMap>> map;
     std::optional<OwnMessage<task::wire::RunReduce>> reduce;
-    double crossing = 0;     // of a map's output, to other workers
-    std::uint32_t maps = 0;  // that a reduce copies
+    double crossing = 0;     // share of a map's output that goes to other workers
+    std::uint32_t maps = 0;  // how many maps a reduce copies from
     std::unique_ptr<ReduceCopier> copier;
-    std::uint32_t fetch_reports = 0;  // of outputs that it could not fetch, so far
+    std::uint32_t fetch_reports = 0;  // reports so far of outputs that it could not fetch
     std::uint64_t shuffled = 0;
-    std::optional<OwnMessage<task::wire::Progress>> progress;  // the last, if no heartbeat has carried it
-    std::uint64_t mark = 0;                                    // of the last sign of progress that differed from others
-    kj::TimePoint moved_at = kj::origin<kj::TimePoint>();      // when that was
+    std::optional<OwnMessage<task::wire::Progress>> progress;  // the last one, if no heartbeat has carried it
+    std::uint64_t mark = 0;                                    // the mark of the last sign of progress that was news
+    kj::TimePoint moved_at = kj::origin<kj::TimePoint>();      // when that report came
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
 
-  // ---- the way of an attempt ----
+  // ---- the life of an attempt ----
   // Returns null for an attempt that is refused, or is here already.
   AttemptPtr Admit(const AttemptId& id);
   void Prepare(const AttemptPtr& attempt);
@@ -129,7 +129,7 @@ class AttemptTable final : private TaskObserver {
   void Compute(Attempt& attempt);
   [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
 
-  // ---- progress, and attempts that do not get on ----
+  // ---- progress, and attempts that make none ----
   void TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) override;
   kj::Promise<void> Watch();
   void FailStalled();
@@ -158,7 +158,7 @@ class AttemptTable final : private TaskObserver {
   ComputeGate gate_;
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> launched_since_claim_;
-  std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find it gone
+  std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
   TaskGroup tasks_;
 };
 

@@ -1,5 +1,5 @@
-// What an attempt says of its progress, for those who judge whether it gets on. Thread rule: free functions, any
-// thread.
+// What an attempt's reports say of its progress, for the code that judges whether it makes any. Thread rule: free
+// functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 
 namespace millrace::worker {
 
-// The job's own task.timeout, else `otherwise`.
+// Returns the job's own task.timeout, else `otherwise`.
 [[nodiscard]] Micros TimeoutOf(task::wire::JobSetup::Reader setup, Micros otherwise);
 
-// Equal for reports that say the same; of different ones hardly ever.
+// Returns a mark that is equal for reports that say the same, and hardly ever equal for others.
 [[nodiscard]] std::uint64_t MarkOf(task::wire::Progress::Reader progress);
 
 }  // namespace millrace::worker

@@ -1,5 +1,6 @@
-// Background: where the agent's disk calls go, so that the control thread never waits for a disk.
-// Thread rule: Run from the control thread; `work` runs elsewhere, `then` on the control thread, never inside Run.
+// Background takes the agent's disk calls, so that the control thread never waits for a disk.
+// Thread rule: Run is called from the control thread; `work` runs elsewhere, `then` on the control thread, never inside
+// Run.
 #pragma once
 
 #include <kj/async.h>
@@ -18,11 +19,11 @@ namespace millrace::worker {
 class Background {
  public:
   virtual ~Background() = default;
-  // Works are done one after the other, in order of the calls, and so are their `then`s.
+  // Does `work`, then `then`. Works are done one after the other, in order of the calls, and so are their `then`s.
   virtual void Run(std::function<void()> work, std::function<void()> then) = 0;
 };
 
-// One thread. Its destructor finishes the work at hand, drops the rest, and joins.
+// Does works on one thread. Its destructor finishes the work at hand, drops the rest, and joins.
 class ThreadBackground final : public Background {
  public:
   explicit ThreadBackground(rpc::Mailbox& control);
@@ -43,7 +44,7 @@ class ThreadBackground final : public Background {
   std::thread thread_;
 };
 
-// In the control thread itself, in a later turn of its loop: for driven time.
+// Does works in the control thread itself, in a later turn of its loop: for driven time.
 class InlineBackground final : public Background {
  public:
   ~InlineBackground() noexcept override = default;

@@ -1,4 +1,4 @@
-// What a replica on this node is found to be when it is read. Thread rule: any thread; blocks on the disk.
+// Checks what a replica on this node is found to be when it is read. Thread rule: any thread; it blocks on the disk.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 namespace millrace::worker {
 
 struct CheckedBlock {
-  dfs::StoredBlock block;  // length: of a sound one
+  dfs::StoredBlock block;  // the length is set if the block is sound
   dfs::wire::ReplicaState state = dfs::wire::ReplicaState::SOUND;
-  Status why;  // of one that is not sound
+  Status why;  // why the block is not sound
 };
 
-// Read from the disk in such pieces.
+// The bytes that are read from the disk at a time.
 inline constexpr std::uint64_t kCheckPiece = std::uint64_t{1} << 20;
 
-// What a check of a part of a block that ended with `status` says of it.
+// Returns what a check of a part of a block says of the block, if the check ended with `status`.
 [[nodiscard]] CheckedBlock Judge(const dfs::StoredBlock& block, const Status& status);
-// The whole block against its checksums. A damaged one that is sound by now is listed again.
+// Checks the whole block against its checksums. A block that was listed as damaged and is sound by now is listed again.
 [[nodiscard]] CheckedBlock CheckBlock(dfs::BlockStore& blocks, std::uint64_t id);
 
 }  // namespace millrace::worker

@@ -1,6 +1,7 @@
-// BlockDisks: what becomes of a worker when one of the disks fails on which its blocks lie. It goes on with the others
-// as long as enough are left, and its blocks there are told as gone, so that they are copied from other replicas; else,
-// or when the disk is the one of the worker's own directory, it is over. Thread rule: the control thread.
+// BlockDisks decides what becomes of a worker when one of the disks fails on which its blocks lie. The worker goes on
+// with the others as long as enough are left, and the blocks on the failed disk are told as gone, so that they are
+// copied from other replicas. Else, or when the disk is the one of the worker's own directory, it is over. Thread rule:
+// the control thread.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace millrace::worker {
 
-// Why a worker without this directory stops.
+// Returns why a worker without this directory stops.
 [[nodiscard]] Status StorageGone(const std::string& directory, const Status& why);
 
 class BlockDisks {
@@ -24,11 +25,11 @@ class BlockDisks {
     std::function<void(const std::vector<std::uint64_t>& blocks)> lost;
     std::function<void(const Status& why)> over;  // once; nothing is called after it
   };
-  // `directories`: of the disks of `blocks`, in their order. `own`: the worker's directory. `may_fail`: so many of the
-  // disks; -1: all but one. `blocks` outlives this.
+  // `directories` are those of the disks of `blocks`, in their order; `own` is the worker's directory; `may_fail` is
+  // how many of the disks may fail, -1 for all but one. Requires: `blocks` outlives this.
   BlockDisks(dfs::SpreadBlockStore& blocks, std::vector<std::string> directories, std::string own,
              std::int64_t may_fail, Events events, Log log);
-  // Nothing happens the second time.
+  // Takes in that the disk failed. Does nothing the second time.
   void Failed(std::size_t disk, const Status& why);
 
  private:

@@ -1,8 +1,8 @@
-// BlockNews: tells the master what became of blocks on this node: the whole list when a session begins, with what the
-// trash holds (of which the master may want some back), then each change, gathered while the call before is under way.
-// What a broken session did not hear is in the next one's list, where a block that was found corrupt has a length that
-// no block has, until it is received anew or gone: the master takes it for a bad replica from the beginning, and never
-// for one that makes another superfluous. Thread rule: the control thread.
+// BlockNews tells the master what became of blocks on this node. When a session begins it sends the whole list, and
+// what the trash holds (of which the master may want some back); then each change, gathered while the call before is
+// under way. What a broken session did not hear is in the next session's list. There a block that was found corrupt has
+// a length that no block has, until it is received anew or gone: so the master takes it for a bad replica from the
+// beginning, and never for one that makes another superfluous. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -25,7 +25,7 @@ namespace millrace::worker {
 class BlockNews {
  public:
   static constexpr std::size_t kMostInOneCall = 20'000;
-  static constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // of a corrupt block
+  static constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // the length of a corrupt block
 
   // `broken` is called when a call shows that the session is of no use any more.
   // `restore` brings blocks back from the trash.
@@ -36,12 +36,12 @@ class BlockNews {
   void Deleted(std::uint64_t id);
   void Corrupt(std::uint64_t id);
 
-  // Sends `all` in parts to the session, offers `trash`, then tells what happens from now on. Each call has `limit` to
-  // be answered.
+  // Sends `all` in parts to the session, offers `trash`, then tells what happens from now on. Each call has to be
+  // answered within `limit`.
   void Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
             std::vector<dfs::StoredBlock> trash, kj::Duration limit);
   void Close();
-  // The master of this session knows what the trash holds, and has what it wanted of it.
+  // Returns true once the master of this session knows what the trash holds, and has what it wanted of it.
   [[nodiscard]] bool trash_offered() const { return trash_offered_; }
 
  private:
@@ -66,7 +66,7 @@ class BlockNews {
   kj::Duration limit_ = 10 * kj::SECONDS;
   std::vector<dfs::StoredBlock> report_, trash_;
   std::deque<Event> events_;
-  std::set<std::uint64_t> corrupt_;  // found so, and neither received anew nor gone
+  std::set<std::uint64_t> corrupt_;  // blocks found corrupt, and neither received anew nor gone
   bool sending_ = false;
   bool trash_offered_ = false;
   kj::Maybe<master::wire::WorkerSession::Client> session_;

@@ -19,7 +19,7 @@ namespace millrace::worker {
 
 class BulkPlane final : public DataPlane {
  public:
-  // Registers its operations with `server`, which is started afterwards. All arguments outlive this.
+  // Registers its operations with `server`. Requires: `server` is started afterwards, and all arguments outlive this.
   BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mailbox& control, Background& background,
             shuffle::CopyOptions copy, Log log);
   ~BulkPlane() override;

@@ -1,6 +1,6 @@
-// ComputeGate: admission of reduces from copying to computing: at most `most` compute at once, first come first served.
-// The master says with each reduce that it launches how many that is: as many as it lets in, unless it splits copying
-// from computing and lets more of them copy. Thread rule: the control thread.
+// ComputeGate lets reduces go from copying to computing: at most `most` compute at once, first come first served. The
+// master says that number with each reduce that it launches. It is as many as the master lets in, unless the master
+// splits copying from computing and lets more of them copy. Thread rule: the control thread.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,18 @@ class ComputeGate {
  public:
   explicit ComputeGate(std::size_t most) : most_(most) {}
 
-  // Calls `enter` once when the attempt may compute: now, or from inside somebody's Leave.
+  // Calls `enter` once when the attempt may compute: now, or from inside the Leave of another attempt.
   void Enter(const AttemptId& attempt, std::function<void()> enter) {
     waiting_.push_back({attempt, std::move(enter)});
     Admit();
   }
-  // The attempt computes no more, or does not wish to any more. Fine if it never came.
+  // Notes that the attempt computes no more, or does not want to any more. It need not have entered.
   void Leave(const AttemptId& attempt) {
     inside_.erase(attempt);
     std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.attempt == attempt; });
     Admit();
   }
-  // Those inside stay, however many they are.
+  // Sets how many compute at once. Those inside stay, however many they are.
   void SetMost(std::size_t most) {
     most_ = most;
     Admit();

@@ -1,4 +1,4 @@
-// ControlServer: the capability that the master holds: turns its calls into those of a WorkerAgent.
+// ControlServer is the capability that the master holds; it turns the master's calls into those of a WorkerAgent.
 // Thread rule: the control thread.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace millrace::worker {
 
 class ControlServer final : public wire::WorkerControl::Server {
  public:
-  // Points to null when the agent is gone; calls are kUnavailable then.
+  // `agent` points to null once the agent is gone; calls then fail with kUnavailable.
   explicit ControlServer(std::shared_ptr<WorkerAgent*> agent) : agent_(std::move(agent)) {}
 
  protected:

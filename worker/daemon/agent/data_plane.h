@@ -1,6 +1,6 @@
-// DataPlane: the seam to the daemon's bulk plane: serving map outputs, copying for reduces, replicating blocks. The
-// real one is bulk_plane.h, that of driven time synthetic.h. Thread rule: the control thread, for calls and callbacks;
-// no callback comes from inside a call.
+// DataPlane is the agent's view of the daemon's bulk plane, which serves map outputs, copies for reduces and replicates
+// blocks. The real one is in bulk_plane.h, that of driven time in synthetic.h. Thread rule: the control thread, for
+// calls and callbacks; no callback comes from inside a call.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,17 @@ struct BlockEvents {
 class DataPlane {
  public:
   virtual ~DataPlane() = default;
-  // Who is told of blocks, from now on; empty functions: nobody.
+  // Lets `events` be told of blocks from now on; empty functions are not called.
   virtual void Observe(BlockEvents events) = 0;
   // Serves the run file at `path` as the output of a map attempt until it is removed.
   virtual void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) = 0;
   virtual void RemoveMapOutput(const AttemptId& map) = 0;
   virtual void RemoveMapOutputs(std::uint32_t job) = 0;
-  // Copies into `file`, of which the directory exists. Callbacks as of shuffle::ReduceCopy, but on the control thread.
+  // Starts a copy into `file`. Callbacks are those of shuffle::ReduceCopy, but come on the control thread. Requires:
+  // the directory of `file` exists.
   [[nodiscard]] virtual std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps,
                                                                 std::string file, shuffle::CopyCallbacks callbacks) = 0;
-  // What copies of the job, or of any, have seen of the network (shuffle::FetchMeter).
+  // Returns what copies of the job, or of any, have seen of the network (shuffle::FetchMeter).
   [[nodiscard]] virtual shuffle::FetchMeter::Figures Seen(std::uint32_t job) const = 0;
   virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) = 0;
 };

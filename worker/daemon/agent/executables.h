@@ -1,4 +1,4 @@
-// Executables of jobs: fetched from the file system once, checked, and kept for later jobs.
+// Executables of jobs are fetched from the file system once, checked, and kept for later jobs.
 // Thread rule: the control thread; fetches run in a Background.
 #pragma once
 
@@ -23,22 +23,24 @@ struct ExecutableId {
   auto operator<=>(const ExecutableId&) const = default;
 };
 
-// The seam.
+// The agent's view of the executables.
 class Executables {
  public:
   using Then = std::function<void(Result<std::string> local_path)>;
   virtual ~Executables() = default;
-  // `then` gets a path that can be executed and stays until as many calls of Release; never from inside this call.
-  // After a failure nothing is to be released.
+  // Calls `then` with a path that can be executed, but never from inside this call. The path stays until Release was
+  // called as often as Get. After a failure nothing is to be released.
   virtual void Get(const ExecutableId& id, Then then) = 0;
   virtual void Release(const ExecutableId& id) = 0;
 };
 
-// The bytes of a file of the file system, in order, until all came or the sink says false; blocks. Background's thread.
+// Gives the bytes of a file of the file system, in order, until all have come or the sink returns false. It blocks, on
+// Background's thread.
 using FetchFile = std::function<Status(const std::string& path, const std::function<bool(std::string_view)>& sink)>;
 
-// In `<directory>/executables/<crc>-<bytes>-<base name>`: written aside, checked against size and crc32c, renamed.
-// Those that nobody uses are deleted, the longest unused first, while all together take more than `limit` bytes.
+// Keeps executables in `<directory>/executables/<crc>-<bytes>-<base name>`. It writes each under another name, checks
+// size and crc32c, and renames it. While all together take more than `limit` bytes, it deletes those that nobody uses,
+// the longest unused first.
 class ExecutableCache final : public Executables {
  public:
   static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,
@@ -67,7 +69,7 @@ class ExecutableCache final : public Executables {
   Log log_;
   std::map<std::string, Entry> entries_;  // by local path
   std::uint64_t uses_ = 0;
-  std::shared_ptr<ExecutableCache*> self_;  // callbacks that come after our end find it gone
+  std::shared_ptr<ExecutableCache*> self_;  // callbacks that come after the cache's end find it gone
 };
 
 }  // namespace millrace::worker

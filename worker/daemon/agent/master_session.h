@@ -1,10 +1,10 @@
-// MasterSession: the worker's side of its link to the master: registers, reports its blocks, sends heartbeats, and
-// begins again by itself whenever the connection breaks, is silent for too long, or the master does not know us any
-// more. Attempts go on running meanwhile.
+// MasterSession: the worker's side of its link to the master. It registers, reports the worker's blocks, sends
+// heartbeats, and begins again by itself whenever the connection breaks, is silent for too long, or the master does not
+// know the worker any more. Attempts go on running meanwhile.
 //
-// The master of another cluster is handed nothing: it is asked who it is before we register. We go on asking, rather
-// than end, since the usual cause is a master that was started with a wrong directory: when the right one is back, all
-// workers are back by themselves. Thread rule: the control thread.
+// The master of another cluster is told nothing: the session asks a master who it is before it registers. It goes on
+// asking, rather than end, since the usual cause is a master that was started with a wrong directory: when the right
+// one is back, all workers are back by themselves. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -39,13 +39,13 @@ class SessionOwner {
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;
   virtual std::vector<dfs::StoredBlock> Trash() = 0;
-  // Brings blocks back from the trash; gives those that came.
+  // Brings blocks back from the trash; resolves to those that came back.
   virtual kj::Promise<std::vector<dfs::StoredBlock>> Restore(std::vector<std::uint64_t> ids) = 0;
 };
 
 class MasterSession {
  public:
-  // All arguments outlive this.
+  // Requires: all arguments outlive this.
   MasterSession(kj::Timer& timer, rpc::Dialer& dialer, std::string master, Random random, SessionOwner& owner, Log log);
   void Start();  // once
   // Tells the master that this worker is no more, if there is a session, and ends it for good.
@@ -64,8 +64,8 @@ class MasterSession {
   [[nodiscard]] kj::Promise<void> AfterFailure(const Status& why);
   kj::Promise<void> Serve(capnp::Response<master::wire::Master::RegisterResults> answer);
   kj::Promise<void> Beat(kj::TimePoint due);
-  void Tell(const Status& why);   // at once, then every minute, until there is a session
-  void Break(const Status& why);  // the session that stands is of no use
+  void Tell(const Status& why);   // logs it at once, then every minute, until there is a session
+  void Break(const Status& why);  // ends the session that stands, which is of no use
 
   kj::Timer& timer_;
   SessionOwner& owner_;

@@ -1,7 +1,7 @@
-// ProcessRunner: attempts in processes of their job's executable (`EXECUTABLE --millrace-task`, descriptor 3 is the
+// ProcessRunner runs attempts in processes of their job's executable (`EXECUTABLE --millrace-task`, descriptor 3 is the
 // channel of worker/task). A process runs one attempt at a time and stays warm for its job's next ones, of either kind.
-// One that fails, or whose attempt is killed, is not used again. Thread rule: the control thread, which must be the
-// process's main thread.
+// A process that fails, or whose attempt is killed, is not used again. Thread rule: the control thread, which must be
+// the process's main thread.
 #pragma once
 
 #include <kj/async.h>
@@ -25,7 +25,7 @@ struct ProcessLimits {
   std::string logs_directory;      // what a process writes before its first attempt: <logs>/<job>/process.err
   std::size_t warm_processes = 8;  // idle ones that are kept
   kj::Duration warm_idle = 60 * kj::SECONDS;
-  kj::Duration start_timeout = 60 * kj::SECONDS;  // to be ready
+  kj::Duration start_timeout = 60 * kj::SECONDS;  // for a process to be ready
   std::uint64_t memory_limit = 0;                 // RLIMIT_DATA; 0: none
 };
 
@@ -60,7 +60,7 @@ class ProcessRunner final : public TaskRunner {
     std::uint32_t job = 0;
     State state = State::kStarting;
     std::uint64_t idle_since = 0;  // a rising number
-    std::optional<Work> work;      // what it does, or shall do when it is ready
+    std::optional<Work> work;      // what it does, or will do when it is ready
     std::string log;
     kj::Own<TaskProcess> process;  // null when it could not be started
     std::vector<kj::Own<kj::PromiseFulfiller<void>>> gone;
@@ -78,11 +78,11 @@ class ProcessRunner final : public TaskRunner {
   void Retire(Process& process);
   kj::Promise<void> End(Process& process);
   void After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then);
-  // What can be told of the end of what it works on.
+  // Returns what can be told of the end of the attempt on which the process works.
   [[nodiscard]] TaskFailure FailureOf(const Process& process, std::string error) const;
   [[nodiscard]] std::string Tail(const Process& process) const;
   [[nodiscard]] std::string MarkOf(std::uint64_t serial) const;
-  // Ends what the process left behind, again until nothing is left, at most `rounds` times.
+  // Ends what the process left running, again until nothing is left, at most `rounds` times.
   void Sweep(std::uint64_t serial, int rounds);
 
   ProcessLoop loop_;

@@ -1,4 +1,4 @@
-// ReportQueue: what the master must hear whatever happens to the connection: each report is kept, in order, and sent
+// ReportQueue: what the master must hear whatever happens to the connection. Each report is kept, in order, and sent
 // again on every new session until the master has answered it. Thread rule: the control thread.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace millrace::worker {
 
 struct Report {
   std::string what;   // "job3.m.7.0 is done", for messages
-  AttemptId attempt;  // whom it is about
+  AttemptId attempt;  // the attempt that it is about
   enum class Tells : std::uint8_t { kDone, kFailed, kOther } tells = Tells::kOther;  // kOther: the attempt goes on
   std::function<kj::Promise<void>(master::wire::WorkerSession::Client&)> send;
 };
@@ -35,18 +35,18 @@ class ReportQueue {
   ReportQueue(kj::Timer& timer, std::size_t most_in_flight, std::function<void(const Status&)> broken, Log log);
 
   void Keep(Report report);
-  // A report with the same `what` waits to be sent or answered.
+  // Returns true if a report with the same `what` waits to be sent or answered.
   [[nodiscard]] bool Holds(const std::string& what) const;
-  // Sends to this session from now on, those first that an earlier one did not answer. A call that is not answered
-  // within `limit` breaks the session.
+  // Sends to this session from now on, first the reports that an earlier one did not answer. A call that is not
+  // answered within `limit` breaks the session.
   void Open(master::wire::WorkerSession::Client session, kj::Duration limit);
   void Close();
-  // Tries again what the master was too busy for.
+  // Sends again what the master was too busy for.
   void Pump();
-  // Nobody wants to hear of the attempt any more.
+  // Drops the reports of the attempt: nobody wants to hear of it any more.
   void Drop(const AttemptId& attempt);
   void DropJob(std::uint32_t job);
-  // Attempts that have ended so, but the master has not said that it knows.
+  // Returns the attempts that have ended in this way, but whose end the master has not yet confirmed.
   [[nodiscard]] std::vector<AttemptId> Unanswered(Report::Tells end) const;
   [[nodiscard]] bool empty() const { return reports_.empty(); }
   [[nodiscard]] kj::Promise<void> WhenEmpty();
@@ -54,7 +54,7 @@ class ReportQueue {
  private:
   struct Kept {
     std::uint64_t serial = 0;
-    bool sent = false;  // on the session that is open
+    bool sent = false;  // sent on the session that is open
     Report report;
   };
   void Answered(std::uint64_t serial);

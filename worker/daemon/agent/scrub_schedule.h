@@ -27,19 +27,20 @@ class ScrubSchedule {
  public:
   static constexpr std::uint64_t kBlockCost = std::uint64_t{64} << 10;  // to find and open it
 
-  // `saved`: what Text gave once; lines that make no sense are left out, and times after `now` are taken for `now`.
-  // Requires: period > 0.
+  // `saved` is what Text once returned; lines that make no sense are left out, and times after `now` are taken for
+  // `now`. Requires: period > 0.
   ScrubSchedule(Micros period, std::string_view saved, Micros now);
 
   struct Next {
     dfs::StoredBlock block;
     Micros at = 0;
   };
-  // Of these blocks, which are all there are, by rising id. None if there are none. O(n).
+  // Returns the next of these blocks; none if there are none. O(n). Requires: they are all the blocks that there are,
+  // by rising id.
   [[nodiscard]] std::optional<Next> Choose(const std::vector<dfs::StoredBlock>& blocks, Micros now);
-  // The reading of the block began at this time.
+  // Notes that the reading of the block began at this time.
   void Began(std::uint64_t id, Micros at);
-  // When each block was last read, a line each.
+  // Returns when each block was last read, a line for each.
   [[nodiscard]] std::string Text() const;
 
  private:
@@ -54,8 +55,8 @@ class ScrubSchedule {
   Micros period_;
   std::map<std::uint64_t, State> blocks_;
   std::set<std::pair<Micros, std::uint64_t>> by_time_;  // last, id
-  std::optional<Micros> began_;                         // the reading before
-  std::uint64_t cost_before_ = 0;                       // of that
+  std::optional<Micros> began_;                         // when the reading before began
+  std::uint64_t cost_before_ = 0;                       // what that reading costs
 };
 
 }  // namespace millrace::worker

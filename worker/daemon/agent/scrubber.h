@@ -1,7 +1,7 @@
-// Scrubber: reads every block of a store within the period, in search of rot that no reader met (scrub_schedule.h says
-// which and when). What is found bad is told at once. Thread rule: the control thread; it reads on `background`, which
-// should be one of its own. Only its start is taken from the wall clock: when that is set, nothing is read earlier,
-// later or twice.
+// Scrubber reads every block of a store within the period, in search of rot that no reader met (scrub_schedule.h says
+// which and when). A block that is found bad is told at once. Only its start is taken from the wall clock: when that is
+// set, nothing is read earlier, later or twice. Thread rule: the control thread; it reads on `background`, which should
+// be one of its own.
 #pragma once
 
 #include <kj/async.h>
@@ -31,7 +31,7 @@ class Scrubber {
   static constexpr Micros kSaveEvery = 60 * kSecond;
   static constexpr Micros kLookAgain = 10 * kSecond;  // for other blocks that are more urgent by now, or any at all
 
-  // `found`: of each block that is not sound. All references outlive this.
+  // `found` is called for each block that is not sound. Requires: all references outlive this.
   Scrubber(kj::Timer& timer, const Clock& clock, dfs::BlockStore& blocks, Background& background, ScrubOptions options,
            std::function<void(const CheckedBlock&)> found);
   ~Scrubber() noexcept;

@@ -1,8 +1,8 @@
-// Spawn: starts a task process below a minder (worker/daemon/minder), which is its parent in our place: user code that
-// turns on its parent hits the minder, and its own task. The task leads a process group of its own, holds nothing of
-// the daemon but descriptors 0 to 3 and a few variables of its environment (PATH, HOME, the locale, ...), and dies with
-// the minder; the minder dies with the thread that started it (PR_SET_PDEATHSIG), which must be the daemon's main
-// thread. Thread rule: any thread, but see above.
+// Spawn starts a task process below a minder (worker/daemon/minder), which is its parent in place of the daemon: user
+// code that turns on its parent hits the minder, and its own task. The task leads a process group of its own, holds
+// nothing of the daemon but descriptors 0 to 3 and a few variables of its environment (PATH, HOME, the locale, ...),
+// and dies with the minder. The minder dies with the thread that started it (PR_SET_PDEATHSIG). Thread rule: Spawn is
+// called on the daemon's main thread, the rest on any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -26,18 +26,18 @@ struct SpawnSpec {
 };
 
 struct Spawned {
-  pid_t pid = 0;  // of the minder, which ends after the task and as it did
-  Fd pidfd;       // readable when it has ended (it stays a zombie until waitpid)
-  Fd channel;     // our end of the socket pair of which the task holds the other as descriptor 3; non-blocking
+  pid_t pid = 0;  // the minder's, which ends after the task and in the same way
+  Fd pidfd;       // readable when the minder has ended (it stays a zombie until waitpid)
+  Fd channel;     // the daemon's end of a socket pair, non-blocking; the task holds the other end as descriptor 3
 };
 
-// kNotFound, kIo, ...: says which executable could not be started, and why. No core files are written.
+// Starts the task. kNotFound, kIo, ... say which executable could not be started, and why. No core files are written.
 [[nodiscard]] Result<Spawned> Spawn(const SpawnSpec& spec);
 
-// Has the minder kill the task and its group. Requires: `pid` is of a Spawned and has not been waited for.
+// Makes the minder kill the task and its group. Requires: `pid` is of a Spawned and has not been waited for.
 void EndSpawned(pid_t pid);
 
-// "exit status 3", "killed by signal 11 (SIGSEGV)", of a status as waitpid gives it.
+// Returns what a status of waitpid says: "exit status 3", "killed by signal 11 (SIGSEGV)".
 [[nodiscard]] std::string DescribeExit(int wait_status);
 
 }  // namespace millrace::worker

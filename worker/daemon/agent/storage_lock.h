@@ -12,14 +12,15 @@
 
 namespace millrace::worker {
 
-// Held: no other process has the directory (flock on `<directory>/lock`; the kernel gives it up when the process ends).
+// While it lives no other process has the directory (flock on `<directory>/lock`; the kernel gives it up when the
+// process ends).
 class StorageLock {
  public:
   // Makes the directory if need be, and `<directory>/storage_id` with a version-4 UUID drawn from `random` if there is
   // none. kBusy when another worker holds it; kCorrupt when storage_id, or cluster_id, holds something else.
   static Result<StorageLock> Take(const std::string& directory, Random& random);
   [[nodiscard]] const std::string& id() const { return id_; }
-  // `<directory>/cluster_id` (base/cluster_id.h); empty before the worker was taken into a cluster.
+  // Returns the id in `<directory>/cluster_id` (base/cluster_id.h); empty before the worker was taken into a cluster.
   [[nodiscard]] const std::string& cluster() const { return cluster_; }
 
  private:
@@ -29,7 +30,7 @@ class StorageLock {
   std::string id_, cluster_;
 };
 
-// The worker's directory belongs to this cluster from now on; on disk when this returns.
+// Makes the worker's directory belong to this cluster from now on; that is on disk when this returns.
 Status StoreClusterOf(const std::string& directory, const std::string& cluster);
 // Returns what was stored; empty when nothing was. Any thread.
 [[nodiscard]] Result<std::string> ReadClusterOf(const std::string& directory);

@@ -1,6 +1,6 @@
-// StorageWatch: notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Files
+// StorageWatch notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Files
 // that are open go on working then, so nothing else would tell. Thread rule: the control thread; it looks on
-// `background`, which should be one of its own: a disk that dies may take its time.
+// `background`, which should be one of its own, since a disk that dies may take its time.
 #pragma once
 
 #include <kj/async.h>
@@ -22,16 +22,16 @@ namespace millrace::worker {
 class StorageProbe {
  public:
   virtual ~StorageProbe() = default;
-  // Not OK: the storage is gone, and why. Any thread, one at a time; blocks on the disk.
+  // Returns OK, or why the storage is gone. May be called from any thread, one at a time; it blocks on the disk.
   [[nodiscard]] virtual Status Look() = 0;
 };
 
-// What stands in the worker's own directory, and in one where blocks lie.
+// These return what stands in the worker's own directory, and in one where blocks lie.
 [[nodiscard]] std::vector<std::string> WorkerParts();
 [[nodiscard]] std::vector<std::string> BlockParts();
 
-// Remembers `directory` and which files and directories its `parts` are, and looks whether they are still the same;
-// then writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk is not gone.
+// Remembers `directory` and which files and directories its `parts` are. Look checks that they are still the same, then
+// writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk does not count as gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
   static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
@@ -54,7 +54,7 @@ class DiskStorageProbe final : public StorageProbe {
 
 class StorageWatch {
  public:
-  // `gone` is called once, with the reason. All references outlive this.
+  // Calls `gone` once, with the reason. Requires: all references outlive this.
   StorageWatch(kj::Timer& timer, Background& background, StorageProbe& probe, Micros period,
                std::function<void(const Status&)> gone);
   void Start();  // once

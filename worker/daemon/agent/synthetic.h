@@ -1,6 +1,6 @@
-// The agent's seams without processes, disks or sockets, for whole clusters in one thread under driven time: attempts
-// take times drawn from a seeded source, reduces have copied a map's output when they hear of it. Thread rule: the
-// control thread.
+// The agent's seams without processes, disks or sockets, for whole clusters in one thread under driven time. Attempts
+// take times drawn from a seeded source; reduces have copied a map's output as soon as they hear of it. Thread rule:
+// the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -28,14 +28,15 @@ struct SyntheticTimes {
   kj::Duration reduce_least = 5 * kj::SECONDS, reduce_most = 15 * kj::SECONDS;
   double failure = 0;  // probability that an attempt fails at its end
   double slow = 0;     // probability that it takes ten times as long
-  int reports = 0;     // of its progress, evenly over its time
+  int reports = 0;     // how often it reports progress, evenly over its time
 };
 
 class SyntheticRunner final : public TaskRunner {
  public:
   SyntheticRunner(kj::Timer& timer, Random random, SyntheticTimes times);
   ~SyntheticRunner() noexcept override = default;
-  // Completes what an attempt that is done says of its counters and output; none: it says nothing.
+  // Sets the function that completes what an attempt that is done says of its counters and output; without one it says
+  // nothing.
   void FillDone(std::function<void(const AttemptId&, task::wire::Done::Builder)> fill) { fill_ = std::move(fill); }
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
@@ -55,7 +56,8 @@ class SyntheticRunner final : public TaskRunner {
   SyntheticTimes times_;
   TaskObserver* observer_ = nullptr;
   std::function<void(const AttemptId&, task::wire::Done::Builder)> fill_;
-  std::map<AttemptId, std::uint64_t> running_;  // which run of it; a killed one's end finds another number or none
+  std::map<AttemptId, std::uint64_t>
+      running_;  // the number of its run; the end of a killed run finds another number or none
   std::uint64_t runs_ = 0;
   TaskGroup tasks_;
 };
@@ -72,7 +74,7 @@ class SyntheticPlane final : public DataPlane {
   [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return seen_; }
   void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
 
-  // What a test drives and looks at.
+  // A test drives and looks at these.
   void SetSeen(const shuffle::FetchMeter::Figures& seen) { seen_ = seen; }
   struct Copy {
     dfs::StoredBlock block;
@@ -90,7 +92,7 @@ class SyntheticPlane final : public DataPlane {
   TaskGroup tasks_;
 };
 
-// No file is made; logs are empty.
+// Makes no files; logs are empty.
 class SyntheticFiles final : public AttemptFiles {
  public:
   [[nodiscard]] AttemptPaths Paths(const AttemptId& attempt) const override;
@@ -103,7 +105,7 @@ class SyntheticFiles final : public AttemptFiles {
   }
 };
 
-// Every executable is there.
+// Has every executable.
 class SyntheticExecutables final : public Executables {
  public:
   explicit SyntheticExecutables(Background& background) : background_(background) {}

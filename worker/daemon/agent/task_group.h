@@ -1,5 +1,5 @@
-// TaskGroup: promises that run until they end or the group does; WhileAlive: callbacks that may outlive who gave them.
-// Thread rule: the control thread.
+// TaskGroup: promises that run until they end or the group does. WhileAlive: callbacks that may outlive the object that
+// gave them. Thread rule: the control thread.
 #pragma once
 
 #include <kj/async.h>
@@ -15,9 +15,9 @@ namespace millrace::worker {
 
 class TaskGroup final : private kj::TaskSet::ErrorHandler {
  public:
-  // A promise that is rejected is a bug and aborts.
+  // Makes a group that aborts when a promise is rejected, since that is a bug.
   TaskGroup() : tasks_(*this) {}
-  // A promise that is rejected is told to `failed`, which may not destroy the group.
+  // Makes a group that tells `failed` of a promise that is rejected. Requires: `failed` does not destroy the group.
   explicit TaskGroup(std::function<void(const Status&)> failed) : failed_(std::move(failed)), tasks_(*this) {}
 
   void Add(kj::Promise<void> promise) { tasks_.add(kj::mv(promise)); }
@@ -42,7 +42,7 @@ template <class Owner, class F>
   };
 }
 
-// The same for one of the owner's objects: calls f(owner, object, arguments...) while both are there.
+// Does the same for one of the owner's objects: calls f(owner, object, arguments...) while both are there.
 template <class Owner, class Object, class F>
 [[nodiscard]] auto WhileAlive(std::shared_ptr<Owner*> self, const std::shared_ptr<Object>& object, F f) {
   return [self = std::move(self), known = std::weak_ptr(object), f = std::move(f)](auto&&... arguments) {

@@ -18,7 +18,7 @@
 
 namespace millrace::worker {
 
-// What processes need of the loop.
+// What processes need of the event loop.
 struct ProcessLoop {
   kj::UnixEventPort& port;
   kj::LowLevelAsyncIoProvider& io;
@@ -27,11 +27,11 @@ struct ProcessLoop {
 
 class TaskProcess {
  public:
-  // Neither may destroy the TaskProcess that calls it.
+  // Requires: neither destroys the TaskProcess that calls it.
   struct Events {
     std::function<void(task::wire::FromTask::Reader)> message;
-    // Once, when the process has ended and its whole group was sent SIGKILL. What it said before was delivered. Says
-    // how it ended: the cause that Kill was given, "exit status 3", "killed by signal 11 (SIGSEGV)".
+    // Called once, when the process has ended and its whole group was sent SIGKILL; what it said before was delivered.
+    // `how` says how it ended: the cause that Kill was given, "exit status 3", "killed by signal 11 (SIGSEGV)".
     std::function<void(std::string how)> ended;
   };
   static Result<kj::Own<TaskProcess>> Start(const ProcessLoop& loop, const SpawnSpec& spec, Events events);
@@ -39,7 +39,7 @@ class TaskProcess {
   ~TaskProcess();  // kills and reaps what still runs
 
   void Send(OwnMessage<task::wire::ToTask> message);
-  // SIGKILL to its group. `cause` is what `ended` says, if nothing ended it before.
+  // Sends SIGKILL to its group. `cause` is what `ended` says, if nothing ended the process before.
   void Kill(std::string cause);
   [[nodiscard]] pid_t minder() const { return pid_; }
 
@@ -51,7 +51,7 @@ class TaskProcess {
   void Silent();  // nothing more comes from it
   void EndIfOver();
 
-  pid_t pid_;  // of the minder
+  pid_t pid_;  // the minder's
   kj::Timer& timer_;
   Events events_;
   kj::AutoCloseFd pidfd_;
@@ -59,7 +59,7 @@ class TaskProcess {
   kj::Own<kj::AsyncIoStream> channel_;
   kj::Array<kj::byte> buffer_;
   task::FrameParser parser_;
-  std::string cause_;          // why we killed it
+  std::string cause_;          // why it was killed here
   std::optional<int> status_;  // as waitpid gave it, when reaped
   bool silent_ = false;        // its end of the channel is closed, or useless
   kj::Promise<void> writes_;   // one after the other

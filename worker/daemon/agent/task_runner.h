@@ -1,5 +1,5 @@
-// TaskRunner: the seam between the agent, which decides, and what executes attempts: processes (process_runner.h) or a
-// timer (synthetic.h). Thread rule: the control thread, for calls and for what the observer is told.
+// TaskRunner separates the agent, which decides, from what executes attempts: processes (process_runner.h) or a timer
+// (synthetic.h). Thread rule: the control thread, for calls and for what the observer is told.
 #pragma once
 
 #include <kj/async.h>
@@ -18,10 +18,11 @@ namespace millrace::worker {
 struct TaskFailure {
   std::string error;                                       // one line: "killed by signal 11 (SIGSEGV)"
   std::string stderr_tail;                                 // the last lines that the attempt wrote to standard error
-  std::optional<task::RecordPlace> record = std::nullopt;  // of a map: the one that was under way, if it noted that
+  std::optional<task::RecordPlace> record = std::nullopt;  // the record that a map was working on, if it noted that
 };
 
-// Told of every attempt once that it is done or failed, unless it was killed; never from inside a call of the runner.
+// Is told of every attempt once, when it is done or has failed, unless it was killed; never from inside a call of the
+// runner.
 class TaskObserver {
  public:
   virtual ~TaskObserver() = default;
@@ -33,17 +34,17 @@ class TaskObserver {
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
-  // Before anything else; null: nobody is told any more.
+  // Sets the observer; with null nobody is told any more. Requires: it is called before anything else.
   virtual void Observe(TaskObserver* observer) = 0;
-  // Before the first attempt of a job: what its processes execute and are told first.
+  // Says what the processes of a job execute and are told first. Requires: it is called before the job's first attempt.
   virtual void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) = 0;
-  // Begins an attempt of a job that is set up. An attempt runs once at a time.
+  // Begins an attempt. Requires: its job is set up, and the attempt does not run.
   virtual void RunMap(OwnMessage<task::wire::RunMap> launch) = 0;
   virtual void RunReduce(OwnMessage<task::wire::RunReduce> launch) = 0;
-  // The observer hears nothing of the attempt any more. Resolves when nothing of it executes any more, at once if
-  // nothing does.
+  // Kills the attempt, of which the observer hears nothing any more. Resolves when nothing of it executes any more, at
+  // once if nothing does.
   [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
-  // As Kill for all of the job's attempts, and its set-up is forgotten.
+  // Does what Kill does for all of the job's attempts, and forgets the job's set-up.
   [[nodiscard]] virtual kj::Promise<void> ForgetJob(std::uint32_t job) = 0;
 };
 

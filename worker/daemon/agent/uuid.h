@@ -1,4 +1,4 @@
-// Version-4 UUIDs (RFC 4122): of a worker's storage and of its block directories. Thread rule: any thread.
+// Makes version-4 UUIDs (RFC 4122), for a worker's storage and for its block directories. Thread rule: any thread.
 #pragma once
 
 #include <string>

@@ -45,10 +45,10 @@ struct WorkerConfig {
   Micros task_timeout = 0;
 };
 
-// Every option of the worker, bound to `config`, which has its defaults then.
+// Declares every option of the worker as bound to `config`, and sets `config` to the defaults.
 [[nodiscard]] OptionSet DeclareWorkerOptions(WorkerConfig* config);
 
-// What a single option's range cannot say. kInvalid names the option.
+// Checks what a single option's range cannot say. kInvalid names the option.
 Status CheckWorkerConfig(const WorkerConfig& config);
 
 }  // namespace millrace::worker

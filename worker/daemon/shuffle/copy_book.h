@@ -1,9 +1,9 @@
-// CopyBook: what a copy phase knows: for each map where its output is, whether it waits, is being fetched, rests after
-// a failure, is here or is left out; and which worker is to be asked next for which maps. No I/O and no clock of its
-// own. Workers take turns; reduces begin at different ones. After its n-th failure an output rests first_back_off *
-// 2^(n-1), kLongestBackOff at most. After `retries` failures it is doubted: the master is to be told, now and after
-// each later failure, and it rests kDoubtedRests times as long. It is never given up: the word of a reduce that waits
-// alone has to be heard. Thread rule: one thread (or strand) at a time.
+// CopyBook: what a copy phase knows: for each map where its output is, and whether the output waits, is being fetched,
+// rests after a failure, is here or is left out; and which worker is to be asked next for which maps. It has no I/O and
+// no clock of its own. Workers take turns; reduces begin at different ones. After its n-th failure an output rests for
+// first_back_off * 2^(n-1), kLongestBackOff at most. After `retries` failures it is doubted: the master is to be told,
+// now and after each later failure, and it rests kDoubtedRests times as long. It is never given up, since a reduce that
+// is the only one to wait has to be heard. Thread rule: one thread (or strand) at a time.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-// One try to fetch one output. Stale when the map was announced anew or withdrawn meanwhile.
+// One try to fetch one output. It becomes stale when the map is announced anew or withdrawn.
 struct Ticket {
   AttemptId map;
   std::uint64_t number = 0;
@@ -42,37 +42,38 @@ class CopyBook {
 
   CopyBook(std::uint32_t partition, std::uint32_t maps, unsigned retries, Micros first_back_off);
 
-  // False: nothing to do, since the map is copied or left out, or waiting or under way with this very source, or out of
-  // range. A wanted local source is the caller's to look up, others wait for NextBatch.
+  // Takes in where a map's output is. Returns false if there is nothing to do, since the map is copied or left out, or
+  // waits or is under way with this very source, or is out of range. If it returns true for a local source the caller
+  // looks that up; other sources wait for NextBatch.
   bool Announce(const Source& source);
-  void Withdraw(const AttemptId& attempt);  // not to be asked for any more
-  // Nothing is wanted of this map, now or later, if it is not copied already. Tickets of it become stale.
+  void Withdraw(const AttemptId& attempt);  // its output is not asked for any more
+  // Makes nothing wanted of this map, now or later, if it is not copied already. Tickets of it become stale.
   void LeaveOut(std::uint32_t map);
 
-  // Ends the rest of outputs whose time has come. Returns the local ones: the caller's to look up, as in Announce.
+  // Ends the rest of outputs whose time has come. Returns the local ones, which the caller looks up as after Announce.
   [[nodiscard]] std::vector<Source> Wake(Time now);
   [[nodiscard]] std::optional<Time> next_wake() const;
 
-  // A place that has wanted outputs and no connection; from now on it has one, until Leave.
+  // Returns a place that has wanted outputs and no connection; from now on it counts as connected, until Leave.
   [[nodiscard]] std::optional<Place> Visit();
   void Leave(const Place& place);
-  // Whether anything at `place` waits or is being fetched.
+  // Returns whether any output at `place` waits or is being fetched.
   [[nodiscard]] bool Wants(const Place& place) const;
-  // Up to `most` outputs to be fetched from `place`, all of one job.
+  // Returns up to `most` outputs to be fetched from `place`, all of one job.
   [[nodiscard]] std::vector<Ticket> NextBatch(const Place& place, std::size_t most);
 
-  // How a try ended. A stale ticket changes nothing.
-  void PutBack(const Ticket& ticket);  // not tried
-  // True: to be told. `for_good`: asking again soon gives the same.
+  // The next calls say how a try ended. A stale ticket changes nothing.
+  void PutBack(const Ticket& ticket);  // it was not tried
+  // The try failed. Returns true if the master is to be told. `for_good`: asking again soon gives the same.
   bool Fail(const Ticket& ticket, bool for_good, Time now);
-  // The same for a local source that is not there.
+  // Does the same for a local source that is not there.
   bool Miss(const AttemptId& attempt, Time now);
-  // False if the map was copied already, or is left out. Tickets of the map become stale.
+  // Keeps the segment. Returns false if the map was copied already, or is left out. Tickets of the map become stale.
   bool Keep(CopiedSegment segment);
 
   [[nodiscard]] std::uint32_t copied() const { return copied_; }
   [[nodiscard]] bool complete() const { return copied_ + left_out_ == outputs_.size(); }
-  [[nodiscard]] std::vector<CopiedSegment> TakeSegments();  // of a complete book, by map
+  [[nodiscard]] std::vector<CopiedSegment> TakeSegments();  // requires: the book is complete; by map
 
  private:
   enum class State { kUnknown, kWaiting, kFetching, kResting, kDoubted, kCopied, kLeftOut };
@@ -85,7 +86,7 @@ class CopyBook {
     CopiedSegment segment;
   };
   struct Queue {
-    std::deque<std::uint32_t> maps;  // some may not wait any more: see Drop
+    std::deque<std::uint32_t> maps;  // some may have stopped waiting: see Drop
     bool visited = false;
   };
 
@@ -96,14 +97,14 @@ class CopyBook {
   void Rest(Output& output, State state, Time now);
   void Wait(Output& output);
   [[nodiscard]] bool Waits(std::uint32_t map, const Place& place) const;
-  void Drop(const Place& place, Queue& queue);  // what waits no more from the queue's front
+  void Drop(const Place& place, Queue& queue);  // removes what waits no more from the queue's front
 
   const std::uint32_t partition_;
   const unsigned retries_;
   const Micros first_back_off_;
   std::vector<Output> outputs_;
   std::map<Place, Queue> queues_;
-  std::optional<Place> last_;  // visited
+  std::optional<Place> last_;  // the place visited last
   std::multimap<Time, std::uint32_t> resting_;
   std::uint64_t tickets_ = 0;
   std::uint32_t copied_ = 0, left_out_ = 0;

@@ -1,5 +1,5 @@
-// CopyFile: the file into which a reduce's segments are copied, many at once, each at a place of its own. Created by
-// the first write. Thread rule: any thread.
+// CopyFile: the file into which a reduce's segments are copied, many at once, each at a place of its own. The first
+// write creates it. Thread rule: any thread.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,11 @@ class CopyFile {
   };
   explicit CopyFile(std::string path) : path_(std::move(path)) {}
 
-  // Room for `length` bytes; nothing is written. No bytes have their place at 0, which every file has.
+  // Returns room for `length` bytes; nothing is written. For 0 bytes that is at 0, which every file has.
   [[nodiscard]] Extent Reserve(std::uint64_t length);
-  // Room that is not needed after all, for the next.
+  // Takes back room that is not needed after all, for the next Reserve.
   void Release(const Extent& extent);
-  // Through the page cache. A file that exists is replaced by the first write, also by one of no bytes.
+  // Writes through the page cache. The first write replaces a file that exists, also if it has no bytes.
   [[nodiscard]] Status Write(std::string_view data, std::uint64_t offset);
   [[nodiscard]] const std::string& path() const { return path_; }
 

@@ -1,15 +1,15 @@
 // FetchLimit: how many fetches of one reduce may be in flight: one more while each added one raised the rate, fewer
 // when it did not.
 //
-// The rate is looked at in turns: of kTurn and of kTurnBytes a fetch at least, and with as many in flight as may be;
-// while something else keeps them fewer (the number of sources) there is nothing to learn and the limit stays. After a
-// turn at n fetches that was at the rate r the next one has n + 1. If its rate is less than r * (1 + kShare / n) the
-// added one did not pay for itself: back to n, and the next try comes after twice as many turns as the last,
-// kLongestRest at most. A rate that fell below half of what this many brought, or a fetch that failed, halves the
-// limit: too many share what there is.
+// The rate is looked at in turns. A turn lasts for kTurn and for kTurnBytes a fetch at least, with as many fetches in
+// flight as the limit allows; while something else keeps them fewer (the number of sources) there is nothing to learn
+// and the limit stays. After a turn at n fetches with the rate r the next turn has n + 1. If its rate is less than r *
+// (1 + kShare / n) the added fetch did not pay for itself: the limit goes back to n, and the next try comes after twice
+// as many turns as the last, kLongestRest at most. A rate that fell below half of what this number of fetches once
+// brought, or a fetch that failed, halves the limit: too many share what there is.
 //
-// Always 1 to `most`, which bounds the memory: a fetch has a buffer of one piece. Time is passed in. Thread rule: one
-// thread at a time.
+// The limit is always 1 to `most`, which bounds the memory: a fetch has a buffer of one piece. Time is passed in.
+// Thread rule: one thread at a time.
 #pragma once
 
 #include <chrono>
@@ -23,15 +23,16 @@ class FetchLimit {
   static constexpr std::chrono::milliseconds kTurn{200};
   static constexpr std::uint64_t kTurnBytes = std::uint64_t{512} << 10;
   static constexpr unsigned kFirst = 5;
-  static constexpr double kShare = 0.5;  // of the n-th part of the rate, which a fetch as good as the others adds
+  static constexpr double kShare =
+      0.5;  // a fetch as good as the others adds 1/n of the rate; this share of that is enough
   static constexpr unsigned kLongestRest = 32;  // turns
 
   explicit FetchLimit(unsigned most);
 
   [[nodiscard]] unsigned limit() const { return limit_; }
-  // So many are in flight from now on.
+  // Notes how many fetches are in flight from now on.
   void InFlight(unsigned fetches, Time now);
-  // Bytes that came.
+  // Notes bytes that came.
   void Came(std::uint64_t bytes, Time now);
   void Failed(Time now);
 
@@ -47,7 +48,7 @@ class FetchLimit {
   bool trying_ = false;     // this turn is the first with limit_, which is one more than before
   double rate_ = 0;         // bytes per second at limit_, or before the try; 0: not known
   unsigned rest_ = 0;       // turns until the next try
-  unsigned next_rest_ = 1;  // after a try that fails
+  unsigned next_rest_ = 1;  // turns to wait after a try that fails
 };
 
 }  // namespace millrace::shuffle

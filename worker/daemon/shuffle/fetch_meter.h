@@ -1,10 +1,10 @@
-// FetchMeter: what the copies of one worker see of the network: how fast bytes come in while it is the network that is
-// waited for, and how much of their time that is. Kept for each job and for the worker as a whole.
+// FetchMeter: what the copies of one worker see of the network: how fast bytes come in while the copies wait for the
+// network, and what part of their time that is. It is kept for each job and for the worker as a whole.
 //
 // Waiting is counted once however many copies wait, so the rate is that of all together. It is measured over windows of
-// kWindowBytes; the upper quartile of the last kWindows holds: what a sender that was short of processor time made slow
-// is not taken for the network, nor what lay in a socket's buffer already. Shares of time and ratio are those of the
-// last seconds (older ones count half every kHalfLife of copying).
+// kWindowBytes, and the upper quartile of the last kWindows counts: so what a sender that was short of processor time
+// made slow is not taken for the network, nor is what lay in a socket's buffer already. Shares of time and ratio are
+// those of the last seconds (older ones count half every kHalfLife of copying).
 //
 // Time is passed in; one that goes back counts as none. Thread rule: any thread; a call costs a lock and, every
 // kWindowBytes, a sort of kWindows numbers.
@@ -24,7 +24,7 @@ class FetchMeter {
   using Time = std::chrono::steady_clock::time_point;
   static constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 20;
   static constexpr std::size_t kWindows = 16;
-  static constexpr std::size_t kFewestWindows = 4;  // of a job, before it speaks for itself
+  static constexpr std::size_t kFewestWindows = 4;  // windows of a job before its own figures are used
   static constexpr std::chrono::seconds kHalfLife{10};
   static constexpr std::chrono::minutes kRecent{10};
 
@@ -34,21 +34,23 @@ class FetchMeter {
     double ratio = 1;             // raw bytes to stored ones, of what came
   };
 
-  // A copy that has remote outputs to fetch, until it has them all.
+  // Begin and End enclose the time in which a copy has remote outputs to fetch.
   void Begin(std::uint32_t job, Time now);
   void End(std::uint32_t job, Time now) {
     Note(job, now, [](Lane& lane) { --lane.copies; });
   }
-  // Of a copy: nothing to do but wait for bytes from the network; and so many came (0 with a failure).
+  // Wait notes that a copy has nothing to do but wait for bytes from the network, Came that `bytes` of them came (0
+  // with a failure).
   void Wait(std::uint32_t job, Time now) {
     Note(job, now, [](Lane& lane) { ++lane.waits; });
   }
   void Came(std::uint32_t job, std::uint64_t bytes, Time now);
   void Segment(std::uint32_t job, std::uint64_t stored, std::uint64_t raw, Time now);
 
-  // Of the job if it has enough of its own, else of the worker; nothing that is older than kRecent.
+  // Returns the figures of the job if it has enough of its own, else the worker's; nothing in them is older than
+  // kRecent.
   [[nodiscard]] Figures Of(std::uint32_t job, Time now) const;
-  void Forget(std::uint32_t job);  // once its copies have ended
+  void Forget(std::uint32_t job);  // requires: its copies have ended
 
  private:
   struct Lane {
@@ -63,7 +65,7 @@ class FetchMeter {
     Time last;
     std::uint64_t window_bytes = 0;
     double window_waiting = 0;  // seconds
-    std::deque<double> rates;   // of the last windows
+    std::deque<double> rates;   // those of the last windows
     double rate = 0;
     Time measured;                                         // the last window
     double waiting = 0, copying = 0, stored = 0, raw = 0;  // seconds and bytes, older ones halved

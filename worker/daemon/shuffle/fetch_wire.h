@@ -1,4 +1,4 @@
-// What a fetch of map outputs says on the wire, beyond the frames of base/net.
+// What a fetch of map outputs sends, beyond the frames of base/net.
 //
 // Request header: u32 job, u32 partition, varint count (1 to kMaxFetch), then for each map attempt varint map, varint
 // number. Reply: an empty OK, then in the order of the request for each attempt a segment header and the stored bytes.
@@ -26,21 +26,22 @@ inline constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{1} << 40;
 
 struct FetchRequest {
   std::uint32_t partition = 0;
-  std::vector<AttemptId> attempts;  // of one job
+  std::vector<AttemptId> attempts;  // all of one job
 };
 
 struct SegmentHeader {
-  AttemptId attempt;  // without its job
+  AttemptId attempt;  // its job is not set
   StatusCode status = StatusCode::kOk;
-  run::SegmentInfo segment;  // without its offset
+  run::SegmentInfo segment;  // its offset is not set
 };
 
-// Requires: 1 to kMaxFetch attempts of maps of one job.
+// Returns the request header. Requires: 1 to kMaxFetch attempts of maps of one job.
 [[nodiscard]] std::string EncodeFetch(const FetchRequest& request);
 [[nodiscard]] Result<FetchRequest> DecodeFetch(std::string_view header);
 
 [[nodiscard]] std::string EncodeSegmentHeader(const SegmentHeader& header);
-// Of exactly kSegmentHeaderBytes. kCorrupt when the checksum is wrong or the numbers cannot be true.
+// Returns the header. kCorrupt when the checksum is wrong or the numbers cannot be true. Requires: `bytes` are exactly
+// kSegmentHeaderBytes.
 [[nodiscard]] Result<SegmentHeader> DecodeSegmentHeader(std::string_view bytes);
 
 }  // namespace millrace::shuffle

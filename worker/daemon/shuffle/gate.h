@@ -1,5 +1,5 @@
-// Gate: lets work in until it is closed, and closing waits for what is inside. Thread rule: any thread; Close from none
-// that is inside.
+// Gate lets work in until it is closed; closing waits for what is inside. Thread rule: any thread; Close is called from
+// no thread that is inside.
 #pragma once
 
 #include <condition_variable>
@@ -9,7 +9,7 @@ namespace millrace::shuffle {
 
 class Gate {
  public:
-  // Inside for as long as it lives; false if the gate was closed already.
+  // A Pass is inside the gate for as long as it lives; it is false if the gate was closed already.
   class Pass {
    public:
     explicit Pass(Gate& gate) : gate_(gate) {
@@ -30,7 +30,7 @@ class Gate {
     bool inside_;
   };
 
-  // When it returns, nobody is inside and nobody comes in any more.
+  // Closes the gate. When it returns, nothing is inside and nothing comes in any more.
   void Close() {
     std::unique_lock lock(mutex_);
     closed_ = true;

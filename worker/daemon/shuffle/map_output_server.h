@@ -1,8 +1,8 @@
-// MapOutputServer: serves segments of the run files that map attempts left on this worker, with sendfile.
-// A fetch names job, partition and a list of map attempts; the reply is a segment after the other as stored, each with
-// its SegmentInfo (or a status for that one) before its bytes: fetch_wire.h. Each run file stays open while it is
-// served; one that is removed is sent to its end to whoever is fetching it. Thread rule: any thread; the bulk server
-// outlives it.
+// MapOutputServer serves segments of the run files that map attempts left on this worker, with sendfile. A fetch names
+// job, partition and a list of map attempts. The reply has one segment after the other as stored, each after its
+// SegmentInfo (or a status for that one alone): fetch_wire.h. Each run file stays open while it is served; one that is
+// removed is still sent to its end to a worker that is fetching it. Thread rule: any thread; the bulk server outlives
+// it.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,12 @@ class MapOutputServer {
   MapOutputServer(net::BulkServer& server, Log log);  // registers its operation
   ~MapOutputServer();
 
-  // Opens the file and reads its index; kCorrupt if it is none. The file stays until Remove.
+  // Opens the file and reads its index; kCorrupt if it is not a run file. Requires: the file stays until Remove.
   Status Add(const AttemptId& attempt, const std::string& path);
   void Remove(const AttemptId& attempt);
   void RemoveJob(std::uint32_t job);
 
-  // Where a segment lies on this machine, for a reduce on the same worker: read in place.
+  // Where a segment lies on this machine, for a reduce on the same worker, which reads it in place.
   struct Local {
     std::string path;
     run::SegmentInfo segment;

@@ -1,9 +1,9 @@
-// What a ReduceCopy is made of: its book, its file and its connections. reduce_copy.cc decides what is fetched and
-// tells how it went; segment_fetch.cc fetches.
+// The parts of a ReduceCopy: its book, its file and its connections. reduce_copy.cc decides what is fetched and tells
+// how it went; segment_fetch.cc fetches.
 //
-// All of it runs on one strand, except for pieces that are written by disk threads. Whatever touches the file, the map
-// output server or a callback holds a Pass, so that after Close it is only sockets that may still be winding down; for
-// these a coroutine holds its Impl.
+// All of it runs on one strand, except for pieces that are written by disk threads. Any code that touches the file, the
+// map output server or a callback holds a Pass, so that after Close only sockets may still be winding down; for these a
+// coroutine holds its Impl.
 #pragma once
 
 #include <atomic>
@@ -65,16 +65,16 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   void SetTimer();
   void Connections(unsigned now);
 
-  // A worker that we are connected to, or connecting.
+  // A worker to which there is a connection, or will be.
   struct Guest {
     std::shared_ptr<Wire> wire;  // null while it is connecting
-    bool given_up = false;       // it has nothing any more that is wanted
+    bool given_up = false;       // it has nothing that is still wanted
   };
   static Awaitable<void> Visit(std::shared_ptr<Impl> self, Place place, std::shared_ptr<Guest> guest);
   Awaitable<void> FetchAll(Guest& guest, Place place);
   void Withdraw(const std::vector<AttemptId>& attempts);
   void LeaveOut(const std::vector<std::uint32_t>& maps);
-  void LeaveUnwanted();  // workers that have nothing which is wanted
+  void LeaveUnwanted();  // leaves workers that have nothing that is wanted
   void Left(const Place& place);
   Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
   Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);
@@ -94,7 +94,7 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
 
   net::BulkServer::Threads& threads;
   const net::Executor strand;
-  asio::steady_timer timer;  // to the next output whose rest ends
+  asio::steady_timer timer;  // runs until the next output's rest ends
   const MapOutputServer& local;
   const std::uint32_t partition;
   const CopyOptions options;

@@ -1,5 +1,5 @@
-// SegmentPump: sends the answer to one fetch: segment headers, and the segments' bytes with sendfile: from the page
-// cache to the socket. Thread rule: one thread at a time; Step is for a disk thread.
+// SegmentPump sends the answer to one fetch: segment headers, and the segments' bytes by sendfile from the page cache
+// to the socket. Thread rule: one thread at a time; Step is for a disk thread.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,11 @@ class SegmentPump {
   };
   explicit SegmentPump(std::vector<Item> items);
 
-  // Sends until all is sent (true) or the non-blocking socket takes no more (false).
+  // Sends until all is sent (returns true) or the non-blocking socket takes no more (returns false).
   Result<bool> Step(int socket);
 
  private:
-  void Load();  // the current item
+  void Load();  // loads the current item
   Result<bool> SendHeader(int socket);
   Result<bool> SendBytes(int socket);
 

@@ -1,10 +1,10 @@
 // The channel between a worker daemon and a task process: framed Cap'n Proto messages (base/protocol/task.capnp) over a
-// socket pair. Frame: u32 magic, u32 length in bytes, u32 crc32c of the message, then the message in its flat form
+// socket pair. A frame is: u32 magic, u32 length in bytes, u32 crc32c of the message, then the message in its flat form
 // (whole words).
 //
-// The task blocks (Channel); the daemon is event driven and feeds what it received to a FrameParser. A peer is another
-// process and may be broken: nothing is believed before magic, length and checksum fit.
-// Thread rule: Channel::Write from any thread, Channel::Read from one; the rest as values.
+// The task blocks (Channel); the daemon is driven by events and feeds what it received to a FrameParser. A peer is
+// another process and may be broken: nothing is believed before magic, length and checksum fit.
+// Thread rule: Channel::Write may be called from any thread, Channel::Read from one; the rest are values.
 #pragma once
 
 #include <capnp/message.h>
@@ -27,8 +27,8 @@ namespace millrace::task {
 inline constexpr std::size_t kMaxMessageBytes = std::size_t{64} << 20;
 inline constexpr std::size_t kFrameHeaderBytes = 12;
 
-// A received message. Reading it goes over each word a few times at most, and throws kj::Exception (a border of ours)
-// when the message is malformed in spite of its checksum.
+// A received message. A reader goes over each word a few times at most. Reading throws kj::Exception, which the reader
+// catches, when the message is malformed in spite of its checksum.
 class Message {
  public:
   explicit Message(std::vector<capnp::word> words);
@@ -43,16 +43,17 @@ class Message {
   std::unique_ptr<capnp::FlatArrayMessageReader> reader_;
 };
 
-// The frame of a message. kInvalid when it is larger than kMaxMessageBytes.
+// Returns the frame of a message. kInvalid when it is larger than kMaxMessageBytes.
 [[nodiscard]] Result<std::string> EncodeFrame(capnp::MessageBuilder& message);
 
-// Bytes in, messages out.
+// Takes bytes and returns messages.
 class FrameParser {
  public:
   void Feed(std::string_view bytes);
-  // The next whole message, or none until more is fed. kCorrupt when the bytes are no frame; it stays so.
+  // Returns the next whole message, or none until more is fed. kCorrupt when the bytes are not a frame, and so from
+  // then on.
   [[nodiscard]] Result<std::optional<Message>> Next();
-  // Nothing of an unfinished frame is held.
+  // Returns true if no bytes of an unfinished frame are held.
   [[nodiscard]] bool AtBoundary() const { return consumed_ == buffer_.size(); }
 
  private:
@@ -61,15 +62,15 @@ class FrameParser {
   Status failure_;
 };
 
-// The blocking end, over a descriptor that it owns.
+// The blocking end of a channel, over a descriptor that it owns.
 class Channel {
  public:
   explicit Channel(Fd fd) : fd_(std::move(fd)) {}
 
-  // Waits for a message; none when the peer closed its end. kCorrupt for bytes that are no frame or an end inside of
-  // one.
+  // Waits for a message; returns none when the peer closed its end. kCorrupt for bytes that are not a frame, or an end
+  // inside a frame.
   [[nodiscard]] Result<std::optional<Message>> Read();
-  // Sends the message whole. A peer that went away is kUnavailable and raises no signal.
+  // Sends the whole message. A peer that went away gives kUnavailable and raises no signal.
   [[nodiscard]] Status Write(capnp::MessageBuilder& message);
 
   [[nodiscard]] int fd() const { return fd_.get(); }

@@ -1,8 +1,9 @@
 // RecordNote: where a map is in its input, kept in a small file that its task maps into memory, so that the worker can
 // tell at which record the task's process died. The file is in one of two states: a record is under way, or none is.
 //
-// Layout, 4 words of 64 bits in the machine's order: mark; input << 32 | nth; offset; a checksum of the two before.
-// The mark is written last and cleared first, so a note that is half written is none. Thread rule: one thread.
+// The layout is 4 words of 64 bits in the machine's order: mark; input << 32 | nth; offset; a checksum of the two
+// before. The mark is written last and cleared first, so a note that is half written counts as none. Thread rule: one
+// thread.
 #pragma once
 
 #include <atomic>
@@ -16,7 +17,7 @@
 namespace millrace::task {
 
 // A record of a map's input: it begins at byte `offset` of input number `input` of the map, and is the `nth` (from 0)
-// that is said to begin there.
+// of the records that begin there.
 struct RecordPlace {
   std::uint32_t input = 0;
   std::uint64_t offset = 0;
@@ -26,13 +27,13 @@ struct RecordPlace {
 
 class RecordNote {
  public:
-  // Makes the file; no record is under way.
+  // Makes the file, with no record under way.
   [[nodiscard]] static Result<RecordNote> Create(const std::string& path);
   RecordNote(RecordNote&& other) noexcept : words_(other.words_) { other.words_ = nullptr; }
   RecordNote& operator=(RecordNote&&) = delete;
   ~RecordNote();
 
-  // The record is under way until Clear, or for good if the process ends.
+  // Notes that the record is under way, until Clear, or for good if the process ends.
   void Set(const RecordPlace& place) {
     const std::uint64_t second = std::uint64_t{place.input} << 32 | place.nth;
     Store(1, second);
@@ -46,7 +47,7 @@ class RecordNote {
   static constexpr std::uint64_t kMark = 0x6d6c726e6f746531;
   static constexpr std::size_t kWords = 4;
   explicit RecordNote(std::uint64_t* words) : words_(words) {}
-  // In order of the program, whatever ends it.
+  // Stores the word; stores happen in program order, whatever ends the process.
   void Store(std::size_t word, std::uint64_t value) {
     std::atomic_ref(words_[word]).store(value, std::memory_order_release);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -59,7 +60,8 @@ class RecordNote {
   std::uint64_t* words_;
 };
 
-// The record that the file says was under way; nothing if there is no file, or it says none, or is not a whole note.
+// Returns the record that the file says was under way; nothing if there is no file, or it names no record, or it is not
+// a whole note.
 [[nodiscard]] std::optional<RecordPlace> ReadRecordNote(const std::string& path);
 
 }  // namespace millrace::task

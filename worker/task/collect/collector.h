@@ -1,7 +1,7 @@
-// Collectors take what Map emits and leave one run file (worker/task/run/run_file.h), a sorted segment for each reduce.
-// Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch directory; Finish
-// merges the spills. Keys and values are bytes here (codecs are client/api's); a record may be larger than the whole
-// buffer.
+// Collectors take what Map emits and leave one run file (worker/task/run/run_file.h), with a sorted segment for each
+// reduce. Memory is bounded: when the buffers are full they are sorted and spilled to a run in the scratch directory;
+// Finish merges the spills. Keys and values are bytes here (client/api has the codecs); a record may be larger than the
+// whole buffer.
 //
 // SortCollector: a byte arena of encoded records and an index of (partition, key prefix, offset), sorted by partition
 // and then key bytes; equal keys keep the order of emission. As long as the keys of each partition come in order, there
@@ -25,16 +25,16 @@ namespace millrace::map {
 
 struct CollectorOptions {
   std::uint32_t partitions = 1;
-  std::uint64_t memory = std::uint64_t{128} << 20;  // for the buffers, in bytes
+  std::uint64_t memory = std::uint64_t{128} << 20;  // bytes for the buffers
   std::string run_file;                             // the result
   std::string scratch;                              // an existing directory for spills
   bool compress = false;                            // zstd level 1 on run and spills
-  // If given, asked instead of `compress` whether to compress a run of about so many raw bytes with such first records;
-  // spills are then not compressed, which are read back here.
+  // If given, this is asked instead of `compress` whether to compress a run of about `expected_bytes` raw bytes with
+  // these first records. Spills, which are read back here, are then not compressed.
   std::function<bool(std::string_view first_records, std::uint64_t expected_bytes)> choose = {};
-  // CombineCollector alone:
-  bool any_order = false;           // who reads the run takes its records in any order
-  std::uint64_t expected_keys = 0;  // about so many different ones will come; 0: not known
+  // The rest is for CombineCollector alone.
+  bool any_order = false;           // the reader of the run takes its records in any order
+  std::uint64_t expected_keys = 0;  // about how many different keys will come; 0: not known
   bool from_runs = false;           // what is emitted comes from runs in any order
 };
 
@@ -44,12 +44,13 @@ struct CollectorFigures {
   std::uint64_t output_records = 0, output_bytes = 0;  // in the run file; bytes as stored
 };
 
-// Combines values of equal keys when spills are merged and before a sorted run is written; none: all records are kept.
+// Combines values of equal keys when spills are merged and before a sorted run is written. Without a combiner all
+// records are kept.
 class RunCombiner {
  public:
   virtual ~RunCombiner() = default;
-  // Values of one key follow each other by Begin, Add..., and End gives the combined value's bytes (until the next
-  // Begin).
+  // The values of one key are given by one Begin and any number of Adds. End returns the combined value's bytes, which
+  // live until the next Begin.
   virtual void Begin(std::string_view first_value) = 0;
   virtual void Add(std::string_view value) = 0;
   virtual std::string_view End() = 0;
@@ -57,11 +58,11 @@ class RunCombiner {
 
 class SortCollector {
  public:
-  // `combiner` (may be null) outlives this.
+  // Requires: `combiner`, which may be null, outlives this.
   SortCollector(CollectorOptions options, RunCombiner* combiner);
   ~SortCollector();
 
-  // The failure of a spill is kept and given by Finish; after it Emit does nothing.
+  // Emits a record. If a spill fails, Finish returns the failure, and Emit does nothing from then on.
   void Emit(std::uint32_t partition, std::string_view key, std::string_view value);
   Status Finish();
   [[nodiscard]] CollectorFigures figures() const;

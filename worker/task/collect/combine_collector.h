@@ -50,7 +50,7 @@ template <class Value, class Combine, class Codec, class Partitioner = HashParti
 requires ValueCodec<Codec, Value> && std::is_trivially_copyable_v<Value> && std::default_initializable<Value>
 class CombineCollector {
  public:
-  // options.memory bounds the table and the arena together; less than 128 entries is not kept to.
+  // options.memory bounds the table and the arena together, except that the table always has room for 128 entries.
   explicit CombineCollector(CollectorOptions options, Combine combine = {}, Partitioner partitioner = {})
       : options_(std::move(options)),
         combine_(combine),
@@ -67,7 +67,7 @@ class CombineCollector {
   CombineCollector(const CombineCollector&) = delete;
   CombineCollector& operator=(const CombineCollector&) = delete;
 
-  // The failure of a spill is kept and given by Finish; after it nothing is collected any more.
+  // Emits a pair. If a spill fails, Finish returns the failure, and nothing is collected from then on.
   void Emit(std::string_view key, Value value) {
     if (key.size() > run::kKeyWordBytes) [[unlikely]]
       return EmitLong(key, value);
@@ -75,7 +75,7 @@ class CombineCollector {
     Push(words, HashShortKey(words, key.size()), key.size(), value);
   }
 
-  // Writes the run file, combined.
+  // Writes the run file, with values combined.
   Status Finish() {
     InsertBatch();
     MILLRACE_TRY(status_);
@@ -93,7 +93,8 @@ class CombineCollector {
     MILLRACE_TRY(spills_.Merge(&combiner, &figures_));
     return combiner.ok() ? Status::Ok() : Corrupt("merge spills of " + options_.run_file + ": a value makes no sense");
   }
-  // Complete after Finish. Emitted bytes are those of keys and of values as they lie in memory.
+  // Returns the figures; they are complete after Finish. Emitted bytes are those of keys, and of values as they lie in
+  // memory.
   [[nodiscard]] CollectorFigures figures() const { return figures_; }
 
  private:
@@ -106,7 +107,7 @@ class CombineCollector {
   static constexpr std::uint64_t kMinEntries = 128;  // room for a batch below the highest load
   static constexpr std::uint64_t kFirstEntries = 65536;
   static constexpr std::uint64_t kMaxUnsorted = ~std::uint32_t{0};
-  static constexpr std::size_t kPrefetch = 12;  // entries ahead of the writer
+  static constexpr std::size_t kPrefetch = 12;  // how many entries ahead of the writer
 
   void Push(run::KeyWords words, std::uint64_t hash, std::size_t size, const Value& value) {
     batch_[pending_] = {words, hash, size + 1, value};
@@ -170,7 +171,7 @@ class CombineCollector {
     return writer.Add(entry.key(), {bytes, Codec::Encode(entry.value, bytes)});
   }
 
-  // An item for each entry, behind the entries.
+  // Makes an item for each entry, in the memory after the entries.
   Result<std::span<SortItem>> MakeItems(std::span<const Entry> entries) {
     const std::span<SortItem> items(reinterpret_cast<SortItem*>(table_.Rest().data()), entries.size());
     for (std::uint64_t i = 0; i < entries.size(); ++i) {
@@ -180,7 +181,7 @@ class CombineCollector {
     return items;
   }
 
-  // Destroys the table.
+  // Writes the table sorted, and destroys it.
   Status WriteSorted(run::RunWriter& writer) {
     const std::span<const Entry> entries = table_.Compact();
     MILLRACE_ASSIGN(const std::span<SortItem> items, MakeItems(entries));
@@ -198,7 +199,7 @@ class CombineCollector {
     return Status::Ok();
   }
 
-  // Destroys the table. A partition's records keep the order of the table.
+  // Writes the table, each partition's records in the order of the table, and destroys it.
   Status WriteAsItLies(run::RunWriter& writer) {
     const std::span<const Entry> entries = table_.Compact();
     auto* const places = reinterpret_cast<std::uint32_t*>(table_.Rest().data());  // two for each entry fit
@@ -228,7 +229,7 @@ class CombineCollector {
   Combine combine_;
   Partitioner partitioner_;
 
-  // What every record touches.
+  // The members that every record touches.
   Table table_;
   std::size_t pending_ = 0;  // in the batch
   typename Table::Pair batch_[kBatch];

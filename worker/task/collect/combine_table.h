@@ -1,10 +1,11 @@
-// CombineTable: the values of keys, folded as they come. Open addressing with linear probing; keys of up to 16 bytes
-// lie in the entry as two words, so that a comparison is two loads; longer ones lie in an arena and their hash in the
-// entry.
+// CombineTable: the values of keys, folded as they come. It uses open addressing with linear probing. Keys of up to 16
+// bytes lie in the entry as two words, so that a comparison is two loads; longer ones lie in an arena, and their hash
+// in the entry.
 //
-// Entries stand by the lower bits of their hash, so a table that takes in what another one gives in its order touches
-// its own memory from front to back. That holds only for a table that is not much smaller (Reserve): a small one would
-// be crowded at its front while its back is empty, so one that cannot be had in the wanted size stands by other bits.
+// Entries are placed by the lower bits of their hash, so a table that takes in the entries of another one in that one's
+// order touches its own memory from front to back. That holds only for a table that is not much smaller (Reserve): a
+// small one would be crowded at its front while its back is empty. So a table that cannot be had in the wanted size
+// places its entries by other bits.
 //   Value     trivially copyable
 //   Combine   void operator()(Value& sum, const Value& value): folds `value` into `sum`
 // Thread rule: one thread.
@@ -29,7 +30,7 @@ namespace millrace::map {
 template <class Value, class Combine>
 class CombineTable {
  public:
-  // Of a long key, words.low is the address of its bytes and words.high its hash.
+  // For a long key words.low is the address of its bytes and words.high its hash.
   struct Entry {
     run::KeyWords words;
     std::uint64_t size_plus_one;  // of the key; 0: free
@@ -45,7 +46,7 @@ class CombineTable {
       return size <= run::kKeyWordBytes ? HashShortKey(words, size) : words.high;
     }
   };
-  // A pair to be folded in; words as in Entry, but the address is that of bytes which live until Fold returns.
+  // A pair to be folded in. Its words are as in Entry, but the address is that of bytes which live until Fold returns.
   struct Pair {
     run::KeyWords words;
     std::uint64_t hash;
@@ -56,7 +57,7 @@ class CombineTable {
 
   CombineTable(Combine combine, std::size_t arena_chunk) : combine_(combine), arena_(arena_chunk) {}
 
-  // An empty table of that many bytes or a little less. False when the kernel gives no memory.
+  // Makes an empty table of that many bytes or a little less. Returns false when the kernel gives no memory.
   [[nodiscard]] bool Allocate(std::uint64_t bytes) {
     PageBuffer pages(std::bit_floor(std::max<std::uint64_t>(bytes / sizeof(Entry), 1)) * sizeof(Entry));
     if (pages.data() == nullptr) return false;
@@ -64,16 +65,16 @@ class CombineTable {
     used_ = 0;
     return true;
   }
-  // How many bytes a table takes that holds so many keys.
+  // Returns how many bytes a table takes that holds `keys` keys.
   [[nodiscard]] static std::uint64_t BytesFor(std::uint64_t keys) {
     return std::bit_ceil(keys / kFullNumerator * kFullDenominator + kFullDenominator) * sizeof(Entry);
   }
-  // Entries stand by higher bits of the hash from now on; only while the table is empty.
+  // Makes entries be placed by higher bits of the hash from now on. Requires: the table is empty.
   void ScatterByHigherBits() { shift_ = kHigherBits; }
 
-  // To be called some pairs before Fold.
+  // Fetches the place of the hash into the cache. To be called some pairs before Fold.
   void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&table_[(hash >> shift_) & mask_], 1); }
-  // In order. There is room for as many new keys.
+  // Folds the pairs in, in order. Requires: there is room for as many new keys.
   void Fold(std::span<const Pair> pairs) {
     const Place place{table_, mask_, shift_};  // a copy, since for the compiler a fold may change any member
     for (const Pair& pair : pairs) {
@@ -85,7 +86,7 @@ class CombineTable {
   [[nodiscard]] std::uint64_t table_bytes() const { return pages_.size(); }
   [[nodiscard]] std::uint64_t arena_bytes() const { return arena_.bytes(); }
 
-  // To twice the size; false when there is no memory.
+  // Grows the table to twice its size. Returns false when there is no memory.
   [[nodiscard]] bool Grow() {
     PageBuffer bigger(2 * pages_.size());
     if (bigger.data() == nullptr) return false;
@@ -101,7 +102,8 @@ class CombineTable {
     return true;
   }
 
-  // The entries side by side, in the order of their places. Nothing may be folded in after this until Clear.
+  // Moves the entries side by side and returns them, in the order of their places. Requires: nothing is folded in after
+  // this until Clear.
   [[nodiscard]] std::span<const Entry> Compact() {
     std::size_t count = 0;
     for (std::uint64_t at = 0; at <= mask_; ++at) {
@@ -109,7 +111,8 @@ class CombineTable {
     }
     return {table_, count};
   }
-  // What of the table is behind the entries after Compact: room for as many things of half an entry's size at least.
+  // Returns the part of the table after the entries, once Compact was called: it has room for at least as many things
+  // of half an entry's size.
   [[nodiscard]] std::span<Entry> Rest() { return {table_ + used_, mask_ + 1 - used_}; }
   void Clear() {
     std::memset(static_cast<void*>(pages_.data()), 0, pages_.size());
@@ -123,9 +126,9 @@ class CombineTable {
     std::uint64_t mask;
     unsigned shift;
   };
-  // So full a table may be: while it is sorted, what is behind the entries holds an item of half the size for each.
+  // The highest load: while a table is sorted, the part after the entries holds an item of half the size for each.
   static constexpr std::uint64_t kFullNumerator = 5, kFullDenominator = 8;
-  // Above the bits of any table that fits a machine, below those that choose the reduce (partition.h).
+  // These bits are above those of any table that fits a machine, and below those that choose the reduce (partition.h).
   static constexpr unsigned kHigherBits = 20;
 
   void Set(PageBuffer pages) {
@@ -173,7 +176,7 @@ class CombineTable {
   std::uint64_t mask_ = 0;
   unsigned shift_ = 0;
   std::uint64_t used_ = 0;   // entries
-  std::uint64_t limit_ = 0;  // of those
+  std::uint64_t limit_ = 0;  // the most entries
   PageBuffer pages_;
   KeyArena arena_;  // long keys
 };

@@ -1,6 +1,6 @@
 // IndexedRecords: encoded records in the order in which they came, and an index of (partition, key prefix, position),
-// by which they are written in the order of a run. Records fill the memory from its front, the index from its back; it
-// is full when they meet.
+// by which they are written in the order of a run. Records fill the memory from its front, the index fills it from its
+// back; the memory is full when they meet.
 // Thread rule: one thread.
 #pragma once
 
@@ -19,7 +19,7 @@
 
 namespace millrace::map {
 
-// A record as it lies in a run, at `at`; of bytes that we encoded ourselves.
+// The record at `at`, as it lies in a run. Requires: this process encoded the bytes.
 struct EncodedRecord {
   std::string_view key, value, bytes;
 
@@ -34,13 +34,13 @@ struct EncodedRecord {
 
 class IndexedRecords {
  public:
-  // `memory` is aligned as an item is, of less than 2^kPositionBits bytes, and outlives this.
+  // Requires: `memory` is aligned as an item is, has less than 2^kPositionBits bytes, and outlives this.
   explicit IndexedRecords(std::span<char> memory)
       : begin_(memory.data()), items_end_(reinterpret_cast<SortItem*>(begin_ + memory.size() / 16 * 16)) {
     Clear();
   }
 
-  // False when there is no room.
+  // Adds a record. Returns false when there is no room.
   [[nodiscard]] bool Add(std::uint32_t partition, std::string_view key, std::string_view value) {
     constexpr std::size_t kOverhead = 2 * run::kMaxVarintBytes + sizeof(SortItem);
     const auto room = static_cast<std::size_t>(reinterpret_cast<char*>(items_) - front_);
@@ -56,8 +56,9 @@ class IndexedRecords {
     return true;
   }
   [[nodiscard]] bool empty() const { return items_ == items_end_; }
-  // All partitions, their records by key and then as they came; with a combiner, which may be null, values of equal
-  // keys combined. Adds to *records how many were written. Overwrites the index: only Clear may follow.
+  // Writes all partitions, their records by key and then in the order in which they came; with a combiner, which may be
+  // null, it combines values of equal keys. Adds to *records how many were written. Overwrites the index. Requires:
+  // only Clear follows.
   [[nodiscard]] Status Write(std::uint32_t partitions, RunCombiner* combiner, run::RunWriter& writer,
                              std::uint64_t* records);
   void Clear() {
@@ -67,8 +68,8 @@ class IndexedRecords {
 
  private:
   char* begin_;
-  char* front_ = nullptr;      // behind the last record
-  SortItem* items_ = nullptr;  // the last that came
+  char* front_ = nullptr;      // the end of the last record
+  SortItem* items_ = nullptr;  // the item of the last record that came
   SortItem* items_end_;
 };
 

@@ -1,6 +1,7 @@
-// The order of a run: by partition, then key bytes, then order of emission. Items are sorted in place, without a look
-// at the keys as long as 8 bytes of them decide: a most-significant-digit radix sort (American flag: McIlroy, Bostic,
-// McIlroy, "Engineering radix sort", Computing Systems 1993), which loads the next 8 bytes for items that agree.
+// The order of a run: by partition, then key bytes, then order of emission. Items are sorted in place. The sort does
+// not look at keys as long as 8 bytes of them decide: it is a most-significant-digit radix sort (American flag:
+// McIlroy, Bostic, McIlroy, "Engineering radix sort", Computing Systems 1993), which loads the next 8 bytes of items
+// that agree.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +20,7 @@ inline constexpr std::uint32_t kMaxPartitions = std::uint32_t{1} << (64 - kPosit
 
 struct SortItem {
   std::uint64_t prefix;  // 8 key bytes, big-endian, padded with zeros
-  std::uint64_t place;   // partition above, position of the record (rising with emission) in the lower kPositionBits
+  std::uint64_t place;   // the record's position (rising with emission) in the lower kPositionBits, the partition above
 
   [[nodiscard]] std::uint32_t partition() const { return static_cast<std::uint32_t>(place >> kPositionBits); }
   [[nodiscard]] std::uint64_t position() const { return place & ((std::uint64_t{1} << kPositionBits) - 1); }
@@ -29,13 +30,13 @@ struct SortItem {
   return __builtin_bswap64(run::LoadKeyWords(key).low);
 }
 
-// KeyOf: the key bytes (std::string_view) of a position.
+// KeyOf returns the key bytes (std::string_view) at a position.
 template <class KeyOf>
 class ItemSorter {
  public:
   explicit ItemSorter(KeyOf key_of) : key_of_(key_of) {}
 
-  // Items with the prefix of their keys' first 8 bytes; prefixes are overwritten.
+  // Sorts the items. Their prefixes are overwritten. Requires: each has as prefix the first 8 bytes of its key.
   void Sort(std::span<SortItem> items, std::uint32_t partitions) {
     if (partitions == 1) return ByPrefix(items, kTopDigit, 0);
     std::vector<std::size_t> ends(partitions);
@@ -50,11 +51,11 @@ class ItemSorter {
 
  private:
   static constexpr int kTopDigit = 56;
-  static constexpr std::size_t kSmall = 96;          // from here on comparisons are quicker
-  static constexpr std::size_t kMaxRadixDepth = 64;  // key bytes; agreeing further, keys are compared as they are
+  static constexpr std::size_t kSmall = 96;          // up to here comparisons are quicker
+  static constexpr std::size_t kMaxRadixDepth = 64;  // key bytes; keys that agree further are compared as they are
   static constexpr std::size_t kByPosition = ~std::size_t{0};  // a depth: the prefix holds the position
 
-  // `counts` by bucket become the buckets' ends. Every item is moved to its bucket at most once.
+  // Turns the `counts` by bucket into the buckets' ends. Every item is moved to its bucket at most once.
   template <class Digit>
   static void Distribute(std::span<SortItem> items, std::span<std::size_t> counts, Digit digit) {
     std::vector<std::size_t> many;
@@ -79,7 +80,7 @@ class ItemSorter {
     }
   }
 
-  // depth: key bytes before those in the prefix.
+  // `depth`: the number of key bytes before those in the prefix.
   void ByPrefix(std::span<SortItem> items, int shift, std::size_t depth) {
     if (items.size() <= kSmall) return BySmall(items, depth);
     const auto digit = [&shift](const SortItem& item) { return (item.prefix >> shift) & 0xff; };
@@ -115,8 +116,8 @@ class ItemSorter {
     return order != 0 ? order < 0 : a.place < b.place;
   }
 
-  // Items that agree in prefix and all before it. Keys that end within the prefix come first: they are what is common
-  // and then zeros, and everything longer has those as its beginning.
+  // Sorts items that agree in prefix and all before it. Keys that end within the prefix come first: they are what is
+  // common and then zeros, and every longer key begins with that.
   void ByNext(std::span<SortItem> items, std::size_t depth) {
     if (items.size() <= kSmall) return BySmall(items, depth);
     const std::size_t reach = depth + sizeof(SortItem::prefix);
@@ -131,7 +132,7 @@ class ItemSorter {
     if (!rest.empty()) ByPrefix(rest, kTopDigit, reach);
   }
 
-  // Keys that differ in nothing but their length.
+  // Sorts keys that differ in nothing but their length.
   void ByLength(std::span<SortItem> items) {
     const auto length = [this](const SortItem& item) { return key_of_(item.position()).size(); };
     while (!items.empty()) {

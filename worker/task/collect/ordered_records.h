@@ -1,4 +1,4 @@
-// OrderedRecords: encoded records whose keys already rise within each partition, as they lie in a run. Jobs that emit
+// OrderedRecords: encoded records, as they lie in a run, whose keys already rise within each partition. Jobs that emit
 // in order (sorted input, a map that sorts its own) need neither an index nor a sort.
 //
 // Each partition fills chunks of its own, which it takes from the front of memory that the owner lends. Records never
@@ -25,13 +25,14 @@ class OrderedRecords {
  public:
   enum class Taken : std::uint8_t { kYes, kOutOfOrder, kNoRoom };
 
-  // `memory` outlives this. With very many partitions it is too small for their chunks: then nothing is taken.
+  // With very many partitions `memory` is too small for their chunks: then nothing is taken. Requires: `memory`
+  // outlives this.
   OrderedRecords(std::span<char> memory, std::uint32_t partitions)
       : memory_(memory), chunk_bytes_(memory.size() / (std::size_t{16} * partitions)), lanes_(partitions) {
     chunk_bytes_ = chunk_bytes_ < kLeastChunk ? 0 : std::min(chunk_bytes_, kMostChunk);
   }
 
-  // Behind the partition's records, if the key is not less than their last.
+  // Adds the record after the partition's others, if the key is not less than their last.
   Taken Add(std::uint32_t partition, std::string_view key, std::string_view value) {
     Lane& lane = lanes_[partition];
     if (key < lane.last) return Taken::kOutOfOrder;
@@ -48,11 +49,11 @@ class OrderedRecords {
   }
 
   [[nodiscard]] bool empty() const { return used_ == 0; }
-  // Of the memory, those that belong to chunks.
+  // Returns how many bytes of the memory belong to chunks.
   [[nodiscard]] std::size_t bytes() const { return used_; }
-  // All partitions. Adds to *records how many were written.
+  // Writes all partitions. Adds to *records how many were written.
   [[nodiscard]] Status Write(run::RunWriter& writer, std::uint64_t* records) const;
-  // The records of each partition, encoded.
+  // Returns the records of each partition, encoded.
   [[nodiscard]] std::vector<std::string> Copy() const;
   void Clear() {
     for (Lane& lane : lanes_) lane = {};
@@ -79,7 +80,7 @@ class OrderedRecords {
     std::vector<Chunk> chunks;
   };
 
-  // A new chunk, for a record of up to `most` bytes.
+  // Takes a new chunk, for a record of up to `most` bytes.
   bool Extend(Lane* lane, std::size_t most) {
     const std::size_t size = std::max(chunk_bytes_, most);
     if (chunk_bytes_ == 0 || size > memory_.size() - used_) return false;

@@ -12,12 +12,12 @@ namespace millrace::map {
 class PageBuffer {
  public:
   PageBuffer() = default;
-  // `size` bytes, aligned to a page; without data() when the kernel refuses.
+  // Takes `size` bytes, aligned to a page; data() is null when the kernel refuses.
   explicit PageBuffer(std::size_t size) : size_(size) {
     void* base = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED) return;
     data_ = static_cast<char*>(base);
-    ::madvise(data_, size_, MADV_HUGEPAGE);  // only a wish
+    ::madvise(data_, size_, MADV_HUGEPAGE);  // the kernel may ignore it
   }
   PageBuffer(PageBuffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
   PageBuffer& operator=(PageBuffer&& other) noexcept {

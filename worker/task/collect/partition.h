@@ -1,4 +1,5 @@
-// Which reduce gets a key: the same on every machine and in every version, because a job's output files depend on it.
+// Which reduce gets a key. The answer is the same on every machine and in every version, because a job's output files
+// depend on it.
 //
 // HashKey is the multiply-and-fold construction of wyhash (Wang Yi, github.com/wangyi-fudan/wyhash) over 16 bytes at a
 // time, in a form that needs no branch for keys of up to 16 bytes. It resists no adversary. Frozen: tests hold a second
@@ -15,10 +16,10 @@ namespace millrace::map {
 
 namespace internal {
 
-// Odd, with half of the bits set: digits of pi and of e.
+// Each has half of its bits set and is odd: they are digits of pi and of e.
 inline constexpr std::uint64_t kHashSecret[3] = {0x243f6a8885a308d3, 0xb7e151628aed2a6b, 0x9e3779b97f4a7c15};
 
-// Both halves of the product, folded.
+// Returns both halves of the product, folded.
 [[nodiscard]] inline std::uint64_t Fold(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
@@ -36,18 +37,18 @@ inline constexpr std::uint64_t kHashSecret[3] = {0x243f6a8885a308d3, 0xb7e151628
 
 }  // namespace internal
 
-// HashKey of a key of at most 16 bytes from its words (run/key_words.h).
+// Returns the HashKey of a key of at most 16 bytes, from its words (run/key_words.h).
 [[nodiscard]] inline std::uint64_t HashShortKey(run::KeyWords words, std::size_t size) {
   return internal::FinishHash(internal::HashBlock(words, 0), size);
 }
 
-// 64-bit hash of key bytes. Used for partitions (upper half) and for hash tables (lower half).
+// Returns the 64-bit hash of key bytes. Partitions use its upper half, hash tables its lower half.
 [[nodiscard]] inline std::uint64_t HashKey(std::string_view key) {
   return key.size() <= run::kKeyWordBytes ? HashShortKey(run::LoadKeyWords(key), key.size())
                                           : internal::HashLongKey(key);
 }
 
-// Default partitioner: the upper half of the hash, scaled to [0, partitions).
+// Returns what the default partitioner chooses: the upper half of the hash, scaled to [0, partitions).
 [[nodiscard]] inline std::uint32_t PartitionOf(std::uint64_t hash, std::uint32_t partitions) {
   return static_cast<std::uint32_t>(((hash >> 32) * partitions) >> 32);
 }

@@ -1,4 +1,4 @@
-// The runs that a collector wrote on its way, in order of emission, and their merge into the final one.
+// SpillSet: the runs that a collector spilled, in order of emission, and their merge into the final run.
 // Thread rule: one thread.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace millrace::map {
 
-// The run file of a collector, which is to hold about so many raw bytes.
+// Makes the run file of a collector, which is to hold about `expected_bytes` raw bytes.
 [[nodiscard]] Result<run::RunWriter> CreateRun(const CollectorOptions& options, std::uint64_t expected_bytes);
 
 class SpillSet {
@@ -24,7 +24,7 @@ class SpillSet {
 
   [[nodiscard]] bool empty() const { return paths_.empty(); }
   [[nodiscard]] std::size_t size() const { return paths_.size(); }
-  // A writer for the next spill.
+  // Returns a writer for the next spill.
   [[nodiscard]] Result<run::RunWriter> Begin();
   // Merges all spills into the run file in one pass, combining when `combiner` is given, and counts the output in
   // `figures`.
@@ -42,14 +42,14 @@ class SpillSet {
   std::vector<std::string> paths_;
 };
 
-// Passes sorted records to a writer, with the values of equal keys combined when there is a combiner.
+// Passes sorted records to a writer, and combines the values of equal keys when there is a combiner.
 class CombiningWriter {
  public:
   CombiningWriter(run::RunWriter* writer, RunCombiner* combiner) : writer_(writer), combiner_(combiner) {}
 
-  // key_stays: the key's bytes live until EndPartition; else they are copied where needed.
+  // Adds a record. `key_stays` says that the key's bytes live until EndPartition; else they are copied where needed.
   [[nodiscard]] Status Add(std::string_view key, std::string_view value, bool key_stays);
-  // Writes what is being combined; to be called before the writer's EndPartition.
+  // Writes what is being combined. Requires: it is called before the writer's EndPartition.
   [[nodiscard]] Status EndPartition();
   [[nodiscard]] std::uint64_t records() const { return records_; }
 

@@ -13,8 +13,8 @@
 
 namespace millrace::map {
 
-// Encode writes at most kMaxBytes to `out` and returns how many; Decode is its inverse, none when the bytes make no
-// sense.
+// Encode writes at most kMaxBytes to `out` and returns how many. Decode is its inverse, and returns none when the bytes
+// make no sense.
 template <class C, class Value>
 concept ValueCodec = requires(const Value& value, char* out, std::string_view bytes) {
   { C::kMaxBytes } -> std::convertible_to<std::size_t>;
@@ -35,7 +35,7 @@ struct VarintCodec {
   }
 };
 
-// Combines encoded values; `Combine` as in combine_collector.h. A value that cannot be decoded is left out and makes
+// Combines encoded values; `Combine` is as in combine_collector.h. A value that cannot be decoded is left out and makes
 // ok() false.
 template <class Value, class Combine, class Codec>
 requires ValueCodec<Codec, Value>

@@ -1,13 +1,15 @@
-// Whether a map's output is worth compressing: when that saves the worker more time on the network than it costs.
+// Decides whether a map's output is worth compressing: it is when that saves the worker more time on the network than
+// it costs.
 //
-// Of each raw byte of output, in seconds of the worker:
+// For each raw byte of output, in seconds of the worker:
 //   cost    1 / (maps * figures.bytes_per_second)
 //   saving  crossing * waited * (1 - 1/ratio) / link.bytes_per_second
-// All maps that run here compress at once, while all that they send shares one link. What does not cross it, and what
-// crosses it while the copies have something else to wait for, saves nothing.
+// All maps that run here compress at once, while all that they send shares one link. Output that does not cross the
+// link saves nothing, nor does output that crosses it while the copies have something else to wait for.
 //
-// Hysteresis: to begin, the saving is kCompressionBand times the cost at least; to go on, the cost is no more than
-// kCompressionBand times the saving. What is not known (a rate of 0) does not pay. Thread rule: as values; pure.
+// Hysteresis: to begin, the saving has to be at least kCompressionBand times the cost; to go on, the cost may be at
+// most kCompressionBand times the saving. If a rate is not known (0), compressing does not pay. Thread rule: as values;
+// pure.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,7 @@ struct ShuffleLink {
   double crossing = 0;     // share of the output that goes to reduces on other workers, 0 to 1
   double waited = 0;       // share of the copies' time for which they would wait for the network if nothing were
                            // compressed, 0 to 1
-  std::uint32_t maps = 1;  // that run on the worker, this one counted
+  std::uint32_t maps = 1;  // maps that run on the worker, with this one
 };
 
 // What compressing the job's records was seen to bring.
@@ -32,9 +34,9 @@ struct CompressionFigures {
 
 inline constexpr double kCompressionBand = 1.25;
 
-// `compressed`: the map before was.
+// Returns whether to compress. `compressed` says whether the map before did.
 [[nodiscard]] bool CompressionPays(const ShuffleLink& link, const CompressionFigures& figures, bool compressed);
-// False: on this link not even records that vanish at the speed of kBestCompression are worth compressing.
+// Returns false if on this link not even records that vanish at the speed of kBestCompression are worth compressing.
 [[nodiscard]] bool CompressionCouldPay(const ShuffleLink& link);
 
 inline constexpr CompressionFigures kBestCompression{1e9, 100};

@@ -1,5 +1,5 @@
-// The first 16 bytes of a key in two registers, without a branch on its length: what hashing, sorting and merging of
-// short keys start from.
+// The first 16 bytes of a key in two registers, without a branch on its length. Hashing, sorting and merging of short
+// keys start from them.
 #pragma once
 
 #include <immintrin.h>
@@ -13,27 +13,27 @@ namespace millrace::run {
 
 inline constexpr std::size_t kKeyWordBytes = 16;
 
-// Key bytes 0-7 and 8-15, little-endian, zeros behind the key's end.
+// Key bytes 0-7 and 8-15, little-endian, with zeros after the key's end.
 struct KeyWords {
   std::uint64_t low, high;
 };
 
-// The first 16 bytes of a key that has them.
+// Returns the first 16 bytes of a key. Requires: the key has them.
 inline KeyWords LoadBlock(const char* key) {
   KeyWords words;
   std::memcpy(&words, key, sizeof words);
   return words;
 }
 
-// LoadKeyWords without a look behind the key.
+// Does what LoadKeyWords does, without reading past the end of the key.
 [[gnu::noinline]] inline KeyWords CopyKeyWords(const char* key, std::size_t size) {
   KeyWords words{0, 0};
   if (size > 0) std::memcpy(&words, key, size < kKeyWordBytes ? size : kKeyWordBytes);
   return words;
 }
 
-// Reads 16 bytes wherever they lie in one page, so never memory that does not exist; what is behind the key is masked
-// away. Sanitizers, which object to that, get the plain copy.
+// Returns the words of a key. It reads 16 bytes wherever they lie in one page, so it never reads memory that does not
+// exist, and masks away what comes after the key. Sanitizers, which object to that, get the plain copy.
 [[gnu::always_inline]] inline KeyWords LoadKeyWords(std::string_view key) {
   const char* at = key.data();
   const std::size_t size = key.size();

@@ -1,5 +1,5 @@
-// MergedRecords: the records of many sorted segments as one sorted stream; equal keys come in the order of the segments
-// (which is the order of map tasks), so a job sees the same order of values in every run.
+// MergedRecords gives the records of many sorted segments as one sorted stream. Equal keys come in the order of the
+// segments (which is the order of map tasks), so a job sees the same order of values in every run.
 // Thread rule: one thread.
 #pragma once
 
@@ -19,26 +19,27 @@ class MergedRecords {
  public:
   explicit MergedRecords(std::vector<run::SegmentCursor> segments) : merger_(std::move(segments)) {}
 
-  // To the next record; false at the end or on a failure (ask status()). Views live until the next call.
+  // Goes to the next record. Returns false at the end or on a failure (ask status()). Views live until the next call.
   bool Next() { return merger_.Next(); }
   [[nodiscard]] std::string_view key() const { return merger_.key(); }
   [[nodiscard]] std::string_view value() const { return merger_.value(); }
   [[nodiscard]] const Status& status() const { return merger_.status(); }
-  // Raw bytes consumed, of the segments' raw lengths in all: the fraction done. It asks every segment, so not for every
-  // record.
+  // Returns the raw bytes consumed so far; divided by the segments' raw lengths in all, they are the fraction done. It
+  // asks every segment, so it is not for every record.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return merger_.raw_bytes_consumed(); }
 
  private:
   run::SegmentMerger merger_;
 };
 
-// The same stream cut into groups of equal keys: NextGroup, then NextValue until false; values that were not asked for
-// are skipped by the next NextGroup. The key lives until the next NextGroup, a value until the next NextValue.
+// Cuts the same stream into groups of equal keys. Call NextGroup, then NextValue until it returns false; the next
+// NextGroup skips values that were not asked for. The key lives until the next NextGroup, a value until the next
+// NextValue.
 class Groups {
  public:
   explicit Groups(MergedRecords records) : records_(std::move(records)) {}
 
-  // False at the end or on a failure (ask status()).
+  // Goes to the next group. Returns false at the end or on a failure (ask status()).
   bool NextGroup();
   [[nodiscard]] std::string_view key() const { return key_; }
   bool NextValue(std::string_view* value) {
@@ -50,7 +51,7 @@ class Groups {
     return true;
   }
   [[nodiscard]] const Status& status() const { return records_.status(); }
-  [[nodiscard]] std::uint64_t records() const { return consumed_; }  // so far, those of skipped values too
+  [[nodiscard]] std::uint64_t records() const { return consumed_; }  // consumed so far, with those of skipped values
   [[nodiscard]] std::uint64_t groups() const { return groups_; }     // begun so far
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return records_.raw_bytes_consumed(); }
 
@@ -58,7 +59,7 @@ class Groups {
   enum class Place {
     kStart,
     kGiven,        // on a record that was consumed
-    kInGroup,      // on a record of the group that was not
+    kInGroup,      // on a record of the group that was not consumed
     kBehindGroup,  // on the first record of the next group
     kEnd,
   };

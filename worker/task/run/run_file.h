@@ -23,7 +23,7 @@
 namespace millrace::run {
 
 inline constexpr std::size_t kFrameBytes = std::size_t{64} << 10;
-// Of key and value together; a frame's lengths are 32 bits.
+// The limit is for key and value together; a frame's lengths are 32 bits.
 inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{2} << 30;
 
 enum class RecordOrder : std::uint8_t {
@@ -45,10 +45,10 @@ struct SegmentInfo {
 // call returns that failure.
 class RunWriter {
  public:
-  // A file that exists is replaced.
+  // Makes the file; replaces one that exists.
   static Result<RunWriter> Create(const std::string& path, bool compress);
-  // Asks once, when the first frame of records is at hand or the first segment that has any ends, whether to compress;
-  // all segments from then on are as it says.
+  // Makes the writer ask once whether to compress: when the first frame of records is at hand, or when the first
+  // segment that has any ends. The answer holds for all segments from then on.
   using Decide = std::function<bool(std::string_view first_records)>;
   static Result<RunWriter> Create(const std::string& path, Decide decide);
   RunWriter(RunWriter&&) noexcept;
@@ -56,9 +56,10 @@ class RunWriter {
   ~RunWriter();
 
   void BeginPartition(RecordOrder order = RecordOrder::kByKey);
-  // Records of the current partition, in that order. Buffered. kInvalid if longer than kMaxRecordBytes.
+  // Adds a record to the current partition; records come in its order. Adding is buffered. kInvalid for a record longer
+  // than kMaxRecordBytes.
   Status Add(std::string_view key, std::string_view value);
-  // Records that are encoded and ordered already (whole ones).
+  // Adds whole records that are encoded and ordered already.
   Status AddEncoded(std::string_view records, std::uint64_t count);
   Status EndPartition();
   // Writes index and footer, with an entry for every partition that was begun. The file is complete when this returns
@@ -72,20 +73,21 @@ class RunWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-// The index of a run file, checked against its checksum and the file's length: segments lie one after the other from
-// byte 0.
+// Returns the index of a run file, checked against its checksum and the file's length: segments lie one after the other
+// from byte 0.
 [[nodiscard]] Result<std::vector<SegmentInfo>> ReadRunIndex(int fd, std::string_view path);
 
-// The records of one segment, in order. The bytes (mapped or in memory) outlive it. A compressed segment holds one
-// frame in memory at a time.
+// Goes over the records of one segment, in order. A compressed segment holds one frame in memory at a time. Requires:
+// the bytes (mapped or in memory) outlive it.
 class SegmentCursor {
  public:
-  // `stored`: the segment's stored bytes; their crc is checked by the caller once (VerifySegment). Bytes that make no
-  // sense in spite of that are reported, never followed out of the segment. `name` is for the message.
+  // `stored` has the segment's stored bytes. Bytes that make no sense in spite of their crc are reported, never
+  // followed out of the segment. `name` is for the message. Requires: the caller has checked the crc of `stored` once
+  // (VerifySegment).
   SegmentCursor(std::string_view stored, bool compressed, std::string name);
 
-  // To the next record; false at the end or on a failure (ask status()). Key and value live until the next call (of an
-  // uncompressed segment: as long as its bytes).
+  // Goes to the next record. Returns false at the end or on a failure (ask status()). Key and value live until the next
+  // call; those of an uncompressed segment live as long as its bytes.
   bool Next() {
     if (end_ - at_ >= 2) [[likely]] {
       const auto key_size = static_cast<unsigned char>(at_[0]);
@@ -102,9 +104,9 @@ class SegmentCursor {
   }
   [[nodiscard]] std::string_view key() const { return key_; }
   [[nodiscard]] std::string_view value() const { return value_; }
-  // kCorrupt, naming the segment, when the bytes make no sense
+  // kCorrupt, naming the segment, when the bytes make no sense.
   [[nodiscard]] const Status& status() const { return status_; }
-  // Raw bytes of the records given so far.
+  // Returns the raw bytes of the records given so far.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const {
     return raw_before_ + static_cast<std::uint64_t>(at_ - begin_);
   }
@@ -127,7 +129,7 @@ class SegmentCursor {
   Status status_;
 };
 
-// Length and crc of stored bytes against the index; kCorrupt, naming the segment, when they differ.
+// Checks length and crc of stored bytes against the index; kCorrupt, naming the segment, when they differ.
 [[nodiscard]] Status VerifySegment(std::string_view stored, const SegmentInfo& info, std::string_view name);
 
 }  // namespace millrace::run

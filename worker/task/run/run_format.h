@@ -1,4 +1,4 @@
-// Numbers of the run file's format (run_file.h), for its writer and its reader.
+// The numbers of the run file's format (run_file.h), for its writer and its reader.
 #pragma once
 
 #include <cstddef>

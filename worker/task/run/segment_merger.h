@@ -1,6 +1,6 @@
-// SegmentMerger: the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3, 5.4.1).
-// Equal keys come in the order of the segments. The tree compares the first 16 bytes of keys, held beside it; only keys
-// that are longer and agree so far are compared where they lie.
+// SegmentMerger gives the records of sorted segments as one sorted stream, by a loser tree (Knuth, TAOCP vol. 3,
+// 5.4.1). Equal keys come in the order of the segments. The tree compares the first 16 bytes of keys, which it holds
+// itself; only keys that are longer and agree so far are compared where they lie.
 // Thread rule: one thread.
 #pragma once
 
@@ -17,8 +17,8 @@ class SegmentMerger {
  public:
   explicit SegmentMerger(std::vector<SegmentCursor> segments);
 
-  // To the next record; false at the end or at the first segment that fails (ask status()). Views live until the next
-  // call.
+  // Goes to the next record. Returns false at the end or at the first segment that fails (ask status()). Views live
+  // until the next call.
   bool Next() {
     if (winner_ == kNone) [[unlikely]]
       return Start();
@@ -31,21 +31,22 @@ class SegmentMerger {
     Replay();
     return live_ > 0;
   }
-  // Of the record that Next gave.
+  // These return the key and the value of the record that Next gave.
   [[nodiscard]] std::string_view key() const { return segments_[winner_].key(); }
   [[nodiscard]] std::string_view value() const { return segments_[winner_].value(); }
   [[nodiscard]] const Status& status() const { return status_; }
-  // Raw bytes of the records given so far and of those that wait in the tree; it asks every segment.
+  // Returns the raw bytes of the records given so far and of those that wait in the tree. It asks every segment.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const;
 
  private:
-  // The first 16 key bytes, big-endian and padded with zeros, then what decides between keys that agree in them: the
-  // length (those above 16 are alike) and the segment.
+  // The first 16 key bytes, big-endian and padded with zeros. `rank` decides between keys that agree in them, by the
+  // length (all above 16 are alike) and then the segment.
   struct Key {
     std::uint64_t high, low, rank;
   };
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  static constexpr Key kLast{~std::uint64_t{0}, ~std::uint64_t{0}, ~std::uint64_t{0}};  // of a segment at its end
+  static constexpr Key kLast{~std::uint64_t{0}, ~std::uint64_t{0},
+                             ~std::uint64_t{0}};  // the key of a segment at its end
 
   bool Start();
   bool Drop(std::uint32_t segment);
@@ -55,7 +56,7 @@ class SegmentMerger {
   [[nodiscard]] bool LessInLongKeys(std::uint32_t a, std::uint32_t b) const;
 
   std::vector<SegmentCursor> segments_;
-  std::vector<Key> keys_;              // a segment's current one
+  std::vector<Key> keys_;              // the current key of each segment
   std::vector<std::uint32_t> losers_;  // inner nodes 1..n-1; the leaf of segment i is node n + i
   std::uint32_t winner_ = kNone;
   std::uint32_t live_ = 0;

@@ -8,7 +8,7 @@ namespace millrace::run {
 
 inline constexpr std::size_t kMaxVarintBytes = 10;
 
-// Writes `value` (at most kMaxVarintBytes) and returns the place behind it.
+// Writes `value` (at most kMaxVarintBytes) and returns the place after it.
 inline char* PutVarint(char* out, std::uint64_t value) {
   while (value >= 0x80) {
     *out++ = static_cast<char>(value | 0x80);
@@ -18,7 +18,8 @@ inline char* PutVarint(char* out, std::uint64_t value) {
   return out;
 }
 
-// The place behind the number read from [in, end), or nullptr when it does not end there or exceeds 64 bits.
+// Returns the place after the number read from [in, end), or nullptr when the number does not end there or exceeds 64
+// bits.
 inline const char* GetVarint(const char* in, const char* end, std::uint64_t* value) {
   std::uint64_t result = 0;
   for (int shift = 0; shift < 64 && in != end; shift += 7) {

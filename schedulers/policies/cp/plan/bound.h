@@ -12,13 +12,13 @@
 
 namespace millrace::sched {
 
-// When each job would end if no other job had pending tasks, by index: no schedule ends it sooner.
+// Returns when each job would end if no other job had pending tasks, by index: no schedule ends it sooner.
 [[nodiscard]] std::vector<Micros> AloneEnds(const PlanProblem& problem);
-// `alone`: AloneEnds of the problem.
+// Requires: `alone` is AloneEnds of the problem.
 [[nodiscard]] double PlanBound(const PlanProblem& problem, const std::vector<Micros>& alone);
 
-// Of jobs with these works and due dates, how many must be late on slots that become free as said: a lower bound. `due`
-// below kNever, `work` in slot time.
+// Returns a lower bound of how many jobs with these works and due dates must be late on slots that become free as said.
+// `work` is in slot time. Requires: `due` is below kNever.
 struct DueWork {
   Micros due = 0;
   double work = 0;

@@ -15,7 +15,7 @@
 
 namespace millrace::sched {
 
-// So many maps of one job, by its index in the problem.
+// A number of maps of one job, by its index in the problem.
 struct MapChunk {
   std::uint32_t job = 0;
   std::uint32_t maps = 0;
@@ -31,10 +31,10 @@ struct PlanOrder {
 
 class Evaluator {
  public:
-  // The problem outlives it.
+  // Requires: the problem outlives the evaluator.
   explicit Evaluator(const PlanProblem& problem);
 
-  // The first `same` chunks are those of the order last given to Rebase.
+  // Requires: the first `same` chunks are those of the order last given to Rebase.
   double Cost(const PlanOrder& order, std::size_t same = 0);
   // Keeps checkpoints of the order's prefixes, so that orders that begin as it does cost less. The first `same` chunks
   // are those of the order given before.

@@ -11,17 +11,17 @@
 
 namespace millrace::sched {
 
-// Calls come from one thread.
+// Thread rule: calls come from one thread.
 class Planner {
  public:
   virtual ~Planner() = default;
-  // From now on plans are made for this problem; one that is being solved is given up.
+  // Makes plans for this problem from now on, and gives up the one that is being solved.
   virtual void Submit(PlanProblem problem) = 0;
-  // The best plan for the problem last submitted, if there is a better one than at the last call, else null.
+  // Returns the best plan for the problem last submitted if there is a better one than at the last call, else null.
   virtual std::unique_ptr<const Plan> Take() = 0;
 };
 
-// Solves in Submit(), by so many evaluations and no clock: the same problems give the same plans.
+// Solves in Submit(), by a number of evaluations and no clock: the same problems give the same plans.
 [[nodiscard]] std::unique_ptr<Planner> MakeInlinePlanner(std::uint64_t evaluations);
 
 struct BackgroundLimits {

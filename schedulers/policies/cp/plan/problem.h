@@ -19,7 +19,7 @@ namespace millrace::sched {
 
 inline constexpr Micros kNever = std::numeric_limits<Micros>::max() / 4;  // sums of two do not overflow
 
-// So many slots that are free from then on.
+// A number of slots that are free from a time on.
 struct SlotGroup {
   Micros free = 0;
   std::uint32_t slots = 0;
@@ -63,9 +63,9 @@ struct PlanProblem {
   PlanObjective objective;
 };
 
-// The cost of jobs that end at `ends` (C_j, by index of the job). No less when an end comes later.
+// Returns the cost of jobs that end at `ends` (C_j, by index of the job). It is no less when an end comes later.
 [[nodiscard]] double PlanCost(const PlanProblem& problem, std::span<const Micros> ends);
-// p_late of `mix` for a job that ends then; 0 without a deadline.
+// Returns p_late of `mix` for a job that ends then; 0 without a deadline.
 [[nodiscard]] double Lateness(const PlanObjective& objective, const PlanJob& job, Micros end);
 
 }  // namespace millrace::sched

@@ -11,11 +11,12 @@ namespace millrace::sched {
 class Prover {
  public:
   virtual ~Prover() = default;
-  // True: no schedule at all, idle slots allowed, costs less than `cost` (but for rounding errors). False: not known.
+  // Returns true if no schedule at all, idle slots allowed, costs less than `cost` (but for rounding errors); false if
+  // that is not known.
   [[nodiscard]] virtual bool NothingBelow(const PlanProblem& problem, double cost) = 0;
 };
 
-// Null without Gecode.
+// Returns null without Gecode.
 [[nodiscard]] std::unique_ptr<Prover> MakeProver();
 
 }  // namespace millrace::sched

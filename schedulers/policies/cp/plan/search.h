@@ -24,7 +24,7 @@ struct SearchLimits {
 
 using OnBetter = std::function<void(const Plan&)>;  // may be empty
 
-// The best plan found; of a problem without jobs an empty one.
+// Returns the best plan found; for a problem without jobs an empty one.
 [[nodiscard]] Plan SearchPlan(const PlanProblem& problem, const SearchLimits& limits, const OnBetter& on_better = {});
 
 }  // namespace millrace::sched

@@ -15,15 +15,15 @@ namespace millrace::sched {
 
 class SlotPool {
  public:
-  // At least one slot, by time.
+  // Requires: there is at least one slot, and they are sorted by time.
   explicit SlotPool(std::span<const SlotGroup> groups);
 
-  // When the first slot is free.
+  // Returns when the first slot is free.
   [[nodiscard]] Micros NextFree() const { return groups_[head_].free; }
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] std::span<const SlotGroup> groups() const { return {groups_.data() + head_, groups_.size() - head_}; }
 
-  // Slots that are free before `start` stay idle until then.
+  // Keeps slots that are free before `start` idle until then.
   void AdvanceTo(Micros start);
 
   struct Placed {

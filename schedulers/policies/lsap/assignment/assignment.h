@@ -34,7 +34,7 @@ class Assignment {
     Place place = 0;
     Cost cost = 0;
   };
-  // So many tasks of the row run at the place.
+  // How many tasks of the row run at the place.
   struct Share {
     Row row = 0;
     Place place = 0;

@@ -37,9 +37,9 @@ class IdleSlots {
   [[nodiscard]] const std::vector<Tree>& trees() const { return trees_; }
   [[nodiscard]] const Place& At(Assignment::Place place) const { return places_[place]; }
   [[nodiscard]] std::size_t size() const { return places_.size(); }
-  // kNoPlace if nothing is free there, or not in this tree.
+  // Returns kNoPlace if nothing is free there, or not in this tree.
   [[nodiscard]] Assignment::Place Find(std::size_t tree, PlaceLevel level, std::uint32_t id) const;
-  // In whatever tree; kNoPlace if nothing is free there.
+  // Returns the place in whatever tree; kNoPlace if nothing is free there.
   [[nodiscard]] Assignment::Place OfNode(NodeId node) const { return nodes_[node.value]; }
 
   static std::uint32_t FreeMapSlots(const NodeState& node);

@@ -1,11 +1,11 @@
 // LocalMatch: maps to free slots of the nodes that hold their input, as many as possible.
 //
-// A maximum matching, built row by row. A map takes a free slot at one of its places; if there is none, one is freed by
-// moving maps that have slots to other places of theirs (an augmenting path, the shortest first). What has a slot keeps
-// one, though maybe elsewhere, so of all sets of maps that can have slots at once this is the one that prefers what was
-// added first; with rows in rising order of cost it is also the cheapest of the largest (such sets form a matroid, in
-// which the greedy choice is the best one: Edmonds, "Matroids and the Greedy Algorithm", 1971).
-// A map that finds no path finds none later either, nor does any search that comes by where this one was: all searches
+// It is a maximum matching, built row by row. A map takes a free slot at one of its places; if there is none, one is
+// freed by moving maps that have slots to other places of theirs (an augmenting path, the shortest first). What has a
+// slot keeps one, though maybe elsewhere, so of all sets of maps that can have slots at once this is the one that
+// prefers what was added first; with rows in rising order of cost it is also the cheapest of the largest (such sets
+// form a matroid, in which the greedy choice is the best one: Edmonds, "Matroids and the Greedy Algorithm", 1971). A
+// map that finds no path finds none later either, nor does any search that comes by where this one was: all searches
 // that fail cost together no more than one look at each place of each row. Thread rule: one thread.
 #pragma once
 
@@ -22,13 +22,13 @@ class LocalMatch {
   using Place = Assignment::Place;
   using Row = Assignment::Row;
 
-  // free: slots by place.
+  // `free` are the free slots by place.
   explicit LocalMatch(std::vector<std::uint32_t> free);
 
-  // Gives slots to as many of the row's tasks as possible, at most `tasks`, and says to how many. Rows in any order,
-  // each once; no place twice in `places`.
+  // Gives slots to as many of the row's tasks as possible, at most `tasks`. Returns to how many. The rows may come in
+  // any order. Requires: each row is added once, and no place is twice in `places`.
   std::uint32_t Add(Row row, std::uint32_t tasks, std::span<const Place> places);
-  // Who has slots where, by row, then as `places` were given.
+  // Returns which rows have slots at which places, by row, then in the order of its `places`.
   [[nodiscard]] std::vector<Assignment::Share> Shares() const;
 
  private:

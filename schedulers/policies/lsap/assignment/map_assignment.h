@@ -35,13 +35,13 @@ class MapAssignment {
     std::vector<Placed> placed;  // by node, then task
   };
 
-  // The free slots are those of now.
+  // Takes the slots that are free now.
   MapAssignment(const ClusterState& state, TransferCosts::Options options);
 
   [[nodiscard]] std::uint32_t slots() const { return slots_.total(); }
   // Numbered from 0. Among equals the task that was added first is preferred.
   void Add(const Task& task);
-  // The plan at the least cost.
+  // Returns the plan at the least cost.
   [[nodiscard]] Plan Solve() const;
   // The same, with every map on a node with its input; nothing if no such plan is optimal. Cheap: no transfer is looked
   // at. A map costs its fixed cost at its input, and more elsewhere. So a plan of local maps is optimal just when it

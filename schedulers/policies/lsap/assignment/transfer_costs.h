@@ -44,7 +44,7 @@ class TransferCosts {
 
   TransferCosts(const ClusterState& state, const IdleSlots& slots, Options options);
 
-  // The costs of the row, empty if it can run nowhere. Valid until the next call.
+  // Returns the costs of the row, empty if it can run nowhere. The result is valid until the next call.
   [[nodiscard]] std::span<const Assignment::PlaceCost> Of(const Row& row);
 
   // On a node with a replica, whatever the slot; no slot costs less.
@@ -80,7 +80,7 @@ class TransferCosts {
   void CollectNodes(bool partners);
   void AddDatacenter(std::uint32_t datacenter);
   void AddRack(std::uint32_t rack);
-  // Null if nothing is free there; of no bandwidth when it is new.
+  // Returns null if nothing is free there. A new one has no bandwidth yet.
   Partner* AddNode(NodeId node);
   [[nodiscard]] Locality LocalityOf(PlaceLevel level, std::uint32_t id) const;
   [[nodiscard]] Location RackLocation(std::uint32_t rack) const;

@@ -6,7 +6,7 @@
 // by shortest augmenting paths, one source at a time (as in Jonker-Volgenant). With costs of a few levels there are a
 // few rounds, each linear in the arcs. Integers only: the answer is optimal and the same on every machine.
 //
-// Thread rule: one thread. Use once: build, Solve(), ask.
+// Thread rule: one thread. Use it once: build it, call Solve(), then ask.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,14 @@ class Transport {
   // A vertex has a supply, or room for some units at the end of their way, or neither. All of the supply is shipped.
   void SetSupply(Vertex vertex, std::uint32_t units) { supply_[vertex] = units; }
   void SetRoom(Vertex vertex, std::uint32_t units) { room_[vertex] = units; }
-  // cost >= 0, and the sum of the costs on any path below 2^60. Returns the arc's number, from 0. Of equally good
-  // shipments, those along arcs added earlier are preferred, but no more than preferred.
+  // Returns the arc's number, from 0. Of equally good shipments, those along arcs added earlier are preferred, but no
+  // more than preferred. Requires: cost >= 0, and the costs on any path add up to less than 2^60.
   std::uint32_t AddArc(Vertex from, Vertex to, Cost cost);
   void ReserveArcs(std::size_t count) { added_.reserve(count); }
 
-  // Aborts if a source cannot ship all it has.
+  // Ships all supplies. Aborts if a source cannot ship all it has.
   void Solve();
-  // Units that go along the arc.
+  // Returns the units that go along the arc.
   [[nodiscard]] std::uint32_t Flow(std::uint32_t arc) const { return flow_[position_[arc]]; }
 
  private:
