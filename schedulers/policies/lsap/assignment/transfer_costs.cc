@@ -31,15 +31,19 @@ TransferCosts::TransferCosts(const ClusterState& state, const IdleSlots& slots, 
   }
 }
 
+// Half of what Assignment takes: the cost of a transfer and a fixed cost are added.
+constexpr Assignment::Cost kMostCost = Assignment::kMaxCost / 2;
+constexpr auto kMost = static_cast<double>(kMostCost);
+
 Assignment::Cost TransferCosts::Round(double cost) {
-  const auto whole = static_cast<std::uint64_t>(std::clamp(cost, 1.0, static_cast<double>(Assignment::kMaxCost / 2)));
+  const auto whole = static_cast<std::uint64_t>(std::clamp(cost, 1.0, kMost));
   constexpr int kBits = 5;
   const int drop = std::max(0, static_cast<int>(std::bit_width(whole)) - kBits);
   return static_cast<Assignment::Cost>(whole >> drop << drop);
 }
 
 Assignment::Cost TransferCosts::Fixed(double fixed) {
-  return static_cast<Assignment::Cost>(std::clamp(fixed * kUnit, 0.0, static_cast<double>(Assignment::kMaxCost / 2)));
+  return static_cast<Assignment::Cost>(std::clamp(fixed * kUnit, 0.0, kMost));
 }
 
 Assignment::Cost TransferCosts::CostOf(const Row& row, double bandwidth, std::uint32_t free_slots) const {
