@@ -7,11 +7,16 @@
 
 namespace millrace {
 
-// Linux keeps 15 characters; a longer name does not compile. Thread rule: any thread; it names the calling one.
-template <std::size_t n>
-void NameThread(const char (&name)[n]) {
-  static_assert(n <= 16, "a thread's name has at most 15 characters");
-  ::pthread_setname_np(::pthread_self(), name);
-}
+// A literal of at most 15 characters, which is what Linux keeps; a longer one does not compile.
+struct ThreadName {
+  template <std::size_t n>
+  consteval ThreadName(const char (&name)[n]) : text(name) {  // NOLINT(google-explicit-constructor): reads as a literal
+    static_assert(n <= 16, "a thread's name has at most 15 characters");
+  }
+  const char* text;
+};
+
+// Thread rule: any thread; it names the calling one.
+inline void NameThread(ThreadName name) { ::pthread_setname_np(::pthread_self(), name.text); }
 
 }  // namespace millrace

@@ -10,7 +10,7 @@
 #include "client/cli/master_command.h"
 #include "client/local/local_command.h"
 #include "master/master_main.h"
-#include "worker/daemon/agent/worker_main.h"
+#include "worker/daemon/worker_main.h"
 
 namespace {
 

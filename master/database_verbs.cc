@@ -11,7 +11,7 @@
 #include "base/kv/rocks_store.h"
 #include "base/options.h"
 #include "dfs/name/namespace.h"
-#include "master/master_config.h"
+#include "master/control/master_config.h"
 
 namespace millrace::master {
 namespace {

@@ -18,11 +18,11 @@
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "master/backup_runner.h"
-#include "master/cluster_record.h"
-#include "master/control.h"
+#include "master/control/cluster_record.h"
+#include "master/control/control.h"
+#include "master/control/master_config.h"
 #include "master/database_verbs.h"
-#include "master/master_config.h"
-#include "master/master_service.h"
+#include "master/service/master_service.h"
 
 namespace millrace::master {
 namespace {

@@ -16,8 +16,8 @@ struct InputFile {
   std::uint64_t length = 0;
 };
 
-// Returns the files that the master would split (master/splits.h): the file, the files below the directory, or those
-// that match the pattern, without those that begin with '_' or '.'. They are in order of names in each directory.
+// Returns the files that the master would split (master/jobs/splits.h): the file, the files below the directory, or
+// those that match the pattern, without those that begin with '_' or '.'. They are in order of names in each directory.
 // kNotFound if there is none.
 [[nodiscard]] Result<std::vector<InputFile>> ListInput(dfs::DfsClient& files, const std::string& input);
 

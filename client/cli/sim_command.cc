@@ -10,11 +10,11 @@
 #include "client/cli/verbs.h"
 #include "schedulers/config/settings_file.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/sim/metrics/report.h"
+#include "schedulers/sim/model/simulate.h"
 #include "schedulers/sim/replay.h"
-#include "schedulers/sim/report.h"
-#include "schedulers/sim/simulate.h"
 #include "schedulers/sim/simulation_file.h"
-#include "schedulers/sim/swim.h"
+#include "schedulers/sim/workload/swim.h"
 
 namespace millrace::cli {
 namespace {

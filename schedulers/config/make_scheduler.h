@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
-#include "schedulers/core/events.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/events/events.h"
 
 namespace millrace::sched {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 #include "schedulers/core/engine_impl.h"
 
 namespace millrace::sched {

@@ -44,9 +44,9 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
-#include "schedulers/core/effects.h"
-#include "schedulers/core/events.h"
-#include "schedulers/core/progress.h"
+#include "schedulers/events/effects.h"
+#include "schedulers/events/events.h"
+#include "schedulers/events/progress.h"
 
 namespace millrace::sched {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
 

@@ -1,6 +1,6 @@
 // The life of a job, from submission to its one end.
 #include "schedulers/core/engine_impl.h"
-#include "schedulers/core/limits.h"
+#include "schedulers/events/limits.h"
 
 namespace millrace::sched {
 

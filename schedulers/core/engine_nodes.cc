@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "schedulers/core/engine_impl.h"
-#include "schedulers/core/limits.h"
+#include "schedulers/events/limits.h"
 
 namespace millrace::sched {
 

@@ -1,9 +1,9 @@
 // Attempts: launched, succeeded, failed, lost, killed.
 #include <algorithm>
 
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 #include "schedulers/core/engine_impl.h"
-#include "schedulers/core/limits.h"
+#include "schedulers/events/limits.h"
 
 namespace millrace::sched {
 namespace {

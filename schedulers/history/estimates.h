@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::sched {
 

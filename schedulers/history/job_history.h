@@ -16,8 +16,8 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
-#include "schedulers/core/events.h"
-#include "schedulers/core/job_state.h"
+#include "schedulers/cluster/job_state.h"
+#include "schedulers/events/events.h"
 
 namespace millrace::sched {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <string_view>
 
-#include "schedulers/core/events.h"
+#include "schedulers/events/events.h"
 
 namespace millrace::sched {
 

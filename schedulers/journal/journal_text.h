@@ -19,7 +19,7 @@
 #include <string_view>
 #include <variant>
 
-#include "schedulers/core/events.h"
+#include "schedulers/events/events.h"
 
 namespace millrace::sched {
 

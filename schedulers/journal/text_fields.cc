@@ -5,7 +5,7 @@
 #include <iterator>
 #include <system_error>
 
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 
 namespace millrace::sched {
 namespace {

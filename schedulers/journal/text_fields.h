@@ -14,7 +14,7 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
-#include "schedulers/core/events.h"
+#include "schedulers/events/events.h"
 
 namespace millrace::sched {
 

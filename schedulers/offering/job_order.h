@@ -17,7 +17,7 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy_view.h"
 
 namespace millrace::sched {

@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/core/bandwidths.h"
+#include "schedulers/cluster/bandwidths.h"
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/sorted_rows.h"

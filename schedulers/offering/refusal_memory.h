@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
-#include "schedulers/core/ordered_bits.h"
+#include "schedulers/cluster/ordered_bits.h"
 
 namespace millrace::sched {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/text.h"
-#include "schedulers/core/limits.h"
-#include "schedulers/sim/block_placer.h"
-#include "schedulers/sim/job_draws.h"
+#include "schedulers/events/limits.h"
+#include "schedulers/sim/workload/block_placer.h"
+#include "schedulers/sim/workload/job_draws.h"
 
 namespace millrace::sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "schedulers/sim/toml_section.h"
-#include "schedulers/sim/workload.h"
+#include "schedulers/sim/workload/workload.h"
 
 namespace millrace::sim {
 

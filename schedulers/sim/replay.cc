@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/make_scheduler.h"
-#include "schedulers/core/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/journal/event_text.h"
@@ -170,7 +170,7 @@ class Replayer {
     return engine_->Apply(line.time, *line.event(), &effects);
   }
 
-  // Where a master that starts again would begin: master/job_tracker.cc, NodesAsEvents.
+  // Where a master that starts again would begin: master/jobs/job_tracker.cc, NodesAsEvents.
   void NoteQuiet(const Line& line, std::size_t at) {
     if (!std::holds_alternative<sched::JobSubmitted>(*line.event()) || !engine_->state().LiveJobs().empty()) return;
     begin_ = at - 1;
@@ -186,7 +186,7 @@ class Replayer {
     }
   }
 
-  // As the master does (master/job_tracker.cc), which then names the scheduler.
+  // As the master does (master/jobs/job_tracker.cc), which then names the scheduler.
   void Restart(std::size_t at) {
     std::set<JobId> live;
     for (const sched::QueueKey& key : engine_->state().LiveJobs()) live.insert(key.job);

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "schedulers/core/limits.h"
+#include "schedulers/events/limits.h"
 #include "schedulers/sim/job_classes.h"
 #include "schedulers/sim/toml_section.h"
 

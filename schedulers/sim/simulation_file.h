@@ -32,8 +32,8 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "schedulers/sim/cluster_spec.h"
-#include "schedulers/sim/workload.h"
+#include "schedulers/sim/workload/cluster_spec.h"
+#include "schedulers/sim/workload/workload.h"
 
 namespace millrace::sim {
 

@@ -15,7 +15,7 @@
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/status.h"
-#include "schedulers/sim/distribution.h"
+#include "schedulers/sim/workload/distribution.h"
 
 namespace millrace::sim {
 

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "client/api/engine_options.h"
-#include "master/master_config.h"
+#include "master/control/master_config.h"
 #include "worker/daemon/agent/worker_config.h"
 
 namespace {

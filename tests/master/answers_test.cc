@@ -16,9 +16,9 @@
 #include "client/job_client/job_client.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/name/types.h"
-#include "master/cluster_record.h"
-#include "master/control.h"
-#include "master/master_service.h"
+#include "master/control/cluster_record.h"
+#include "master/control/control.h"
+#include "master/service/master_service.h"
 #include "schedulers/journal/event_text.h"
 
 namespace millrace::master {

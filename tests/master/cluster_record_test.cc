@@ -1,4 +1,4 @@
-#include "master/cluster_record.h"
+#include "master/control/cluster_record.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "base/cluster_id.h"
 #include "base/file.h"
-#include "master/master_config.h"
+#include "master/control/master_config.h"
 
 namespace millrace::master {
 namespace {

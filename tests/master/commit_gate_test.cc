@@ -1,4 +1,4 @@
-#include "master/commit_gate.h"
+#include "master/control/commit_gate.h"
 
 #include <gtest/gtest.h>
 #include <kj/async.h>

@@ -1,5 +1,5 @@
 // What FileSystem refuses though namespace and block manager, each for itself, would take it.
-#include "master/file_system.h"
+#include "master/cluster/file_system.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "master/job_record.h"
+#include "master/jobs/job_record.h"
 
 #include <gtest/gtest.h>
 

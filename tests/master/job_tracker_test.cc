@@ -1,8 +1,8 @@
-#include "master/job_tracker.h"
+#include "master/jobs/job_tracker.h"
 
 #include <gmock/gmock.h>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/event_text.h"
 #include "tracker_fixture.h"
 

@@ -1,4 +1,4 @@
-#include "master/leases.h"
+#include "master/control/leases.h"
 
 #include <gmock/gmock.h>
 

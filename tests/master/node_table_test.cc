@@ -1,4 +1,4 @@
-#include "master/node_table.h"
+#include "master/cluster/node_table.h"
 
 #include <gtest/gtest.h>
 

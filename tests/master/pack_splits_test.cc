@@ -1,4 +1,4 @@
-#include "master/pack_splits.h"
+#include "master/jobs/pack_splits.h"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/ids/ids.h"
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "tracker_fixture.h"
 
 namespace millrace::master {

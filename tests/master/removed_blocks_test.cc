@@ -1,4 +1,4 @@
-#include "master/removed_blocks.h"
+#include "master/cluster/removed_blocks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

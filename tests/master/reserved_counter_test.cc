@@ -1,4 +1,4 @@
-#include "master/reserved_counter.h"
+#include "master/jobs/reserved_counter.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "master/room_watch.h"
+#include "master/cluster/room_watch.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "master/scheduler_file.h"
+#include "master/control/scheduler_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "master/scheduler_time.h"
+#include "master/control/scheduler_time.h"
 
 #include <gtest/gtest.h>
 

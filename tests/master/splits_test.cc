@@ -1,4 +1,4 @@
-#include "master/splits.h"
+#include "master/jobs/splits.h"
 
 #include <gmock/gmock.h>
 

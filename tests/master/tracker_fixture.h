@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/kv/key_value_store.h"
-#include "master/file_system.h"
-#include "master/job_tracker.h"
-#include "master/node_table.h"
+#include "master/cluster/file_system.h"
+#include "master/cluster/node_table.h"
+#include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
 

@@ -1,8 +1,8 @@
 // What the job tracker does for schedulers: who is told what, and what the journal keeps.
 #include <gmock/gmock.h>
 
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/settings_text.h"
-#include "schedulers/core/cluster_state.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"

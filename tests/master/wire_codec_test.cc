@@ -1,4 +1,4 @@
-#include "master/wire_codec.h"
+#include "master/control/wire_codec.h"
 
 #include <capnp/message.h>
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-#include "master/worker_address.h"
+#include "master/cluster/worker_address.h"
 
 #include <gmock/gmock.h>
 

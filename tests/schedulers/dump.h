@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::sched {
 

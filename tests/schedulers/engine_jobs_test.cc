@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/ids/ids.h"
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"

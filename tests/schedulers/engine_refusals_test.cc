@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/core/limits.h"
+#include "schedulers/events/limits.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/script.h"
 

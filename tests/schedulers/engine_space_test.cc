@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
 #include "tests/schedulers/script.h"

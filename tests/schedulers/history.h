@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
-#include "schedulers/core/events.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/events/events.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::sched {

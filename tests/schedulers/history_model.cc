@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/ids/ids.h"
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 

@@ -1,5 +1,5 @@
 // The lists of jobs by node are made when somebody asks for them, whenever that is.
-#include "schedulers/core/local_jobs.h"
+#include "schedulers/cluster/local_jobs.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "schedulers/core/ordered_bits.h"
+#include "schedulers/cluster/ordered_bits.h"
 
 #include <gtest/gtest.h>
 

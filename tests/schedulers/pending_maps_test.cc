@@ -1,5 +1,5 @@
 // The index of pending maps against a plain search through all of them.
-#include "schedulers/core/pending_maps.h"
+#include "schedulers/cluster/pending_maps.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/core/limits.h"
+#include "schedulers/events/limits.h"
 
 namespace millrace::sched {
 namespace {

@@ -1,4 +1,4 @@
-#include "schedulers/core/place_shelves.h"
+#include "schedulers/cluster/place_shelves.h"
 
 #include <gtest/gtest.h>
 

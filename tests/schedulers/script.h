@@ -17,8 +17,8 @@
 #include <string>
 #include <string_view>
 
-#include "schedulers/core/effects.h"
 #include "schedulers/core/engine.h"
+#include "schedulers/events/effects.h"
 
 namespace millrace::sched {
 

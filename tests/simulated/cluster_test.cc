@@ -4,11 +4,11 @@
 #include <set>
 
 #include "base/cluster_id.h"
-#include "master/cluster_record.h"
-#include "master/file_lease.h"
-#include "master/name_service.h"
-#include "master/wire_codec.h"
-#include "schedulers/core/cluster_state.h"
+#include "master/control/cluster_record.h"
+#include "master/control/wire_codec.h"
+#include "master/service/file_lease.h"
+#include "master/service/name_service.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/journal_text.h"
 #include "simulated_cluster.h"
 

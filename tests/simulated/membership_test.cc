@@ -3,7 +3,7 @@
 
 #include "base/cluster_id.h"
 #include "dfs/data/block_store.h"
-#include "master/cluster_record.h"
+#include "master/control/cluster_record.h"
 #include "simulated_cluster.h"
 
 namespace millrace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/sim/replay.h"

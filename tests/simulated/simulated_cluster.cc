@@ -7,10 +7,10 @@
 #include "base/cluster_id.h"
 #include "base/rpc/status_codec.h"
 #include "dfs/data/block_store.h"
-#include "master/cluster_record.h"
-#include "master/journal.h"
-#include "master/master_service.h"
-#include "master/wire_codec.h"
+#include "master/control/cluster_record.h"
+#include "master/control/wire_codec.h"
+#include "master/jobs/journal.h"
+#include "master/service/master_service.h"
 
 namespace millrace {
 namespace {
@@ -83,7 +83,7 @@ struct SimulatedCluster::Worker {
   }
 
   Dialer dialer;
-  worker::InlineBackground background;
+  rpc::InlineBackground background;
   worker::SyntheticRunner runner;
   std::unique_ptr<dfs::BlockStore> blocks = dfs::MakeMemoryBlockStore(std::uint64_t{1} << 40);
   worker::SyntheticPlane plane;

@@ -21,7 +21,7 @@
 #include "base/rpc/commit_log.h"
 #include "base/rpc/link.h"
 #include "base/rpc/transport.h"
-#include "master/control.h"
+#include "master/control/control.h"
 #include "worker/daemon/agent/agent.h"
 #include "worker/daemon/agent/synthetic.h"
 

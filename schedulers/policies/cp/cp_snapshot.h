@@ -11,7 +11,7 @@
 #include <map>
 #include <optional>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/cp/cp_settings.h"
 #include "schedulers/policies/cp/plan/problem.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/fair/fair_queue.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/pool_jobs.h"

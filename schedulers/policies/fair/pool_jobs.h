@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/offering/job_order.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/water_level.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "schedulers/core/ordered_bits.h"
+#include "schedulers/cluster/ordered_bits.h"
 
 namespace millrace::sched {
 namespace {

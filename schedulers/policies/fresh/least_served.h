@@ -21,7 +21,7 @@
 
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
-#include "schedulers/core/job_state.h"
+#include "schedulers/cluster/job_state.h"
 
 namespace millrace::sched {
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy_view.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
 #include "schedulers/policies/fresh/slot_split.h"

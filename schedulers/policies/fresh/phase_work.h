@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/fresh/expected_map_slots.h"
 #include "schedulers/policies/fresh/phase_admission.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 
 namespace millrace::sched {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <utility>
 
-#include "schedulers/core/ordered_bits.h"
+#include "schedulers/cluster/ordered_bits.h"
 
 namespace millrace::sched {
 namespace {

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/joss/joss_placing.h"
 #include "schedulers/policies/joss/joss_queues.h"
 

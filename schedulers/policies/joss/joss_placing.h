@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "schedulers/core/job_state.h"
+#include "schedulers/cluster/job_state.h"
 #include "schedulers/policies/joss/joss_settings.h"
 
 namespace millrace::sched {

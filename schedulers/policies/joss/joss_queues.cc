@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/ids/ids.h"
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 
 namespace millrace::sched {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/ids/ids.h"
-#include "schedulers/core/ordered_bits.h"
+#include "schedulers/cluster/ordered_bits.h"
 #include "schedulers/policies/joss/joss_placing.h"
 
 namespace millrace::sched {

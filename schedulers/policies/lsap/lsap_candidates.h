@@ -19,7 +19,7 @@
 #include <functional>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 
 namespace millrace::sched {
 

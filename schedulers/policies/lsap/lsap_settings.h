@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/ids/time.h"
-#include "schedulers/core/bandwidths.h"
+#include "schedulers/cluster/bandwidths.h"
 
 namespace millrace::sched {
 

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/check.h"
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/lsap/lsap_settings.h"
-#include "schedulers/sim/block_placer.h"
 #include "schedulers/sim/experiments/draw.h"
+#include "schedulers/sim/workload/block_placer.h"
 
 namespace millrace::sim::experiments {
 namespace {

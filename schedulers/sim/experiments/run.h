@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "schedulers/core/effects.h"
-#include "schedulers/sim/simulate.h"
+#include "schedulers/events/effects.h"
+#include "schedulers/sim/model/simulate.h"
 
 namespace millrace::sim::experiments {
 

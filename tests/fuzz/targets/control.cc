@@ -1,6 +1,6 @@
 // A master's control connection under bytes of anybody: a real master service behind an in-memory pipe, which is given
 // the bytes of a client's session, mutated. Whatever they are, the master goes on serving others.
-#include "master/control.h"
+#include "master/control/control.h"
 
 #include <capnp/message.h>
 #include <kj/async-io.h>
@@ -12,9 +12,9 @@
 #include "base/rpc/commit_log.h"
 #include "base/rpc/connection.h"
 #include "base/rpc/transport.h"
-#include "master/cluster_record.h"
-#include "master/master_config.h"
-#include "master/master_service.h"
+#include "master/control/cluster_record.h"
+#include "master/control/master_config.h"
+#include "master/service/master_service.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

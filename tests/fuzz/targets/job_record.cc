@@ -1,7 +1,7 @@
 // Jobs, splits and reports in the master's database, and their keys; the first byte says which.
-#include "master/job_record.h"
+#include "master/jobs/job_record.h"
 
-#include "master/journal.h"
+#include "master/jobs/journal.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

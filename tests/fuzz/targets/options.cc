@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "master/master_config.h"
+#include "master/control/master_config.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/kv/committed_mark.h"
 #include "tests/fuzz/fuzz.h"
-#include "worker/daemon/agent/scrub_schedule.h"
+#include "worker/daemon/storage/scrub_schedule.h"
 
 using namespace millrace;
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <utility>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/engine.h"
 
 namespace millrace::sched {

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/catalog.h"
 
 namespace millrace::sched {

@@ -1,4 +1,4 @@
-#include "schedulers/sim/fairness.h"
+#include "schedulers/sim/metrics/fairness.h"
 
 #include <gtest/gtest.h>
 

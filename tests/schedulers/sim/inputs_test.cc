@@ -5,11 +5,11 @@
 #include <set>
 
 #include "schedulers/policies/lsap/lsap_settings.h"
-#include "schedulers/sim/block_placer.h"
-#include "schedulers/sim/distribution.h"
 #include "schedulers/sim/replay.h"
 #include "schedulers/sim/simulation_file.h"
-#include "schedulers/sim/swim.h"
+#include "schedulers/sim/workload/block_placer.h"
+#include "schedulers/sim/workload/distribution.h"
+#include "schedulers/sim/workload/swim.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/sim/testing.h"
 

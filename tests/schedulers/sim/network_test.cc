@@ -1,4 +1,4 @@
-#include "schedulers/sim/network.h"
+#include "schedulers/sim/model/network.h"
 
 #include <gtest/gtest.h>
 

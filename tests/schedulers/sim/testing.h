@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "schedulers/sim/report.h"
-#include "schedulers/sim/simulate.h"
+#include "schedulers/sim/metrics/report.h"
+#include "schedulers/sim/model/simulate.h"
 
 namespace millrace::sim {
 

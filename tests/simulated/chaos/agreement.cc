@@ -7,7 +7,7 @@
 #include "checker.h"
 #include "faults.h"
 #include "master.h"
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/journal_text.h"
 #include "worker.h"
 

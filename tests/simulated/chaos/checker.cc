@@ -8,9 +8,9 @@
 #include "base/ids/ids.h"
 #include "faults.h"
 #include "master.h"
-#include "master/journal.h"
+#include "master/jobs/journal.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/settings_text.h"
-#include "schedulers/core/cluster_state.h"
 #include "schedulers/journal/journal_text.h"
 #include "worker.h"
 

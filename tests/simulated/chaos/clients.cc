@@ -9,7 +9,7 @@
 #include "checker.h"
 #include "faults.h"
 #include "master.h"
-#include "master/wire_codec.h"
+#include "master/control/wire_codec.h"
 #include "worker.h"
 
 namespace millrace::simulated {

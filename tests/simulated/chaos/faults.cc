@@ -123,7 +123,7 @@ bool Removes(const WriteBatch& group) {
                      [](const WriteBatch::Change& change) { return !change.value; });
 }
 
-// Numbers of files, blocks or jobs (dfs/name/namespace_codec.h, master/job_tracker.h).
+// Numbers of files, blocks or jobs (dfs/name/namespace_codec.h, master/jobs/job_tracker.h).
 bool TakesNumbers(const WriteBatch& group) {
   return std::any_of(group.changes().begin(), group.changes().end(),
                      [](const WriteBatch::Change& change) { return change.key == "i" || change.key == "k"; });

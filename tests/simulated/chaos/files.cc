@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "dfs/wire/chunks.h"
-#include "master/wire_codec.h"
+#include "master/control/wire_codec.h"
 #include "worker.h"
 
 namespace millrace::simulated {

@@ -5,8 +5,8 @@
 #include "base/cluster_id.h"
 #include "caller.h"
 #include "checker.h"
-#include "master/cluster_record.h"
-#include "master/master_service.h"
+#include "master/control/cluster_record.h"
+#include "master/service/master_service.h"
 
 namespace millrace::simulated {
 

@@ -8,7 +8,7 @@
 #include "base/rpc/transport.h"
 #include "cluster.h"
 #include "disk.h"
-#include "master/control.h"
+#include "master/control/control.h"
 
 namespace millrace::simulated {
 

@@ -50,7 +50,7 @@ class TaskFiles final : public worker::AttemptFiles {
 };
 
 // Disk calls take a while, one after the other.
-class DiskBackground final : public worker::Background {
+class DiskBackground final : public rpc::Background {
  public:
   ~DiskBackground() noexcept override = default;
   DiskBackground(World& world, kj::Timer& timer) : timer_(timer), random_(world.Fork()) {}
@@ -60,7 +60,7 @@ class DiskBackground final : public worker::Background {
   kj::Timer& timer_;
   Random random_;
   kj::TimePoint free_ = kj::origin<kj::TimePoint>();
-  worker::TaskGroup tasks_;
+  rpc::TaskGroup tasks_;
 };
 
 class DataPlane final : public worker::DataPlane {
@@ -90,7 +90,7 @@ class DataPlane final : public worker::DataPlane {
   Random random_;
   worker::BlockEvents events_;
   std::set<AttemptId> served_;
-  worker::TaskGroup tasks_;
+  rpc::TaskGroup tasks_;
 };
 
 class TaskRunner final : public worker::TaskRunner {
@@ -126,7 +126,7 @@ class TaskRunner final : public worker::TaskRunner {
   std::map<std::uint32_t, Job> jobs_;
   std::map<AttemptId, std::unique_ptr<Running>> running_;
   std::uint64_t runs_ = 0;
-  worker::TaskGroup tasks_;
+  rpc::TaskGroup tasks_;
 };
 
 // One incarnation of the daemon.

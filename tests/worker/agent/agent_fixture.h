@@ -381,7 +381,7 @@ class AgentTest : public testing::Test {
   rpc::PipeNetwork network_;
   WorkerConfig config_;
   OptionSet options_ = DeclareWorkerOptions(&config_);
-  InlineBackground background_;
+  rpc::InlineBackground background_;
   ManualRunner runner_;
   SyntheticPlane plane_;
   SyntheticExecutables executables_{background_};

@@ -1,4 +1,4 @@
-#include "worker/daemon/agent/background.h"
+#include "base/rpc/background.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 TEST(ThreadBackgroundTest, WorksElsewhereAndComesBackInOrder) {
   auto io = kj::setupAsyncIo();
   rpc::Mailbox mailbox;
-  ThreadBackground background(mailbox);
+  rpc::ThreadBackground background(mailbox, "background-test");
   auto last = kj::newPromiseAndFulfiller<void>();
   const std::thread::id here = std::this_thread::get_id();
   std::vector<int> worked, came_back;
@@ -48,7 +48,7 @@ TEST(ThreadBackgroundTest, ItsEndWaitsForTheWorkAtHand) {
   std::latch begun(1);
   std::atomic<bool> finished = false;
   {
-    ThreadBackground background(mailbox);
+    rpc::ThreadBackground background(mailbox, "background-test");
     background.Run(
         [&] {
           begun.count_down();

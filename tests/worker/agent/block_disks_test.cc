@@ -1,5 +1,5 @@
 // The directories of blocks: which a worker takes, and what becomes of it when the disk of one fails.
-#include "worker/daemon/agent/block_disks.h"
+#include "worker/daemon/storage/block_disks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "tests/worker/agent/agent_fixture.h"
-#include "worker/daemon/agent/block_directories.h"
+#include "worker/daemon/storage/block_directories.h"
 
 namespace millrace::worker {
 namespace {

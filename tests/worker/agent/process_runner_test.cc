@@ -1,4 +1,4 @@
-#include "worker/daemon/agent/process_runner.h"
+#include "worker/daemon/process/process_runner.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "worker/daemon/agent/orphans.h"
+#include "worker/daemon/process/orphans.h"
 
 namespace millrace::worker {
 namespace {

@@ -1,4 +1,4 @@
-#include "worker/daemon/agent/scrub_schedule.h"
+#include "worker/daemon/storage/scrub_schedule.h"
 
 #include <gtest/gtest.h>
 

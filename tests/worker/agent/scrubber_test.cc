@@ -1,5 +1,5 @@
 // The scrubber under driven time, over blocks on a real disk.
-#include "worker/daemon/agent/scrubber.h"
+#include "worker/daemon/storage/scrubber.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ class ScrubberTest : public testing::Test {
   kj::WaitScope scope_{loop_};
   kj::TimerImpl timer_{kj::origin<kj::TimePoint>()};
   DrivenClock clock_{kEpoch};
-  InlineBackground background_;
+  rpc::InlineBackground background_;
   std::unique_ptr<dfs::BlockStore> blocks_ = std::move(*dfs::OpenDiskBlockStore(directory_.path(), 0));
   std::vector<std::pair<std::uint64_t, ReplicaState>> found_;
   std::unique_ptr<Scrubber> scrubber_;

@@ -10,10 +10,10 @@
 #include "base/clock.h"
 #include "base/crc32c.h"
 #include "base/file.h"
-#include "worker/daemon/agent/attempt_files.h"
 #include "worker/daemon/agent/executables.h"
-#include "worker/daemon/agent/storage_lock.h"
 #include "worker/daemon/agent/worker_config.h"
+#include "worker/daemon/process/attempt_files.h"
+#include "worker/daemon/storage/storage_lock.h"
 
 namespace millrace::worker {
 namespace {
@@ -156,7 +156,7 @@ class ExecutablesTest : public StorageTest {
 
   kj::EventLoop loop_;
   kj::WaitScope scope_{loop_};
-  InlineBackground background_;
+  rpc::InlineBackground background_;
   int fetches_ = 0;
   Status fetch_failure_;
   std::unique_ptr<ExecutableCache> cache_;

@@ -1,4 +1,4 @@
-#include "worker/daemon/agent/storage_watch.h"
+#include "worker/daemon/storage/storage_watch.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -10,8 +10,8 @@
 #include <filesystem>
 
 #include "dfs/data/block_store.h"
-#include "worker/daemon/agent/attempt_files.h"
-#include "worker/daemon/agent/storage_lock.h"
+#include "worker/daemon/process/attempt_files.h"
+#include "worker/daemon/storage/storage_lock.h"
 
 namespace millrace::worker {
 namespace {
@@ -98,7 +98,7 @@ TEST(StorageWatchTest, LooksEveryPeriodAndTellsOnce) {
   kj::EventLoop loop;
   kj::WaitScope scope(loop);
   kj::TimerImpl timer(kj::origin<kj::TimePoint>());
-  InlineBackground background;
+  rpc::InlineBackground background;
   FakeProbe probe;
   std::vector<std::string> told;
   StorageWatch watch(timer, background, probe, 3 * kSecond, [&](const Status& why) { told.push_back(why.message()); });

@@ -25,7 +25,7 @@ Course RunJob(std::uint64_t seed) {
   const OptionSet options = DeclareWorkerOptions(&config);
   config.master = "master:1";
   config.map_slots = 3;
-  InlineBackground background;
+  rpc::InlineBackground background;
   Random random(seed);
   SyntheticTimes times;
   times.map_least = 10 * kj::SECONDS;

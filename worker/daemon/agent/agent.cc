@@ -151,7 +151,7 @@ kj::Promise<void> WorkerAgent::Join(std::string cluster) {
   const auto joined = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(pair.fulfiller));
   const auto stored = std::make_shared<Status>();
   parts_.background.Run([stored, cluster, join = identity_.join] { *stored = join(cluster); },
-                        WhileAlive(self_, [stored, cluster, joined](WorkerAgent& agent) {
+                        rpc::WhileAlive(self_, [stored, cluster, joined](WorkerAgent& agent) {
                           if (!stored->ok()) return (*joined)->reject(rpc::ToException(*stored));
                           agent.identity_.cluster = cluster;
                           (*joined)->fulfill();
@@ -232,7 +232,7 @@ void WorkerAgent::RemoveBlocks(std::vector<std::uint64_t> ids, std::function<Sta
           if (!status.ok()) log->warn("cannot remove {}: {}", dfs::BlockName(id), status.message());
         }
       },
-      WhileAlive(self_, [removed](WorkerAgent& agent) {
+      rpc::WhileAlive(self_, [removed](WorkerAgent& agent) {
         for (const std::uint64_t id : *removed) agent.session_.blocks().Deleted(id);
       }));
 }
@@ -305,7 +305,7 @@ kj::Promise<dfs::wire::ReplicaState> WorkerAgent::VerifyBlock(std::uint64_t id) 
   if (waiting.size() > 1) return kj::mv(answer.promise);
   const auto checked = std::make_shared<CheckedBlock>();
   parts_.checks.Run([checked, id, &blocks = parts_.blocks] { *checked = CheckBlock(blocks, id); },
-                    WhileAlive(self_, [checked, id](WorkerAgent& agent) {
+                    rpc::WhileAlive(self_, [checked, id](WorkerAgent& agent) {
                       agent.Found(*checked);
                       auto asked = agent.checking_.extract(id);
                       for (auto& who : asked.mapped()) who->fulfill(kj::cp(checked->state));

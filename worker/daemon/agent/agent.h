@@ -20,13 +20,13 @@
 #include "base/log.h"
 #include "base/protocol/worker.capnp.h"
 #include "base/random.h"
+#include "base/rpc/task_group.h"
 #include "dfs/data/block_store.h"
 #include "worker/daemon/agent/agent_parts.h"
 #include "worker/daemon/agent/attempt_table.h"
-#include "worker/daemon/agent/block_check.h"
 #include "worker/daemon/agent/master_session.h"
-#include "worker/daemon/agent/task_group.h"
 #include "worker/daemon/agent/worker_config.h"
+#include "worker/daemon/storage/block_check.h"
 
 namespace millrace::worker {
 
@@ -110,7 +110,7 @@ class WorkerAgent final : private SessionOwner {
   WorkerJobs jobs_;
   AttemptTable attempts_;
   std::shared_ptr<WorkerAgent*> self_;  // callbacks and capabilities that outlive the agent find it gone
-  TaskGroup tasks_;
+  rpc::TaskGroup tasks_;
   MasterSession session_;  // last: it calls the agent
 };
 

@@ -5,13 +5,13 @@
 #include <kj/timer.h>
 
 #include "base/clock.h"
+#include "base/rpc/background.h"
 #include "base/rpc/transport.h"
 #include "dfs/data/block_store.h"
-#include "worker/daemon/agent/attempt_files.h"
-#include "worker/daemon/agent/background.h"
 #include "worker/daemon/agent/data_plane.h"
 #include "worker/daemon/agent/executables.h"
-#include "worker/daemon/agent/task_runner.h"
+#include "worker/daemon/process/attempt_files.h"
+#include "worker/daemon/process/task_runner.h"
 
 namespace millrace::worker {
 
@@ -24,8 +24,8 @@ struct AgentParts {
   DataPlane& plane;
   AttemptFiles& files;
   Executables& executables;
-  Background& background;
-  Background&
+  rpc::Background& background;
+  rpc::Background&
       checks;  // where blocks are read to check them: whole blocks, so nothing else should have to wait for them
   const Clock& clock;  // for the trash
 };

@@ -149,7 +149,7 @@ void AttemptTable::LaunchReduce(const AttemptId& id, std::uint32_t maps, std::ui
 void AttemptTable::Prepare(const AttemptPtr& attempt) {
   const auto status = std::make_shared<Status>();
   parts_.background.Run([status, id = attempt->id, &files = parts_.files] { *status = files.Prepare(id); },
-                        WhileAlive(self_, attempt, [status](AttemptTable& table, const AttemptPtr& still) {
+                        rpc::WhileAlive(self_, attempt, [status](AttemptTable& table, const AttemptPtr& still) {
                           if (!status->ok()) return table.Fail(*still, {status->message(), {}});
                           still->prepared = true;
                           if (still->id.task.reduce()) table.StartCopy(still);
@@ -189,17 +189,18 @@ void AttemptTable::DescribeLink(Attempt& attempt) {
 void AttemptTable::StartCopy(const AttemptPtr& attempt) {
   using Segments = std::vector<shuffle::CopiedSegment>;
   shuffle::CopyCallbacks callbacks;
-  callbacks.complete = WhileAlive(
+  callbacks.complete = rpc::WhileAlive(
       self_, attempt, [](AttemptTable& table, const AttemptPtr& still, const Segments& segments, std::uint64_t) {
         table.Copied(*still, segments);
       });
-  callbacks.failed = WhileAlive(
+  callbacks.failed = rpc::WhileAlive(
       self_, attempt, [](AttemptTable& table, const AttemptPtr& still, const AttemptId& map, const Status& why) {
         table.ReportFetchFailed(*still, map, why);
       });
-  callbacks.broken = WhileAlive(self_, attempt, [](AttemptTable& table, const AttemptPtr& still, const Status& why) {
-    table.Fail(*still, {"the copy phase failed: " + why.message(), {}});
-  });
+  callbacks.broken =
+      rpc::WhileAlive(self_, attempt, [](AttemptTable& table, const AttemptPtr& still, const Status& why) {
+        table.Fail(*still, {"the copy phase failed: " + why.message(), {}});
+      });
   const std::string file = parts_.files.Paths(attempt->id).copy_file;
   Moved(*attempt, 0);
   attempt->copier = parts_.plane.StartCopy(attempt->id, attempt->maps, file, std::move(callbacks));
@@ -379,7 +380,7 @@ void AttemptTable::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessag
     still->job->held.insert(id);
     table.ReportDone(*still, done);
   };
-  parts_.plane.AddMapOutput(id, parts_.files.Paths(id).run_file, WhileAlive(self_, added));
+  parts_.plane.AddMapOutput(id, parts_.files.Paths(id).run_file, rpc::WhileAlive(self_, added));
 }
 
 void AttemptTable::ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done) {

@@ -22,10 +22,10 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/protocol/worker.capnp.h"
+#include "base/rpc/task_group.h"
 #include "worker/daemon/agent/agent_parts.h"
 #include "worker/daemon/agent/compute_gate.h"
 #include "worker/daemon/agent/master_session.h"
-#include "worker/daemon/agent/task_group.h"
 #include "worker/daemon/agent/worker_config.h"
 
 namespace millrace::worker {
@@ -159,7 +159,7 @@ class AttemptTable final : private TaskObserver {
   std::map<AttemptId, AttemptPtr> attempts_;
   std::optional<std::set<AttemptId>> launched_since_claim_;
   std::shared_ptr<AttemptTable*> self_;  // callbacks that outlive the table find this null
-  TaskGroup tasks_;
+  rpc::TaskGroup tasks_;
 };
 
 }  // namespace millrace::worker

@@ -53,7 +53,7 @@ void BlockNews::Open(master::wire::WorkerSession::Client session, std::vector<df
   MarkCorrupt();
   trash_ = std::move(trash);
   // Whatever the reason, the master may have missed something: a new session tells everything again.
-  calls_ = std::make_unique<TaskGroup>(broken_);
+  calls_ = std::make_unique<rpc::TaskGroup>(broken_);
   sending_ = true;
   calls_->Add(SendReport(0).then([this] { return SendNext(); }));
 }

@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/protocol/master.capnp.h"
+#include "base/rpc/task_group.h"
 #include "base/status.h"
 #include "dfs/data/block_store.h"
-#include "worker/daemon/agent/task_group.h"
 
 namespace millrace::worker {
 
@@ -70,7 +70,7 @@ class BlockNews {
   bool sending_ = false;
   bool trash_offered_ = false;
   kj::Maybe<master::wire::WorkerSession::Client> session_;
-  std::unique_ptr<TaskGroup> calls_;
+  std::unique_ptr<rpc::TaskGroup> calls_;
 };
 
 }  // namespace millrace::worker

@@ -57,8 +57,8 @@ Status FetchTo(const std::string& path, const ExecutableId& id, const FetchFile&
 
 }  // namespace
 
-ExecutableCache::ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch, Background& background,
-                                 Log log)
+ExecutableCache::ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch,
+                                 rpc::Background& background, Log log)
     : directory_(std::move(directory)),
       limit_(limit),
       fetch_(std::move(fetch)),
@@ -67,7 +67,7 @@ ExecutableCache::ExecutableCache(std::string directory, std::uint64_t limit, Fet
       self_(std::make_shared<ExecutableCache*>(this)) {}
 
 Result<std::unique_ptr<ExecutableCache>> ExecutableCache::Open(const std::string& directory, std::uint64_t limit,
-                                                               FetchFile fetch, Background& background, Log log) {
+                                                               FetchFile fetch, rpc::Background& background, Log log) {
   const std::string own = directory + "/executables";
   MILLRACE_TRY(MakeDirectories(own));
   std::unique_ptr<ExecutableCache> cache(new ExecutableCache(own, limit, std::move(fetch), background, std::move(log)));

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/rpc/background.h"
 #include "base/status.h"
-#include "worker/daemon/agent/background.h"
 
 namespace millrace::worker {
 
@@ -44,7 +44,7 @@ using FetchFile = std::function<Status(const std::string& path, const std::funct
 class ExecutableCache final : public Executables {
  public:
   static Result<std::unique_ptr<ExecutableCache>> Open(const std::string& directory, std::uint64_t limit,
-                                                       FetchFile fetch, Background& background, Log log);
+                                                       FetchFile fetch, rpc::Background& background, Log log);
   void Get(const ExecutableId& id, Then then) override;
   void Release(const ExecutableId& id) override;
 
@@ -56,7 +56,7 @@ class ExecutableCache final : public Executables {
     std::uint64_t last_used = 0;  // rising with each use
     std::vector<Then> waiting;
   };
-  ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch, Background& background, Log log);
+  ExecutableCache(std::string directory, std::uint64_t limit, FetchFile fetch, rpc::Background& background, Log log);
   Status LoadEarlier();
   void Fetched(const std::string& path, const Status& status);
   void Evict();
@@ -65,7 +65,7 @@ class ExecutableCache final : public Executables {
   std::string directory_;
   std::uint64_t limit_;
   FetchFile fetch_;
-  Background& background_;
+  rpc::Background& background_;
   Log log_;
   std::map<std::string, Entry> entries_;  // by local path
   std::uint64_t uses_ = 0;

@@ -25,7 +25,7 @@ void ReportQueue::Open(master::wire::WorkerSession::Client session, kj::Duration
   Close();
   session_ = kj::mv(session);
   limit_ = limit;
-  calls_ = std::make_unique<TaskGroup>();
+  calls_ = std::make_unique<rpc::TaskGroup>();
   Pump();
 }
 

@@ -16,8 +16,8 @@
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/master.capnp.h"
 #include "base/rpc/call_gate.h"
+#include "base/rpc/task_group.h"
 #include "base/status.h"
-#include "worker/daemon/agent/task_group.h"
 
 namespace millrace::worker {
 
@@ -71,7 +71,7 @@ class ReportQueue {
   std::uint64_t next_serial_ = 0;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> await_empty_;
   kj::Maybe<master::wire::WorkerSession::Client> session_;
-  std::unique_ptr<TaskGroup> calls_;  // of the open session; last: they use what stands above
+  std::unique_ptr<rpc::TaskGroup> calls_;  // of the open session; last: they use what stands above
 };
 
 }  // namespace millrace::worker

@@ -71,7 +71,7 @@ namespace {
 // Has a map's output when it is announced, and is complete a turn of the loop after the last.
 class SyntheticCopier final : public ReduceCopier {
  public:
-  SyntheticCopier(std::uint32_t maps, shuffle::CopyCallbacks callbacks, TaskGroup& tasks)
+  SyntheticCopier(std::uint32_t maps, shuffle::CopyCallbacks callbacks, rpc::TaskGroup& tasks)
       : maps_(maps), callbacks_(std::make_shared<shuffle::CopyCallbacks>(std::move(callbacks))), tasks_(tasks) {
     CompleteIfAll();
   }
@@ -104,7 +104,7 @@ class SyntheticCopier final : public ReduceCopier {
 
   std::uint32_t maps_;
   std::shared_ptr<shuffle::CopyCallbacks> callbacks_;  // gone when we are
-  TaskGroup& tasks_;
+  rpc::TaskGroup& tasks_;
   std::set<std::uint32_t> copied_, left_out_;
   bool complete_ = false;
 };

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "base/random.h"
-#include "worker/daemon/agent/attempt_files.h"
+#include "base/rpc/task_group.h"
 #include "worker/daemon/agent/data_plane.h"
 #include "worker/daemon/agent/executables.h"
-#include "worker/daemon/agent/task_group.h"
-#include "worker/daemon/agent/task_runner.h"
+#include "worker/daemon/process/attempt_files.h"
+#include "worker/daemon/process/task_runner.h"
 
 namespace millrace::worker {
 
@@ -59,7 +59,7 @@ class SyntheticRunner final : public TaskRunner {
   std::map<AttemptId, std::uint64_t>
       running_;  // the number of its run; the end of a killed run finds another number or none
   std::uint64_t runs_ = 0;
-  TaskGroup tasks_;
+  rpc::TaskGroup tasks_;
 };
 
 class SyntheticPlane final : public DataPlane {
@@ -89,7 +89,7 @@ class SyntheticPlane final : public DataPlane {
   shuffle::FetchMeter::Figures seen_;
   std::set<AttemptId> served_;
   std::vector<Copy> replications_;
-  TaskGroup tasks_;
+  rpc::TaskGroup tasks_;
 };
 
 // Makes no files; logs are empty.
@@ -108,14 +108,14 @@ class SyntheticFiles final : public AttemptFiles {
 // Has every executable.
 class SyntheticExecutables final : public Executables {
  public:
-  explicit SyntheticExecutables(Background& background) : background_(background) {}
+  explicit SyntheticExecutables(rpc::Background& background) : background_(background) {}
   void Get(const ExecutableId& id, Then then) override {
     background_.Run([] {}, [path = id.path, then = std::move(then)] { then(path); });
   }
   void Release(const ExecutableId&) override {}
 
  private:
-  Background& background_;
+  rpc::Background& background_;
 };
 
 }  // namespace millrace::worker

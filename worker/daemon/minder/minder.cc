@@ -2,9 +2,10 @@
 // number and may do to it what it likes (`kill -9 $PPID`): it does it to this program, and the daemon lives on.
 //
 // It is started as the parent of the process PID, which leads a group of its own and gets SIGKILL when this program
-// dies, with SIGCHLD and SIGTERM blocked (worker/daemon/agent/spawn.cc). SIGTERM: the group is killed. When the process
-// has ended, what is left of its group is killed, and this program ends as the process did: with its exit status, or by
-// its signal. Meanwhile it adopts and reaps orphans below it. Exit status 125: it was started in another way.
+// dies, with SIGCHLD and SIGTERM blocked (worker/daemon/process/spawn.cc). SIGTERM: the group is killed. When the
+// process has ended, what is left of its group is killed, and this program ends as the process did: with its exit
+// status, or by its signal. Meanwhile it adopts and reaps orphans below it. Exit status 125: it was started in another
+// way.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 
 namespace millrace::sched {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <tuple>
 
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 #include "schedulers/policies/lsap/assignment/transport.h"
 
 namespace millrace::sched {

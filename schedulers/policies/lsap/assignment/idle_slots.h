@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/lsap/assignment/assignment.h"
 
 namespace millrace::sched {

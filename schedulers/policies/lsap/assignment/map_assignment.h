@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "schedulers/core/cluster_state.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/policies/lsap/assignment/assignment.h"
 #include "schedulers/policies/lsap/assignment/idle_slots.h"
 #include "schedulers/policies/lsap/assignment/local_match.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string>
 
-#include "schedulers/core/check.h"
+#include "schedulers/cluster/check.h"
 
 namespace millrace::sched {
 namespace {

@@ -1,0 +1,213 @@
+#include "master/cluster/file_system.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "dfs/name/path.h"
+#include "dfs/wire/block_name.h"
+
+namespace millrace::master {
+
+using dfs::CanonicalPath;
+
+Status FileSystem::Load(const KeyValueStore& store) {
+  MILLRACE_TRY(names_.Load(store));
+  MILLRACE_TRY(removed_.Load(store, [this](dfs::BlockId block) { blocks_.Unwant(block); }));
+  Status bad;
+  MILLRACE_TRY(names_.Walk("/", [&](const dfs::FileStatus& file) {
+    Result<std::vector<dfs::Block>> blocks = names_.Blocks(file.path);
+    if (!blocks.ok()) {
+      bad = blocks.status();
+      return false;
+    }
+    for (const dfs::Block& block : *blocks) blocks_.Want(block, file.replication);
+    return true;
+  }));
+  for (const dfs::FileId file : names_.OpenFiles()) {
+    const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+    std::set<dfs::BlockId> unfinished(open->blocks.begin(), open->blocks.end());
+    for (const dfs::Block& block : open->synced) {
+      blocks_.Want(block, open->options.replication);
+      unfinished.erase(block.id);
+    }
+    for (const dfs::BlockId block : unfinished) blocks_.Expect(block);
+  }
+  return bad;
+}
+
+Status FileSystem::MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.MakeDirectory(canonical, owner, now, batch);
+}
+
+Status FileSystem::Remove(std::string_view path, bool recursive, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  std::vector<dfs::BlockId> freed;
+  MILLRACE_TRY(names_.Remove(canonical, recursive, batch, &freed));
+  Free(freed, batch);
+  return Status::Ok();
+}
+
+Status FileSystem::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical_from, CanonicalPath(from));
+  MILLRACE_ASSIGN(const std::string canonical_to, CanonicalPath(to));
+  return names_.Rename(canonical_from, canonical_to, now, batch);
+}
+
+Status FileSystem::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  MILLRACE_TRY(names_.SetReplication(canonical, replication, batch));
+  MILLRACE_ASSIGN(const std::vector<dfs::Block> blocks, names_.Blocks(canonical));
+  for (const dfs::Block& block : blocks) blocks_.SetReplication(block.id, replication);
+  return Status::Ok();
+}
+
+Result<dfs::FileId> FileSystem::Create(std::string_view path, const dfs::CreateOptions& options, Micros now,
+                                       WriteBatch* batch) {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  return names_.Create(canonical, options, now, batch);
+}
+
+Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer,
+                                                  std::vector<dfs::NodeId> excluded, WriteBatch* batch) {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
+  dfs::PlacementRequest request;
+  request.replicas = open->options.replication;
+  request.block_size = open->options.block_size;
+  request.writer = writer;
+  request.excluded = std::move(excluded);
+  std::vector<dfs::NodeId> targets = blocks_.ChooseTargets(request);
+  if (targets.empty()) {
+    return Unavailable("write " + open->path + ": no live worker has room for a block of " +
+                       std::to_string(open->options.block_size) + " bytes");
+  }
+  MILLRACE_ASSIGN(const dfs::BlockId id, names_.AddBlock(file, batch));
+  blocks_.Expect(id);
+  EndWrites(file);
+  for (const dfs::NodeId node : targets) blocks_.WritesUnderWay(node, 1);
+  given_out_[file][id] = targets;
+  return pipelines_[file] = NewBlock{id, std::move(targets)};
+}
+
+Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch) {
+  MILLRACE_TRY(names_.DropBlock(file, block, batch));
+  if (const auto it = given_out_.find(file); it != given_out_.end()) it->second.erase(block);
+  Free({block}, batch);
+  return Status::Ok();
+}
+
+Status FileSystem::CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const {
+  const std::string what = "complete " + Quote(file.path) + ": " + dfs::BlockName(written.id);
+  if (written.nodes.empty()) return Invalid(what + " was acknowledged by no worker");
+  const std::vector<dfs::NodeId>* targets = nullptr;
+  if (const auto of_file = given_out_.find(file.id); of_file != given_out_.end()) {
+    if (const auto of_block = of_file->second.find(written.id); of_block != of_file->second.end())
+      targets = &of_block->second;
+  }
+  for (const dfs::NodeId node : written.nodes) {
+    const bool asked =
+        targets == nullptr ? blocks_.Knows(node) : std::find(targets->begin(), targets->end(), node) != targets->end();
+    if (!asked && !blocks_.Holds(node, written.id)) {
+      return Invalid(what + ": worker " + std::to_string(node) + " was not asked to hold it; name those that it was " +
+                     "given out with");
+    }
+  }
+  return Status::Ok();
+}
+
+Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written,
+                            Micros now, WriteBatch* batch) {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
+  std::vector<dfs::Block> blocks;
+  for (const dfs::WrittenBlock& w : written) {
+    MILLRACE_TRY(CheckNodes(*open, w));
+    blocks.push_back({w.id, w.length, w.crc});
+  }
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path.empty() ? std::string_view(open->path) : path));
+  std::vector<dfs::BlockId> freed;
+  MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
+  EndWrites(file);
+  given_out_.erase(file);
+  Take(written, open->synced.size(), open->options.replication);
+  Free(freed, batch);
+  return Status::Ok();
+}
+
+void FileSystem::Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication) {
+  for (std::size_t i = from; i < written.size(); ++i) {
+    const dfs::Block block{written[i].id, written[i].length, written[i].crc};
+    blocks_.Want(block, replication);
+    for (const dfs::NodeId node : written[i].nodes) blocks_.Received(node, block);
+  }
+}
+
+Status FileSystem::Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written,
+                        WriteBatch* batch) {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
+  std::vector<dfs::Block> blocks;
+  for (const dfs::WrittenBlock& w : written) {
+    MILLRACE_TRY(CheckNodes(*open, w));
+    blocks.push_back({w.id, w.length, w.crc});
+  }
+  MILLRACE_TRY(names_.Sync(file, first, blocks, batch));
+  const auto writing = pipelines_.find(file);
+  const auto ended = [&](const dfs::WrittenBlock& w) { return w.id == writing->second.id; };
+  if (writing != pipelines_.end() && std::any_of(written.begin(), written.end(), ended)) EndWrites(file);
+  Take(written, open->synced.size() - first, open->options.replication);
+  return Status::Ok();
+}
+
+Status FileSystem::CheckNotSynced(dfs::FileId file) const {
+  const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
+  if (!open || open->synced.empty()) return Status::Ok();
+  return Invalid("hand over " + Quote(open->path) + ": something of it is synced, which stays whichever attempt wins");
+}
+
+Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros now, WriteBatch* batch) {
+  std::vector<dfs::BlockId> freed;
+  MILLRACE_ASSIGN(dfs::Namespace::Abandoned abandoned, names_.Abandon(file, now, batch, &freed));
+  if (const auto it = pipelines_.find(file); it != pipelines_.end()) {
+    for (const dfs::NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
+  }
+  EndWrites(file);
+  given_out_.erase(file);
+  Free(freed, batch);
+  return abandoned;
+}
+
+Status FileSystem::Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch) {
+  dfs::CreateOptions options;
+  options.owner = owner;
+  MILLRACE_ASSIGN(const dfs::FileId file, Create(path, options, now, batch));
+  return Complete(file, {}, {}, now, batch);
+}
+
+Result<std::vector<FileSystem::Located>> FileSystem::Locate(std::string_view path, std::size_t first,
+                                                            std::size_t limit) const {
+  MILLRACE_ASSIGN(const std::string canonical, CanonicalPath(path));
+  MILLRACE_ASSIGN(const std::vector<dfs::Block> blocks, names_.Blocks(canonical));
+  std::vector<Located> located;
+  std::uint64_t offset = 0;
+  for (std::size_t i = 0; i < blocks.size() && located.size() < limit; ++i) {
+    if (i >= first) located.push_back({blocks[i], offset, blocks_.Replicas(blocks[i].id)});
+    offset += blocks[i].length;
+  }
+  return located;
+}
+
+void FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch) {
+  removed_.Add(freed, batch);
+  for (const dfs::BlockId block : freed) blocks_.Unwant(block);
+}
+
+void FileSystem::EndWrites(dfs::FileId file) {
+  const auto it = pipelines_.find(file);
+  if (it == pipelines_.end()) return;
+  for (const dfs::NodeId node : it->second.targets) blocks_.WritesUnderWay(node, -1);
+  pipelines_.erase(it);
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,91 @@
+// FileSystem: the namespace, the block manager and the rights to write open files, kept in step. It is pure, as its
+// parts are: calls change memory and say in a WriteBatch what must be stored. Everything that gives a block to a file
+// or takes one from it goes through here, so that the two cannot disagree. Thread rule: control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/kv/key_value_store.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "dfs/name/block_manager.h"
+#include "dfs/name/namespace.h"
+#include "dfs/wire/place.h"
+#include "master/cluster/removed_blocks.h"
+
+namespace millrace::master {
+
+class FileSystem {
+ public:
+  FileSystem(Random random, dfs::BlockNumbers numbers) : names_(std::move(numbers)), blocks_(random) {}
+
+  [[nodiscard]] Status Load(const KeyValueStore& store);
+
+  [[nodiscard]] const dfs::Namespace& names() const { return names_; }
+  [[nodiscard]] dfs::BlockManager& blocks() { return blocks_; }
+
+  // These do what dfs::Namespace's do; paths may have any form.
+  Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
+  Status Remove(std::string_view path, bool recursive, WriteBatch* batch);
+  Status Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch);
+  Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
+
+  Result<dfs::FileId> Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch);
+  struct NewBlock {
+    dfs::BlockId id = 0;
+    std::vector<dfs::NodeId> targets;
+  };
+  // Adds a block to the file. kUnavailable when no live worker has room.
+  Result<NewBlock> AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer, std::vector<dfs::NodeId> excluded,
+                            WriteBatch* batch);
+  Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
+  // Completes the file. An empty `path` stands for the one under which it was created. The nodes named in `written`
+  // count as holders from now on. kInvalid for a block that names no node, or a node that was neither given out with
+  // the block nor reports it. (For a block given out before the master was started anew, any node that exists will do.)
+  Status Complete(dfs::FileId file, std::string_view path, const std::vector<dfs::WrittenBlock>& written, Micros now,
+                  WriteBatch* batch);
+  // Does what dfs::Namespace::Sync does; `written` is as in Complete.
+  Status Sync(dfs::FileId file, std::size_t first, const std::vector<dfs::WrittenBlock>& written, WriteBatch* batch);
+  // kInvalid for an open file of which something is synced: it is there to stay, whichever attempt wins.
+  [[nodiscard]] Status CheckNotSynced(dfs::FileId file) const;
+  Result<dfs::Namespace::Abandoned> Abandon(dfs::FileId file, Micros now, WriteBatch* batch);
+  // Returns, once, the blocks that writers who were given up may have left unfinished on their nodes; no report of
+  // blocks names them.
+  [[nodiscard]] std::vector<dfs::DeleteWork> TakeLeftovers() { return std::exchange(leftovers_, {}); }
+  // Makes an empty file, visible at once.
+  Status Touch(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
+
+  // A block of a file, with its holders. Locate returns the blocks from index `first` on, at most `limit` of them.
+  struct Located {
+    dfs::Block block;
+    std::uint64_t offset = 0;
+    std::vector<dfs::NodeId> holders;
+  };
+  [[nodiscard]] std::vector<dfs::NodeId> Holders(dfs::BlockId block) const { return blocks_.Replicas(block); }
+  [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
+
+ private:
+  void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
+  void EndWrites(dfs::FileId file);
+  // Makes the blocks of `written` from index `from` on blocks of a file, with these replicas.
+  void Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
+  [[nodiscard]] Status CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const;
+
+  dfs::Namespace names_;
+  dfs::BlockManager blocks_;
+  RemovedBlocks removed_{dfs::BlockManager::kRemembered};
+  std::map<dfs::FileId, NewBlock>
+      pipelines_;  // for each open file, the block being written and the nodes through which it goes
+  std::map<dfs::FileId, std::map<dfs::BlockId, std::vector<dfs::NodeId>>> given_out_;  // since this master started
+  std::vector<dfs::DeleteWork> leftovers_;
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,148 @@
+#include "master/cluster/node_table.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::string_view kPrefix = "w/";
+constexpr std::string_view kNext = "w";
+constexpr std::uint8_t kVersion = 2;
+
+std::string Encode(const NodeRecord& record) {
+  Encoder out;
+  out.U8(kVersion);
+  const WorkerFacts& f = record.facts;
+  for (const std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) out.Text(*text);
+  for (const std::uint64_t n :
+       {std::uint64_t{f.port}, std::uint64_t{f.map_slots}, std::uint64_t{f.reduce_slots}, f.incarnation,
+        std::uint64_t{record.draining}, static_cast<std::uint64_t>(record.lost_at)}) {
+    out.Varint(n);
+  }
+  return out.Take();
+}
+
+Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
+  const std::string what = "the database's record of a worker";
+  const auto number = ParseKeyNumber(key.substr(kPrefix.size()));
+  Decoder in(value);
+  if (!number || in.U8() != kVersion) return Corrupt(what + ": key or version not understood");
+  NodeRecord record;
+  record.number = static_cast<NodeNumber>(*number);
+  WorkerFacts& f = record.facts;
+  for (std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) *text = in.Text();
+  f.port = static_cast<std::uint16_t>(in.Varint());
+  f.map_slots = static_cast<std::uint32_t>(in.Varint());
+  f.reduce_slots = static_cast<std::uint32_t>(in.Varint());
+  f.incarnation = in.Varint();
+  record.draining = in.Varint() != 0;
+  record.lost_at = static_cast<Micros>(in.Varint());
+  MILLRACE_TRY(in.Finish(what));
+  return record;
+}
+
+}  // namespace
+
+Status NodeTable::Load(const KeyValueStore& store) {
+  MILLRACE_ASSIGN(const std::optional<std::string> next, store.Get(kNext));
+  const auto number = next ? ParseKeyNumber(*next) : std::optional<std::uint64_t>(1);
+  if (!number) return Corrupt("the database's number of the next worker is not understood");
+  next_ = static_cast<NodeNumber>(*number);
+  Status bad;
+  MILLRACE_TRY(store.Scan(kPrefix, {}, [&](std::string_view key, std::string_view value) {
+    Result<NodeRecord> record = Decode(key, value);
+    if (!record.ok()) {
+      bad = record.status();
+      return false;
+    }
+    by_storage_[record->facts.storage] = record->number;
+    nodes_[record->number] = *std::move(record);
+    return true;
+  }));
+  return bad;
+}
+
+NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {
+  auto known = by_storage_.find(facts.storage);
+  if (known == by_storage_.end()) {
+    const NodeNumber number = nodes_.empty() ? next_ : std::max(next_, nodes_.rbegin()->first + 1);
+    known = by_storage_.emplace(facts.storage, number).first;
+    nodes_[number].number = number;
+  }
+  NodeRecord& record = nodes_[known->second];
+  record.facts = facts;
+  record.lost_at = 0;
+  Store(record, batch);
+  return record;
+}
+
+Status NoSuchNode(NodeNumber number) {
+  return NotFound("node " + std::to_string(number) + ": no such worker; `millrace node list` shows them");
+}
+
+Status NodeTable::CheckDraining(const std::vector<NodeNumber>& numbers) const {
+  const auto stays = [&](const auto& entry) {
+    return entry.second.alive && !entry.second.draining &&
+           std::find(numbers.begin(), numbers.end(), entry.first) == numbers.end();
+  };
+  if (std::any_of(nodes_.begin(), nodes_.end(), stays)) return Status::Ok();
+  return Invalid("decommission: no live node would be left to take blocks and tasks; leave one in use, or use --force");
+}
+
+Status NodeTable::SetDraining(NodeNumber number, bool draining, WriteBatch* batch) {
+  NodeRecord* record = Find(number);
+  if (record == nullptr) return NoSuchNode(number);
+  record->draining = draining;
+  Store(*record, batch);
+  return Status::Ok();
+}
+
+Status NodeTable::NoteLost(NodeNumber number, Micros when, WriteBatch* batch) {
+  NodeRecord* record = Find(number);
+  if (record == nullptr) return NoSuchNode(number);
+  record->lost_at = when;
+  Store(*record, batch);
+  return Status::Ok();
+}
+
+Status NodeTable::Forget(NodeNumber number, WriteBatch* batch) {
+  const NodeRecord* record = Find(number);
+  if (record == nullptr) return NoSuchNode(number);
+  if (record->alive) return Busy("forget node " + std::to_string(number) + ": it is alive; stop the worker first");
+  next_ = std::max(next_, number + 1);
+  batch->Put(std::string(kNext), KeyNumber(next_));
+  batch->Remove(std::string(kPrefix) + KeyNumber(number));
+  by_storage_.erase(record->facts.storage);
+  nodes_.erase(number);
+  return Status::Ok();
+}
+
+void NodeTable::Store(const NodeRecord& record, WriteBatch* batch) const {
+  batch->Put(std::string(kPrefix) + KeyNumber(record.number), Encode(record));
+}
+
+NodeRecord* NodeTable::Find(NodeNumber number) {
+  const auto it = nodes_.find(number);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+const NodeRecord* NodeTable::Find(NodeNumber number) const {
+  const auto it = nodes_.find(number);
+  return it == nodes_.end() ? nullptr : &it->second;
+}
+
+const NodeRecord* NodeTable::FindByStorage(std::string_view storage) const {
+  const auto it = by_storage_.find(storage);
+  return it == by_storage_.end() ? nullptr : Find(it->second);
+}
+
+const NodeRecord* NodeTable::FindByHost(std::string_view host) const {
+  for (const auto& [number, record] : nodes_) {
+    if (record.alive && record.facts.host == host) return &record;
+  }
+  return nullptr;
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,50 @@
+#include "master/cluster/removed_blocks.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::string_view kPrefix = "x/";
+
+std::string Key(std::uint64_t number) { return std::string(kPrefix) + KeyNumber(number); }
+
+}  // namespace
+
+Status RemovedBlocks::Load(const KeyValueStore& store, const std::function<void(dfs::BlockId)>& visit) {
+  Status failure;
+  MILLRACE_TRY(store.Scan(kPrefix, {}, [&](std::string_view key, std::string_view value) {
+    const auto number = ParseKeyNumber(key.substr(kPrefix.size()));
+    if (!number || value.empty() || value.size() % sizeof(dfs::BlockId) != 0) {
+      failure = Corrupt("the database's list of removed blocks is not understood");
+      return false;
+    }
+    for (Decoder in(value); in.left() > 0;) visit(in.U64());
+    changes_.push_back({*number, value.size() / sizeof(dfs::BlockId)});
+    blocks_ += changes_.back().blocks;
+    return true;
+  }));
+  return failure;
+}
+
+void RemovedBlocks::Add(const std::vector<dfs::BlockId>& blocks, WriteBatch* batch) {
+  if (blocks.empty()) return;
+  const std::uint64_t number = changes_.empty() ? 1 : changes_.back().number + 1;
+  Encoder value;
+  const std::size_t size = std::min(blocks.size(), keep_);
+  std::for_each(blocks.end() - static_cast<std::ptrdiff_t>(size), blocks.end(), [&](auto block) { value.U64(block); });
+  batch->Put(Key(number), value.Take());
+  changes_.push_back({number, size});
+  blocks_ += size;
+  while (blocks_ - changes_.front().blocks >= keep_) {
+    batch->Remove(Key(changes_.front().number));
+    blocks_ -= changes_.front().blocks;
+    changes_.pop_front();
+  }
+}
+
+}  // namespace millrace::master

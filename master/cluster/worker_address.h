@@ -1,0 +1,35 @@
+// Finds where others reach a worker: what the worker says itself is checked against where its connection comes from.
+// Pure but for the dial. Thread rule: the control thread.
+#pragma once
+
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <string>
+
+#include "base/rpc/transport.h"
+#include "base/status.h"
+#include "master/cluster/node_table.h"
+
+namespace millrace::master {
+
+// Returns the worker's host. `said` is worker.host; if it is empty, that is not set, and the peer's address is used.
+// kInvalid, with what to set, if there is neither, and for a loopback address of another machine.
+[[nodiscard]] Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer);
+
+// Checks a loopback address, which leads each machine to itself. kInvalid, with what to set, for a worker that has one
+// while live workers run on other machines than the master's.
+[[nodiscard]] Status CheckReach(const WorkerFacts& worker, const NodeTable& nodes);
+// Returns a line that names the live workers with a loopback address, which this worker on another machine cannot
+// reach, and what to set; empty if there are none.
+[[nodiscard]] std::string OutOfReach(const WorkerFacts& worker, const NodeTable& nodes);
+
+// Rejects with kUnavailable, and what to set, unless host:port takes a connection within 5 s.
+[[nodiscard]] kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host,
+                                         std::uint16_t port);
+// Resolves to whether the machine says that nobody listens at the port; to false as well when it says nothing within 5
+// s.
+[[nodiscard]] kj::Promise<bool> IsDeserted(rpc::Dialer& dialer, kj::Timer& timer, const std::string& host,
+                                           std::uint16_t port);
+
+}  // namespace millrace::master

@@ -1,0 +1,85 @@
+#include "master/control/cluster_record.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/cluster_id.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::string_view kKey = "cluster";
+constexpr const char* kWayOut =
+    "; `millrace master repair` says what can be saved, and `millrace master restore` takes a backup instead";
+
+std::string DatabaseIn(const std::string& directory) { return directory + "/database"; }
+
+enum class Found { kNothing, kDatabase, kRemains };
+
+// Looked at before it is opened: opening makes a new one, also among the remains of a damaged one.
+Result<Found> LookFor(const std::string& directory) {
+  Result<std::vector<std::string>> names = ListDirectory(DatabaseIn(directory));
+  if (names.status().code() == StatusCode::kNotFound) return Found::kNothing;
+  if (!names.ok()) return names.status();
+  std::erase(*names, "OWNER");  // of an attempt that got no further
+  if (names->empty()) return Found::kNothing;
+  return std::find(names->begin(), names->end(), "CURRENT") != names->end() ? Found::kDatabase : Found::kRemains;
+}
+
+Status Damaged(const std::string& directory) {
+  return Corrupt("the database in " + Quote(DatabaseIn(directory)) + " has files but lacks CURRENT" + kWayOut);
+}
+
+Status NoCluster(const std::string& directory) {
+  return NotFound("there is no cluster in " + Quote(directory) +
+                  " (master.directory): name the right directory, or mount its disk; a new, empty cluster is made by "
+                  "`millrace master --init` with the same options");
+}
+
+}  // namespace
+
+Result<std::string> ReadClusterId(const KeyValueStore& store) {
+  MILLRACE_ASSIGN(std::optional<std::string> id, store.Get(kKey));
+  if (!id.has_value()) return NotFound("the database holds no cluster id");
+  if (!IsClusterId(*id)) return Corrupt("the database's cluster id " + Quote(*id) + " is none; restore the database");
+  return *std::move(id);
+}
+
+Status StoreClusterId(const std::string& id, KeyValueStore* store) {
+  if (const Result<std::string> there = ReadClusterId(*store); there.ok())
+    return Exists("there is a cluster already, " + *there);
+  bool empty = true;
+  MILLRACE_TRY(store->Scan({}, {}, [&empty](std::string_view, std::string_view) { return empty = false; }));
+  if (!empty) return Exists("the database is not empty, and holds no cluster id");
+  WriteBatch batch;
+  batch.Put(std::string(kKey), id);
+  return store->Write(batch, Durability::kSynced);
+}
+
+Status InitCluster(const std::string& directory, const std::string& id) {
+  MILLRACE_TRY(MakeDirectories(directory));
+  MILLRACE_ASSIGN(const Found found, LookFor(directory));
+  if (found == Found::kRemains) return Damaged(directory);
+  MILLRACE_ASSIGN(const std::unique_ptr<KeyValueStore> store, OpenRocksStore(DatabaseIn(directory)));
+  const Status stored = StoreClusterId(id, store.get());
+  if (stored.code() != StatusCode::kExists) return stored;
+  return Exists("cannot make a cluster in " + Quote(directory) + " (master.directory): " + stored.message() +
+                "; start it without --init, or give another directory");
+}
+
+Result<std::unique_ptr<RocksStore>> OpenCluster(const std::string& directory) {
+  MILLRACE_ASSIGN(const Found found, LookFor(directory));
+  if (found == Found::kRemains) return Damaged(directory);
+  if (found == Found::kNothing) return NoCluster(directory);
+  Result<std::unique_ptr<RocksStore>> opened = OpenRocksStore(DatabaseIn(directory));
+  if (opened.status().code() == StatusCode::kCorrupt) return Corrupt(std::string(opened.status().message()) + kWayOut);
+  MILLRACE_ASSIGN(std::unique_ptr<RocksStore> store, std::move(opened));
+  const Result<std::string> id = ReadClusterId(*store);
+  if (id.status().code() == StatusCode::kNotFound) return NoCluster(directory);
+  if (!id.ok()) return id.status().Within(Quote(directory));
+  return store;
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,396 @@
+#include "master/control/control.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/options.h"
+#include "base/rpc/status_codec.h"
+#include "base/text.h"
+#include "master/control/cluster_record.h"
+#include "schedulers/config/make_scheduler.h"
+#include "schedulers/config/settings_text.h"
+#include "schedulers/core/policy.h"
+
+namespace millrace::master {
+
+namespace {
+
+constexpr std::string_view kSchedulerKey = "scheduler";  // -> what was set, and master.scheduler at that time
+
+}  // namespace
+
+Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams seams) {
+  SchedulerFile scheduler_file(std::move(seams.scheduler_file), seams.log);
+  MILLRACE_TRY(scheduler_file.Load().Within("master.scheduler_file"));
+  std::string why;
+  const sched::SchedulerSet scheduler{config.scheduler, sched::FormatSettings(scheduler_file.settings())};
+  if (sched::MakeScheduler(scheduler, false, &why) == nullptr) return Invalid("master.scheduler: " + why);
+  std::unique_ptr<Control> control(new Control(config, std::move(seams), std::move(scheduler_file)));
+  MILLRACE_TRY(control->Load());
+  return control;
+}
+
+Control::Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file)
+    : config_(config),
+      seams_(std::move(seams)),
+      commits_(seams_.commit_log),
+      room_(config.directory, config.reserved_bytes),
+      scheduler_file_(std::move(scheduler_file)),
+      scheduler_(config.scheduler),
+      files_(Random(seams_.random.Next()), seams_.block_numbers),
+      jobs_(files_, seams_.store,
+            {.scheduler = {config.scheduler, sched::FormatSettings(scheduler_file_.settings())},
+             .background = true,
+             .history_jobs = static_cast<std::size_t>(config.history_jobs)},
+            seams_.log),
+      watchers_(seams_.timer, jobs_, tasks_),
+      dispatcher_(
+          seams_.timer, files_, nodes_, jobs_, tasks_,
+          [this](NodeNumber node, const AttemptId& attempt, const std::string& reason) {
+            Step step = Begin();
+            jobs_.AttemptFailed(node, attempt, false, reason, &step);
+            FinishLazily(std::move(step));
+          },
+          seams_.log),
+      leases_(config.lease_grace, config.lease_limit, TickPeriod(), Awake()),
+      tasks_(*this) {}
+
+Control::~Control() { *self_ = nullptr; }
+
+Status Control::Load() {
+  started_ = Awake();
+  LookAtRoom();
+  MILLRACE_ASSIGN(cluster_, ReadClusterId(seams_.store));
+  MILLRACE_TRY(files_.Load(seams_.store));
+  MILLRACE_TRY(nodes_.Load(seams_.store));
+  for (const auto& [number, node] : nodes_.all()) files_.blocks().NodeExists(number);
+  MILLRACE_TRY(jobs_.Load(nodes_));
+  time_ = SchedulerTime(jobs_.last_time(), ShownByClocks());
+  Step step = Begin();
+  jobs_.NoteRestart(&step);
+  MILLRACE_TRY(UseFirstScheduler(&step));
+  commits_.CommitLazily(std::move(step.batch));
+  for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
+  for (const dfs::FileId file : files_.names().OpenFiles()) {
+    leases_.Await(file, std::max(config_.startup_grace, config_.lease_grace));
+  }
+  tasks_.add(Clockwork());
+  if (seams_.look_at_room != nullptr) tasks_.add(WatchRoom());
+  return Status::Ok();
+}
+
+SchedulerTime::Clocks Control::ShownByClocks() const {
+  return {seams_.clock.Now(), (seams_.timer.now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS};
+}
+
+Micros Control::Awake() const { return ShownByClocks().monotonic - asleep_; }
+
+// ---- steps ----
+
+Step Control::Begin() { return Step(time_.Step(ShownByClocks())); }
+
+void Control::Send(Step& step) {
+  if (!Held()) jobs_.Decide(&step);
+  dispatcher_.Send(step);
+  for (const JobId job : step.changed) {
+    if (step.ended.contains(job)) {
+      watchers_.Ending(job);
+    } else {
+      watchers_.Changed(job);
+    }
+  }
+  ArmWake();
+}
+
+kj::Promise<void> Control::Finish(Step step) {
+  Send(step);
+  if (step.batch.empty()) return kj::READY_NOW;
+  auto committed = commits_.Commit(std::move(step.batch)).fork();
+  if (!step.ended.empty()) TellEnded(committed.addBranch(), std::move(step.ended));
+  return committed.addBranch();
+}
+
+void Control::FinishLazily(Step step) {
+  Send(step);
+  if (!step.ended.empty()) {
+    TellEnded(commits_.Commit(std::move(step.batch)), std::move(step.ended));
+  } else if (!step.batch.empty()) {
+    commits_.CommitLazily(std::move(step.batch));
+  }
+}
+
+kj::Promise<void> Control::FinishReserved(Step step) {
+  const std::uint64_t ids = files_.names().reserved_ids();
+  if (ids <= ids_on_disk_) {
+    FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+  return Finish(std::move(step)).then([this, ids]() { ids_on_disk_ = std::max(ids_on_disk_, ids); });
+}
+
+kj::Promise<void> Control::KeepNumber() {
+  Step step = Begin();
+  const std::uint64_t numbers = jobs_.ReserveNumbers(&step);
+  FinishLazily(std::move(step));
+  return Kept().then([this, numbers]() { numbers_on_disk_ = std::max(numbers_on_disk_, numbers); });
+}
+
+void Control::TellEnded(kj::Promise<void> committed, std::set<JobId> ended) {
+  ending_.insert(ended.begin(), ended.end());
+  tasks_.add(committed.then([this, jobs = std::move(ended)]() {
+    for (const JobId job : jobs) {
+      ending_.erase(job);
+      watchers_.Ended(job);
+    }
+  }));
+}
+
+kj::Promise<void> Control::EndKept(JobId job) {
+  if (!ending_.contains(job)) return kj::READY_NOW;
+  return commits_.Commit({});
+}
+
+// A policy may wait (for locality, for a window): then it is asked again at that time though nothing happened.
+void Control::ArmWake() {
+  const std::optional<Micros> next = jobs_.NextWake();
+  if (Held() || !next || (wake_ && *wake_ <= *next)) return;
+  wake_ = next;
+  const Micros delay = std::max<Micros>(0, *next - Now());
+  tasks_.add(seams_.timer.afterDelay(delay * kj::MICROSECONDS).then([this, at = *next]() {
+    if (wake_ != at) return;
+    wake_.reset();
+    FinishLazily(Begin());
+  }));
+}
+
+kj::Promise<BackupFacts> Control::BackUp(const std::string& directory) {
+  if (seams_.back_up == nullptr) return rpc::ToException(Invalid("this master has no database that can be backed up"));
+  seams_.log->info("the database is backed up to {}", directory);
+  return seams_.back_up(directory);
+}
+
+// ---- open files ----
+
+Status Control::RenewLease(dfs::FileId file, std::uint64_t token) {
+  if (!files_.names().FindOpen(file)) {
+    return NotFound("file " + std::to_string(file) +
+                    " is not being written any more; it was completed, or given up since its writer was silent for " +
+                    FormatDuration(config_.lease_limit) + " (dfs.lease_limit)");
+  }
+  leases_.Renew(file, token);
+  return Status::Ok();
+}
+
+void Control::DropLease(dfs::FileId file, std::uint64_t token) {
+  if (files_.names().FindOpen(file)) {
+    leases_.Drop(file, token);
+  } else {
+    leases_.Forget(file);
+  }
+}
+
+Status Control::CheckNotHandedOver(dfs::FileId file) const {
+  if (leases_.Has(file)) return Status::Ok();
+  return Invalid("file " + std::to_string(file) +
+                 " was handed over to the attempt that wrote it; whether it is kept is decided with the attempt");
+}
+
+Status Control::GiveUp(dfs::FileId file, std::string_view why) {
+  Step step = Begin();
+  MILLRACE_ASSIGN(const dfs::Namespace::Abandoned given_up, files_.Abandon(file, step.now, &step.batch));
+  FinishLazily(std::move(step));
+  if (given_up.kept) seams_.log->info("{} ends with what was synced of it: {}", Quote(given_up.path), why);
+  if (!given_up.not_kept.empty()) {
+    seams_.log->warn("what was synced of {} is removed, since {}: {}", Quote(given_up.path), why, given_up.not_kept);
+  }
+  return Status::Ok();
+}
+
+// ---- clockwork ----
+
+kj::Promise<void> Control::Clockwork() {
+  return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this, due = Awake() + TickPeriod()]() {
+    Tick(Awake() - due);
+    return Clockwork();
+  });
+}
+
+// Who stood still (stopped, moved to another machine, swapped out) has heard nobody and must not call that silence:
+// what was sent meanwhile waits to be read, before the next tick.
+void Control::Tick(Micros late) {
+  if (late > config_.heartbeat) {
+    seams_.log->warn("the master stood still for {} ms: all deadlines move out by that", late / kMillisecond);
+    asleep_ += late;
+    return;
+  }
+  const Micros now = Awake();
+  std::vector<NodeNumber> silent;
+  for (const auto& [node, deadline] : deadlines_) {
+    if (deadline <= now) silent.push_back(node);
+  }
+  for (const NodeNumber node : silent) LoseNode(node);
+  ExpireLeases();
+  CareForBlocks();
+  if (Held()) return;
+  ForgetOldNodes();
+  FollowSchedulerFile();
+}
+
+void Control::ExpireLeases() {
+  for (const Leases::Lapsed& lease : leases_.Expire(Awake())) {
+    const char* const why = lease.silent ? "its writer was silent for dfs.lease_limit" : "its writer went away";
+    if (GiveUp(lease.file, why).ok()) seams_.log->info("open file {} is given up: {}", lease.file, why);
+  }
+}
+
+void Control::CareForBlocks() {
+  dfs::BlockWork work;
+  if (!InStartupGrace()) {
+    work = files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
+  }
+  NoticeBalanceEnd();
+  dispatcher_.Send(dfs::BlockWork{std::exchange(work.replicate, {}), {}, {}});
+  std::vector<dfs::DeleteWork> leftovers = files_.TakeLeftovers();
+  work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
+  if (work.remove.empty() && work.aside.empty()) return;
+  // A file that is removed in memory may be there again after a restart, as long as the disk does not know.
+  tasks_.add(commits_.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
+}
+
+// ---- balancing ----
+
+void Control::StartBalance(double threshold) {
+  files_.blocks().StartBalance(threshold);
+  balancing_ = true;
+  seams_.log->info("balancing: replicas move until all workers are within {:g}% of the mean", 100 * threshold);
+}
+
+void Control::StopBalance() {
+  files_.blocks().StopBalance();
+  NoticeBalanceEnd();
+}
+
+kj::Promise<void> Control::BalanceEnd() {
+  if (!balancing_) return kj::READY_NOW;
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  balance_waiters_.push_back(std::move(paf.fulfiller));
+  return kj::mv(paf.promise);
+}
+
+void Control::NoticeBalanceEnd() {
+  if (!balancing_) return;
+  const dfs::BalanceView view = files_.blocks().Balance();
+  if (view.state == dfs::BalanceState::kMoving) {
+    std::erase_if(balance_waiters_, [](auto& waiter) { return !waiter->isWaiting(); });
+    return;
+  }
+  balancing_ = false;
+  seams_.log->info("balancing has ended: {}; {} blocks of {} bytes were moved, the shares are {:.1f}% to {:.1f}%",
+                   view.state == dfs::BalanceState::kBalanced ? "all workers are within the threshold"
+                   : view.state == dfs::BalanceState::kStuck  ? "nothing else can be moved"
+                                                              : "it was stopped",
+                   view.moved_blocks, view.moved_bytes, 100 * view.smallest, 100 * view.largest);
+  for (auto& waiter : std::exchange(balance_waiters_, {})) waiter->fulfill();
+}
+
+// ---- a full disk ----
+
+Status Control::CheckChange() const { return room_.writing() == Writing::kAll ? Status::Ok() : NoSpace(room_.Line()); }
+
+Status Control::CheckGoingOn() const { return Held() ? Busy(room_.Line()) : Status::Ok(); }
+
+kj::Promise<void> Control::WatchRoom() {
+  constexpr kj::Duration kLookEvery = 500 * kj::MILLISECONDS;
+  return seams_.timer.afterDelay(kLookEvery).then([this]() {
+    LookAtRoom();
+    return WatchRoom();
+  });
+}
+
+void Control::LookAtRoom() {
+  if (seams_.look_at_room == nullptr) return;
+  const Result<Room> room = seams_.look_at_room();
+  if (!room.ok()) return seams_.log->warn("the room of the master's disk is not known: {}", room.status().message());
+  const Writing before = room_.writing();
+  const Writing now = room_.Look(*room);
+  if (now == before) return;
+  if (now == Writing::kNothing) commits_.Hold();
+  if (now == Writing::kAll) {
+    seams_.log->info("the master's disk has room again: changes are taken");
+  } else {
+    seams_.log->warn("{}; {}", room_.Line(), now == Writing::kNothing ? "jobs wait" : "what runs goes on");
+  }
+  if (before == Writing::kNothing) GoOn();
+}
+
+// Workers that registered meanwhile do so again, and this time what they have is settled.
+void Control::GoOn() {
+  commits_.Release();
+  for (const auto& [node, epoch] : unsettled_) {
+    const auto it = epochs_.find(node);
+    if (it != epochs_.end() && it->second == epoch) epochs_.erase(it);
+  }
+  unsettled_.clear();
+  FinishLazily(Begin());
+}
+
+// ---- the scheduler: as configured, as asked for, as the scheduler file says ----
+
+Status Control::SetScheduler(const std::string& name, Step* step) {
+  MILLRACE_TRY(UseScheduler(name, scheduler_file_.settings(), step).Within("scheduler"));
+  Encoder out;
+  out.Text(scheduler_);
+  out.Text(config_.scheduler);
+  step->batch.Put(std::string(kSchedulerKey), out.Take());
+  return Status::Ok();
+}
+
+// What was set while the master ran goes before what it was started with.
+Status Control::UseFirstScheduler(Step* step) {
+  MILLRACE_ASSIGN(const std::optional<std::string> record, seams_.store.Get(kSchedulerKey));
+  if (!record) return UseScheduler(config_.scheduler, scheduler_file_.settings(), step);
+  Decoder in(*record);
+  const std::string set(in.Text()), configured_then(in.Text());
+  MILLRACE_TRY(in.Finish("the database's record of the scheduler"));
+  const Status used = UseScheduler(set, scheduler_file_.settings(), step);
+  if (!used.ok()) {
+    seams_.log->warn("scheduler {}, which was set by `millrace scheduler set`, cannot be used: {}; it is {} now", set,
+                     used.message(), config_.scheduler);
+    return UseScheduler(config_.scheduler, scheduler_file_.settings(), step);
+  }
+  if (config_.scheduler != configured_then) {
+    seams_.log->warn(
+        "master.scheduler was changed from {} to {}, but {} was set by `millrace scheduler set` and holds; run "
+        "`millrace scheduler set {}` to change it",
+        configured_then, config_.scheduler, set, config_.scheduler);
+  } else if (set != config_.scheduler) {
+    seams_.log->info("scheduler {} was set by `millrace scheduler set` and holds, not {} of master.scheduler", set,
+                     config_.scheduler);
+  }
+  return Status::Ok();
+}
+
+Status Control::UseScheduler(const std::string& name, const sched::Settings& settings, Step* step) {
+  sched::SchedulerSet scheduler{name, sched::FormatSettings(settings)};
+  std::string why;
+  const std::unique_ptr<sched::Policy> policy = sched::MakeScheduler(scheduler, false, &why);
+  if (policy == nullptr) return Invalid(why);
+  scheduler_ = scheduler.name = policy->name();
+  jobs_.SetScheduler(scheduler, step);
+  return Status::Ok();
+}
+
+void Control::FollowSchedulerFile() {
+  scheduler_file_.Poll([this](const sched::Settings& settings) -> Status {
+    Step step = Begin();
+    MILLRACE_TRY(UseScheduler(scheduler_, settings, &step));
+    FinishLazily(std::move(step));
+    return Status::Ok();
+  });
+}
+
+void Control::taskFailed(kj::Exception&& exception) {
+  seams_.log->error("control: {}", rpc::FromException(exception).message());
+}
+
+}  // namespace millrace::master

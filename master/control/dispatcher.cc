@@ -1,0 +1,200 @@
+#include "master/control/dispatcher.h"
+
+#include <algorithm>
+
+#include "base/ids/ids.h"
+#include "base/rpc/deadline.h"
+#include "base/rpc/status_codec.h"
+#include "master/control/wire_codec.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
+constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // whole blocks are read, one after the other
+constexpr std::size_t kOutputsPerMessage = 2000;
+constexpr std::size_t kGonePerMessage = 20'000;
+constexpr std::size_t kLeftOutPerMessage = 20'000;
+constexpr std::size_t kDeletesPerMessage = 10'000;
+constexpr std::size_t kBlocksPerMessage = 2000;
+
+}  // namespace
+
+Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
+                       kj::TaskSet& tasks, Refused refused, Log log)
+    : timer_(timer),
+      files_(files),
+      nodes_(nodes),
+      jobs_(jobs),
+      tasks_(tasks),
+      refused_(std::move(refused)),
+      log_(std::move(log)) {}
+
+void Dispatcher::Connect(NodeNumber node, worker::wire::WorkerControl::Client control) {
+  peers_.erase(node);
+  peers_.emplace(node, Peer{std::move(control), {}});
+}
+
+void Dispatcher::Disconnect(NodeNumber node) { peers_.erase(node); }
+
+kj::Maybe<worker::wire::WorkerControl::Client> Dispatcher::Find(NodeNumber node) {
+  const auto it = peers_.find(node);
+  if (it == peers_.end()) return nullptr;
+  return it->second.control;
+}
+
+void Dispatcher::Send(const Step& step) {
+  for (const KillOrder& order : step.kills) {
+    const auto it = peers_.find(order.node);
+    if (it == peers_.end()) continue;
+    auto request = it->second.control.killRequest();
+    ToWire(order.attempt, request.initAttempt());
+    request.setReason(order.reason);
+    Detach("kill an attempt", order.node, request.send().ignoreResult());
+  }
+  for (const ForgetOrder& order : step.forgets) {
+    const auto it = peers_.find(order.node);
+    if (it == peers_.end()) continue;
+    it->second.set_up.erase(order.job);
+    auto request = it->second.control.forgetJobRequest();
+    request.setJob(order.job.value);
+    Detach("forget a job", order.node, request.send().ignoreResult());
+  }
+  for (const LaunchOrder& order : step.launches) Launch(order);
+  for (const auto& [to, order] : step.outputs) Tell(order);
+}
+
+void Dispatcher::SetUp(Peer& peer, const JobRecord& record) {
+  if (!peer.set_up.insert(record.id).second) return;
+  auto request = peer.control.setUpJobRequest();
+  WriteSetup(record, request.initSetup());
+  request.setExecutable(ToData(record.request.executable));
+  request.setExecutableBytes(record.request.executable_bytes);
+  request.setExecutableCrc(record.request.executable_crc);
+  tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "set up a job on a worker", request.send().ignoreResult())
+                 .catch_([this](kj::Exception&& e) { log_->warn("{}", rpc::FromException(e).message()); }));
+}
+
+void Dispatcher::Launch(const LaunchOrder& order) {
+  const auto it = peers_.find(order.node);
+  const std::vector<MapSplits>* splits = jobs_.Splits(order.attempt.task.job);
+  if (it == peers_.end() || splits == nullptr) return;  // registering again, or the job's end, settles it
+  const Result<JobView> view = jobs_.View(order.attempt.task.job);
+  if (!view.ok()) return;
+  SetUp(it->second, *view->record);
+  kj::Promise<void> call = nullptr;
+  if (order.attempt.task.kind == TaskKind::kMap) {
+    auto request = it->second.control.launchMapRequest();
+    ToWire(order.attempt, request.initAttempt());
+    const MapSplits& of_map = splits->at(order.attempt.task.index);
+    auto inputs = request.initInputs(static_cast<unsigned>(of_map.size()));
+    AnswerBudget budget(kBlocksPerMessage);
+    for (unsigned i = 0; i < inputs.size(); ++i)
+      WriteInput(of_map[i], files_, nodes_, nodes_.Find(order.node), budget, inputs[i]);
+    request.setCrossing(jobs_.CrossingShare(order.node));
+    const std::vector<sched::RecordPlace> left_out = jobs_.LeftOutBy(order.attempt);
+    Write(left_out, request.initLeftOut(static_cast<unsigned>(left_out.size())));
+    call = request.send().ignoreResult();
+  } else {
+    auto request = it->second.control.launchReduceRequest();
+    ToWire(order.attempt, request.initAttempt());
+    request.setMaps(view->maps.total);
+    request.setComputing(order.computing);
+    call = request.send().ignoreResult();
+  }
+  tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "launch " + ToText(order.attempt), std::move(call))
+                 .catch_([this, order](kj::Exception&& e) {
+                   const Status why = rpc::FromException(e);
+                   if (why.code() == StatusCode::kUnavailable) return;
+                   refused_(order.node, order.attempt, why.message());
+                 }));
+}
+
+void Dispatcher::Tell(const OutputsOrder& order) {
+  const auto it = peers_.find(order.node);
+  if (it == peers_.end() || jobs_.Splits(order.job) == nullptr) return;
+  std::size_t begin = 0, gone_begin = 0, left_out_begin = 0;
+  do {
+    const std::size_t count = std::min(kOutputsPerMessage, order.ready.size() - begin);
+    auto request = it->second.control.mapOutputsRequest();
+    request.setJob(order.job.value);
+    auto ready = request.initReady(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) {
+      const auto& [attempt, node] = order.ready[begin + i];
+      ToWire(attempt, ready[i].initAttempt());
+      ready[i].setNode(node);
+      if (const NodeRecord* record = nodes_.Find(node)) {
+        ready[i].setHost(record->facts.host);
+        ready[i].setPort(record->facts.port);
+      }
+    }
+    const std::size_t gone_count = std::min(kGonePerMessage, order.gone.size() - gone_begin);
+    auto gone = request.initGone(static_cast<unsigned>(gone_count));
+    for (unsigned i = 0; i < gone.size(); ++i) ToWire(order.gone[gone_begin + i], gone[i]);
+    const std::size_t left_out_count = std::min(kLeftOutPerMessage, order.left_out.size() - left_out_begin);
+    auto left_out = request.initLeftOut(static_cast<unsigned>(left_out_count));
+    for (unsigned i = 0; i < left_out.size(); ++i) left_out.set(i, order.left_out[left_out_begin + i]);
+    Detach("announce map outputs", order.node, request.send().ignoreResult());
+    begin += count;
+    gone_begin += gone_count;
+    left_out_begin += left_out_count;
+  } while (begin < order.ready.size() || gone_begin < order.gone.size() || left_out_begin < order.left_out.size());
+}
+
+void Dispatcher::Send(const dfs::BlockWork& work) {
+  for (const dfs::ReplicateWork& copy : work.replicate) {
+    const auto it = peers_.find(copy.from);
+    if (it == peers_.end()) continue;
+    auto request = it->second.control.replicateRequest();
+    Write(copy.block, request.initBlock());
+    auto targets = request.initTargets(static_cast<unsigned>(copy.to.size()));
+    for (unsigned i = 0; i < targets.size(); ++i) {
+      if (const NodeRecord* node = nodes_.Find(copy.to[i])) Write(*node, targets[i]);
+    }
+    Detach("copy a block", copy.from, request.send().ignoreResult());
+  }
+  for (const dfs::DeleteWork& removal : work.remove) Remove(removal, false);
+  for (const dfs::DeleteWork& removal : work.aside) Remove(removal, true);
+}
+
+void Dispatcher::Remove(const dfs::DeleteWork& removal, bool unknown) {
+  const auto it = peers_.find(removal.node);
+  if (it == peers_.end()) return;
+  for (std::size_t begin = 0; begin < removal.blocks.size(); begin += kDeletesPerMessage) {
+    const std::size_t count = std::min(kDeletesPerMessage, removal.blocks.size() - begin);
+    auto request = it->second.control.deleteBlocksRequest();
+    request.setUnknown(unknown);
+    auto ids = request.initBlocks(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) ids.set(i, removal.blocks[begin + i]);
+    Detach("delete blocks", removal.node, request.send().ignoreResult());
+  }
+}
+
+kj::Promise<bool> Dispatcher::Answers(NodeNumber node, kj::Duration limit) {
+  const auto it = peers_.find(node);
+  if (it == peers_.end()) return false;
+  auto call = it->second.control.pingRequest().send().ignoreResult();
+  return rpc::WithDeadline(timer_, limit, "ask a worker for a sign of life", kj::mv(call))
+      .then([] { return true; }, [](kj::Exception&&) { return false; });
+}
+
+kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeNumber node, dfs::BlockId block) {
+  const auto it = peers_.find(node);
+  if (it == peers_.end()) return dfs::wire::ReplicaState::UNREACHABLE;
+  auto request = it->second.control.verifyBlockRequest();
+  request.setBlock(block);
+  using Answer = capnp::Response<worker::wire::WorkerControl::VerifyBlockResults>;
+  kj::Promise<Answer> call = request.send();
+  return rpc::WithDeadline(timer_, kCheckLimit, "check a block", kj::mv(call))
+      .then([](Answer&& answer) { return answer.getState(); },
+            [](kj::Exception&&) { return dfs::wire::ReplicaState::UNREACHABLE; });
+}
+
+void Dispatcher::Detach(const char* what, NodeNumber node, kj::Promise<void> call) {
+  tasks_.add(rpc::WithDeadline(timer_, kCallLimit, what, std::move(call)).catch_([this, what, node](kj::Exception&& e) {
+    const Status why = rpc::FromException(e);
+    if (why.code() != StatusCode::kUnavailable) log_->warn("node {}: {}: {}", node, what, why.message());
+  }));
+}
+
+}  // namespace millrace::master

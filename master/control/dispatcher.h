@@ -1,0 +1,63 @@
+// Dispatcher sends orders to workers, as calls of the capability that each handed over when it registered. A call that
+// fails because the connection broke counts against nobody: the worker's next registration settles it. A call that the
+// worker refuses fails its attempt. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "base/protocol/worker.capnp.h"
+#include "dfs/name/block_manager.h"
+#include "master/cluster/file_system.h"
+#include "master/cluster/node_table.h"
+#include "master/jobs/job_tracker.h"
+
+namespace millrace::master {
+
+class Dispatcher {
+ public:
+  using Refused = std::function<void(NodeNumber node, const AttemptId& attempt, const std::string& reason)>;
+  Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
+             kj::TaskSet& tasks, Refused refused, Log log);
+
+  void Connect(NodeNumber node, worker::wire::WorkerControl::Client control);
+  void Disconnect(NodeNumber node);
+  // Returns the node's capability; none while it is not connected.
+  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeNumber node);
+
+  // Sends kills, which make room, then forgets, launches and map outputs.
+  void Send(const Step& step);
+  void Send(const dfs::BlockWork& work);
+  // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.
+  [[nodiscard]] kj::Promise<bool> Answers(NodeNumber node, kj::Duration limit);
+  // Asks the node to read the replica. Never rejects.
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeNumber node, dfs::BlockId block);
+
+ private:
+  void Remove(const dfs::DeleteWork& removal, bool unknown);
+  struct Peer {
+    worker::wire::WorkerControl::Client control;
+    std::set<JobId> set_up;
+  };
+  void SetUp(Peer& peer, const JobRecord& record);
+  void Launch(const LaunchOrder& order);
+  void Tell(const OutputsOrder& order);
+  void Detach(const char* what, NodeNumber node, kj::Promise<void> call);
+
+  kj::Timer& timer_;
+  const FileSystem& files_;
+  const NodeTable& nodes_;
+  const JobTracker& jobs_;
+  kj::TaskSet& tasks_;
+  Refused refused_;
+  Log log_;
+  std::map<NodeNumber, Peer> peers_;
+};
+
+}  // namespace millrace::master

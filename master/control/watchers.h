@@ -1,0 +1,48 @@
+// Watchers: clients that are told when a job changes. Changes are gathered for kPause so that a busy job costs a
+// message per pause and watcher; the end of a job is told at once. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <map>
+#include <set>
+
+#include "base/protocol/master.capnp.h"
+#include "master/jobs/job_tracker.h"
+
+namespace millrace::master {
+
+class Watchers {
+ public:
+  static constexpr kj::Duration kPause = 100 * kj::MILLISECONDS;
+
+  Watchers(kj::Timer& timer, const JobTracker& jobs, kj::TaskSet& tasks) : timer_(timer), jobs_(jobs), tasks_(tasks) {}
+
+  // Tells the watcher until the subscription is dropped. Requires: this outlives every subscription's connection.
+  [[nodiscard]] wire::Subscription::Client Add(JobId job, wire::JobWatcher::Client watcher);
+  void Changed(JobId job);
+  // Notes that the job has ended; no watcher is told before Ended.
+  void Ending(JobId job) { changed_.erase(job); }
+  void Ended(JobId job);
+
+ private:
+  class SubscriptionImpl;
+  struct Watcher {
+    wire::JobWatcher::Client client;
+    bool busy = false;  // a message is under way: a slow client gets fewer of them, not a queue
+    bool again = false;
+  };
+  void Tell(JobId job);
+  void TellOne(JobId job, std::uint64_t id);
+
+  kj::Timer& timer_;
+  const JobTracker& jobs_;
+  kj::TaskSet& tasks_;
+  std::map<JobId, std::map<std::uint64_t, Watcher>> watchers_;
+  std::set<JobId> changed_;
+  bool armed_ = false;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,265 @@
+#include "master/control/wire_codec.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "dfs/name/placement.h"
+
+namespace millrace::master {
+
+sched::RecordPlace Read(task::wire::RecordPlace::Reader in) { return {in.getInput(), in.getOffset(), in.getNth()}; }
+
+void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out) {
+  for (unsigned i = 0; i < out.size(); ++i) {
+    out[i].setInput(records[i].input);
+    out[i].setOffset(records[i].offset);
+    out[i].setNth(records[i].nth);
+  }
+}
+
+std::vector<AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in) {
+  std::vector<AttemptId> attempts;
+  for (const auto attempt : in) attempts.push_back(FromWire(attempt));
+  return attempts;
+}
+
+void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out) {
+  for (unsigned i = 0; i < out.size(); ++i) ToWire(attempts[i], out[i]);
+}
+
+void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
+  out.setPath(ToData(status.path));
+  out.setDirectory(status.directory);
+  out.setLength(status.length);
+  out.setReplication(status.replication);
+  out.setBlockSize(status.block_size);
+  out.setModified(status.modified);
+  out.setOwner(status.owner);
+  out.setId(status.id);
+}
+
+void Write(const dfs::Block& block, dfs::wire::Block::Builder out) {
+  out.setId(block.id);
+  out.setLength(block.length);
+  out.setCrc(block.crc);
+}
+
+void Write(const NodeRecord& node, dfs::wire::Place::Builder out) {
+  out.setNode(node.number);
+  out.setHost(node.facts.host);
+  out.setPort(node.facts.port);
+  out.setLocalSocket(node.facts.local_socket);
+  out.setRack(node.facts.rack);
+  out.setDatacenter(node.facts.datacenter);
+}
+
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
+           dfs::wire::LocatedBlock::Builder out) {
+  std::vector<const NodeRecord*> holders;
+  for (const dfs::NodeId number : block.holders) {
+    const NodeRecord* node = nodes.Find(number);
+    if (node != nullptr && node->alive) holders.push_back(node);
+  }
+  if (asker != nullptr) {
+    const auto distance = [&](const NodeRecord* node) {
+      return dfs::DistanceBetween(asker->number, {asker->facts.rack, asker->facts.datacenter}, node->number,
+                                  {node->facts.rack, node->facts.datacenter});
+    };
+    std::stable_sort(holders.begin(), holders.end(),
+                     [&](const NodeRecord* a, const NodeRecord* b) { return distance(a) < distance(b); });
+  }
+  Write(block.block, out.initBlock());
+  out.setOffset(block.offset);
+  auto replicas = out.initReplicas(static_cast<unsigned>(holders.size()));
+  for (unsigned i = 0; i < replicas.size(); ++i) Write(*holders[i], replicas[i]);
+}
+
+std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in) {
+  std::vector<dfs::WrittenBlock> blocks;
+  for (const auto block : in) {
+    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}, block.getBlock().getCrc()};
+    for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
+    blocks.push_back(std::move(written));
+  }
+  return blocks;
+}
+
+std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in) {
+  std::vector<dfs::Block> blocks;
+  blocks.reserve(in.size());
+  for (const auto block : in) blocks.push_back({block.getId(), block.getLength(), block.getCrc()});
+  return blocks;
+}
+
+Result<WorkerFacts> Read(wire::WorkerInfo::Reader in) {
+  constexpr std::uint32_t kMostSlots = 4096;
+  WorkerFacts facts;
+  facts.storage = ToString(in.getStorage());
+  facts.host = ToString(in.getHost());
+  facts.port = in.getPort();
+  facts.local_socket = ToString(in.getLocalSocket());
+  facts.rack = ToString(in.getRack());
+  facts.datacenter = ToString(in.getDatacenter());
+  facts.map_slots = in.getMapSlots();
+  facts.reduce_slots = in.getReduceSlots();
+  facts.incarnation = in.getIncarnation();
+  if (facts.storage.empty()) return Invalid("register a worker: it names no storage");
+  if (facts.map_slots > kMostSlots || facts.reduce_slots > kMostSlots)
+    return Invalid("register worker " + facts.host + ": more than 4096 slots");
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter}) {
+    if (text->size() > 255)
+      return Invalid("register worker " + facts.host.substr(0, 64) + ": a name of more than 255 bytes");
+  }
+  return facts;
+}
+
+void Write(const NodeRecord& node, wire::WorkerInfo::Builder out) {
+  const WorkerFacts& facts = node.facts;
+  out.setStorage(facts.storage);
+  out.setHost(facts.host);
+  out.setPort(facts.port);
+  out.setLocalSocket(facts.local_socket);
+  out.setRack(facts.rack);
+  out.setDatacenter(facts.datacenter);
+  out.setMapSlots(facts.map_slots);
+  out.setReduceSlots(facts.reduce_slots);
+  out.setIncarnation(facts.incarnation);
+}
+
+namespace {
+
+void WritePhase(const PhaseView& phase, wire::Phase::Builder out) {
+  out.setTotal(phase.total);
+  out.setRunning(phase.running);
+  out.setDone(phase.done);
+  out.setFraction(static_cast<float>(phase.fraction));
+}
+
+}  // namespace
+
+void Write(const JobView& view, wire::JobStatus::Builder out) {
+  const JobRecord& record = *view.record;
+  out.setJob(record.id.value);
+  out.setName(record.request.name);
+  out.setOwner(record.request.owner);
+  out.setState(static_cast<wire::JobState>(view.state));
+  if (record.outcome) out.setReason(record.outcome->reason);
+  out.setPriority(record.request.priority);
+  out.setPool(record.request.pool);
+  out.setOutput(ToData(record.request.output));
+  out.setSubmitted(record.submitted);
+  out.setFirstLaunch(record.first_launch);
+  out.setEnded(record.ended);
+  WritePhase(view.maps, out.initMaps());
+  WritePhase(view.reduces, out.initReduces());
+  out.setCopyFraction(static_cast<float>(view.copy_fraction));
+  auto local = out.initMapsLocal(4);
+  for (unsigned i = 0; i < 4; ++i) local.set(i, view.figures.launched_at[i]);
+  out.setFailedAttempts(view.figures.failed_attempts);
+  out.setKilledAttempts(view.figures.killed_attempts);
+  out.setInputBytes(view.figures.input_bytes);
+  out.setBytesRead(view.figures.bytes_read);
+  out.setBytesShuffled(view.figures.bytes_shuffled);
+  out.setBytesWritten(view.figures.bytes_written);
+  out.setPreemptedAttempts(view.figures.preempted_attempts);
+  out.setSpeculativeAttempts(view.figures.speculative_attempts);
+  out.setMapsLeftOut(view.figures.maps_left_out);
+  auto left_out = out.initLeftOut(static_cast<unsigned>(record.left_out.size()));
+  for (unsigned i = 0; i < left_out.size(); ++i) {
+    left_out[i].setMap(record.left_out[i].map);
+    left_out[i].setInput(ToData(record.left_out[i].input));
+  }
+  out.setRecordsLeftOut(view.figures.records_left_out);
+  auto records = out.initLeftOutRecords(static_cast<unsigned>(view.left_out_records.size()));
+  for (unsigned i = 0; i < records.size(); ++i) {
+    records[i].setMap(view.left_out_records[i].map);
+    records[i].setPath(ToData(view.left_out_records[i].path));
+    records[i].setOffset(view.left_out_records[i].offset);
+  }
+  if (record.request.deadline != 0) out.setDeadline(record.submitted + record.request.deadline);
+}
+
+void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out) {
+  unsigned i = 0;
+  for (const auto& [name, value] : counters) {
+    out[i].setGroup(name.first);
+    out[i].setName(name.second);
+    out[i++].setValue(value);
+  }
+}
+
+Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
+  constexpr unsigned kMostCounters = 1000;  // a task that invents names must not fill the master's memory
+  Counters counters;
+  for (unsigned i = 0; i < std::min(in.size(), kMostCounters); ++i) {
+    counters[{ToString(in[i].getGroup()).substr(0, kLongestName), ToString(in[i].getName()).substr(0, kLongestName)}] +=
+        in[i].getValue();
+  }
+  return counters;
+}
+
+void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out) {
+  const JobRequest& request = record.request;
+  out.setJob(record.id.value);
+  out.setName(request.name);
+  auto parameters = out.initParameters(static_cast<unsigned>(request.parameters.size()));
+  for (unsigned i = 0; i < parameters.size(); ++i) {
+    parameters[i].setName(request.parameters[i].first);
+    parameters[i].setValue(request.parameters[i].second);
+  }
+  out.setMaps(record.figures.maps);
+  out.setReduces(request.reduces);
+  out.setOutputDirectory(ToData(request.output));
+  out.setOwner(request.owner);
+}
+
+void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
+                AnswerBudget& budget, task::wire::InputPiece::Builder out) {
+  out.setPath(ToData(split.path));
+  out.setName(ToData(split.name));
+  out.setFileLength(split.file_length);
+  out.setOffset(split.offset);
+  out.setLength(split.length);
+  std::vector<FileSystem::Located> located;
+  std::uint64_t offset = split.first_block_offset;
+  for (const dfs::Block& block : split.blocks) {
+    FileSystem::Located next{block, offset, files.Holders(block.id)};
+    if (!budget.Take(BytesOf(next, nodes))) break;
+    located.push_back(std::move(next));
+    offset += block.length;
+  }
+  auto blocks = out.initBlocks(static_cast<unsigned>(located.size()));
+  for (unsigned i = 0; i < blocks.size(); ++i) Write(located[i], nodes, asker, blocks[i]);
+}
+
+std::size_t BytesOf(const dfs::FileStatus& status) { return 96 + FieldBytes(status.path) + FieldBytes(status.owner); }
+
+std::size_t BytesOf(const NodeRecord& node) {
+  const WorkerFacts& facts = node.facts;
+  std::size_t bytes = 256;
+  for (const std::string* text : {&facts.storage, &facts.host, &facts.local_socket, &facts.rack, &facts.datacenter})
+    bytes += FieldBytes(*text);
+  return bytes;
+}
+
+std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes) {
+  std::size_t bytes = 64;
+  for (const dfs::NodeId number : block.holders) {
+    if (const NodeRecord* node = nodes.Find(number)) bytes += BytesOf(*node);
+  }
+  return bytes;
+}
+
+std::size_t BytesOf(const JobView& view) {
+  const JobRequest& request = view.record->request;
+  std::size_t bytes = 320;
+  for (const std::string* text : {&request.name, &request.owner, &request.pool, &request.output})
+    bytes += FieldBytes(*text);
+  for (const LeftOutMap& map : view.record->left_out) bytes += 24 + FieldBytes(map.input);
+  for (const LeftOutRecord& left_out : view.left_out_records) bytes += 32 + FieldBytes(left_out.path);
+  return bytes + (view.record->outcome ? FieldBytes(view.record->outcome->reason) : 0);
+}
+
+std::size_t BytesOf(const Counters::key_type& name) { return 24 + FieldBytes(name.first) + FieldBytes(name.second); }
+
+}  // namespace millrace::master

@@ -1,0 +1,71 @@
+// Converts between the master's own types and its Cap'n Proto messages. What comes from outside is checked here or by
+// the call that takes it; a value out of range becomes an error, never an assertion.
+#pragma once
+
+#include <capnp/blob.h>
+#include <capnp/list.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/protocol/attempt_wire.h"
+#include "base/protocol/dfs_types.capnp.h"
+#include "base/protocol/master.capnp.h"
+#include "base/protocol/task.capnp.h"
+#include "dfs/name/namespace.h"
+#include "dfs/wire/place.h"
+#include "master/cluster/file_system.h"
+#include "master/cluster/node_table.h"
+#include "master/jobs/answer_budget.h"
+#include "master/jobs/job_record.h"
+#include "master/jobs/job_tracker.h"
+
+namespace millrace::master {
+
+[[nodiscard]] inline std::string ToString(capnp::Data::Reader data) { return {data.asChars().begin(), data.size()}; }
+[[nodiscard]] inline std::string ToString(capnp::Text::Reader text) { return {text.begin(), text.size()}; }
+[[nodiscard]] inline capnp::Data::Reader ToData(std::string_view bytes) {
+  return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
+}
+
+[[nodiscard]] sched::RecordPlace Read(task::wire::RecordPlace::Reader in);
+void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out);
+[[nodiscard]] std::vector<AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
+void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
+
+void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
+void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
+void Write(const NodeRecord& node, dfs::wire::Place::Builder out);
+// Writes the block. Its replicas are those of the holders that are alive, closest to `asker` first (null: by number).
+void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
+           dfs::wire::LocatedBlock::Builder out);
+[[nodiscard]] std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in);
+[[nodiscard]] std::vector<dfs::Block> ReadBlocks(capnp::List<dfs::wire::Block>::Reader in);
+
+// kInvalid for a host, socket, rack or slot count that cannot be.
+[[nodiscard]] Result<WorkerFacts> Read(wire::WorkerInfo::Reader in);
+void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
+
+// kInvalid for what no client sends: more than 1000 reduces, a priority above 4, a fraction outside 0 to 1, ...
+[[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
+void Write(const JobView& view, wire::JobStatus::Builder out);
+void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
+// Reads at most 1000 counters, and the first 255 bytes of each name, as tasks do (client/api/counters.h).
+[[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
+
+// These return the most bytes that each takes in a message (master/jobs/answer_budget.h).
+[[nodiscard]] std::size_t BytesOf(const dfs::FileStatus& status);
+[[nodiscard]] std::size_t BytesOf(const NodeRecord& node);  // as a Place or a NodeStatus
+[[nodiscard]] std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes);
+[[nodiscard]] std::size_t BytesOf(const JobView& view);
+[[nodiscard]] std::size_t BytesOf(const Counters::key_type& name);  // of a counter
+
+// Writes the set-up of a job for workers, and the input of one of its maps with the places of its blocks as of now.
+void WriteSetup(const JobRecord& record, task::wire::JobSetup::Builder out);
+// Writes as many blocks as `budget` has room for: the task looks up the others when it comes to them.
+void WriteInput(const Split& split, const FileSystem& files, const NodeTable& nodes, const NodeRecord* asker,
+                AnswerBudget& budget, task::wire::InputPiece::Builder out);
+
+}  // namespace millrace::master

@@ -1,0 +1,60 @@
+#include "master/jobs/job_plan.h"
+
+#include <utility>
+
+#include "master/jobs/splits.h"
+#include "schedulers/history/input_type.h"
+
+namespace millrace::master {
+
+namespace {
+
+Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namespace& names) {
+  if (request.split_by == SplitBy::kNumbers) return NumberSplits(request.maps, request.records);
+  return ComputeSplits(names, request.inputs, request.split_by);
+}
+
+// Records of a fixed length are for jobs that reckon with their places, and numbers are spread over maps already.
+bool MayPack(SplitBy split_by) { return split_by == SplitBy::kBlock || split_by == SplitBy::kFile; }
+
+}  // namespace
+
+sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
+  sched::JobSpec spec;
+  spec.name = request.name;
+  spec.user = request.owner;
+  spec.pool = request.pool;
+  spec.priority = static_cast<sched::Priority>(request.priority);
+  spec.reduces = request.reduces;
+  spec.slow_start = request.slow_start;
+  spec.max_attempts = request.max_attempts;
+  spec.max_failed_maps = request.max_failed_maps;
+  spec.skip_bad_records = request.skip_bad_records;
+  spec.deadline = request.deadline == 0 ? 0 : now + request.deadline;
+  spec.map_time = request.map_time;
+  spec.reduce_time = request.reduce_time;
+  spec.locality_waits = request.locality_waits;
+  spec.no_speculation = request.no_speculation;
+  spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // stored under its hash
+  if (!request.input_sample.empty()) spec.input_type = sched::InputType(request.input_sample);
+  return spec;
+}
+
+Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const FileSystem& files,
+                                           std::uint64_t map_slots) {
+  MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files.names()));
+  const std::uint64_t target = MayPack(request.split_by) ? PackTarget(splits, request.pack, map_slots) : 0;
+  const auto nodes_of = [&files](const Split& split) {
+    return files.Holders(split.blocks.empty() ? 0 : split.blocks.front().id);
+  };
+  return PackSplits(std::move(splits), nodes_of, target);
+}
+
+sched::MapInput InputOf(const PackedSplits& map) {
+  sched::MapInput input;
+  for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
+  for (const dfs::NodeId node : map.nodes) input.replicas.push_back(NodeId{node});
+  return input;
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,149 @@
+// What the master keeps of a job besides the engine's state: the request, the splits, what tasks reported, how it
+// ended. Stored under "j/<job>" (request and outcome), "s/<job>" (splits, while it lives), "t/<job><task>" (a succeeded
+// task's report, while it lives: counters of a map that runs again are replaced, not added). Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "base/status.h"
+#include "dfs/name/types.h"
+#include "schedulers/events/effects.h"
+#include "schedulers/events/events.h"
+
+namespace millrace::master {
+
+enum class SplitBy : std::uint8_t { kBlock = 0, kFile = 1, kFixedRecords = 2, kNumbers = 3 };
+
+struct JobRequest {
+  std::string name;
+  std::string owner;
+  std::vector<std::string> inputs;
+  std::string output;  // canonical
+  std::uint32_t reduces = 1;
+  std::vector<std::pair<std::string, std::string>> parameters;
+  std::uint8_t priority = 2;
+  std::string executable;
+  std::uint64_t executable_bytes = 0;
+  std::uint32_t executable_crc = 0;
+  SplitBy split_by = SplitBy::kBlock;
+  std::uint32_t record_bytes = 0;
+  std::string pool;
+  Micros deadline = 0;  // from submission; 0: none
+  std::string token;
+  double slow_start = 0.05;
+  std::uint32_t max_attempts = 4;
+  std::uint32_t max_failed_maps = 0;  // the percentage of the maps that may be left out
+  std::uint32_t skip_bad_records =
+      0;  // the number of records of a map that may be left out; not stored, the journal tells it
+  Micros map_time = 0, reduce_time = 0;  // what the user says that a task takes; 0: the user says nothing
+  std::vector<Micros> locality_waits;    // empty: those of the scheduler
+  std::string input_sample;              // the first bytes of the input; not stored
+  std::uint32_t maps = 0;                // with numbers as input; not stored, since the splits are
+  std::uint64_t records = 0;             // with numbers as input; not stored either
+  std::uint64_t pack = 0;                // bytes of small splits in a map, 0: one split each; not stored either
+  bool no_speculation = false;           // not stored, the journal tells it
+};
+
+// A range of one file and the blocks that hold it; or a range of numbers, without path and blocks.
+struct Split {
+  std::string path;
+  std::string name;  // below the input that named it
+  std::uint64_t file_length = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+  std::vector<dfs::Block> blocks;
+  std::uint64_t first_block_offset = 0;  // of blocks[0] in the file
+};
+
+// The input of one map task: one or more splits, which it reads one after the other.
+using MapSplits = std::vector<Split>;
+
+using Counters = std::map<std::pair<std::string, std::string>, std::int64_t>;  // (group, name)
+void AddCounters(const Counters& from, Counters* to);
+
+// What a succeeded attempt reported.
+struct TaskReport {
+  Counters counters;
+  std::uint64_t bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+};
+
+// Returns how fast a map got its input from another node: bytes for each second that it waited for them. Returns 0 when
+// the map read less than a MiB from other nodes, or waited less than a millisecond: that says nothing.
+[[nodiscard]] std::uint64_t RemoteReadRate(const TaskReport& report);
+// Returns the bytes that a map wrote for reduces, as the map counted them: those emitted, or, if a combiner made fewer
+// of them, those stored. Returns 0 when the report does not say.
+[[nodiscard]] std::uint64_t MapOutputBytes(const TaskReport& report);
+
+struct JobOutcomeRecord {
+  sched::JobOutcome outcome = sched::JobOutcome::kSucceeded;
+  std::string reason;
+};
+
+// The figures of a job that outlive its tasks.
+struct JobFigures {
+  std::uint32_t maps = 0, reduces = 0;
+  std::uint32_t launched_at[4] = {};  // by locality
+  std::uint32_t failed_attempts = 0, killed_attempts = 0, preempted_attempts = 0, speculative_attempts = 0;
+  std::uint32_t maps_left_out = 0;
+  std::uint32_t records_left_out = 0;
+  std::uint64_t input_bytes = 0, bytes_read = 0, bytes_shuffled = 0, bytes_written = 0;
+};
+
+// Sets the counter of the maps that were left out, if any were: no task tells of them.
+void CountLeftOut(const JobFigures& figures, Counters* counters);
+
+// A map without which the job went on.
+struct LeftOutMap {
+  std::uint32_t map = 0;
+  std::string input;  // DescribeInput
+  bool operator==(const LeftOutMap&) const = default;
+};
+// A record without which a map went on.
+struct LeftOutRecord {
+  std::uint32_t map = 0;
+  std::string path;          // empty if the input is numbers
+  std::uint64_t offset = 0;  // of its first byte in the file; of numbers, the number
+  bool operator==(const LeftOutRecord&) const = default;
+};
+// How many of those left out are named.
+inline constexpr std::size_t kMostLeftOut = 20;
+
+struct JobRecord {
+  JobId id;
+  JobRequest request;
+  Micros submitted = 0, first_launch = 0, ended = 0;
+  std::optional<JobOutcomeRecord> outcome;  // none while it lives
+  JobFigures figures;
+  std::vector<LeftOutMap> left_out;             // the first of them
+  std::vector<LeftOutRecord> left_out_records;  // likewise, once it ended
+  Counters counters;                            // of the whole job, once it ended
+};
+
+[[nodiscard]] std::string JobKey(JobId job);
+[[nodiscard]] std::string SplitsKey(JobId job);
+[[nodiscard]] std::string TaskKey(const TaskId& task);
+[[nodiscard]] std::string TaskKeyPrefix(JobId job);
+[[nodiscard]] std::optional<TaskId> ParseTaskKey(std::string_view key);
+
+[[nodiscard]] std::string EncodeJob(const JobRecord& record);
+[[nodiscard]] Result<JobRecord> DecodeJob(std::string_view key, std::string_view value);
+// Returns what the map reads, for people: "/in/a", "/in/a, bytes 100 to 200, and 3 more", "numbers 0 to 9".
+[[nodiscard]] std::string DescribeInput(const MapSplits& map);
+// Returns "the record at byte 7 of /in/a", "number 7"; nothing if the place lies in none of the map's splits.
+[[nodiscard]] std::optional<std::string> DescribeRecord(const MapSplits& map, const sched::RecordPlace& record);
+// These store and read the splits of all maps of a job, in the order of the maps.
+[[nodiscard]] std::string EncodeSplits(const std::vector<MapSplits>& maps);
+[[nodiscard]] Result<std::vector<MapSplits>> DecodeSplits(std::string_view value);
+[[nodiscard]] std::string EncodeReport(const TaskReport& report);
+[[nodiscard]] Result<TaskReport> DecodeReport(std::string_view value);
+
+}  // namespace millrace::master

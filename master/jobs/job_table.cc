@@ -1,0 +1,212 @@
+#include "master/jobs/job_table.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+namespace millrace::master {
+
+void AttemptList::Begin(const AttemptId& attempt, NodeNumber node, Micros now) {
+  running_[attempt] = records_.size();
+  records_.push_back({attempt, node, AttemptState::kRunning, now, 0, {}, 0, 0});
+}
+
+bool AttemptList::End(const AttemptId& attempt, AttemptState state, const std::string& reason, Micros now) {
+  AttemptRecord* record = FindRunning(attempt);
+  if (record == nullptr) return false;
+  record->state = state;
+  record->ended = now;
+  record->reason = reason;
+  record->fraction = state == AttemptState::kSucceeded ? 1 : 0;
+  running_.erase(attempt);
+  return true;
+}
+
+void AttemptList::Follow(const sched::Event& event, Micros time) {
+  if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event)) {
+    Begin(launched->attempt, launched->node.value, time);
+  } else if (const auto* succeeded = std::get_if<sched::AttemptSucceeded>(&event)) {
+    End(succeeded->attempt, AttemptState::kSucceeded, {}, time);
+  } else if (const auto* failed = std::get_if<sched::AttemptFailed>(&event)) {
+    End(failed->attempt, AttemptState::kFailed, failed->reason, time);
+  } else if (const auto* lost = std::get_if<sched::AttemptLost>(&event)) {
+    End(lost->attempt, AttemptState::kLost, lost->reason, time);
+  } else if (const auto* preempted = std::get_if<sched::AttemptPreempted>(&event)) {
+    End(preempted->attempt, AttemptState::kPreempted, preempted->reason, time);
+  }
+}
+
+void AttemptList::KillRest(Micros now) {
+  for (const auto& [attempt, index] : running_) {
+    records_[index].state = AttemptState::kKilled;
+    records_[index].ended = now;
+  }
+  running_.clear();
+}
+
+AttemptRecord* AttemptList::FindRunning(const AttemptId& attempt) {
+  const auto it = running_.find(attempt);
+  return it == running_.end() ? nullptr : &records_[it->second];
+}
+
+const AttemptRecord* AttemptList::FindRunning(const AttemptId& attempt) const {
+  const auto it = running_.find(attempt);
+  return it == running_.end() ? nullptr : &records_[it->second];
+}
+
+void TrackedJob::NoteReport(const TaskId& task, const TaskReport& report) {
+  TaskReport& slot = reports[task];
+  totals.bytes_read += report.bytes_read - slot.bytes_read;
+  totals.bytes_shuffled += report.bytes_shuffled - slot.bytes_shuffled;
+  totals.bytes_written += report.bytes_written - slot.bytes_written;
+  slot = report;
+}
+
+std::set<NodeNumber> TrackedJob::ReducingNodes() const {
+  std::set<NodeNumber> reducing;
+  attempts.VisitRunning([&](const AttemptRecord& attempt) {
+    if (attempt.attempt.task.kind == TaskKind::kReduce) reducing.insert(attempt.node);
+  });
+  return reducing;
+}
+
+std::vector<dfs::FileId> TrackedJob::TakeOutputsOf(const AttemptId& attempt) {
+  std::vector<dfs::FileId> files;
+  for (const auto& [file, owner] : outputs) {
+    if (owner == attempt) files.push_back(file);
+  }
+  for (const dfs::FileId file : files) outputs.erase(file);
+  return files;
+}
+
+void TrackedJob::DropWork() {
+  outputs.clear();
+  reports.clear();
+  nodes.clear();
+  splits.clear();
+  splits.shrink_to_fit();
+}
+
+Status JobTable::Load(const KeyValueStore& store) {
+  MILLRACE_TRY(LoadRecords(store));
+  for (const JobId job : live_) MILLRACE_TRY(LoadWork(store, jobs_.at(job)));
+  return Status::Ok();
+}
+
+Status JobTable::LoadRecords(const KeyValueStore& store) {
+  Status failure;
+  MILLRACE_TRY(store.Scan("j/", {}, [&](std::string_view key, std::string_view value) {
+    Result<JobRecord> record = DecodeJob(key, value);
+    if (!record.ok()) {
+      failure = record.status();
+      return false;
+    }
+    const JobId id = record->id;
+    if (!record->outcome) live_.insert(id);
+    if (!record->request.token.empty()) by_token_[record->request.token] = id;
+    jobs_[id].record = *std::move(record);
+    return true;
+  }));
+  return failure;
+}
+
+Status JobTable::LoadWork(const KeyValueStore& store, TrackedJob& job) {
+  MILLRACE_ASSIGN(const std::optional<std::string> splits, store.Get(SplitsKey(job.record.id)));
+  if (!splits) return Corrupt("job " + std::to_string(job.record.id.value) + ": the database has no splits of it");
+  MILLRACE_ASSIGN(job.splits, DecodeSplits(*splits));
+  Status failure;
+  MILLRACE_TRY(store.Scan(TaskKeyPrefix(job.record.id), {}, [&](std::string_view key, std::string_view value) {
+    const std::optional<TaskId> task = ParseTaskKey(key);
+    const Result<TaskReport> report = DecodeReport(value);
+    if (!task || !report.ok()) {
+      failure = task ? report.status() : Corrupt("the database's report of a task: key not understood");
+      return false;
+    }
+    job.NoteReport(*task, *report);
+    return true;
+  }));
+  return failure;
+}
+
+TrackedJob& JobTable::Add(JobRecord record) {
+  const JobId id = record.id;
+  live_.insert(id);
+  if (!record.request.token.empty()) by_token_[record.request.token] = id;
+  TrackedJob& job = jobs_[id];
+  job.record = std::move(record);
+  return job;
+}
+
+void JobTable::Follow(const sched::Event& event, Micros time) {
+  const auto follow = [&](const auto& told) {
+    if constexpr (requires { told.attempt.task.job; }) {
+      if (TrackedJob* job = Find(told.attempt.task.job)) job->attempts.Follow(event, time);
+    }
+  };
+  std::visit(follow, event);
+  if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event)) {
+    if (TrackedJob* job = Find(launched->attempt.task.job)) job->nodes.insert(launched->node.value);
+  }
+}
+
+void JobTable::Forget(JobId job) {
+  const auto it = jobs_.find(job);
+  by_token_.erase(it->second.record.request.token);
+  jobs_.erase(it);
+}
+
+std::vector<JobId> JobTable::BeyondHistory(std::size_t kept, const std::set<JobId>& spared) const {
+  std::vector<JobId> old;
+  for (auto it = jobs_.begin(); it != jobs_.end() && jobs_.size() - live_.size() - old.size() > kept; ++it) {
+    if (!live_.contains(it->first) && !spared.contains(it->first)) old.push_back(it->first);
+  }
+  return old;
+}
+
+TrackedJob* JobTable::Find(JobId job) {
+  const auto it = jobs_.find(job);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+const TrackedJob* JobTable::Find(JobId job) const {
+  const auto it = jobs_.find(job);
+  return it == jobs_.end() ? nullptr : &it->second;
+}
+
+Result<const TrackedJob*> JobTable::Get(JobId job) const {
+  if (const TrackedJob* found = Find(job)) return found;
+  return NotFound("job " + std::to_string(job.value) + ": no such job; `millrace job list` shows them");
+}
+
+Result<TrackedJob*> JobTable::GetLive(JobId job) {
+  MILLRACE_TRY(Get(job).status());
+  TrackedJob* found = Find(job);
+  if (found->record.outcome) return Invalid("job " + std::to_string(job.value) + ": has ended already");
+  return found;
+}
+
+std::vector<JobId> JobTable::After(JobId after, std::size_t limit, bool live_only) const {
+  std::vector<JobId> found;
+  for (auto it = jobs_.upper_bound(after); it != jobs_.end() && found.size() < limit; ++it) {
+    if (!live_only || live_.contains(it->first)) found.push_back(it->first);
+  }
+  return found;
+}
+
+std::optional<JobId> JobTable::FindToken(const std::string& token) const {
+  const auto it = by_token_.find(token);
+  return token.empty() || it == by_token_.end() ? std::nullopt : std::optional(it->second);
+}
+
+bool JobTable::IsOutput(std::string_view path) const {
+  return std::any_of(live_.begin(), live_.end(),
+                     [&](JobId job) { return path.starts_with(jobs_.at(job).record.request.output + "/_temporary/"); });
+}
+
+std::optional<NodeNumber> JobTable::NodeOf(const AttemptId& attempt) const {
+  const TrackedJob* job = Find(attempt.task.job);
+  const AttemptRecord* record = job == nullptr ? nullptr : job->attempts.FindRunning(attempt);
+  return record == nullptr ? std::nullopt : std::optional(record->node);
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,127 @@
+// JobTable: the jobs that the master remembers, and what it keeps of each in memory beside the engine's state. It reads
+// the stored records back (job_record.h); the code that changes a record stores it. Pure. Thread rule: control thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "base/kv/key_value_store.h"
+#include "base/status.h"
+#include "dfs/name/types.h"
+#include "master/cluster/node_table.h"
+#include "master/jobs/job_record.h"
+#include "schedulers/events/events.h"
+
+namespace millrace::master {
+
+enum class AttemptState : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
+
+struct AttemptRecord {
+  AttemptId attempt;
+  NodeNumber node = 0;
+  AttemptState state = AttemptState::kRunning;
+  Micros launched = 0, ended = 0;
+  std::string reason;
+  double fraction = 0;          // how far the attempt is
+  std::uint32_t per_mille = 0;  // what the engine was last told of it
+};
+
+// The attempts of one job in the order of their launches.
+class AttemptList {
+ public:
+  void Begin(const AttemptId& attempt, NodeNumber node, Micros now);
+  // Returns false, and changes nothing, if the attempt does not run.
+  bool End(const AttemptId& attempt, AttemptState state, const std::string& reason, Micros now);
+  // Does what an event of the job's journal says of an attempt; passes over other events.
+  void Follow(const sched::Event& event, Micros time);
+  // Ends the attempts that still run as killed.
+  void KillRest(Micros now);
+
+  // Returns the record of a running attempt; null if it does not run. It is valid until the next attempt begins.
+  [[nodiscard]] AttemptRecord* FindRunning(const AttemptId& attempt);
+  [[nodiscard]] const AttemptRecord* FindRunning(const AttemptId& attempt) const;
+  // Visits the records of the running attempts in the order of their ids.
+  template <class Visit>
+  void VisitRunning(const Visit& visit) const {
+    for (const auto& [attempt, index] : running_) visit(records_[index]);
+  }
+  [[nodiscard]] const std::vector<AttemptRecord>& all() const { return records_; }
+
+ private:
+  std::vector<AttemptRecord> records_;
+  std::map<AttemptId, std::size_t> running_;  // indices into records_
+};
+
+struct TrackedJob {
+  // Counts what an attempt of the task reported, in place of what an earlier attempt of it reported.
+  void NoteReport(const TaskId& task, const TaskReport& report);
+  // Returns the nodes on which reduces of the job run.
+  [[nodiscard]] std::set<NodeNumber> ReducingNodes() const;
+  // Takes the files out of `outputs` that the attempt handed over, and returns them.
+  [[nodiscard]] std::vector<dfs::FileId> TakeOutputsOf(const AttemptId& attempt);
+  // Drops what only a live job needs.
+  void DropWork();
+
+  JobRecord record;
+  std::vector<MapSplits> splits;             // by map, while the job lives
+  std::map<TaskId, TaskReport> reports;      // of tasks that succeeded, while the job lives
+  AttemptList attempts;                      // empty after a restart if the job had ended
+  std::map<dfs::FileId, AttemptId> outputs;  // open files that attempts handed over
+  std::set<NodeNumber> nodes;                // the nodes that were given an attempt
+  TaskReport totals;                         // the bytes of all reports
+};
+
+class JobTable {
+ public:
+  // Reads all jobs, and the splits and reports of those that live. kCorrupt for what is not understood. Requires: the
+  // table is empty.
+  [[nodiscard]] Status Load(const KeyValueStore& store);
+
+  // Adds the job. Requires: the id is new, and the job has not ended.
+  TrackedJob& Add(JobRecord record);
+  // Notes that the job has ended; it is still remembered. Requires: it lives.
+  void NoteEnded(JobId job) { live_.erase(job); }
+  // Does what an event of the journal says of an attempt; passes over other events, and jobs that are not remembered.
+  void Follow(const sched::Event& event, Micros time);
+  // Drops the job from memory. Requires: the job has ended.
+  void Forget(JobId job);
+  // Returns the jobs to forget so that at most `kept` ended ones are left, the oldest first; never a job in `spared`.
+  [[nodiscard]] std::vector<JobId> BeyondHistory(std::size_t kept, const std::set<JobId>& spared) const;
+
+  // Returns null for a job that is not remembered.
+  [[nodiscard]] TrackedJob* Find(JobId job);
+  [[nodiscard]] const TrackedJob* Find(JobId job) const;
+  // Returns the job. kNotFound for one that is not remembered.
+  [[nodiscard]] Result<const TrackedJob*> Get(JobId job) const;
+  // Returns the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
+  [[nodiscard]] Result<TrackedJob*> GetLive(JobId job);
+  // Returns the job. Requires: it is remembered.
+  [[nodiscard]] TrackedJob& At(JobId job) { return jobs_.at(job); }
+  [[nodiscard]] const std::set<JobId>& live() const { return live_; }
+  // Returns at most `limit` jobs with greater ids than `after`, in order.
+  [[nodiscard]] std::vector<JobId> After(JobId after, std::size_t limit, bool live_only) const;
+  // Returns the job that was submitted with this token; nothing for an empty token.
+  [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const;
+  // Returns true if the attempts of a live job write at this path.
+  [[nodiscard]] bool IsOutput(std::string_view path) const;
+  // Returns the node on which the attempt runs; nothing if it does not run.
+  [[nodiscard]] std::optional<NodeNumber> NodeOf(const AttemptId& attempt) const;
+
+ private:
+  [[nodiscard]] Status LoadRecords(const KeyValueStore& store);
+  [[nodiscard]] static Status LoadWork(const KeyValueStore& store, TrackedJob& job);
+
+  std::map<JobId, TrackedJob> jobs_;
+  std::set<JobId> live_;
+  std::map<std::string, JobId> by_token_;
+};
+
+}  // namespace millrace::master

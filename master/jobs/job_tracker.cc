@@ -1,0 +1,597 @@
+#include "master/jobs/job_tracker.h"
+
+#include <algorithm>
+
+#include "base/ids/ids.h"
+#include "base/options.h"
+#include "base/text.h"
+#include "dfs/name/path.h"
+#include "master/jobs/input_source.h"
+#include "master/jobs/job_plan.h"
+#include "schedulers/cluster/cluster_state.h"
+#include "schedulers/config/make_scheduler.h"
+#include "schedulers/config/settings_text.h"
+#include "schedulers/core/policy.h"
+#include "schedulers/offering/speculation_settings.h"
+
+namespace millrace::master {
+
+using worker::Claim;
+using worker::MasterDoes;
+using worker::WorkerDoes;
+
+namespace {
+
+constexpr std::string_view kHistoryPrefix = "h/";
+
+std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {
+  std::string why;
+  std::unique_ptr<sched::Policy> policy = sched::MakeScheduler(options.scheduler, options.background, &why);
+  MILLRACE_CHECK(policy != nullptr, why);
+  return policy;
+}
+
+// Where the policy lets no more tasks run than the node has slots, each task has a slot to compute on. Where it lets
+// more in (copy-compute splitting), those beyond the reduce slots only copy.
+std::uint32_t ComputePermits(const sched::NodeState& node) {
+  const bool more_than_slots = node.limits.total > node.slots.maps + node.slots.reduces;
+  return std::max(1U, more_than_slots ? node.slots.reduces : node.limits.reduces);
+}
+
+}  // namespace
+
+JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOptions options, Log log)
+    : files_(files),
+      store_(store),
+      engine_({.make_policy = sched::SchedulerMaker(options.background)}, FirstPolicy(options)),
+      history_jobs_(options.history_jobs),
+      log_(std::move(log)),
+      journal_(store) {}
+
+JobTracker::~JobTracker() = default;
+
+// ---- reading back ----
+
+Status JobTracker::Load(const NodeTable& nodes) {
+  MILLRACE_TRY(job_numbers_.Load(store_));
+  MILLRACE_TRY(journal_.Load());
+  MILLRACE_TRY(jobs_.Load(store_));
+  MILLRACE_TRY(LoadHistory());
+  if (jobs_.live().empty()) return Status::Ok();
+  const auto replay = [this](const sched::Event& event, Micros time) { ReplayEvent(event, time); };
+  MILLRACE_ASSIGN(const std::size_t lines, journal_.Replay(jobs_.live(), replay));
+  log_->info("replayed {} journal lines of {} live jobs", lines, jobs_.live().size());
+  for (const auto& [node, joined] : joined_) {
+    if (const NodeRecord* record = nodes.Find(node)) incarnations_[node] = record->facts.incarnation;
+  }
+  return Status::Ok();
+}
+
+// It only helps to guess: what is not understood is passed over.
+Status JobTracker::LoadHistory() {
+  return store_.Scan(kHistoryPrefix, {}, [&](std::string_view key, std::string_view value) {
+    if (!history_.Restore(key.substr(kHistoryPrefix.size()), value))
+      log_->warn("a record of the history of programs is not understood: {}", Quote(key));
+    return true;
+  });
+}
+
+void JobTracker::ReplayEvent(const sched::Event& event, Micros time) {
+  sched::Effects effects;
+  Step unsent(time);
+  last_time_ = std::max(last_time_, time);
+  if (!engine_.Apply(last_time_, event, &effects)) return;
+  if (const auto* joined = std::get_if<sched::NodeJoined>(&event)) {
+    LoseAttemptsOn(joined->node.value, &unsent);
+    joined_[joined->node.value] = *joined;
+  }
+  if (const auto* lost = std::get_if<sched::NodeLost>(&event)) {
+    LoseAttemptsOn(lost->node.value, &unsent);
+    joined_.erase(lost->node.value);
+  }
+  jobs_.Follow(event, time);
+  for (const sched::Effect& effect : effects) {
+    const auto* kill = std::get_if<sched::Kill>(&effect);
+    if (kill == nullptr) continue;
+    if (TrackedJob* job = jobs_.Find(kill->attempt.task.job))
+      EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, &unsent);
+  }
+}
+
+std::vector<sched::Event> JobTracker::NodesAsEvents() const {
+  std::vector<sched::Event> events;
+  for (const auto& [node, joined] : joined_) {
+    events.emplace_back(joined);
+    const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
+    if (known != nullptr && known->drained) events.emplace_back(sched::NodeDrained{NodeId{node}, true});
+  }
+  for (const auto& [node, jobs] : engine_.state().blames()) {
+    for (const auto& [job, until] : jobs) events.emplace_back(sched::NodeBlamed{node, job, until});
+  }
+  return events;
+}
+
+// ---- jobs ----
+
+Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
+  if (const auto known = FindToken(request.token)) return *known;
+  MILLRACE_ASSIGN(request.output, dfs::CanonicalPath(request.output));
+  if (files_.names().Stat(request.output).ok()) {
+    return Exists("output " + Quote(request.output) + ": exists already; remove it or name another one");
+  }
+  MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state().Capacity(TaskKind::kMap)));
+  MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
+
+  // Recovery can begin at the first job after a quiet time.
+  if (jobs_.live().empty()) journal_.Snapshot(NodesAsEvents(), step);
+  const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
+  JobRecord record;
+  record.id = id;
+  record.request = std::move(request);
+  record.submitted = step->now;
+  TrackedJob& job = jobs_.Add(std::move(record));
+  sched::JobSubmitted submitted{id, SpecOf(job.record.request, step->now)};
+  submitted.spec.profile = history_.Lookup(submitted.spec.program, submitted.spec.input_type);
+  for (PackedSplits& map : maps) {
+    submitted.spec.maps.push_back(InputOf(map));
+    job.record.figures.input_bytes += submitted.spec.maps.back().bytes;
+    job.splits.push_back(std::move(map.splits));
+  }
+  job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
+  job.record.figures.reduces = job.record.request.reduces;
+  step->batch.Put(JobKey(id), EncodeJob(job.record));
+  step->batch.Put(SplitsKey(id), EncodeSplits(job.splits));
+  MILLRACE_CHECK(Apply(submitted, id, step), "job " + std::to_string(id.value) + " was refused by the engine");
+  return id;
+}
+
+Status JobTracker::Kill(JobId job, const std::string& reason, Step* step) {
+  MILLRACE_TRY(jobs_.GetLive(job).status());
+  Apply(sched::JobKilled{job, reason}, job, step);
+  return Status::Ok();
+}
+
+Status JobTracker::SetPriority(JobId job, std::uint8_t priority, Step* step) {
+  MILLRACE_ASSIGN(TrackedJob* const found, jobs_.GetLive(job));
+  if (priority > 4)
+    return Invalid("priority " + std::to_string(priority) + ": is not one of 0 (VERY_HIGH) to 4 (VERY_LOW)");
+  found->record.request.priority = priority;
+  step->batch.Put(JobKey(job), EncodeJob(found->record));
+  Apply(sched::JobPrioritySet{job, static_cast<sched::Priority>(priority)}, job, step);
+  step->changed.insert(job);
+  return Status::Ok();
+}
+
+void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) {
+  MILLRACE_CHECK(Apply(scheduler, JobId{0}, step), "scheduler " + scheduler.name + " was refused by the engine");
+  const Result<sched::Settings> settings = sched::ReadSettings(scheduler.settings);
+  wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
+}
+
+// ---- nodes ----
+
+JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step) {
+  AdmitNode(node, step);
+  Reconciled answer;
+  for (const auto& [attempt, claim] : GatherClaims(node.number, claims, jobs_, engine_))
+    SettleAttempt(node.number, attempt, claim, &answer, step);
+  std::set<JobId> reducing;
+  for (const AttemptId& attempt : engine_.RunningOn(NodeId{node.number})) {
+    if (attempt.task.kind == TaskKind::kReduce) reducing.insert(attempt.task.job);
+  }
+  for (const JobId job : reducing) AnnounceOutputs(job, node.number, step);  // some announcements did not reach it
+  return answer;
+}
+
+// The engine is told of a node that is new to it, or another incarnation or shape of the one that it knows.
+void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
+  const sched::NodeJoined joined{
+      NodeId{node.number}, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
+  const auto known = joined_.find(node.number);
+  if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation) return;
+  LoseAttemptsOn(node.number, step);
+  Apply(joined, JobId{0}, step);
+  joined_[node.number] = joined;
+  incarnations_[node.number] = node.facts.incarnation;
+  if (node.draining) Apply(sched::NodeDrained{NodeId{node.number}, true}, JobId{0}, step);
+}
+
+void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {
+  const auto [ours, theirs] = worker::Settle(claim, BeliefOf(node, attempt, jobs_, engine_));
+  switch (ours) {
+    case MasterDoes::kNothing:
+      break;
+    case MasterDoes::kLoseAttempt:
+      AttemptFailed(node, attempt, true, "the worker does not know of it any more", step);
+      break;
+    case MasterDoes::kLoseOutput:
+      log_->warn("worker {}: it does not have the output of {}, which runs again", node, ToText(attempt));
+      Apply(sched::AttemptLost{attempt, "its worker does not have its output any more"}, attempt.task.job, step);
+      break;
+  }
+  switch (theirs) {
+    case WorkerDoes::kNothing:
+      break;
+    case WorkerDoes::kSettle:
+      answer->settled.push_back(attempt);
+      break;
+    case WorkerDoes::kDrop:
+      answer->killed.push_back(attempt);
+      break;
+    case WorkerDoes::kForgetJob:
+      if (answer->forgotten.empty() || answer->forgotten.back() != attempt.task.job)  // they come in order of the job
+        answer->forgotten.push_back(attempt.task.job);
+      break;
+  }
+}
+
+void JobTracker::NodeLost(NodeNumber node, bool died, Step* step) {
+  LoseAttemptsOn(node, step);
+  joined_.erase(node);
+  incarnations_.erase(node);
+  Apply(sched::NodeLost{NodeId{node}, died}, JobId{0}, step);
+}
+
+void JobTracker::NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step) {
+  constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
+  const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
+  if (known == nullptr || !known->alive) return;
+  const std::uint64_t believed = known->free_bytes.value_or(0);
+  const std::uint64_t off = believed > free_bytes ? believed - free_bytes : free_bytes - believed;
+  if (known->free_bytes && off < std::max(kLeast, free_bytes / 16)) return;
+  Apply(sched::NodeSpace{NodeId{node}, free_bytes}, JobId{0}, step);
+}
+
+std::vector<NodeNumber> JobTracker::EngineNodes() const {
+  std::vector<NodeNumber> nodes;
+  for (const auto& [node, joined] : joined_) nodes.push_back(node);
+  return nodes;
+}
+
+// ---- attempts ----
+
+void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const TaskReport& report,
+                             const std::optional<AttemptOutput>& output, Step* step) {
+  TrackedJob* job = jobs_.Find(attempt.task.job);
+  const bool may_commit = job != nullptr && jobs_.NodeOf(attempt) == node && engine_.MayCommit(attempt);
+  if (!may_commit) {
+    if (output)
+      (void)files_.Abandon(output->file, step->now, &step->batch);  // a late report; the file may be gone already
+    const WorkerDoes then = worker::Settle(Claim::kDone, BeliefOf(node, attempt, jobs_, engine_)).worker;
+    if (then == WorkerDoes::kDrop) step->kills.push_back({node, attempt, "the master does not want it any more"});
+    if (then == WorkerDoes::kForgetJob) step->forgets.push_back({node, attempt.task.job});
+    return;
+  }
+  if (output) {
+    const std::string path = job->record.request.output + "/" + output->name;
+    const Status committed = files_.Complete(output->file, path, output->blocks, step->now, &step->batch);
+    if (!committed.ok()) {
+      AttemptFailed(node, attempt, false, committed.Within("commit").message(), step);
+      return;
+    }
+    job->outputs.erase(output->file);
+  }
+  job->NoteReport(attempt.task, report);
+  step->batch.Put(TaskKey(attempt.task), EncodeReport(report));
+  EndAttempt(*job, attempt, AttemptState::kSucceeded, {}, step);
+  sched::AttemptSucceeded succeeded{attempt};
+  if (attempt.task.kind == TaskKind::kMap) {
+    succeeded.input_bytes = report.bytes_read;
+    succeeded.output_bytes = MapOutputBytes(report);
+    NoteTransfer(node, job->splits.at(attempt.task.index), RemoteReadRate(report), step);
+  }
+  Apply(succeeded, attempt.task.job, step);
+}
+
+void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& said,
+                               Step* step, std::optional<sched::RecordPlace> record) {
+  TrackedJob* job = jobs_.Find(attempt.task.job);
+  if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
+  std::string reason = said;
+  if (record) {
+    const bool map = attempt.task.kind == TaskKind::kMap;
+    const auto what = map ? DescribeRecord(job->splits.at(attempt.task.index), *record) : std::nullopt;
+    if (what) reason = "at " + *what + ": " + said;
+    if (!what) record.reset();
+  }
+  EndAttempt(*job, attempt, lost ? AttemptState::kLost : AttemptState::kFailed, reason, step);
+  if (lost) {
+    Apply(sched::AttemptLost{attempt, reason}, attempt.task.job, step);
+  } else {
+    Apply(sched::AttemptFailed{attempt, reason, record}, attempt.task.job, step);
+  }
+}
+
+void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report,
+                             Step* step) {
+  if (jobs_.NodeOf(reduce) != node) return;
+  Apply(sched::FetchFailed{reduce, map, report}, reduce.task.job, step);
+}
+
+void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step) {
+  constexpr std::uint32_t kStep = 50;  // per mille: so much news is worth a line of the journal
+  TrackedJob* job = jobs_.Find(attempt.task.job);
+  if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
+  AttemptRecord& record = *job->attempts.FindRunning(attempt);
+  record.fraction = std::clamp(fraction, 0.0, 1.0);
+  step->changed.insert(attempt.task.job);
+  const auto per_mille = static_cast<std::uint32_t>(record.fraction * 1000);
+  if (!wants_progress_ || per_mille < record.per_mille + kStep) return;
+  record.per_mille = per_mille;
+  Apply(sched::AttemptProgressed{attempt, per_mille}, attempt.task.job, step);
+}
+
+void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {
+  if (jobs_.NodeOf(attempt) != node || attempt.task.kind != TaskKind::kReduce) return;
+  const sched::RunningAttempt* running =
+      engine_.state().FindJob(attempt.task.job)->reduces[attempt.task.index].Find(attempt.number);
+  if (running == nullptr || running->computing) return;
+  Apply(sched::ReduceComputing{attempt}, attempt.task.job, step);
+}
+
+Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
+  TrackedJob* job = jobs_.Find(attempt.task.job);
+  if (job == nullptr || !jobs_.NodeOf(attempt)) {
+    return NotFound("hand over file " + std::to_string(file) + ": attempt " + ToText(attempt) + " does not run");
+  }
+  job->outputs[file] = attempt;
+  return Status::Ok();
+}
+
+void JobTracker::EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptState state, const std::string& reason,
+                            Step* step) {
+  if (!job.attempts.End(attempt, state, reason, step->now)) return;
+  for (const dfs::FileId file : job.TakeOutputsOf(attempt))
+    (void)files_.Abandon(file, step->now, &step->batch);  // fine if its lease ran out before
+  step->changed.insert(job.record.id);
+}
+
+void JobTracker::LoseAttemptsOn(NodeNumber node, Step* step) {
+  for (const JobId id : jobs_.live()) {
+    TrackedJob& job = jobs_.At(id);
+    std::vector<AttemptId> there;
+    job.attempts.VisitRunning([&](const AttemptRecord& record) {
+      if (record.node == node) there.push_back(record.attempt);
+    });
+    for (const AttemptId& attempt : there) EndAttempt(job, attempt, AttemptState::kLost, "its worker was lost", step);
+  }
+}
+
+// The rate is that of all that came from elsewhere: it says something of a node from which most of it came.
+void JobTracker::NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step) {
+  if (bytes_per_second == 0) return;
+  const auto from = MainInputSource(node, splits, files_, engine_.state().topology());
+  if (from) Apply(sched::BandwidthMeasured{NodeId{*from}, NodeId{node}, bytes_per_second}, JobId{0}, step);
+}
+
+// ---- decisions and effects ----
+
+void JobTracker::Decide(Step* step) {
+  const std::optional<Micros> wake = engine_.NextWake();
+  sched::Effects effects;
+  engine_.Decide(step->now, &effects);
+  Carry(effects, step);
+  LogAvoidedNodes();
+  // What is journaled at this time says that it was decided. If nothing is, the policy's clocks may still have moved.
+  const bool woken = (wake && *wake <= step->now) || engine_.NextWake() != wake;
+  if (woken && !journal_.HasEventAt(step->now)) journal_.RecordMark(sched::JournalMark::kWoken, step);
+}
+
+bool JobTracker::Apply(const sched::Event& event, JobId job, Step* step) {
+  sched::Effects effects;
+  if (!engine_.Apply(step->now, event, &effects)) return false;
+  journal_.Record(event, job, step);
+  Carry(effects, step);
+  return true;
+}
+
+void JobTracker::Carry(const sched::Effects& effects, Step* step) {
+  for (const sched::Effect& effect : effects) {
+    if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
+      CarryLaunch(*launch, step);
+    } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
+      step->kills.push_back({kill->node.value, kill->attempt, kill->reason});
+      if (TrackedJob* job = jobs_.Find(kill->attempt.task.job))
+        EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, step);
+    } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
+      CarryPreempt(*preempt, step);
+    } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
+      CarryEvict(evict->job, step);
+    } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
+      CarryBlame(*blame, step);
+    } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
+      CarryOutput(ready->map_attempt, ready->node.value, true, step);
+    } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
+      CarryOutput(gone->map_attempt, gone->node.value, false, step);
+    } else if (const auto* left_out = std::get_if<sched::MapLeftOut>(&effect)) {
+      CarryLeftOut(*left_out, step);
+    } else if (const auto* end = std::get_if<sched::JobEnded>(&effect)) {
+      CarryEnd(*end, step);
+    }
+  }
+}
+
+void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
+  TrackedJob& job = jobs_.At(launch.attempt.task.job);
+  journal_.Record(sched::AttemptLaunched{launch.attempt, launch.node}, launch.attempt.task.job, step);
+  const NodeNumber node = launch.node.value;
+  job.attempts.Begin(launch.attempt, node, step->now);
+  job.nodes.insert(node);
+  if (job.record.first_launch == 0) {
+    job.record.first_launch = step->now;
+    step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
+  }
+  const std::uint32_t computing =
+      launch.attempt.task.kind == TaskKind::kReduce ? ComputePermits(*engine_.state().FindNode(launch.node)) : 0;
+  step->launches.push_back({node, launch.attempt, computing});
+  step->changed.insert(launch.attempt.task.job);
+  if (launch.attempt.task.kind == TaskKind::kReduce) AnnounceOutputs(launch.attempt.task.job, node, step);
+}
+
+void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
+  const AttemptId& attempt = preempt.attempt;
+  journal_.Record(sched::AttemptPreempted{attempt, preempt.reason}, attempt.task.job, step);
+  step->kills.push_back({preempt.node.value, attempt, preempt.reason});
+  EndAttempt(jobs_.At(attempt.task.job), attempt, AttemptState::kPreempted, preempt.reason, step);
+}
+
+// Its kills follow; workers drop what they hold of it and are told of the job anew when it goes on.
+void JobTracker::CarryEvict(JobId id, Step* step) {
+  journal_.Record(sched::JobEvicted{id}, id, step);
+  log_->warn("job {} gives way: there is no room for the map outputs of all running jobs", id.value);
+  TrackedJob& job = jobs_.At(id);
+  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, id});
+  job.nodes.clear();
+  step->changed.insert(id);
+}
+
+// Among the events of nodes, since it outlives the job.
+void JobTracker::CarryBlame(const sched::Blame& blame, Step* step) {
+  journal_.Record(sched::NodeBlamed{blame.node, blame.by, blame.until}, JobId{0}, step);
+  if (blame.until <= step->now) return;
+  log_->warn("job {}: none of its tasks goes to worker {} for {}: too many of them failed there", blame.by.value,
+             blame.node.value, FormatDuration(blame.until - step->now));
+}
+
+void JobTracker::LogAvoidedNodes() {
+  std::set<NodeNumber> now;
+  for (const auto& [node, jobs] : engine_.state().blames()) {
+    if (engine_.state().Avoids(node)) now.insert(node.value);
+  }
+  for (const NodeNumber node : now) {
+    if (avoided_.contains(node)) continue;
+    log_->warn(
+        "worker {}: no tasks go to it: {} jobs had too many that failed there; `millrace node list` says how long",
+        node, engine_.state().blames().at(NodeId{node}).size());
+  }
+  for (const NodeNumber node : avoided_) {
+    if (!now.contains(node)) log_->info("worker {}: tasks may go to it again", node);
+  }
+  avoided_ = std::move(now);
+}
+
+void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
+  OutputsOrder& order = step->OutputsFor(node, job);
+  order.ready.clear();
+  for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job))
+    order.ready.emplace_back(output.map_attempt, output.node.value);
+  order.left_out = engine_.LeftOutMaps(job);
+}
+
+void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
+  for (const NodeNumber target : jobs_.At(map.task.job).ReducingNodes()) {
+    OutputsOrder& order = step->OutputsFor(target, map.task.job);
+    if (ready) {
+      order.ready.emplace_back(map, node);
+    } else {
+      std::erase_if(order.ready, [&](const auto& output) { return output.first == map; });
+      order.gone.push_back(map);
+    }
+  }
+}
+
+// An earlier attempt of it may have succeeded and lost its output: then its report does not count either.
+void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
+  const TaskId& map = left_out.map;
+  TrackedJob& job = jobs_.At(map.job);
+  log_->warn("job {} goes on without map {}: {}", map.job.value, map.index, left_out.reason);
+  ++job.record.figures.maps_left_out;
+  if (job.record.left_out.size() < kMostLeftOut)
+    job.record.left_out.push_back({map.index, DescribeInput(job.splits.at(map.index))});
+  step->batch.Put(JobKey(map.job), EncodeJob(job.record));
+  if (job.reports.contains(map)) {
+    job.NoteReport(map, {});
+    job.reports.erase(map);
+    step->batch.Remove(TaskKey(map));
+  }
+  for (const NodeNumber node : job.ReducingNodes()) step->OutputsFor(node, map.job).left_out.push_back(map.index);
+  step->changed.insert(map.job);
+}
+
+void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
+  TrackedJob& job = jobs_.At(end.job);
+  JobRecord& record = job.record;
+  record.outcome = JobOutcomeRecord{end.outcome, end.reason};
+  if (end.outcome == sched::JobOutcome::kSucceeded) {
+    const Status marked =
+        files_.Touch(record.request.output + "/_SUCCESS", record.request.owner, step->now, &step->batch);
+    if (!marked.ok()) {
+      record.outcome =
+          JobOutcomeRecord{sched::JobOutcome::kFailed, marked.Within("mark the output as complete").message()};
+    }
+  }
+  if (record.outcome->outcome != sched::JobOutcome::kSucceeded) {
+    const Status removed = files_.Remove(record.request.output, true, &step->batch);
+    if (!removed.ok() && removed.code() != StatusCode::kNotFound)
+      log_->warn("job {}: output of a failed job stays: {}", end.job.value, removed.message());
+  }
+  CloseJob(job, step);
+}
+
+// The figures and counters are fixed, what served only the running job goes.
+void JobTracker::CloseJob(TrackedJob& job, Step* step) {
+  JobRecord& record = job.record;
+  record.ended = step->now;
+  SetFigures(job, engine_, &record.figures);
+  record.left_out_records = FirstLeftOutRecords(job, engine_.state());
+  record.counters = CountersOf(job);
+  for (const auto& [task, report] : job.reports) step->batch.Remove(TaskKey(task));
+  for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, step->now, &step->batch);
+  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
+  job.DropWork();
+  jobs_.NoteEnded(record.id);
+  RecordHistory(job, step);
+  step->batch.Remove(SplitsKey(record.id));
+  step->batch.Put(JobKey(record.id), EncodeJob(record));
+  step->ended.insert(record.id);
+  engine_.Forget(record.id);
+  ForgetOldJobs(step);
+}
+
+void JobTracker::RecordHistory(const TrackedJob& job, Step* step) {
+  const sched::JobState* ended = engine_.state().FindJob(job.record.id);
+  if (ended == nullptr || job.record.outcome->outcome != sched::JobOutcome::kSucceeded) return;
+  if (auto learnt = history_.Record(*ended))
+    step->batch.Put(std::string(kHistoryPrefix) + learnt->key, std::move(learnt->value));
+}
+
+void JobTracker::ForgetOldJobs(Step* step) {
+  for (const JobId job : jobs_.BeyondHistory(history_jobs_, step->ended)) {
+    step->batch.Remove(JobKey(job));
+    const Status forgotten = journal_.Forget(job, step);
+    if (!forgotten.ok()) log_->warn("job {}: its journal stays: {}", job.value, forgotten.message());
+    jobs_.Forget(job);
+  }
+}
+
+// ---- looking ----
+
+Result<JobView> JobTracker::View(JobId id) const {
+  MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
+  return ViewOf(*job, engine_);
+}
+
+Result<Counters> JobTracker::JobCounters(JobId id) const {
+  MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
+  return CountersOf(*job);
+}
+
+Result<std::vector<AttemptRecord>> JobTracker::Attempts(JobId id) const {
+  MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));
+  return AttemptsOf(*job, journal_);
+}
+
+Result<Journal::Page> JobTracker::History(JobId job, std::uint64_t after, std::uint64_t offset,
+                                          std::size_t limit) const {
+  if (job.value != 0) MILLRACE_TRY(jobs_.Get(job).status());
+  return journal_.Read(job, after, offset, limit);
+}
+
+const std::vector<MapSplits>* JobTracker::Splits(JobId id) const {
+  const TrackedJob* job = jobs_.Find(id);
+  return job == nullptr || job->record.outcome ? nullptr : &job->splits;
+}
+
+sched::PolicyView JobTracker::ViewPolicy(Micros now) const { return engine_.policy().View(engine_.state(), now); }
+
+}  // namespace millrace::master

@@ -1,0 +1,214 @@
+// JobTracker: jobs from submission to their last byte, around the pure engine. It journals every event that the engine
+// applied, completes output files in the same batch as the success that makes them visible, and turns the engine's
+// effects into orders for workers. Pure: calls change memory, and say in a Step what must be stored and what must be
+// sent.
+//
+//   journal.h      the events, from which a new start makes the engine again
+//   beliefs.h      what the master believes of attempts, when a worker registers
+//   job_table.h    what is kept of each job
+//   job_plan.h     how a request becomes a job
+//   job_views.h    what clients are shown
+//   orders.h       Step, and what workers are told
+//
+// What jobs showed of their programs (schedulers/history/job_history.h) is stored under "h/<program> <input type>", in
+// the batch that ends the job, and outlives it. Thread rule: control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/kv/key_value_store.h"
+#include "base/log.h"
+#include "base/protocol/settlement.h"
+#include "base/status.h"
+#include "dfs/wire/place.h"
+#include "master/cluster/file_system.h"
+#include "master/cluster/node_table.h"
+#include "master/jobs/beliefs.h"
+#include "master/jobs/job_record.h"
+#include "master/jobs/job_table.h"
+#include "master/jobs/job_views.h"
+#include "master/jobs/journal.h"
+#include "master/jobs/orders.h"
+#include "master/jobs/reserved_counter.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/core/policy_view.h"
+#include "schedulers/events/events.h"
+#include "schedulers/history/job_history.h"
+
+namespace millrace::master {
+
+// A file that an attempt wrote and that is not visible yet.
+struct AttemptOutput {
+  dfs::FileId file = 0;
+  std::string name;
+  std::vector<dfs::WrittenBlock> blocks;
+};
+
+struct TrackerOptions {
+  sched::SchedulerSet scheduler;  // one that MakeScheduler makes
+  bool background = false;       // plans are searched for on a thread of their own (schedulers/config/make_scheduler.h)
+  std::size_t history_jobs = 0;  // how many ended jobs are remembered
+};
+
+class JobTracker {
+ public:
+  // Requires: `files` and `store` outlive the tracker.
+  JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOptions options, Log log);
+  ~JobTracker();
+
+  // Reads jobs back and replays the journal of those that live; `nodes` tells which incarnation each worker had.
+  // Requires: it is called once, before any other call, and `nodes` is loaded.
+  [[nodiscard]] Status Load(const NodeTable& nodes);
+
+  // Returns the time of the last event of the replay; 0 if there was none.
+  [[nodiscard]] Micros last_time() const { return last_time_; }
+
+  // ---- jobs ----
+  // Checks inputs and output, and makes the output directory. Returns the new job, or the one that was submitted with
+  // the same token before.
+  Result<JobId> Submit(JobRequest request, Step* step);
+  // Returns the number of the next job.
+  [[nodiscard]] std::uint64_t next_number() const { return job_numbers_.next(); }
+  // Reserves numbers of jobs, as ReservedCounter::Reserve.
+  [[nodiscard]] std::uint64_t ReserveNumbers(Step* step) { return job_numbers_.Reserve(&step->batch); }
+  // Does what JobTable's FindToken does.
+  [[nodiscard]] std::optional<JobId> FindToken(const std::string& token) const { return jobs_.FindToken(token); }
+  [[nodiscard]] bool IsOutput(std::string_view path) const { return jobs_.IsOutput(path); }
+  // Kills the job. kNotFound for one that is not remembered, kInvalid for one that has ended.
+  Status Kill(JobId job, const std::string& reason, Step* step);
+  Status SetPriority(JobId job, std::uint8_t priority, Step* step);
+  // Journals that the master started again. Requires: it is called once after Load, before anything else is journaled.
+  void NoteRestart(Step* step) { journal_.RecordMark(sched::JournalMark::kRestart, step); }
+  // Lets this scheduler decide from now on, and journals it. Until it is called after Load, the scheduler given to the
+  // constructor decides: what the journal says of earlier ones only served to replay it. Requires: MakeScheduler makes
+  // it.
+  void SetScheduler(const sched::SchedulerSet& scheduler, Step* step);
+
+  // ---- nodes ----
+  // What the worker has to do after it registered.
+  struct Reconciled {
+    std::vector<AttemptId> killed, settled;
+    std::vector<JobId> forgotten;
+  };
+  // Takes in that a worker registered. If its incarnation is another than the one that the engine knows, the worker has
+  // lost everything. Then what the worker claims, and what the master believes of it, is settled attempt by attempt.
+  Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
+  // Takes in that a worker is lost. `died` says that its process ended, which one of its tasks may have caused;
+  // otherwise it was silent, or left.
+  void NodeLost(NodeNumber node, bool died, Step* step);
+  void NodeDrained(NodeNumber node, bool drained, Step* step) {
+    Apply(sched::NodeDrained{NodeId{node}, drained}, JobId{0}, step);
+  }
+  // Returns the nodes that the engine takes for alive: after Load, those that have yet to register again.
+  [[nodiscard]] std::vector<NodeNumber> EngineNodes() const;
+
+  // ---- attempts ----
+  // Commits the attempt if it may commit, otherwise gives its output up. Late and repeated reports are normal.
+  void AttemptDone(NodeNumber node, const AttemptId& attempt, const TaskReport& report,
+                   const std::optional<AttemptOutput>& output, Step* step);
+  // Takes in a failed attempt. `record` is the record on which a map was working, if the worker knows it. It counts if
+  // it lies in the map's input.
+  void AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step,
+                     std::optional<sched::RecordPlace> record = std::nullopt);
+  void FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report, Step* step);
+  void Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step);
+  // Takes in how much room the node has left. The engine is told when what it knows is off by a sixteenth and 64 MiB.
+  void NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step);
+  // Takes in that a reduce has copied everything and was let in to compute. Repeated reports are normal.
+  void ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step);
+  // Makes an open file the output of this attempt, with which it ends. kNotFound if the attempt does not run.
+  Status HandOver(dfs::FileId file, const AttemptId& attempt);
+
+  // Lets the policy fill free slots. Requires: the caller ends every batch of calls with it.
+  void Decide(Step* step);
+  [[nodiscard]] std::optional<Micros> NextWake() const { return engine_.NextWake(); }
+
+  // ---- looking ----
+  // Returns what clients are shown of the job. kNotFound for one that is not remembered.
+  [[nodiscard]] Result<JobView> View(JobId job) const;
+  [[nodiscard]] Result<Counters> JobCounters(JobId job) const;
+  [[nodiscard]] Result<std::vector<AttemptRecord>> Attempts(JobId job) const;  // in order of launch
+  // Does what Journal::Read does; job 0 has the lines of nodes and schedulers.
+  [[nodiscard]] Result<Journal::Page> History(JobId job, std::uint64_t after, std::uint64_t offset,
+                                              std::size_t limit) const;
+  // Returns the splits by map; null once the job has ended.
+  [[nodiscard]] const std::vector<MapSplits>* Splits(JobId job) const;
+  // These do what JobTable's do.
+  [[nodiscard]] std::vector<JobId> JobsAfter(JobId after, std::size_t limit, bool live_only) const {
+    return jobs_.After(after, limit, live_only);
+  }
+  [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
+  [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
+  // These do what those in job_views.h do.
+  [[nodiscard]] double CrossingShare(NodeNumber node) const { return master::CrossingShare(node, engine_.state()); }
+  [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt) const {
+    return master::LeftOutBy(attempt, engine_.state());
+  }
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const {
+    return master::RunningOn(node, engine_);
+  }
+
+ private:
+  // Lets the engine apply the event, records it as the job's, and carries the effects into the step. Returns false,
+  // and changes nothing, if the engine refused.
+  bool Apply(const sched::Event& event, JobId job, Step* step);
+
+  // ---- effects of the engine ----
+  void Carry(const sched::Effects& effects, Step* step);
+  void CarryLaunch(const sched::Launch& launch, Step* step);
+  void CarryPreempt(const sched::Preempt& preempt, Step* step);
+  void CarryEvict(JobId job, Step* step);
+  void CarryBlame(const sched::Blame& blame, Step* step);
+  void CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step);
+  void CarryLeftOut(const sched::MapLeftOut& left_out, Step* step);
+  void CarryEnd(const sched::JobEnded& end, Step* step);
+  void CloseJob(TrackedJob& job, Step* step);
+  void RecordHistory(const TrackedJob& job, Step* step);
+  void ForgetOldJobs(Step* step);
+  // Tells the node of all maps of the job: it begins to reduce for the job, or may have missed some.
+  void AnnounceOutputs(JobId job, NodeNumber node, Step* step);
+  // Logs which nodes have come to be avoided since the last call, and which are avoided no more.
+  void LogAvoidedNodes();
+
+  // ---- attempts ----
+  // Ends the attempt's record and gives up the files that it handed over. Does nothing if it does not run.
+  void EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
+  // The engine knows without being told that what ran on a lost node is lost; the records follow here.
+  void LoseAttemptsOn(NodeNumber node, Step* step);
+  // Tells the engine how fast a map got its input, if most of what came from elsewhere came from one node.
+  void NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
+
+  // ---- workers that register ----
+  void AdmitNode(const NodeRecord& node, Step* step);
+  void SettleAttempt(NodeNumber node, const AttemptId& attempt, worker::Claim claim, Reconciled* answer, Step* step);
+
+  // ---- replay ----
+  Status LoadHistory();
+  void ReplayEvent(const sched::Event& event, Micros time);
+  // Returns the events that would make the nodes, and what jobs say of them, as they are now.
+  [[nodiscard]] std::vector<sched::Event> NodesAsEvents() const;
+
+  FileSystem& files_;
+  const KeyValueStore& store_;
+  sched::Engine engine_;
+  std::size_t history_jobs_;
+  bool wants_progress_ = false;  // the scheduler in force judges attempts by how far they are
+  Log log_;
+  sched::JobHistory history_;  // of programs, stored under "h/"
+  ReservedCounter job_numbers_{"k", 16};
+  Journal journal_;
+  JobTable jobs_;
+  Micros last_time_ = 0;
+  std::set<NodeNumber> avoided_;                      // as the log was told
+  std::map<NodeNumber, sched::NodeJoined> joined_;    // as the engine knows them
+  std::map<NodeNumber, std::uint64_t> incarnations_;  // of those
+};
+
+}  // namespace millrace::master

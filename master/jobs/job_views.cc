@@ -1,0 +1,150 @@
+#include "master/jobs/job_views.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "schedulers/cluster/cluster_state.h"
+
+namespace millrace::master {
+
+namespace {
+
+// A reduce's fraction counts its copy phase as the first third (the worker reports it so, as Hadoop does).
+constexpr double kCopyShare = 1.0 / 3;
+
+double PhaseFraction(const PhaseView& phase, double running_sum) {
+  return phase.total == 0 ? 1 : std::min(1.0, (phase.done + running_sum) / phase.total);
+}
+
+JobState StateOf(const JobRecord& record) {
+  if (!record.outcome) return record.first_launch == 0 ? JobState::kWaiting : JobState::kRunning;
+  switch (record.outcome->outcome) {
+    case sched::JobOutcome::kSucceeded:
+      return JobState::kSucceeded;
+    case sched::JobOutcome::kFailed:
+      return JobState::kFailed;
+    case sched::JobOutcome::kKilled:
+      return JobState::kKilled;
+  }
+  return JobState::kFailed;
+}
+
+// Adds what the running attempts have done to what has ended.
+void ViewFractions(const AttemptList& attempts, JobView* view) {
+  double maps = 0, reduces = 0, copies = view->reduces.done;
+  attempts.VisitRunning([&](const AttemptRecord& record) {
+    if (record.attempt.task.kind == TaskKind::kMap) {
+      maps += record.fraction;
+    } else {
+      reduces += record.fraction;
+      copies += std::min(1.0, record.fraction / kCopyShare);
+    }
+  });
+  view->maps.fraction = PhaseFraction(view->maps, maps);
+  view->reduces.fraction = PhaseFraction(view->reduces, reduces);
+  view->copy_fraction = view->reduces.total == 0 ? 1 : std::min(1.0, copies / view->reduces.total);
+}
+
+void ViewLiveJob(const TrackedJob& job, const sched::Engine& engine, JobView* view) {
+  if (const auto progress = engine.Progress(job.record.id)) {
+    view->maps.running = progress->maps_running;
+    view->maps.done = progress->maps_done;
+    view->reduces.running = progress->reduces_running;
+    view->reduces.done = progress->reduces_done;
+  }
+  SetFigures(job, engine, &view->figures);
+  ViewFractions(job.attempts, view);
+  view->left_out_records = FirstLeftOutRecords(job, engine.state());
+}
+
+void ViewEndedJob(const JobRecord& record, JobView* view) {
+  view->left_out_records = record.left_out_records;
+  const bool succeeded = view->state == JobState::kSucceeded;
+  view->maps.done = succeeded ? view->maps.total : 0;
+  view->reduces.done = succeeded ? view->reduces.total : 0;
+  view->maps.fraction = view->reduces.fraction = view->copy_fraction = succeeded ? 1 : 0;
+}
+
+}  // namespace
+
+JobView ViewOf(const TrackedJob& job, const sched::Engine& engine) {
+  JobView view;
+  view.record = &job.record;
+  view.state = StateOf(job.record);
+  view.figures = job.record.figures;
+  view.maps.total = view.figures.maps;
+  view.reduces.total = view.figures.reduces;
+  if (job.record.outcome) {
+    ViewEndedJob(job.record, &view);
+  } else {
+    ViewLiveJob(job, engine, &view);
+  }
+  return view;
+}
+
+void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* figures) {
+  if (const auto progress = engine.Progress(job.record.id)) {
+    std::copy(std::begin(progress->launched_at), std::end(progress->launched_at), std::begin(figures->launched_at));
+    figures->failed_attempts = progress->failed_attempts;
+    figures->killed_attempts = progress->killed_attempts;
+    figures->preempted_attempts = progress->preempted_attempts;
+    figures->speculative_attempts = progress->speculative_attempts;
+    figures->records_left_out = progress->records_left_out;
+  }
+  figures->bytes_read = job.totals.bytes_read;
+  figures->bytes_shuffled = job.totals.bytes_shuffled;
+  figures->bytes_written = job.totals.bytes_written;
+}
+
+std::vector<LeftOutRecord> FirstLeftOutRecords(const TrackedJob& job, const sched::ClusterState& cluster) {
+  std::vector<LeftOutRecord> first;
+  const sched::JobState* const state = cluster.FindJob(job.record.id);
+  if (state == nullptr) return first;
+  for (const auto& [map, bad] : state->bad_records) {
+    for (const sched::RecordPlace& record : bad.LeftOut()) {
+      if (first.size() == kMostLeftOut) return first;
+      first.push_back({map, job.splits.at(map).at(record.input).path, record.offset});
+    }
+  }
+  return first;
+}
+
+Counters CountersOf(const TrackedJob& job) {
+  Counters counters = job.record.counters;
+  for (const auto& [task, report] : job.reports) AddCounters(report.counters, &counters);
+  CountLeftOut(job.record.figures, &counters);
+  return counters;
+}
+
+Result<std::vector<AttemptRecord>> AttemptsOf(const TrackedJob& job, const Journal& journal) {
+  if (!job.attempts.all().empty() || !job.record.outcome) return job.attempts.all();
+  AttemptList attempts;
+  MILLRACE_TRY(
+      journal.ReadJob(job.record.id, [&](const sched::Event& event, Micros time) { attempts.Follow(event, time); }));
+  attempts.KillRest(job.record.ended);  // the end of the job or of a node stopped them without a line of their own
+  return attempts.all();
+}
+
+std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt, const sched::ClusterState& cluster) {
+  const sched::JobState* const state = cluster.FindJob(attempt.task.job);
+  if (state == nullptr || attempt.task.kind != TaskKind::kMap) return {};
+  const auto bad = state->bad_records.find(attempt.task.index);
+  return bad == state->bad_records.end() ? std::vector<sched::RecordPlace>() : bad->second.LeftOutBy(attempt.number);
+}
+
+double CrossingShare(NodeNumber node, const sched::ClusterState& cluster) {
+  const sched::NodeState* const state = cluster.FindNode(NodeId{node});
+  const std::uint32_t slots = cluster.Capacity(TaskKind::kReduce);
+  if (state == nullptr || slots == 0) return 0;
+  return 1 - static_cast<double>(state->counted.reduces) / slots;
+}
+
+std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node, const sched::Engine& engine) {
+  std::pair<std::uint32_t, std::uint32_t> running;
+  for (const AttemptId& attempt : engine.RunningOn(NodeId{node})) {
+    ++(attempt.task.kind == TaskKind::kMap ? running.first : running.second);
+  }
+  return running;
+}
+
+}  // namespace millrace::master

@@ -1,0 +1,61 @@
+// What clients and workers are shown of jobs, made from what the tracker and the engine know. Pure functions of const
+// state. Thread rule: control thread.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/status.h"
+#include "master/cluster/node_table.h"
+#include "master/jobs/job_record.h"
+#include "master/jobs/job_table.h"
+#include "master/jobs/journal.h"
+#include "schedulers/core/engine.h"
+
+namespace millrace::master {
+
+enum class JobState : std::uint8_t { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
+
+struct PhaseView {
+  std::uint32_t total = 0, running = 0, done = 0;
+  double fraction = 0;
+};
+
+struct JobView {
+  const JobRecord* record = nullptr;  // valid until the next call that changes the tracker
+  JobState state = JobState::kWaiting;
+  PhaseView maps, reduces;
+  double copy_fraction = 0;
+  JobFigures figures;
+  std::vector<LeftOutRecord> left_out_records;  // the first of them
+};
+
+// Returns how the job stands. Requires: the engine knows the job if it lives.
+[[nodiscard]] JobView ViewOf(const TrackedJob& job, const sched::Engine& engine);
+
+// Sets the figures that change while the job runs: those that the engine counts and the bytes that tasks reported.
+void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* figures);
+
+// Returns the first records that maps of the job went on without; none once the engine has forgotten the job.
+[[nodiscard]] std::vector<LeftOutRecord> FirstLeftOutRecords(const TrackedJob& job, const sched::ClusterState& cluster);
+
+// Returns the sums of the counters over the tasks that have succeeded.
+[[nodiscard]] Counters CountersOf(const TrackedJob& job);
+
+// Returns the attempts of the job in the order of their launches. For a job that had ended before the master started
+// the journal tells them.
+[[nodiscard]] Result<std::vector<AttemptRecord>> AttemptsOf(const TrackedJob& job, const Journal& journal);
+
+// Returns the records that this attempt of a map is to leave out, in order.
+[[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt, const sched::ClusterState& cluster);
+
+// Returns the share, 0 to 1, of what a map on the node emits that is expected to go to reduces on other nodes. Reduces
+// are expected to be spread as the slots for them are.
+[[nodiscard]] double CrossingShare(NodeNumber node, const sched::ClusterState& cluster);
+
+// Returns how many attempts of maps and of reduces run on the node.
+[[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node, const sched::Engine& engine);
+
+}  // namespace millrace::master

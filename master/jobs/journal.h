@@ -1,0 +1,84 @@
+// Journal: the events that the engine applied, kept in the master's store; a new start makes the same engine from them.
+//
+// Keys: "e/<job><sequence>" holds a line of schedulers/journal/journal_text.h. The lines of job 0 are the events of
+// nodes and schedulers, and the marks. One counter ("q") gives the sequences of all jobs, so that their lines have one
+// order. "r" holds the sequence at which a replay of the live jobs begins, "b" the nodes as they were at that point.
+//
+// Calls that change something put it into a batch; nothing is written here. Thread rule: control thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "base/kv/key_value_store.h"
+#include "base/status.h"
+#include "master/jobs/orders.h"
+#include "master/jobs/reserved_counter.h"
+#include "schedulers/events/events.h"
+#include "schedulers/journal/journal_text.h"
+
+namespace millrace::master {
+
+// Returns the key with which the keys of all lines of the job begin.
+[[nodiscard]] std::string JournalPrefix(JobId job);
+[[nodiscard]] std::string JournalKey(JobId job, std::uint64_t sequence);
+// Returns the sequence in a key that JournalKey could have made; nothing for any other key.
+[[nodiscard]] std::optional<std::uint64_t> JournalSequence(std::string_view key);
+
+class Journal {
+ public:
+  // Requires: `store` outlives the journal.
+  explicit Journal(const KeyValueStore& store) : store_(store) {}
+
+  // Reads the counter of sequences. Requires: it is called once, before anything is recorded.
+  [[nodiscard]] Status Load() { return sequences_.Load(store_); }
+
+  // Records an event that the engine has applied, as the job's; as job 0's if it is one of a node or a scheduler.
+  void Record(const sched::Event& event, JobId job, Step* step);
+  void RecordMark(sched::JournalMark mark, Step* step);
+  // Returns true if the last event was recorded at this time. Marks do not count.
+  [[nodiscard]] bool HasEventAt(Micros time) const { return last_event_ == time; }
+
+  // Lets replays begin here, with these events instead of all that came before. They are stored beside the lines: among
+  // them they would read as if the nodes had come again. Requires: no job lives.
+  void Snapshot(const std::vector<sched::Event>& events, Step* step);
+
+  using Visit = std::function<void(const sched::Event& event, Micros time)>;
+  // Visits the events of the snapshot, then those of job 0 and the live jobs since, in the order in which they
+  // happened. Returns the number of lines since the snapshot. kCorrupt for a line that is not understood; what comes
+  // before it has been visited by then.
+  [[nodiscard]] Result<std::size_t> Replay(const std::set<JobId>& live, const Visit& visit) const;
+  // Visits the events of one job in their order. A line that is not understood is passed over.
+  [[nodiscard]] Status ReadJob(JobId job, const Visit& visit) const;
+
+  struct Page {
+    std::vector<std::pair<std::uint64_t, std::string>> lines;  // each after its sequence
+    std::uint64_t next = 0;                                    // the sequence of the last line that is here to its end
+    bool cut = false;                                          // the last line goes on
+    bool more = false;                                         // more of the journal follows
+  };
+  // Returns lines of the job with a sequence > after, the first one from its byte `offset` on: as many as an answer
+  // holds, and at most `limit`.
+  [[nodiscard]] Result<Page> Read(JobId job, std::uint64_t after, std::uint64_t offset, std::size_t limit) const;
+
+  // Removes the lines of the job.
+  [[nodiscard]] Status Forget(JobId job, Step* step) const;
+
+ private:
+  [[nodiscard]] Status ReplaySnapshot(const Visit& visit) const;
+
+  const KeyValueStore& store_;
+  ReservedCounter sequences_{"q", 65536};
+  Micros last_event_ = -1;
+};
+
+}  // namespace millrace::master

@@ -1,0 +1,71 @@
+// Orders: what workers have to be told, and Step, which gathers what one call of the tracker leads to. Pure data.
+// Thread rule: control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "base/kv/key_value_store.h"
+#include "master/cluster/node_table.h"
+
+namespace millrace::master {
+
+// The worker starts this attempt.
+struct LaunchOrder {
+  NodeNumber node = 0;
+  AttemptId attempt;
+  std::uint32_t computing = 0;  // for a reduce: the number of reduces that may compute at once on the node
+};
+
+// The worker ends this attempt and deletes what it left.
+struct KillOrder {
+  NodeNumber node = 0;
+  AttemptId attempt;
+  std::string reason;
+};
+
+// The worker, which runs reduces of the job, learns what became of the job's maps.
+struct OutputsOrder {
+  NodeNumber node = 0;
+  JobId job;
+  std::vector<std::pair<AttemptId, NodeNumber>> ready;  // outputs that can be fetched, each with the node that has it
+  std::vector<AttemptId> gone;                          // outputs that can be fetched no longer
+  std::vector<std::uint32_t> left_out;                  // maps whose output will never come
+};
+
+// The worker deletes all that it holds of the job.
+struct ForgetOrder {
+  NodeNumber node = 0;
+  JobId job;
+};
+
+// A step is the outcome of one or more calls at one time. The maker of the step stores the batch and sends the orders.
+// Calls only ever add to it.
+struct Step {
+  explicit Step(Micros at) : now(at) {}
+
+  // Returns the order that tells the node of the job's maps; an empty one at the first call.
+  OutputsOrder& OutputsFor(NodeNumber node, JobId job) {
+    OutputsOrder& order = outputs[{node, job}];
+    order.node = node;
+    order.job = job;
+    return order;
+  }
+
+  Micros now;
+  WriteBatch batch;
+  std::vector<LaunchOrder> launches;
+  std::vector<KillOrder> kills;
+  std::map<std::pair<NodeNumber, JobId>, OutputsOrder> outputs;
+  std::vector<ForgetOrder> forgets;
+  std::set<JobId> changed;  // the watchers of these jobs are told
+  std::set<JobId> ended;    // likewise, once the step is on disk
+};
+
+}  // namespace millrace::master

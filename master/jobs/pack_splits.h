@@ -1,0 +1,42 @@
+// Makes the inputs of maps from splits: small splits share a map, so that a job of many small files does not pay a task
+// for each (as Spark's FilePartition.maxSplitBytes and Hadoop's CombineFileInputFormat have it). Pure.
+//
+// A split counts its bytes, but kLeastPackCost at least: opening a file is work too. A split of kLargeSplit or more is
+// work enough for a map and has a map of its own, as a whole block does. So does one that counts as much as the target.
+// Others share a map as long as they count no more than the target together and some node holds a replica of them all;
+// splits without a known holder share maps among themselves. Each node has one map that is open for more. A split joins
+// the open map of one of its nodes. If none has room, a new map is opened on one of them, and the one that was open
+// there is closed. Among nodes the one that was given least is chosen, then the one with the lower number.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "dfs/name/types.h"
+#include "master/jobs/job_record.h"
+
+namespace millrace::master {
+
+constexpr std::uint64_t kLeastPackCost = std::uint64_t{256} << 10;
+constexpr std::uint64_t kLargeSplit = std::uint64_t{32} << 20;
+// The message that launches a map names each split with its nodes, and must stay well below 1 MiB.
+constexpr std::size_t kMostPacked = 256;
+constexpr std::size_t kMostPackedNames = std::size_t{256} << 10;  // bytes of paths and names
+
+struct PackedSplits {
+  MapSplits splits;                // in their order
+  std::vector<dfs::NodeId> nodes;  // those that hold a replica of each split, in the order of the first split's nodes
+};
+
+// Returns what splits should count together in a map, at most `most`: so little that each of the cluster's map slots
+// has two maps, if there are enough splits for that. Returns 0, which is never to pack, without slots.
+[[nodiscard]] std::uint64_t PackTarget(const std::vector<Split>& splits, std::uint64_t most, std::uint64_t map_slots);
+
+// Gives every split to one map; the maps are ordered by their first split. `nodes_of` names a split's nodes, each once,
+// in any order. With target 0 each split has a map of its own. O(splits x replicas).
+using NodesOf = std::function<std::vector<dfs::NodeId>(const Split&)>;
+[[nodiscard]] std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const NodesOf& nodes_of,
+                                                   std::uint64_t target);
+
+}  // namespace millrace::master

@@ -1,0 +1,127 @@
+#include "master/jobs/splits.h"
+
+#include <fnmatch.h>
+
+#include "base/text.h"
+#include "dfs/name/path.h"
+
+namespace millrace::master {
+namespace {
+
+bool IsHidden(std::string_view name) { return !name.empty() && (name.front() == '_' || name.front() == '.'); }
+
+bool IsGlob(std::string_view text) { return text.find_first_of("*?[") != std::string_view::npos; }
+
+std::string Join(std::string_view directory, std::string_view name) {
+  return directory == "/" ? "/" + std::string(name) : std::string(directory) + "/" + std::string(name);
+}
+
+Result<std::vector<std::string>> Children(const dfs::Namespace& names, const std::string& directory) {
+  std::vector<std::string> children;
+  constexpr std::size_t kPage = 4096;
+  std::string after;
+  while (true) {
+    MILLRACE_ASSIGN(const std::vector<dfs::FileStatus> page, names.List(directory, after, kPage));
+    for (const dfs::FileStatus& entry : page) children.emplace_back(dfs::BaseName(entry.path));
+    if (page.size() < kPage) return children;
+    after = children.back();
+  }
+}
+
+// Paths that a canonical pattern matches, in order.
+Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::string& pattern) {
+  std::vector<std::string> found = {"/"};
+  for (const std::string_view component : dfs::SplitPath(pattern)) {
+    std::vector<std::string> next;
+    for (const std::string& directory : found) {
+      if (!IsGlob(component)) {
+        std::string path = Join(directory, component);
+        if (names.Stat(path).ok()) next.push_back(std::move(path));
+        continue;
+      }
+      const Result<dfs::FileStatus> status = names.Stat(directory);
+      if (!status.ok() || !status->directory) continue;
+      MILLRACE_ASSIGN(const std::vector<std::string> children, Children(names, directory));
+      for (const std::string& child : children) {
+        const bool matches = ::fnmatch(std::string(component).c_str(), child.c_str(), FNM_PERIOD) == 0;
+        if (matches) next.push_back(Join(directory, child));
+      }
+    }
+    found = std::move(next);
+  }
+  return found;
+}
+
+void AddSplits(const dfs::FileStatus& file, std::string name, const std::vector<dfs::Block>& blocks, SplitBy split_by,
+               std::vector<Split>* splits) {
+  if (split_by == SplitBy::kFile) {
+    splits->push_back({file.path, std::move(name), file.length, 0, file.length, blocks, 0});
+    return;
+  }
+  std::uint64_t offset = 0;
+  for (const dfs::Block& block : blocks) {
+    if (block.length > 0) splits->push_back({file.path, name, file.length, offset, block.length, {block}, offset});
+    offset += block.length;
+  }
+}
+
+bool AnyHidden(std::string_view relative) {
+  const std::string path = "/" + std::string(relative);
+  for (const std::string_view component : dfs::SplitPath(path)) {
+    if (IsHidden(component)) return true;
+  }
+  return false;
+}
+
+Status AddInput(const dfs::Namespace& names, const std::string& root, SplitBy split_by, std::vector<Split>* splits) {
+  Status failure;
+  MILLRACE_TRY(names.Walk(root, [&](const dfs::FileStatus& file) {
+    std::string name(dfs::BaseName(file.path));
+    if (file.path != root) {
+      name = file.path.substr(root == "/" ? 1 : root.size() + 1);
+      if (AnyHidden(name)) return true;
+    }
+    Result<std::vector<dfs::Block>> blocks = names.Blocks(file.path);
+    if (!blocks.ok()) {
+      failure = blocks.status();
+      return false;
+    }
+    AddSplits(file, std::move(name), *blocks, split_by, splits);
+    return true;
+  }));
+  return failure;
+}
+
+}  // namespace
+
+Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std::vector<std::string>& inputs,
+                                         SplitBy split_by) {
+  std::vector<Split> splits;
+  for (const std::string& input : inputs) {
+    MILLRACE_ASSIGN(const std::string canonical, dfs::CanonicalPath(input));
+    if (names.Stat(canonical).ok()) {  // also a file whose name looks like a glob
+      MILLRACE_TRY(AddInput(names, canonical, split_by, &splits));
+      continue;
+    }
+    if (!IsGlob(canonical))
+      return NotFound("input " + Quote(input) + ": no such file or directory; `millrace fs ls` shows what is there");
+    MILLRACE_ASSIGN(const std::vector<std::string> matches, Expand(names, canonical));
+    if (matches.empty()) return NotFound("input " + Quote(input) + ": the pattern matches no file");
+    for (const std::string& match : matches) MILLRACE_TRY(AddInput(names, match, split_by, &splits));
+  }
+  return splits;
+}
+
+std::vector<Split> NumberSplits(std::uint32_t maps, std::uint64_t records) {
+  std::vector<Split> splits(maps);
+  std::uint64_t begin = 0;
+  for (std::uint32_t i = 0; i < maps; ++i) {
+    splits[i].file_length = records;
+    splits[i].offset = begin;
+    splits[i].length = records / maps + (i < records % maps ? 1 : 0);
+    begin += splits[i].length;
+  }
+  return splits;
+}
+
+}  // namespace millrace::master

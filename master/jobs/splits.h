@@ -1,0 +1,24 @@
+// Makes the splits of map tasks from the inputs that a user names. Pure.
+//
+// An input is a file, a directory (every file below it, but not what begins with '_' or '.', as in Hadoop: those are
+// marks and logs), or a glob (* ? [...] within components). A file named twice is read twice.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "dfs/name/namespace.h"
+#include "master/jobs/job_record.h"
+
+namespace millrace::master {
+
+// Returns the splits of the inputs. kNotFound names the input that is not there or the glob that matches nothing.
+[[nodiscard]] Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names,
+                                                       const std::vector<std::string>& inputs, SplitBy split_by);
+
+// Returns splits of the numbers below `records`, whose lengths differ by one at most. Requires: maps > 0.
+[[nodiscard]] std::vector<Split> NumberSplits(std::uint32_t maps, std::uint64_t records);
+
+}  // namespace millrace::master

@@ -1,0 +1,112 @@
+#include "master/service/file_lease.h"
+
+#include "base/ids/ids.h"
+#include "master/control/control.h"
+#include "master/control/wire_codec.h"
+#include "master/service/service_support.h"
+
+namespace millrace::master {
+namespace {
+
+class FileLeaseImpl final : public dfs::wire::FileLease::Server {
+ public:
+  FileLeaseImpl(Control& control, dfs::FileId file)
+      : control_(control), self_(control.self()), file_(file), token_(control.TakeLease(file)) {}
+  ~FileLeaseImpl() {
+    if (*self_ != nullptr) control_.DropLease(file_, token_);
+  }
+
+  kj::Promise<void> addBlock(AddBlockContext context) override { return AddBlock(context, control_.timer().now()); }
+
+  kj::Promise<void> AddBlock(AddBlockContext context, kj::TimePoint since) {
+    Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckGoingOn());
+    const auto params = context.getParams();
+    std::vector<dfs::NodeId> excluded;
+    for (const std::uint32_t node : params.getExcluded()) excluded.push_back(node);
+    const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
+    Step step = control_.Begin();
+    const Result<FileSystem::NewBlock> block =
+        control_.files().AddBlock(file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number),
+                                  std::move(excluded), &step.batch);
+    if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.AwaitingReports()) {
+      return control_.NextReport(since).then([this, context, since]() mutable { return AddBlock(context, since); });
+    }
+    if (!block.ok()) Require(block.status());
+    control_.FinishLazily(std::move(step));
+    auto results = context.getResults();
+    results.setId(block->id);
+    auto targets = results.initTargets(static_cast<unsigned>(block->targets.size()));
+    for (unsigned i = 0; i < targets.size(); ++i) {
+      if (const NodeRecord* node = control_.nodes().Find(block->targets[i])) Write(*node, targets[i]);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> renew(RenewContext) override {
+    Require(control_.RenewLease(file_, token_));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> dropBlock(DropBlockContext context) override {
+    Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckGoingOn());
+    Step step = control_.Begin();
+    Require(control_.files().DropBlock(file_, context.getParams().getId(), &step.batch));
+    control_.FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> complete(CompleteContext context) override {
+    Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckGoingOn());
+    Step step = control_.Begin();
+    Require(control_.files().Complete(file_, {}, Read(context.getParams().getBlocks()), step.now, &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> sync(SyncContext context) override {
+    Require(control_.RenewLease(file_, token_));
+    Require(control_.CheckNotHandedOver(file_));
+    Require(control_.CheckGoingOn());
+    const auto params = context.getParams();
+    Step step = control_.Begin();
+    Require(control_.files().Sync(file_, params.getFirst(), Read(params.getBlocks()), &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> abandon(AbandonContext) override {
+    Require(control_.GiveUp(file_, "its writer gave it up"));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> handOver(HandOverContext context) override {
+    Require(control_.RenewLease(file_, token_));
+    const std::string text = ToString(context.getParams().getAttempt());
+    const std::optional<AttemptId> attempt = ParseAttempt(text);
+    if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " names no attempt"));
+    Require(control_.files().CheckNotSynced(file_));
+    Require(control_.jobs().HandOver(file_, *attempt));
+    control_.LeaseToJob(file_);
+    return kj::READY_NOW;
+  }
+
+ private:
+  Control& control_;
+  const std::shared_ptr<Control* const> self_;
+  dfs::FileId file_;
+  std::uint64_t token_;
+};
+
+}  // namespace
+
+dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file) {
+  return kj::heap<FileLeaseImpl>(control, file);
+}
+
+const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker) {
+  if (const NodeRecord* node = nodes.Find(asker.getNode()); node != nullptr && node->alive) return node;
+  return nodes.FindByHost(ToString(asker.getHost()));
+}
+
+}  // namespace millrace::master

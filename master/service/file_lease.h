@@ -1,0 +1,18 @@
+// FileLease: the capability to write one open file (base/protocol/name.capnp). Dropping it starts the grace after which
+// the file is given up. Thread rule: the control thread; `control` outlives every connection.
+#pragma once
+
+#include "base/protocol/name.capnp.h"
+#include "dfs/name/types.h"
+#include "master/cluster/node_table.h"
+
+namespace millrace::master {
+
+class Control;
+
+// Makes a lease of the file and takes it from its former holder.
+[[nodiscard]] dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file);
+// Returns the worker on whose machine the asker runs; null when there is none.
+[[nodiscard]] const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker);
+
+}  // namespace millrace::master

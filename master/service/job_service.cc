@@ -1,0 +1,193 @@
+#include "master/service/job_service.h"
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+
+#include "base/ids/ids.h"
+#include "base/rpc/deadline.h"
+#include "base/text.h"
+#include "master/control/control.h"
+#include "master/control/wire_codec.h"
+#include "master/jobs/answer_budget.h"
+#include "master/service/service_support.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::size_t kMostJobs = 500;
+constexpr std::size_t kMostAttempts = 2000;
+constexpr std::size_t kMostLines = 2000;
+constexpr std::size_t kLongestReason = 1000;
+constexpr std::size_t kMostCounters = 5000;
+constexpr std::size_t kAttemptBytes = 96;  // of an AttemptStatus without its texts
+
+class JobServiceImpl final : public wire::JobService::Server {
+ public:
+  explicit JobServiceImpl(Control& control) : control_(control) {}
+
+  kj::Promise<void> submit(SubmitContext context) override { return Submit(context, control_.timer().now()); }
+
+  // Right after a start the workers' reports are awaited: blocks are where those say, and not missing.
+  kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
+    JobRequest request = Require(Read(context.getParams().getRequest()));
+    if (const auto job = control_.jobs().FindToken(request.token)) {
+      context.getResults().setJob(job->value);
+      return control_.Kept();
+    }
+    Require(control_.CheckChange());
+    if (control_.AwaitingReports() && control_.files().blocks().Health().missing > 0) {
+      return control_.NextReport(since).then([this, context, since]() mutable { return Submit(context, since); });
+    }
+    if (!control_.NumberIsKept()) {
+      return control_.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });
+    }
+    Step step = control_.Begin();
+    const JobId job = Require(control_.jobs().Submit(std::move(request), &step));
+    control_.log()->info("job {} submitted", job.value);
+    context.getResults().setJob(job.value);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> status(StatusContext context) override {
+    const JobId job = Job(context);
+    Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
+    return control_.EndKept(job);
+  }
+
+  kj::Promise<void> list(ListContext context) override {
+    const auto params = context.getParams();
+    const std::size_t limit = std::min<std::size_t>(params.getLimit() == 0 ? kMostJobs : params.getLimit(), kMostJobs);
+    std::vector<JobView> views;
+    for (const JobId job : control_.jobs().JobsAfter(JobId{params.getAfter()}, limit + 1, params.getLiveOnly()))
+      views.push_back(Require(control_.jobs().View(job)));
+    const std::size_t count = AnswerBudget(limit).TakeFront(views, [](const JobView& view) { return BytesOf(view); });
+    context.getResults().setMore(count < views.size());
+    auto out = context.getResults().initJobs(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) Write(views[i], out[i]);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> watch(WatchContext context) override {
+    const JobId job = Job(context);
+    Write(Require(control_.jobs().View(job)), context.getResults().initStatus());
+    context.getResults().setSubscription(control_.watchers().Add(job, context.getParams().getWatcher()));
+    return control_.EndKept(job);
+  }
+
+  kj::Promise<void> kill(KillContext context) override {
+    Require(control_.CheckGoingOn());
+    const std::string reason = ToString(context.getParams().getReason());
+    Require(CheckLength("kill a job: the reason", reason, kLongestReason));
+    Step step = control_.Begin();
+    Require(control_.jobs().Kill(Job(context), reason.empty() ? "killed on request" : reason, &step));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> setPriority(SetPriorityContext context) override {
+    Require(control_.CheckChange());
+    Step step = control_.Begin();
+    Require(control_.jobs().SetPriority(Job(context), context.getParams().getPriority(), &step));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> counters(CountersContext context) override {
+    const auto params = context.getParams();
+    Counters counters = Require(control_.jobs().JobCounters(Job(context)));
+    const std::pair after(ToString(params.getAfterGroup()), ToString(params.getAfterName()));
+    const bool from_first = after.first.empty() && after.second.empty();
+    if (!from_first) counters.erase(counters.begin(), counters.upper_bound(after));
+    const std::size_t count =
+        AnswerBudget(kMostCounters).TakeFront(counters, [](const auto& counter) { return BytesOf(counter.first); });
+    context.getResults().setMore(count < counters.size());
+    counters.erase(std::next(counters.begin(), static_cast<std::ptrdiff_t>(count)), counters.end());
+    Write(counters, context.getResults().initCounters(static_cast<unsigned>(count)));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> attempts(AttemptsContext context) override {
+    const auto params = context.getParams();
+    const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(Job(context)));
+    const std::size_t begin = std::min<std::size_t>(params.getAfter(), all.size());
+    const std::size_t limit =
+        std::min<std::size_t>(params.getLimit() == 0 ? kMostAttempts : params.getLimit(), kMostAttempts);
+    const std::size_t end =
+        begin + AnswerBudget(limit).TakeFront(std::span(all).subspan(begin), [this](const AttemptRecord& record) {
+          const NodeRecord* node = control_.nodes().Find(record.node);
+          return kAttemptBytes + FieldBytes(record.reason) + (node == nullptr ? 0 : FieldBytes(node->facts.host));
+        });
+    auto out = context.getResults().initAttempts(static_cast<unsigned>(end - begin));
+    for (std::size_t i = begin; i < end; ++i) WriteAttempt(all[i], out[static_cast<unsigned>(i - begin)]);
+    context.getResults().setMore(end < all.size());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> readLog(ReadLogContext context) override {
+    const auto params = context.getParams();
+    const AttemptId attempt = FromWire(params.getAttempt());
+    const std::string name = ToText(attempt);
+    const std::vector<AttemptRecord> all = Require(control_.jobs().Attempts(attempt.task.job));
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const AttemptRecord& record) { return record.attempt == attempt; });
+    if (found == all.end()) Require(NotFound("log of " + name + ": no such attempt"));
+    KJ_IF_MAYBE (worker, control_.FindWorker(found->node)) {
+      auto request = worker->readLogRequest();
+      request.setAttempt(params.getAttempt());
+      request.setStream(params.getStream());
+      request.setOffset(params.getOffset());
+      request.setLimit(params.getLimit());
+      context.allowCancellation();
+      return rpc::WithDeadline(control_.timer(), 10 * kj::SECONDS, "read the log of " + name,
+                               request.send().then([context](auto&& response) mutable {
+                                 context.getResults().setData(response.getData());
+                                 context.getResults().setSize(response.getSize());
+                               }));
+    }
+    Require(Unavailable("log of " + name + ": its worker (node " + std::to_string(found->node) + ") is not connected"));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> history(HistoryContext context) override {
+    const auto params = context.getParams();
+    const std::size_t limit =
+        std::min<std::size_t>(params.getLimit() == 0 ? kMostLines : params.getLimit(), kMostLines);
+    const Journal::Page page =
+        Require(control_.jobs().History(Job(context), params.getAfter(), params.getOffset(), limit));
+    const auto& lines = page.lines;
+    auto results = context.getResults();
+    auto out = results.initLines(static_cast<unsigned>(lines.size()));
+    auto numbers = results.initNumbers(static_cast<unsigned>(lines.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out.set(i, lines[i].second);
+      numbers.set(i, lines[i].first);
+    }
+    results.setNext(page.next);
+    results.setCut(page.cut);
+    results.setMore(page.more);
+    return kj::READY_NOW;
+  }
+
+ private:
+  template <class Context>
+  static JobId Job(Context& context) {
+    return JobId{context.getParams().getJob()};
+  }
+
+  void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
+    ToWire(record.attempt, out.initAttempt());
+    out.setNode(record.node);
+    if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
+    out.setState(static_cast<wire::AttemptState>(record.state));
+    out.setLaunched(record.launched);
+    out.setEnded(record.ended);
+    out.setReason(record.reason);
+  }
+
+  Control& control_;
+};
+
+}  // namespace
+
+wire::JobService::Client MakeJobService(Control& control) { return kj::heap<JobServiceImpl>(control); }
+
+}  // namespace millrace::master

@@ -1,0 +1,248 @@
+#include "master/service/master_service.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "master/cluster/worker_address.h"
+#include "master/control/control.h"
+#include "master/control/wire_codec.h"
+#include "master/jobs/answer_budget.h"
+#include "master/service/job_service.h"
+#include "master/service/name_service.h"
+#include "master/service/scheduler_view.h"
+#include "master/service/service_support.h"
+#include "master/service/worker_service.h"
+#include "schedulers/cluster/cluster_state.h"
+#include "schedulers/policies/catalog.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::size_t kMostNodes = 2000;
+
+class MasterServiceImpl final : public wire::Master::Server {
+ public:
+  MasterServiceImpl(Control& control, dfs::wire::NameService::Client names, wire::JobService::Client jobs,
+                    rpc::Peer peer)
+      : control_(control), names_(kj::mv(names)), jobs_(kj::mv(jobs)), peer_(std::move(peer)) {}
+
+  kj::Promise<void> names(NamesContext context) override {
+    context.getResults().setService(names_);
+    context.getResults().setCluster(control_.cluster());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> jobs(JobsContext context) override {
+    context.getResults().setService(jobs_);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> register_(RegisterContext context) override {
+    WorkerFacts facts = Require(Read(context.getParams().getWorker()));
+    facts.host = Require(HostOfWorker(facts.host, peer_));
+    facts.remote = !peer_.address.empty() && !peer_.loopback;
+    Require(CheckReach(facts, control_.nodes()));
+    Require(control_.CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
+    context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
+    return control_.DialBack(facts)
+        .then([this, facts]() { return control_.AwaitVacancy(facts); })
+        .then([this, facts, context]() mutable { return Admit(facts, context); });
+  }
+
+  kj::Promise<void> Admit(const WorkerFacts& facts, RegisterContext context) {
+    const std::string hidden = OutOfReach(facts, control_.nodes());
+    if (!hidden.empty()) control_.log()->warn("{}", hidden);
+    const auto params = context.getParams();
+    const auto worker = params.getWorker();
+    Control::Registration registration =
+        Require(control_.Register(facts, params.getControl(),
+                                  {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
+                                   ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())}));
+    auto results = context.getResults();
+    results.setNode(registration.node);
+    results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
+    auto settings = results.initSettings();
+    settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
+    settings.setLostAfterMillis(static_cast<std::uint32_t>(control_.config().lost_after / kMillisecond));
+    const auto& reconciled = registration.reconciled;
+    Write(reconciled.killed, settings.initKilled(static_cast<unsigned>(reconciled.killed.size())));
+    Write(reconciled.settled, settings.initSettled(static_cast<unsigned>(reconciled.settled.size())));
+    auto forgotten = settings.initForgotten(static_cast<unsigned>(reconciled.forgotten.size()));
+    for (unsigned i = 0; i < forgotten.size(); ++i) forgotten.set(i, reconciled.forgotten[i].value);
+    return kj::mv(registration.committed);
+  }
+
+  kj::Promise<void> nodes(NodesContext context) override {
+    const auto& all = control_.nodes().all();
+    const auto begin = all.upper_bound(context.getParams().getAfter());
+    const std::size_t count =
+        AnswerBudget(kMostNodes).TakeFront(std::ranges::subrange(begin, all.end()), [](const auto& node) {
+          return BytesOf(node.second);
+        });
+    auto out = context.getResults().initNodes(static_cast<unsigned>(count));
+    auto node = begin;
+    for (unsigned i = 0; i < count; ++i, ++node) WriteNode(node->second, out[i]);
+    context.getResults().setMore(node != all.end());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> drainNode(DrainNodeContext context) override {
+    Require(control_.CheckChange());
+    const auto params = context.getParams();
+    const bool drained = params.getDrained();
+    std::vector<NodeNumber> nodes;
+    for (const NodeNumber node : params.getNodes()) {
+      if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
+      nodes.push_back(node);
+    }
+    if (drained && !params.getForce()) Require(control_.nodes().CheckDraining(nodes));
+    Step step = control_.Begin();
+    for (const NodeNumber node : nodes) {
+      Require(control_.nodes().SetDraining(node, drained, &step.batch));
+      control_.files().blocks().SetDraining(node, drained);
+      control_.jobs().NodeDrained(node, drained, &step);
+    }
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> forgetNodes(ForgetNodesContext context) override {
+    Require(control_.CheckChange());
+    const auto params = context.getParams();
+    const auto nodes = params.getNodes();
+    Step step = control_.Begin();
+    Require(control_.ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> backUp(BackUpContext context) override {
+    const std::string directory = ToString(context.getParams().getDirectory());
+    if (!directory.starts_with("/")) Require(Invalid("back up to " + Quote(directory) + ": give an absolute path"));
+    return control_.BackUp(directory).then([context](const BackupFacts& facts) mutable {
+      context.getResults().setOperations(facts.operations);
+      context.getResults().setBytes(facts.bytes);
+    });
+  }
+
+  kj::Promise<void> unknownBlocks(UnknownBlocksContext context) override {
+    constexpr std::size_t kMostInOneAnswer = 20'000;
+    const auto params = context.getParams();
+    Require(control_.nodes().Find(params.getNode()) != nullptr ? Status::Ok() : NoSuchNode(params.getNode()));
+    const std::size_t limit = std::clamp<std::size_t>(params.getLimit(), 1, kMostInOneAnswer);
+    std::vector<dfs::Block> blocks;
+    control_.files().blocks().ForEachUnknown(params.getNode(), params.getAfter(), [&](const dfs::Block& block) {
+      blocks.push_back(block);
+      return blocks.size() <= limit;
+    });
+    context.getResults().setMore(blocks.size() > limit);
+    blocks.resize(std::min(blocks.size(), limit));
+    auto out = context.getResults().initBlocks(static_cast<unsigned>(blocks.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setId(blocks[i].id);
+      out[i].setLength(blocks[i].length);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
+    Require(control_.CheckChange());
+    const NodeNumber node = context.getParams().getNode();
+    Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
+    const std::uint64_t blocks = Require(control_.files().blocks().DiscardUnknown(node));
+    control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as somebody asked", node, blocks);
+    context.getResults().setBlocks(blocks);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> version(VersionContext context) override {
+    context.getResults().setVersion(kVersion);
+    context.getResults().setCluster(control_.cluster());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> schedulers(SchedulersContext context) override {
+    const std::vector<sched::PolicyInfo> policies = sched::ListPolicies();
+    auto results = context.getResults();
+    results.setActive(control_.scheduler());
+    auto out = results.initAvailable(static_cast<unsigned>(policies.size()));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setName(policies[i].name);
+      out[i].setOneLine(policies[i].one_line);
+      auto parts = out[i].initParts(static_cast<unsigned>(policies[i].parts.size()));
+      for (unsigned p = 0; p < parts.size(); ++p) parts.set(p, policies[i].parts[p]);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> setScheduler(SetSchedulerContext context) override {
+    Require(control_.CheckChange());
+    const std::string name = ToString(context.getParams().getName());
+    Step step = control_.Begin();
+    Require(control_.SetScheduler(name, &step));
+    control_.log()->info("the scheduler is {} from now on", name);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> showScheduler(ShowSchedulerContext context) override {
+    WriteSchedulerView(control_, context.getResults().initView());
+    return kj::READY_NOW;
+  }
+
+ private:
+  static Status NoSuchNode(NodeNumber node) {
+    return NotFound("node " + std::to_string(node) + ": no such worker; `millrace node list` shows them");
+  }
+
+  void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
+    constexpr std::size_t kMostJobs = 8;
+    const sched::ClusterState& cluster = control_.jobs().cluster();
+    if (!cluster.Avoids(node)) return;
+    const auto& jobs = cluster.blames().at(node);
+    auto by = out.initAvoidedBy(static_cast<unsigned>(std::min(jobs.size(), kMostJobs)));
+    auto job = jobs.begin();
+    for (unsigned i = 0; i < by.size(); ++i, ++job) by.set(i, job->first.value);
+    const Micros left = std::max(cluster.AvoidedUntil(node) - control_.Now(), kMillisecond);
+    out.setAvoidedMillis(static_cast<std::uint64_t>(left / kMillisecond));
+  }
+
+  void WriteNode(const NodeRecord& node, wire::NodeStatus::Builder out) {
+    out.setNode(node.number);
+    Write(node, out.initInfo());
+    out.setAlive(node.alive);
+    out.setDraining(node.draining);
+    out.setDrained(node.draining && control_.files().blocks().Drained(node.number));
+    auto stats = out.initStats();
+    stats.setCapacity(node.space.capacity);
+    stats.setFree(node.space.free);
+    stats.setUsed(node.space.used);
+    stats.setBlocks(node.space.blocks);
+    stats.setTrashed(node.space.trashed);
+    const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(node.number);
+    out.setUnknownBlocks(unknown.count);
+    out.setUnknownHeld(unknown.held);
+    out.setAwaited(control_.Awaits(node));
+    WriteAvoided(NodeId{node.number}, out);
+    const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
+    out.setMapsRunning(maps);
+    out.setReducesRunning(reduces);
+    out.setLastHeartbeatMillisAgo(control_.MillisSilent(node));
+  }
+
+  Control& control_;
+  dfs::wire::NameService::Client names_;
+  wire::JobService::Client jobs_;
+  const rpc::Peer peer_;
+};
+
+}  // namespace
+
+rpc::Server::BootstrapFor MakeMasterServices(Control& control) {
+  auto names = std::make_shared<dfs::wire::NameService::Client>(MakeNameService(control));
+  auto jobs = std::make_shared<wire::JobService::Client>(MakeJobService(control));
+  return [&control, names, jobs](const rpc::Peer& peer) -> capnp::Capability::Client {
+    return kj::heap<MasterServiceImpl>(control, *names, *jobs, peer);
+  };
+}
+
+}  // namespace millrace::master

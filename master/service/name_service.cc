@@ -1,0 +1,342 @@
+#include "master/service/name_service.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/text.h"
+#include "dfs/name/path.h"
+#include "master/control/control.h"
+#include "master/control/wire_codec.h"
+#include "master/jobs/answer_budget.h"
+#include "master/service/file_lease.h"
+#include "master/service/service_support.h"
+
+namespace millrace::master {
+namespace {
+
+constexpr std::size_t kMostEntries = 4096;
+constexpr std::size_t kMostBlocks = 500;
+constexpr std::size_t kUnhealthyBytes = 64;  // of an UnhealthyBlock without its path
+
+class NameServiceImpl final : public dfs::wire::NameService::Server {
+ public:
+  explicit NameServiceImpl(Control& control) : control_(control) {}
+
+  kj::Promise<void> stat(StatContext context) override {
+    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    Write(Require(names().Stat(path)), context.getResults().initStatus());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> list(ListContext context) override {
+    const auto params = context.getParams();
+    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::size_t limit =
+        std::min<std::size_t>(params.getLimit() == 0 ? kMostEntries : params.getLimit(), kMostEntries);
+    std::vector<dfs::FileStatus> entries = Require(names().List(path, ToString(params.getAfter()), limit + 1));
+    const std::size_t count =
+        AnswerBudget(limit).TakeFront(entries, [](const dfs::FileStatus& entry) { return BytesOf(entry); });
+    auto results = context.getResults();
+    auto out = results.initEntries(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) Write(entries[i], out[i]);
+    results.setMore(count < entries.size());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> locate(LocateContext context) override { return Locate(context, control_.timer().now()); }
+
+  // After a start the workers' reports may still be on their way: then a block without a replica is waited for.
+  kj::Promise<void> Locate(LocateContext context, kj::TimePoint since) {
+    const auto params = context.getParams();
+    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const dfs::FileStatus status = Require(names().Stat(path));
+    if (status.directory) Require(Invalid("open " + Quote(path) + ": is a directory"));
+    const std::vector<FileSystem::Located> blocks =
+        Require(control_.files().Locate(path, params.getFirstBlock(), kMostBlocks + 1));
+    const std::size_t count = AnswerBudget(kMostBlocks).TakeFront(blocks, [this](const FileSystem::Located& block) {
+      return BytesOf(block, control_.nodes());
+    });
+    const bool incomplete =
+        std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
+    if (incomplete && control_.AwaitingReports()) {
+      return control_.NextReport(since).then([this, context, since]() mutable { return Locate(context, since); });
+    }
+    const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
+    auto results = context.getResults();
+    Write(status, results.initStatus());
+    auto out = results.initBlocks(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < count; ++i) Write(blocks[i], control_.nodes(), asker, out[i]);
+    results.setMore(count < blocks.size());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> makeDirectory(MakeDirectoryContext context) override {
+    Require(control_.CheckChange());
+    const auto params = context.getParams();
+    Require(CheckLength("make a directory: its owner", ToString(params.getOwner()), kLongestName));
+    Step step = control_.Begin();
+    Require(files().MakeDirectory(ToString(params.getPath()), ToString(params.getOwner()), step.now, &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> remove(RemoveContext context) override {
+    Require(control_.CheckChange());
+    Step step = control_.Begin();
+    Require(files().Remove(ToString(context.getParams().getPath()), context.getParams().getRecursive(), &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> rename(RenameContext context) override {
+    Require(control_.CheckChange());
+    Step step = control_.Begin();
+    Require(files().Rename(ToString(context.getParams().getFrom()), ToString(context.getParams().getTo()), step.now,
+                           &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> setReplication(SetReplicationContext context) override {
+    Require(control_.CheckChange());
+    Step step = control_.Begin();
+    Require(files().SetReplication(ToString(context.getParams().getPath()), context.getParams().getReplication(),
+                                   &step.batch));
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> measure(MeasureContext context) override {
+    const std::string path = Require(dfs::CanonicalPath(ToString(context.getParams().getPath())));
+    const dfs::Namespace::Usage usage = Require(names().Measure(path));
+    auto out = context.getResults().initUsage();
+    out.setFiles(usage.files);
+    out.setDirectories(usage.directories);
+    out.setBytes(usage.bytes);
+    out.setBytesWithReplicas(usage.bytes_with_replicas);
+    out.setBlocks(usage.blocks);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> create(CreateContext context) override {
+    const auto params = context.getParams();
+    if (!control_.jobs().IsOutput(ToString(params.getPath()))) Require(control_.CheckChange());
+    dfs::CreateOptions options;
+    options.replication = params.getReplication() != 0
+                              ? params.getReplication()
+                              : static_cast<std::uint32_t>(control_.config().default_replication);
+    options.block_size = params.getBlockSize() != 0 ? params.getBlockSize() : control_.config().default_block_size;
+    options.overwrite = params.getOverwrite();
+    options.owner = ToString(params.getOwner());
+    options.writer = ToString(params.getWriter());
+    Require(CheckLength("create a file: its owner", options.owner, kLongestName));
+    Require(CheckLength("create a file: the name of its writer", options.writer, 2 * kLongestName));
+    Step step = control_.Begin();
+    const dfs::FileId file = Require(files().Create(ToString(params.getPath()), options, step.now, &step.batch));
+    context.getResults().setFile(file);
+    context.getResults().setBlockSize(options.block_size);
+    context.getResults().setRenewMillis(static_cast<std::uint32_t>(control_.config().lease_limit / 4 / kMillisecond));
+    context.getResults().setLease(MakeFileLease(control_, file));
+    return control_.FinishReserved(std::move(step));
+  }
+
+  kj::Promise<void> resume(ResumeContext context) override {
+    const dfs::FileId file = context.getParams().getFile();
+    if (!names().FindOpen(file))
+      Require(
+          NotFound("file " + std::to_string(file) + " is not being written any more; it was completed or given up"));
+    context.getResults().setLease(MakeFileLease(control_, file));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
+    // A reader's word is checked by the worker itself: it reads the block again and reports it corrupt if it is.
+    const auto params = context.getParams();
+    control_.CheckReplicaLater(params.getNode(), params.getBlock());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> health(HealthContext context) override {
+    const dfs::BlockHealth health = files().blocks().Health();
+    auto out = context.getResults();
+    out.setBlocks(health.blocks);
+    out.setMissing(health.missing);
+    out.setUnderReplicated(health.under_replicated);
+    out.setOverReplicated(health.over_replicated);
+    out.setCorruptReplicas(health.corrupt_replicas);
+    WorkerSpace total;
+    std::uint32_t live = 0;
+    for (const auto& [number, node] : control_.nodes().all()) {
+      if (!node.alive) continue;
+      ++live;
+      total.capacity += node.space.capacity;
+      total.used += node.space.used;
+      total.free += node.space.free;
+    }
+    out.setCapacity(total.capacity);
+    out.setUsed(total.used);
+    out.setFree(total.free);
+    out.setLiveWorkers(live);
+    out.setUnknownBlocks(health.unknown);
+    out.setHoldingWorkers(static_cast<std::uint32_t>(health.nodes_held));
+    out.setAwaiting(control_.AwaitedLine());
+    out.setReadOnly(control_.CheckChange().message());
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> awaitReports(AwaitReportsContext) override { return AwaitReports(control_.timer().now()); }
+
+  kj::Promise<void> AwaitReports(kj::TimePoint since) {
+    if (!control_.AwaitingReports()) return kj::READY_NOW;
+    return control_.NextReport(since).then([this, since]() { return AwaitReports(since); });
+  }
+
+  kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
+    struct Found {
+      dfs::Block block;
+      std::uint32_t live = 0, wanted = 0;
+      std::string path = {};
+    };
+    std::vector<Found> found;
+    const std::uint64_t after = context.getParams().getAfter();
+    files().blocks().ForEachUnhealthy([&](const dfs::Block& block, std::uint32_t live, std::uint32_t wanted) {
+      if (block.id > after) found.push_back({block, live, wanted});
+      return true;
+    });
+    const std::size_t asked = context.getParams().getLimit();
+    AnswerBudget budget(std::min(asked == 0 ? kMostBlocks : asked, kMostBlocks));
+    std::size_t count = 0;
+    for (; count < found.size(); ++count) {
+      if (const auto owner = names().OwnerOf(found[count].block.id)) found[count].path = owner->path;
+      if (!budget.Take(kUnhealthyBytes + FieldBytes(found[count].path))) break;
+    }
+    context.getResults().setMore(count < found.size());
+    auto out = context.getResults().initBlocks(static_cast<unsigned>(count));
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setPath(ToData(found[i].path));
+      Write(found[i].block, out[i].initBlock());
+      out[i].setLive(found[i].live);
+      out[i].setWanted(found[i].wanted);
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> verify(VerifyContext context) override {
+    context.allowCancellation();
+    const auto params = context.getParams();
+    const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
+    const std::uint32_t first = params.getFirstBlock();
+    const std::vector<FileSystem::Located> blocks = Require(control_.files().Locate(path, first, kMostVerified + 1));
+    const auto checks = std::make_shared<std::vector<ReplicaCheck>>();
+    std::uint32_t count = 0;
+    for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {
+      const dfs::BlockId block = blocks[count].block.id;
+      bytes += blocks[count].block.length;
+      const std::vector<dfs::NodeId> holders = files().blocks().AllReplicas(block);
+      for (const dfs::NodeId node : holders) checks->push_back({block, node, dfs::wire::ReplicaState::UNKNOWN});
+      if (holders.empty()) checks->push_back({block, 0, dfs::wire::ReplicaState::ABSENT});
+    }
+    KeepNamed(params.getAgain(), checks.get());
+    const bool more = count < blocks.size();
+    return CheckAll(checks, params.getWait()).then([this, context, checks, first, count, more]() mutable {
+      auto results = context.getResults();
+      results.setNextBlock(first + count);
+      results.setMore(more);
+      WriteChecks(*checks, results.initReplicas(static_cast<unsigned>(checks->size())));
+    });
+  }
+
+  kj::Promise<void> balance(BalanceContext context) override {
+    const double threshold = context.getParams().getThreshold();
+    if (!(threshold > 0 && threshold <= 1)) {
+      Require(Invalid("balance: the threshold is " + std::to_string(100 * threshold) +
+                      "%; give one above 0 and up to 100"));
+    }
+    control_.StartBalance(threshold);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> stopBalance(StopBalanceContext) override {
+    control_.StopBalance();
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> balanceStatus(BalanceStatusContext context) override {
+    context.allowCancellation();
+    constexpr std::uint32_t kLongestWait = 10'000;
+    const std::uint32_t wait = std::min(context.getParams().getWaitMillis(), kLongestWait);
+    kj::Promise<void> ready = kj::READY_NOW;
+    if (wait > 0) ready = control_.BalanceEnd().exclusiveJoin(control_.timer().afterDelay(wait * kj::MILLISECONDS));
+    return ready.then([this, context]() mutable {
+      const dfs::BalanceView view = files().blocks().Balance();
+      auto out = context.getResults().initStatus();
+      out.setState(static_cast<dfs::wire::BalanceState>(view.state));
+      out.setThreshold(view.threshold);
+      out.setMean(view.mean);
+      out.setSmallest(view.smallest);
+      out.setLargest(view.largest);
+      out.setBytesLeft(view.bytes_left);
+      out.setMovedBlocks(view.moved_blocks);
+      out.setMovedBytes(view.moved_bytes);
+      out.setMovingBlocks(view.moving_blocks);
+    });
+  }
+
+ private:
+  static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of so many bytes about
+  static constexpr std::uint64_t kVerifiedBytes = std::uint64_t{64} << 20;
+  static constexpr kj::Duration kVerifyPatience = 15 * kj::SECONDS;  // less than a client's for its call
+
+  struct ReplicaCheck {
+    dfs::BlockId block;
+    NodeNumber node;  // 0: there is no replica
+    dfs::wire::ReplicaState state;
+  };
+
+  // All, if none is named.
+  static void KeepNamed(capnp::List<dfs::wire::ReplicaName>::Reader names, std::vector<ReplicaCheck>* checks) {
+    if (names.size() == 0) return;
+    std::set<std::pair<dfs::BlockId, NodeNumber>> named;
+    for (const auto name : names) named.emplace(name.getBlock(), name.getNode());
+    std::erase_if(*checks, [&](const ReplicaCheck& check) { return !named.contains({check.block, check.node}); });
+  }
+
+  // Those that took too long stay unknown; who asks again joins the reading that is under way.
+  kj::Promise<void> CheckAll(const std::shared_ptr<std::vector<ReplicaCheck>>& checks, bool wait) {
+    auto all = kj::heapArrayBuilder<kj::Promise<void>>(checks->size());
+    for (std::size_t i = 0; i < checks->size(); ++i) {
+      const ReplicaCheck& check = (*checks)[i];
+      if (check.node == 0) {
+        all.add(kj::READY_NOW);
+      } else if (wait) {
+        all.add(control_.CheckReplica(check.node, check.block).then([checks, i](dfs::wire::ReplicaState state) {
+          (*checks)[i].state = state;
+        }));
+      } else {
+        control_.CheckReplicaLater(check.node, check.block);
+        all.add(kj::READY_NOW);
+      }
+    }
+    return kj::joinPromises(all.finish()).exclusiveJoin(control_.timer().afterDelay(kVerifyPatience));
+  }
+
+  void WriteChecks(const std::vector<ReplicaCheck>& checks, capnp::List<dfs::wire::CheckedReplica>::Builder out) {
+    for (unsigned i = 0; i < out.size(); ++i) {
+      out[i].setBlock(checks[i].block);
+      out[i].setNode(checks[i].node);
+      out[i].setState(checks[i].state);
+      const NodeRecord* node = control_.nodes().Find(checks[i].node);
+      if (node == nullptr) continue;
+      out[i].setHost(node->facts.host);
+      out[i].setPort(node->facts.port);
+    }
+  }
+
+  FileSystem& files() { return control_.files(); }
+  const dfs::Namespace& names() { return control_.files().names(); }
+
+  Control& control_;
+};
+
+}  // namespace
+
+dfs::wire::NameService::Client MakeNameService(Control& control) { return kj::heap<NameServiceImpl>(control); }
+
+}  // namespace millrace::master

@@ -1,0 +1,179 @@
+#include "master/service/worker_service.h"
+
+#include <optional>
+#include <utility>
+
+#include "dfs/wire/block_name.h"
+#include "master/control/control.h"
+#include "master/control/wire_codec.h"
+#include "master/service/service_support.h"
+
+namespace millrace::master {
+namespace {
+
+class WorkerSessionImpl final : public wire::WorkerSession::Server {
+ public:
+  WorkerSessionImpl(Control& control, NodeNumber node, std::uint64_t epoch)
+      : control_(control), self_(control.self()), node_(node), epoch_(epoch) {}
+  ~WorkerSessionImpl() {
+    if (*self_ != nullptr) control_.SessionDropped(node_, epoch_);
+  }
+
+  kj::Promise<void> heartbeat(HeartbeatContext context) override {
+    Listen();
+    const auto stats = context.getParams().getStats();
+    if (NodeRecord* node = control_.nodes().Find(node_)) {
+      node->space = {stats.getCapacity(), stats.getFree(), stats.getUsed(), stats.getBlocks(), stats.getTrashed()};
+    }
+    control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
+    if (control_.Held()) return kj::READY_NOW;
+    Step step = control_.Begin();
+    if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // else it could not look
+    for (const auto progress : context.getParams().getProgress()) {
+      control_.jobs().Progress(node_, FromWire(progress.getAttempt()), progress.getFraction(), &step);
+    }
+    if (!step.changed.empty() || !step.batch.empty()) control_.FinishLazily(std::move(step));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> reportBlocks(ReportBlocksContext context) override {
+    Listen();
+    const auto params = context.getParams();
+    if (params.getFirst() && !std::exchange(reporting_, true)) control_.files().blocks().ReportBegin(node_);
+    control_.files().blocks().ReportPart(node_, ReadBlocks(params.getBlocks()));
+    if (params.getLast()) {
+      control_.files().blocks().ReportEnd(node_);
+      control_.TellUnknown(node_);
+      reporting_ = false;
+    }
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> offerTrash(OfferTrashContext context) override {
+    Listen();
+    std::vector<dfs::BlockId> wanted;
+    for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) {
+      if (control_.files().blocks().WantsBack(node_, block)) wanted.push_back(block.id);
+    }
+    if (!wanted.empty()) control_.log()->info("worker {}: {} blocks come back from its trash", node_, wanted.size());
+    auto out = context.getResults().initWanted(static_cast<unsigned>(wanted.size()));
+    for (unsigned i = 0; i < out.size(); ++i) out.set(i, wanted[i]);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> endReport(EndReportContext) override {
+    // The calls of the report are a stream: this one is answered when all of them were taken.
+    Listen();
+    control_.Reported(node_);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blocksReceived(BlocksReceivedContext context) override {
+    Listen();
+    for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks()))
+      control_.files().blocks().Received(node_, block);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blocksDeleted(BlocksDeletedContext context) override {
+    Listen();
+    for (const std::uint64_t block : context.getParams().getBlocks()) control_.files().blocks().Deleted(node_, block);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
+    Listen();
+    const std::uint64_t block = context.getParams().getBlock();
+    control_.log()->warn("worker {}: its replica of {} is corrupt", node_, dfs::BlockName(block));
+    control_.files().blocks().Corrupt(node_, block);
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> leave(LeaveContext context) override {
+    Listen();
+    control_.Leave(node_, epoch_, ToString(context.getParams().getReason()));
+    return kj::READY_NOW;
+  }
+
+  kj::Promise<void> attemptDone(AttemptDoneContext context) override {
+    Listen();
+    Require(control_.CheckGoingOn());
+    const auto params = context.getParams();
+    const auto done = params.getDone();
+    const TaskReport report{ReadCounters(done.getCounters()), params.getBytesRead(), params.getBytesShuffled(),
+                            params.getBytesWritten()};
+    std::optional<AttemptOutput> output;
+    if (done.getOutput().getPresent()) {
+      output = AttemptOutput{done.getOutput().getFile(), ToString(done.getOutput().getName()),
+                             Read(done.getOutput().getBlocks())};
+      if (output->name.empty() || output->name.find('/') != std::string::npos)
+        Require(Invalid("attempt done: its output has no proper name"));
+    }
+    Step step = control_.Begin();
+    control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, output, &step);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> attemptFailed(AttemptFailedContext context) override {
+    Listen();
+    const auto params = context.getParams();
+    const AttemptId attempt = FromWire(params.getAttempt());
+    if (control_.Held()) control_.NoteRefusedFailure(attempt);
+    Require(control_.CheckGoingOn());
+    std::string reason = ToString(params.getError());
+    const std::string tail = ToString(params.getStderrTail());
+    if (!tail.empty()) reason += "; standard error ends: " + tail;
+    constexpr std::size_t kMostReason = 4096;
+    reason.resize(std::min(reason.size(), kMostReason));
+    Step step = control_.Begin();
+    const bool not_its_fault = control_.TakeRefusedFailure(attempt) || params.getLost();
+    std::optional<sched::RecordPlace> record;
+    if (params.hasRecord()) record = Read(params.getRecord());
+    control_.jobs().AttemptFailed(node_, attempt, not_its_fault, reason, &step, record);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> fetchFailed(FetchFailedContext context) override {
+    Listen();
+    Require(control_.CheckGoingOn());
+    const auto params = context.getParams();
+    control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(),
+                         ToString(params.getReason()));
+    Step step = control_.Begin();
+    control_.jobs().FetchFailed(node_, FromWire(params.getReduce()), FromWire(params.getMap()), params.getReport(),
+                                &step);
+    return control_.Finish(std::move(step));
+  }
+
+  kj::Promise<void> reducePhase(ReducePhaseContext context) override {
+    Listen();
+    Require(control_.CheckGoingOn());
+    constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
+    if (!context.getParams().getComputing()) return kj::READY_NOW;
+    const AttemptId attempt = FromWire(context.getParams().getAttempt());
+    Step step = control_.Begin();
+    control_.jobs().ReduceComputing(node_, attempt, &step);
+    control_.jobs().Progress(node_, attempt, kCopyShare, &step);
+    return control_.Finish(std::move(step));
+  }
+
+ private:
+  void Listen() {
+    if (!control_.Heard(node_, epoch_))
+      Require(Unavailable("worker " + std::to_string(node_) + ": this session has ended; register again"));
+  }
+
+  Control& control_;
+  const std::shared_ptr<Control* const> self_;
+  NodeNumber node_;
+  std::uint64_t epoch_;
+  bool reporting_ = true;  // the first report began when the worker registered, before it listed its blocks
+};
+
+}  // namespace
+
+wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeNumber node, std::uint64_t epoch) {
+  return kj::heap<WorkerSessionImpl>(control, node, epoch);
+}
+
+}  // namespace millrace::master

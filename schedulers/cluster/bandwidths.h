@@ -1,0 +1,71 @@
+// Bandwidths: what transfers between nodes have lately been seen to reach (lsap's BW, Guo et al. section 4.2; the D of
+// adaptive delay scheduling).
+//
+// A pair of nodes is known by its own transfers; else by those between their racks, else between their datacenters,
+// else by what the caller configured for their distance. Each is an exponential mean in which the last transfer weighs
+// a quarter. Pairs have a direction. Thread rule: one thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "schedulers/cluster/topology.h"
+
+namespace millrace::sched {
+
+// Bytes per second by distance, for pairs between which nothing was measured.
+struct LevelBandwidths {
+  double rack = 100e6;
+  double datacenter = 50e6;
+  double off = 10e6;
+};
+
+class Bandwidths {
+ public:
+  // What was measured on the way to a node (its id), rack or datacenter (their numbers of Topology).
+  struct Known {
+    std::uint32_t to = 0;
+    double bytes_per_second = 0;
+  };
+
+  // Takes a measured transfer into the means. Requires: bytes_per_second > 0, and `from` and `to` differ and have
+  // joined.
+  void Record(NodeId from, NodeId to, double bytes_per_second, const Topology& topology);
+  // Returns the bytes per second of the pair; they are above 0.
+  [[nodiscard]] double Between(NodeId from, NodeId to, const Topology& topology,
+                               const LevelBandwidths& configured) const;
+  // Return the same for a pair of racks, and for a pair of datacenters.
+  [[nodiscard]] double BetweenRacks(Location from, Location to, const LevelBandwidths& configured) const;
+  [[nodiscard]] double BetweenDatacenters(std::uint32_t from, std::uint32_t to,
+                                          const LevelBandwidths& configured) const;
+  // Return all that was measured from there, by rising `to`. The span is valid until the next Record.
+  [[nodiscard]] std::span<const Known> NodesFrom(NodeId node) const { return nodes_.From(node.value); }
+  [[nodiscard]] std::span<const Known> RacksFrom(std::uint32_t rack) const { return racks_.From(rack); }
+  [[nodiscard]] std::span<const Known> DatacentersFrom(std::uint32_t datacenter) const {
+    return datacenters_.From(datacenter);
+  }
+  // Return how many pairs were measured.
+  [[nodiscard]] std::size_t node_pairs() const { return nodes_.pairs(); }
+  [[nodiscard]] std::size_t rack_pairs() const { return racks_.pairs(); }
+
+ private:
+  // Means by pair. Few places measure many others, so each has a sorted list of its own.
+  class Means {
+   public:
+    void Note(std::uint32_t from, std::uint32_t to, double bytes_per_second);
+    [[nodiscard]] const double* Find(std::uint32_t from, std::uint32_t to) const;  // null: nothing
+    [[nodiscard]] std::span<const Known> From(std::uint32_t from) const;
+    [[nodiscard]] std::size_t pairs() const { return pairs_; }
+
+   private:
+    std::vector<std::vector<Known>> by_from_;
+    std::size_t pairs_ = 0;
+  };
+
+  Means nodes_, racks_, datacenters_;
+};
+
+}  // namespace millrace::sched

@@ -1,0 +1,123 @@
+// ClusterState: nodes, their limits, their room and what is free on them.
+#include <algorithm>
+#include <utility>
+
+#include "schedulers/cluster/check.h"
+#include "schedulers/cluster/cluster_state.h"
+
+namespace millrace::sched {
+
+void ClusterState::RefreshOpen(NodeState& node) {
+  const NodeLimits counted = node.TakesTasks() ? node.limits : NodeLimits{};
+  for (const TaskKind kind : kTaskKinds) {
+    capacity_[kind] += counted.Of(kind) - node.counted.Of(kind);
+    if (std::min(counted.Of(kind), counted.total) > 0) {
+      open_[kind].Insert(node.id.value);
+    } else {
+      open_[kind].Erase(node.id.value);
+    }
+  }
+  total_capacity_ += counted.total - node.counted.total;
+  node.counted = counted;
+  nodes_changed_ = true;
+  RefreshFree(node);
+}
+
+void ClusterState::RefreshFree(const NodeState& node) {
+  const bool any = node.used.maps + node.used.reduces < node.limits.total;
+  for (const TaskKind kind : kTaskKinds) {
+    const bool room = any && node.Used(kind) < node.limits.Of(kind);
+    if (room && open_[kind].Contains(node.id.value)) {
+      free_[kind].Insert(node.id.value);
+    } else {
+      free_[kind].Erase(node.id.value);
+    }
+  }
+}
+
+void ClusterState::JoinNode(const NodeJoined& node) {
+  const Location location = topology_.Intern(node.rack, node.datacenter);
+  if (location != topology_.Of(node.node)) {
+    std::vector<std::pair<JobState*, std::vector<std::uint32_t>>> moved;
+    for (const QueueKey& key : live_) {
+      JobState& job = MutableJob(key.job);
+      moved.emplace_back(&job, job.pending_maps.At(node.node));
+      for (const auto map : moved.back().second) {
+        job.pending_maps.Erase(map, job.spec.maps[map], topology_, LocalNodes());
+        UnlistLocal(job, local_nodes_);
+      }
+    }
+    topology_.Place(node.node, location);
+    for (auto& [job, maps] : moved) {
+      for (const auto map : maps) {
+        job->pending_maps.Insert(map, job->spec.maps[map], topology_, LocalNodes());
+        ListLocal(*job, local_nodes_);
+      }
+    }
+  }
+  if (node.node.value >= nodes_.size()) {
+    nodes_.resize(node.node.value + 1);
+    if (local_jobs_) local_jobs_->SetNodes(nodes_.size());
+  }
+  NodeState& state = nodes_[node.node.value];
+  SCHED_CHECK(!state.alive, "n" + std::to_string(node.node.value));
+  const bool first_time = state.location == Location{};
+  state = {};
+  state.id = node.node;
+  state.alive = true;
+  state.location = location;
+  state.slots = node.slots;
+  state.limits = NodeLimits::Typed(node.slots);
+  ++live_nodes_;
+  RefreshOpen(state);
+  for (const QueueKey& key : live_) {
+    JobState& job = MutableJob(key.job);
+    if (job.bad_nodes.contains(node.node)) ++job.live_bad_nodes;
+    if (local_jobs_ && first_time && job.pending_maps.CountAt(node.node) > 0) ListLocal(job, {node.node});
+  }
+  RefreshAvoided();
+}
+
+void ClusterState::LoseNode(NodeId node) {
+  NodeState& state = Node(node);
+  SCHED_CHECK(state.alive && state.running.empty(), "n" + std::to_string(node.value));
+  state.alive = false;
+  --live_nodes_;
+  RefreshOpen(state);
+  for (const QueueKey& key : live_) {
+    JobState& job = MutableJob(key.job);
+    if (job.bad_nodes.contains(node)) --job.live_bad_nodes;
+  }
+  RefreshAvoided();
+}
+
+void ClusterState::DrainNode(NodeId node, bool drained) {
+  Node(node).drained = drained;
+  RefreshOpen(Node(node));
+  RefreshAvoided();
+}
+
+void ClusterState::SetLimits(NodeId node, const NodeLimits& limits) {
+  NodeState& state = Node(node);
+  if (state.limits == limits) return;
+  state.limits = limits;
+  RefreshOpen(state);
+}
+
+void ClusterState::NoteBandwidth(NodeId from, NodeId to, double bytes_per_second) {
+  bandwidths_.Record(from, to, bytes_per_second, topology_);
+}
+
+void ClusterState::SetSpace(NodeId node, std::uint64_t free_bytes) {
+  NodeState& state = Node(node);
+  // Room that grew may be what a refused map waits for.
+  if (state.free_bytes && free_bytes > *state.free_bytes) nodes_changed_ = true;
+  state.free_bytes = free_bytes;
+}
+
+void ClusterState::TakeSpace(NodeId node, std::uint64_t bytes) {
+  auto& free = Node(node).free_bytes;
+  if (free) *free -= std::min(*free, bytes);
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,75 @@
+#include "schedulers/cluster/job_state.h"
+
+#include <algorithm>
+
+namespace millrace::sched {
+
+void RunningAttempts::Add(const RunningAttempt& attempt) {
+  if (several_) {
+    several_->push_back(attempt);
+  } else if (one_.number == kNone) {
+    one_ = attempt;
+  } else {
+    several_ = std::make_unique<std::vector<RunningAttempt>>(std::vector{one_, attempt});
+  }
+}
+
+void RunningAttempts::Erase(const RunningAttempt* attempt) {
+  if (!several_) {
+    one_.number = kNone;
+    return;
+  }
+  several_->erase(several_->begin() + (attempt - several_->data()));
+  if (several_->size() > 1) return;
+  one_ = several_->front();
+  several_.reset();
+}
+
+const RunningAttempt* TaskState::Find(std::uint32_t number) const {
+  const auto at = std::find_if(running.begin(), running.end(),
+                               [number](const RunningAttempt& attempt) { return attempt.number == number; });
+  return at == running.end() ? nullptr : &*at;
+}
+
+std::uint32_t JobState::Demand(TaskKind kind) const {
+  return running_attempts[kind] + (runnable[kind] ? Pending(kind).size() : 0);
+}
+
+std::optional<Micros> JobState::MeanTime(TaskKind kind) const {
+  const RunTimes& of = times[kind];
+  return of.finished == 0 ? std::nullopt : std::optional(of.finished_total / of.finished);
+}
+
+Micros JobState::SlotTime(TaskKind kind, Micros now) const {
+  // Times since the epoch add up to more than 64 bits hold; their difference does not, so modulo 2^64 it is right.
+  const std::uint64_t running = std::uint64_t{running_attempts[kind]} * static_cast<std::uint64_t>(now);
+  return times[kind].ended_total + static_cast<Micros>(running - times[kind].since_total);
+}
+
+std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {
+  if (progress.reduces == 0) return 0;  // goes to the file system, not to the node's scratch space
+  double ratio = 0;
+  if (map_input_bytes > 0) {
+    ratio = static_cast<double>(map_output_bytes) / static_cast<double>(map_input_bytes);
+  } else if (spec.profile.runs > 0) {
+    ratio = spec.profile.output_ratio;
+  }
+  return static_cast<std::uint64_t>(ratio * static_cast<double>(spec.maps[map].bytes));
+}
+
+bool JobState::MayLeaveOutAnother() const {
+  const std::uint64_t left_out = std::uint64_t{progress.maps_left_out} + 1;
+  return left_out * 100 <= std::uint64_t{spec.max_failed_maps} * progress.maps;
+}
+
+bool JobState::ReducesMayStart() const {
+  if (progress.maps == 0 || progress.maps_done == progress.maps) return true;
+  // A quotient, not a product: 7 of 100 is exactly 0.07, while 0.07 * 100 is a little more than 7.
+  return static_cast<double>(progress.maps_done) / progress.maps >= std::max(spec.slow_start, 0.0);
+}
+
+bool JobState::Complete() const {
+  return progress.reduces > 0 ? progress.reduces_done == progress.reduces : progress.maps_done == progress.maps;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,171 @@
+// JobState and TaskState: what the engine keeps of a job. Policies read them; ClusterState alone changes them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/cluster/bad_records.h"
+#include "schedulers/cluster/ordered_bits.h"
+#include "schedulers/cluster/pending_maps.h"
+#include "schedulers/events/events.h"
+#include "schedulers/events/progress.h"
+
+namespace millrace::sched {
+
+struct RunningAttempt {
+  std::uint32_t number = 0;
+  NodeId node;
+  Micros since = 0;
+  Locality locality = Locality::kOff;  // of a map
+  bool computing = false;              // of a reduce: it has fetched all and holds a compute permit
+  std::uint32_t per_mille = 0;         // how far it is, as last reported
+  std::uint64_t expected_output = 0;   // of a map: the bytes reserved for it on the node
+};
+
+// Run times of a job's attempts of one kind. They are sums, so that nothing is kept of each finished attempt.
+struct RunTimes {
+  std::uint32_t finished = 0;  // attempts that succeeded
+  Micros finished_total = 0;   // their run time
+  std::uint32_t local = 0;     // of the finished: maps that ran on a node with their input
+  Micros local_total = 0;
+  Micros ended_total = 0;         // run time of all attempts that ended, however they did
+  std::uint64_t since_total = 0;  // sum of `since` of the attempts that run, modulo 2^64
+};
+
+// The running attempts of one task, by number. One lies inline, since hardly any task has more; several lie on the
+// heap.
+class RunningAttempts {
+ public:
+  [[nodiscard]] const RunningAttempt* begin() const { return several_ ? several_->data() : &one_; }
+  [[nodiscard]] const RunningAttempt* end() const { return begin() + size(); }
+  [[nodiscard]] RunningAttempt* begin() { return several_ ? several_->data() : &one_; }
+  [[nodiscard]] RunningAttempt* end() { return begin() + size(); }
+  [[nodiscard]] std::size_t size() const { return several_ ? several_->size() : one_.number == kNone ? 0 : 1; }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] const RunningAttempt& operator[](std::size_t i) const { return begin()[i]; }
+  [[nodiscard]] const RunningAttempt& front() const { return *begin(); }
+  [[nodiscard]] RunningAttempt& back() { return end()[-1]; }
+  // Requires: the number of the attempt is above those of the others.
+  void Add(const RunningAttempt& attempt);
+  void Erase(const RunningAttempt* attempt);
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;  // no attempt has this number: it is the last of 2^32
+
+  RunningAttempt one_{kNone, {}, 0, Locality::kOff, false, 0, 0};
+  std::unique_ptr<std::vector<RunningAttempt>> several_;  // at least two, or null
+};
+
+// A task takes one cache line, because an event touches a few tasks among millions.
+struct alignas(64) TaskState {
+  RunningAttempts running;  // more than one under speculation
+  bool done = false;
+  bool paused = false;         // ClusterState::Pause
+  bool left_out = false;       // a map that counts as done though none of its attempts has succeeded
+  std::uint32_t launched = 0;  // attempts so far: the number of the next one
+  std::uint32_t failed = 0;    // attempts that failed by their own fault
+  std::uint32_t winner = 0;    // the attempt that succeeded, if one has
+  NodeId ran_on;               // the winner's node, if one has succeeded
+
+  [[nodiscard]] bool pending() const { return !done && !paused && running.empty(); }
+  [[nodiscard]] bool succeeded() const { return done && !left_out; }
+  // Returns the running attempt of this number; null if it does not run.
+  [[nodiscard]] const RunningAttempt* Find(std::uint32_t number) const;
+};
+
+static_assert(sizeof(TaskState) == 64);
+
+// The number of a reduce's attempt and of its report.
+struct FetchReport {
+  std::uint32_t attempt = 0;
+  std::uint32_t number = 0;
+};
+
+// What became of a job's attempts on a node.
+struct NodeFailures {
+  std::uint32_t failures = 0;  // attempts that failed, one fewer for each refusal that has ended
+  std::uint32_t refusals = 0;  // how often the job has refused the node so far
+  Micros until = 0;            // when the last refusal ends, or ended
+};
+
+// The place of a job in the queue: priority, then submit order.
+struct QueueKey {
+  Priority priority = Priority::kNormal;
+  std::uint64_t submit_order = 0;
+  JobId job;
+  auto operator<=>(const QueueKey&) const = default;
+};
+
+// The members that every event touches stand together, before bad_nodes.
+struct alignas(64) JobState {
+  JobProgress progress;
+  QueueKey key;
+  bool started = false;                     // something was launched
+  PerKind<bool> runnable;                   // listed by ClusterState::RunnableJobs
+  bool held = false;                        // evicted: not runnable until another job ends
+  bool changed = false;                     // listed by ClusterState::TakeChangedJobs
+  PerKind<std::uint32_t> running_attempts;  // the slots that the job holds
+  std::uint32_t computing = 0;              // of the running reduce attempts
+  std::uint32_t live_bad_nodes = 0;
+  std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
+  std::uint32_t refusal_changes = 0;        // how often a node was added to bad_nodes, or left it
+  std::uint64_t map_input_bytes = 0;        // of succeeded map attempts that said so
+  std::uint64_t map_output_bytes = 0;       // of the same
+  PerKind<RunTimes> times;
+
+  // The members below, except bad_records and spec, are empty when the job has ended.
+  std::vector<TaskState> maps;
+  std::vector<TaskState> reduces;
+  OrderedBits pending_reduces;
+  PendingMaps pending_maps;
+  std::set<NodeId> bad_nodes;  // nodes on which enough attempts failed that they may be refused for now
+  PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
+  std::map<NodeId, NodeFailures> node_failures;
+  // By map: the reduces that could not fetch it, each with the report that said so.
+  std::map<std::uint32_t, std::map<std::uint32_t, FetchReport>> fetch_reports;
+  std::map<std::uint32_t, BadRecords> bad_records;  // by map; of a job that leaves some out, until it is forgotten
+
+  JobSpec spec;  // as submitted, but for moved replicas; the priority of today is in `progress`
+
+  // Starts to read from memory, all at once and not line by line, what a change of the job or a search for a task of it
+  // touches. With thousands of jobs that is in no near cache.
+  void Prefetch() const {
+    const char* const end = reinterpret_cast<const char*>(&bad_nodes);
+    for (const char* line = reinterpret_cast<const char*>(this); line < end; line += 64) __builtin_prefetch(line);
+  }
+  [[nodiscard]] bool alive() const { return !progress.outcome.has_value(); }
+  [[nodiscard]] std::vector<TaskState>& Tasks(TaskKind kind) { return kind == TaskKind::kMap ? maps : reduces; }
+  [[nodiscard]] const std::vector<TaskState>& Tasks(TaskKind kind) const {
+    return kind == TaskKind::kMap ? maps : reduces;
+  }
+  [[nodiscard]] const OrderedBits& Pending(TaskKind kind) const {
+    return kind == TaskKind::kMap ? pending_maps.all() : pending_reduces;
+  }
+  // Returns a number that never shrinks, and grows when tasks may run where they were refused: when an attempt fails,
+  // when a node turns bad (outputs that cannot be fetched from it make it so, too), and when a bad node is forgiven.
+  [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + refusal_changes; }
+  // Returns the number of running attempts and runnable pending tasks.
+  [[nodiscard]] std::uint32_t Demand(TaskKind kind) const;
+  // Returns the mean run time of the finished attempts; nothing before one has finished.
+  [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
+  // Returns the slot time that all attempts have used so far, running ones included.
+  [[nodiscard]] Micros SlotTime(TaskKind kind, Micros now) const;
+  // Returns how many bytes this map is expected to write for reduces; 0 when nothing is known of the job.
+  [[nodiscard]] std::uint64_t ExpectedOutput(std::uint32_t map) const;
+  // Returns true if a map that fails now is left out and does not fail the job.
+  [[nodiscard]] bool MayLeaveOutAnother() const;
+  // Returns true if the slow-start fraction of the maps is done.
+  [[nodiscard]] bool ReducesMayStart() const;
+  // Returns true if nothing is left to do: all reduces, or all maps of a job without reduces, are done.
+  [[nodiscard]] bool Complete() const;
+};
+
+}  // namespace millrace::sched

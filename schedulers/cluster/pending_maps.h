@@ -1,0 +1,133 @@
+// PendingMaps: the pending map tasks of one job, found by how close their input is to a node.
+//
+// At submission every node, rack and datacenter that holds input of the job gets a shelf: the numbers of its maps, in
+// rising order, with a cursor at the first that may still be pending. A map that leaves is only marked; cursors pass
+// marked maps once and never go back, so a job's shelves cost O(maps) over its life. A map that comes back (its attempt
+// failed, its output was lost, its replicas moved) leaves the shelves for good and goes to an ordered set, which is
+// small. The lowest number comes first within a level. Thread rule: one thread, const calls included (they move
+// cursors).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "schedulers/cluster/ordered_bits.h"
+#include "schedulers/cluster/place_shelves.h"
+#include "schedulers/cluster/topology.h"
+#include "schedulers/events/effects.h"
+#include "schedulers/events/events.h"
+
+namespace millrace::sched {
+
+struct MapChoice {
+  std::uint32_t map = 0;  // index within the job
+  Locality locality = Locality::kOff;
+  bool operator==(const MapChoice&) const = default;
+};
+
+class PendingMaps {
+ public:
+  PendingMaps() = default;
+  // Makes all of the maps pending.
+  PendingMaps(const std::vector<MapInput>& maps, const Topology& topology);
+
+  // Erase takes the map out, and Insert puts it back. They append to *nodes each node at which the map was the last
+  // pending one, or is now the first. If `nodes` is null they leave the counts by node out of date, and the next call
+  // that needs the counts makes them anew. Requires: `input` and the topology are the same at Erase as when the map was
+  // put in. To change them, erase the map first and insert it again after.
+  void Erase(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
+  void Insert(std::uint32_t map, const MapInput& input, const Topology& topology, std::vector<NodeId>* nodes);
+
+  // Starts to read from memory what an Erase of the map with `nodes` will need.
+  void Prefetch(std::uint32_t map) const { __builtin_prefetch(&shelves_of_[map]); }
+
+  [[nodiscard]] const OrderedBits& all() const { return all_; }
+  // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked about the
+  // maps that left before and came back; those for which it returns true are passed over.
+  using Skip = std::function<bool(std::uint32_t map)>;
+  [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
+                                              const Skip& skip = {}) const;
+  // Returns how many of the maps have a replica on the node. O(1), but O(maps) when the counts are out of date.
+  [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
+  // Calls visit(node) for the nodes with a replica of a pending map, in no particular order but always in the same one,
+  // until it returns false. O(places), but O(maps) when the counts are out of date.
+  template <class Visit>
+  void VisitNodes(const Visit& visit) const;
+  [[nodiscard]] std::vector<NodeId> Nodes() const;
+  // Returns the maps with a replica on the node, in rising order. O(their number).
+  [[nodiscard]] std::vector<std::uint32_t> At(NodeId node) const;
+  // Calls visit(map) for the same maps, in the same order, until it returns false.
+  template <class Visit>
+  void VisitAt(NodeId node, const Visit& visit) const;
+
+ private:
+  static constexpr std::uint32_t kMany = OrderedBits::kNone - 1;  // in shelves_of_: there are more than that holds
+
+  static PlaceKey Key(Locality level, std::uint32_t id) { return static_cast<PlaceKey>(level) << 30 | id; }
+  static void CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places);
+  static std::size_t LevelOf(PlaceKey place) { return place >> 30; }
+  static bool IsNode(PlaceKey place) { return LevelOf(place) == 0; }
+  Shelf* FindShelf(PlaceKey place) const { return shelves_[LevelOf(place)].Find(place); }
+  std::uint32_t& CountOf(PlaceKey place) const;
+  void CountShelved(std::uint32_t map, const MapInput& input, std::vector<NodeId>* nodes);
+  void CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes);
+  void Recount() const;  // makes the counts anew if they are out of date
+  // Both return kNone if there is none.
+  [[nodiscard]] std::uint32_t FirstOnShelf(PlaceKey place) const;
+  [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
+
+  OrderedBits all_;
+  // By node id: true if the node has a shelf that is not empty yet. Most searches fail at the node, and these bits fit
+  // the cache.
+  mutable std::vector<bool> stocked_;
+  mutable PlaceShelves shelves_[3];  // by level
+  std::vector<std::uint32_t> entries_;
+  std::vector<bool> shelved_;                              // by map: never left so far
+  std::vector<std::array<std::uint32_t, 4>> shelves_of_;   // by map: those of its nodes in shelves_[0]; kNone: no more
+  std::set<std::pair<PlaceKey, std::uint32_t>> returned_;  // pending, but no longer on the shelves
+  mutable bool counted_ = true;                            // the counts by node are right
+  mutable std::map<PlaceKey, std::uint32_t> strays_;       // those of nodes without a shelf (replicas moved there)
+};
+
+template <class Visit>
+void PendingMaps::VisitAt(NodeId node, const Visit& visit) const {
+  const PlaceKey place = Key(Locality::kNode, node.value);
+  auto back = returned_.lower_bound({place, 0});
+  const auto returned_before = [&](std::uint32_t map) {
+    return back != returned_.end() && back->first == place && back->second < map;
+  };
+  if (Shelf* shelf = FindShelf(place); shelf != nullptr) {
+    while (shelf->next < shelf->end && !shelved_[entries_[shelf->next]]) ++shelf->next;
+    for (std::uint32_t at = shelf->next; at < shelf->end; ++at) {
+      if (!shelved_[entries_[at]]) continue;
+      for (; returned_before(entries_[at]); ++back) {
+        if (!visit(back->second)) return;
+      }
+      if (!visit(entries_[at])) return;
+    }
+  }
+  for (; returned_before(OrderedBits::kNone); ++back) {
+    if (!visit(back->second)) return;
+  }
+}
+
+template <class Visit>
+void PendingMaps::VisitNodes(const Visit& visit) const {
+  Recount();
+  for (const Shelf& shelf : shelves_[0].slots()) {
+    if (shelf.count > 0 && !visit(NodeId{shelf.place})) return;
+  }
+  for (const auto& [place, count] : strays_) {
+    if (count > 0 && !visit(NodeId{place})) return;
+  }
+}
+
+}  // namespace millrace::sched

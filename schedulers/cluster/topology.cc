@@ -1,0 +1,33 @@
+#include "schedulers/cluster/topology.h"
+
+#include <algorithm>
+
+namespace millrace::sched {
+
+Location Topology::Intern(std::string_view rack, std::string_view datacenter) {
+  const auto dc = datacenters_.try_emplace(std::string(datacenter), datacenters()).first->second;
+  return {racks_.try_emplace({dc, std::string(rack)}, racks()).first->second, dc};
+}
+
+void Topology::Place(NodeId node, Location location) {
+  if (node.value >= locations_.size()) locations_.resize(node.value + 1);
+  locations_[node.value] = location;
+}
+
+Locality Topology::Distance(NodeId node, const std::vector<NodeId>& replicas) const {
+  const Location here = Of(node);
+  Locality best = Locality::kOff;
+  for (const NodeId replica : replicas) {
+    if (replica == node) return Locality::kNode;
+    const Location there = Of(replica);
+    if (there.rack == Location::kNowhere) continue;
+    if (there.rack == here.rack) {
+      best = std::min(best, Locality::kRack);
+    } else if (there.datacenter == here.datacenter) {
+      best = std::min(best, Locality::kDatacenter);
+    }
+  }
+  return best;
+}
+
+}  // namespace millrace::sched

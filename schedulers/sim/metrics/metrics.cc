@@ -1,0 +1,92 @@
+#include "schedulers/sim/metrics/metrics.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace millrace::sim {
+namespace {
+
+// Sums over the jobs of a pool, a class, or all.
+struct Span {
+  std::uint32_t jobs = 0, ended = 0;
+  Micros first = std::numeric_limits<Micros>::max(), last = 0;
+  double turnaround = 0;
+
+  void Add(const JobRow& row) {
+    ++jobs;
+    first = std::min(first, row.submit);
+    if (!row.Ended()) return;
+    ++ended;
+    last = std::max(last, row.end);
+    turnaround += static_cast<double>(row.Turnaround());
+  }
+  [[nodiscard]] GroupRow Row() const {
+    return {jobs, last > first ? last - first : 0, ended > 0 ? turnaround / ended : 0};
+  }
+};
+
+void SummariseAttempts(SimResult* result) {
+  Summary& summary = result->summary;
+  double launched = 0, shuffled = 0, near = 0;
+  for (const JobRow& row : result->jobs) {
+    for (std::size_t level = 0; level < 4; ++level) {
+      summary.maps_at[level] += row.maps_at[level];
+      launched += row.maps_at[level];
+      summary.bytes_at[level] += row.bytes_at[level];
+    }
+    shuffled += static_cast<double>(row.shuffle_bytes);
+    near += static_cast<double>(row.shuffle_datacenter_bytes);
+    summary.preempted += row.preempted, summary.speculative += row.speculative;
+    summary.failed_attempts += row.failed, summary.killed_attempts += row.killed;
+  }
+  for (double& share : summary.maps_at) share = launched > 0 ? share / launched : 0;
+  summary.reduce_locality = shuffled > 0 ? near / shuffled : 1;
+}
+
+void SummariseSamples(SimResult* result) {
+  double fairness = 0, distance = 0;
+  std::uint32_t with_active = 0, with_maps = 0;
+  for (const Sample& sample : result->samples) {
+    if (sample.active > 0) fairness += sample.fairness, ++with_active;
+    if (sample.running[TaskKind::kMap] > 0) distance += sample.distance, ++with_maps;
+  }
+  if (with_active > 0) result->summary.fairness = fairness / with_active;
+  if (with_maps > 0) result->summary.distance = distance / with_maps;
+}
+
+}  // namespace
+
+void Summarise(SimResult* result) {
+  Summary& summary = result->summary;
+  Span all;
+  std::map<std::string, Span> pools, groups;
+  double wait = 0, slowdown = 0;
+  std::uint32_t with_slowdown = 0, with_deadline = 0, late = 0;
+  for (const JobRow& row : result->jobs) {
+    if (!row.submitted) continue;
+    all.Add(row);
+    pools[row.pool].Add(row);
+    if (!row.group.empty()) groups[row.group].Add(row);
+    if (row.deadline > 0) ++with_deadline, late += row.Late() ? 1 : 0;
+    if (!row.Ended()) continue;
+    (*row.outcome == sched::JobOutcome::kSucceeded ? summary.succeeded : summary.failed) += 1;
+    wait += static_cast<double>(row.Wait());
+    if (row.alone <= 0) continue;
+    ++with_slowdown;
+    slowdown += row.Slowdown();
+    summary.max_slowdown = std::max(summary.max_slowdown, row.Slowdown());
+  }
+  summary.jobs = all.jobs;
+  summary.unfinished = all.jobs - all.ended;
+  summary.makespan = all.Row().makespan;
+  summary.mean_turnaround = all.Row().mean_turnaround;
+  summary.mean_wait = all.ended > 0 ? wait / all.ended : 0;
+  summary.mean_slowdown = with_slowdown > 0 ? slowdown / with_slowdown : 0;
+  summary.late = with_deadline > 0 ? static_cast<double>(late) / with_deadline : 0;
+  for (const auto& [name, span] : pools) result->pools[name] = span.Row();
+  for (const auto& [name, span] : groups) result->groups[name] = span.Row();
+  SummariseAttempts(result);
+  SummariseSamples(result);
+}
+
+}  // namespace millrace::sim

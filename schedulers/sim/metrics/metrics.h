@@ -1,0 +1,111 @@
+// What a simulation reports (docs/policies.md#metrics). Plain values. Times in us, shares 0 to 1, sizes in bytes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/events/effects.h"
+
+namespace millrace::sim {
+
+struct JobRow {
+  std::uint32_t job = 0;  // index in the workload
+  std::string name, user, pool, group;
+  std::uint32_t maps = 0, reduces = 0;
+  bool submitted = false;  // before the simulation was stopped
+  bool started = false;    // something was launched
+  std::optional<sched::JobOutcome> outcome;
+  Micros submit = 0;
+  Micros start = 0;       // first launch
+  Micros maps_ended = 0;  // the last map succeeded for the last time
+  Micros end = 0;
+  Micros deadline = 0;                         // absolute; 0: none
+  Micros alone = 0;                            // turnaround on an empty cluster; 0: not known
+  std::uint32_t maps_at[4] = {};               // launches by Locality
+  std::uint64_t bytes_at[4] = {};              // of the maps' input, by the Locality from which it was read
+  std::uint64_t shuffle_bytes = 0;             // that reduces fetched
+  std::uint64_t shuffle_datacenter_bytes = 0;  // of these, from the reduce's own datacenter
+  std::uint32_t preempted = 0, speculative = 0, failed = 0, killed = 0;  // attempts
+
+  [[nodiscard]] Micros Turnaround() const { return end - submit; }
+  [[nodiscard]] Micros Wait() const { return (started ? start : end) - submit; }
+  [[nodiscard]] double Slowdown() const {
+    return alone > 0 ? static_cast<double>(Turnaround()) / static_cast<double>(alone) : 0;
+  }
+  [[nodiscard]] bool Ended() const { return outcome.has_value(); }
+  [[nodiscard]] bool Late() const { return deadline > 0 && (!Ended() || end > deadline); }
+};
+
+enum class AttemptEnd : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreempted };
+
+struct TaskRow {
+  AttemptId attempt;
+  NodeId node;
+  Locality locality = Locality::kOff;  // of a map
+  bool speculative = false;
+  Micros start = 0;
+  Micros read = 0;     // a map: its input was there; a reduce: everything was copied
+  Micros compute = 0;  // a reduce: it was given its compute permit
+  Micros end = 0;
+  AttemptEnd how = AttemptEnd::kRunning;
+};
+
+// One moment of the run.
+struct Sample {
+  Micros time = 0;
+  PerKind<std::uint32_t> running = {};   // tasks, by TaskKind
+  PerKind<std::uint32_t> capacity = {};  // slots
+  PerKind<std::uint32_t> pending = {};   // tasks that could run, by TaskKind
+  std::uint32_t jobs = 0;                // submitted and not ended
+  std::uint32_t active = 0;              // of these, started
+  double fairness = 1;                   // F over the active ones
+  double distance = 0;                   // d over the pools with jobs; 0 while no map runs
+};
+
+struct GroupRow {
+  std::uint32_t jobs = 0;
+  Micros makespan = 0;         // from the first submission to the last end
+  double mean_turnaround = 0;  // us
+};
+
+struct Summary {
+  std::uint32_t jobs = 0, succeeded = 0, failed = 0, unfinished = 0;
+  Micros makespan = 0;                         // from the first submission to the last end
+  double mean_turnaround = 0, mean_wait = 0;   // us, over the jobs that ended (T)
+  double mean_slowdown = 0, max_slowdown = 0;  // 0 when unknown
+  double maps_at[4] = {};                      // share of map launches by Locality
+  std::uint64_t bytes_at[4] = {};
+  double reduce_locality = 0;          // share of the reduces' input from their own datacenter
+  std::uint64_t rack_bytes = 0;        // that crossed racks (other datacenters included): maps' input and shuffle
+  std::uint64_t datacenter_bytes = 0;  // INT
+  double fairness = 1;                 // F, mean over the samples with active jobs
+  double distance = 0;                 // d, mean over the samples with running maps
+  double late = 0;                     // P: share of the jobs with a deadline that were late
+  PerKind<double> utilisation = {};    // busy slot time / slot time, from start to the last end, by TaskKind
+  double utilisation_total = 0;
+  double tasks_per_node = 0, tasks_per_node_deviation = 0;  // attempts launched; population deviation
+  std::uint64_t peak_space = 0;                             // map outputs kept, all nodes together
+  std::uint32_t preempted = 0, speculative = 0, failed_attempts = 0, killed_attempts = 0;
+  std::uint64_t launches = 0, events = 0;
+};
+
+struct SimResult {
+  std::string scheduler, workload;
+  Summary summary;
+  std::vector<JobRow> jobs;    // by index in the workload
+  std::vector<TaskRow> tasks;  // by start, then attempt; only when asked for
+  std::vector<Sample> samples;
+  std::map<std::string, GroupRow> pools, groups;
+  double decision_seconds = 0;  // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
+};
+
+// Fills summary, pools and groups from the rows and samples, and what the driver has counted in `result->summary`
+// (utilisation, tasks per node, space, launches, events).
+void Summarise(SimResult* result);
+
+}  // namespace millrace::sim

@@ -1,0 +1,67 @@
+// Recorder: what a simulation reports of itself, collected as it goes. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "schedulers/cluster/cluster_state.h"
+#include "schedulers/events/effects.h"
+#include "schedulers/settings/settings.h"
+#include "schedulers/sim/metrics/metrics.h"
+#include "schedulers/sim/workload/workload.h"
+
+namespace millrace::sim {
+
+class Recorder {
+ public:
+  static constexpr std::uint32_t kNoRow = 0xffffffff;
+
+  // `alone` as SimOptions has it.
+  Recorder(const Workload& workload, const std::vector<Micros>& alone, const sched::Settings& settings,
+           std::uint32_t nodes, bool task_rows);
+
+  void OnSubmit(std::uint32_t job, Micros now);
+  void OnJobEnded(std::uint32_t job, sched::JobOutcome outcome, Micros now);
+  // Gives the row of the attempt for the calls below.
+  std::uint32_t OnLaunch(const AttemptId& attempt, NodeId node, Locality locality, bool speculative, Micros now);
+  void OnRead(std::uint32_t row, Micros now);
+  void OnCompute(std::uint32_t row, Micros now);
+  void OnEnd(std::uint32_t row, const AttemptId& attempt, Micros started, AttemptEnd how, Micros now);
+  // A map has read its split from this far; a reduce has copied.
+  void OnInput(std::uint32_t job, Locality from, double bytes);
+  void OnCopied(std::uint32_t job, double bytes, double rack_bytes, double datacenter_bytes);
+  // Map outputs kept, all nodes together.
+  void OnSpace(std::uint64_t kept);
+  // To be called before the capacity changes, and at the end.
+  void OnCapacity(const sched::ClusterState& state, Micros now);
+  void OnSample(const sched::ClusterState& state, Micros now);
+  void CountEvent() { ++result_.summary.events; }
+
+  // The result; attempts that run still are in it as such.
+  SimResult Finish(const sched::ClusterState& state, Micros now);
+
+ private:
+  struct Bytes {
+    double at[4] = {};
+    double shuffle = 0, rack = 0, datacenter = 0;
+  };
+  double DistanceNow(const sched::ClusterState& state) const;
+  void RoundBytes();
+
+  const Workload& workload_;
+  const sched::Settings& settings_;
+  bool task_rows_;
+  SimResult result_;
+  std::vector<Bytes> bytes_;                // by job
+  std::vector<std::uint32_t> launched_on_;  // by node
+  PerKind<double> busy_ = {};               // us, of attempts that ended
+  PerKind<double> offered_;
+  double offered_total_ = 0;
+  PerKind<std::uint64_t> running_since_ = {};  // sum over the attempts that run
+  PerKind<std::uint32_t> running_ = {};
+  Micros capacity_at_ = 0;
+};
+
+}  // namespace millrace::sim

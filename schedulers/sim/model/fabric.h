@@ -1,0 +1,82 @@
+// Fabric: the links of a cluster and which of them a transfer uses. Node i of the ClusterSpec has its up and down link,
+// its rack an uplink, its datacenter a link to the others; racks of one name in two datacenters are two.
+//
+// Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "schedulers/events/effects.h"
+#include "schedulers/sim/model/network.h"
+#include "schedulers/sim/workload/cluster_spec.h"
+
+namespace millrace::sim {
+
+class Fabric {
+ public:
+  // Adds its links to the network.
+  Fabric(const ClusterSpec& cluster, Network* network);
+
+  [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(places_.size()); }
+  [[nodiscard]] std::uint32_t racks() const { return static_cast<std::uint32_t>(racks_.size()); }
+  [[nodiscard]] std::uint32_t datacenters() const { return static_cast<std::uint32_t>(datacenters_.size()); }
+  [[nodiscard]] std::uint32_t RackOf(NodeId node) const { return places_[node.value].rack; }
+  [[nodiscard]] std::uint32_t DatacenterOf(NodeId node) const { return racks_[places_[node.value].rack].datacenter; }
+  [[nodiscard]] std::uint32_t DatacenterOfRack(std::uint32_t rack) const { return racks_[rack].datacenter; }
+  [[nodiscard]] Locality Distance(NodeId a, NodeId b) const;
+
+  // Of one transfer between two nodes; they differ. Replaces what *uses holds.
+  void Path(NodeId from, NodeId to, std::vector<LinkUse>* uses) const;
+  // What an unshared transfer on that path would reach, bytes/s; infinity without limits.
+  [[nodiscard]] double Narrowest(NodeId from, NodeId to) const;
+
+ private:
+  friend class Gathering;
+  using MaybeLink = std::optional<LinkId>;
+  struct Place {
+    std::uint32_t rack = 0;
+    MaybeLink up, down;
+    double up_bandwidth = 0, down_bandwidth = 0;
+  };
+  struct Rack {
+    std::uint32_t datacenter = 0;
+    MaybeLink up, down;
+  };
+  struct Datacenter {
+    MaybeLink up, down;
+  };
+
+  std::vector<Place> places_;  // by node
+  std::vector<Rack> racks_;
+  std::vector<Datacenter> datacenters_;
+  double rack_bandwidth_, datacenter_bandwidth_;
+};
+
+// The links of one flow that gathers bytes from many places at one node, each by its share of them.
+class Gathering {
+ public:
+  explicit Gathering(const Fabric& fabric);
+
+  void Begin(NodeId to);
+  // From a node (not `to`), over its own link; or from somewhere in a rack, whose nodes' links are not looked at.
+  void AddNode(NodeId from, double bytes);
+  void AddRack(std::uint32_t rack, double bytes);
+  // Replaces what *uses holds. bytes() > 0.
+  void End(std::vector<LinkUse>* uses);
+
+  [[nodiscard]] double bytes() const { return bytes_; }                        // all together
+  [[nodiscard]] double rack_bytes() const { return rack_bytes_; }              // from other racks
+  [[nodiscard]] double datacenter_bytes() const { return datacenter_bytes_; }  // from other datacenters
+
+ private:
+  const Fabric& fabric_;
+  NodeId to_;
+  double bytes_ = 0, rack_bytes_ = 0, datacenter_bytes_ = 0;
+  std::vector<double> from_node_, from_rack_, from_datacenter_;  // all zero between End and Begin
+  std::vector<std::uint32_t> nodes_, racks_, datacenters_;       // that are not
+};
+
+}  // namespace millrace::sim

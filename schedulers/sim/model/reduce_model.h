@@ -1,0 +1,132 @@
+// ReduceModel: how simulated reduces copy map outputs, and wait for a permit to compute; and what nodes keep of those
+// outputs. Private to schedulers/sim. Thread rule: one thread.
+//
+// A reduce copies in batches: whatever outputs are there that it has not looked at, in one flow. While maps run it
+// waits until a twentieth of them is new, so a job of up to 39 maps is copied output by output. The sources of a batch
+// are single nodes when they are few or the cluster is small, else racks (whose nodes' own links are then taken to be
+// wide enough, which they are when so many of them share the sending).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "schedulers/sim/model/fabric.h"
+#include "schedulers/sim/model/run_state.h"
+
+namespace millrace::sim {
+
+class ReduceModel {
+ public:
+  // Requires: both outlive the model.
+  ReduceModel(RunState& state, ModelHost& host);
+
+  void Submit(JobId id, const SimJob& job);
+  // Deletes the outputs of the job. Requires: none of its attempts runs.
+  void EndJob(JobId id);
+  void JoinNode(std::uint32_t node) { TellSpace(node); }
+  // Requires: no attempt runs on the node any more.
+  void LoseNode(std::uint32_t node);
+
+  void Start(SlotId slot);
+  // Takes note that the attempt's flow has ended: it has copied a batch.
+  void BatchDone(SlotId slot);
+  // The attempt is over. Returns true if it computed: then the caller calls Admit for its node once it has told the
+  // engine.
+  bool Remove(SlotId slot);
+  // Lets attempts that wait on the node compute while there are permits.
+  void Admit(std::uint32_t node);
+
+  // Take note that a map's output can be copied from the node, or no longer.
+  void OutputReady(const AttemptId& map, NodeId node);
+  void OutputGone(const AttemptId& map, NodeId node);
+
+  // Returns how far the attempt is, 0 to 1: a third for copying, two thirds for computing. `computed` is the share of
+  // its computation that it has done.
+  [[nodiscard]] double Progress(SlotId slot, double computed) const;
+
+ private:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  // What a reduce has copied.
+  struct Copy {
+    double share = 0;               // of each map's output
+    std::uint32_t looked = 0;       // outputs of the job that it has looked at
+    std::uint32_t batch_begin = 0;  // from here to `looked` is under way, while a flow runs
+    std::uint32_t batch_maps = 0;
+    std::uint32_t maps = 0;          // whose output it has
+    bool idle = false;               // it waits for more outputs
+    double batch[3] = {};            // bytes under way: all, from other racks, from other datacenters
+    double own = 0;                  // bytes of outputs on its own node that it has looked at
+    std::vector<double> taken;       // by place: bytes that it has looked at (Shuffle::by_place)
+    std::set<std::uint32_t> wanted;  // maps whose output was lost before it had it
+  };
+
+  struct Output {
+    std::uint32_t map;
+    NodeId node;
+    std::uint64_t bytes;
+    bool gone = false, again = false;  // lost; of a map that had an output before
+  };
+
+  // A reduce that has nothing to copy until `until` outputs were there.
+  struct Idle {
+    std::uint32_t until;
+    std::uint64_t order;
+    SlotId slot;
+    std::uint32_t generation;
+    bool operator>(const Idle& other) const { return until != other.until ? until > other.until : order > other.order; }
+  };
+
+  // The map outputs of a job with reduces.
+  struct Shuffle {
+    const SimJob* job = nullptr;
+    double weights = 0;                    // of its reduces
+    std::vector<Output> outputs;           // in the order in which they were there
+    std::vector<std::uint32_t> output_of;  // by map: its latest one
+    std::uint32_t ready = 0;               // maps that have one now
+    bool lost = false;                     // some output was: sums by place are of no use any more
+    std::vector<double> by_place;          // bytes of outputs
+    std::vector<std::uint64_t> by_node;    // bytes kept now
+    std::vector<Idle> idle;                // a heap, the first to wake on top
+  };
+
+  // The permits of a node: the twin of worker/daemon/agent/compute_gate.h.
+  struct Gate {
+    std::uint32_t computing = 0;
+    std::deque<std::pair<SlotId, std::uint32_t>> waiting;  // slots with their generations
+    std::uint64_t kept = 0;                                // bytes of map outputs
+  };
+
+  [[nodiscard]] Shuffle& ShuffleOf(const Attempt& attempt) { return *shuffles_[attempt.id.task.job.value]; }
+  // Starts the next batch, waits for more outputs, or goes to the gate.
+  void Look(SlotId slot);
+  // Gather what a batch copies, output by output or, if there are many and none was lost, by sums. Return the bytes on
+  // the attempt's own node.
+  double GatherOutputs(const Attempt& attempt, Copy& copy, const Shuffle& shuffle);
+  double GatherPlaces(const Attempt& attempt, Copy& copy, const Shuffle& shuffle);
+  [[nodiscard]] std::uint32_t PlaceOf(NodeId node) const;
+  void Wait(SlotId slot, std::uint32_t until);
+  void Wake(Shuffle& shuffle);
+  // Attempts that copy the output now begin that batch anew, without it.
+  void DropFromBatches(JobId job, std::uint32_t output);
+  void Keep(NodeId node, std::uint64_t bytes, bool more);
+  void TellSpace(std::uint32_t node);
+  void EnterGate(SlotId slot);
+  // Returns how many reduces may compute on the node at once.
+  [[nodiscard]] std::uint32_t Permits(std::uint32_t node) const;
+
+  RunState& state_;
+  ModelHost& host_;
+  Gathering gathering_;
+  std::vector<std::unique_ptr<Shuffle>> shuffles_;  // by job, while it lives
+  std::vector<Gate> gates_;                         // by node
+  std::vector<std::unique_ptr<Copy>> copies_;       // by slot, while a reduce is in it
+  std::vector<LinkUse> uses_;
+  std::uint64_t kept_ = 0, idle_order_ = 0;
+};
+
+}  // namespace millrace::sim

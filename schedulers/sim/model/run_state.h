@@ -1,0 +1,103 @@
+// RunState: what the simulator and its models of maps (map_model.h) and reduces (reduce_model.h) share of one run: the
+// time, the network, the engine, and the attempts that run. Private to schedulers/sim. Thread rule: one thread.
+//
+// Each attempt of a task is in a slot of `attempts`, linked from its task and from its node. A timer or flow names the
+// slot and its generation, so that what comes after the attempt was killed is void.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/events/events.h"
+#include "schedulers/sim/metrics/recorder.h"
+#include "schedulers/sim/model/event_queue.h"
+#include "schedulers/sim/model/fabric.h"
+#include "schedulers/sim/model/network.h"
+#include "schedulers/sim/model/simulate.h"
+#include "schedulers/sim/workload/cluster_spec.h"
+#include "schedulers/sim/workload/workload.h"
+
+namespace millrace::sim {
+
+using SlotId = std::uint32_t;
+inline constexpr SlotId kNoSlot = 0xffffffff;
+
+struct Attempt {
+  // A map reads and computes; a reduce copies, waits for a permit and computes.
+  enum class Phase : std::uint8_t { kFree, kReading, kComputing, kCopying, kWaiting };
+
+  AttemptId id;
+  NodeId node;
+  Phase phase = Phase::kFree;
+  bool slow = false, fails = false, flowing = false, timing = false;
+  std::uint32_t generation = 0;
+  std::uint32_t row = Recorder::kNoRow;
+  SlotId next_of_task = kNoSlot;
+  std::uint32_t place_on_node = 0;
+  Micros since = 0, phase_since = 0;
+  Micros compute = 0;      // what its computation takes here
+  FlowId flow = 0;         // while flowing
+  NodeId source;           // of a map: where it reads from
+  std::uint32_t told = 0;  // per mille that the engine was told
+};
+
+struct JobRun {
+  const SimJob* job = nullptr;
+  PerKind<std::vector<SlotId>> running;  // by task: the first of its attempts
+};
+
+struct NodeRun {
+  bool alive = false;
+  std::vector<SlotId> attempts;
+};
+
+struct RunState {
+  // Requires: the arguments outlive this and were checked.
+  RunState(const ClusterSpec& of, const Workload& workload, std::unique_ptr<sched::Policy> policy,
+           const sched::Settings& settings, const SimOptions& with);
+
+  // Returns the run of the attempt's job. Requires: the job lives.
+  [[nodiscard]] JobRun& RunOf(const Attempt& attempt) const { return *jobs[attempt.id.task.job.value]; }
+  // Returns the attempt's map. Requires: it is an attempt of a map, and the job lives.
+  [[nodiscard]] const SimMap& MapOf(const Attempt& attempt) const {
+    return RunOf(attempt).job->maps[attempt.id.task.index];
+  }
+  // Sends `bytes` bytes over these links for the attempt, which is told when they have arrived.
+  void StartFlow(SlotId slot, const std::vector<LinkUse>& uses, double bytes);
+  // Ends the attempt's flow. Returns the bytes that have not arrived.
+  double StopFlow(SlotId slot);
+  void SetTimer(SlotId slot, Micros in);
+
+  const ClusterSpec& cluster;
+  const SimOptions& options;
+  Network network;
+  Fabric fabric;
+  Recorder recorder;
+  sched::Engine engine;
+  EventQueue queue;
+  Micros now = 0;
+  std::vector<std::unique_ptr<JobRun>> jobs;  // by job, while it lives
+  std::vector<NodeRun> nodes;
+  std::deque<Attempt> attempts;  // by slot
+};
+
+// What the models ask of the simulator.
+class ModelHost {
+ public:
+  // Applies an event to the engine and carries out what follows from it. Returns false if the engine refused.
+  virtual bool Apply(const sched::Event& event) = 0;
+  // Lets the attempt compute from now on, for as long as its computation takes.
+  virtual void Compute(SlotId slot) = 0;
+  // Ends the attempt, which has done its work.
+  virtual void Computed(SlotId slot) = 0;
+
+ protected:
+  ~ModelHost() = default;
+};
+
+}  // namespace millrace::sim

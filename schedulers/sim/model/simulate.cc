@@ -1,0 +1,101 @@
+#include "schedulers/sim/model/simulate.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/text.h"
+#include "schedulers/events/limits.h"
+#include "schedulers/policies/catalog.h"
+#include "schedulers/sim/model/simulator.h"
+
+namespace millrace::sim {
+namespace {
+
+Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes) {
+  const SimJob& job = workload.jobs[index];
+  const std::string who = "job " + std::to_string(index) + " (" + Quote(job.name) + ")";
+  if (job.after && (*job.after >= workload.jobs.size() || *job.after == index))
+    return Invalid(who + " waits for job " + std::to_string(*job.after) + ", which is not another one");
+  if (job.submit < 0) return Invalid(who + " is submitted at a negative time");
+  if (job.maps.size() > sched::kMaxMaps) return Invalid(who + " has too many maps");
+  if (job.reduces.size() > sched::kMaxReduces) return Invalid(who + " has too many reduces");
+  if (!job.replicas.empty() && job.replicas.size() != job.maps.size())
+    return Invalid(who + " gives places for " + std::to_string(job.replicas.size()) + " of " +
+                   std::to_string(job.maps.size()) + " maps");
+  for (const auto& replicas : job.replicas) {
+    for (const NodeId node : replicas) {
+      if (node.value >= nodes)
+        return Invalid(who + " has data on node " + std::to_string(node.value) + ", which is not");
+    }
+  }
+  return Status::Ok();
+}
+
+Status Check(const ClusterSpec& cluster, const Workload& workload) {
+  if (cluster.nodes.empty()) return Invalid("the cluster has no nodes");
+  if (workload.placement.replication == 0) return Invalid("the replication is 0");
+  for (const NodeSpec& node : cluster.nodes) {
+    if (!(node.speed > 0)) return Invalid("a node's speed is not above 0");
+  }
+  for (const NodeFailure& failure : cluster.failures) {
+    if (failure.node >= cluster.nodes.size())
+      return Invalid("node " + std::to_string(failure.node) + ", which is not, is to fail");
+  }
+  for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
+    MILLRACE_TRY(CheckJob(workload, job, cluster.nodes.size()));
+  }
+  return Status::Ok();
+}
+
+// What makes one job take as long as another that runs alone.
+auto Likeness(const SimJob& job) {
+  std::vector<std::tuple<std::uint64_t, Micros, std::uint64_t>> maps;
+  std::vector<std::tuple<double, Micros>> reduces;
+  for (const SimMap& map : job.maps) maps.emplace_back(map.bytes, map.cpu, map.output);
+  for (const SimReduce& reduce : job.reduces) reduces.emplace_back(reduce.weight, reduce.cpu);
+  return std::tuple(std::move(maps), std::move(reduces), job.slow_start, job.replicas);
+}
+
+}  // namespace
+
+Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
+                           const sched::Settings& settings, const SimOptions& options) {
+  MILLRACE_TRY(Check(cluster, workload));
+  Simulator simulator(cluster, workload, std::move(policy), settings, options);
+  return simulator.Run();
+}
+
+Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload, const std::string& scheduler,
+                           const sched::Settings& settings, const SimOptions& options) {
+  std::string why;
+  auto policy = sched::MakePolicy(scheduler, settings, &why);
+  if (policy == nullptr) return Invalid(why);
+  return Simulate(cluster, workload, std::move(policy), settings, options);
+}
+
+Result<std::vector<Micros>> AloneTimes(const ClusterSpec& cluster, const Workload& workload,
+                                       const SimOptions& options) {
+  MILLRACE_TRY(Check(cluster, workload));
+  ClusterSpec calm = cluster;
+  calm.failures.clear();
+  calm.failure_probability = calm.slow_share = 0;
+  SimOptions plain;
+  plain.seed = options.seed, plain.sample_interval = 0, plain.bandwidth_sample = 0;
+  plain.exact_flows = options.exact_flows, plain.quantum_per_flow = options.quantum_per_flow;
+  std::map<decltype(Likeness(std::declval<SimJob>())), Micros> known;
+  std::vector<Micros> times;
+  for (const SimJob& job : workload.jobs) {
+    const auto [at, is_new] = known.try_emplace(Likeness(job), 0);
+    if (is_new) {
+      Workload one{"alone", {job}, workload.placement};
+      one.jobs[0].submit = 0, one.jobs[0].after.reset();
+      MILLRACE_ASSIGN(const SimResult result, Simulate(calm, one, "fifo", {}, plain));
+      at->second = result.jobs[0].Ended() ? result.jobs[0].Turnaround() : 0;
+    }
+    times.push_back(at->second);
+  }
+  return times;
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,70 @@
+// Simulate: one workload on one cluster under one scheduler. The same Engine and policies as in the live master, with
+// discrete events in place of workers.
+//
+//   const ClusterSpec cluster = MakeCluster(100, 4, 1, {4, 2});
+//   Workload workload;
+//   workload.jobs.push_back(...);
+//   MILLRACE_ASSIGN(SimResult result, Simulate(cluster, workload, "fair+delay", Settings{}, {}));
+//
+// What a task does. A map that is not node-local reads its split from the closest replica (the flow shares links with
+// all others), then computes. A reduce copies its share of each map's output as maps end, waits for a compute permit of
+// its node (first come first served, as many as worker/daemon/agent/compute_gate.h gives), computes and is done.
+//
+// Pure but for the clock of `decision_seconds`: the same arguments give the same result, byte for byte, on one machine
+// type. Thread rule: any thread; simulations share nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "schedulers/core/engine.h"
+#include "schedulers/core/policy.h"
+#include "schedulers/settings/settings.h"
+#include "schedulers/sim/metrics/metrics.h"
+#include "schedulers/sim/workload/cluster_spec.h"
+#include "schedulers/sim/workload/workload.h"
+
+namespace millrace::sim {
+
+struct SimOptions {
+  std::uint64_t seed = 1;  // of block placement, slow and failing attempts
+  Micros stop_at = 0;      // nothing happens after it; 0: until every job has ended
+  Micros sample_interval = 10 * kSecond;
+  std::vector<Micros> alone = {};  // turnaround of each job alone (AloneTimes), for slowdowns; empty: not known
+  bool task_rows = false;          // keep SimResult::tasks
+  bool keep_history = true;        // profiles of programs that ended serve later jobs
+  // With n, every n-th remote read of a map that ends is reported to the engine as BandwidthMeasured; with 0, none is.
+  std::uint32_t bandwidth_sample = 8;
+  // Up to this many flows at once rates are exact at every moment; beyond, they are computed anew at most every
+  // quantum_per_flow x flows (network.h).
+  std::uint32_t exact_flows = 64;
+  Micros quantum_per_flow = 2'000;
+  // Of max_failures_per_node and so on. make_policy is not used.
+  sched::EngineOptions engine = {};
+  // This is given every line of the journal (schedulers/journal/journal_text.h): the events as the live master writes
+  // them, and a mark wherever Decide was called.
+  std::function<void(std::string_view line)> journal = {};
+};
+
+// Returns kInvalid if there is no such scheduler, the cluster has no nodes, or a job names a node or job that does not
+// exist.
+[[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
+                                         const std::string& scheduler, const sched::Settings& settings,
+                                         const SimOptions& options);
+
+// Does the same with a policy that is handed in, for experiments with settings of a policy that no name gives.
+[[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
+                                         std::unique_ptr<sched::Policy> policy, const sched::Settings& settings,
+                                         const SimOptions& options);
+
+// Returns the turnaround of each job when it has the cluster to itself, under fifo, without failures and slow attempts.
+// Jobs alike (the same numbers, whatever their names) are simulated once.
+[[nodiscard]] Result<std::vector<Micros>> AloneTimes(const ClusterSpec& cluster, const Workload& workload,
+                                                     const SimOptions& options);
+
+}  // namespace millrace::sim

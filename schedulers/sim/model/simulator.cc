@@ -1,0 +1,399 @@
+#include "schedulers/sim/model/simulator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "schedulers/cluster/cluster_state.h"
+#include "schedulers/core/policy.h"
+#include "schedulers/journal/event_text.h"
+#include "schedulers/journal/journal_text.h"
+#include "schedulers/offering/speculation_settings.h"
+
+namespace millrace::sim {
+
+namespace {
+
+using sched::Event;
+
+constexpr std::uint32_t kProgressStep = 50;  // per mille: what is less is not told
+constexpr Micros kLeastProgressInterval = 100 * kMillisecond;
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+Simulator::Simulator(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
+                     const sched::Settings& settings, const SimOptions& options)
+    : workload_(workload),
+      settings_(settings),
+      state_(cluster, workload, std::move(policy), settings, options),
+      maps_(state_, *this),
+      reduces_(state_, *this),
+      placer_(cluster, workload.placement, options.seed),
+      jobs_left_(static_cast<std::uint32_t>(workload.jobs.size())),
+      followers_(workload.jobs.size()) {}
+
+// ---- the loop ----
+
+void Simulator::Start() {
+  for (std::uint32_t node = 0; node < state_.nodes.size(); ++node) JoinNode(node);
+  for (const NodeFailure& failure : state_.cluster.failures) {
+    state_.queue.Add(failure.at, Happening::kNodeLost, failure.node);
+    if (failure.back > 0) state_.queue.Add(failure.back, Happening::kNodeBack, failure.node);
+  }
+  for (const std::uint32_t job : SubmissionOrder(workload_)) {
+    state_.queue.Add(workload_.jobs[job].submit, Happening::kSubmit, job);
+  }
+  for (std::uint32_t job = 0; job < workload_.jobs.size(); ++job) {
+    if (workload_.jobs[job].after) followers_[*workload_.jobs[job].after].push_back(job);
+  }
+  if (state_.options.sample_interval > 0) state_.queue.Add(state_.options.sample_interval, Happening::kSample);
+}
+
+SimResult Simulator::Run() {
+  Start();
+  while (jobs_left_ > 0) {
+    std::optional<Micros> next = state_.network.NextChange(state_.now);
+    if (!state_.queue.empty()) next = std::min(next.value_or(state_.queue.first().at), state_.queue.first().at);
+    if (wake_) next = std::min(next.value_or(*wake_), *wake_);
+    if (!next || Stuck() || (state_.options.stop_at > 0 && *next > state_.options.stop_at)) break;
+    state_.now = std::max(state_.now, *next);
+    Step();
+  }
+  if (state_.options.stop_at > 0 && jobs_left_ > 0) state_.now = std::max(state_.now, state_.options.stop_at);
+  SimResult result = state_.recorder.Finish(state_.engine.state(), state_.now);
+  result.scheduler = state_.engine.policy().name();
+  result.decision_seconds = decision_seconds_;
+  return result;
+}
+
+// Nothing but samples would come.
+bool Simulator::Stuck() const {
+  const std::size_t samples = state_.options.sample_interval > 0 ? 1 : 0;
+  return state_.queue.size() <= samples && state_.network.flows() == 0 && !wake_ && !changed_;
+}
+
+void Simulator::Step() {
+  flows_ended_.clear();
+  state_.network.Advance(state_.now, &flows_ended_);
+  for (const std::uint64_t tag : flows_ended_) {
+    const auto slot = static_cast<SlotId>(tag);
+    // An attempt that was killed by what ended just before is not there any more.
+    if (state_.attempts[slot].flowing && state_.attempts[slot].generation == tag >> 32) OnFlowEnded(slot);
+  }
+  while (!state_.queue.empty() && state_.queue.first().at <= state_.now) Handle(state_.queue.Take());
+  if (changed_ || (wake_ && *wake_ <= state_.now)) Decide();
+}
+
+void Simulator::Handle(const Entry& entry) {
+  const bool of_attempt = entry.kind == Happening::kAttempt || entry.kind == Happening::kProgress;
+  if (of_attempt && state_.attempts[entry.what].generation != entry.generation) return;
+  switch (entry.kind) {
+    case Happening::kSubmit:
+      return Submit(entry.what);
+    case Happening::kNodeLost:
+      return LoseNode(entry.what);
+    case Happening::kNodeBack:
+      return JoinNode(entry.what);
+    case Happening::kAttempt:
+      return OnTimer(entry.what);
+    case Happening::kProgress:
+      return TellProgress(entry.what);
+    case Happening::kSample:
+      return Sample();
+  }
+}
+
+void Simulator::Decide() {
+  changed_ = false;
+  if (state_.options.journal) state_.options.journal(sched::FormatMark(state_.now, sched::JournalMark::kDecide));
+  const auto begin = std::chrono::steady_clock::now();
+  state_.engine.Decide(state_.now, &effects_);
+  wake_ = state_.engine.NextWake();
+  decision_seconds_ += SecondsSince(begin);
+  // Who asks to be woken at a time that has passed has been asked just now.
+  if (wake_ && *wake_ <= state_.now) wake_ = state_.now + kMillisecond;
+  for (const sched::Effect& effect : effects_) JournalDecision(effect);
+  Drain();
+  for (const JobId job : ended_) (void)state_.engine.Forget(job);
+  ended_.clear();
+}
+
+bool Simulator::Apply(const Event& event) {
+  state_.recorder.CountEvent();
+  const auto begin = std::chrono::steady_clock::now();
+  const bool fits = state_.engine.Apply(state_.now, event, &effects_);
+  decision_seconds_ += SecondsSince(begin);
+  if (fits) Journal(event);
+  changed_ = true;
+  if (!draining_) Drain();
+  return fits;
+}
+
+void Simulator::Journal(const Event& event) {
+  if (state_.options.journal) state_.options.journal(sched::FormatEvent(state_.now, event));
+}
+
+void Simulator::JournalDecision(const sched::Effect& effect) {
+  if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
+    Journal(sched::AttemptLaunched{launch->attempt, launch->node});
+  } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
+    Journal(sched::AttemptPreempted{preempt->attempt, preempt->reason});
+  } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
+    Journal(sched::JobEvicted{evict->job});
+  }
+}
+
+// What an effect leads to may lead to more of them: these come last.
+void Simulator::Drain() {
+  draining_ = true;
+  for (std::size_t i = 0; i < effects_.size(); ++i) {
+    const sched::Effect effect = std::move(effects_[i]);
+    Carry(effect);
+  }
+  effects_.clear();
+  draining_ = false;
+}
+
+void Simulator::Carry(const sched::Effect& effect) {
+  if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
+    Launch(*launch);
+  } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
+    Stop(kill->attempt, AttemptEnd::kKilled);
+  } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
+    Stop(preempt->attempt, AttemptEnd::kPreempted);
+  } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
+    Journal(sched::NodeBlamed{blame->node, blame->by, blame->until});
+  } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
+    reduces_.OutputReady(ready->map_attempt, ready->node);
+  } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
+    reduces_.OutputGone(gone->map_attempt, gone->node);
+  } else if (const auto* ended = std::get_if<sched::JobEnded>(&effect)) {
+    EndJob(*ended);
+  }
+}
+
+// ---- jobs and nodes that come and go ----
+
+sched::JobSpec Simulator::SpecOf(std::uint32_t index) {
+  const SimJob& job = workload_.jobs[index];
+  sched::JobSpec spec;
+  spec.name = job.name, spec.user = job.user, spec.pool = job.pool, spec.priority = job.priority;
+  spec.reduces = static_cast<std::uint32_t>(job.reduces.size());
+  spec.slow_start = job.slow_start, spec.max_attempts = job.max_attempts;
+  if (job.deadline > 0) spec.deadline = state_.now + job.deadline;
+  spec.map_time = job.map_time, spec.reduce_time = job.reduce_time, spec.locality_waits = job.locality_waits;
+  spec.program = job.program, spec.input_type = job.input_type, spec.profile = job.profile;
+  if (spec.profile.runs == 0 && state_.options.keep_history && !job.program.empty()) {
+    spec.profile = history_.Lookup(job.program, job.input_type);
+  }
+  const std::uint64_t key = BlockPlacer::DataKey(job, index);
+  spec.maps.reserve(job.maps.size());
+  for (std::uint32_t map = 0; map < job.maps.size(); ++map) {
+    spec.maps.push_back({job.maps[map].bytes, job.replicas.empty() ? placer_.Place(key, map) : job.replicas[map]});
+  }
+  return spec;
+}
+
+void Simulator::Submit(std::uint32_t index) {
+  const SimJob& job = workload_.jobs[index];
+  state_.jobs[index] = std::make_unique<JobRun>();
+  JobRun& run = *state_.jobs[index];
+  run.job = &job;
+  run.running[TaskKind::kMap].assign(job.maps.size(), kNoSlot);
+  run.running[TaskKind::kReduce].assign(job.reduces.size(), kNoSlot);
+  reduces_.Submit(JobId{index}, job);
+  state_.recorder.OnSubmit(index, state_.now);
+  const bool accepted = Apply(sched::JobSubmitted{JobId{index}, SpecOf(index)});
+  MILLRACE_CHECK(accepted, "a job of the workload was refused");
+}
+
+void Simulator::EndJob(const sched::JobEnded& ended) {
+  const std::uint32_t index = ended.job.value;
+  state_.recorder.OnJobEnded(index, ended.outcome, state_.now);
+  if (state_.options.keep_history) (void)history_.Record(*state_.engine.state().FindJob(ended.job));
+  reduces_.EndJob(ended.job);
+  state_.jobs[index].reset();
+  ended_.push_back(ended.job);
+  --jobs_left_;
+  for (const std::uint32_t follower : followers_[index]) {
+    state_.queue.Add(state_.now + workload_.jobs[follower].submit, Happening::kSubmit, follower);
+  }
+}
+
+void Simulator::JoinNode(std::uint32_t node) {
+  const NodeSpec& spec = state_.cluster.nodes[node];
+  if (state_.nodes[node].alive) return;
+  state_.recorder.OnCapacity(state_.engine.state(), state_.now);
+  state_.nodes[node].alive = true;
+  (void)Apply(sched::NodeJoined{NodeId{node}, spec.rack, spec.datacenter, spec.slots});
+  reduces_.JoinNode(node);
+}
+
+void Simulator::LoseNode(std::uint32_t node) {
+  if (!state_.nodes[node].alive) return;
+  state_.recorder.OnCapacity(state_.engine.state(), state_.now);
+  state_.nodes[node].alive = false;
+  while (!state_.nodes[node].attempts.empty()) Remove(state_.nodes[node].attempts.back(), AttemptEnd::kLost);
+  reduces_.LoseNode(node);
+  (void)Apply(sched::NodeLost{NodeId{node}});
+  maps_.LoseNode(NodeId{node});
+}
+
+void Simulator::Sample() {
+  state_.recorder.OnCapacity(state_.engine.state(), state_.now);
+  state_.recorder.OnSample(state_.engine.state(), state_.now);
+  state_.queue.Add(state_.now + state_.options.sample_interval, Happening::kSample);
+}
+
+// ---- attempts, from their launch to their end ----
+
+SlotId Simulator::NewSlot(const sched::Launch& launch) {
+  SlotId slot = static_cast<SlotId>(state_.attempts.size());
+  if (unused_slots_.empty()) {
+    state_.attempts.emplace_back();
+  } else {
+    slot = unused_slots_.back();
+    unused_slots_.pop_back();
+  }
+  Attempt& attempt = state_.attempts[slot];
+  attempt.id = launch.attempt, attempt.node = attempt.source = launch.node;
+  attempt.since = attempt.phase_since = state_.now;
+  attempt.told = 0;
+  const TaskId& task = launch.attempt.task;
+  SlotId& head = state_.RunOf(attempt).running[task.kind][task.index];
+  attempt.row = state_.recorder.OnLaunch(attempt.id, attempt.node, launch.locality, head != kNoSlot, state_.now);
+  attempt.next_of_task = head;
+  head = slot;
+  attempt.place_on_node = static_cast<std::uint32_t>(state_.nodes[launch.node.value].attempts.size());
+  state_.nodes[launch.node.value].attempts.push_back(slot);
+  return slot;
+}
+
+void Simulator::Launch(const sched::Launch& launch) {
+  const SlotId slot = NewSlot(launch);
+  Attempt& attempt = state_.attempts[slot];
+  const TaskId& task = attempt.id.task;
+  attempt.slow = attempt.fails = false;
+  if (state_.cluster.slow_share > 0 || state_.cluster.failure_probability > 0) {
+    const std::uint64_t number = std::uint64_t{attempt.id.number} << 1 | static_cast<std::uint64_t>(task.kind);
+    Random random(MixSeeds(state_.options.seed, task.job.value, task.index, number));
+    attempt.slow = random.Unit() < state_.cluster.slow_share;
+    attempt.fails = random.Unit() < state_.cluster.failure_probability;
+  }
+  const SimJob& job = *state_.RunOf(attempt).job;
+  const Micros cpu = task.kind == TaskKind::kMap ? job.maps[task.index].cpu : job.reduces[task.index].cpu;
+  const double slowness =
+      (attempt.slow ? state_.cluster.slow_factor : 1) / state_.cluster.nodes[attempt.node.value].speed;
+  attempt.compute = static_cast<Micros>(static_cast<double>(cpu) * slowness);
+  if (settings_.Of<sched::SpeculationSettings>().on()) ScheduleProgress(slot);
+  task.kind == TaskKind::kMap ? maps_.Start(slot, launch.locality) : reduces_.Start(slot);
+}
+
+bool Simulator::Remove(SlotId slot, AttemptEnd how) {
+  Attempt& attempt = state_.attempts[slot];
+  const TaskId& task = attempt.id.task;
+  state_.recorder.OnEnd(attempt.row, attempt.id, attempt.since, how, state_.now);
+  SlotId* link = &state_.RunOf(attempt).running[task.kind][task.index];
+  while (*link != slot) link = &state_.attempts[*link].next_of_task;
+  *link = attempt.next_of_task;
+  NodeRun& node = state_.nodes[attempt.node.value];
+  node.attempts[attempt.place_on_node] = node.attempts.back();
+  state_.attempts[node.attempts.back()].place_on_node = attempt.place_on_node;
+  node.attempts.pop_back();
+  if (attempt.flowing) (void)state_.network.Stop(state_.now, attempt.flow);
+  const bool computed = task.kind == TaskKind::kReduce && reduces_.Remove(slot);
+  attempt.phase = Attempt::Phase::kFree;
+  attempt.flowing = attempt.timing = false;
+  ++attempt.generation;
+  unused_slots_.push_back(slot);
+  return computed;
+}
+
+SlotId Simulator::FindSlot(const AttemptId& attempt) {
+  SlotId slot = state_.jobs[attempt.task.job.value]->running[attempt.task.kind][attempt.task.index];
+  while (slot != kNoSlot && state_.attempts[slot].id.number != attempt.number)
+    slot = state_.attempts[slot].next_of_task;
+  return slot;
+}
+
+void Simulator::Stop(const AttemptId& attempt, AttemptEnd how) {
+  const SlotId slot = FindSlot(attempt);
+  MILLRACE_CHECK(slot != kNoSlot, ToText(attempt));
+  const std::uint32_t node = state_.attempts[slot].node.value;
+  if (Remove(slot, how)) reduces_.Admit(node);
+}
+
+void Simulator::OnFlowEnded(SlotId slot) {
+  state_.attempts[slot].flowing = false;
+  state_.attempts[slot].phase == Attempt::Phase::kCopying ? reduces_.BatchDone(slot) : maps_.ReadDone(slot);
+}
+
+void Simulator::OnTimer(SlotId slot) {
+  Attempt& attempt = state_.attempts[slot];
+  attempt.timing = false;
+  if (attempt.phase == Attempt::Phase::kReading && !attempt.flowing)
+    return Fail(slot, "no replica of the split can be read");
+  if (attempt.fails) return Fail(slot, "failed by chance");
+  // Else it still reads, and has computed all that it has read.
+  if (attempt.phase == Attempt::Phase::kComputing) Computed(slot);
+}
+
+void Simulator::Compute(SlotId slot) {
+  Attempt& attempt = state_.attempts[slot];
+  attempt.phase = Attempt::Phase::kComputing;
+  attempt.phase_since = state_.now;
+  state_.SetTimer(slot, attempt.fails ? attempt.compute / 2 : attempt.compute);
+}
+
+void Simulator::Computed(SlotId slot) {
+  const AttemptId id = state_.attempts[slot].id;
+  const std::uint32_t node = state_.attempts[slot].node.value;
+  sched::AttemptSucceeded event{id, 0, 0};
+  if (id.task.kind == TaskKind::kMap) {
+    const SimMap& map = state_.RunOf(state_.attempts[slot]).job->maps[id.task.index];
+    event.input_bytes = map.bytes, event.output_bytes = map.output;
+  }
+  const bool computed = Remove(slot, AttemptEnd::kSucceeded);
+  const bool accepted = Apply(event);
+  MILLRACE_CHECK(accepted, ToText(id));
+  if (computed) reduces_.Admit(node);
+}
+
+void Simulator::Fail(SlotId slot, const char* why) {
+  const AttemptId id = state_.attempts[slot].id;
+  const std::uint32_t node = state_.attempts[slot].node.value;
+  const bool computed = Remove(slot, AttemptEnd::kFailed);
+  (void)Apply(sched::AttemptFailed{id, why});
+  if (computed) reduces_.Admit(node);
+}
+
+void Simulator::ScheduleProgress(SlotId slot) {
+  const Attempt& attempt = state_.attempts[slot];
+  const Micros interval = std::max(attempt.compute / 20, kLeastProgressInterval);
+  state_.queue.Add(state_.now + interval, Happening::kProgress, slot, attempt.generation);
+}
+
+void Simulator::TellProgress(SlotId slot) {
+  Attempt& attempt = state_.attempts[slot];
+  const auto per_mille = static_cast<std::uint32_t>(std::clamp(ProgressOf(slot), 0.0, 1.0) * 1000);
+  ScheduleProgress(slot);
+  if (per_mille < attempt.told + kProgressStep) return;
+  attempt.told = per_mille;
+  (void)Apply(sched::AttemptProgressed{attempt.id, per_mille});
+}
+
+double Simulator::ProgressOf(SlotId slot) const {
+  const Attempt& attempt = state_.attempts[slot];
+  const auto compute = static_cast<double>(attempt.compute);
+  const auto passed = static_cast<double>(state_.now - attempt.phase_since);
+  const double computed = attempt.phase == Attempt::Phase::kComputing && compute > 0 ? passed / compute : 0;
+  return attempt.id.task.kind == TaskKind::kMap ? maps_.Progress(attempt, computed) : reduces_.Progress(slot, computed);
+}
+
+}  // namespace millrace::sim

@@ -1,0 +1,90 @@
+// Simulator: one run, private to schedulers/sim (simulate.h is the way in). Drives an Engine as the master does: what
+// happens at one moment is applied event by event, then Decide is called once; effects are carried out as workers
+// would. It has jobs, nodes and attempts come and go; what maps and reduces do in between is in map_model.h and
+// reduce_model.h, on the state of run_state.h. Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "schedulers/core/engine.h"
+#include "schedulers/core/policy.h"
+#include "schedulers/history/job_history.h"
+#include "schedulers/sim/model/map_model.h"
+#include "schedulers/sim/model/reduce_model.h"
+#include "schedulers/sim/model/run_state.h"
+#include "schedulers/sim/model/simulate.h"
+#include "schedulers/sim/workload/block_placer.h"
+
+namespace millrace::sim {
+
+class Simulator final : private ModelHost {
+ public:
+  // Requires: the arguments outlive it and were checked.
+  Simulator(const ClusterSpec& cluster, const Workload& workload, std::unique_ptr<sched::Policy> policy,
+            const sched::Settings& settings, const SimOptions& options);
+
+  SimResult Run();
+
+ private:
+  // ---- the loop ----
+  void Start();
+  void Step();
+  // Returns true if nothing but samples would come.
+  [[nodiscard]] bool Stuck() const;
+  void Handle(const Entry& entry);
+  void Decide();
+  bool Apply(const sched::Event& event) override;
+  void Journal(const sched::Event& event);
+  void JournalDecision(const sched::Effect& effect);
+  void Drain();
+  void Carry(const sched::Effect& effect);
+
+  // ---- jobs and nodes that come and go ----
+  void Submit(std::uint32_t job);
+  [[nodiscard]] sched::JobSpec SpecOf(std::uint32_t job);
+  void EndJob(const sched::JobEnded& ended);
+  void JoinNode(std::uint32_t node);
+  void LoseNode(std::uint32_t node);
+  void Sample();
+
+  // ---- attempts ----
+  void Launch(const sched::Launch& launch);
+  SlotId NewSlot(const sched::Launch& launch);
+  // Takes the attempt out of all lists; what it waits for is void. Returns true if it computed as a reduce: then the
+  // caller admits the next one.
+  bool Remove(SlotId slot, AttemptEnd how);
+  void Stop(const AttemptId& attempt, AttemptEnd how);
+  void OnFlowEnded(SlotId slot);
+  void OnTimer(SlotId slot);
+  void Compute(SlotId slot) override;
+  void Computed(SlotId slot) override;
+  void Fail(SlotId slot, const char* why);
+  [[nodiscard]] SlotId FindSlot(const AttemptId& attempt);
+  void ScheduleProgress(SlotId slot);
+  void TellProgress(SlotId slot);
+  [[nodiscard]] double ProgressOf(SlotId slot) const;
+
+  const Workload& workload_;
+  const sched::Settings& settings_;
+  RunState state_;
+  MapModel maps_;
+  ReduceModel reduces_;
+  BlockPlacer placer_;
+  sched::JobHistory history_;
+
+  bool changed_ = false;  // something was applied since the last Decide
+  std::optional<Micros> wake_;
+  std::uint32_t jobs_left_ = 0;                        // that have not ended
+  std::vector<std::vector<std::uint32_t>> followers_;  // by job: those that wait for its end
+  std::vector<SlotId> unused_slots_;
+  sched::Effects effects_;
+  bool draining_ = false;
+  std::vector<JobId> ended_;  // to be forgotten when Decide is over
+  std::vector<std::uint64_t> flows_ended_;
+  double decision_seconds_ = 0;
+};
+
+}  // namespace millrace::sim

@@ -1,0 +1,58 @@
+// ClusterSpec: the cluster that a simulation runs on. A plain value; built by MakeCluster, read from TOML
+// (simulation_file.h) or filled in by hand.
+//
+// Network: every node has a link to its switch, every rack an uplink to the datacenter's core, every datacenter a link
+// to the others; each has a capacity in both directions and is shared max-min fairly (network.h). Thread rule: a value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids/ids.h"
+#include "base/ids/time.h"
+#include "schedulers/events/events.h"
+
+namespace millrace::sim {
+
+struct NodeSpec {
+  std::string rack = "r0";
+  std::string datacenter = "dc0";
+  sched::Slots slots{2, 2};
+  double speed = 1;         // above 0; a task's CPU time is divided by it, so 0.25 makes a straggler
+  double up = 125e6;        // bytes/s of the node's link, each way; 0: no limit
+  double down = 125e6;      //
+  std::uint64_t space = 0;  // bytes for map outputs; 0: no limit
+};
+
+// A node that is lost and, unless back is 0, joins again. The data on it is there again when it is back.
+struct NodeFailure {
+  std::uint32_t node = 0;
+  Micros at = 0;
+  Micros back = 0;  // 0: never; else after `at`
+};
+
+struct ClusterSpec {
+  std::vector<NodeSpec> nodes;        // the id of a node is its index
+  double rack_bandwidth = 1.25e9;     // bytes/s of a rack's uplink, each way; 0: no limit
+  double datacenter_bandwidth = 0;    // of a datacenter's link to the others, each way; 0: no limit
+  double local_read_bandwidth = 0;    // bytes/s at which a node-local map reads; 0: its CPU time has it all
+  bool overlap_reads = false;         // a map computes while it reads (the longer counts), else reads first
+  double slow_share = 0;              // of the attempts that are slow through no fault of the node, 0 to 1
+  double slow_factor = 5;             // their CPU time is multiplied by it; at least 1
+  double failure_probability = 0;     // that an attempt fails, half way through its computation; 0 to below 1
+  std::vector<NodeFailure> failures;  // in any order
+};
+
+// `nodes` equal nodes in `racks` racks (r0, r1, ...) in `datacenters` (dc0, ...), as even as it goes: node i is in rack
+// i * racks / nodes, rack j in datacenter j * datacenters / racks. Racks and datacenters are brought into their ranges:
+// 1 to `nodes`, and no more datacenters than racks.
+[[nodiscard]] ClusterSpec MakeCluster(std::uint32_t nodes, std::uint32_t racks = 1, std::uint32_t datacenters = 1,
+                                      sched::Slots slots = {2, 2});
+
+// Adds failures of nodes, the times between them and of repair exponentially distributed, up to `horizon`.
+// mean_between is that of one node. Requires: both means are above 0.
+void AddRandomFailures(ClusterSpec* cluster, Micros mean_between, Micros mean_repair, Micros horizon,
+                       std::uint64_t seed);
+
+}  // namespace millrace::sim

@@ -1,0 +1,38 @@
+// SWIM traces: workloads of jobs as Facebook ran them (Chen et al., "Statistical Workload Injector for MapReduce").
+//
+// A line is a job, fields separated by tabs: name, submission in seconds, seconds since the job before, bytes of map
+// input, of shuffle, of output (a seventh field, the input path, may follow and names the data). What the trace does
+// not say is derived as SWIM's own replay does it (its GenerateReplayScript), where it says something:
+// - sizes are multiplied by `scale` (nodes of the cluster / nodes of the traced one);
+// - maps: one a block of input, at least one, and no less input than 1 byte each;
+// - reduces: (shuffle + output) / bytes_per_reduce, rounded, at least 1; when that is more than `nodes`, nodes / 5. A
+//   job without shuffle is map only (SWIM, which has no such jobs, makes up 1 KiB).
+// - CPU time: ours, since traces have none: `task_overhead` and the task's bytes at `map_rate` or `reduce_rate`.
+//
+// Thread rule: free functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "schedulers/sim/workload/workload.h"
+
+namespace millrace::sim {
+
+struct SwimOptions {
+  std::uint64_t block_size = 128 << 20;  // above 0
+  std::uint64_t bytes_per_reduce = 1ULL << 30;
+  double scale = 1;                            // above 0
+  std::uint32_t nodes = 100;                   // of the cluster
+  Micros task_overhead = kSecond;              // of each task
+  double map_rate = 50e6, reduce_rate = 50e6;  // bytes/s of a task on a node of speed 1, above 0
+};
+
+// Lines that are empty or begin with '#' count for nothing. kInvalid, with file and line, for a line that is not a job
+// or more maps than an engine takes.
+[[nodiscard]] Result<Workload> ParseSwim(std::string_view text, const std::string& file_name,
+                                         const SwimOptions& options);
+
+}  // namespace millrace::sim

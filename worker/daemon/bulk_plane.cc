@@ -1,0 +1,116 @@
+#include "worker/daemon/bulk_plane.h"
+
+#include <utility>
+
+#include "dfs/wire/block_name.h"
+
+namespace millrace::worker {
+namespace {
+
+// The callbacks belong to the copier: what is in the mailbox when the copier goes finds them gone.
+class BulkCopier final : public ReduceCopier {
+ public:
+  BulkCopier(net::BulkServer& server, const shuffle::MapOutputServer& local, std::uint32_t partition,
+             std::uint32_t maps, std::string file, shuffle::CopyOptions options, shuffle::CopyCallbacks callbacks,
+             rpc::Mailbox& control, Log log)
+      : callbacks_(std::make_shared<shuffle::CopyCallbacks>(std::move(callbacks))),
+        copy_(server, local, partition, maps, std::move(file), options, Posting(control), std::move(log)) {}
+
+  void Ready(const std::vector<shuffle::Source>& sources) override { copy_.Ready(sources); }
+  void Gone(const std::vector<AttemptId>& maps) override { copy_.Gone(maps); }
+  void LeaveOut(const std::vector<std::uint32_t>& maps) override { copy_.LeaveOut(maps); }
+  [[nodiscard]] std::uint32_t copied() const override { return copy_.copied(); }
+  [[nodiscard]] std::uint64_t bytes_fetched() const override { return copy_.bytes_fetched(); }
+
+ private:
+  shuffle::CopyCallbacks Posting(rpc::Mailbox& control) {
+    const std::weak_ptr<shuffle::CopyCallbacks> known = callbacks_;
+    shuffle::CopyCallbacks posting;
+    posting.complete = [known, &control](std::vector<shuffle::CopiedSegment> segments, std::uint64_t bytes) {
+      control.Post([known, segments = std::move(segments), bytes] {
+        if (const auto alive = known.lock()) alive->complete(segments, bytes);
+      });
+    };
+    posting.failed = [known, &control](const AttemptId& map, const Status& why) {
+      control.Post([known, map, why] {
+        if (const auto alive = known.lock()) alive->failed(map, why);
+      });
+    };
+    posting.broken = [known, &control](const Status& why) {
+      control.Post([known, why] {
+        if (const auto alive = known.lock()) alive->broken(why);
+      });
+    };
+    return posting;
+  }
+
+  std::shared_ptr<shuffle::CopyCallbacks> callbacks_;
+  shuffle::ReduceCopy copy_;
+};
+
+dfs::BlockObserver Posting(rpc::Mailbox& control, const std::shared_ptr<BlockEvents>& events,
+                           const dfs::BlockStore& blocks) {
+  dfs::BlockObserver observer;
+  observer.received = [&control, events, &blocks](const dfs::StoredBlock& block) {
+    control.Post([events, &blocks, block] {
+      // It may have gone meanwhile, with its disk, and have been told as gone.
+      if (events->received && blocks.Length(block.id) == block.length) events->received(block);
+    });
+  };
+  observer.corrupt = [&control, events](std::uint64_t id) {
+    control.Post([events, id] {
+      if (events->corrupt) events->corrupt(id);
+    });
+  };
+  return observer;
+}
+
+}  // namespace
+
+BulkPlane::BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mailbox& control,
+                     rpc::Background& background, shuffle::CopyOptions copy, Log log)
+    : server_(server),
+      control_(control),
+      background_(background),
+      copy_(copy),
+      log_(std::move(log)),
+      events_(std::make_shared<BlockEvents>()),
+      blocks_(server, blocks, Posting(control, events_, blocks), log_),
+      outputs_(server, log_) {
+  copy_.meter = &meter_;
+}
+
+BulkPlane::~BulkPlane() = default;
+
+void BulkPlane::Observe(BlockEvents events) { *events_ = std::move(events); }
+
+void BulkPlane::AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) {
+  const auto status = std::make_shared<Status>();
+  background_.Run([this, map, path, status] { *status = outputs_.Add(map, path); },
+                  [status, then = std::move(then)] { then(*status); });
+}
+
+void BulkPlane::RemoveMapOutput(const AttemptId& map) { outputs_.Remove(map); }
+
+void BulkPlane::RemoveMapOutputs(std::uint32_t job) {
+  outputs_.RemoveJob(job);
+  meter_.Forget(job);
+}
+
+std::unique_ptr<ReduceCopier> BulkPlane::StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
+                                                   shuffle::CopyCallbacks callbacks) {
+  return std::make_unique<BulkCopier>(server_, outputs_, reduce.task.index, maps, std::move(file), copy_,
+                                      std::move(callbacks), control_, log_);
+}
+
+shuffle::FetchMeter::Figures BulkPlane::Seen(std::uint32_t job) const {
+  return meter_.Of(job, std::chrono::steady_clock::now());
+}
+
+void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+  blocks_.Replicate(block, std::move(targets), [log = log_, id = block.id](const Status& status) {
+    if (!status.ok()) log->warn("cannot replicate {}: {}", dfs::BlockName(id), status.message());
+  });
+}
+
+}  // namespace millrace::worker

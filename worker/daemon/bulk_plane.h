@@ -1,0 +1,48 @@
+// BulkPlane: the real DataPlane: block server, map output server and reduce copies on one BulkServer. What happens on
+// its threads reaches the control thread through the mailbox. Thread rule: the control thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/net/bulk_server.h"
+#include "base/rpc/background.h"
+#include "base/rpc/control_thread.h"
+#include "dfs/data/block_server.h"
+#include "dfs/data/block_store.h"
+#include "worker/daemon/agent/data_plane.h"
+#include "worker/daemon/shuffle/map_output_server.h"
+
+namespace millrace::worker {
+
+class BulkPlane final : public DataPlane {
+ public:
+  // Registers its operations with `server`. Requires: `server` is started afterwards, and all arguments outlive this.
+  BulkPlane(net::BulkServer& server, dfs::BlockStore& blocks, rpc::Mailbox& control, rpc::Background& background,
+            shuffle::CopyOptions copy, Log log);
+  ~BulkPlane() override;
+
+  void Observe(BlockEvents events) override;
+  void AddMapOutput(const AttemptId& map, const std::string& path, std::function<void(Status)> then) override;
+  void RemoveMapOutput(const AttemptId& map) override;
+  void RemoveMapOutputs(std::uint32_t job) override;
+  [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
+                                                        shuffle::CopyCallbacks callbacks) override;
+  [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t job) const override;
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
+
+ private:
+  net::BulkServer& server_;
+  rpc::Mailbox& control_;
+  rpc::Background& background_;
+  shuffle::FetchMeter meter_;
+  shuffle::CopyOptions copy_;
+  Log log_;
+  std::shared_ptr<BlockEvents> events_;  // read on the control thread only
+  dfs::BlockServer blocks_;
+  shuffle::MapOutputServer outputs_;
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,142 @@
+#include "worker/daemon/process/attempt_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/options.h"
+
+namespace millrace::worker {
+
+DiskAttemptFiles::DiskAttemptFiles(std::string directory, std::uint64_t reserved_bytes)
+    : directory_(std::move(directory)), reserved_bytes_(reserved_bytes) {}
+
+Result<std::unique_ptr<DiskAttemptFiles>> DiskAttemptFiles::Open(std::string directory, std::uint64_t reserved_bytes) {
+  MILLRACE_TRY(RemoveTree(directory + "/jobs"));
+  MILLRACE_TRY(MakeDirectories(directory + "/jobs"));
+  MILLRACE_TRY(MakeDirectories(directory + "/logs"));
+  return std::unique_ptr<DiskAttemptFiles>(new DiskAttemptFiles(std::move(directory), reserved_bytes));
+}
+
+std::string DiskAttemptFiles::JobDirectory(std::uint32_t job) const {
+  return fmt::format("{}/jobs/{}", directory_, job);
+}
+
+AttemptPaths DiskAttemptFiles::Paths(const AttemptId& attempt) const {
+  const std::string job = JobDirectory(attempt.task.job.value), stem = ToText(attempt);
+  const std::string log = fmt::format("{}/{}/{}", logs_directory(), attempt.task.job.value, stem);
+  AttemptPaths paths;
+  if (!attempt.task.reduce()) paths.run_file = job + "/map/" + stem + ".run";
+  if (attempt.task.reduce()) paths.copy_file = job + "/reduce/" + stem + ".copy";
+  paths.scratch = job + "/scratch/" + stem;
+  if (!attempt.task.reduce()) paths.record_note = paths.scratch + "/.record";
+  paths.stdout_file = log + ".out";
+  paths.stderr_file = log + ".err";
+  return paths;
+}
+
+Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
+  struct statvfs disk = {};
+  if (statvfs(directory_.c_str(), &disk) != 0)
+    return FromErrno(errno, "cannot ask for the space left in " + directory_);
+  const std::uint64_t free = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  if (free < reserved_bytes_) {
+    return NoSpace(fmt::format("{} cannot start: {} has {} free, less than worker.reserved_bytes = {}; make room there",
+                               ToText(attempt), directory_, FormatBytes(free), FormatBytes(reserved_bytes_)));
+  }
+  MILLRACE_TRY(MakeDirectories(JobDirectory(attempt.task.job.value) + (attempt.task.reduce() ? "/reduce" : "/map")));
+  MILLRACE_TRY(MakeDirectories(Paths(attempt).scratch));
+  return MakeDirectories(fmt::format("{}/{}", logs_directory(), attempt.task.job.value));
+}
+
+// What cannot be removed now goes with the job or at the next start, so failures to remove are not passed on.
+void DiskAttemptFiles::RemoveScratch(const AttemptId& attempt) {
+  const AttemptPaths paths = Paths(attempt);
+  (void)RemoveTree(paths.scratch);
+  if (!paths.copy_file.empty()) (void)RemoveTree(paths.copy_file);
+}
+
+void DiskAttemptFiles::RemoveRun(const AttemptId& attempt) { (void)RemoveTree(Paths(attempt).run_file); }
+
+void DiskAttemptFiles::RemoveJob(std::uint32_t job) { (void)RemoveTree(JobDirectory(job)); }
+
+Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standard_error, std::uint64_t offset,
+                                           std::uint32_t limit) const {
+  const AttemptPaths paths = Paths(attempt);
+  const std::string& path = standard_error ? paths.stderr_file : paths.stdout_file;
+  auto file = OpenFile(path, O_RDONLY);
+  if (!file.ok()) {
+    if (file.status().code() != StatusCode::kNotFound) return file.status();
+    return NotFound(fmt::format("this worker has no log of {}: it never ran here, or worker.log_retention has passed",
+                                ToText(attempt)));
+  }
+  LogPiece piece;
+  MILLRACE_ASSIGN(piece.size, FileSize(file->get(), path));
+  if (offset >= piece.size) return piece;
+  piece.data.resize(std::min<std::uint64_t>(std::min(limit, kLogPieceBytes), piece.size - offset));
+  MILLRACE_TRY(ReadExactlyAt(file->get(), piece.data.data(), piece.data.size(), offset, path));
+  return piece;
+}
+
+namespace {
+
+struct JobLogs {
+  Micros written = 0;  // latest of its files
+  std::uint64_t bytes = 0;
+  std::string path;
+};
+
+JobLogs Measure(const std::string& path) {
+  JobLogs logs;
+  logs.path = path;
+  auto names = ListDirectory(path);
+  if (!names.ok()) return logs;
+  names->push_back(".");
+  for (const std::string& name : *names) {
+    struct stat info = {};
+    if (stat((path + "/" + name).c_str(), &info) != 0) continue;
+    if (S_ISREG(info.st_mode)) logs.bytes += static_cast<std::uint64_t>(info.st_size);
+    logs.written = std::max(logs.written, Micros{info.st_mtim.tv_sec} * kSecond + info.st_mtim.tv_nsec / 1000);
+  }
+  return logs;
+}
+
+}  // namespace
+
+void DiskAttemptFiles::SweepLogs(Micros oldest, std::uint64_t limit) {
+  auto names = ListDirectory(logs_directory());
+  if (!names.ok()) return;
+  std::vector<JobLogs> jobs;
+  std::uint64_t total = 0;
+  for (const std::string& name : *names) {
+    jobs.push_back(Measure(logs_directory() + "/" + name));
+    total += jobs.back().bytes;
+  }
+  std::sort(jobs.begin(), jobs.end(), [](const JobLogs& a, const JobLogs& b) { return a.written < b.written; });
+  for (const JobLogs& job : jobs) {
+    if (job.written >= oldest && total <= limit) break;
+    if (RemoveTree(job.path).ok()) total -= job.bytes;
+  }
+}
+
+std::string TailOfFile(const std::string& path, std::size_t limit) {
+  auto file = OpenFile(path, O_RDONLY);
+  if (!file.ok()) return {};
+  const auto size = FileSize(file->get(), path);
+  if (!size.ok()) return {};
+  const std::size_t length = std::min<std::uint64_t>(limit, *size);
+  std::string tail(length, '\0');
+  if (!ReadExactlyAt(file->get(), tail.data(), length, *size - length, path).ok()) return {};
+  if (length < *size) {
+    if (const auto end = tail.find('\n'); end != std::string::npos && end + 1 < tail.size()) tail.erase(0, end + 1);
+  }
+  return tail;
+}
+
+}  // namespace millrace::worker

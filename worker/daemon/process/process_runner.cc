@@ -1,0 +1,240 @@
+#include "worker/daemon/process/process_runner.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/file.h"
+#include "worker/daemon/process/attempt_files.h"
+#include "worker/daemon/process/orphans.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr kj::Duration kExitGrace = 5 * kj::SECONDS;  // for a process that was asked to end
+constexpr int kSweeps = 50;
+constexpr kj::Duration kSweepPause = 20 * kj::MILLISECONDS;
+constexpr std::size_t kTailBytes = std::size_t{4} << 10;
+
+}  // namespace
+
+ProcessRunner::ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, Log log)
+    : loop_(loop), limits_(std::move(limits)), log_(std::move(log)) {}
+ProcessRunner::~ProcessRunner() noexcept = default;
+
+void ProcessRunner::SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) {
+  jobs_.insert_or_assign(job, Job{std::move(executable), std::move(set_up)});
+}
+
+void ProcessRunner::RunMap(OwnMessage<task::wire::RunMap> launch) {
+  const auto map = launch.reader();
+  Work work{FromWire(map.getAttempt()), {}, map.getStderr(), map.getRecordNote()};
+  work.message.builder().setMap(map);
+  Run(std::move(work));
+}
+
+void ProcessRunner::RunReduce(OwnMessage<task::wire::RunReduce> launch) {
+  const auto reduce = launch.reader();
+  Work work{FromWire(reduce.getAttempt()), {}, reduce.getStderr(), {}};
+  work.message.builder().setReduce(reduce);
+  Run(std::move(work));
+}
+
+void ProcessRunner::Run(Work work) {
+  Process* warm = nullptr;
+  for (const auto& [serial, process] : processes_) {
+    if (process->state != State::kIdle || process->job != work.attempt.task.job.value) continue;
+    if (warm == nullptr || process->idle_since > warm->idle_since) warm = process.get();
+  }
+  if (warm == nullptr) return Start(std::move(work));
+  warm->state = State::kBusy;
+  warm->work = std::move(work);
+  warm->process->Send(std::move(warm->work->message));
+}
+
+void ProcessRunner::Start(Work work) {
+  const auto found = jobs_.find(work.attempt.task.job.value);
+  MILLRACE_CHECK(found != jobs_.end(), ToText(work.attempt) + " of a job that is not set up");
+  const std::uint64_t serial = next_serial_++;
+  Process& process = *(processes_[serial] = std::make_unique<Process>());
+  process.serial = serial;
+  process.job = work.attempt.task.job.value;
+  process.log = fmt::format("{}/{}/process.err", limits_.logs_directory, process.job);
+  process.work = std::move(work);
+
+  const TaskProcess::Events events{[this, serial](task::wire::FromTask::Reader message) { Message(serial, message); },
+                                   [this, serial](const std::string& how) { Ended(serial, how); }};
+  const Status directory = MakeDirectories(fmt::format("{}/{}", limits_.logs_directory, process.job));
+  const SpawnSpec spec{.minder = limits_.minder,
+                       .executable = found->second.executable,
+                       .arguments = {"--millrace-task"},
+                       .output = process.log,
+                       .memory_limit = limits_.memory_limit,
+                       .mark = MarkOf(serial)};
+  auto started = directory.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(directory);
+  if (!started.ok()) {
+    process.state = State::kEnding;
+    tasks_.Add(kj::evalLater([this, serial, why = started.status().message()] { Ended(serial, why); }));
+    return;
+  }
+  process.process = std::move(*started);
+  OwnMessage<task::wire::ToTask> hello;
+  hello.builder().setSetUp(found->second.set_up.reader());
+  process.process->Send(std::move(hello));
+  After(limits_.start_timeout, serial, [](Process& late) {
+    if (late.state == State::kStarting) late.process->Kill("the task process was not ready within task.start_timeout");
+  });
+}
+
+ProcessRunner::Process* ProcessRunner::Find(std::uint64_t serial) {
+  const auto found = processes_.find(serial);
+  return found == processes_.end() ? nullptr : found->second.get();
+}
+
+void ProcessRunner::Message(std::uint64_t serial, task::wire::FromTask::Reader message) {
+  Process* process = Find(serial);
+  if (process == nullptr || process->state == State::kEnding) return;
+  switch (message.which()) {
+    case task::wire::FromTask::READY:
+      return Ready(*process, message.getReady().getError());
+    case task::wire::FromTask::PROGRESS: {
+      const auto progress = message.getProgress();
+      if (process->state != State::kBusy || FromWire(progress.getAttempt()) != process->work->attempt) return;
+      if (observer_ != nullptr)
+        observer_->TaskProgress(process->work->attempt, OwnMessage<task::wire::Progress>(progress));
+      return;
+    }
+    case task::wire::FromTask::DONE:
+      return Done(*process, message.getDone());
+    case task::wire::FromTask::FAILED:
+      return Failed(*process, message.getFailed());
+  }
+  process->process->Kill("the task process sent a message of an unknown kind; was it built for another version?");
+}
+
+void ProcessRunner::Ready(Process& process, const std::string& error) {
+  if (process.state != State::kStarting) return process.process->Kill("the task process said twice that it is ready");
+  if (!error.empty()) return process.process->Kill("the job refuses its set-up: " + error);
+  process.state = State::kBusy;
+  process.process->Send(std::move(process.work->message));
+}
+
+void ProcessRunner::Done(Process& process, task::wire::Done::Reader done) {
+  if (process.state != State::kBusy || FromWire(done.getAttempt()) != process.work->attempt) {
+    return process.process->Kill("the task process is done with an attempt that it was not given");
+  }
+  const AttemptId attempt = process.work->attempt;
+  OwnMessage<task::wire::Done> copy(done);
+  BecomeIdle(process);
+  if (observer_ != nullptr) observer_->TaskDone(attempt, std::move(copy));
+}
+
+// Nobody knows in what state the failure left the process, so it ends.
+void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) {
+  if (process.state != State::kBusy || FromWire(failed.getAttempt()) != process.work->attempt) {
+    return process.process->Kill("the task process failed an attempt that it was not given");
+  }
+  const AttemptId attempt = process.work->attempt;
+  TaskFailure failure = FailureOf(process, failed.getError());
+  process.work.reset();
+  Retire(process);
+  if (observer_ != nullptr) observer_->TaskFailed(attempt, std::move(failure));
+}
+
+void ProcessRunner::Ended(std::uint64_t serial, const std::string& how) {
+  const auto found = processes_.find(serial);
+  if (found == processes_.end()) return;
+  std::unique_ptr<Process> process = std::move(found->second);
+  processes_.erase(found);
+  Sweep(serial, kSweeps);
+  for (auto& fulfiller : process->gone) fulfiller->fulfill();
+  if (process->work && observer_ != nullptr) {
+    log_->info("{} failed: {}", ToText(process->work->attempt), how);
+    observer_->TaskFailed(process->work->attempt, FailureOf(*process, how));
+  }
+  // This is called from within the process, so it goes in a later turn.
+  tasks_.Add(kj::evalLater([over = kj::heap<std::unique_ptr<Process>>(std::move(process))] {}));
+}
+
+void ProcessRunner::BecomeIdle(Process& process) {
+  process.work.reset();
+  process.state = State::kIdle;
+  process.idle_since = ++idle_count_;
+  After(limits_.warm_idle, process.serial, [this, since = process.idle_since](Process& idle) {
+    if (idle.state == State::kIdle && idle.idle_since == since) Retire(idle);
+  });
+  std::vector<Process*> idle;
+  for (const auto& [serial, other] : processes_) {
+    if (other->state == State::kIdle) idle.push_back(other.get());
+  }
+  if (idle.size() <= limits_.warm_processes) return;
+  Retire(**std::min_element(idle.begin(), idle.end(), [](auto a, auto b) { return a->idle_since < b->idle_since; }));
+}
+
+void ProcessRunner::Retire(Process& process) {
+  process.state = State::kEnding;
+  OwnMessage<task::wire::ToTask> exit;
+  exit.builder().setExit();
+  process.process->Send(std::move(exit));
+  After(kExitGrace, process.serial,
+        [](Process& still) { still.process->Kill("the task process did not end when asked"); });
+}
+
+kj::Promise<void> ProcessRunner::End(Process& process) {
+  process.state = State::kEnding;
+  process.work.reset();
+  auto gone = kj::newPromiseAndFulfiller<void>();
+  process.gone.push_back(kj::mv(gone.fulfiller));
+  if (process.process.get() != nullptr) process.process->Kill("killed");
+  return kj::mv(gone.promise);
+}
+
+kj::Promise<void> ProcessRunner::Kill(const AttemptId& attempt) {
+  for (const auto& [serial, process] : processes_) {
+    if (process->work && process->work->attempt == attempt) return End(*process);
+  }
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> ProcessRunner::ForgetJob(std::uint32_t job) {
+  jobs_.erase(job);
+  kj::Vector<kj::Promise<void>> ends;
+  for (const auto& [serial, process] : processes_) {
+    if (process->job == job) ends.add(End(*process));
+  }
+  return kj::joinPromises(ends.releaseAsArray());
+}
+
+void ProcessRunner::After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then) {
+  tasks_.Add(loop_.timer.afterDelay(delay).then([this, serial, then = std::move(then)] {
+    if (Process* process = Find(serial)) then(*process);
+  }));
+}
+
+std::string ProcessRunner::MarkOf(std::uint64_t serial) const { return fmt::format("{}.{}", getpid(), serial); }
+
+// A round kills what it finds; the children of that come to us when it is gone, and are found by the next.
+void ProcessRunner::Sweep(std::uint64_t serial, int rounds) {
+  std::set<pid_t> ours;
+  for (const auto& [number, process] : processes_) {
+    if (process->process.get() != nullptr) ours.insert(process->process->minder());
+  }
+  if (EndOrphans(MarkOf(serial), ours) == 0 || rounds == 0) return;
+  tasks_.Add(loop_.timer.afterDelay(kSweepPause).then([this, serial, rounds] { Sweep(serial, rounds - 1); }));
+}
+
+TaskFailure ProcessRunner::FailureOf(const Process& process, std::string error) const {
+  return {std::move(error), Tail(process), task::ReadRecordNote(process.work->record_note)};
+}
+
+// Of the attempt's own log; of what the process said before it had one if that is empty.
+std::string ProcessRunner::Tail(const Process& process) const {
+  if (!process.work) return {};
+  std::string tail = TailOfFile(process.work->stderr_file, kTailBytes);
+  return tail.empty() ? TailOfFile(process.log, kTailBytes) : tail;
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,99 @@
+// ProcessRunner runs attempts in processes of their job's executable (`EXECUTABLE --millrace-task`, descriptor 3 is the
+// channel of worker/task). A process runs one attempt at a time and stays warm for its job's next ones, of either kind.
+// A process that fails, or whose attempt is killed, is not used again. Thread rule: the control thread, which must be
+// the process's main thread.
+#pragma once
+
+#include <kj/async.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/rpc/task_group.h"
+#include "worker/daemon/process/task_process.h"
+#include "worker/daemon/process/task_runner.h"
+
+namespace millrace::worker {
+
+struct ProcessLimits {
+  std::string minder;              // the program that is each process's parent (spawn.h)
+  std::string logs_directory;      // what a process writes before its first attempt: <logs>/<job>/process.err
+  std::size_t warm_processes = 8;  // idle ones that are kept
+  kj::Duration warm_idle = 60 * kj::SECONDS;
+  kj::Duration start_timeout = 60 * kj::SECONDS;  // for a process to be ready
+  std::uint64_t memory_limit = 0;                 // RLIMIT_DATA; 0: none
+};
+
+class ProcessRunner final : public TaskRunner {
+ public:
+  ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, Log log);
+  ~ProcessRunner() noexcept override;  // kills every process and reaps it
+
+  void Observe(TaskObserver* observer) override { observer_ = observer; }
+  void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) override;
+  void RunMap(OwnMessage<task::wire::RunMap> launch) override;
+  void RunReduce(OwnMessage<task::wire::RunReduce> launch) override;
+  [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
+  [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
+
+  [[nodiscard]] std::size_t processes() const { return processes_.size(); }
+
+ private:
+  enum class State { kStarting, kBusy, kIdle, kEnding };
+  struct Job {
+    std::string executable;
+    OwnMessage<task::wire::SetUp> set_up;
+  };
+  struct Work {
+    AttemptId attempt;
+    OwnMessage<task::wire::ToTask> message;
+    std::string stderr_file;
+    std::string record_note;
+  };
+  struct Process {
+    std::uint64_t serial = 0;
+    std::uint32_t job = 0;
+    State state = State::kStarting;
+    std::uint64_t idle_since = 0;  // a rising number
+    std::optional<Work> work;      // what it does, or will do when it is ready
+    std::string log;
+    kj::Own<TaskProcess> process;  // null when it could not be started
+    std::vector<kj::Own<kj::PromiseFulfiller<void>>> gone;
+  };
+
+  void Run(Work work);
+  void Start(Work work);
+  Process* Find(std::uint64_t serial);
+  void Message(std::uint64_t serial, task::wire::FromTask::Reader message);
+  void Ready(Process& process, const std::string& error);
+  void Done(Process& process, task::wire::Done::Reader done);
+  void Failed(Process& process, task::wire::Failed::Reader failed);
+  void Ended(std::uint64_t serial, const std::string& how);
+  void BecomeIdle(Process& process);
+  void Retire(Process& process);
+  kj::Promise<void> End(Process& process);
+  void After(kj::Duration delay, std::uint64_t serial, std::function<void(Process&)> then);
+  // Returns what can be told of the end of the attempt on which the process works.
+  [[nodiscard]] TaskFailure FailureOf(const Process& process, std::string error) const;
+  [[nodiscard]] std::string Tail(const Process& process) const;
+  [[nodiscard]] std::string MarkOf(std::uint64_t serial) const;
+  // Ends what the process left running, again until nothing is left, at most `rounds` times.
+  void Sweep(std::uint64_t serial, int rounds);
+
+  ProcessLoop loop_;
+  ProcessLimits limits_;
+  Log log_;
+  TaskObserver* observer_ = nullptr;
+  std::map<std::uint32_t, Job> jobs_;
+  std::map<std::uint64_t, std::unique_ptr<Process>> processes_;
+  std::uint64_t next_serial_ = 0;
+  std::uint64_t idle_count_ = 0;
+  rpc::TaskGroup tasks_;  // last: they use what stands above
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,216 @@
+#include "worker/daemon/process/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include "worker/daemon/process/orphans.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr std::size_t kStack = std::size_t{256} << 10;  // of each of the two
+
+// Of a stack that grows downwards.
+void* TopOf(std::vector<char>& stack) {
+  return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) & ~std::uintptr_t{15});
+}
+
+// What the children need, prepared by us: they allocate nothing.
+struct Child {
+  const char* executable = nullptr;
+  const char* minder = nullptr;
+  char* const* arguments = nullptr;
+  char* const* environment = nullptr;
+  pid_t daemon = 0;
+  int input = -1, output = -1, channel = -1;
+  rlim_t memory_limit = RLIM_INFINITY;
+  std::vector<char> minder_stack = std::vector<char>(kStack), task_stack = std::vector<char>(kStack);
+  // Written by the children, whose memory is ours.
+  pid_t minder_pid = 0;
+  const char* failed = nullptr;  // what could not be started
+  int error = 0;
+};
+
+void ResetSignals() {
+  struct sigaction plain = {};
+  plain.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &plain, nullptr);
+}
+
+bool UnblockSignals() {
+  sigset_t none;
+  sigemptyset(&none);
+  return sigprocmask(SIG_SETMASK, &none, nullptr) == 0;
+}
+
+bool Limit(const Child& child) {
+  const rlimit no_core = {0, 0};
+  const rlimit data = {child.memory_limit, child.memory_limit};
+  return setrlimit(RLIMIT_CORE, &no_core) == 0 &&
+         (child.memory_limit == RLIM_INFINITY || setrlimit(RLIMIT_DATA, &data) == 0);
+}
+
+// dup2 of a descriptor onto itself would leave it to be closed by exec.
+bool Place(int from, int to) { return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to; }
+
+bool PlaceStandard(const Child& child) { return Place(child.input, 0) && Place(child.output, 1) && Place(1, 2); }
+
+// Its parent may have died before the death signal was asked for.
+bool EndWith(pid_t parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent; }
+
+// The children run in our memory while we are suspended (as vfork): async-signal-safe calls only, and no change to what
+// we hold but to what Child says. Every signal is blocked in them.
+[[noreturn]] void GiveUp(Child& child, const char* what) {
+  child.error = errno;
+  child.failed = what;
+  _exit(127);
+}
+
+int TaskMain(void* argument) {
+  Child& child = *static_cast<Child*>(argument);
+  const bool ready = setpgid(0, 0) == 0 && EndWith(child.minder_pid) && Limit(child) && PlaceStandard(child) &&
+                     Place(child.channel, 3) && close_range(4, ~0U, 0) == 0 && UnblockSignals();
+  if (ready) execve(child.executable, child.arguments, child.environment);
+  GiveUp(child, child.executable);
+}
+
+// `number` as text that ends at `end`; returns where it begins.
+char* WriteNumber(pid_t number, char* end) {
+  *--end = '\0';
+  for (; number > 0; number /= 10) *--end = static_cast<char>('0' + number % 10);
+  return end;
+}
+
+// Starts the task, then becomes its minder.
+int MinderMain(void* argument) {
+  Child& child = *static_cast<Child*>(argument);
+  ResetSignals();
+  child.minder_pid = getpid();
+  if (setpgid(0, 0) != 0 || !EndWith(child.daemon)) GiveUp(child, child.minder);
+  const pid_t task = clone(TaskMain, TopOf(child.task_stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+  if (task < 0) GiveUp(child, child.executable);
+  if (child.error != 0) {
+    waitpid(task, nullptr, 0);
+    _exit(127);
+  }
+  char digits[24];
+  char* arguments[] = {const_cast<char*>(child.minder), WriteNumber(task, std::end(digits)), nullptr};
+  char* no_environment[] = {nullptr};
+  const rlimit no_core = {0, 0};
+  const bool ready = setrlimit(RLIMIT_CORE, &no_core) == 0 && PlaceStandard(child) && close_range(3, ~0U, 0) == 0;
+  if (ready) execve(child.minder, arguments, no_environment);
+  GiveUp(child, child.minder);  // which ends the task
+}
+
+// Descriptors below 4 are overwritten in the child before they are all placed.
+Result<Fd> AboveStandard(Fd fd, std::string_view what) {
+  if (fd.get() > 3) return fd;
+  Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, 4));
+  if (!moved.valid()) return FromErrno(errno, what);
+  return moved;
+}
+
+Result<pid_t> CloneChildren(Child& child) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // none of our handlers may run in the children
+  const pid_t pid = clone(MinderMain, TopOf(child.minder_stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+  const int error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) return FromErrno(error, fmt::format("cannot start {}", child.minder));
+  if (child.error == 0) return pid;
+  waitpid(pid, nullptr, 0);
+  return FromErrno(child.error, fmt::format("cannot start {}", child.failed));
+}
+
+// What programs need to run at all; the rest of the daemon's environment may hold secrets.
+bool Inherited(std::string_view variable) {
+  constexpr std::string_view kNames[] = {"PATH", "HOME", "USER",   "LOGNAME",        "SHELL",
+                                         "LANG", "TZ",   "TMPDIR", "LD_LIBRARY_PATH"};
+  const std::string_view name = variable.substr(0, variable.find('='));
+  return name.starts_with("LC_") || std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+std::vector<std::string> TaskEnvironment() {
+  std::vector<std::string> kept;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (Inherited(*variable)) kept.emplace_back(*variable);
+  }
+  return kept;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+Result<Spawned> Spawn(const SpawnSpec& spec) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    return FromErrno(errno, "cannot make a socket pair");
+  Spawned spawned;
+  spawned.channel = Fd(ends[0]);
+  MILLRACE_ASSIGN(const Fd theirs, AboveStandard(Fd(ends[1]), "cannot duplicate a socket"));
+  if (fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) return FromErrno(errno, "cannot make a socket non-blocking");
+  MILLRACE_ASSIGN(Fd null, OpenFile("/dev/null", O_RDONLY));
+  MILLRACE_ASSIGN(const Fd input, AboveStandard(std::move(null), "cannot duplicate /dev/null"));
+  MILLRACE_ASSIGN(Fd log, OpenFile(spec.output, O_WRONLY | O_CREAT | O_APPEND));
+  MILLRACE_ASSIGN(const Fd output, AboveStandard(std::move(log), "cannot duplicate " + spec.output));
+
+  std::vector<std::string> arguments = spec.arguments;
+  arguments.insert(arguments.begin(), spec.executable);
+  const std::vector<char*> argv = Pointers(arguments);
+  std::vector<std::string> variables = TaskEnvironment();
+  variables.push_back(fmt::format("{}={}", kMarkVariable, spec.mark));
+  const std::vector<char*> environment = Pointers(variables);
+  Child child;
+  child.executable = spec.executable.c_str();
+  child.arguments = argv.data();
+  child.environment = environment.data();
+  child.minder = spec.minder.c_str();
+  child.daemon = getpid();
+  child.input = input.get();
+  child.output = output.get();
+  child.channel = theirs.get();
+  if (spec.memory_limit != 0) child.memory_limit = spec.memory_limit;
+  MILLRACE_ASSIGN(spawned.pid, CloneChildren(child));
+  spawned.pidfd = Fd(static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0)));
+  if (spawned.pidfd.valid()) return spawned;
+  const int error = errno;
+  EndSpawned(spawned.pid);
+  waitpid(spawned.pid, nullptr, 0);
+  return FromErrno(error, "cannot watch a task process");
+}
+
+void EndSpawned(pid_t pid) {
+  kill(pid, SIGTERM);
+  kill(pid, SIGCONT);  // user code may have stopped it
+}
+
+std::string DescribeExit(int wait_status) {
+  if (WIFEXITED(wait_status)) return fmt::format("exit status {}", WEXITSTATUS(wait_status));
+  const int signal = WTERMSIG(wait_status);
+  const char* name = sigabbrev_np(signal);
+  return fmt::format("killed by signal {} (SIG{})", signal, name == nullptr ? "?" : name);
+}
+
+}  // namespace millrace::worker

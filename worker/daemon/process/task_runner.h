@@ -1,0 +1,51 @@
+// TaskRunner separates the agent, which decides, from what executes attempts: processes (process_runner.h) or a timer
+// (synthetic.h). Thread rule: the control thread, for calls and for what the observer is told.
+#pragma once
+
+#include <kj/async.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/protocol/attempt_wire.h"
+#include "base/protocol/task.capnp.h"
+#include "worker/daemon/process/own_message.h"
+#include "worker/task/channel/record_note.h"
+
+namespace millrace::worker {
+
+struct TaskFailure {
+  std::string error;                                       // one line: "killed by signal 11 (SIGSEGV)"
+  std::string stderr_tail;                                 // the last lines that the attempt wrote to standard error
+  std::optional<task::RecordPlace> record = std::nullopt;  // the record that a map was working on, if it noted that
+};
+
+// Is told of every attempt once, when it is done or has failed, unless it was killed; never from inside a call of the
+// runner.
+class TaskObserver {
+ public:
+  virtual ~TaskObserver() = default;
+  virtual void TaskProgress(const AttemptId& attempt, OwnMessage<task::wire::Progress> progress) = 0;
+  virtual void TaskDone(const AttemptId& attempt, OwnMessage<task::wire::Done> done) = 0;
+  virtual void TaskFailed(const AttemptId& attempt, TaskFailure failure) = 0;
+};
+
+class TaskRunner {
+ public:
+  virtual ~TaskRunner() = default;
+  // Sets the observer; with null nobody is told any more. Requires: it is called before anything else.
+  virtual void Observe(TaskObserver* observer) = 0;
+  // Says what the processes of a job execute and are told first. Requires: it is called before the job's first attempt.
+  virtual void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) = 0;
+  // Begins an attempt. Requires: its job is set up, and the attempt does not run.
+  virtual void RunMap(OwnMessage<task::wire::RunMap> launch) = 0;
+  virtual void RunReduce(OwnMessage<task::wire::RunReduce> launch) = 0;
+  // Kills the attempt, of which the observer hears nothing any more. Resolves when nothing of it executes any more, at
+  // once if nothing does.
+  [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;
+  // Does what Kill does for all of the job's attempts, and forgets the job's set-up.
+  [[nodiscard]] virtual kj::Promise<void> ForgetJob(std::uint32_t job) = 0;
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,96 @@
+#include "worker/daemon/storage/scrubber.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "base/rpc/status_codec.h"
+
+namespace millrace::worker {
+
+struct Scrubber::Reading {
+  dfs::StoredBlock block;
+  std::uint64_t at = 0;  // the next byte
+  Status status;
+};
+
+Scrubber::Scrubber(kj::Timer& timer, const Clock& clock, dfs::BlockStore& blocks, rpc::Background& background,
+                   ScrubOptions options, std::function<void(const CheckedBlock&)> found)
+    : timer_(timer),
+      clock_(clock),
+      blocks_(blocks),
+      background_(background),
+      options_(std::move(options)),
+      found_(std::move(found)) {}
+
+Scrubber::~Scrubber() noexcept = default;
+
+void Scrubber::Start() {
+  // Lost or unreadable progress costs time only: the blocks count as new.
+  const Result<std::string> saved = ReadWholeFile(options_.progress_file);
+  saved_ = started_ = clock_.Now();
+  origin_ = timer_.now();
+  schedule_ = std::make_shared<ScrubSchedule>(options_.period, saved.ok() ? *saved : std::string(), saved_);
+  cycle_ = Cycle().eagerlyEvaluate(
+      [](kj::Exception&& exception) { MILLRACE_CHECK(false, rpc::FromException(exception).message()); });
+}
+
+Micros Scrubber::Now() const { return started_ + (timer_.now() - origin_) / kj::MICROSECONDS; }
+
+kj::Promise<void> Scrubber::InBackground(std::function<void()> work) {
+  auto done = kj::newPromiseAndFulfiller<void>();
+  const auto tell = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(done.fulfiller));
+  background_.Run(std::move(work), [tell] { (*tell)->fulfill(); });
+  return kj::mv(done.promise);
+}
+
+kj::Promise<void> Scrubber::Wait(Micros until) {
+  return timer_.afterDelay(std::max<Micros>(0, until - Now()) * kj::MICROSECONDS);
+}
+
+kj::Promise<void> Scrubber::Cycle() {
+  const auto next = std::make_shared<std::optional<ScrubSchedule::Next>>();
+  // The schedule is a background's while one is under way: nothing else is done meanwhile.
+  return InBackground([next, schedule = schedule_, &blocks = blocks_, now = Now()] {
+           *next = schedule->Choose(blocks.List(), now);
+         })
+      .then([this, next]() -> kj::Promise<void> {
+        const Micros now = Now();
+        if (now >= saved_ + kSaveEvery) return Save();
+        if (!*next || (*next)->at > now + kLookAgain) return Wait(now + kLookAgain);
+        return Wait((*next)->at).then([this, next] {
+          schedule_->Began((*next)->block.id, Now());
+          return Read(std::make_shared<Reading>(Reading{(*next)->block, 0, Status::Ok()}));
+        });
+      })
+      .then([this] { return Cycle(); });
+}
+
+// A piece takes at least the time that it has at the highest rate.
+kj::Promise<void> Scrubber::Read(std::shared_ptr<Reading> reading) {
+  const std::uint64_t size = std::min(kCheckPiece, reading->block.length - reading->at);
+  const double seconds = static_cast<double>(size) / static_cast<double>(options_.rate);
+  const Micros until = Now() + static_cast<Micros>(seconds * static_cast<double>(kSecond));
+  return InBackground([reading, size, &blocks = blocks_] {
+           const bool listed = blocks.Length(reading->block.id).has_value();  // else it was removed on order
+           if (listed) reading->status = blocks.Verify(reading->block.id, reading->at, size);
+           if (!listed) reading->status = Cancelled("removed meanwhile");
+         })
+      .then([this, reading, size, until]() -> kj::Promise<void> {
+        reading->at += size;
+        const bool bad = !reading->status.ok() && reading->status.code() != StatusCode::kCancelled;
+        if (bad) found_(Judge(reading->block, reading->status));
+        if (!reading->status.ok() || reading->at >= reading->block.length) return Wait(until);
+        return Wait(until).then([this, reading] { return Read(reading); });
+      });
+}
+
+kj::Promise<void> Scrubber::Save() {
+  saved_ = Now();
+  return InBackground([schedule = schedule_, file = options_.progress_file] {
+    (void)WriteFileDurably(file, schedule->Text());  // what is not saved is read once more
+  });
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,62 @@
+// Scrubber reads every block of a store within the period, in search of rot that no reader met (scrub_schedule.h says
+// which and when). A block that is found bad is told at once. Only its start is taken from the wall clock: when that is
+// set, nothing is read earlier, later or twice. Thread rule: the control thread; it reads on `background`, which should
+// be one of its own.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rpc/background.h"
+#include "dfs/data/block_store.h"
+#include "worker/daemon/storage/block_check.h"
+#include "worker/daemon/storage/scrub_schedule.h"
+
+namespace millrace::worker {
+
+struct ScrubOptions {
+  Micros period = 0;
+  std::uint64_t rate = 0;     // bytes a second at most
+  std::string progress_file;  // when each block was last read; written every kSaveEvery, and after a restart read again
+};
+
+class Scrubber {
+ public:
+  static constexpr Micros kSaveEvery = 60 * kSecond;
+  static constexpr Micros kLookAgain = 10 * kSecond;  // for other blocks that are more urgent by now, or any at all
+
+  // `found` is called for each block that is not sound. Requires: all references outlive this.
+  Scrubber(kj::Timer& timer, const Clock& clock, dfs::BlockStore& blocks, rpc::Background& background,
+           ScrubOptions options, std::function<void(const CheckedBlock&)> found);
+  ~Scrubber() noexcept;
+  void Start();  // once
+
+ private:
+  struct Reading;
+  [[nodiscard]] Micros Now() const;
+  kj::Promise<void> Cycle();
+  kj::Promise<void> Wait(Micros until);
+  kj::Promise<void> Read(std::shared_ptr<Reading> reading);
+  kj::Promise<void> Save();
+  kj::Promise<void> InBackground(std::function<void()> work);
+
+  kj::Timer& timer_;
+  const Clock& clock_;
+  dfs::BlockStore& blocks_;
+  rpc::Background& background_;
+  const ScrubOptions options_;
+  std::function<void(const CheckedBlock&)> found_;
+  std::shared_ptr<ScrubSchedule> schedule_;
+  Micros started_ = 0;  // and when that was by the timer:
+  kj::TimePoint origin_ = kj::origin<kj::TimePoint>();
+  Micros saved_ = 0;
+  kj::Promise<void> cycle_ = nullptr;  // last: it uses what stands above
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,54 @@
+#include "worker/daemon/storage/storage_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/cluster_id.h"
+#include "base/text.h"
+#include "worker/daemon/storage/uuid.h"
+
+namespace millrace::worker {
+namespace {
+
+// Empty when there is no such file.
+Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::string_view), const char* what) {
+  auto text = ReadWholeFile(path);
+  if (text.status().code() == StatusCode::kNotFound) return std::string();
+  if (!text.ok()) return text.status();
+  std::string id = *std::move(text);
+  if (id.ends_with('\n')) id.pop_back();
+  if (is_one(id)) return id;
+  return Corrupt(path + " holds " + Quote(id) + ", which is no " + what + "; restore it or use an empty directory");
+}
+
+}  // namespace
+
+Result<StorageLock> StorageLock::Take(const std::string& directory, Random& random) {
+  MILLRACE_TRY(MakeDirectories(directory));
+  const std::string lock_path = directory + "/lock";
+  MILLRACE_ASSIGN(Fd lock, OpenFile(lock_path, O_RDWR | O_CREAT));
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return FromErrno(errno, "cannot lock " + lock_path);
+    return Busy("another worker uses " + directory + "; give this one a directory of its own");
+  }
+  MILLRACE_ASSIGN(const std::string cluster, ReadClusterOf(directory));
+  MILLRACE_ASSIGN(std::string id, ReadIdentity(directory + "/storage_id", IsUuid, "storage id"));
+  if (id.empty()) {
+    id = MakeUuid(random);
+    MILLRACE_TRY(WriteFileDurably(directory + "/storage_id", id + "\n"));
+  }
+  return StorageLock(std::move(lock), std::move(id), cluster);
+}
+
+Result<std::string> ReadClusterOf(const std::string& directory) {
+  return ReadIdentity(directory + "/cluster_id", IsClusterId, "cluster id");
+}
+
+Status StoreClusterOf(const std::string& directory, const std::string& cluster) {
+  return WriteFileDurably(directory + "/cluster_id", cluster + "\n");
+}
+
+}  // namespace millrace::worker

@@ -1,0 +1,73 @@
+// StorageWatch notices that a worker's directory or its disk is gone: deleted, unmounted, read-only, failing. Files
+// that are open go on working then, so nothing else would tell. Thread rule: the control thread; it looks on
+// `background`, which should be one of its own, since a disk that dies may take its time.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/rpc/background.h"
+#include "base/status.h"
+
+namespace millrace::worker {
+
+class StorageProbe {
+ public:
+  virtual ~StorageProbe() = default;
+  // Returns OK, or why the storage is gone. May be called from any thread, one at a time; it blocks on the disk.
+  [[nodiscard]] virtual Status Look() = 0;
+};
+
+// These return what stands in the worker's own directory, and in one where blocks lie.
+[[nodiscard]] std::vector<std::string> WorkerParts();
+[[nodiscard]] std::vector<std::string> BlockParts();
+
+// Remembers `directory` and which files and directories its `parts` are. Look checks that they are still the same, then
+// writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk does not count as gone.
+class DiskStorageProbe final : public StorageProbe {
+ public:
+  static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
+                                                        const std::vector<std::string>& parts);
+  [[nodiscard]] Status Look() override;
+
+ private:
+  struct Known {
+    std::string path;
+    std::uint64_t device = 0, inode = 0;
+  };
+  DiskStorageProbe(std::string directory, std::vector<Known> known, Fd probe)
+      : directory_(std::move(directory)), known_(std::move(known)), probe_(std::move(probe)) {}
+
+  std::string directory_;
+  std::vector<Known> known_;
+  Fd probe_;
+  std::uint64_t looks_ = 0;
+};
+
+class StorageWatch {
+ public:
+  // Calls `gone` once, with the reason. Requires: all references outlive this.
+  StorageWatch(kj::Timer& timer, rpc::Background& background, StorageProbe& probe, Micros period,
+               std::function<void(const Status&)> gone);
+  void Start();  // once
+
+ private:
+  kj::Promise<void> Cycle();
+
+  kj::Timer& timer_;
+  rpc::Background& background_;
+  StorageProbe& probe_;
+  Micros period_;
+  std::function<void(const Status&)> gone_;
+  kj::Promise<void> cycle_ = nullptr;
+};
+
+}  // namespace millrace::worker

@@ -1,0 +1,273 @@
+#include "worker/daemon/worker_main.h"
+
+#include <errno.h>
+#include <kj/async-io.h>
+#include <kj/async-unix.h>
+#include <linux/ioprio.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/clock.h"
+#include "base/daemon/arguments.h"
+#include "base/daemon/descriptors.h"
+#include "base/rpc/status_codec.h"
+#include "base/rpc/transport.h"
+#include "base/text.h"
+#include "dfs/client/dfs_client.h"
+#include "dfs/data/spread_block_store.h"
+#include "worker/daemon/agent/agent.h"
+#include "worker/daemon/bulk_plane.h"
+#include "worker/daemon/process/orphans.h"
+#include "worker/daemon/process/process_runner.h"
+#include "worker/daemon/storage/block_directories.h"
+#include "worker/daemon/storage/block_disks.h"
+#include "worker/daemon/storage/scrubber.h"
+#include "worker/daemon/storage/storage_lock.h"
+#include "worker/daemon/storage/storage_watch.h"
+
+namespace millrace::worker {
+namespace {
+
+constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
+
+// What it is called where no name was given.
+const std::string& Place(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
+
+int Fail(const Status& why, int status) {
+  std::cerr << "millrace: worker: " << why.message() << "\n";
+  return status;
+}
+
+// A connection a fetch: executables are fetched once in a while.
+FetchFile FetchFrom(const WorkerConfig& config) {
+  return [master = config.master, directory = config.directory](
+             const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
+    dfs::ClientOptions options;
+    options.master = master;
+    options.patience = options.call_timeout;  // a master that is started again costs no attempt
+    MILLRACE_ASSIGN(options.cluster, ReadClusterOf(directory));
+    options.cluster_advice = "it is that of this worker";
+    MILLRACE_ASSIGN(const auto client, dfs::DfsClient::Connect(options));
+    MILLRACE_ASSIGN(const auto file, client->Open(path));
+    return file->Stream(0, file->info().length, sink);
+  };
+}
+
+ProcessLimits LimitsOf(const WorkerConfig& config, const std::string& minder, const std::string& logs) {
+  ProcessLimits limits;
+  limits.minder = minder;
+  limits.logs_directory = logs;
+  limits.warm_processes = static_cast<std::size_t>(config.warm_processes);
+  limits.warm_idle = config.warm_idle * kj::MICROSECONDS;
+  limits.start_timeout = config.task_start_timeout * kj::MICROSECONDS;
+  limits.memory_limit = config.task_memory_limit;
+  return limits;
+}
+
+net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::string& storage,
+                                     std::uint64_t descriptors) {
+  net::BulkServerOptions options;
+  options.bind = config.bind;
+  options.port = static_cast<std::uint16_t>(config.port);
+  options.local_socket = "millrace-" + storage;
+  // A connection that is served takes descriptors of files, too.
+  const std::size_t room = daemon::ConnectionsFor(descriptors);
+  options.max_connections = static_cast<unsigned>(config.max_connections == 0 ? std::min<std::size_t>(room / 2, 4096)
+                                                                              : config.max_connections);
+  options.max_per_peer = static_cast<unsigned>(config.max_connections_per_peer);
+  options.max_local = static_cast<unsigned>(room / 4);
+  return options;
+}
+
+// Until the promise is dropped.
+kj::Promise<void> SweepLogs(kj::Timer& timer, rpc::Background& background, DiskAttemptFiles& files, const Clock& clock,
+                            const WorkerConfig& config) {
+  background.Run([&files, &clock, &config] { files.SweepLogs(clock.Now() - config.log_retention, config.log_bytes); },
+                 [] {});
+  return timer.afterDelay(kLogSweep).then(
+      [&timer, &background, &files, &clock, &config] { return SweepLogs(timer, background, files, clock, config); });
+}
+
+kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
+  return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
+}
+
+// Of the background's thread: whatever else wants the disk goes first.
+void YieldTheDisk(rpc::Background& background) {
+  constexpr int kLeast = 7;
+  background.Run(
+      [] { (void)::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, kLeast)); },
+      [] {});
+}
+
+ScrubOptions ScrubOptionsOf(const WorkerConfig& config) {
+  return {config.scrub_period, config.scrub_rate, config.directory + "/scrubbed"};
+}
+
+auto TellOfYieldingTrash(const Log& log) {
+  return [log](const dfs::BlockStore::Swept& swept) {
+    log->warn("{} blocks of {} left the trash for good: there was no room for what is written", swept.blocks,
+              FormatBytes(swept.bytes));
+  };
+}
+
+Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& config,
+                                                          const std::vector<std::string>& directories, Micros now,
+                                                          std::function<void(std::size_t, const Status&)> failing,
+                                                          const Log& log) {
+  std::vector<dfs::SpreadBlockStore::Disk> disks;
+  for (const std::string& directory : directories) {
+    MILLRACE_ASSIGN(auto disk, dfs::OpenDiskBlockStore(directory, config.reserved_bytes, TellOfYieldingTrash(log)));
+    disks.push_back({directory, std::move(disk)});
+  }
+  return dfs::SpreadBlockStore::Over(std::move(disks), now, std::move(failing));
+}
+
+// A directory that is looked at on a thread of its own: what another disk takes its time for does not matter.
+class Watched {
+ public:
+  Watched(std::unique_ptr<StorageProbe> probe, rpc::Mailbox& mailbox, kj::Timer& timer, Micros period,
+          std::function<void(const Status&)> gone)
+      : probe_(std::move(probe)),
+        looks_(mailbox, "agent-look"),
+        watch_(timer, looks_, *probe_, period, std::move(gone)) {
+    watch_.Start();
+  }
+
+ private:
+  const std::unique_ptr<StorageProbe> probe_;
+  rpc::ThreadBackground looks_;
+  StorageWatch watch_;
+};
+
+// What of `directory` must be there: it is the worker's own, or blocks lie in it, or both.
+std::vector<std::string> PartsOf(bool own, bool blocks) {
+  std::vector<std::string> parts = own ? WorkerParts() : std::vector<std::string>{"block_directory"};
+  const std::vector<std::string> more = blocks ? BlockParts() : std::vector<std::string>();
+  parts.insert(parts.end(), more.begin(), more.end());
+  return parts;
+}
+
+using Watches = std::vector<std::unique_ptr<Watched>>;
+
+// The worker's own directory, without which it cannot go on, and those of blocks.
+Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::string>& directories, rpc::Mailbox& mailbox,
+                         kj::Timer& timer, BlockDisks& disks, const std::function<void(const Status&)>& over) {
+  Watches watches;
+  const auto watch = [&](const std::string& directory, const std::vector<std::string>& parts,
+                         std::function<void(const Status&)> gone) -> Status {
+    MILLRACE_ASSIGN(auto probe, DiskStorageProbe::Make(directory, parts));
+    watches.push_back(
+        std::make_unique<Watched>(std::move(probe), mailbox, timer, config.storage_check, std::move(gone)));
+    return Status::Ok();
+  };
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const auto gone = [&disks, i](const Status& why) { disks.Failed(i, why); };
+    MILLRACE_TRY(watch(directories[i], PartsOf(directories[i] == config.directory, true), gone));
+  }
+  if (std::find(directories.begin(), directories.end(), config.directory) == directories.end()) {
+    const auto gone = [over, &config](const Status& why) { over(StorageGone(config.directory, why)); };
+    MILLRACE_TRY(watch(config.directory, PartsOf(true, false), gone));
+  }
+  return watches;
+}
+
+// Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
+Status Serve(const WorkerConfig& config, const std::string& minder, const Log& log) {
+  if (::access(minder.c_str(), X_OK) != 0) {
+    return FromErrno(errno, "cannot run " + Quote(minder) + ", which lies beside the program millrace; install it");
+  }
+  const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
+  Random random(SeedFromSystem());
+  MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
+  MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
+  MILLRACE_ASSIGN(const auto directories,
+                  TakeBlockDirectories(config.directory, storage.id(), config.block_directories, random));
+  // Before any thread is started: they inherit the mask, so that the signals come to this one.
+  kj::UnixEventPort::captureSignal(SIGTERM);
+  kj::UnixEventPort::captureSignal(SIGINT);
+  if (const Status adopts = AdoptOrphans(); !adopts.ok()) log->warn("{}", adopts.message());
+  auto io = kj::setupAsyncIo();
+  kj::Timer& timer = io.provider->getTimer();
+  const SystemClock clock;
+  rpc::Mailbox mailbox;
+  std::unique_ptr<BlockDisks> disks;
+  const auto failing = [&mailbox, &disks](std::size_t number, const Status& why) {
+    mailbox.Post([&disks, number, why] { disks->Failed(number, why); });
+  };
+  MILLRACE_ASSIGN(const auto blocks, OpenBlocks(config, directories, clock.Now(), failing, log));
+  rpc::ThreadBackground disk(mailbox, "agent-disk"), fetches(mailbox, "agent-fetch"), checks(mailbox, "agent-check"),
+      scrubbing(mailbox, "agent-scrub");
+  net::BulkServer server(ServerOptions(config, storage.id(), descriptors), log);
+  const shuffle::CopyOptions copy{.max_connections = static_cast<unsigned>(config.copy_connections),
+                                  .stall = config.copy_stall};
+  BulkPlane plane(server, *blocks, mailbox, disk, copy, log);
+  MILLRACE_TRY(server.Start());
+  MILLRACE_ASSIGN(const auto executables,
+                  ExecutableCache::Open(config.directory, config.executable_cache, FetchFrom(config), fetches, log));
+  ProcessRunner runner({io.unixEventPort, *io.lowLevelProvider, timer},
+                       LimitsOf(config, minder, files->logs_directory()), log);
+  rpc::TcpDialer dialer(io.provider->getNetwork());
+  const auto join = [&config](const std::string& cluster) { return StoreClusterOf(config.directory, cluster); };
+  auto agent = std::make_unique<WorkerAgent>(
+      AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
+      WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id(), storage.cluster(), join},
+      Random(random.Next()), log);
+  agent->OnRegistered([&config, &log](std::uint32_t node) {
+    if (config.ready_file.empty()) return;
+    const Status written = WriteFileDurably(config.ready_file, std::to_string(node) + "\n");
+    if (!written.ok()) log->error("{}", written.message());
+  });
+  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, Place(config), server.port());
+  agent->Start();
+  YieldTheDisk(checks);
+  YieldTheDisk(scrubbing);
+  Scrubber scrubber(timer, clock, *blocks, scrubbing, ScrubOptionsOf(config),
+                    [&agent](const CheckedBlock& checked) { agent->Found(checked); });
+  if (config.scrub_period > 0) scrubber.Start();
+  Status storage_status;
+  auto gone = kj::newPromiseAndFulfiller<void>();
+  const auto over = [&](const Status& why) {
+    if (!storage_status.ok()) return;
+    storage_status = why;
+    log->error("{}", storage_status.message());
+    gone.fulfiller->fulfill();
+  };
+  const auto lost = [&agent](const std::vector<std::uint64_t>& ids) { agent->LostBlocks(ids); };
+  disks = std::make_unique<BlockDisks>(*blocks, directories, config.directory, config.failed_disks,
+                                       BlockDisks::Events{lost, over}, log);
+  MILLRACE_ASSIGN(const Watches watches, WatchAll(config, directories, mailbox, timer, *disks, over));
+  UntilStopped(io.unixEventPort)
+      .exclusiveJoin(SweepLogs(timer, disk, *files, clock, config))
+      .exclusiveJoin(kj::mv(gone.promise))
+      .wait(io.waitScope);
+  log->info("the worker stops");
+  (storage_status.ok() ? agent->Leave() : agent->Leave(storage_status.message())).wait(io.waitScope);
+  agent.reset();  // copies stop before the threads they run on
+  server.Stop();
+  return storage_status;
+}
+
+}  // namespace
+
+int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
+  WorkerConfig config;
+  OptionSet options = DeclareWorkerOptions(&config);
+  if (const auto exit =
+          daemon::ParseArguments("worker", "A worker: block server and task slots of one machine.", args, options))
+    return *exit;
+  if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
+  const Log log = MakeLog(config.name.empty() ? "worker " + Place(config) : "worker " + config.name, config.log_level);
+  try {
+    const Status served = Serve(config, minder, log);
+    return served.ok() ? 0 : Fail(served, 1);
+  } catch (const kj::Exception& e) {
+    return Fail(rpc::FromException(e), 1);
+  }
+}
+
+}  // namespace millrace::worker
