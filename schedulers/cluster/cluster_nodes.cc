@@ -110,7 +110,7 @@ void ClusterState::NoteBandwidth(NodeId from, NodeId to, double bytes_per_second
 
 void ClusterState::SetSpace(NodeId node, std::uint64_t free_bytes) {
   NodeState& state = Node(node);
-  // Room that grew may be what a refused map waits for.
+  // A map that was refused may have waited for just this room.
   if (state.free_bytes && free_bytes > *state.free_bytes) nodes_changed_ = true;
   state.free_bytes = free_bytes;
 }

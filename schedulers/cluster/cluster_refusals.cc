@@ -13,7 +13,7 @@ bool ClusterState::CountNodeFailure(const TaskId& task, NodeId node, std::uint32
   ++job.node_failures_counted;
   job.failed_on[task.kind].insert({task.index, node});
   NodeFailures& of_node = job.node_failures[node];
-  if (job.bad_nodes.contains(node)) return false;  // it ran there since before
+  if (job.bad_nodes.contains(node)) return false;  // the attempt was launched before the node turned bad
   return ++of_node.failures == limit;
 }
 
@@ -30,7 +30,7 @@ void ClusterState::Refuse(JobId id, NodeId node, Micros until) {
   NoteChanged(job);
 }
 
-// Its next failure is one too many again.
+// The count stays one below the limit, so the next failure is again one too many.
 void ClusterState::EndRefusal(JobId id, NodeId node) {
   JobState& job = MutableJob(id);
   job.bad_nodes.erase(node);
@@ -85,7 +85,7 @@ bool ClusterState::EndBlames(Micros now) {
   return true;
 }
 
-// As many of those who blame it as it takes have stopped by then.
+// Returns when so many of the jobs that blame the node have stopped that it is no longer avoided.
 Micros ClusterState::AvoidedUntil(NodeId node) const {
   const auto at = blames_.find(node);
   SCHED_CHECK(at != blames_.end() && at->second.size() >= kBlamesToAvoid, "n" + std::to_string(node.value));
@@ -106,7 +106,7 @@ bool ClusterState::OthersServe(const NodeState& node, const std::vector<NodeId>&
   return serves(&Slots::maps) && serves(&Slots::reduces);
 }
 
-// From what holds now alone, and not from what was avoided before: a journal may begin anywhere.
+// This looks at what holds now alone, and not at what was avoided before: a journal may begin at any moment.
 std::vector<NodeId> ClusterState::ToAvoid() const {
   std::vector<std::tuple<std::size_t, Micros, NodeId>> worst;
   for (const auto& [node, jobs] : blames_) {

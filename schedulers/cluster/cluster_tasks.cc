@@ -183,7 +183,8 @@ void ClusterState::FinishAttempt(const AttemptId& attempt, Micros now) {
   NodeState& host = Node(task.ran_on);
   if (host.outputs.size() >= host.prune_at) {
     PruneOutputs(host);
-    host.prune_at = std::max(host.prune_at, host.outputs.size() * 2);  // so that pruning costs O(1) an output
+    host.prune_at =
+        std::max(host.prune_at, host.outputs.size() * 2);  // doubling keeps the cost of pruning at O(1) an output
   }
   host.outputs.push_back(id);
 }

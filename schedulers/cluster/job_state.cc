@@ -41,13 +41,13 @@ std::optional<Micros> JobState::MeanTime(TaskKind kind) const {
 }
 
 Micros JobState::SlotTime(TaskKind kind, Micros now) const {
-  // Times since the epoch add up to more than 64 bits hold; their difference does not, so modulo 2^64 it is right.
+  // The sum of times since the epoch may exceed 64 bits. Their difference does not, so it is right modulo 2^64.
   const std::uint64_t running = std::uint64_t{running_attempts[kind]} * static_cast<std::uint64_t>(now);
   return times[kind].ended_total + static_cast<Micros>(running - times[kind].since_total);
 }
 
 std::uint64_t JobState::ExpectedOutput(std::uint32_t map) const {
-  if (progress.reduces == 0) return 0;  // goes to the file system, not to the node's scratch space
+  if (progress.reduces == 0) return 0;  // the output goes to the file system, not to the node's scratch space
   double ratio = 0;
   if (map_input_bytes > 0) {
     ratio = static_cast<double>(map_output_bytes) / static_cast<double>(map_input_bytes);
@@ -64,7 +64,7 @@ bool JobState::MayLeaveOutAnother() const {
 
 bool JobState::ReducesMayStart() const {
   if (progress.maps == 0 || progress.maps_done == progress.maps) return true;
-  // A quotient, not a product: 7 of 100 is exactly 0.07, while 0.07 * 100 is a little more than 7.
+  // The quotient is compared, and not a product: 7 / 100 is exactly 0.07, while 0.07 * 100 is a little more than 7.
   return static_cast<double>(progress.maps_done) / progress.maps >= std::max(spec.slow_start, 0.0);
 }
 

@@ -36,9 +36,9 @@ void LocalJobs::Reseat(Rows& rows, const QueueKey& added) {
     if (Sits(rows.seats[number], number)) seats.push_back(rows.seats[number]);
   }
   seats.insert(std::lower_bound(seats.begin(), seats.end(), added), added);
-  // Half of the seats stay free: as many jobs come, at least, until the next time.
+  // Half of the seats stay free, so at least as many jobs come before the next renumbering as there are now.
   const std::size_t length = (2 * seats.size() + kWords * kBits - 1) / (kWords * kBits);
-  std::vector<std::uint32_t> moved(rows.seats.size(), kNone);  // the new numbers by the old ones
+  std::vector<std::uint32_t> moved(rows.seats.size(), kNone);  // the new number of each old seat
   for (std::uint32_t number = 0; number < seats.size(); ++number) {
     Seat& seat = seat_of_[seats[number].job.value];
     if (seat.number != kNone) moved[seat.number] = number;

@@ -37,7 +37,7 @@ void OrderedBits::Grow(std::uint32_t number) {
   for (std::size_t level = 0; level < levels_; ++level) {
     std::copy_n(&words_[begin_[level]], WordsOf(level), &grown.words_[grown.begin_[level]]);
   }
-  // The levels above the old top, which was one word.
+  // These are the levels above the old top, which was one word.
   for (std::size_t level = std::max<std::size_t>(levels_, 1); level < grown.levels_; ++level) {
     grown.words_[grown.begin_[level]] = grown.words_[grown.begin_[level - 1]] != 0 ? 1 : 0;
   }

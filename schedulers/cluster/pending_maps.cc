@@ -10,14 +10,15 @@
 namespace millrace::sched {
 namespace {
 
-// A place in the upper half, a map in the lower: one sort of integers puts all shelves in order.
+// The place is in the upper half and the map in the lower one, so that one sort of integers orders all shelves.
 using Pairs = std::vector<std::uint64_t>;
 
-constexpr std::size_t kFewPairs = 512;  // for which counting does not pay
+constexpr std::size_t kFewPairs = 512;  // below this many, counting does not pay
 constexpr unsigned kDigits = 3, kDigitBits = 11;
 static_assert(32 + kDigits * kDigitBits >= 64);
 
-// They come in rising order of their maps, so the places alone are sorted, by counting: as few digits as they have.
+// The pairs come in rising order of their maps, so only the places need sorting. It is a counting sort with no more
+// passes than the places have digits.
 void Sort(Pairs* pairs) {
   if (pairs->size() < kFewPairs) return std::sort(pairs->begin(), pairs->end());
   Pairs sorted(pairs->size());
@@ -25,7 +26,7 @@ void Sort(Pairs* pairs) {
     const auto value = [shift = 32 + digit * kDigitBits](std::uint64_t pair) {
       return pair >> shift & ((1u << kDigitBits) - 1);
     };
-    std::array<std::uint32_t, 1u << kDigitBits> at{};  // where the next of this value goes
+    std::array<std::uint32_t, 1u << kDigitBits> at{};  // where the next pair with this digit goes
     for (const std::uint64_t pair : *pairs) ++at[value(pair)];
     if (at[value(pairs->front())] == pairs->size()) continue;
     std::exclusive_scan(at.begin(), at.end(), at.begin(), 0u);
@@ -39,7 +40,7 @@ void Sort(Pairs* pairs) {
 void PendingMaps::CollectPlaces(const MapInput& input, const Topology& topology, std::vector<PlaceKey>* places) {
   places->clear();
   for (const NodeId replica : input.replicas) {
-    if (replica.value > kMaxId) continue;  // no such node can join
+    if (replica.value > kMaxId) continue;  // no node with such an id can join
     places->push_back(Key(Locality::kNode, replica.value));
     const Location location = topology.Of(replica);
     if (location.rack == Location::kNowhere) continue;
@@ -95,7 +96,7 @@ std::uint32_t& PendingMaps::CountOf(PlaceKey place) const {
   return shelf != nullptr ? shelf->count : strays_[place];
 }
 
-// Of a map that leaves its shelves.
+// A map leaves its shelves.
 void PendingMaps::CountShelved(std::uint32_t map, const MapInput& input, std::vector<NodeId>* nodes) {
   if (nodes == nullptr || shelves_of_[map][0] == kMany) return CountNodes(input, false, nodes);
   for (const std::uint32_t number : shelves_of_[map]) {
@@ -105,7 +106,7 @@ void PendingMaps::CountShelved(std::uint32_t map, const MapInput& input, std::ve
   }
 }
 
-// Counts are kept of nodes alone.
+// Only nodes have counts; racks and datacenters have none.
 void PendingMaps::CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes) {
   if (nodes == nullptr) {
     counted_ = false;

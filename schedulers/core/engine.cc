@@ -27,7 +27,7 @@ bool Engine::Apply(Micros now, const Event& event, Effects* effects) {
 void Engine::Decide(Micros now, Effects* effects) {
   impl_->now = std::max(impl_->now, now);
   impl_->PassTime();
-  // The job whose end a held one waits for is not known after a recovery if it had ended by then.
+  // After a recovery nobody knows the job whose end a held one waits for, if that job had ended by then.
   if (impl_->state.AllHeld()) impl_->state.ReleaseHeld();
   impl_->TellPolicy();
   if (impl_->policy->BeginRound(impl_->state, impl_->now) == Policy::Limits::kChanged) {
@@ -86,7 +86,7 @@ void Engine::Impl::TellPolicy() {
   for (const JobId job : state.TakeChangedJobs()) policy->OnJobChanged(state, job);
 }
 
-// Told on its own, so that the policy sees what the next event changes apart from it.
+// The policy is told of this by a call of its own, so that it sees apart what the next event changes.
 void Engine::Impl::PassTime() {
   if (state.PassTime(now)) TellPolicy();
 }

@@ -67,7 +67,7 @@ void Engine::Impl::CountNodeFailure(const TaskId& task, NodeId node, Effects& ef
     refusal = std::min(refusal * 2, options.longest_refusal);
   }
   state.Refuse(task.job, node, now + refusal);
-  if (!state.Refused(job, node)) return;  // it fails wherever it runs
+  if (!state.Refused(job, node)) return;  // the task fails wherever it runs, so the node is not to blame
   state.Blame(node, task.job, now + refusal, now);
   effects.push_back(sched::Blame{node, task.job, now + refusal});
 }
@@ -89,14 +89,17 @@ void Engine::Impl::LoseNode(const NodeState& node, bool died, Effects& effects) 
   for (const TaskId& map : state.TakeOutputs(node.id)) LoseOutput(map.job, map.index, effects);
   for (const AttemptId& attempt : lost) {
     if (attempt.task.kind == TaskKind::kReduce) WeighReports(attempt.task.job, effects);
-    // A task may end its worker's process, but no network and no machine. Who drains a node means to take it away.
+    // A task may end its worker's process, but it breaks no network and no machine. A node that is drained is about to
+    // be taken away, so its death is expected.
     if (died && !node.drained) CountDeath(attempt.task, node.id, effects);
   }
 }
 
-// Each task for itself, whoever was beside it: a replay knows the jobs that live, and not those that have ended.
+// Each task is counted by itself, and not by what ran beside it: a replay knows the jobs that live, but not those that
+// have ended.
 void Engine::Impl::CountDeath(const TaskId& task, NodeId node, Effects& effects) {
-  if (FindTask(task) == nullptr || FindTask(task)->done) return;  // given up just now, or its job, by another task
+  if (FindTask(task) == nullptr || FindTask(task)->done)
+    return;  // another task's death has just ended the job, or given this task up
   std::vector<NodeId>& nodes = deaths[task];
   nodes.push_back(node);
   if (nodes.size() < kMaxNodeDeaths) return;

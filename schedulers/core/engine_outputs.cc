@@ -17,14 +17,15 @@ bool Engine::Impl::ServesOutput(const AttemptId& attempt) const {
          state.FindJob(attempt.task.job)->progress.reduces > 0;
 }
 
-// What fetching from a node failed counts against it.
+// A fetch that failed counts as a failure of the node that serves it.
 void Engine::Impl::GiveUpOutput(const TaskId& map, Effects& effects) {
   const NodeId node = FindTask(map)->ran_on;
   LoseOutput(map.job, map.index, effects);
   CountNodeFailure(map, node, effects);
 }
 
-// It copies. Which outputs it has by now is not told, but it reports again what it goes on lacking.
+// A reduce lacks outputs as long as it copies. It does not tell which ones it has by now, but it reports again those
+// that it still lacks.
 bool Engine::Impl::LacksOutputs(const TaskState& reduce) const {
   return std::any_of(reduce.running.begin(), reduce.running.end(),
                      [](const RunningAttempt& attempt) { return !attempt.computing; });
@@ -40,7 +41,7 @@ bool Engine::Impl::On(const FetchFailed& event, Effects& effects) {
   if (first) {
     WeighReports(map.job, effects);
   } else if (known->second.attempt != event.reduce.number || known->second.number < event.report) {
-    GiveUpOutput(map, effects);  // it has waited and tried again
+    GiveUpOutput(map, effects);  // the reduce has waited, tried again and failed again
   }
   return true;
 }

@@ -7,7 +7,7 @@
 namespace millrace::sched {
 namespace {
 
-// What the job would lose by being evicted.
+// Returns the work that the job would lose by being evicted.
 bool Holds(const JobState& job) { return job.started && !job.held && job.Demand(TaskKind::kMap) > 0; }
 
 double ShareDone(const JobState& job) {
@@ -15,7 +15,7 @@ double ShareDone(const JobState& job) {
          static_cast<double>(job.progress.maps + job.progress.reduces);
 }
 
-// A task runs that can end without another map being placed, or may run soon.
+// Returns true if some task runs, or may run soon, that can end without another map being placed.
 bool SomethingGoesOn(const ClusterState& state) {
   if (state.Running(TaskKind::kMap) > 0 || !state.Paused().empty()) return true;
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
@@ -40,7 +40,7 @@ bool Engine::Impl::EvictIfStuck(Effects& effects) {
     const bool same = victim != nullptr && ShareDone(job) == ShareDone(*victim);
     if (options.evict == EngineOptions::Evict::kSubmittedLast ? later : less || (same && later)) victim = &job;
   }
-  if (holders < 2) return false;  // nobody would be helped: it waits for room
+  if (holders < 2) return false;  // evicting the only holder helps nobody: it waits for room
   if (!policy->WaitsForSpace(state, now)) return false;
   const JobId job = victim->progress.job;
   effects.push_back(sched::Evict{job});

@@ -1,4 +1,4 @@
-// Attempts: launched, succeeded, failed, lost, killed.
+// The life of an attempt: launched, then succeeded, failed, lost or killed.
 #include <algorithm>
 
 #include "schedulers/cluster/check.h"
@@ -8,7 +8,7 @@
 namespace millrace::sched {
 namespace {
 
-// Empty for a task of which none may be left out.
+// Returns an empty text for a task that may leave no records out.
 std::string LeftOutRecordsInWords(const JobState& job, const TaskId& task) {
   if (task.kind == TaskKind::kReduce || job.spec.skip_bad_records == 0) return {};
   const auto bad = job.bad_records.find(task.index);

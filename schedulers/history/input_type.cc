@@ -5,12 +5,12 @@
 namespace millrace::sched {
 namespace {
 
-// Not those of <cctype>: these do not ask the locale, and take any byte.
+// Unlike those of <cctype>, these do not depend on the locale and accept any byte.
 bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 bool IsNamePart(char c) { return IsLetter(c) || (c >= '0' && c <= '9') || c == '-' || c == ':'; }
 
-// `text` begins behind a '<' and ends before the next one, or with the line.
+// `text` begins after a '<' and ends before the next one, or with the line.
 bool IsTag(std::string_view text) {
   if (!text.empty() && (text[0] == '/' || text[0] == '!' || text[0] == '?')) text.remove_prefix(1);
   if (text.empty() || !IsLetter(text[0])) return false;

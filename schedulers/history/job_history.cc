@@ -7,10 +7,10 @@
 namespace millrace::sched {
 namespace {
 
-// A hash holds no space, so the key is taken apart in one way only.
+// A hash holds no space, so there is only one way to take the key apart.
 std::string Key(const std::string& program, const std::string& input_type) { return program + ' ' + input_type; }
 
-// So that no sum of sane figures overflows: 10^6 jobs of 10^12 us.
+// This bound keeps sums from overflowing: 10^6 jobs of 10^12 us.
 constexpr Micros kMaxTotal = 1'000'000'000'000'000'000;
 
 template <class T>

@@ -12,7 +12,7 @@ namespace {
 template <class E, class T>
 concept Is = std::same_as<std::remove_const_t<E>, T>;
 
-// The format: each event's name and its fields, once, for the writer and the reader.
+// The format of each event, written once for both the writer and the reader: its name and its fields.
 template <class V, Is<NodeJoined> E>
 void Fields(V& v, E& e) {
   v.Must("node", e.node), v.May("rack", e.rack), v.May("datacenter", e.datacenter);
@@ -103,7 +103,7 @@ void Fields(V& v, E& e) {
   v.Must("node", e.node), v.Must("by", e.by), v.May("until", e.until);
 }
 
-// By the index in Event.
+// The index is that of the alternative in Event.
 constexpr std::string_view kNames[] = {"NodeJoined",       "NodeLost",          "NodeDrained",     "JobSubmitted",
                                        "JobKilled",        "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded",
                                        "AttemptFailed",    "AttemptLost",       "FetchFailed",     "ReplicasMoved",

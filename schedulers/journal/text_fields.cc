@@ -37,7 +37,7 @@ bool Keep(const std::optional<Id>& parsed, Id* value) {
   return parsed.has_value();
 }
 
-// The text up to the separator, or all of it; *text keeps what is behind.
+// Returns the text up to the separator, or all of it. *text keeps what comes after.
 std::string_view Cut(std::string_view* text, char separator) {
   const std::size_t at = std::min(text->find(separator), text->size());
   const std::string_view head = text->substr(0, at);

@@ -16,7 +16,7 @@ namespace {
 using Unit = TomlSection::Unit;
 
 constexpr std::uint32_t kMostJobs = 1'000'000;
-constexpr std::uint64_t kMostTasks = 100'000'000;  // of a workload
+constexpr std::uint64_t kMostTasks = 100'000'000;  // in one workload
 
 Arrival ReadArrival(TomlSection& section) {
   Arrival arrival;
@@ -83,7 +83,7 @@ JobClass ReadClass(TomlSection& section) {
   return read;
 }
 
-// The jobs' times of submission, in their order.
+// Returns the jobs' times of submission, in the order of the jobs.
 void Arrive(const Arrival& arrival, Random random, std::vector<SimJob>& jobs, const std::vector<std::size_t>& order) {
   Micros next = arrival.at;
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -107,7 +107,7 @@ std::vector<SimJob> ReadJobs(TomlSection& root, std::uint64_t seed, std::uint64_
   std::optional<Arrival> common;
   if (std::optional<TomlSection> section = root.Table("arrival")) common = ReadArrival(*section);
   std::vector<SimJob> jobs;
-  std::vector<std::size_t> shared;  // those that arrive together
+  std::vector<std::size_t> shared;  // the jobs that share one stream of arrivals
   std::uint64_t tasks = 0;
   std::uint32_t number_of_class = 0;
   for (TomlSection& section : root.Tables("jobs")) {

@@ -24,7 +24,7 @@ namespace {
 using sched::Event;
 using sched::JournalMark;
 
-// In force until the journal names a scheduler: decides nothing.
+// This policy is in force until the journal names a scheduler. It decides nothing.
 class NoPolicy : public sched::Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "none"; }
@@ -57,7 +57,7 @@ std::optional<Event> AsDecision(const sched::Effect& effect) {
   return std::nullopt;
 }
 
-// Gives the next line that counts; false at the end.
+// Reads the next line that is neither empty nor a comment. Returns false at the end.
 bool NextLine(std::string_view* rest, std::string_view* line, std::uint64_t* number) {
   while (!rest->empty()) {
     const std::size_t end = std::min(rest->find('\n'), rest->size());
@@ -84,8 +84,8 @@ Result<std::vector<Line>> ParseJournal(std::string_view journal, const std::stri
 
 bool IsDecision(const Line& line) { return line.event() != nullptr && IsDecision(*line.event()); }
 
-// A live journal has only the calls of Decide that nothing else tells of: adds those after the lines of each moment and
-// those that decisions come from.
+// A live journal names only those calls of Decide that cannot be told from its other lines. This adds the others: one
+// after the lines of each moment, and one before the decisions that it led to.
 class DecisionAdder {
  public:
   std::vector<Line> Add(std::vector<Line> lines) {
@@ -114,13 +114,13 @@ class DecisionAdder {
   }
 
   std::vector<Line> with_;
-  Line last_;                      // its number and time
-  bool due_ = false;               // an event has come since the last Decide
-  bool deciding_ = false;          // nothing but decisions has come since
-  std::optional<Micros> restart_;  // the last one: nothing is decided then
+  Line last_;                      // the number and time of the last line
+  bool due_ = false;               // an event has come since the last call of Decide
+  bool deciding_ = false;          // only decisions have come since the last call of Decide
+  std::optional<Micros> restart_;  // when the master last started again; nothing is decided at that time
 };
 
-// What the journal's line is about; nothing: the cluster.
+// Returns the job that the line is about, or nothing if it is about the cluster.
 std::optional<JobId> JobOf(const Event& event) {
   return std::visit(
       [](const auto& e) -> std::optional<JobId> {
@@ -135,7 +135,8 @@ std::optional<JobId> JobOf(const Event& event) {
 
 class Replayer {
  public:
-  // live: of a live master, which journals no event that the engine refused and no launch but its own.
+  // `live`: the journal is that of a live master, which writes no event that the engine refused and no launch but its
+  // own.
   Replayer(const std::vector<Line>& lines, std::unique_ptr<sched::Policy> policy, bool live)
       : lines_(lines), live_(live), engine_(std::make_unique<sched::Engine>(Options(), std::move(policy))) {}
 
@@ -170,7 +171,7 @@ class Replayer {
     return engine_->Apply(line.time, *line.event(), &effects);
   }
 
-  // Where a master that starts again would begin: master/jobs/job_tracker.cc, NodesAsEvents.
+  // A master that starts again would begin here: NodesAsEvents in master/jobs/job_tracker.cc.
   void NoteQuiet(const Line& line, std::size_t at) {
     if (!std::holds_alternative<sched::JobSubmitted>(*line.event()) || !engine_->state().LiveJobs().empty()) return;
     begin_ = at - 1;
@@ -186,7 +187,7 @@ class Replayer {
     }
   }
 
-  // As the master does (master/jobs/job_tracker.cc), which then names the scheduler.
+  // The master does the same (master/jobs/job_tracker.cc), and then names the scheduler.
   void Restart(std::size_t at) {
     std::set<JobId> live;
     for (const sched::QueueKey& key : engine_->state().LiveJobs()) live.insert(key.job);
@@ -201,7 +202,7 @@ class Replayer {
     }
   }
 
-  // The decisions of lines_[at - 1] against the lines that follow; returns the one after them.
+  // Compares the decisions of lines_[at - 1] with the lines that follow. Returns the index of the line after them.
   std::size_t Compare(std::size_t at) {
     const Line& decide = lines_[at - 1];
     sched::Effects effects;
@@ -225,7 +226,8 @@ class Replayer {
     return at;
   }
 
-  // A decision that should have been made. A second attempt of a task that runs may have come from elsewhere.
+  // Returns true if the line is a decision that the replay should have made. A second attempt of a running task may
+  // have come from elsewhere.
   bool IsMissing(const Line& line) const {
     if (!IsDecision(line)) return false;
     const auto* launched = std::get_if<sched::AttemptLaunched>(line.event());
@@ -245,7 +247,7 @@ class Replayer {
   std::unique_ptr<sched::Engine> engine_;
   ReplayResult result_;
   std::map<NodeId, sched::NodeJoined> joined_;
-  // When no job lived the last time: the line of the first job since, and the nodes then.
+  // Where the replay began anew after a moment without live jobs: the first line since, and the nodes at that moment.
   std::size_t begin_ = 0;
   std::vector<Line> nodes_;
 };

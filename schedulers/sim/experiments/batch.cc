@@ -112,7 +112,8 @@ Table Slowdowns(const Batches& batches) {
   return table;
 }
 
-// The paper's claims, over the share of the maps after which reduces start, which it does not give.
+// Checks the paper's claims for several slow starts (the share of the maps after which reduces start), since the paper
+// does not give one.
 Table Claims(const Batches& first, std::uint32_t schedules, const Options& options) {
   Table table{"what the paper says of them, over the share of maps done before reduces start",
               {{"share"},

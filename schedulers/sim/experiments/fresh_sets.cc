@@ -94,7 +94,7 @@ Workload MakeBatch(const JobSet& batch, std::uint64_t seed) {
   return workload;
 }
 
-// Two queues of the same capacity, of which each may have 90%, and half of the jobs in each.
+// Two queues of the same capacity hold half of the jobs each, and each may grow to 90%.
 sched::Settings TwoQueues(Workload* workload) {
   sched::Settings settings;
   for (const char* queue : {"q0", "q1"})
@@ -124,7 +124,7 @@ class Bench {
   Bench(const JobSet& batch, std::uint32_t nodes, const Options& options)
       : batch_(batch), nodes_(nodes), seed_(options.seed * 100), repeat_(options.Repeat(3)) {}
 
-  // The mean over the repetitions, on nodes with so many map slots of four.
+  // Returns the mean over the repetitions, on nodes of four slots of which `map_slots` are for maps.
   Outcome Of(const std::string& scheduler, std::uint32_t map_slots, std::uint32_t k) const {
     Outcome mean;
     for (std::uint32_t i = 0; i < repeat_; ++i) {
@@ -202,7 +202,7 @@ Table TableTwo(const Options& options) {
   return table;
 }
 
-// Of the best FRESH-dynamic against the mean of what is named, in %.
+// Returns how much better the best FRESH-dynamic is than the mean of the named schedulers, in %.
 double Gain(const Table& makespans, const std::vector<std::string>& columns, const std::vector<std::string>& rows) {
   double sum = 0;
   for (const std::string& column : columns) {

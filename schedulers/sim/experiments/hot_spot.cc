@@ -13,7 +13,7 @@ namespace millrace::sim::experiments {
 namespace {
 
 constexpr double kMinutes = 10;
-// Enough jobs for every user that none runs out; the run is stopped at its time.
+// Every user gets enough jobs that none runs out of them. The run is stopped at its time.
 Workload Users(bool biased, double pause, std::uint64_t seed) {
   Workload workload;
   Random random(seed);

@@ -98,7 +98,7 @@ std::vector<JobRow> OfGroup(const SimResult& result, const std::string& group) {
   return rows;
 }
 
-// In %: of what the reduces fetched, the part from their own datacenter.
+// Returns which part of the bytes that the reduces fetched came from their own datacenter, in %.
 double ReduceLocality(const std::vector<JobRow>& jobs) {
   double all = 0, near = 0;
   for (const JobRow& job : jobs) {
@@ -159,7 +159,7 @@ Table TotalsTable(const Results& results, const std::string& title, const std::v
   const auto int_bytes = [&](const char* s) { return static_cast<double>(results.at(s).summary.datacenter_bytes); };
   for (std::size_t s = 0; s < std::size(kSchedulers); ++s) {
     const SimResult& result = results.at(kSchedulers[s]);
-    // Maps alone, as in the paper: every job has one reduce.
+    // Only maps count, as in the paper, where every job has one reduce.
     double maps = 0;
     std::map<std::uint32_t, double> by_node;
     for (const TaskRow& task : result.tasks) {

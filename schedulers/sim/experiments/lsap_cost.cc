@@ -28,7 +28,7 @@ Costs MeanCosts(const RoundSpec& spec, RoundCosts kind, const Options& options, 
 
 double Saved(double cost, double against) { return against > 0 ? 100 * (1 - cost / against) : 0; }
 
-// By lsap against dl.
+// Returns how much lsap saves against dl, in %, with a cost for each pair of nodes.
 double SavedByPair(const RoundSpec& spec, const Options& options, std::uint32_t draws) {
   double dl = 0;
   double lsap = 0;

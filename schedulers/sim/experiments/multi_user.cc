@@ -58,7 +58,7 @@ struct Gain {
   double mean = 0, most = 0;
 };
 
-// Of one submission schedule, by scheduler.
+// The results of one submission schedule, by scheduler.
 using Runs = std::map<std::string, SimResult>;
 
 Gain GainOf(const Runs& runs, const std::string& scheduler, const std::string& bin) {
@@ -139,7 +139,7 @@ Table Gains(const Runs& runs) {
   return table;
 }
 
-// Over all schedules, which no single one stands for.
+// The means over all schedules: no single schedule is typical.
 Table MeanGains(const std::vector<Runs>& schedules) {
   Table table{"the same, mean gain of a bin over all schedules", {{"bin"}}};
   const char* kSchedulers[] = {"fair", "fair+ccs", "fifo+ccs", "fair+delay+ccs"};

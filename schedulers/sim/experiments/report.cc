@@ -16,7 +16,7 @@ std::string CellText(const Cell& cell, const Column& column) {
   return buffer;
 }
 
-// Of each column, whether it holds figures: those stand to the right.
+// Returns for each column whether it holds figures, which are aligned to the right.
 bool HoldsFigures(const Table& table, std::size_t column) {
   return std::none_of(table.rows.begin(), table.rows.end(),
                       [&](const auto& row) { return std::holds_alternative<std::string>(row[column]); });

@@ -19,9 +19,9 @@ namespace millrace::sim::experiments {
 namespace {
 
 constexpr double kBlock = 64e6;  // bytes of a task's input
-constexpr double kFar = 4;       // between racks, over within one
+constexpr double kFar = 4;       // the cost between racks, as a multiple of that within one
 
-// A transfer takes time: what the Gaussian gives below a twentieth is drawn again.
+// A transfer takes time, so a value below a twentieth is drawn again.
 double DrawFactor(Random* random) {
   for (;;) {
     const double factor = Gaussian(random, 1.0, 0.5);

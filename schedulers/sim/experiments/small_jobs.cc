@@ -23,8 +23,8 @@ struct Case {
 };
 constexpr Case kCases[] = {{3, 1.2, 2, 50, 75, 96}, {10, 1.7, 37, 98, 99, 100}, {100, 1.3, 84, 99, 94, 99}};
 
-// About 40 maps for every slot, so that the ends of the run do not count. With a pace, one job comes every so many
-// seconds, however many wait.
+// There are about 40 maps for every slot, so that the start and the end of the run weigh little. With a pace, one job
+// comes every `pace` seconds, however many wait.
 Workload Streams(std::uint32_t maps, double pace, const Options& options) {
   Workload workload;
   Random random(options.seed + maps);
@@ -101,7 +101,7 @@ std::vector<Table> SmallJobs(const Options& options) {
                              Rack(runs.fair), c.delay_node, Node(runs.fair_delay), c.delay_rack,
                              Rack(runs.fair_delay)});
   }
-  // Where starting a job is what limits small ones.
+  // Here it is the start of a job that limits small jobs.
   for (const std::uint32_t pace : {18U, 24U, 26U, 30U}) {
     const Runs runs = RunAll(Streams(3, 0.001 * pace, options), options.seed);
     gains.rows.push_back({"3, a job every " + std::to_string(pace) + " ms", 1.2, Gain(runs.fifo, runs.fifo_delay),

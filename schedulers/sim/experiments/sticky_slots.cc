@@ -38,17 +38,17 @@ Workload Scans(std::uint32_t jobs, std::uint32_t maps, double seconds, const std
 constexpr std::uint32_t kNodes = 100;
 constexpr std::uint32_t kReplicas = 3;
 
-// The paper's: each of a job's N/J nodes holds a block with probability R/N, whatever the others hold.
+// The paper's formula: each of a job's N/J nodes holds a block with probability R/N, independently of the others.
 double Formula(std::uint32_t jobs) { return 100 * (1 - std::pow(1 - 1.0 * kReplicas / kNodes, 1.0 * kNodes / jobs)); }
 
-// With R replicas on distinct nodes: that all of them are on nodes of other jobs.
+// The same with R replicas on distinct nodes: the probability that all of them are on nodes of other jobs.
 double Exact(std::uint32_t jobs) {
   double none = 1;
   for (std::uint32_t r = 0; r < kReplicas; ++r) none *= (kNodes - 1.0 * kNodes / jobs - r) / (kNodes - r);
   return 100 * (1 - none);
 }
 
-// Replicas as the formula has them: some blocks have none, some more than three.
+// Replicas are placed as the formula assumes: some blocks have none, some have more than three.
 void PlaceIndependently(Workload* workload, std::uint64_t seed) {
   Random random(seed);
   for (SimJob& job : workload->jobs) {

@@ -6,7 +6,7 @@
 namespace millrace::sim {
 namespace {
 
-// Sums over the jobs of a pool, a class, or all.
+// Sums over the jobs of a pool, of a class, or over all jobs.
 struct Span {
   std::uint32_t jobs = 0, ended = 0;
   Micros first = std::numeric_limits<Micros>::max(), last = 0;

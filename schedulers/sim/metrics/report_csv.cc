@@ -56,7 +56,7 @@ const char* Outcome(const JobRow& row) {
   return "";
 }
 
-// What is not known of the job is empty.
+// A figure that is not known of the job is left empty.
 void AddTimes(const JobRow& row, std::vector<std::string>* fields) {
   const auto add = [fields](bool known, const std::string& text) { fields->push_back(known ? text : ""); };
   const bool ended = row.Ended();

@@ -9,7 +9,7 @@
 namespace millrace::sim {
 namespace {
 
-// A share so small of a link counts for nothing.
+// A share of a link below this counts as nothing.
 constexpr double kLeastShare = 1e-6;
 
 std::optional<LinkId> Add(Network* network, double bandwidth) {

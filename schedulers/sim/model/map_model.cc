@@ -10,11 +10,11 @@ namespace millrace::sim {
 namespace {
 
 constexpr double kMicrosPerSecond = 1e6;
-constexpr Micros kReadTimeout = 10 * kSecond;  // a map gives up so long after it found no replica
+constexpr Micros kReadTimeout = 10 * kSecond;  // a map gives up this long after it found no replica
 
 }  // namespace
 
-// On the node itself, or data that lies nowhere: reading is a part of computing.
+// The data lies on the node itself, or nowhere: the time of reading is then a part of the time of computing.
 void MapModel::Start(SlotId slot, Locality locality) {
   Attempt& attempt = state_.attempts[slot];
   const SimMap& map = state_.MapOf(attempt);
@@ -37,7 +37,7 @@ void MapModel::Start(SlotId slot, Locality locality) {
   host_.Compute(slot);
 }
 
-// The closest replica that is alive; among equals one that depends on the attempt, so that readers spread.
+// Returns the closest replica on a live node. Among equals the choice depends on the attempt, so that readers spread.
 std::optional<NodeId> MapModel::Source(const Attempt& attempt) const {
   const sched::JobState& job = *state_.engine.state().FindJob(attempt.id.task.job);
   std::vector<NodeId> best;

@@ -13,10 +13,10 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kMicrosPerSecond = 1e6;
-constexpr double kLongest = 9e18;  // us: longer transfers never end
-// A solution that gives a flow the same rate but for rounding leaves the time of its end as it is.
+constexpr double kLongest = 9e18;  // us: a transfer that takes longer never ends
+// A new rate that differs from the old one by less than this is the same but for rounding, and the flow's end stays.
 constexpr double kSame = 1e-12;
-constexpr double kLeastWeight = 1e-12;  // what is less is rounding
+constexpr double kLeastWeight = 1e-12;  // a smaller weight is the result of rounding
 
 }  // namespace
 
@@ -162,7 +162,7 @@ void Network::Advance(Micros now, std::vector<std::uint64_t>* ended) {
   }
 }
 
-// The heap is made anew: after a solution most of its entries are old.
+// The heap is built anew, because most of its entries are out of date after a solution.
 void Network::Solve(Micros now) {
   Fill();
   dirty_ = false;
@@ -175,8 +175,8 @@ void Network::Solve(Micros now) {
   std::make_heap(finishes_.begin(), finishes_.end(), std::greater<>());
 }
 
-// Progressive filling. The level at which a link fills up only rises while flows elsewhere are fixed, so a heap with
-// old levels is right when the first one is looked at again before it is believed.
+// Progressive filling. The level at which a link fills up only rises while flows elsewhere are fixed. So the heap may
+// hold old levels, as long as the first one is computed again before it is believed.
 void Network::Fill() {
   using Entry = std::pair<double, LinkId>;
   std::vector<Entry> entries;
@@ -198,7 +198,7 @@ void Network::Fill() {
     heap.pop();
     const Link& link = links_[id];
     if (link.open_flows == 0) continue;
-    // Rounding must not send a level below one that was reached.
+    // Rounding must not put a level below one that was already reached.
     const double now_level = std::max(level, std::max(link.free, 0.0) / std::max(link.open, kLeastWeight));
     if (!heap.empty() && now_level > heap.top().first && now_level > old_level) {
       heap.emplace(now_level, id);

@@ -107,7 +107,7 @@ double ReduceModel::GatherOutputs(const Attempt& attempt, Copy& copy, const Shuf
   copy.batch_maps = 0;
   for (std::uint32_t i = copy.batch_begin; i < copy.looked; ++i) {
     const Output& output = shuffle.outputs[i];
-    // Of an output that came again it is in want only if it missed the first one.
+    // A reduce that has copied the first output of a map does not need the one that was made again.
     if (output.gone && !output.again) copy.wanted.insert(output.map);
     if (output.gone || (output.again && !copy.wanted.contains(output.map))) continue;
     ++copy.batch_maps;
@@ -173,7 +173,7 @@ void ReduceModel::Wake(Shuffle& shuffle) {
 
 void ReduceModel::OutputReady(const AttemptId& attempt, NodeId node) {
   Shuffle* shuffle = shuffles_[attempt.task.job.value].get();
-  if (shuffle == nullptr) return;  // the job ended with it
+  if (shuffle == nullptr) return;  // the job has ended, and its shuffle with it
   const std::uint32_t map = attempt.task.index;
   const std::uint64_t bytes = shuffle->job->maps[map].output;
   const bool again = shuffle->output_of[map] != kNone;
@@ -230,8 +230,8 @@ void ReduceModel::TellSpace(std::uint32_t node) {
   (void)host_.Apply(sched::NodeSpace{NodeId{node}, space > kept ? space - kept : 0});
 }
 
-// As the master has it (master/jobs/job_tracker.cc): where the policy lets more in than there are slots, those
-// beyond the reduce slots only copy.
+// The rule is the master's (master/jobs/job_tracker.cc): where the policy launches more reduces than there are slots,
+// those beyond the slots only copy.
 std::uint32_t ReduceModel::Permits(std::uint32_t node) const {
   const sched::NodeState& state = *state_.engine.state().FindNode(NodeId{node});
   const bool more_than_slots = state.limits.total > state.slots.maps + state.slots.reduces;

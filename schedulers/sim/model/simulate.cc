@@ -48,7 +48,7 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   return Status::Ok();
 }
 
-// What makes one job take as long as another that runs alone.
+// Returns what decides how long the job takes when it runs alone: two jobs with the same value take the same time.
 auto Likeness(const SimJob& job) {
   std::vector<std::tuple<std::uint64_t, Micros, std::uint64_t>> maps;
   std::vector<std::tuple<double, Micros>> reduces;

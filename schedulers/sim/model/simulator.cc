@@ -18,7 +18,7 @@ namespace {
 
 using sched::Event;
 
-constexpr std::uint32_t kProgressStep = 50;  // per mille: what is less is not told
+constexpr std::uint32_t kProgressStep = 50;  // per mille: smaller steps are not reported
 constexpr Micros kLeastProgressInterval = 100 * kMillisecond;
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
@@ -38,7 +38,7 @@ Simulator::Simulator(const ClusterSpec& cluster, const Workload& workload, std::
       jobs_left_(static_cast<std::uint32_t>(workload.jobs.size())),
       followers_(workload.jobs.size()) {}
 
-// ---- the loop ----
+// --- The loop ---
 
 void Simulator::Start() {
   for (std::uint32_t node = 0; node < state_.nodes.size(); ++node) JoinNode(node);
@@ -72,7 +72,7 @@ SimResult Simulator::Run() {
   return result;
 }
 
-// Nothing but samples would come.
+// Returns true if nothing but samples would follow.
 bool Simulator::Stuck() const {
   const std::size_t samples = state_.options.sample_interval > 0 ? 1 : 0;
   return state_.queue.size() <= samples && state_.network.flows() == 0 && !wake_ && !changed_;
@@ -83,7 +83,7 @@ void Simulator::Step() {
   state_.network.Advance(state_.now, &flows_ended_);
   for (const std::uint64_t tag : flows_ended_) {
     const auto slot = static_cast<SlotId>(tag);
-    // An attempt that was killed by what ended just before is not there any more.
+    // The attempt is gone if an event at the same time has just killed it.
     if (state_.attempts[slot].flowing && state_.attempts[slot].generation == tag >> 32) OnFlowEnded(slot);
   }
   while (!state_.queue.empty() && state_.queue.first().at <= state_.now) Handle(state_.queue.Take());
@@ -116,7 +116,7 @@ void Simulator::Decide() {
   state_.engine.Decide(state_.now, &effects_);
   wake_ = state_.engine.NextWake();
   decision_seconds_ += SecondsSince(begin);
-  // Who asks to be woken at a time that has passed has been asked just now.
+  // A wake-up in the past needs no event: the policy has been asked just now.
   if (wake_ && *wake_ <= state_.now) wake_ = state_.now + kMillisecond;
   for (const sched::Effect& effect : effects_) JournalDecision(effect);
   Drain();
@@ -149,7 +149,7 @@ void Simulator::JournalDecision(const sched::Effect& effect) {
   }
 }
 
-// What an effect leads to may lead to more of them: these come last.
+// Carrying out an effect may append further effects, which come last.
 void Simulator::Drain() {
   draining_ = true;
   for (std::size_t i = 0; i < effects_.size(); ++i) {
@@ -178,7 +178,7 @@ void Simulator::Carry(const sched::Effect& effect) {
   }
 }
 
-// ---- jobs and nodes that come and go ----
+// --- Jobs and nodes that come and go ---
 
 sched::JobSpec Simulator::SpecOf(std::uint32_t index) {
   const SimJob& job = workload_.jobs[index];
@@ -251,7 +251,7 @@ void Simulator::Sample() {
   state_.queue.Add(state_.now + state_.options.sample_interval, Happening::kSample);
 }
 
-// ---- attempts, from their launch to their end ----
+// --- Attempts, from their launch to their end ---
 
 SlotId Simulator::NewSlot(const sched::Launch& launch) {
   SlotId slot = static_cast<SlotId>(state_.attempts.size());
@@ -340,7 +340,7 @@ void Simulator::OnTimer(SlotId slot) {
   if (attempt.phase == Attempt::Phase::kReading && !attempt.flowing)
     return Fail(slot, "no replica of the split can be read");
   if (attempt.fails) return Fail(slot, "failed by chance");
-  // Else it still reads, and has computed all that it has read.
+  // Otherwise the attempt still reads, and has computed all that it has read.
   if (attempt.phase == Attempt::Phase::kComputing) Computed(slot);
 }
 
