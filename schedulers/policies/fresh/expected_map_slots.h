@@ -1,6 +1,17 @@
 // CalExpSm: how many of the slots should run maps now, in fresh-dynamic (FRESH, Algorithm 3 and Theorem 1;
 // docs/policies.md#fresh).
 //
+// The rule, as code:
+//
+//   theta_cur = RW_m / (RW_m + RW_r); a = the job of M with the least w'_m                // lines 1 and 2
+//   if progress(a) < tau_1: return theta_cur S                                            // lines 3 to 5
+//   b = the next job to enter M
+//   RW'_m = max(0, RW_m - |M| w'_m(a)) + w_m(b); RW'_r = RW_r + w_r(a)                    // lines 7 and 8
+//   theta_exp = RW'_m / (RW'_m + RW'_r)                                                   // line 9
+//   c = theta_cur / (2 r |M|); eta = (sqrt(m_a^2 + 4 c w'_m(a)) - m_a) / (2 c r)          // line 10: Theorem 1
+//   s'_m = s_m + theta_cur eta                                                            // line 11
+//   return |s'_m / S - theta_exp| / theta_exp > tau_2 ? theta_exp S : theta_cur S         // lines 12 and 13
+//
 // The slots are divided in proportion to the work that is left (theta_cur), except when the job a, which is next to end
 // its map phase, is so near its end, and brings so much reduce work while another job enters with its maps, that the
 // proportion will change: then the expected proportion (theta_exp) counts. The k of the print stands for the number of
@@ -14,6 +25,7 @@
 
 namespace millrace::sched {
 
+// What the rule is decided from. PhaseWork computes it.
 struct PhaseOutlook {
   double map_work = 0;          // RW_m: pending maps of the jobs in M
   double reduce_work = 0;       // RW_r: pending reduces of the jobs in R and R'

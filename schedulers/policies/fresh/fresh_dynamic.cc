@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include "schedulers/cluster/ordered_bits.h"
 
@@ -12,13 +11,7 @@ namespace {
 
 using Phase = PhaseAdmission::Phase;
 
-std::uint32_t SlotsHeld(const JobState& job) {
-  return job.running_attempts[TaskKind::kMap] + job.running_attempts[TaskKind::kReduce];
-}
-
-bool Runnable(const JobState& job, TaskKind kind) { return job.runnable[kind]; }
-
-// A reduce of the job runs that can end without another map.
+// Returns true if a reduce of the job runs that can end without another map.
 bool ReducesGoOn(const JobState& job) {
   const bool has_all_input = job.progress.maps_done == job.progress.maps;
   return job.computing > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
@@ -31,54 +24,33 @@ bool TakesTasks(const ClusterState& state, NodeId node) {
 
 }  // namespace
 
-FreshDynamic::Seen FreshDynamic::Look(const JobState& job) {
-  return {SlotsHeld(job), job.pending_maps.all().size() + job.pending_reduces.size(), job.Failures()};
-}
-
-void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) {
-  if (seen_.size() <= job.value) seen_.resize(job.value + 1);
-  seen_[job.value] = Look(*state.FindJob(job));
-  admission_.OnJobSubmitted(state, job);
-}
+void FreshDynamic::OnJobSubmitted(const ClusterState& state, JobId job) { admission_.OnJobSubmitted(state, job); }
 
 void FreshDynamic::OnJobPrioritySet(const ClusterState& state, JobId job) { admission_.OnJobPrioritySet(state, job); }
 
-void FreshDynamic::OnJobEnded(const ClusterState& state, JobId job) {
+void FreshDynamic::OnJobEnded(const ClusterState&, JobId job) {
   admission_.OnJobEnded(job);
   work_.Remove(job);
-  for (const TaskKind kind : kTaskKinds) Line(kind).Remove(job);
+  for (LeastServed& candidates : candidates_) candidates.Remove(job);
   repairs_.erase(job);
-  OnNodesChanged(state);
 }
 
-void FreshDynamic::OnJobChanged(const ClusterState& state, JobId job) {
-  admission_.OnJobChanged(job);
-  const Seen now = Look(*state.FindJob(job));
-  const Seen before = std::exchange(seen_[job.value], now);
-  if (now.running < before.running || now.pending > before.pending || now.failures > before.failures)
-    OnNodesChanged(state);
-}
-
-// A job that found no slot, or was refused what is free, may run now.
-void FreshDynamic::OnNodesChanged(const ClusterState&) {
-  if (!std::exchange(excluded_, false)) return;
-  for (const TaskKind kind : kTaskKinds) Line(kind).Readmit();
-}
+void FreshDynamic::OnJobChanged(const ClusterState&, JobId job) { admission_.OnJobChanged(job); }
 
 void FreshDynamic::ApplyChanges(const ClusterState& state) {
-  for (const JobId id : admission_.Settle(state)) {
+  for (const JobId id : admission_.ApplyChanges(state)) {
     const JobState& job = *state.FindJob(id);
     work_.Refresh(job, admission_.PhaseOf(id));
-    const bool repair = admission_.InRepair(state, id);
+    const bool repair = admission_.InRepair(state, id) && job.runnable[TaskKind::kMap];
     for (const TaskKind kind : kTaskKinds) {
-      const bool waits = Runnable(job, kind) && admission_.MayRun(state, kind, id);
+      const bool waits = job.runnable[kind] && admission_.MayRun(state, kind, id);
       if (waits && !(repair && kind == TaskKind::kMap)) {
-        Line(kind).Put(job);
+        candidates_[kind].Put(job);
       } else {
-        Line(kind).Remove(id);
+        candidates_[kind].Remove(id);
       }
     }
-    if (repair && Runnable(job, TaskKind::kMap)) {
+    if (repair) {
       repairs_.insert(id);
     } else {
       repairs_.erase(id);
@@ -88,52 +60,66 @@ void FreshDynamic::ApplyChanges(const ClusterState& state) {
 
 std::optional<Decision> FreshDynamic::Next(const ClusterState& state, Micros now) {
   ApplyChanges(state);
+  auto decision = Choose(state, now);
+  // Within a round nothing happens that lets an excluded job run. Before the next one, or an eviction, much may.
+  if (!decision) {
+    for (LeastServed& candidates : candidates_) candidates.Readmit();
+  }
+  return decision;
+}
+
+std::optional<Decision> FreshDynamic::Choose(const ClusterState& state, Micros now) {
   if (state.FreeNodes(TaskKind::kMap).empty()) return std::nullopt;
-  if (auto repair = Repair(state)) return repair;
-  const TaskKind first = NextKind(state);
-  const TaskKind other = first == TaskKind::kMap ? TaskKind::kReduce : TaskKind::kMap;
-  if (auto decision = Assign(state, first, now)) return decision;
-  return Assign(state, other, now);
+  if (auto repair = LaunchRepair(state)) return repair;
+  const TaskKind kind = KindOfFreeSlot(state);
+  if (auto decision = LaunchLeastServed(state, kind, now)) return decision;
+  return LaunchLeastServed(state, kind == TaskKind::kMap ? TaskKind::kReduce : TaskKind::kMap, now);
 }
 
 // Algorithm 2.
-TaskKind FreshDynamic::NextKind(const ClusterState& state) const {
+TaskKind FreshDynamic::KindOfFreeSlot(const ClusterState& state) const {
   const PhaseOutlook outlook = work_.Outlook(state, admission_);
   const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);
   return expected > outlook.map_slots ? TaskKind::kMap : TaskKind::kReduce;
 }
 
 // Algorithm 4.
-std::optional<Decision> FreshDynamic::Assign(const ClusterState& state, TaskKind kind, Micros now) {
-  while (const auto job = Line(kind).First(now)) {
-    if (auto decision = Place(state, kind, *job)) return decision;
-    Line(kind).Exclude(*job);
-    excluded_ = true;
+std::optional<Decision> FreshDynamic::LaunchLeastServed(const ClusterState& state, TaskKind kind, Micros now) {
+  LeastServed& candidates = candidates_[kind];
+  while (const auto job = candidates.First(now)) {
+    if (auto decision = LaunchOf(state, kind, *job)) return decision;
+    candidates.Exclude(*job);
   }
   return std::nullopt;
 }
 
-std::optional<Decision> FreshDynamic::Repair(const ClusterState& state) {
+std::optional<Decision> FreshDynamic::LaunchRepair(const ClusterState& state) {
   for (const JobId job : repairs_) {
-    if (auto decision = Place(state, TaskKind::kMap, job)) return decision;
+    if (auto decision = LaunchOf(state, TaskKind::kMap, job)) return decision;
   }
   return std::nullopt;
 }
 
-std::optional<Decision> FreshDynamic::Place(const ClusterState& state, TaskKind kind, JobId id) {
+std::optional<Decision> FreshDynamic::LaunchAtData(const ClusterState& state, const JobState& job) const {
+  const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
+  std::optional<NodeId> at_data;
+  for (const NodeId node : job.spec.maps[job.pending_maps.all().First()].replicas) {
+    if (free.Contains(node.value) && (!at_data || node < *at_data)) at_data = node;
+  }
+  if (!at_data) return std::nullopt;
+  const auto map = state.BestPendingMap(job.progress.job, *at_data, Locality::kNode);
+  if (!map) return std::nullopt;
+  return Decision{{job.progress.job, TaskKind::kMap, map->map}, *at_data, false, map->locality};
+}
+
+std::optional<Decision> FreshDynamic::LaunchOf(const ClusterState& state, TaskKind kind, JobId id) {
   const OrderedBits& free = state.FreeNodes(kind);
-  const JobState& job = *state.FindJob(id);
   if (kind == TaskKind::kMap && free.size() > 1) {
-    std::optional<NodeId> at_data;
-    for (const NodeId node : job.spec.maps[job.pending_maps.all().First()].replicas) {
-      if (free.Contains(node.value) && (!at_data || node < *at_data)) at_data = node;
-    }
-    const auto map = at_data ? state.BestPendingMap(id, *at_data, Locality::kNode) : std::nullopt;
-    if (map) return Decision{{id, kind, map->map}, *at_data, false, map->locality};
+    if (auto decision = LaunchAtData(state, *state.FindJob(id))) return decision;
   }
   std::uint32_t& next = next_node_[kind];
   std::uint32_t node = free.NextFrom(next);
-  for (std::uint32_t seen = 0; seen < free.size(); ++seen, node = free.NextFrom(node + 1)) {
+  for (std::uint32_t asked = 0; asked < free.size(); ++asked, node = free.NextFrom(node + 1)) {
     if (node == OrderedBits::kNone) node = free.First();
     std::optional<std::uint32_t> task;
     std::optional<Locality> locality;
@@ -152,7 +138,7 @@ std::optional<Decision> FreshDynamic::Place(const ClusterState& state, TaskKind 
 
 std::vector<JobId> FreshDynamic::JobsWithMaps() const {
   std::vector<JobId> jobs(repairs_.begin(), repairs_.end());
-  const std::vector<JobId> in_map_phase = lines_[TaskKind::kMap].Jobs();
+  const std::vector<JobId> in_map_phase = candidates_[TaskKind::kMap].Jobs();
   jobs.insert(jobs.end(), in_map_phase.begin(), in_map_phase.end());
   return jobs;
 }

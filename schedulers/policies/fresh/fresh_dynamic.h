@@ -1,22 +1,30 @@
-// fresh-dynamic: slots have no type until they are filled (Wang et al., "FRESH", Algorithms 2 to 4;
+// fresh-dynamic: slots have no type until they are filled (Wang et al., "FRESH", section V, Algorithms 2 to 4;
 // docs/policies.md#fresh).
 //
-// At most k jobs are in their map phase (M) and k in their reduce phase (R) (phase_admission.h). A free slot becomes a
-// map slot if more map slots are expected (CalExpSm, expected_map_slots.h) than maps run, else a reduce slot; if
-// nothing of that kind can run, the other kind gets it. The slot goes to the job of M or R that has had the least of
-// the cluster so far (Algorithm 4, least_served.h), and there to the map that is closest to the node. Of several free
-// nodes one that holds the data of the job's first pending map comes first, else the next in turn by id.
+// The rule, as code, for a free slot at time `now`:
+//
+//   kind = ExpectedMapSlots(...) > running maps ? map : reduce            // Algorithm 2; CalExpSm is Algorithm 3
+//   for each of kind, the other kind:
+//     C = the jobs with a task of it to run: in M for a map, in R for a reduce           // section III, line 2 to 3
+//     for each job of C, by r_i = its slot time so far / (now - its first start):        // Algorithm 4, equation 1
+//       if a free node may run a task of the job: launch it there, and return
+//
+// CalExpSm is in expected_map_slots.h, M and R in phase_admission.h, r_i in least_served.h. Of several free nodes one
+// that holds the data of the job's first pending map comes first, else the next in turn by id; there the closest map is
+// launched, or the reduce with the lowest index.
 //
 // What the paper does not have:
+// - If nothing of the chosen kind can run, the other kind gets the slot: no slot idles for its type.
 // - Maps that must run again since their output was lost come before all else: reduces that hold slots wait for them.
 // - Slots without a type can all be held by reduces that wait for such a map. Then the reduce among them that was
 //   launched last, on a node where the map may run, is preempted. A reduce that computes has all its input and is never
 //   preempted.
 // - A reduce does not start before all maps of its job are done, whatever the job's slow start: that is what R means.
 //
+// It decides exactly as FreshDynamicReference (reference.h), which keeps nothing between two decisions but the turn.
+//
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs, and a look at each job in M or in R that
-// has something pending (least_served.h). A job that no free node may take is asked again when an attempt ended
-// or a task is pending again.
+// has something pending (least_served.h). A job that no free node may take is asked once a round.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +50,6 @@ class FreshDynamic : public Policy {
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return NodeLimits::Untyped(node.slots); }
   Limits BeginRound(const ClusterState& state, Micros now) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
@@ -52,31 +59,25 @@ class FreshDynamic : public Policy {
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 
  private:
-  // What a job had at the last look.
-  struct Seen {
-    std::uint32_t running = 0;  // attempts
-    std::size_t pending = 0;    // tasks
-    std::uint64_t failures = 0;
-  };
-
-  [[nodiscard]] static Seen Look(const JobState& job);
+  // Puts the jobs that changed where they belong by now: in or out of candidates_ and repairs_.
   void ApplyChanges(const ClusterState& state);
-  [[nodiscard]] LeastServed& Line(TaskKind kind) { return lines_[kind]; }
-  [[nodiscard]] TaskKind NextKind(const ClusterState& state) const;
-  std::optional<Decision> Assign(const ClusterState& state, TaskKind kind, Micros now);
-  std::optional<Decision> Repair(const ClusterState& state);
-  std::optional<Decision> Place(const ClusterState& state, TaskKind kind, JobId job);
+  // Returns what to launch now, if anything may be launched. A candidate that no free node may take is excluded.
+  std::optional<Decision> Choose(const ClusterState& state, Micros now);
+  [[nodiscard]] TaskKind KindOfFreeSlot(const ClusterState& state) const;
+  std::optional<Decision> LaunchLeastServed(const ClusterState& state, TaskKind kind, Micros now);
+  std::optional<Decision> LaunchRepair(const ClusterState& state);
+  // Returns the launch of a task of the job on a free node; nothing if none of them may run one.
+  std::optional<Decision> LaunchOf(const ClusterState& state, TaskKind kind, JobId job);
+  [[nodiscard]] std::optional<Decision> LaunchAtData(const ClusterState& state, const JobState& job) const;
   [[nodiscard]] std::vector<JobId> JobsWithMaps() const;
   [[nodiscard]] bool MapFitsSomewhere(const ClusterState& state, const std::vector<JobId>& jobs) const;
 
   FreshSettings settings_;
   PhaseAdmission admission_;
   PhaseWork work_;
-  PerKind<LeastServed> lines_;        // the jobs with a task that may run
+  PerKind<LeastServed> candidates_;   // the jobs with a task of the kind that may run, without the repairs
   std::set<JobId> repairs_;           // jobs past M with maps to run again
-  std::vector<Seen> seen_;            // by job id
-  bool excluded_ = false;             // some job in either line is excluded
-  PerKind<std::uint32_t> next_node_;  // where the turn goes on
+  PerKind<std::uint32_t> next_node_;  // where the turn of the nodes goes on
 };
 
 }  // namespace millrace::sched

@@ -5,17 +5,15 @@
 #include "schedulers/policies/fresh/fresh_settings.h"
 
 namespace millrace::sched {
-namespace {}  // namespace
-
-FreshStatic::FreshStatic(std::string name, const Settings& settings, std::unique_ptr<PhasedOrder> owned,
-                         PhasedOrder* order, Admission admission)
+FreshStatic::FreshStatic(std::string name, const Settings& settings, std::unique_ptr<FreshFairOrder> owned,
+                         FreshFairOrder* order, Admission admission)
     : Greedy(std::move(name), std::move(owned), std::move(admission)),
       order_(order),
       k_(settings.Of<FreshSettings>().k) {}
 
 std::unique_ptr<FreshStatic> FreshStatic::Make(std::string name, const Settings& settings, Admission admission) {
-  auto owned = std::make_unique<PhasedOrder>(settings);
-  PhasedOrder* order = owned.get();
+  auto owned = std::make_unique<FreshFairOrder>(settings);
+  FreshFairOrder* order = owned.get();
   return std::unique_ptr<FreshStatic>(
       new FreshStatic(std::move(name), settings, std::move(owned), order, std::move(admission)));
 }
@@ -48,7 +46,7 @@ NodeLimits FreshStatic::LimitsOf(const NodeState& node) const {
   return maps && *maps <= slots ? NodeLimits{*maps, slots - *maps, slots} : NodeLimits::Typed(node.slots);
 }
 
-bool FreshStatic::TakeNodes(const ClusterState& state) {
+bool FreshStatic::NoteNodes(const ClusterState& state) {
   if (!std::exchange(nodes_changed_, false)) return false;
   std::vector<std::pair<NodeId, std::uint32_t>> nodes;
   for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
@@ -111,7 +109,7 @@ void FreshStatic::AvoidRefusals(const ClusterState& state) {
 
 Policy::Limits FreshStatic::BeginRound(const ClusterState& state, Micros now) {
   Greedy::BeginRound(state, now);
-  const bool nodes = TakeNodes(state);
+  const bool nodes = NoteNodes(state);
   if (std::exchange(batch_changed_, false) || nodes) Split(state);
   if (!refused_.empty()) AvoidRefusals(state);
   return std::exchange(limits_changed_, false) ? Limits::kChanged : Limits::kSame;

@@ -1,10 +1,16 @@
 // fresh-static: the split of slots into map and reduce slots that ends the batch first (Wang et al., "FRESH",
 // Algorithm 1; docs/policies.md#fresh; slot_split.h).
 //
-// The slots of a node are all that it declares, of both kinds together. How many of them are map slots is decided for
-// the cluster and spread evenly over the nodes. At most k jobs are in their map phase and k in their reduce phase
-// (phase_admission.h); among those `fair` assigns the tasks (phased_order.h), so a reduce starts when all maps of
-// its job are done, whatever its slow start.
+// The rule, as code, when a job has come, one has failed or was killed, or the slots of the cluster have changed:
+//
+//   batch = for each live job, those in R first, then R', M and those that wait:
+//             (n_m, t_m, n_r, t_r) of the tasks that are not done                              // section IV
+//   S = the slots of all nodes that take tasks, of both kinds together
+//   s_m = BestSplit(batch, S, k)                                                               // Algorithm 1
+//   node i gets floor(s_m * (slots of nodes 0 to i) / S) map slots less those of the nodes before it
+//
+// and for a free slot of a kind: `fair` assigns it among the jobs that may run that kind (phase_admission.h has k, M
+// and R, fresh_fair_order.h the order). So a reduce starts when all maps of its job are done, whatever its slow start.
 //
 // The paper knows the batch before the cluster starts. Here the batch is the live jobs: when a job comes, when one
 // fails or is killed, and when the slots of the cluster change, the split is made anew for what is left of all jobs,
@@ -28,7 +34,7 @@
 #include <vector>
 
 #include "schedulers/offering/greedy.h"
-#include "schedulers/policies/fresh/phased_order.h"
+#include "schedulers/policies/fresh/fresh_fair_order.h"
 #include "schedulers/settings/settings.h"
 
 namespace millrace::sched {
@@ -53,17 +59,20 @@ class FreshStatic : public Greedy {
   [[nodiscard]] std::uint32_t map_slots() const { return map_slots_; }
 
  private:
-  FreshStatic(std::string name, const Settings& settings, std::unique_ptr<PhasedOrder> owned, PhasedOrder* order,
+  FreshStatic(std::string name, const Settings& settings, std::unique_ptr<FreshFairOrder> owned, FreshFairOrder* order,
               Admission admission);
 
-  // Takes the nodes and their slots as they are now. Returns true if they differ from those of the split.
-  bool TakeNodes(const ClusterState& state);
+  // Notes the nodes that take tasks, and their slots. Returns true if they differ from those of the split.
+  bool NoteNodes(const ClusterState& state);
+  // Makes the split for what is left of the live jobs.
   void Split(const ClusterState& state);
+  // Spreads map_slots_ over the nodes, from turn_.
   void Spread();
+  // Turns the split until no job has every node with slots of a kind refused, as far as that can be had.
   void AvoidRefusals(const ClusterState& state);
   [[nodiscard]] bool RefusedEverywhere(const ClusterState& state, TaskKind kind, JobId job) const;
 
-  PhasedOrder* order_;  // that of Greedy
+  FreshFairOrder* order_;  // that of Greedy
   const std::uint32_t k_;
   std::vector<std::pair<NodeId, std::uint32_t>> nodes_;  // that take tasks, and their slots, by id
   std::uint32_t slots_ = 0;                              // of all of them

@@ -1,20 +1,24 @@
-// LeastServed: which of some jobs has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1):
+// LeastServed: which of some jobs has had the least of the cluster so far (FRESH, Algorithm 4 and equation 1;
+// docs/policies.md#fresh).
 //
-//   r_i = (run times of its finished and running tasks, of maps and reduces together) / (now - T_i)
+// The rule, as code:
 //
-// T_i is when the job's first task started. A job that has not started has had nothing. Among equals, as all jobs are
-// when a batch starts, the job with the fewest running tasks comes first, then the one with the lowest id; the print
-// would give all free slots of a moment to one job.
+//   r_i = 0 if job i has not started before now, else
+//         (run times of its finished and running tasks, of maps and reduces together) / (now - T_i),
+//         where T_i is when its first task started;
+//   the first job = the least by (r_i, running tasks, job id).
 //
-// The run time is kept as a sum and as how fast it grows. The order of the r_i changes even when only time passes, so
-// First looks at each job in line; FRESH's k bounds the line. Without k the line is long, so the figures lie apart from
-// the jobs, column by column, in blocks that the compiler compares in vectors with the first job so far. Only a block
-// with a job that goes before that one is looked at job by job: of n jobs in no order, these are about ln n blocks.
+// The print has r_i alone. All jobs are equal when a batch starts, and the print would give every free slot of that
+// moment to one of them.
 //
-// Cost: a change is O(1), and First is O(jobs in line). Thread rule: one thread.
+// The order of the r_i changes even when only time passes, so no order is kept: First computes r_i of each job in line.
+// FRESH's k bounds the line. For each job the run time is kept as a sum and as how fast it grows, because a JobState
+// is many cache lines.
+//
+// Cost: Put and Remove take O(log n) and a move of part of the line when a job enters or leaves it, First O(n), for n
+// jobs in line. Thread rule: one thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -29,49 +33,34 @@ class LeastServed {
  public:
   // Puts the job in line, or renews its figures if it stands there.
   void Put(const JobState& job);
+  // Takes the job out of the line. Does nothing if it does not stand there.
   void Remove(JobId job);
-  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] bool empty() const { return line_.empty(); }
 
-  // Returns the least-served job in line that is not excluded; nothing if there is none. Exclude leaves the job out
-  // until Readmit, which takes all jobs in again.
+  // Returns the least-served job in line that is not excluded; nothing if there is none.
   [[nodiscard]] std::optional<JobId> First(Micros now) const;
+  // Leaves the job out of First until Readmit, or until it leaves the line. Requires: the job stands in line.
   void Exclude(JobId job);
+  // Takes all excluded jobs in again.
   void Readmit();
   // Returns the jobs in line, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
 
  private:
-  static constexpr std::size_t kBlock = 8;  // doubles of a cache line
-  static constexpr std::uint32_t kNowhere = 0xffffffff;
-
-  // The figures of kBlock seats in the line, those of each seat at the same index. An empty seat is not open.
-  struct alignas(64) Block {
-    double used[kBlock] = {};        // slot-us at `base_`, if the running tasks had run since then
-    double running[kBlock] = {};     // tasks
-    double started[kBlock] = {};     // us after `base_`; past any time if it has not
-    std::int64_t rank[kBlock] = {};  // among equals: running tasks, then job id
-    std::int64_t open[kBlock] = {};  // may be chosen: all bits, or none
+  struct Service {
+    JobId job;
+    bool excluded = false;
+    bool has_started = false;
+    std::uint32_t running = 0;  // tasks
+    Micros started = 0;         // T_i
+    Micros used_at_start = 0;   // slot time, if the tasks that run now had run since `started` and before
   };
-  // What a seat claims at some time: r is used / age.
-  struct Claim {
-    double used = 0;
-    double age = 1;
-    std::int64_t rank = 0;
-  };
-  static Claim ClaimOf(const Block& block, std::size_t at, double now);
-  static bool Less(const Claim& a, const Claim& b);
-  // Returns true if an open seat of the block goes before `than`.
-  static bool AnyLess(const Block& block, double now, Claim than);
+  // Returns r_i.
+  static double Share(const Service& service, Micros now);
+  [[nodiscard]] std::vector<Service>::iterator Find(JobId job);
 
-  [[nodiscard]] Block& BlockOf(std::uint32_t seat) { return line_[seat / kBlock]; }
-  [[nodiscard]] JobId JobAt(std::size_t seat) const {
-    return {static_cast<std::uint32_t>(line_[seat / kBlock].rank[seat % kBlock])};
-  }
-
-  std::optional<Micros> base_;        // so that figures stay small
-  std::vector<Block> line_;           // in no order; seats from size_ on are empty
-  std::uint32_t size_ = 0;            // jobs in line
-  std::vector<std::uint32_t> place_;  // seat by job id
+  std::vector<Service> line_;  // by job id
+  bool any_excluded_ = false;
 };
 
 }  // namespace millrace::sched

@@ -21,79 +21,79 @@ PhaseProfile RemainingPhases(const ClusterState& state, const JobState& job) {
           job.progress.reduces - job.progress.reduces_done, time(TaskKind::kReduce)};
 }
 
-void PhaseAdmission::Touch(JobId job) {
-  if (!std::exchange(jobs_[job.value].dirty, true)) dirty_.push_back(job);
+void PhaseAdmission::NoteChanged(JobId job) {
+  if (!std::exchange(jobs_[job.value].changed, true)) changed_.push_back(job);
 }
 
-void PhaseAdmission::Move(const JobState& job, Phase phase, const Place& place) {
-  Entry& entry = jobs_[job.progress.job.value];
-  Line(entry.phase).erase(entry.place);
-  entry.phase = phase;
-  entry.place = place;
+void PhaseAdmission::Enter(const JobState& job, Phase phase, const LinePlace& place) {
+  JobPhase& known = jobs_[job.progress.job.value];
+  Line(known.phase).erase(known.place);
+  known.phase = phase;
+  known.place = place;
   Line(phase).insert(place);
-  Touch(job.progress.job);
+  NoteChanged(job.progress.job);
 }
 
-void PhaseAdmission::Wait(const ClusterState& state, const JobState& job) {
-  Place place{!job.started, JohnsonKey(PhaseProfile()), 0, job.key};
+void PhaseAdmission::EnterWaiting(const ClusterState& state, const JobState& job) {
+  LinePlace place{!job.started, JohnsonKey(PhaseProfile()), 0, job.key};
   if (settings_.order == FreshSettings::Order::kJohnson) place.rule = JohnsonKey(RemainingPhases(state, job));
-  Move(job, Phase::kWaiting, place);
+  Enter(job, Phase::kWaiting, place);
 }
 
 void PhaseAdmission::OnJobSubmitted(const ClusterState& state, JobId job) {
   if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
-  Wait(state, *state.FindJob(job));
+  EnterWaiting(state, *state.FindJob(job));
 }
 
 void PhaseAdmission::OnJobPrioritySet(const ClusterState& state, JobId job) {
-  Entry& entry = jobs_[job.value];
-  if (entry.phase != Phase::kWaiting) return;
-  Place place = entry.place;
+  JobPhase& known = jobs_[job.value];
+  if (known.phase != Phase::kWaiting) return;
+  LinePlace place = known.place;
   place.key = state.FindJob(job)->key;
-  Move(*state.FindJob(job), Phase::kWaiting, place);
+  Enter(*state.FindJob(job), Phase::kWaiting, place);
 }
 
 void PhaseAdmission::OnJobEnded(JobId job) {
-  Entry& entry = jobs_[job.value];
-  Line(entry.phase).erase(entry.place);
-  entry.phase = Phase::kNone;
-  settle_ = true;
+  JobPhase& known = jobs_[job.value];
+  Line(known.phase).erase(known.place);
+  known.phase = Phase::kNone;
+  room_came_free_ = true;
 }
 
-void PhaseAdmission::OnJobChanged(JobId job) { Touch(job); }
+void PhaseAdmission::OnJobChanged(JobId job) { NoteChanged(job); }
 
-void PhaseAdmission::MoveOn(const ClusterState& state, const JobState& job) {
+void PhaseAdmission::Advance(const ClusterState& state, const JobState& job) {
   const Phase phase = PhaseOf(job.progress.job);
   if (job.held) {
-    if (phase != Phase::kWaiting) Wait(state, job);
+    if (phase != Phase::kWaiting) EnterWaiting(state, job);
   } else if (MapsDone(job) && (phase == Phase::kWaiting || phase == Phase::kMap)) {
-    Move(job, Phase::kReady, {!ReducesBegan(job), JohnsonKey(PhaseProfile()), turns_++, job.key});
+    Enter(job, Phase::kReady, {!ReducesBegan(job), JohnsonKey(PhaseProfile()), turns_++, job.key});
   }
 }
 
-void PhaseAdmission::Fill(const ClusterState& state, Phase from, Phase to) {
+void PhaseAdmission::AdmitWaiting(const ClusterState& state, Phase from, Phase to) {
   for (auto at = Line(from).begin(); at != Line(from).end() && HasRoom(to);) {
-    const Place place = *at++;
+    const LinePlace place = *at++;
     const JobState& job = *state.FindJob(place.key.job);
     if (job.held || (to == Phase::kReduce && !MapsDone(job))) continue;
-    Move(job, to, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
+    Enter(job, to, {false, JohnsonKey(PhaseProfile()), turns_++, place.key});
   }
 }
 
-const std::vector<JobId>& PhaseAdmission::Settle(const ClusterState& state) {
-  moved_.clear();
-  if (dirty_.empty() && !std::exchange(settle_, false)) return moved_;
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
-    if (PhaseOf(dirty_[i]) != Phase::kNone) MoveOn(state, *state.FindJob(dirty_[i]));
+const std::vector<JobId>& PhaseAdmission::ApplyChanges(const ClusterState& state) {
+  reported_.clear();
+  if (changed_.empty() && !std::exchange(room_came_free_, false)) return reported_;
+  for (std::size_t i = 0; i < changed_.size(); ++i) {
+    if (PhaseOf(changed_[i]) != Phase::kNone) Advance(state, *state.FindJob(changed_[i]));
   }
-  Fill(state, Phase::kWaiting, Phase::kMap);
-  Fill(state, Phase::kReady, Phase::kReduce);
-  for (const JobId job : dirty_) {
-    jobs_[job.value].dirty = false;
-    if (PhaseOf(job) != Phase::kNone) moved_.push_back(job);
+  AdmitWaiting(state, Phase::kWaiting, Phase::kMap);
+  AdmitWaiting(state, Phase::kReady, Phase::kReduce);
+  for (const JobId job : changed_) {
+    jobs_[job.value].changed = false;
+    if (PhaseOf(job) != Phase::kNone) reported_.push_back(job);
   }
-  dirty_.clear();
-  return moved_;
+  changed_.clear();
+  return reported_;
 }
 
 bool PhaseAdmission::InRepair(const ClusterState& state, JobId job) const {
@@ -107,14 +107,14 @@ bool PhaseAdmission::MayRun(const ClusterState& state, TaskKind kind, JobId job)
 }
 
 std::optional<JobId> PhaseAdmission::NextToEnter() const {
-  const auto& line = lines_[static_cast<std::size_t>(Phase::kWaiting)];
+  const auto& line = Line(Phase::kWaiting);
   return line.empty() ? std::nullopt : std::optional(line.begin()->key.job);
 }
 
 std::vector<JobId> PhaseAdmission::InOrder() const {
   std::vector<JobId> jobs;
   for (const Phase phase : {Phase::kReduce, Phase::kReady, Phase::kMap, Phase::kWaiting}) {
-    for (const Place& place : lines_[static_cast<std::size_t>(phase)]) jobs.push_back(place.key.job);
+    for (const LinePlace& place : Line(phase)) jobs.push_back(place.key.job);
   }
   return jobs;
 }

@@ -1,14 +1,29 @@
-// PhaseAdmission: FRESH's admission control (section III there; docs/policies.md#fresh): at most k jobs in their map
-// phase (M) and at most k in their reduce phase (R). A job whose maps are all done leaves M and enters R, or waits for
-// it in R', first come first served. Reduces start only in R.
+// PhaseAdmission: FRESH's admission control (section III there; docs/policies.md#fresh).
 //
-// Jobs enter M in the order of the batch: by priority, then in submit order; with `order = johnson` by Johnson's rule
-// (slot_split.h) on what was estimated of them when they came. Jobs that have begun already come first, so that a new
-// policy goes on with what the old one began, and a restarted master with what it had let in.
+// The rule, as code, whenever jobs have changed; |M| and |R| are bounded by k, and k = 0 is no bound:
+//
+//   for each changed job: if all its maps are done and it waits or is in M, it goes to the end of R'
+//   while |M| < k and a job waits:                          the first that waits goes to M
+//   while |R| < k and a job of R' has all its maps done:    the first such goes to R
+//   maps may run of the jobs in M; reduces may start of the jobs in R, whatever their slow start
+//
+// The first that waits: jobs that have begun already, so that a new policy goes on with what the old one began, and a
+// restarted master with what it had let in; then by priority and submit order or, with `order = johnson`, by Johnson's
+// rule (slot_split.h) on what was estimated of the jobs when they came. R' is first come first served, after the jobs
+// whose reduces have begun already.
 //
 // What the paper does not have: a job whose map outputs are lost keeps its place in R or R', its maps may run again
 // beside the k of M (repair: its reduces hold slots and wait for them), and it starts no reduce until they are done; in
 // R' it lets others pass meanwhile. A job that was evicted for lack of space goes back to the line before M.
+//
+// A job is in one phase at a time:
+//
+//   phase     in the paper   comes from                           leaves when
+//   kNone     -              -                                    submitted
+//   kWaiting  -              kNone; any, when it is evicted       M has room; its maps are all done
+//   kMap      M              kWaiting                             its maps are all done
+//   kReady    R'             kMap, kWaiting                       R has room and its maps are all done
+//   kReduce   R              kReady                               it ends
 //
 // Thread rule: one thread. A change costs O(log jobs).
 #pragma once
@@ -31,21 +46,22 @@ namespace millrace::sched {
 
 class PhaseAdmission {
  public:
-  enum class Phase : std::uint8_t { kNone, kWaiting, kMap, kReady, kReduce };  // none, before M, M, R', R
+  enum class Phase : std::uint8_t { kNone, kWaiting, kMap, kReady, kReduce };
 
   explicit PhaseAdmission(const FreshSettings& settings) : settings_(settings) {}
 
-  // Call these as a Policy is told (policy.h). No job moves before Settle().
+  // Call these as a Policy is told (policy.h). No job changes its phase before ApplyChanges().
   void OnJobSubmitted(const ClusterState& state, JobId job);
   void OnJobPrioritySet(const ClusterState& state, JobId job);
   void OnJobEnded(JobId job);
   void OnJobChanged(JobId job);
 
-  // Moves jobs on. Returns the live jobs that moved or changed since the last call, each once; the reference is valid
-  // until the next call. O(1) when nothing has changed.
-  const std::vector<JobId>& Settle(const ClusterState& state);
+  // Moves the jobs that changed to the phases they have reached, and lets jobs in where there is room. Returns the live
+  // jobs that moved or changed since the last call, each once; the reference is valid until the next call. O(1) when
+  // nothing has changed.
+  const std::vector<JobId>& ApplyChanges(const ClusterState& state);
 
-  // Returns the phase that the last Settle() put the job in.
+  // Returns the phase that the last ApplyChanges() put the job in.
   [[nodiscard]] Phase PhaseOf(JobId job) const { return job.value < jobs_.size() ? jobs_[job.value].phase : Phase{}; }
   // Returns true if FRESH lets the job launch tasks of the kind.
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const;
@@ -53,43 +69,45 @@ class PhaseAdmission {
   [[nodiscard]] bool InRepair(const ClusterState& state, JobId job) const;
   // Returns the job that enters M next; nothing if none waits.
   [[nodiscard]] std::optional<JobId> NextToEnter() const;
-  [[nodiscard]] std::size_t Count(Phase phase) const { return lines_[static_cast<std::size_t>(phase)].size(); }
+  [[nodiscard]] std::size_t Count(Phase phase) const { return Line(phase).size(); }
   // Returns all jobs: those in R, in R', in M, then those that wait, each line in its order.
   [[nodiscard]] std::vector<JobId> InOrder() const;
   // Returns why runnable jobs are held back, by job, then kind.
   [[nodiscard]] std::vector<WaitView> Waits(const ClusterState& state) const;
 
  private:
-  // A place in the line of a phase. Not every part is used in each.
-  struct Place {
-    bool fresh = true;  // nothing of it has run yet in the phase that it waits for
+  // Where a job stands in the line of its phase. Not every part is used in each.
+  struct LinePlace {
+    bool untouched = true;  // nothing of it has run yet in the phase that it waits for
     JohnsonKey rule{PhaseProfile()};
     std::uint64_t turn = 0;
     QueueKey key;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const LinePlace&) const = default;
   };
-  struct Entry {
+  struct JobPhase {
     Phase phase = Phase::kNone;
-    bool dirty = false;
-    Place place;
+    bool changed = false;  // it is in changed_
+    LinePlace place;
   };
   static constexpr std::size_t kPhases = 5;
 
-  void Touch(JobId job);
-  void Move(const JobState& job, Phase phase, const Place& place);
-  void Wait(const ClusterState& state, const JobState& job);
-  void MoveOn(const ClusterState& state, const JobState& job);
+  void NoteChanged(JobId job);
+  void Enter(const JobState& job, Phase phase, const LinePlace& place);
+  void EnterWaiting(const ClusterState& state, const JobState& job);
+  // Moves the job to the phase that its own state asks for: R' when its maps are done, back when it was evicted.
+  void Advance(const ClusterState& state, const JobState& job);
   // Lets jobs in from one line to the next, as many as k allows.
-  void Fill(const ClusterState& state, Phase from, Phase to);
-  [[nodiscard]] std::set<Place>& Line(Phase phase) { return lines_[static_cast<std::size_t>(phase)]; }
+  void AdmitWaiting(const ClusterState& state, Phase from, Phase to);
+  [[nodiscard]] std::set<LinePlace>& Line(Phase phase) { return lines_[static_cast<std::size_t>(phase)]; }
+  [[nodiscard]] const std::set<LinePlace>& Line(Phase phase) const { return lines_[static_cast<std::size_t>(phase)]; }
   [[nodiscard]] bool HasRoom(Phase phase) const { return settings_.k == 0 || Count(phase) < settings_.k; }
 
   FreshSettings settings_;
-  std::vector<Entry> jobs_;  // by job id
-  std::set<Place> lines_[kPhases];
+  std::vector<JobPhase> jobs_;  // by job id
+  std::set<LinePlace> lines_[kPhases];
   std::uint64_t turns_ = 0;
-  std::vector<JobId> dirty_, moved_;
-  bool settle_ = false;  // a place came free
+  std::vector<JobId> changed_, reported_;
+  bool room_came_free_ = false;  // since the last ApplyChanges
 };
 
 }  // namespace millrace::sched

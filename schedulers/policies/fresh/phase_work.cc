@@ -20,33 +20,33 @@ PhaseWork::Work PhaseWork::PendingWork(const JobState& job, TaskKind kind) {
   return time ? Work{static_cast<double>(pending) * static_cast<double>(*time), 0} : Work{0, pending};
 }
 
-void PhaseWork::Take(JobId job, TaskKind kind) {
-  Share& share = jobs_[job.value];
-  if (!share.counted[kind]) return;
-  share.counted[kind] = false;
-  sums_[kind].Take(share.work[kind]);
+void PhaseWork::Uncount(JobId job, TaskKind kind) {
+  JobWork& of_job = jobs_[job.value];
+  if (!of_job.counted[kind]) return;
+  of_job.counted[kind] = false;
+  sums_[kind].Subtract(of_job.work[kind]);
   if (--counted_[kind] == 0) sums_[kind] = {};  // what rounding left
   if (kind == TaskKind::kReduce) return;
-  if (share.own_time) {
-    timed_.erase({share.work[kind].timed, job});
+  if (of_job.own_time) {
+    timed_.erase({of_job.work[kind].timed, job});
   } else {
-    untimed_.erase({share.work[kind].untimed, job});
+    untimed_.erase({of_job.work[kind].untimed, job});
   }
 }
 
-void PhaseWork::Put(const JobState& job, TaskKind kind) {
+void PhaseWork::Count(const JobState& job, TaskKind kind) {
   const JobId id = job.progress.job;
-  Share& share = jobs_[id.value];
-  share.counted[kind] = true;
-  share.work[kind] = PendingWork(job, kind);
-  sums_[kind].Add(share.work[kind]);
+  JobWork& of_job = jobs_[id.value];
+  of_job.counted[kind] = true;
+  of_job.work[kind] = PendingWork(job, kind);
+  sums_[kind].Add(of_job.work[kind]);
   ++counted_[kind];
   if (kind == TaskKind::kReduce) return;
-  share.own_time = OwnMeasuredTime(job, kind).has_value();
-  if (share.own_time) {
-    timed_.emplace(share.work[kind].timed, id);
+  of_job.own_time = OwnMeasuredTime(job, kind).has_value();
+  if (of_job.own_time) {
+    timed_.emplace(of_job.work[kind].timed, id);
   } else {
-    untimed_.emplace(share.work[kind].untimed, id);
+    untimed_.emplace(of_job.work[kind].untimed, id);
   }
 }
 
@@ -54,14 +54,14 @@ void PhaseWork::Refresh(const JobState& job, Phase phase) {
   const JobId id = job.progress.job;
   if (jobs_.size() <= id.value) jobs_.resize(id.value + 1);
   Remove(id);
-  if (phase == Phase::kMap) Put(job, TaskKind::kMap);
-  if (phase == Phase::kReady || phase == Phase::kReduce) Put(job, TaskKind::kReduce);
+  if (phase == Phase::kMap) Count(job, TaskKind::kMap);
+  if (phase == Phase::kReady || phase == Phase::kReduce) Count(job, TaskKind::kReduce);
 }
 
 void PhaseWork::Remove(JobId job) {
   if (jobs_.size() <= job.value) return;
-  Take(job, TaskKind::kMap);
-  Take(job, TaskKind::kReduce);
+  Uncount(job, TaskKind::kMap);
+  Uncount(job, TaskKind::kReduce);
 }
 
 std::optional<JobId> PhaseWork::LeastMapWork(Micros mean) const {

@@ -1,5 +1,7 @@
-// PhaseWork: the remaining work that fresh-dynamic weighs (FRESH section V.B): w' = pending tasks x mean time of a
-// task, for each job in M, R and R', their sums RW_m and RW_r, and the job of M with the least.
+// PhaseWork: the remaining work that fresh-dynamic weighs (FRESH section V.B; docs/policies.md#fresh).
+//
+//   w'_m, w'_r = pending maps, or reduces, of a job x the mean time of one
+//   RW_m = sum of w'_m over M; RW_r = sum of w'_r over R and R'; a = the job of M with the least (w'_m, id)
 //
 // The mean time is the job's own, or what its user said, or that of its history, else the cluster's. The sums of jobs
 // that are left to the cluster's mean are kept in tasks, so that a change of that mean costs nothing. Thread rule: one
@@ -22,6 +24,7 @@ class PhaseWork {
  public:
   // Counts the job anew. Call it when the job changed, or moved to another phase.
   void Refresh(const JobState& job, PhaseAdmission::Phase phase);
+  // Counts the job no more.
   void Remove(JobId job);
 
   // Returns all that ExpectedMapSlots needs. The mean time between the ends of reduces is the mean time of a reduce
@@ -38,21 +41,23 @@ class PhaseWork {
       return timed + static_cast<double>(untimed) * static_cast<double>(mean);
     }
     void Add(const Work& other) { timed += other.timed, untimed += other.untimed; }
-    void Take(const Work& other) { timed -= other.timed, untimed -= other.untimed; }
+    void Subtract(const Work& other) { timed -= other.timed, untimed -= other.untimed; }
   };
-  struct Share {
+  // What is counted of one job.
+  struct JobWork {
     PerKind<bool> counted;
-    bool own_time = false;  // of its maps
+    bool own_time = false;  // its maps have a time of their own
     PerKind<Work> work;
   };
 
   static Work PendingWork(const JobState& job, TaskKind kind);
-  void Take(JobId job, TaskKind kind);
-  void Put(const JobState& job, TaskKind kind);
+  // Take the job's work of the kind out of the sums and the orders, if it is counted, and put it in.
+  void Uncount(JobId job, TaskKind kind);
+  void Count(const JobState& job, TaskKind kind);
   // Returns the job of M with the least map work. `mean` is the cluster's mean time of a map.
   [[nodiscard]] std::optional<JobId> LeastMapWork(Micros mean) const;
 
-  std::vector<Share> jobs_;  // by job id
+  std::vector<JobWork> jobs_;  // by job id
   PerKind<Work> sums_;
   PerKind<std::uint32_t> counted_ = {};  // jobs
   // Jobs in M by their map work: with a time of their own, and without.

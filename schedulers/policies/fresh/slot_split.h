@@ -6,12 +6,20 @@
 // through for each split, which costs O(S n k). That is not needed. The map slots are busy until the last map is done,
 // so after so much map work the same job is done whatever the split: with s_m slots, A_i / s_m is when the i-th of them
 // ends its maps. The reduce slots are busy whenever a job that came has reduces left, so whom they serve first does not
-// matter for the end of all: with B_i the reduce work of the i-th job and of all after it,
+// matter for the end of all: with B_i the reduce work of the i-th job and of all after it, the makespan is the maximum
+// over i of A_i / s_m + B_i / (S - s_m), which is strictly convex in s_m. So one play of the map phase in O(n log n)
+// and a binary search give the split that the print finds, in O(n (log n + log S)). As code:
 //
-//   makespan(s_m) = max over i of (A_i / s_m + B_i / (S - s_m)),
+//   for i in the order in which jobs end their maps, while min(k, jobs left) of them share the slots evenly:
+//     A_i = map work done by all jobs so far
+//   B_i = sum over j >= i of w_r(j)
+//   makespan(s) = max over i of (A_i / s + B_i / (S - s))
+//   low = 1; high = S - 1, or S if nobody reduces
+//   while low < high: middle = (low + high) / 2
+//     makespan(middle) <= makespan(middle + 1) ? high = middle : low = middle + 1
+//   s_m = low
 //
-// which is strictly convex in s_m. So one play of the map phase in O(n log n) and a binary search give the split that
-// the print finds, in O(n (log n + log S)). The tests play Algorithm 1 as printed against it.
+// It finds the makespans, and the least of them, that PlayAlgorithmOne (reference.h) finds round by round.
 //
 // The functions are pure. Times are in us.
 #pragma once

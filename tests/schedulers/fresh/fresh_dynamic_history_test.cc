@@ -2,11 +2,13 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
 #include "schedulers/policies/fresh/fresh_dynamic.h"
 #include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/fresh/reference.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/script.h"
 
@@ -122,6 +124,47 @@ void CheckNoSlotIdles(const ClusterState& state, const PhaseAdmission& admission
                   !state.NextPendingReduce(key.job, NodeId{node}));
     }
   }
+}
+
+std::string Text(const std::optional<Decision>& decision) {
+  return decision ? ToText(decision->task) + " on n" + std::to_string(decision->node.value) : "nothing";
+}
+
+// Every decision is that of the reference.
+class ComparedFreshDynamic : public FreshDynamic {
+ public:
+  explicit ComparedFreshDynamic(const FreshSettings& settings) : FreshDynamic(settings), reference_(settings) {}
+
+  std::optional<Decision> Next(const ClusterState& state, Micros now) override {
+    auto decision = FreshDynamic::Next(state, now);
+    EXPECT_EQ(Text(decision), Text(reference_.Next(state, admission(), now)));
+    if (decision) ++decisions_;
+    return decision;
+  }
+  [[nodiscard]] int decisions() const { return decisions_; }
+
+ private:
+  FreshDynamicReference reference_;
+  int decisions_ = 0;
+};
+
+TEST(FreshDynamicHistoryTest, AnyHistoryIsDecidedAsByTheReference) {
+  const unsigned base = std::random_device()();
+  int decisions = 0;
+  for (unsigned round = 0; round < 200; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(base + round));
+    FreshSettings settings{.k = round % 4};
+    if (round % 3 == 0) settings.order = FreshSettings::Order::kJohnson;
+    if (round % 5 == 0) settings.tau_progress = settings.tau_change = 0.2;  // looks ahead, and jumps, more often
+    HistoryOptions options{"fresh-dynamic", {}, false};
+    options.make = [&] { return std::make_unique<ComparedFreshDynamic>(settings); };
+    History history(base + round, options);
+    for (int step = 0; step < 300 && !HasFailure(); ++step) history.Step();
+    history.FinishAll();
+    ASSERT_FALSE(HasFailure());
+    decisions += dynamic_cast<const ComparedFreshDynamic&>(history.engine().policy()).decisions();
+  }
+  EXPECT_GT(decisions, 5000);
 }
 
 TEST(FreshDynamicHistoryTest, AnyHistoryKeepsToKAndLeavesNoSlotIdle) {

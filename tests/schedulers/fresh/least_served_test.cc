@@ -1,5 +1,5 @@
-// LeastServed against its definition: fractions of whole numbers, compared exactly, after every one of many random
-// changes.
+// LeastServed against its definition (reference.h): fractions of whole numbers, compared exactly, after every one of
+// many random changes.
 #include "schedulers/policies/fresh/least_served.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "schedulers/policies/fresh/reference.h"
 
 namespace millrace::sched {
 namespace {
@@ -188,25 +190,19 @@ class RandomLine {
     since.pop_back();
   }
 
-  // r as a fraction.
-  [[nodiscard]] std::pair<__int128, __int128> Fraction(const Job& job) const {
-    if (!job.state->started || job.state->progress.started == now_) return {0, 1};
-    Micros used = job.ended;
+  // From what the history gave the job, not from its JobState.
+  [[nodiscard]] ServiceFraction ServiceOf(const Job& job) const {
+    ServiceFraction service{job.state->progress.job};
+    for (const auto& kind : job.since) service.running += static_cast<std::uint32_t>(kind.size());
+    if (!job.state->started || job.state->progress.started == now_) return service;
+    service.used = job.ended;
     for (const auto& kind : job.since) {
-      for (const Micros since : kind) used += now_ - since;
+      for (const Micros since : kind) service.used += now_ - since;
     }
-    return {used, now_ - job.state->progress.started};
+    service.age = now_ - job.state->progress.started;
+    return service;
   }
-  [[nodiscard]] bool Less(const Job& a, const Job& b) const {
-    const auto [a_used, a_age] = Fraction(a);
-    const auto [b_used, b_age] = Fraction(b);
-    const __int128 left = a_used * b_age, right = b_used * a_age;
-    if (left != right) return left < right;
-    const auto rank = [](const Job& job) {
-      return std::pair(job.since[kMap].size() + job.since[kReduce].size(), job.state->progress.job);
-    };
-    return rank(a) < rank(b);
-  }
+  [[nodiscard]] bool Less(const Job& a, const Job& b) const { return LeastServedFirst(ServiceOf(a), ServiceOf(b)); }
 
   std::mt19937_64 random_;
   Micros now_, pace_;

@@ -4,70 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
+
+#include "schedulers/policies/fresh/reference.h"
 
 namespace millrace::sched {
 namespace {
-
-// One round of the while loop after another: lines 6 to 21 for one s_m.
-class AlgorithmOne {
- public:
-  AlgorithmOne(const std::vector<PhaseProfile>& batch, double map_slots, double reduce_slots, std::size_t k)
-      : batch_(batch), left_(batch.size()), s_m_(map_slots), s_r_(reduce_slots), k_(k == 0 ? batch.size() : k) {
-    for (std::size_t i = 0; i < batch.size(); ++i) left_[i] = batch[i].MapWork();
-    while (maps_.size() < k_ && next_ < batch.size()) maps_.push_back(next_++);
-  }
-
-  double Play() {
-    while (!maps_.empty() || !reduces_.empty()) {
-      const auto u = Least(maps_), v = Least(reduces_);
-      const double c_m = s_m_ / static_cast<double>(maps_.size()), c_r = s_r_ / static_cast<double>(reduces_.size());
-      const bool map = v == reduces_.end() || (u != maps_.end() && left_[*u] / c_m < left_[*v] / c_r);
-      const double dt = map ? left_[*u] / c_m : left_[*v] / c_r;
-      time_ += dt;
-      for (const std::size_t i : maps_) left_[i] -= dt * c_m;
-      for (const std::size_t i : reduces_) left_[i] -= dt * c_r;
-      map ? EndMaps(u) : EndReduces(v);
-    }
-    return time_;
-  }
-
- private:
-  using Set = std::vector<std::size_t>;
-  Set::iterator Least(Set& set) {
-    return std::min_element(set.begin(), set.end(), [&](auto a, auto b) { return left_[a] < left_[b]; });
-  }
-  void EndMaps(Set::iterator at) {
-    const std::size_t job = *at;
-    maps_.erase(at);
-    if (next_ < batch_.size()) maps_.push_back(next_++);
-    if (batch_[job].ReduceWork() == 0) return;
-    left_[job] = batch_[job].ReduceWork();
-    if (reduces_.size() < k_) {
-      reduces_.push_back(job);
-    } else {
-      ready_.push_back(job);
-    }
-  }
-  void EndReduces(Set::iterator at) {
-    reduces_.erase(at);
-    if (ready_.empty()) return;
-    reduces_.push_back(ready_.front());
-    ready_.pop_front();
-  }
-
-  const std::vector<PhaseProfile>& batch_;
-  std::vector<double> left_;
-  double s_m_, s_r_;
-  std::size_t k_, next_ = 0;
-  Set maps_, reduces_;
-  std::deque<std::size_t> ready_;
-  double time_ = 0;
-};
 
 std::vector<PhaseProfile> RandomBatch(std::mt19937& random) {
   std::vector<PhaseProfile> batch(1 + random() % 12);
@@ -89,13 +35,13 @@ TEST(SlotSplitTest, EveryMakespanIsThatOfAlgorithmOneAndTheBestIsTheLeast) {
     const bool reduces = std::any_of(batch.begin(), batch.end(), [](const auto& job) { return job.reduces > 0; });
     double least = std::numeric_limits<double>::infinity();
     for (std::uint32_t s_m = 1; s_m < slots + (reduces ? 0 : 1); ++s_m) {
-      const double played = AlgorithmOne(batch, s_m, slots - s_m, k).Play();
+      const double played = PlayAlgorithmOne(batch, s_m, slots - s_m, k);
       ASSERT_NEAR(SplitMakespan(batch, slots, s_m, k), played, 1e-6 * played) << s_m << " of " << slots;
       least = std::min(least, played);
     }
     const SlotSplit best = BestSplit(batch, slots, k);
     ASSERT_NEAR(best.makespan, least, 1e-6 * least);
-    ASSERT_NEAR(AlgorithmOne(batch, best.map_slots, slots - best.map_slots, k).Play(), least, 1e-6 * least);
+    ASSERT_NEAR(PlayAlgorithmOne(batch, best.map_slots, slots - best.map_slots, k), least, 1e-6 * least);
   }
 }
 
@@ -126,7 +72,7 @@ TEST(SlotSplitTest, JohnsonsOrderIsTheBestOneAtATime) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
-  const auto play = [](const std::vector<PhaseProfile>& batch) { return AlgorithmOne(batch, 1, 1, 1).Play(); };
+  const auto play = [](const std::vector<PhaseProfile>& batch) { return PlayAlgorithmOne(batch, 1, 1, 1); };
   for (int round = 0; round < 50; ++round) {
     std::vector<PhaseProfile> batch(2 + random() % 4);
     const auto tasks = [&] { return static_cast<std::uint32_t>(1 + random() % 9); };

@@ -1,5 +1,5 @@
-// PhasedOrder: the jobs that FRESH's admission lets run (phase_admission.h), in the order of `fair`. A job takes
-// part in fair sharing from the moment it enters its map phase. Thread rule: one thread.
+// FreshFairOrder: the job order of fresh-static: the jobs that FRESH's admission lets run (phase_admission.h), in the
+// order of `fair`. A job takes part in fair sharing from the moment it enters its map phase. Thread rule: one thread.
 #pragma once
 
 #include <optional>
@@ -12,9 +12,9 @@
 
 namespace millrace::sched {
 
-class PhasedOrder : public JobOrder {
+class FreshFairOrder : public JobOrder {
  public:
-  explicit PhasedOrder(const Settings& settings) : admission_(settings.Of<FreshSettings>()), fair_(settings) {}
+  explicit FreshFairOrder(const Settings& settings) : admission_(settings.Of<FreshSettings>()), fair_(settings) {}
 
   // Moves the jobs that changed to the phases they have reached, and lets the next ones in. Call it before slots are
   // offered, as BeginRound does, and again after a launch.
@@ -36,16 +36,17 @@ class PhasedOrder : public JobOrder {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  struct Job {
-    bool in = false;        // fair_ knows it
-    PerKind<bool> may_run;  // what the admission said last
+  // What fair_ was told of a job.
+  struct KnownJob {
+    bool submitted = false;
+    PerKind<bool> may_run;  // what the admission said last; else it is held back
   };
-  [[nodiscard]] bool IsIn(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].in; }
+  [[nodiscard]] bool IsKnown(JobId job) const { return job.value < jobs_.size() && jobs_[job.value].submitted; }
 
   PhaseAdmission admission_;
   FairOrder fair_;
-  std::vector<Job> jobs_;  // by id
-  PerKind<bool> let_in_;   // since the last round began
+  std::vector<KnownJob> jobs_;  // by job id
+  PerKind<bool> let_in_;        // since the last round began
 };
 
 }  // namespace millrace::sched

@@ -1,0 +1,56 @@
+// The rules of FRESH as they are printed (Wang et al., Algorithms 1 to 4) and mended in docs/policies.md#fresh, decided
+// anew from the whole state each time: no sums, no lines, no search. It is slow, and only tests link it. They hold the
+// fast forms to it:
+//
+//   PlayAlgorithmOne       slot_split.h     every makespan, and the least of them
+//   LeastServedFirst       least_served.h   the first job, as a comparison of whole fractions
+//   FreshDynamicReference  fresh_dynamic.h  every decision: the kind, the job, the task and the node
+//
+// Who is in M, R' and R is not decided again: PhaseAdmission is asked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/policies/fresh/expected_map_slots.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/fresh/phase_admission.h"
+#include "schedulers/policies/fresh/slot_split.h"
+
+namespace millrace::sched {
+
+// Returns when the batch ends, with s_m map slots and s_r reduce slots: lines 6 to 21 of Algorithm 1, one round of the
+// while loop after another.
+[[nodiscard]] double PlayAlgorithmOne(const std::vector<PhaseProfile>& batch, double s_m, double s_r, std::uint32_t k);
+
+// What a job has had of the cluster: r_i = used / age (equation 1).
+struct ServiceFraction {
+  JobId job;
+  std::uint32_t running = 0;  // tasks
+  Micros used = 0;            // run times of all tasks, finished and running
+  Micros age = 1;             // now - T_i; a job that has not started before now has had 0 / 1
+};
+// Returns true if the job of `a` comes before that of `b`: by r_i, then by running tasks, then by id.
+[[nodiscard]] bool LeastServedFirst(const ServiceFraction& a, const ServiceFraction& b);
+// Returns the fraction of the job at `now`, from each of its running tasks.
+[[nodiscard]] ServiceFraction ServiceOf(const JobState& job, Micros now);
+
+class FreshDynamicReference {
+ public:
+  explicit FreshDynamicReference(const FreshSettings& settings) : settings_(settings) {}
+
+  // Returns what FreshDynamic::Next decides. Requires: it is called once after each such call, with the same state, and
+  // `admission` is that policy's.
+  std::optional<Decision> Next(const ClusterState& state, const PhaseAdmission& admission, Micros now);
+
+ private:
+  // Returns the decision that gives a slot to a task of the job, if a free node may run one.
+  std::optional<Decision> LaunchOf(const ClusterState& state, TaskKind kind, const JobState& job);
+
+  const FreshSettings settings_;
+  PerKind<std::uint32_t> next_node_ = {};  // where the turn of the nodes goes on
+};
+
+}  // namespace millrace::sched
