@@ -1,9 +1,11 @@
 // PolicyView: what `millrace scheduler show` prints of a policy: its pools or queues, and why each waiting job waits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,5 +42,10 @@ struct PolicyView {
   std::vector<GroupView> groups;                           // sorted by name; empty for a policy without groups
   std::vector<WaitView> waits;                             // sorted by job, then kind
 };
+
+inline void SortWaits(std::vector<WaitView>* waits) {
+  std::sort(waits->begin(), waits->end(),
+            [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });
+}
 
 }  // namespace millrace::sched

@@ -15,6 +15,14 @@ void Admission::OnJobEnded(const ClusterState& state, JobId job) {
   if (locality_) locality_->OnJobEnded(state, job);
 }
 
+void Admission::OnNodesChanged(const ClusterState& state) {
+  if (locality_) locality_->OnNodesChanged(state);
+}
+
+void Admission::OnMapsAdded(JobId job) {
+  if (locality_) locality_->OnDataMoved(job);
+}
+
 std::optional<MapChoice> Admission::PeekMap(const ClusterState& state, JobId job, NodeId node, Micros now) const {
   if (!locality_) return state.BestPendingMap(job, node);
   locality_->Advance(state, now);
@@ -40,6 +48,15 @@ std::optional<MapChoice> Admission::BestIdleMap(const ClusterState& state, JobId
 bool Admission::LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const {
   const bool anywhere = !locality_ || locality_->Outnumbers(state, job);
   return state.BestMapLacksSpace(job, node, anywhere ? Locality::kOff : locality_->Worst(state, job, now));
+}
+
+std::string Admission::WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
+  if (state.Capacity(kind) == 0) return "no slot of that kind";
+  if (state.FreeNodes(kind).empty()) return "below its turn";
+  const auto since = kind == TaskKind::kMap && locality_ ? locality_->WaitingSince(job) : std::nullopt;
+  if (!since) return "no free node takes it";
+  const Micros tenths = (now - *since) / 100'000;
+  return "waiting for a local slot since " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
 }
 
 std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, JobId job, NodeId node) const {

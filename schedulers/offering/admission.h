@@ -62,6 +62,9 @@ class Admission {
 
   void OnJobSubmitted(const ClusterState& state, JobId job);
   void OnJobEnded(const ClusterState& state, JobId job);
+  void OnNodesChanged(const ClusterState& state);
+  // Call it when the job got pending maps, or when the replicas of their input moved (RefusalMemory::OnJobChanged).
+  void OnMapsAdded(JobId job);
 
   // Returns the pending map of the job that is closest to the node and that may run there now. If nothing is returned,
   // the job has refused the slot, and its clock runs.
@@ -73,6 +76,9 @@ class Admission {
   // Returns the closest map of the job for a slot that would idle, if the job may have such a slot. It does not count
   // towards the job's waits: do not call OnMapLaunched for it. Requires: every job has refused the slot (BestMap).
   [[nodiscard]] std::optional<MapChoice> BestIdleMap(const ClusterState& state, JobId job, NodeId node) const;
+  // Returns why no further task of the job is launched now, in one clause for people. Requires: the job is runnable,
+  // and the policy itself would let it run.
+  [[nodiscard]] std::string WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
   // Returns true if the job is given no map for a slot of the node only because the map's expected output does not fit
   // there. It is a look: no clock starts.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;

@@ -1,7 +1,6 @@
 #include "schedulers/offering/greedy.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -10,30 +9,6 @@
 
 namespace millrace::sched {
 namespace {
-
-// What of a job says whether it may take more than before.
-struct Seen {
-  struct Tasks {
-    std::uint32_t pending = 0, running = 0;
-    bool runnable = false;
-    bool operator==(const Tasks&) const = default;
-  };
-  PerKind<Tasks> tasks;
-  std::uint32_t computing = 0, done = 0;
-  std::uint64_t failed = 0;
-  bool operator==(const Seen&) const = default;
-
-  static Seen Of(const JobState& job) {
-    Seen seen;
-    for (const TaskKind kind : kTaskKinds) {
-      seen.tasks[kind] = {job.Pending(kind).size(), job.running_attempts[kind], job.runnable[kind]};
-    }
-    seen.computing = job.computing;
-    seen.failed = job.Failures();
-    seen.done = job.progress.maps_done + job.progress.reduces_done;
-    return seen;
-  }
-};
 
 NodeId FirstInTurn(const OrderedBits& free, NodeId turn) {
   const std::uint32_t next = free.NextFrom(turn.value);
@@ -50,18 +25,15 @@ struct Greedy::Impl {
   const std::unique_ptr<JobOrder> order;
   Admission admission;
   SlotOffers offers{order.get(), &admission};
-  PerKind<RefusalMemory> refusals;
-  std::vector<Seen> seen;  // by job id
-  bool evicted = false;    // a job was, since the order's round began
-  Micros clock = 0;        // of the last call of Next
+  RefusalMemory refusals{admission.copy() != nullptr};
+  bool evicted = false;  // a job was, since the order's round began
+  Micros clock = 0;      // of the last call of Next
 
-  void See(const JobState& job);
   void BeginRound(const ClusterState& state, Micros now);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
   std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Micros now);
   bool PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
   std::optional<Decision> NextIdle(const ClusterState& state, Micros now);
-  std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
 };
 
 Greedy::Greedy(std::string name, std::unique_ptr<JobOrder> order, Admission admission)
@@ -69,13 +41,15 @@ Greedy::Greedy(std::string name, std::unique_ptr<JobOrder> order, Admission admi
 
 Greedy::~Greedy() = default;
 
+JobOrder& Greedy::order() const { return *impl_->order; }
+
 std::string_view Greedy::name() const { return impl_->name; }
 
 void Greedy::OnJobSubmitted(const ClusterState& state, JobId job) {
   impl_->order->OnJobSubmitted(state, job);
   impl_->admission.OnJobSubmitted(state, job);
-  if (impl_->seen.size() <= job.value) impl_->seen.resize(job.value + 1);
-  impl_->See(*state.FindJob(job));
+  impl_->refusals.OnJobSubmitted(*state.FindJob(job));
+  impl_->admission.OnMapsAdded(job);
   impl_->offers.Update(state, job, impl_->clock);
 }
 
@@ -88,47 +62,26 @@ void Greedy::OnJobEnded(const ClusterState& state, JobId job) {
   impl_->order->OnJobEnded(state, job);
   impl_->admission.OnJobEnded(state, job);
   impl_->offers.Forget(job);
-  for (RefusalMemory& memory : impl_->refusals) memory.Forget(job);
+  impl_->refusals.OnJobEnded(job);
 }
 
 void Greedy::OnJobChanged(const ClusterState& state, JobId job) {
   impl_->order->OnJobChanged(state, job);
-  impl_->See(*state.FindJob(job));
+  if (impl_->refusals.OnJobChanged(*state.FindJob(job))[TaskKind::kMap]) impl_->admission.OnMapsAdded(job);
   impl_->evicted |= state.FindJob(job)->held;
   impl_->offers.Update(state, job, impl_->clock);
 }
 
 void Greedy::OnNodesChanged(const ClusterState& state) {
   impl_->order->OnNodesChanged(state);
-  for (RefusalMemory& memory : impl_->refusals) memory.Reset(state.node_ids());
-  if (LocalityGate* gate = impl_->admission.locality(); gate != nullptr) {
-    gate->OnNodesChanged(state);
-    state.KeepLocalJobs();
-  }
+  impl_->refusals.OnNodesChanged(state);
+  impl_->admission.OnNodesChanged(state);
+  if (impl_->admission.locality() != nullptr) state.KeepLocalJobs();
   impl_->offers.UpdateAll();
 }
 
 NodeLimits Greedy::LimitsOf(const NodeState& node) const {
   return impl_->admission.LimitsOf(node, NodeLimits::Typed(node.slots));
-}
-
-// A job that only launched and finished tasks takes no slot that it refused before. Whatever else happened to it, it
-// might.
-void Greedy::Impl::See(const JobState& job) {
-  const JobId id = job.progress.job;
-  const Seen before = std::exchange(seen[id.value], Seen::Of(job));
-  const Seen& now = seen[id.value];
-  for (const TaskKind kind : kTaskKinds) {
-    const Seen::Tasks &was = before.tasks[kind], &is = now.tasks[kind];
-    if (!is.runnable) continue;
-    const bool left_copy = admission.copy() != nullptr && kind == TaskKind::kReduce &&
-                           (is.running < was.running || now.computing > before.computing);
-    const bool moved = before == now;  // its replicas
-    if (!was.runnable || is.pending > was.pending || now.failed != before.failed || left_copy || moved) {
-      refusals[kind].MayAcceptMore(id);
-      if (kind == TaskKind::kMap && admission.locality() != nullptr) admission.locality()->OnDataMoved(id);
-    }
-  }
 }
 
 void Greedy::Impl::BeginRound(const ClusterState& state, Micros now) {
@@ -169,7 +122,7 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
       if (auto decision = NextAtItsData(state, *first, now)) return decision;
     }
   }
-  RefusalMemory& memory = refusals[kind];
+  SlotRefusals& memory = refusals[kind];
   const NodeId first_in_turn = FirstInTurn(free, memory.turn());
   do {
     Decision decision;
@@ -238,29 +191,15 @@ std::optional<Micros> Greedy::NextWake(const ClusterState& state) const {
   return wake && gate ? std::min(wake, gate) : std::max(wake, gate);
 }
 
-// Of a runnable job that the order lets run.
-std::string Greedy::Impl::WaitReason(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
-  if (state.Capacity(kind) == 0) return "no slot of that kind";
-  if (state.FreeNodes(kind).empty()) return "below its turn";
-  const LocalityGate* gate = admission.locality();
-  const auto since = kind == TaskKind::kMap && gate != nullptr ? gate->WaitingSince(job) : std::nullopt;
-  if (since) {
-    const Micros tenths = (now - *since) / 100'000;
-    return "waiting for a local slot since " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
-  }
-  return "no free node takes it";
-}
-
 PolicyView Greedy::View(const ClusterState& state, Micros now) const {
   PolicyView view = impl_->order->View(state, now);
   for (const TaskKind kind : kTaskKinds) {
     for (const QueueKey& key : state.RunnableJobs(kind)) {
       if (!impl_->order->MayRun(state, kind, key.job)) continue;
-      view.waits.push_back({key.job, kind, impl_->WaitReason(state, kind, key.job, now)});
+      view.waits.push_back({key.job, kind, impl_->admission.WhyWaits(state, kind, key.job, now)});
     }
   }
-  std::sort(view.waits.begin(), view.waits.end(),
-            [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });
+  SortWaits(&view.waits);
   return view;
 }
 

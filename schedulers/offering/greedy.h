@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "schedulers/core/policy.h"
 #include "schedulers/offering/admission.h"
@@ -44,9 +45,23 @@ class Greedy : public Policy {
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
+ protected:
+  [[nodiscard]] JobOrder& order() const;
+
  private:
   struct Impl;
   std::unique_ptr<Impl> impl_;
+};
+
+// GreedyOver: what a policy derives from that adds something to Greedy over an order of its own. order() is that order.
+template <class Order>
+class GreedyOver : public Greedy {
+ public:
+  GreedyOver(std::string name, std::unique_ptr<Order> order, Admission admission)
+      : Greedy(std::move(name), std::move(order), std::move(admission)) {}
+
+ protected:
+  [[nodiscard]] Order& order() const { return static_cast<Order&>(Greedy::order()); }
 };
 
 }  // namespace millrace::sched

@@ -1,10 +1,11 @@
 #include "schedulers/offering/refusal_memory.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace millrace::sched {
 
-void RefusalMemory::Reset(std::uint32_t node_ids) {
+void SlotRefusals::Reset(std::uint32_t node_ids) {
   accepting_more_.clear();
   if (node_ids == node_ids_ && refused_by_all_.empty()) return;
   node_ids_ = node_ids;
@@ -12,7 +13,7 @@ void RefusalMemory::Reset(std::uint32_t node_ids) {
   refused_by_all_ = to_recheck_ = OrderedBits();
 }
 
-void RefusalMemory::MayAcceptMore(JobId job) {
+void SlotRefusals::MayAcceptMore(JobId job) {
   if (refused_by_all_.empty()) return;
   if (std::find(accepting_more_.begin(), accepting_more_.end(), job) == accepting_more_.end())
     accepting_more_.push_back(job);
@@ -20,28 +21,72 @@ void RefusalMemory::MayAcceptMore(JobId job) {
   to_recheck_ = refused_by_all_;
 }
 
-void RefusalMemory::Forget(JobId job) { std::erase(accepting_more_, job); }
+void SlotRefusals::Forget(JobId job) { std::erase(accepting_more_, job); }
 
-std::uint32_t RefusalMemory::NextToOffer(const OrderedBits& free, std::uint32_t from, std::uint32_t end) const {
+std::uint32_t SlotRefusals::NextToOffer(const OrderedBits& free, std::uint32_t from, std::uint32_t end) const {
   std::uint32_t next = OrderedBits::NextCommon(free, unasked_, from);
   if (!to_recheck_.empty()) next = std::min(next, OrderedBits::NextCommon(free, to_recheck_, from));
   return next < end ? next : OrderedBits::kNone;
 }
 
-void RefusalMemory::RecordRefusal(std::uint32_t node) {
+void SlotRefusals::RecordRefusal(std::uint32_t node) {
   unasked_.Erase(node);
   refused_by_all_.Insert(node);
   to_recheck_.Erase(node);
 }
 
 // The jobs that accept more have been asked. A node that was not free they have not refused.
-void RefusalMemory::EndWalk() {
+void SlotRefusals::EndWalk() {
   for (const std::uint32_t node : to_recheck_) {
     refused_by_all_.Erase(node);
     unasked_.Insert(node);
   }
   if (!to_recheck_.empty()) to_recheck_ = OrderedBits();
   accepting_more_.clear();
+}
+
+RefusalMemory::JobCounts RefusalMemory::CountsOf(const JobState& job) {
+  JobCounts counts;
+  for (const TaskKind kind : kTaskKinds) {
+    counts.pending[kind] = job.Pending(kind).size();
+    counts.running[kind] = job.running_attempts[kind];
+    counts.runnable[kind] = job.runnable[kind];
+  }
+  counts.computing = job.computing;
+  counts.done = job.progress.maps_done + job.progress.reduces_done;
+  counts.failed = job.Failures();
+  return counts;
+}
+
+void RefusalMemory::OnJobSubmitted(const JobState& job) {
+  const JobId id = job.progress.job;
+  if (jobs_.size() <= id.value) jobs_.resize(id.value + 1);
+  jobs_[id.value] = {};
+  OnJobChanged(job);
+}
+
+PerKind<bool> RefusalMemory::OnJobChanged(const JobState& job) {
+  const JobId id = job.progress.job;
+  const JobCounts is = CountsOf(job), was = std::exchange(jobs_[id.value], is);
+  PerKind<bool> more = {};
+  for (const TaskKind kind : kTaskKinds) {
+    if (!is.runnable[kind]) continue;
+    const bool left_copy = splits_reduces_ && kind == TaskKind::kReduce &&
+                           (is.running[kind] < was.running[kind] || is.computing > was.computing);
+    const bool replicas_moved = is == was;
+    more[kind] = !was.runnable[kind] || is.pending[kind] > was.pending[kind] || is.failed != was.failed || left_copy ||
+                 replicas_moved;
+    if (more[kind]) slots_[kind].MayAcceptMore(id);
+  }
+  return more;
+}
+
+void RefusalMemory::OnJobEnded(JobId job) {
+  for (SlotRefusals& slots : slots_) slots.Forget(job);
+}
+
+void RefusalMemory::OnNodesChanged(const ClusterState& state) {
+  for (SlotRefusals& slots : slots_) slots.Reset(state.node_ids());
 }
 
 }  // namespace millrace::sched

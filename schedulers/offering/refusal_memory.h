@@ -1,12 +1,20 @@
-// RefusalMemory: which free nodes are still to be offered, and to whom, for slots of one kind. It is what Greedy and Dl
-// remember of refusals, so that a slot that every job refused is not offered again in vain.
+// RefusalMemory: what Greedy and Dl remember of refusals, so that a slot that every job refused is not offered again in
+// vain.
 //
-// A node is unasked (it is to be offered to every job) or refused by all: every job that may run has refused it. A node
-// of the second sort is offered again only to the jobs of which MayAcceptMore has been said since. Nodes are served in
-// turn by id, and the turn goes on after the node that was taken last.
+// The rule, as code, for each kind of slot:
 //
-// Thread rule: one thread. A walk costs O(log nodes) for each node that it visits and for each change between free and
-// not free nodes among those to be offered, by id.
+//   offered to all:   the free nodes that were not refused by every job that may run
+//   offered to some:  the others; to the jobs alone that may take more than they did
+//   a job may take more after it has changed if
+//     it could not run before                         // it was not asked
+//     or it has more pending tasks                    // there are some that it did not have when it refused
+//     or an attempt of it has failed                  // another node is refused to the task than before
+//     or, with `+ccs`, one of its reduces copies no more
+//     or nothing of it changed that a job counts      // then replicas of its input have moved
+//
+// A job that only launched and finished tasks takes no slot that it refused before.
+//
+// Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +22,20 @@
 #include <vector>
 
 #include "base/ids/ids.h"
+#include "schedulers/cluster/cluster_state.h"
 #include "schedulers/cluster/ordered_bits.h"
 
 namespace millrace::sched {
 
-class RefusalMemory {
+// The refusals of slots of one kind. Nodes are served in turn by id, and the turn goes on after the node that was taken
+// last. A walk costs O(log nodes) for each node that it visits and for each change between free and not free nodes
+// among those to be offered, by id.
+class SlotRefusals {
  public:
-  // kUnsure: the node was refused for a reason that may pass without notice, so it stays unasked.
+  // kUnsure: the node was refused for a reason that may pass without notice, so it is offered to all again.
   enum class Answer : std::uint8_t { kTaken, kRefused, kUnsure };
 
-  // Forgets all refusals. Every node with a lower number than `node_ids` is unasked.
+  // Forgets all refusals. Every node with a lower number than `node_ids` is offered to all.
   void Reset(std::uint32_t node_ids);
   void Reset() { Reset(node_ids_); }
   // Takes note that from now on the job may take slots that it has refused.
@@ -60,8 +72,37 @@ class RefusalMemory {
   std::vector<JobId> accepting_more_;
 };
 
+class RefusalMemory {
+ public:
+  // `splits_reduces`: with `+ccs`.
+  explicit RefusalMemory(bool splits_reduces) : splits_reduces_(splits_reduces) {}
+
+  void OnJobSubmitted(const JobState& job);
+  // Returns for each kind whether the job may take slots that it has refused.
+  PerKind<bool> OnJobChanged(const JobState& job);
+  void OnJobEnded(JobId job);
+  void OnNodesChanged(const ClusterState& state);
+
+  [[nodiscard]] SlotRefusals& operator[](TaskKind kind) { return slots_[kind]; }
+
+ private:
+  // What a job counts.
+  struct JobCounts {
+    PerKind<std::uint32_t> pending, running;
+    PerKind<bool> runnable = {};
+    std::uint32_t computing = 0, done = 0;
+    std::uint64_t failed = 0;
+    bool operator==(const JobCounts&) const = default;
+  };
+  [[nodiscard]] static JobCounts CountsOf(const JobState& job);
+
+  const bool splits_reduces_;
+  PerKind<SlotRefusals> slots_;
+  std::vector<JobCounts> jobs_;  // by id
+};
+
 template <class Offer>
-std::optional<NodeId> RefusalMemory::Walk(const OrderedBits& free, const Offer& offer) {
+std::optional<NodeId> SlotRefusals::Walk(const OrderedBits& free, const Offer& offer) {
   const std::uint32_t parts[][2] = {{turn_, OrderedBits::kNone}, {0, turn_}};
   for (const auto& [begin, end] : parts) {
     for (std::uint32_t id = begin; (id = NextToOffer(free, id, end)) != OrderedBits::kNone; ++id) {
@@ -78,7 +119,7 @@ std::optional<NodeId> RefusalMemory::Walk(const OrderedBits& free, const Offer& 
 }
 
 template <class Offer>
-std::optional<NodeId> RefusalMemory::WalkAll(const OrderedBits& free, const Offer& offer) {
+std::optional<NodeId> SlotRefusals::WalkAll(const OrderedBits& free, const Offer& offer) {
   const std::uint32_t parts[][2] = {{turn_, OrderedBits::kNone}, {0, turn_}};
   for (const auto& [begin, end] : parts) {
     for (std::uint32_t id = free.NextFrom(begin); id < end; id = free.NextFrom(id + 1)) {

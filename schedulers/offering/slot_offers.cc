@@ -128,8 +128,8 @@ bool SlotOffers::Ask(Offer& offer, JobId job) {
   return false;
 }
 
-RefusalMemory::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision) {
-  if (!taker) return offer.unsure ? RefusalMemory::Answer::kUnsure : RefusalMemory::Answer::kRefused;
+SlotRefusals::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision) {
+  if (!taker) return offer.unsure ? SlotRefusals::Answer::kUnsure : SlotRefusals::Answer::kRefused;
   if (offer.kind == TaskKind::kMap) {
     admission_->OnMapLaunched(offer.state, *taker, offer.choice->locality, offer.now);
     Update(offer.state, *taker, offer.now);
@@ -137,11 +137,11 @@ RefusalMemory::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId
   std::optional<Locality> locality;
   if (offer.kind == TaskKind::kMap) locality = offer.choice->locality;
   *decision = {{*taker, offer.kind, offer.choice->index}, offer.node, false, locality};
-  return RefusalMemory::Answer::kTaken;
+  return SlotRefusals::Answer::kTaken;
 }
 
-RefusalMemory::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now,
-                                        Decision* decision) {
+SlotRefusals::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now,
+                                       Decision* decision) {
   Offer offer{state, kind, node, now, this, {}};
   if (kind == TaskKind::kMap && admission_->locality() != nullptr) {
     Refresh(state, now);
@@ -153,7 +153,7 @@ RefusalMemory::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind
   return Finish(offer, taker, decision);
 }
 
-RefusalMemory::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
+SlotRefusals::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision) {
   std::optional<JobId> taker;
   const auto ask = [&](JobId job) {
     if (Ask(offer, job)) taker = job;
@@ -178,7 +178,7 @@ RefusalMemory::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision
   return Finish(offer, taker, decision);
 }
 
-RefusalMemory::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision) {
+SlotRefusals::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision) {
   std::vector<JobId> asked;
   for (const JobId job : jobs) {
     const bool runnable = offer.state.FindJob(job)->runnable[offer.kind];
@@ -196,12 +196,12 @@ RefusalMemory::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>&
   return Finish(offer, taker, decision);
 }
 
-RefusalMemory::Answer SlotOffers::ToAcceptingMore(const ClusterState& state, TaskKind kind,
-                                                  const std::vector<JobId>& jobs, NodeId node, Micros now,
-                                                  Decision* decision) {
+SlotRefusals::Answer SlotOffers::ToAcceptingMore(const ClusterState& state, TaskKind kind,
+                                                 const std::vector<JobId>& jobs, NodeId node, Micros now,
+                                                 Decision* decision) {
   Offer offer{state, kind, node, now, this, {}};
-  const RefusalMemory::Answer answer = ToSome(offer, jobs, decision);
-  if (answer != RefusalMemory::Answer::kTaken || kind == TaskKind::kReduce) return answer;
+  const SlotRefusals::Answer answer = ToSome(offer, jobs, decision);
+  if (answer != SlotRefusals::Answer::kTaken || kind == TaskKind::kReduce) return answer;
   // The jobs before the one that takes it are passed over, again.
   const std::vector<std::uint32_t> clock_stopped(clock_stopped_.begin(), clock_stopped_.end());
   for (const std::uint32_t id : clock_stopped) {

@@ -35,10 +35,10 @@ class SlotOffers {
 
   // Offers a slot on the node to all runnable jobs. If it returns kTaken, *decision is what to launch, and Admission
   // has been told.
-  RefusalMemory::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now, Decision* decision);
+  SlotRefusals::Answer ToAll(const ClusterState& state, TaskKind kind, NodeId node, Micros now, Decision* decision);
   // Does the same for these jobs alone. Requires: all others have refused the node.
-  RefusalMemory::Answer ToAcceptingMore(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
-                                        NodeId node, Micros now, Decision* decision);
+  SlotRefusals::Answer ToAcceptingMore(const ClusterState& state, TaskKind kind, const std::vector<JobId>& jobs,
+                                       NodeId node, Micros now, Decision* decision);
   // Starts the clocks that were stopped by a launch after their jobs had refused the node, except that of the job that
   // is about to launch. Returns the jobs that may run farther from their data from now on. Requires: the node is free,
   // and all jobs have refused it.
@@ -80,10 +80,10 @@ class SlotOffers {
   void RecountAll(const ClusterState& state);
   void Recount(const ClusterState& state, JobId job);
   // Offers to all jobs in the order of the submit queue, without a look at those that wait for other nodes.
-  RefusalMemory::Answer AlongTheQueue(Offer& offer, Decision* decision);
-  RefusalMemory::Answer ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision);
+  SlotRefusals::Answer AlongTheQueue(Offer& offer, Decision* decision);
+  SlotRefusals::Answer ToSome(Offer& offer, const std::vector<JobId>& jobs, Decision* decision);
   bool Ask(Offer& offer, JobId job);
-  RefusalMemory::Answer Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision);
+  SlotRefusals::Answer Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision);
 
   const JobOrder* order_;
   Admission* admission_;

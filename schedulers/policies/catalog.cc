@@ -14,6 +14,7 @@
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/cp/cp.h"
 #include "schedulers/policies/cp/cp_settings.h"
+#include "schedulers/policies/fair/fair.h"
 #include "schedulers/policies/fair/fair_preempting.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/single_pool.h"
@@ -46,68 +47,55 @@ struct Recipe {
   bool preempt = false;
 };
 
-struct Entry {
+struct CatalogLine {
   std::string_view name;
   unsigned parts;  // that make sense with it
   std::string_view one_line;
   std::unique_ptr<Policy> (*make)(Recipe recipe);
 };
 
-std::unique_ptr<Policy> InOrder(Recipe& recipe, std::unique_ptr<JobOrder> order) {
-  return std::make_unique<Greedy>(std::move(recipe.name), std::move(order), std::move(recipe.admission));
-}
-
-std::unique_ptr<Policy> MakeLsap(Recipe& recipe, Lsap::Cost cost) {
-  return std::make_unique<Lsap>(std::move(recipe.name), recipe.settings.Of<LsapSettings>(), cost,
+// Returns a policy that takes the gates of Admission.
+template <class Made, class... Arguments>
+std::unique_ptr<Policy> Make(Recipe& recipe, Arguments&&... arguments) {
+  return std::make_unique<Made>(std::move(recipe.name), std::forward<Arguments>(arguments)...,
                                 std::move(recipe.admission));
 }
 
-constexpr Entry kEntries[] = {
+// Returns Greedy over an order.
+template <class Order, class... Arguments>
+std::unique_ptr<Policy> MakeGreedy(Recipe& recipe, const Arguments&... arguments) {
+  return Make<Greedy>(recipe, std::make_unique<Order>(arguments...));
+}
+
+constexpr CatalogLine kPolicies[] = {
     {"fifo", kDelay | kCcs, "first job first, by priority and submit order (Hadoop's default)",
-     [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Fifo>(std::move(r.name), std::move(r.admission));
-     }},
+     [](Recipe r) { return MakeGreedy<FifoOrder>(r); }},
     {"capacity", kDelay | kCcs, "queues with guaranteed shares and ceilings, FIFO inside",
-     [](Recipe r) { return InOrder(r, std::make_unique<CapacityOrder>(r.settings.Named<QueueSettings>())); }},
+     [](Recipe r) { return MakeGreedy<CapacityOrder>(r, r.settings.Named<QueueSettings>()); }},
     {"sjf", kDelay | kCcs, "the job with the least remaining work first",
-     [](Recipe r) {
-       return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, r.settings.Of<MlqSettings>()));
-     }},
+     [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kSjf, r.settings.Of<MlqSettings>()); }},
     {"mlq", kDelay | kCcs, "small and large jobs share the slots by weight, FIFO inside",
-     [](Recipe r) {
-       return InOrder(r, std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, r.settings.Of<MlqSettings>()));
-     }},
+     [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kMlq, r.settings.Of<MlqSettings>()); }},
     {"dl", kDelay | kCcs, "the closest task of all jobs for each free slot in turn",
-     [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Dl>(std::move(r.name), std::move(r.admission));
-     }},
+     [](Recipe r) { return Make<Dl>(r); }},
     {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
-     [](Recipe r) { return MakeFair(std::move(r.name), r.settings, std::move(r.admission), r.preempt); }},
+     [](Recipe r) { return r.preempt ? Make<FairPreempting>(r, r.settings) : MakeGreedy<FairOrder>(r, r.settings); }},
     {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",
-     [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Greedy>(std::move(r.name), std::make_unique<EdfOrder>(r.settings.Of<EdfSettings>()),
-                                       std::move(r.admission));
-     }},
+     [](Recipe r) { return MakeGreedy<EdfOrder>(r, r.settings.Of<EdfSettings>()); }},
     {"cp", kDelay | kCcs, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",
-     [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<Cp>(std::move(r.name), r.settings.Of<CpSettings>(), std::move(r.admission));
-     }},
+     [](Recipe r) { return Make<Cp>(r, r.settings.Of<CpSettings>()); }},
     {"fresh-static", kDelay, "slots split between maps and reduces so that the batch ends first, shared fairly",
-     [](Recipe r) -> std::unique_ptr<Policy> {
-       return FreshStatic::Make(std::move(r.name), r.settings, std::move(r.admission));
-     }},
+     [](Recipe r) { return Make<FreshStatic>(r, r.settings); }},
     {"fresh-dynamic", 0, "slots turn to maps or reduces as the remaining work of both asks, least served job first",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<FreshDynamic>(r.settings.Of<FreshSettings>());
      }},
     {"lsap", kDelay | kCcs, "all free map slots and waiting maps assigned at once, least transfer time in all",
-     [](Recipe r) { return MakeLsap(r, Lsap::Cost::kMeasured); }},
+     [](Recipe r) { return Make<Lsap>(r, r.settings.Of<LsapSettings>(), Lsap::Cost::kMeasured); }},
     {"lsap-uniform", kDelay | kCcs, "the same, every map away from its data costing as much",
-     [](Recipe r) { return MakeLsap(r, Lsap::Cost::kUniform); }},
+     [](Recipe r) { return Make<Lsap>(r, r.settings.Of<LsapSettings>(), Lsap::Cost::kUniform); }},
     {"lsap-fair", kDelay | kCcs, "the same with a cost for groups beyond their weight",
-     [](Recipe r) -> std::unique_ptr<Policy> {
-       return std::make_unique<LsapFair>(std::move(r.name), r.settings, std::move(r.admission));
-     }},
+     [](Recipe r) { return Make<LsapFair>(r, r.settings); }},
     {"joss-t", 0, "tasks bound to the datacenters that hold their data, fast assignment (JoSS)",
      [](Recipe r) -> std::unique_ptr<Policy> {
        return std::make_unique<Joss>(Joss::Assigner::kTask, r.settings.Of<JossSettings>());
@@ -150,7 +138,7 @@ std::string Join(const Range& range, Name name) {
   return text;
 }
 
-std::optional<unsigned> ParseParts(const Entry& entry, std::string_view text, std::string* why) {
+std::optional<unsigned> ParseParts(const CatalogLine& entry, std::string_view text, std::string* why) {
   unsigned parts = 0;
   while (!text.empty()) {
     const std::string_view word = Cut(&text, '+');
@@ -187,7 +175,7 @@ Admission MakeAdmission(const Settings& settings, unsigned parts) {
 
 std::vector<PolicyInfo> ListPolicies() {
   std::vector<PolicyInfo> policies;
-  for (const Entry& entry : kEntries) {
+  for (const CatalogLine& entry : kPolicies) {
     PolicyInfo& info = policies.emplace_back(PolicyInfo{std::string(entry.name), std::string(entry.one_line), {}});
     for (const auto& [name, part] : kParts) {
       if ((entry.parts & part) != 0) info.parts.emplace_back(name);
@@ -202,10 +190,10 @@ std::unique_ptr<Policy> MakePolicy(std::string_view expression, const Settings& 
   std::string_view rest = expression;
   const std::string_view name = Cut(&rest, '+');
   const auto* entry =
-      std::find_if(std::begin(kEntries), std::end(kEntries), [&](const Entry& e) { return e.name == name; });
-  if (entry == std::end(kEntries)) {
+      std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](const CatalogLine& e) { return e.name == name; });
+  if (entry == std::end(kPolicies)) {
     *why = "no scheduler is called \"" + std::string(name) +
-           "\"; there is: " + Join(kEntries, [](const Entry& e) { return e.name; });
+           "\"; there is: " + Join(kPolicies, [](const CatalogLine& e) { return e.name; });
     return nullptr;
   }
   const auto parts = ParseParts(*entry, rest, why);

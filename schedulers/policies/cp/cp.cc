@@ -32,13 +32,8 @@ Cp::Cp(std::string name, const CpSettings& settings, Admission admission)
     : Cp(std::move(name), settings, std::move(admission), PlannerFor(settings)) {}
 
 Cp::Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner)
-    : Cp(std::move(name), settings, std::move(admission), std::move(planner), std::make_unique<CpOrder>().release()) {}
-
-Cp::Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner,
-       CpOrder* order)
-    : Greedy(std::move(name), std::unique_ptr<JobOrder>(order), std::move(admission)),
+    : GreedyOver(std::move(name), std::make_unique<CpOrder>(), std::move(admission)),
       settings_(settings),
-      order_(order),
       planner_(std::move(planner)) {}
 
 void Cp::OnJobSubmitted(const ClusterState& state, JobId job) {
@@ -69,10 +64,10 @@ void Cp::OnNodesChanged(const ClusterState& state) {
 }
 
 std::optional<Decision> Cp::Next(const ClusterState& state, Micros now) {
-  due_ |= order_->ConsumeTasksReturned();
+  due_ |= order().ConsumeTasksReturned();
   if (due_ || (review_ && *review_ <= now)) Replan(state, now);
   if (const auto plan = planner_->Take()) {
-    order_->Follow(state, *plan);
+    order().Follow(state, *plan);
     plan_ = *plan;
   }
   return Greedy::Next(state, now);
@@ -89,7 +84,7 @@ void Cp::Replan(const ClusterState& state, Micros now) {
   due_ = false;
   if (!needed || snapshot.problem.jobs.size() < 2) return;
   times_ = std::move(snapshot.times);
-  snapshot.problem.previous = order_->Jobs();
+  snapshot.problem.previous = order().Jobs();
   planner_->Submit(std::move(snapshot.problem));
 }
 

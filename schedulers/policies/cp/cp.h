@@ -27,7 +27,7 @@
 
 namespace millrace::sched {
 
-class Cp : public Greedy {
+class Cp : public GreedyOver<CpOrder> {
  public:
   // With the planner that the settings ask for. One that runs in the background reads the steady clock for its budget:
   // the only clock in schedulers/.
@@ -43,16 +43,12 @@ class Cp : public Greedy {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  // Owns the order.
-  Cp(std::string name, const CpSettings& settings, Admission admission, std::unique_ptr<Planner> planner,
-     CpOrder* order);
   // Hands the planner a new picture if one is due.
   void Replan(const ClusterState& state, Micros now);
   // Returns true if some job's times differ from those in the last picture.
   [[nodiscard]] bool TimesMoved(const std::map<JobId, TaskTimes>& times) const;
 
   const CpSettings settings_;
-  CpOrder* const order_;  // Greedy's
   const std::unique_ptr<Planner> planner_;
   bool due_ = false;                           // something happened that asks for another plan
   std::map<JobId, TaskTimes> finished_times_;  // of the live jobs, as of the last change of more than a little

@@ -24,32 +24,24 @@ std::string Reason(const FairPool& pool, StarvationClocks::Cause cause) {
 
 }  // namespace
 
-std::unique_ptr<FairPreempting> FairPreempting::Make(std::string name, const Settings& settings, Admission admission) {
-  auto owned = std::make_unique<FairOrder>(settings, true);
-  FairOrder* order = owned.get();
-  return std::unique_ptr<FairPreempting>(
-      new FairPreempting(std::move(name), std::move(owned), order, std::move(admission)));
-}
-
-FairPreempting::FairPreempting(std::string name, std::unique_ptr<FairOrder> owned, FairOrder* order,
-                               Admission admission)
-    : Greedy(std::move(name), std::move(owned), std::move(admission)), order_(order) {}
+FairPreempting::FairPreempting(std::string name, const Settings& settings, Admission admission)
+    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, true), std::move(admission)) {}
 
 void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
-  const std::string pool = order_->PoolOf(job).name();
+  const std::string pool = order().PoolOf(job).name();
   Greedy::OnJobEnded(state, job);
-  if (!order_->live_pools().contains(pool)) clocks_.StopPool(pool);
+  if (!order().live_pools().contains(pool)) clocks_.StopPool(pool);
 }
 
 Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
-  const FairSettings& fair = order_->settings().Of<FairSettings>();
+  const FairSettings& fair = order().settings().Of<FairSettings>();
   if (cause == Cause::kFairShare) return fair.fair_share_timeout;
   return pool.settings().min_share_timeout.value_or(fair.min_share_timeout);
 }
 
 void FairPreempting::UpdateClocks(Micros now) {
   for (const TaskKind kind : kTaskKinds) {
-    for (const FairQueue::Member* member : order_->pools(kind).TakeTouched()) {
+    for (const FairQueue::Member* member : order().pools(kind).TakeTouched()) {
       const FairPool& pool = static_cast<const FairPool::Member*>(member)->pool();
       const std::pair<Cause, bool> causes[] = {{Cause::kMinimum, member->below_minimum()},
                                                {Cause::kFairShare, member->starved()}};
@@ -71,11 +63,11 @@ std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Starva
   std::map<const FairPool*, std::uint32_t> promised;
   for (const StarvationClocks::Key& key : due) {
     if (key.kind != kind) continue;
-    FairPool& pool = *order_->live_pools().at(key.pool);
+    FairPool& pool = *order().live_pools().at(key.pool);
     clocks_.Start(key, now + Patience(pool, key.cause));
     const double share = key.cause == Cause::kMinimum
                              ? static_cast<double>(pool.member(kind).claim().minimum) / static_cast<double>(kSlot)
-                             : order_->pools(kind).Share(pool.member(kind));
+                             : order().pools(kind).Share(pool.member(kind));
     const std::uint32_t wanted = Holding::WholeSlots(share), has = pool.Running(kind) + promised[&pool];
     if (has >= wanted) continue;
     promised[&pool] += wanted - has;
@@ -89,10 +81,10 @@ std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Starva
 std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const {
   std::vector<Holding> pools;
   std::vector<JobHolding> holdings;
-  for (const auto& [name, pool] : order_->live_pools()) {
-    const double share = order_->pools(kind).Share(pool->member(kind));
+  for (const auto& [name, pool] : order().live_pools()) {
+    const double share = order().pools(kind).Share(pool->member(kind));
     const std::vector<JobId> jobs = pool->Jobs();
-    const auto shares = JobShares(state, pool->order(), order_->settings().Of<MlqSettings>(), kind, share, jobs);
+    const auto shares = JobShares(state, pool->order(), order().settings().Of<MlqSettings>(), kind, share, jobs);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const std::uint32_t running = state.FindJob(jobs[i])->running_attempts[kind];
       holdings.push_back({jobs[i], pools.size(), {running, shares[i]}});
@@ -115,7 +107,7 @@ std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros no
     const std::vector<AttemptId> chosen = Choose(state, kind, wanted);
     std::size_t next = 0;
     for (const Need& need : needs) {
-      order_->Owe(*need.pool, kind, need.target);
+      order().Owe(*need.pool, kind, need.target);
       for (std::uint32_t i = 0; i < need.slots && next < chosen.size(); ++i) {
         const AttemptId& victim = chosen[next++];
         victims.push_back({victim, Reason(*need.pool, need.cause)});
@@ -134,7 +126,7 @@ std::optional<Decision> FairPreempting::NextFreed(const ClusterState& state) {
     freed_.pop_back();
     if (!state.FreeNodes(TaskKind::kMap).Contains(node.value)) continue;
     std::optional<MapChoice> choice;
-    const auto taker = order_->OfferOwed(state, TaskKind::kMap, [&](JobId job) {
+    const auto taker = order().OfferOwed(state, TaskKind::kMap, [&](JobId job) {
       choice = state.BestPendingMap(job, node);
       return choice.has_value();
     });
@@ -147,18 +139,13 @@ std::optional<Decision> FairPreempting::Next(const ClusterState& state, Micros n
   UpdateClocks(now);
   if (auto map = NextFreed(state)) return map;
   auto decision = Greedy::Next(state, now);
-  if (!decision) order_->ForgetOwed();
+  if (!decision) order().ForgetOwed();
   return decision;
 }
 
 std::optional<Micros> FairPreempting::NextWake(const ClusterState& state) const {
   const auto due = clocks_.NextDue(), wake = Greedy::NextWake(state);
   return due && wake ? std::min(due, wake) : std::max(due, wake);
-}
-
-std::unique_ptr<Policy> MakeFair(std::string name, const Settings& settings, Admission admission, bool preempt) {
-  if (preempt) return FairPreempting::Make(std::move(name), settings, std::move(admission));
-  return std::make_unique<Greedy>(std::move(name), std::make_unique<FairOrder>(settings), std::move(admission));
 }
 
 }  // namespace millrace::sched

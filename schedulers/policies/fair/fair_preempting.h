@@ -21,10 +21,9 @@
 
 namespace millrace::sched {
 
-class FairPreempting : public Greedy {
+class FairPreempting : public GreedyOver<FairOrder> {
  public:
-  [[nodiscard]] static std::unique_ptr<FairPreempting> Make(std::string name, const Settings& settings,
-                                                            Admission admission);
+  FairPreempting(std::string name, const Settings& settings, Admission admission);
 
   void OnJobEnded(const ClusterState& state, JobId job) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
@@ -41,8 +40,6 @@ class FairPreempting : public Greedy {
     std::uint32_t slots = 0;   // to be taken from others
   };
 
-  FairPreempting(std::string name, std::unique_ptr<FairOrder> owned, FairOrder* order, Admission admission);
-
   void UpdateClocks(Micros now);
   [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
   // Returns what the pools lack that have lost patience. Their patience begins anew.
@@ -51,13 +48,8 @@ class FairPreempting : public Greedy {
   std::optional<Decision> NextFreed(const ClusterState& state);
   std::vector<AttemptId> Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const;
 
-  FairOrder* order_;
   StarvationClocks clocks_;
   std::vector<NodeId> freed_;  // by the last Preempt(), of maps, and not taken yet
 };
-
-// `fair`, with `+preempt` or without.
-[[nodiscard]] std::unique_ptr<Policy> MakeFair(std::string name, const Settings& settings, Admission admission,
-                                               bool preempt);
 
 }  // namespace millrace::sched

@@ -1,22 +1,15 @@
 #include "schedulers/policies/fresh/fresh_static.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "schedulers/policies/fresh/fresh_settings.h"
 
 namespace millrace::sched {
-FreshStatic::FreshStatic(std::string name, const Settings& settings, std::unique_ptr<FreshFairOrder> owned,
-                         FreshFairOrder* order, Admission admission)
-    : Greedy(std::move(name), std::move(owned), std::move(admission)),
-      order_(order),
-      k_(settings.Of<FreshSettings>().k) {}
 
-std::unique_ptr<FreshStatic> FreshStatic::Make(std::string name, const Settings& settings, Admission admission) {
-  auto owned = std::make_unique<FreshFairOrder>(settings);
-  FreshFairOrder* order = owned.get();
-  return std::unique_ptr<FreshStatic>(
-      new FreshStatic(std::move(name), settings, std::move(owned), order, std::move(admission)));
-}
+FreshStatic::FreshStatic(std::string name, const Settings& settings, Admission admission)
+    : GreedyOver(std::move(name), std::make_unique<FreshFairOrder>(settings), std::move(admission)),
+      k_(settings.Of<FreshSettings>().k) {}
 
 void FreshStatic::OnJobSubmitted(const ClusterState& state, JobId job) {
   batch_changed_ = true;
@@ -86,7 +79,7 @@ void FreshStatic::Spread() {
 
 bool FreshStatic::RefusedEverywhere(const ClusterState& state, TaskKind kind, JobId id) const {
   const JobState& job = *state.FindJob(id);
-  if (job.Pending(kind).empty() || !order_->MayRun(state, kind, id)) return false;
+  if (job.Pending(kind).empty() || !order().MayRun(state, kind, id)) return false;
   return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& node) {
     const std::uint32_t maps = *node_maps_[node.first.value];
     const bool has_slots = kind == TaskKind::kMap ? maps > 0 : maps < node.second;
@@ -116,7 +109,7 @@ Policy::Limits FreshStatic::BeginRound(const ClusterState& state, Micros now) {
 }
 
 std::optional<Decision> FreshStatic::Next(const ClusterState& state, Micros now) {
-  order_->AdmitWaiting(state);
+  order().AdmitWaiting(state);
   return Greedy::Next(state, now);
 }
 

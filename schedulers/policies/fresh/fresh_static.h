@@ -39,10 +39,9 @@
 
 namespace millrace::sched {
 
-class FreshStatic : public Greedy {
+class FreshStatic : public GreedyOver<FreshFairOrder> {
  public:
-  [[nodiscard]] static std::unique_ptr<FreshStatic> Make(std::string name, const Settings& settings,
-                                                         Admission admission);
+  FreshStatic(std::string name, const Settings& settings, Admission admission);
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
@@ -54,14 +53,11 @@ class FreshStatic : public Greedy {
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
-  [[nodiscard]] const PhaseAdmission& admission() const { return order_->admission(); }
+  [[nodiscard]] const PhaseAdmission& admission() const { return order().admission(); }
   // Returns s_m; 0 before the first split.
   [[nodiscard]] std::uint32_t map_slots() const { return map_slots_; }
 
  private:
-  FreshStatic(std::string name, const Settings& settings, std::unique_ptr<FreshFairOrder> owned, FreshFairOrder* order,
-              Admission admission);
-
   // Notes the nodes that take tasks, and their slots. Returns true if they differ from those of the split.
   bool NoteNodes(const ClusterState& state);
   // Makes the split for what is left of the live jobs.
@@ -72,7 +68,6 @@ class FreshStatic : public Greedy {
   void AvoidRefusals(const ClusterState& state);
   [[nodiscard]] bool RefusedEverywhere(const ClusterState& state, TaskKind kind, JobId job) const;
 
-  FreshFairOrder* order_;  // that of Greedy
   const std::uint32_t k_;
   std::vector<std::pair<NodeId, std::uint32_t>> nodes_;  // that take tasks, and their slots, by id
   std::uint32_t slots_ = 0;                              // of all of them

@@ -149,7 +149,7 @@ std::optional<Decision> Lsap::NextPlanned(const ClusterState& state, Micros now)
     const JobState& job = *state.FindJob(id);
     if (state.LacksSpace(job, map, decision.node)) continue;
     const Locality locality = state.topology().Distance(decision.node, job.spec.maps[map].replicas);
-    admission().OnMapLaunched(state, id, locality, now);
+    OnMapLaunched(state, id, locality, now);
     return decision;
   }
   return std::nullopt;

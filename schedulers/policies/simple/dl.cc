@@ -5,57 +5,33 @@
 #include <utility>
 
 namespace millrace::sched {
-namespace {}  // namespace
 
 Dl::Dl(std::string name, Admission admission) : name_(std::move(name)), admission_(std::move(admission)) {}
 
 void Dl::OnJobSubmitted(const ClusterState& state, JobId job) {
   admission_.OnJobSubmitted(state, job);
-  if (seen_.size() <= job.value) seen_.resize(job.value + 1);
-  See(*state.FindJob(job));
+  refusals_.OnJobSubmitted(*state.FindJob(job));
+  admission_.OnMapsAdded(job);
 }
 
 void Dl::OnJobEnded(const ClusterState& state, JobId job) {
   admission_.OnJobEnded(state, job);
+  refusals_.OnJobEnded(job);
   launched_.erase(job);
-  for (RefusalMemory& memory : refusals_) memory.Forget(job);
 }
 
-void Dl::OnJobChanged(const ClusterState& state, JobId job) { See(*state.FindJob(job)); }
+void Dl::OnJobChanged(const ClusterState& state, JobId job) {
+  if (refusals_.OnJobChanged(*state.FindJob(job))[TaskKind::kMap]) admission_.OnMapsAdded(job);
+}
 
 void Dl::OnNodesChanged(const ClusterState& state) {
-  for (RefusalMemory& memory : refusals_) memory.Reset(state.node_ids());
+  refusals_.OnNodesChanged(state);
+  admission_.OnNodesChanged(state);
   state.KeepLocalJobs();
 }
 
 NodeLimits Dl::LimitsOf(const NodeState& node) const {
   return admission_.LimitsOf(node, NodeLimits::Typed(node.slots));
-}
-
-// A job that only launched and finished tasks takes no slot that it refused before; whatever else happened, it might.
-void Dl::See(const JobState& job) {
-  const JobId id = job.progress.job;
-  Seen now;
-  for (const TaskKind kind : kTaskKinds) {
-    now.pending[kind] = job.Pending(kind).size();
-    now.running[kind] = job.running_attempts[kind];
-    now.runnable[kind] = job.runnable[kind];
-  }
-  now.failed = job.Failures();
-  now.done = job.progress.maps_done + job.progress.reduces_done;
-  const Seen was = std::exchange(seen_[id.value], now);
-  for (const TaskKind kind : kTaskKinds) {
-    if (!now.runnable[kind]) continue;
-    const bool replicas_moved = was == now;
-    // With `+ccs` a reduce that begins to compute, or ends, lets another copy.
-    const bool may_copy = kind == TaskKind::kReduce && admission_.copy() != nullptr;
-    if (!was.runnable[kind] || now.pending[kind] > was.pending[kind] || now.failed != was.failed || replicas_moved ||
-        may_copy) {
-      refusals_[kind].MayAcceptMore(id);
-    }
-  }
-  if (admission_.locality() != nullptr && now.pending[TaskKind::kMap] < was.pending[TaskKind::kMap])
-    launched_.insert(id);
 }
 
 std::optional<Decision> Dl::Next(const ClusterState& state, Micros now) {
@@ -71,7 +47,7 @@ bool Dl::TakeRaised(const ClusterState& state, Micros now) {
 }
 
 std::optional<Decision> Dl::NextMap(const ClusterState& state, Micros now) {
-  RefusalMemory& memory = refusals_[TaskKind::kMap];
+  SlotRefusals& memory = refusals_[TaskKind::kMap];
   TakeRaised(state, now);
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
   if (free.empty() || state.RunnableJobs(TaskKind::kMap).empty()) return std::nullopt;
@@ -79,16 +55,21 @@ std::optional<Decision> Dl::NextMap(const ClusterState& state, Micros now) {
   const auto walk = [&] {
     return memory.Walk(free, [&](NodeId to, bool to_all) {
       taken = to_all ? BestOfAll(state, to, now) : BestOfAcceptingMore(state, to, now);
-      if (taken) return RefusalMemory::Answer::kTaken;
+      if (taken) return SlotRefusals::Answer::kTaken;
       // Space may come back unnoticed.
-      return state.FindNode(to)->free_bytes ? RefusalMemory::Answer::kUnsure : RefusalMemory::Answer::kRefused;
+      return state.FindNode(to)->free_bytes ? SlotRefusals::Answer::kUnsure : SlotRefusals::Answer::kRefused;
     });
   };
   auto node = walk();
   if (!node && AskAgain(state, now)) node = walk();
   if (!node) return NextIdle(state);
-  admission_.OnMapLaunched(state, taken->job, taken->choice.locality, now);
+  OnMapLaunched(state, taken->job, taken->choice.locality, now);
   return Decision{{taken->job, TaskKind::kMap, taken->choice.map}, *node, false, taken->choice.locality};
+}
+
+void Dl::OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) {
+  admission_.OnMapLaunched(state, job, locality, now);
+  if (admission_.locality() != nullptr) launched_.insert(job);
 }
 
 // A launch stops a job's clock. Slots on nodes that the job had refused may be free all along, or free again: it
@@ -135,7 +116,7 @@ std::optional<Dl::Offer> Dl::BestOfAcceptingMore(const ClusterState& state, Node
   return best;
 }
 
-// All refused what is free, for want of locality; some have more to do than local slots will come.
+// Every job has refused what is free, for want of locality. Some have more maps than there are slots at their data.
 std::optional<Decision> Dl::NextIdle(const ClusterState& state) {
   LocalityGate* gate = admission_.locality();
   if (gate == nullptr) return std::nullopt;
@@ -157,28 +138,12 @@ std::optional<Decision> Dl::NextIdle(const ClusterState& state) {
 }
 
 std::optional<Decision> Dl::NextReduce(const ClusterState& state) {
-  const OrderedBits& free = state.FreeNodes(TaskKind::kReduce);
-  if (free.empty() || state.RunnableJobs(TaskKind::kReduce).empty()) return std::nullopt;
+  constexpr TaskKind kReduces = TaskKind::kReduce;
+  SlotRefusals& memory = refusals_[kReduces];
   Decision decision;
-  const auto take = [&](JobId job, NodeId node) {
-    const auto reduce = admission_.NextReduce(state, job, node);
-    if (reduce) decision = {{job, TaskKind::kReduce, *reduce}, node};
-    return reduce.has_value();
-  };
-  const auto node = refusals_[TaskKind::kReduce].Walk(free, [&](NodeId to, bool to_all) {
-    if (to_all) {
-      for (const QueueKey& key : state.RunnableJobs(TaskKind::kReduce)) {
-        if (take(key.job, to)) return RefusalMemory::Answer::kTaken;
-      }
-      return RefusalMemory::Answer::kRefused;
-    }
-    std::vector<QueueKey> jobs;
-    for (const JobId job : refusals_[TaskKind::kReduce].accepting_more()) {
-      if (state.FindJob(job)->runnable[TaskKind::kReduce]) jobs.push_back(state.FindJob(job)->key);
-    }
-    std::sort(jobs.begin(), jobs.end());
-    const bool taken = std::any_of(jobs.begin(), jobs.end(), [&](const QueueKey& key) { return take(key.job, to); });
-    return taken ? RefusalMemory::Answer::kTaken : RefusalMemory::Answer::kRefused;
+  const auto node = memory.Walk(state.FreeNodes(kReduces), [&](NodeId to, bool to_all) {
+    return to_all ? reduces_.ToAll(state, kReduces, to, 0, &decision)
+                  : reduces_.ToAcceptingMore(state, kReduces, memory.accepting_more(), to, 0, &decision);
   });
   return node ? std::optional(decision) : std::nullopt;
 }
@@ -197,29 +162,17 @@ std::optional<Micros> Dl::NextWake(const ClusterState& state) const {
   return admission_.NextWake(state);
 }
 
-std::string Dl::WaitReason(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
-  if (state.Capacity(kind) == 0) return "no slot of that kind";
-  if (state.FreeNodes(kind).empty()) return "below its turn";
-  if (kind == TaskKind::kMap) {
-    if (auto reason = WhyMapsWait(now)) return *reason;
-    const LocalityGate* gate = admission_.locality();
-    if (const auto since = gate != nullptr ? gate->WaitingSince(job) : std::nullopt) {
-      const Micros tenths = (now - *since) / 100'000;
-      return "waiting for a local slot since " + std::to_string(tenths / 10) + '.' + std::to_string(tenths % 10) + " s";
-    }
-  }
-  return "no free node takes it";
-}
-
 PolicyView Dl::View(const ClusterState& state, Micros now) const {
   PolicyView view;
   for (const TaskKind kind : kTaskKinds) {
+    const auto held_back = kind == TaskKind::kMap ? WhyMapsWait(now) : std::nullopt;
     for (const QueueKey& key : state.RunnableJobs(kind)) {
-      view.waits.push_back({key.job, kind, WaitReason(state, kind, key.job, now)});
+      const bool idle = state.Capacity(kind) > 0 && !state.FreeNodes(kind).empty();
+      view.waits.push_back(
+          {key.job, kind, idle && held_back ? *held_back : admission_.WhyWaits(state, kind, key.job, now)});
     }
   }
-  std::sort(view.waits.begin(), view.waits.end(),
-            [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });
+  SortWaits(&view.waits);
   return view;
 }
 

@@ -1,16 +1,24 @@
 // dl: the closest task for each free slot, one slot after the other (Guo et al., "Investigation of Data Locality and
 // Fairness in MapReduce", section 3.1, there dl-sched).
 //
-// A free map slot goes to a node-local task, else to a rack-local one, else to one of the same datacenter, else to any,
-// over the pending maps of ALL jobs together; among equals to the first job by priority and submit order, then to the
-// map with the lowest index. Free nodes take turns by id, one slot each. It knows no fairness and does not look ahead:
-// it is what `lsap` is measured against. Reduces go as in `fifo`; maps come before reduces.
+// The rule, as code, for a free map slot on a node; free nodes take turns by id, one slot each:
+//
+//   for locality in node, rack, datacenter, off:
+//     for job in the jobs with pending maps, by priority and submit order:
+//       for map in the pending maps of the job, by index:
+//         if the map's data is that close to the node: launch it there, and return
+//
+// So the closest map of ALL jobs goes first, and the order of jobs counts only among equals. It knows no fairness and
+// does not look ahead: it is what `lsap` is measured against. Reduces go as in `fifo`; maps come before reduces.
+//
+// It remembers who refused what (refusal_memory.h), and decides exactly as DlReference (reference.h), which asks every
+// job for every free slot. With `+delay` a job whose waits have not earned it the distance is passed over, and a slot
+// that all refuse may go to a job that has more maps than there are slots at their data (locality_wait.h).
 //
 // Cost of an assignment: O(log) of nodes and jobs while some task is local to the node; else a look at each job with
 // pending maps, up to the first that is rack-local. Thread rule: one thread.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,6 +28,8 @@
 #include "schedulers/core/policy.h"
 #include "schedulers/offering/admission.h"
 #include "schedulers/offering/refusal_memory.h"
+#include "schedulers/offering/slot_offers.h"
+#include "schedulers/policies/simple/fifo.h"
 
 namespace millrace::sched {
 
@@ -43,35 +53,29 @@ class Dl : public Policy {
   std::optional<Decision> NextReduce(const ClusterState& state);
   // Returns true if jobs have earned farther slots since the last call.
   bool TakeRaised(const ClusterState& state, Micros now);
+  // Takes note that a map of the job is going to be launched.
+  void OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now);
   [[nodiscard]] Admission& admission() { return admission_; }
   // Returns why a job's maps wait although slots are free, if a derived policy knows more about it than dl does.
   [[nodiscard]] virtual std::optional<std::string> WhyMapsWait(Micros) const { return std::nullopt; }
 
  private:
-  struct Seen {  // of a job's maps and reduces: what says whether it may take what it refused
-    PerKind<std::uint32_t> pending, running;
-    std::uint64_t failed = 0;
-    std::uint32_t done = 0;
-    PerKind<bool> runnable = {};
-    bool operator==(const Seen&) const = default;
-  };
   struct Offer {
     JobId job;
     MapChoice choice;
   };
 
-  void See(const JobState& job);
   // Returns true if one of launched_ may take a slot that it refused.
   bool AskAgain(const ClusterState& state, Micros now);
   std::optional<Offer> BestOfAll(const ClusterState& state, NodeId node, Micros now);
   std::optional<Offer> BestOfAcceptingMore(const ClusterState& state, NodeId node, Micros now);
   std::optional<Decision> NextIdle(const ClusterState& state);
-  [[nodiscard]] std::string WaitReason(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
 
   const std::string name_;
   Admission admission_;
-  PerKind<RefusalMemory> refusals_;
-  std::vector<Seen> seen_;    // by job id
+  FifoOrder reduce_order_;
+  SlotOffers reduces_{&reduce_order_, &admission_};
+  RefusalMemory refusals_{admission_.copy() != nullptr};
   std::set<JobId> launched_;  // with `+delay`: maps since the last time that every free slot was refused
 };
 

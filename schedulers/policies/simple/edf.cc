@@ -129,8 +129,6 @@ PolicyView EdfOrder::View(const ClusterState&, Micros) const {
       }
     }
   }
-  std::sort(view.waits.begin(), view.waits.end(),
-            [](const WaitView& a, const WaitView& b) { return std::pair(a.job, a.kind) < std::pair(b.job, b.kind); });
   return view;
 }
 
