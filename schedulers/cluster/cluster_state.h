@@ -94,21 +94,22 @@ class ClusterState {
   // Returns the live jobs that have a pending map, or a pending reduce that slow start lets go, in the same order. Held
   // jobs are left out.
   [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[kind]; }
-  // Calls visit(job) for the live jobs with a pending map whose input is on the node, held jobs included, in the same
+  // Calls visit(job) for the live jobs that are not held and have a pending map whose input is on the node, in the same
   // order, until it returns false. It does not look whether the node is refused to a job, or avoided for its only such
   // map. The lists are built on the first call, in O(pending maps), and kept from then on at the cost of a cache line a
   // replica and launch, so a policy that never calls this pays nothing. Requires: `visit` does not change the state.
   template <class Visit>
   void VisitLocalJobs(NodeId node, const Visit& visit) const {
     KeepLocalJobs();
-    if (node.value < nodes_.size()) local_jobs_->VisitAt(node, visit);
+    if (node.value >= nodes_.size()) return;
+    local_jobs_->VisitAt(node, [&](JobId job) { return (!held_.empty() && FindJob(job)->held) || visit(job); });
   }
   // Returns true if VisitLocalJobs would visit the job. Requires: the job lives.
   [[nodiscard]] bool IsLocalJob(JobId job, NodeId node) const {
     KeepLocalJobs();
-    return node.value < nodes_.size() && local_jobs_->Contains(job, node);
+    return node.value < nodes_.size() && local_jobs_->Contains(job, node) && !FindJob(job)->held;
   }
-  // Returns true if VisitLocalJobs would visit more than `count` jobs.
+  // Returns true if VisitLocalJobs would visit more than `count` jobs, were no job held.
   [[nodiscard]] bool MoreLocalJobsThan(NodeId node, std::size_t count) const;
   // Starts to keep the lists of VisitLocalJobs. Call it early if you will ask: to build them later costs O(pending
   // maps).

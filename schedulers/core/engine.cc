@@ -56,7 +56,7 @@ void Engine::Impl::CheckDecision(const Decision& decision) const {
     return std::string(policy->name()) + ": " + ToText(task) + " on n" + std::to_string(decision.node.value);
   };
   const JobState* job = FindLiveJob(task.job);
-  SCHED_CHECK(job != nullptr, detail());
+  SCHED_CHECK(job != nullptr && !job->held, detail());
   if (speculative) {
     const TaskState* twin = FindTask(task);
     SCHED_CHECK(twin != nullptr && !twin->done && twin->running.size() == 1, detail());

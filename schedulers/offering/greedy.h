@@ -1,16 +1,21 @@
 // Greedy: the policy that offers each free slot to the jobs in the order of a JobOrder, and gives it to the first that
 // takes it. fifo, fair, capacity, sjf, mlq and edf are Greedy with an order of their own.
 //
-// A free map slot goes to the first job in order with a map that Admission lets run there, and of the job's maps to the
-// closest, the one with the lowest index among equals. A free reduce slot goes to the first job in order with a reduce
-// that may start there. Maps go before reduces. Of several free nodes one that holds the data of the first job's first
-// pending map is served first, else the next in turn by id, one slot each (as Hadoop spreads tasks by its trackers'
-// heartbeats).
+// The rule, as code; `turn` is the node after the one that was served last:
 //
-// It decides as if it asked every job for every free slot whenever it is called. It asks fewer: a slot that every job
-// refused is not offered again until something has happened that could change the answer (refusal_memory.h), and with
-// `+delay` a refused offer costs O(jobs with input on that node + jobs whose wait is over), not O(jobs)
-// (slot_offers.h).
+//   for kind in map, reduce:
+//     if kind is map, several nodes are free and one of them holds the data of the first job's first pending map:
+//       if a map of the first job may run there: launch the first such, and return
+//     for node in the free nodes, by id from `turn` on:       // one slot each, as Hadoop's trackers ask one by one
+//       for job in the order:
+//         if a task of the job may run on the node:           // Admission says so: +delay, +ccs, space, bad nodes
+//           launch the closest map, or the reduce with the lowest index, and return
+//     if kind is map, with +delay: the same once more for jobs with more maps than there are slots at their data
+//
+// It decides exactly as GreedyReference (reference.h), which asks all of that at each call. Greedy asks less: a slot
+// that every job refused is not offered again until something has happened that could change the answer
+// (refusal_memory.h), and with `+delay` a refused offer costs O(jobs with input on that node + jobs whose wait is
+// over), not O(jobs) (slot_offers.h).
 //
 // Thread rule: one thread. Cost of an assignment: O(log) of nodes and jobs.
 #pragma once

@@ -167,7 +167,6 @@ SlotRefusals::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision)
     return go_on;
   };
   offer.state.VisitLocalJobs(offer.node, [&](JobId job) {
-    if (localities_[job.value] == MapLocality::kNotRunnable) return true;
     const QueueKey& key = offer.state.FindJob(job)->key;
     while (next != queued_.end() && *next < key) {
       if (!ask_and_go_on(*next)) return false;

@@ -51,6 +51,7 @@ void History::CheckIndexOf(const NodeState& node) const {
   std::map<JobId, std::uint32_t> copying;
   for (const QueueKey& key : state.LiveJobs()) {
     const JobState& job = *state.FindJob(key.job);
+    if (job.held) continue;
     const auto& pending = job.pending_maps.all();
     if (std::any_of(pending.begin(), pending.end(), [&](std::uint32_t map) {
           const auto& replicas = job.spec.maps[map].replicas;

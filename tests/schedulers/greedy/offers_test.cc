@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "schedulers/journal/event_text.h"
 #include "schedulers/offering/ccs_settings.h"
 #include "schedulers/offering/copy_gate.h"
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/locality_wait.h"
+#include "schedulers/offering/reference.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/single_pool.h"
@@ -20,9 +20,9 @@
 #include "schedulers/policies/simple/capacity.h"
 #include "schedulers/policies/simple/capacity_settings.h"
 #include "schedulers/policies/simple/fifo.h"
-#include "tests/schedulers/greedy/brute_greedy.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/round_robin.h"
+#include "tests/schedulers/same_decisions.h"
 
 namespace millrace::sched {
 namespace {
@@ -60,39 +60,6 @@ Admission Gates(const Settings& settings, bool delay, bool ccs) {
           ccs ? std::make_unique<ComputePhaseAdmission>(settings.Of<CcsSettings>()) : nullptr};
 }
 
-std::vector<std::string> Decide(Engine* engine, Micros now) {
-  Effects effects;
-  engine->Decide(now, &effects);
-  std::vector<std::string> lines;
-  for (const Effect& effect : effects) {
-    if (const auto* launch = std::get_if<Launch>(&effect))
-      lines.push_back(FormatEvent(now, AttemptLaunched{launch->attempt, launch->node}));
-    if (const auto* evict = std::get_if<Evict>(&effect)) lines.push_back(FormatEvent(now, JobEvicted{evict->job}));
-  }
-  return lines;
-}
-
-// Plays the events to both and compares what they decide.
-void ExpectSame(const std::vector<History::Record>& records, std::unique_ptr<Policy> policy,
-                std::unique_ptr<Policy> brute) {
-  Engine engine({}, std::move(policy)), other({}, std::move(brute));
-  std::size_t decided = 0;  // records to come that were decided
-  for (const History::Record& record : records) {
-    if (record.line == History::kDecide) {
-      const auto lines = Decide(&engine, record.time);
-      ASSERT_EQ(lines, Decide(&other, record.time)) << "(the second: asking everybody)";
-      decided = lines.size();
-    } else if (decided > 0) {
-      --decided;
-    } else {
-      const auto timed = ParseEvent(record.line);
-      Effects effects;
-      (void)engine.Apply(timed->time, timed->event, &effects);
-      (void)other.Apply(timed->time, timed->event, &effects);
-    }
-  }
-}
-
 class EveryOrder : public testing::TestWithParam<std::tuple<Setup, bool, bool>> {};
 
 TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
@@ -115,8 +82,9 @@ TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     history.FinishAll();
     ASSERT_FALSE(HasFailure());
-    auto brute = std::make_unique<BruteGreedy>(setup.order(options.settings), Gates(options.settings, delay, ccs));
-    ExpectSame(history.records(), MakePolicyOf(options), std::move(brute));
+    auto reference =
+        std::make_unique<GreedyReference>(setup.order(options.settings), Gates(options.settings, delay, ccs));
+    ExpectSameDecisions(history.records(), MakePolicyOf(options), std::move(reference));
     ASSERT_FALSE(HasFailure());
   }
 }

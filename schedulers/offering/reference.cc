@@ -1,47 +1,47 @@
-#include "tests/schedulers/greedy/brute_greedy.h"
+#include "schedulers/offering/reference.h"
 
 #include <algorithm>
 #include <vector>
 
 namespace millrace::sched {
 
-void BruteGreedy::OnJobSubmitted(const ClusterState& state, JobId job) {
+void GreedyReference::OnJobSubmitted(const ClusterState& state, JobId job) {
   order_->OnJobSubmitted(state, job);
   admission_.OnJobSubmitted(state, job);
 }
 
-void BruteGreedy::OnJobEnded(const ClusterState& state, JobId job) {
+void GreedyReference::OnJobEnded(const ClusterState& state, JobId job) {
   order_->OnJobEnded(state, job);
   admission_.OnJobEnded(state, job);
 }
 
-void BruteGreedy::OnJobChanged(const ClusterState& state, JobId job) {
+void GreedyReference::OnJobChanged(const ClusterState& state, JobId job) {
   order_->OnJobChanged(state, job);
   if (admission_.locality() != nullptr) admission_.locality()->OnDataMoved(job);  // counts anew
 }
 
-void BruteGreedy::OnNodesChanged(const ClusterState& state) {
+void GreedyReference::OnNodesChanged(const ClusterState& state) {
   order_->OnNodesChanged(state);
   if (admission_.locality() != nullptr) admission_.locality()->OnNodesChanged(state);
 }
 
-NodeLimits BruteGreedy::LimitsOf(const NodeState& node) const {
+NodeLimits GreedyReference::LimitsOf(const NodeState& node) const {
   return admission_.LimitsOf(node, NodeLimits::Typed(node.slots));
 }
 
-Policy::Limits BruteGreedy::BeginRound(const ClusterState& state, Micros now) {
+Policy::Limits GreedyReference::BeginRound(const ClusterState& state, Micros now) {
   (void)order_->BeginRound(state, now);
   return Limits::kSame;
 }
 
-std::optional<Decision> BruteGreedy::Next(const ClusterState& state, Micros now) {
+std::optional<Decision> GreedyReference::Next(const ClusterState& state, Micros now) {
   for (const TaskKind kind : kTaskKinds) {
     if (auto decision = NextOf(state, kind, now)) return decision;
   }
   return std::nullopt;
 }
 
-bool BruteGreedy::WaitsForSpace(const ClusterState& state, Micros now) const {
+bool GreedyReference::WaitsForSpace(const ClusterState& state, Micros now) const {
   for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
     for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
       if (!order_->MayRun(state, TaskKind::kMap, key.job)) continue;
@@ -51,7 +51,7 @@ bool BruteGreedy::WaitsForSpace(const ClusterState& state, Micros now) const {
   return false;
 }
 
-std::optional<Decision> BruteGreedy::NextOf(const ClusterState& state, TaskKind kind, Micros now) {
+std::optional<Decision> GreedyReference::NextOf(const ClusterState& state, TaskKind kind, Micros now) {
   std::uint32_t& turn = turn_[kind];
   std::vector<NodeId> nodes;
   for (const std::uint32_t id : state.FreeNodes(kind)) {
@@ -77,7 +77,7 @@ std::optional<Decision> BruteGreedy::NextOf(const ClusterState& state, TaskKind 
   return std::nullopt;
 }
 
-std::optional<Decision> BruteGreedy::AtItsData(const ClusterState& state, JobId first, Micros now) {
+std::optional<Decision> GreedyReference::AtItsData(const ClusterState& state, JobId first, Micros now) {
   const JobState& job = *state.FindJob(first);
   const auto& replicas = job.spec.maps[job.pending_maps.all().First()].replicas;
   for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
@@ -90,7 +90,7 @@ std::optional<Decision> BruteGreedy::AtItsData(const ClusterState& state, JobId 
   return std::nullopt;
 }
 
-std::optional<Decision> BruteGreedy::OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Micros now) {
+std::optional<Decision> GreedyReference::OfferAt(const ClusterState& state, TaskKind kind, NodeId node, Micros now) {
   std::optional<MapChoice> map;
   std::optional<std::uint32_t> reduce;
   const auto taker = order_->Offer(state, kind, now, [&](JobId job) {
@@ -103,7 +103,7 @@ std::optional<Decision> BruteGreedy::OfferAt(const ClusterState& state, TaskKind
   return Decision{{*taker, kind, map ? map->map : *reduce}, node};
 }
 
-std::optional<Decision> BruteGreedy::OfferIdle(const ClusterState& state, NodeId node, Micros now) {
+std::optional<Decision> GreedyReference::OfferIdle(const ClusterState& state, NodeId node, Micros now) {
   std::optional<MapChoice> map;
   const auto taker = order_->Offer(state, TaskKind::kMap, now, [&](JobId job) {
     map = admission_.BestIdleMap(state, job, node);

@@ -1,5 +1,5 @@
-// BruteGreedy: what Greedy (schedulers/offering/greedy.h) decides, by asking every job for every free slot at every
-// call.
+// GreedyReference: the rule of Greedy (greedy.h) as it reads: every job is asked for every free slot at every call, and
+// nothing is remembered but whose turn it is. It is slow, and only tests link it; they hold Greedy to it.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,12 @@
 
 namespace millrace::sched {
 
-class BruteGreedy : public Policy {
+class GreedyReference : public Policy {
  public:
-  BruteGreedy(std::unique_ptr<JobOrder> order, Admission admission)
+  GreedyReference(std::unique_ptr<JobOrder> order, Admission admission)
       : order_(std::move(order)), admission_(std::move(admission)) {}
 
-  [[nodiscard]] std::string_view name() const override { return "brute"; }
+  [[nodiscard]] std::string_view name() const override { return "reference"; }
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override { order_->OnJobPrioritySet(state, job); }
   void OnJobEnded(const ClusterState& state, JobId job) override;

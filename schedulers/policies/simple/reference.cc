@@ -1,0 +1,50 @@
+#include "schedulers/policies/simple/reference.h"
+
+#include <algorithm>
+
+namespace millrace::sched {
+
+NodeLimits DlReference::LimitsOf(const NodeState& node) const {
+  return admission_.LimitsOf(node, NodeLimits::Typed(node.slots));
+}
+
+std::optional<Decision> DlReference::LaunchOf(const ClusterState& state, TaskKind kind, NodeId node) const {
+  std::optional<Decision> closest;
+  for (const QueueKey& key : state.RunnableJobs(kind)) {
+    if (kind == TaskKind::kReduce) {
+      const auto reduce = admission_.NextReduce(state, key.job, node);
+      if (reduce) return Decision{{key.job, kind, *reduce}, node};
+      continue;
+    }
+    const auto map = state.BestPendingMap(key.job, node);
+    if (!map || (closest && *closest->locality <= map->locality)) continue;
+    closest = Decision{{key.job, kind, map->map}, node, false, map->locality};
+  }
+  return closest;
+}
+
+std::optional<Decision> DlReference::Next(const ClusterState& state, Micros) {
+  for (const TaskKind kind : kTaskKinds) {
+    const OrderedBits& free = state.FreeNodes(kind);
+    std::vector<std::uint32_t> nodes(free.begin(), free.end());
+    std::rotate(nodes.begin(), std::lower_bound(nodes.begin(), nodes.end(), turn_[kind]), nodes.end());
+    for (const std::uint32_t node : nodes) {
+      const auto launch = LaunchOf(state, kind, NodeId{node});
+      if (!launch) continue;
+      turn_[kind] = node + 1;
+      return launch;
+    }
+  }
+  return std::nullopt;
+}
+
+bool DlReference::WaitsForSpace(const ClusterState& state, Micros now) const {
+  for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
+    for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
+      if (admission_.LacksSpace(state, key.job, NodeId{node}, now)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace millrace::sched

@@ -1,0 +1,17 @@
+// ExpectSameDecisions: whether a policy decides as its reference does, all along a history.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "tests/schedulers/history.h"
+
+namespace millrace::sched {
+
+// Plays the events of a history to both policies, and fails the test at the first Decide at which their launches or
+// evictions differ.
+void ExpectSameDecisions(const std::vector<History::Record>& records, std::unique_ptr<Policy> policy,
+                         std::unique_ptr<Policy> reference);
+
+}  // namespace millrace::sched
