@@ -74,14 +74,15 @@ Status Serve(const MasterConfig& config, const Log& log) {
   BackupRunner backups(*store);
   MILLRACE_ASSIGN(
       const std::unique_ptr<Control> control,
-      Control::Make(config, Seams{timer, clock, *store, *commit_log, Random(SeedFromSystem()), SeedFromSystem, log,
-                                  config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
-                                  [&backups](const std::string& directory) { return backups.Run(directory); },
-                                  [&]() -> Result<Room> {
-                                    MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
-                                    return Room{free, store->room_needed()};
-                                  },
-                                  &dialer}));
+      Control::Make(
+          config, ControlDependencies{timer, clock, *store, *commit_log, Random(SeedFromSystem()), SeedFromSystem, log,
+                                      config.scheduler_file.empty() ? nullptr : WatchFile(config.scheduler_file),
+                                      [&backups](const std::string& directory) { return backups.Run(directory); },
+                                      [&]() -> Result<Room> {
+                                        MILLRACE_ASSIGN(const std::uint64_t free, FreeBytes(config.directory));
+                                        return Room{free, store->room_needed()};
+                                      },
+                                      &dialer}));
   auto server = std::make_unique<rpc::Server>(timer, MakeMasterServices(*control), LimitsOf(config, descriptors));
   server->OnTrouble([&log](const std::string& line) { log->warn("{}", line); });
   auto listening = rpc::Listen(io.provider->getNetwork(), config.bind).wait(io.waitScope);

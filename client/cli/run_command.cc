@@ -31,7 +31,7 @@ std::string NewToken() {
 std::string Absolute(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
 
 // Options of the engine that the master wants to know travel in the request; the job has checked their values.
-Status TakeEngineOptions(const job::Parameters& parameters, job::JobRequest* request) {
+Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* request) {
   OptionSet set;
   EngineOptions engine;
   DeclareEngineOptions(&set, &engine);
@@ -73,7 +73,7 @@ Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options)
 }
 
 // At least a millisecond, at most `most`; 0 when nothing is given.
-Result<Micros> TakeTime(const char* option, const std::string& text, Micros most) {
+Result<Micros> ParseTimeOption(const char* option, const std::string& text, Micros most) {
   if (text.empty()) return Micros{0};
   MILLRACE_ASSIGN(const Micros time, ParseDuration(text));
   if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is no time at all");
@@ -82,7 +82,7 @@ Result<Micros> TakeTime(const char* option, const std::string& text, Micros most
 }
 
 // "5s" or "0s,10s,1m".
-Result<std::vector<Micros>> TakeWaits(std::string_view text) {
+Result<std::vector<Micros>> ParseWaits(std::string_view text) {
   std::vector<Micros> waits;
   for (bool more = !text.empty(); more;) {
     const std::size_t comma = text.find(',');
@@ -96,17 +96,17 @@ Result<std::vector<Micros>> TakeWaits(std::string_view text) {
   return waits;
 }
 
-Status TakeScheduling(RunOptions options, job::JobRequest* request) {
+Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
   MILLRACE_TRY(TakeSchedulerParameters(&request->parameters, &options));
   request->pool = options.pool;
   request->owner = options.user;
   if (!options.priority.empty()) {
     MILLRACE_ASSIGN(request->priority, job::ParsePriority(options.priority));
   }
-  MILLRACE_ASSIGN(request->deadline, TakeTime("--deadline", options.deadline, 3650 * kDay));
-  MILLRACE_ASSIGN(request->map_time, TakeTime("--map-time", options.map_time, kDay));
-  MILLRACE_ASSIGN(request->reduce_time, TakeTime("--reduce-time", options.reduce_time, kDay));
-  MILLRACE_ASSIGN(request->locality_waits, TakeWaits(options.locality_wait));
+  MILLRACE_ASSIGN(request->deadline, ParseTimeOption("--deadline", options.deadline, 3650 * kDay));
+  MILLRACE_ASSIGN(request->map_time, ParseTimeOption("--map-time", options.map_time, kDay));
+  MILLRACE_ASSIGN(request->reduce_time, ParseTimeOption("--reduce-time", options.reduce_time, kDay));
+  MILLRACE_ASSIGN(request->locality_waits, ParseWaits(options.locality_wait));
   return Status::Ok();
 }
 
@@ -209,11 +209,11 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
     request.parameters.emplace_back("job.max_failed_maps", std::to_string(options.max_failed_maps));
   if (options.skip_bad_records >= 0)
     request.parameters.emplace_back("job.skip_bad_records", std::to_string(options.skip_bad_records));
-  MILLRACE_TRY(TakeScheduling(options, &request));
+  MILLRACE_TRY(ApplyScheduling(options, &request));
   MILLRACE_ASSIGN(prepared.executable, FindJob(options.job, invocation.directory()));
   MILLRACE_ASSIGN(request.description, job::DescribeJob(prepared.executable, request.parameters, {}));
   MILLRACE_TRY(CheckInputs(options, request.description));
-  MILLRACE_TRY(TakeEngineOptions(request.parameters, &request));
+  MILLRACE_TRY(ApplyEngineOptions(request.parameters, &request));
   request.name = options.name.empty() ? request.description.name : options.name;
   if (request.owner.empty()) request.owner = invocation.user;
   for (const std::string& input : options.inputs) request.inputs.push_back(Absolute(input));

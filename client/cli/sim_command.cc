@@ -108,7 +108,7 @@ Result<sim::Overrides> OverridesOf(const SimWords& words) {
   return overrides;
 }
 
-Status TakeBytes(const std::string& option, const std::string& text, double* field) {
+Status ParseBytesOption(const std::string& option, const std::string& text, double* field) {
   if (text.empty()) return Status::Ok();
   const Result<std::uint64_t> bytes = ParseBytes(text);
   if (!bytes.ok()) return bytes.status().Within(option);
@@ -129,9 +129,9 @@ Result<sim::SimulationFile> LoadTrace(const SimWords& words, const std::string& 
   options.scale = words.scale;
   options.nodes = static_cast<std::uint32_t>(file.cluster.nodes.size());
   double bytes_per_reduce = static_cast<double>(options.bytes_per_reduce);
-  MILLRACE_TRY(TakeBytes("--bytes-per-reduce", words.bytes_per_reduce, &bytes_per_reduce));
-  MILLRACE_TRY(TakeBytes("--map-rate", words.map_rate, &options.map_rate));
-  MILLRACE_TRY(TakeBytes("--reduce-rate", words.reduce_rate, &options.reduce_rate));
+  MILLRACE_TRY(ParseBytesOption("--bytes-per-reduce", words.bytes_per_reduce, &bytes_per_reduce));
+  MILLRACE_TRY(ParseBytesOption("--map-rate", words.map_rate, &options.map_rate));
+  MILLRACE_TRY(ParseBytesOption("--reduce-rate", words.reduce_rate, &options.reduce_rate));
   options.bytes_per_reduce = static_cast<std::uint64_t>(bytes_per_reduce);
   MILLRACE_ASSIGN(sim::Workload workload, sim::ParseSwim(text, path, options));
   workload.placement = file.workload.placement;

@@ -23,12 +23,12 @@ class ActiveWrites {
   net::Awaitable<void> End(std::uint64_t block);
 
  private:
-  struct Entry {
+  struct ActiveWrite {
     std::weak_ptr<WriteSession> session;
     std::vector<std::function<void()>> waiting;
   };
   std::mutex mutex_;
-  std::unordered_map<std::uint64_t, Entry> entries_;
+  std::unordered_map<std::uint64_t, ActiveWrite> entries_;
 };
 
 }  // namespace millrace::dfs

@@ -90,7 +90,7 @@ Status BlockTrash::Put(std::uint64_t id, const BlockContent& content, Micros whe
   return Status::Ok();
 }
 
-BlockTrash::Entry BlockTrash::Drop(std::map<std::uint64_t, Entry>::iterator entry) {
+BlockTrash::TrashedBlock BlockTrash::Drop(std::map<std::uint64_t, TrashedBlock>::iterator entry) {
   const auto [id, dropped] = *entry;
   bytes_ -= dropped.content.length;
   by_time_.erase({dropped.when, id});
@@ -98,8 +98,8 @@ BlockTrash::Entry BlockTrash::Drop(std::map<std::uint64_t, Entry>::iterator entr
   return dropped;
 }
 
-void BlockTrash::Add(std::uint64_t id, const Entry& entry) {
-  std::optional<Entry> replaced;
+void BlockTrash::Add(std::uint64_t id, const TrashedBlock& entry) {
+  std::optional<TrashedBlock> replaced;
   {
     const std::lock_guard lock(mutex_);
     if (const auto known = entries_.find(id); known != entries_.end()) replaced = Drop(known);
@@ -111,7 +111,7 @@ void BlockTrash::Add(std::uint64_t id, const Entry& entry) {
 }
 
 Result<BlockContent> BlockTrash::Take(std::uint64_t id) {
-  Entry entry;
+  TrashedBlock entry;
   {
     const std::lock_guard lock(mutex_);
     const auto it = entries_.find(id);
@@ -136,7 +136,7 @@ bool BlockTrash::RemoveOldest(Micros before, BlockStore::Swept* swept) {
     const std::lock_guard lock(mutex_);
     if (by_time_.empty() || by_time_.begin()->first >= before) return false;
     const std::uint64_t id = by_time_.begin()->second;
-    const Entry oldest = Drop(entries_.find(id));
+    const TrashedBlock oldest = Drop(entries_.find(id));
     data = PathOf(id, oldest.when);
     ++swept->blocks;
     swept->bytes += oldest.content.length;

@@ -42,20 +42,20 @@ class BlockTrash {
   [[nodiscard]] std::uint64_t bytes() const;
 
  private:
-  struct Entry {
+  struct TrashedBlock {
     BlockContent content;
     Micros when = 0;
   };
   [[nodiscard]] std::string PathOf(std::uint64_t id, Micros when) const;
   Status LoadEntry(std::uint64_t id, Micros when);
   Status CompleteEntry(std::uint64_t id, Micros when);
-  void Add(std::uint64_t id, const Entry& entry);
-  Entry Drop(std::map<std::uint64_t, Entry>::iterator entry);  // under mutex_
+  void Add(std::uint64_t id, const TrashedBlock& entry);
+  TrashedBlock Drop(std::map<std::uint64_t, TrashedBlock>::iterator entry);  // under mutex_
 
   const std::string directory_;
   const std::function<std::string(std::uint64_t)> data_path_;
   mutable std::mutex mutex_;  // no file call is made while it is held
-  std::map<std::uint64_t, Entry> entries_;
+  std::map<std::uint64_t, TrashedBlock> entries_;
   std::set<std::pair<Micros, std::uint64_t>> by_time_;
   std::uint64_t bytes_ = 0;
 };

@@ -19,7 +19,7 @@ constexpr std::string_view kSchedulerKey = "scheduler";  // -> what was set, and
 
 }  // namespace
 
-Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams seams) {
+Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, ControlDependencies seams) {
   SchedulerFile scheduler_file(std::move(seams.scheduler_file), seams.log);
   MILLRACE_TRY(scheduler_file.Load().Within("master.scheduler_file"));
   std::string why;
@@ -30,7 +30,7 @@ Result<std::unique_ptr<Control>> Control::Make(const MasterConfig& config, Seams
   return control;
 }
 
-Control::Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file)
+Control::Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file)
     : config_(config),
       seams_(std::move(seams)),
       commits_(seams_.commit_log),
@@ -230,7 +230,7 @@ void Control::Tick(Micros late) {
   }
   for (const NodeNumber node : silent) LoseNode(node);
   ExpireLeases();
-  CareForBlocks();
+  ScheduleBlockWork();
   if (Held()) return;
   ForgetOldNodes();
   FollowSchedulerFile();
@@ -243,7 +243,7 @@ void Control::ExpireLeases() {
   }
 }
 
-void Control::CareForBlocks() {
+void Control::ScheduleBlockWork() {
   dfs::BlockWork work;
   if (!InStartupGrace()) {
     work = files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);

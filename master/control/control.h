@@ -40,7 +40,7 @@
 
 namespace millrace::master {
 
-struct Seams {
+struct ControlDependencies {
   kj::Timer& timer;
   const Clock& clock;
   const KeyValueStore& store;
@@ -61,7 +61,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
  public:
   // Makes a Control that has read everything back. kInvalid for a scheduler that does not exist or a wrong scheduler
   // file, kCorrupt for a database that is not understood. Requires: the store holds a cluster id (cluster_record.h).
-  static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, Seams seams);
+  static Result<std::unique_ptr<Control>> Make(const MasterConfig& config, ControlDependencies seams);
   ~Control();
 
   // Returns the pointer that the capabilities of peers hold: a call that waits for the disk keeps its capability alive,
@@ -212,7 +212,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Status CheckNotHandedOver(dfs::FileId file) const;
 
  private:
-  Control(const MasterConfig& config, Seams seams, SchedulerFile scheduler_file);
+  Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file);
   [[nodiscard]] Status Load();
   [[nodiscard]] Micros TickPeriod() const { return std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond); }
   // Returns the time that the master was awake, since some moment: all deadlines are told in it.
@@ -234,7 +234,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   void GoOn();
   [[nodiscard]] Status UseFirstScheduler(Step* step);
   [[nodiscard]] Status UseScheduler(const std::string& name, const sched::Settings& settings, Step* step);
-  void CareForBlocks();
+  void ScheduleBlockWork();
   void NoticeBalanceEnd();
   void ArmWake();
   [[nodiscard]] SchedulerTime::Clocks ShownByClocks() const;
@@ -242,7 +242,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
 
   std::shared_ptr<Control*> self_ = std::make_shared<Control*>(this);
   MasterConfig config_;
-  Seams seams_;
+  ControlDependencies seams_;
   CommitGate commits_;
   RoomWatch room_;
   SchedulerFile scheduler_file_;

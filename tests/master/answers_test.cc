@@ -57,8 +57,8 @@ class ServedMaster {
       config_.startup_grace = 3600 * kSecond;  // nothing is copied meanwhile
       commit_log_ = rpc::MakeInlineCommitLog(*store_, [](const Status& failure) { FAIL() << failure.message(); });
       MILLRACE_CHECK(StoreClusterId(FormatClusterId(1, 2), store_.get()).ok(), "no cluster");
-      auto control =
-          Control::Make(config_, Seams{io.provider->getTimer(), clock_, *store_, *commit_log_, Random(1),
+      auto control = Control::Make(
+          config_, ControlDependencies{io.provider->getTimer(), clock_, *store_, *commit_log_, Random(1),
                                        [numbers = Random(2)]() mutable { return numbers.Next(); }, MakeSilentLog()});
       MILLRACE_CHECK(control.ok(), control.status().message());
       control_ = *std::move(control);

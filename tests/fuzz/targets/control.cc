@@ -26,9 +26,10 @@ class Master {
   Master() {
     const OptionSet options = master::DeclareMasterOptions(&config_);
     fuzz::Require(master::StoreClusterId(FormatClusterId(1, 2), store_.get()).ok(), "no cluster");
-    control_ = master::Control::Make(config_, master::Seams{timer_, clock_, *store_, *log_, Random(1),
-                                                            [this] { return numbers_.Next(); }, MakeSilentLog()})
-                   .value();
+    control_ =
+        master::Control::Make(config_, master::ControlDependencies{timer_, clock_, *store_, *log_, Random(1),
+                                                                   [this] { return numbers_.Next(); }, MakeSilentLog()})
+            .value();
     server_ = std::make_unique<rpc::Server>(timer_, master::MakeMasterServices(*control_), rpc::ServerLimits{});
   }
   ~Master() {

@@ -7,7 +7,7 @@
 #include "faults.h"
 #include "files.h"
 #include "worker.h"
-#include "worker/daemon/shuffle/copy_book.h"
+#include "worker/daemon/shuffle/fetch_schedule.h"
 
 namespace millrace::simulated {
 
@@ -51,9 +51,9 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
  private:
   void taskFailed(kj::Exception&&) override {}
 
-  [[nodiscard]] shuffle::CopyBook::Time Now() const {
+  [[nodiscard]] shuffle::FetchSchedule::Time Now() const {
     const auto micros = (plane_.machine_.process().timer().now() - kj::origin<kj::TimePoint>()) / kj::MICROSECONDS;
-    return shuffle::CopyBook::Time(std::chrono::microseconds(micros));
+    return shuffle::FetchSchedule::Time(std::chrono::microseconds(micros));
   }
 
   // Callbacks may destroy us: they come later, from elsewhere.
@@ -91,7 +91,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     }
     FinishIfComplete();
     if (ended_) return;
-    while (const std::optional<shuffle::Place> place = book_.Visit()) {
+    while (const std::optional<shuffle::FetchPlace> place = book_.Visit()) {
       fetches_.add(plane_.cluster_.world().Spawn([this, at = *place](kj::WaitScope& scope) { Visit(scope, at); }));
     }
     if (const auto wake = book_.next_wake(); wake && (!armed_ || *armed_ != *wake)) {
@@ -102,7 +102,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     }
   }
 
-  void Visit(kj::WaitScope& scope, const shuffle::Place& place) {
+  void Visit(kj::WaitScope& scope, const shuffle::FetchPlace& place) {
     while (FetchBatch(scope, place)) {
     }
     book_.Leave(place);
@@ -110,7 +110,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
   }
 
   // False: nothing more from there for now.
-  bool FetchBatch(kj::WaitScope& scope, const shuffle::Place& place) {
+  bool FetchBatch(kj::WaitScope& scope, const shuffle::FetchPlace& place) {
     constexpr std::size_t kBatch = 4;
     WorkerProcess* server = Reach(plane_.cluster_, scope, plane_.machine_.host(), place.host);
     const std::vector<shuffle::Ticket> batch = book_.NextBatch(place, server == nullptr ? 1000 : kBatch);
@@ -141,9 +141,9 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
   AttemptId reduce_;
   std::string file_;
   std::shared_ptr<shuffle::CopyCallbacks> callbacks_;  // gone when we are
-  shuffle::CopyBook book_;
+  shuffle::FetchSchedule book_;
   bool ended_ = false;
-  std::optional<shuffle::CopyBook::Time> armed_;
+  std::optional<shuffle::FetchSchedule::Time> armed_;
   kj::TaskSet fetches_;  // last: they use what stands above
 };
 

@@ -54,7 +54,7 @@ TaskRunner::TaskRunner(Cluster& cluster, WorkerMachine& machine, TaskFiles& file
 
 TaskRunner::~TaskRunner() noexcept = default;
 
-void TaskRunner::SetUpJob(std::uint32_t job, std::string, worker::OwnMessage<task::wire::SetUp> set_up) {
+void TaskRunner::SetUpJob(std::uint32_t job, std::string, worker::OwnedMessage<task::wire::SetUp> set_up) {
   const auto setup = set_up.reader().getJob();
   const auto output = setup.getOutputDirectory().asChars();
   jobs_[job] = {std::string(output.begin(), output.size()), setup.getReduces(), setup.getReplication()};
@@ -68,7 +68,7 @@ void TaskRunner::Begin(const AttemptId& id, Body body) {
   running_[id] = std::move(running);
   kept.fiber = cluster_.world()
                    .Spawn([this, id, run, body = kj::mv(body)](kj::WaitScope& scope) mutable {
-                     auto done = std::make_shared<worker::OwnMessage<task::wire::Done>>();
+                     auto done = std::make_shared<worker::OwnedMessage<task::wire::Done>>();
                      ToWire(id, done->builder().initAttempt());
                      const Status status = body(scope, done->builder());
                      (void)Await(machine_.process().MayReceive(), scope);
@@ -78,7 +78,7 @@ void TaskRunner::Begin(const AttemptId& id, Body body) {
 }
 
 void TaskRunner::End(const AttemptId& id, std::uint64_t run, const Status& status,
-                     worker::OwnMessage<task::wire::Done>& done) {
+                     worker::OwnedMessage<task::wire::Done>& done) {
   const auto found = running_.find(id);
   if (found == running_.end() || found->second->run != run) return;  // killed meanwhile
   running_.erase(found);
@@ -107,9 +107,9 @@ Status TaskRunner::Work(kj::WaitScope& scope, const AttemptId& id) {
   return Status::Ok();
 }
 
-void TaskRunner::RunMap(worker::OwnMessage<task::wire::RunMap> launch) {
+void TaskRunner::RunMap(worker::OwnedMessage<task::wire::RunMap> launch) {
   const AttemptId id = FromWire(launch.reader().getAttempt());
-  auto kept = std::make_shared<worker::OwnMessage<task::wire::RunMap>>(std::move(launch));
+  auto kept = std::make_shared<worker::OwnedMessage<task::wire::RunMap>>(std::move(launch));
   Begin(id, [this, id, kept](kj::WaitScope& scope, task::wire::Done::Builder done) -> Status {
     MasterCaller caller(cluster_.world(), cluster_.network(), machine_.host(), machine_.tasks());
     std::string bytes;
@@ -132,7 +132,7 @@ void TaskRunner::RunMap(worker::OwnMessage<task::wire::RunMap> launch) {
   });
 }
 
-void TaskRunner::RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) {
+void TaskRunner::RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) {
   const AttemptId id = FromWire(launch.reader().getAttempt());
   std::uint64_t sum = 0;
   for (const auto segment : launch.reader().getSegments()) sum += segment.getRawLength();

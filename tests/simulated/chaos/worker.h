@@ -98,9 +98,9 @@ class TaskRunner final : public worker::TaskRunner {
   TaskRunner(Cluster& cluster, WorkerMachine& machine, TaskFiles& files);
   ~TaskRunner() noexcept override;
   void Observe(worker::TaskObserver* observer) override { observer_ = observer; }
-  void SetUpJob(std::uint32_t job, std::string executable, worker::OwnMessage<task::wire::SetUp> set_up) override;
-  void RunMap(worker::OwnMessage<task::wire::RunMap> launch) override;
-  void RunReduce(worker::OwnMessage<task::wire::RunReduce> launch) override;
+  void SetUpJob(std::uint32_t job, std::string executable, worker::OwnedMessage<task::wire::SetUp> set_up) override;
+  void RunMap(worker::OwnedMessage<task::wire::RunMap> launch) override;
+  void RunReduce(worker::OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
   [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
   [[nodiscard]] std::vector<AttemptId> Processes() const;
@@ -113,7 +113,7 @@ class TaskRunner final : public worker::TaskRunner {
   struct Running;
   using Body = kj::Function<Status(kj::WaitScope&, task::wire::Done::Builder)>;
   void Begin(const AttemptId& id, Body body);
-  void End(const AttemptId& id, std::uint64_t run, const Status& status, worker::OwnMessage<task::wire::Done>& done);
+  void End(const AttemptId& id, std::uint64_t run, const Status& status, worker::OwnedMessage<task::wire::Done>& done);
   [[nodiscard]] Status Work(kj::WaitScope& scope, const AttemptId& id);
   [[nodiscard]] Status WriteOutput(kj::WaitScope& scope, const AttemptId& id, const std::string& text,
                                    task::wire::Done::Builder done);

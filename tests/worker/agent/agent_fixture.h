@@ -205,10 +205,10 @@ class FakeMaster final : public master::wire::Master::Server {
 // Executes nothing: a test says how attempts go.
 struct ManualRunner final : TaskRunner {
   void Observe(TaskObserver* who) override { observer = who; }
-  void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) override {
+  void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override {
     set_ups.push_back(std::to_string(job) + " " + executable + " node " + std::to_string(set_up.reader().getNode()));
   }
-  void RunMap(OwnMessage<task::wire::RunMap> launch) override {
+  void RunMap(OwnedMessage<task::wire::RunMap> launch) override {
     running.push_back(FromWire(launch.reader().getAttempt()));
     run_files.push_back(launch.reader().getRunFile());
     record_notes.push_back(launch.reader().getRecordNote());
@@ -217,7 +217,7 @@ struct ManualRunner final : TaskRunner {
     const auto link = launch.reader().getLink();
     links.push_back({link.getBytesPerSecond(), link.getCrossing(), link.getWaited(), link.getMaps()});
   }
-  void RunReduce(OwnMessage<task::wire::RunReduce> launch) override {
+  void RunReduce(OwnedMessage<task::wire::RunReduce> launch) override {
     running.push_back(FromWire(launch.reader().getAttempt()));
     segments = launch.reader().getSegments().size();
   }
@@ -230,7 +230,7 @@ struct ManualRunner final : TaskRunner {
     return kj::READY_NOW;
   }
   void Finish(const AttemptId& attempt) {
-    OwnMessage<task::wire::Done> done;
+    OwnedMessage<task::wire::Done> done;
     ToWire(attempt, done.builder().initAttempt());
     auto counters = done.builder().initCounters(3);
     Set(counters[0], "millrace", "bytes_read_local", 1000);
@@ -244,7 +244,7 @@ struct ManualRunner final : TaskRunner {
     counter.setValue(value);
   }
   void Progress(const AttemptId& attempt, float fraction, const std::string& status = "") {
-    OwnMessage<task::wire::Progress> progress;
+    OwnedMessage<task::wire::Progress> progress;
     ToWire(attempt, progress.builder().initAttempt());
     progress.builder().setFraction(fraction);
     progress.builder().setStatus(status);

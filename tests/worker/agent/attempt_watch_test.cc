@@ -68,7 +68,7 @@ TEST_F(AttemptWatchTest, AnyChangeIsProgress) {
   Advance(50 * kj::SECONDS);
   runner_.Progress(map, 0.5F, "another status");
   Advance(50 * kj::SECONDS);
-  OwnMessage<task::wire::Progress> counted;
+  OwnedMessage<task::wire::Progress> counted;
   ToWire(map, counted.builder().initAttempt());
   counted.builder().setFraction(0.5F);
   counted.builder().setStatus("another status");

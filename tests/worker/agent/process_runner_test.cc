@@ -20,11 +20,11 @@ using testing::HasSubstr;
 
 struct Recorder final : TaskObserver {
   ~Recorder() noexcept override = default;
-  void TaskProgress(const AttemptId&, OwnMessage<task::wire::Progress> progress) override {
+  void TaskProgress(const AttemptId&, OwnedMessage<task::wire::Progress> progress) override {
     statuses.push_back(progress.reader().getStatus());
     Tell();
   }
-  void TaskDone(const AttemptId& attempt, OwnMessage<task::wire::Done> done) override {
+  void TaskDone(const AttemptId& attempt, OwnedMessage<task::wire::Done> done) override {
     done_attempts.push_back(attempt);
     pids.push_back(static_cast<pid_t>(done.reader().getCounters()[0].getValue()));
     Tell();
@@ -71,14 +71,14 @@ class ProcessRunnerTest : public testing::Test {
     SetUp(kJob, job_name, MILLRACE_FAKE_TASK);
   }
   void SetUp(std::uint32_t job, const std::string& name, const std::string& executable) {
-    OwnMessage<task::wire::SetUp> set_up;
+    OwnedMessage<task::wire::SetUp> set_up;
     set_up.builder().initJob().setName(name);
     set_up.builder().getJob().setJob(job);
     runner_->SetUpJob(job, executable, std::move(set_up));
   }
   AttemptId StartMap(std::uint32_t task, const std::string& order, std::uint32_t job = kJob) {
     const AttemptId id = MapAttemptId(JobId{job}, task, 0);
-    OwnMessage<task::wire::RunMap> launch;
+    OwnedMessage<task::wire::RunMap> launch;
     auto map = launch.builder();
     ToWire(id, map.initAttempt());
     map.initInputs(1)[0].setPath({reinterpret_cast<const kj::byte*>(order.data()), order.size()});
@@ -123,7 +123,7 @@ TEST_F(ProcessRunnerTest, OneProcessServesTheAttemptsOfAJobOneAfterTheOther) {
   Next();
   StartMap(1, "done");
   Next();
-  OwnMessage<task::wire::RunReduce> launch;
+  OwnedMessage<task::wire::RunReduce> launch;
   ToWire(ReduceAttemptId(JobId{kJob}, 0, 0), launch.builder().initAttempt());
   runner_->RunReduce(std::move(launch));
   Next();

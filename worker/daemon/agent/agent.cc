@@ -79,7 +79,7 @@ void WorkerAgent::SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId exec
   if (job != nullptr) return;
   job = std::make_shared<WorkerJob>();
   job->number = setup.getJob();
-  job->setup = OwnMessage<task::wire::JobSetup>(setup);
+  job->setup = OwnedMessage<task::wire::JobSetup>(setup);
   job->executable = std::move(executable);
   job->timeout = TimeoutOf(setup, config_.task_timeout);
   FetchExecutable(job);
@@ -98,7 +98,7 @@ void WorkerAgent::FetchExecutable(const std::shared_ptr<WorkerJob>& job) {
 
 void WorkerAgent::ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const Result<std::string>& path) {
   if (path.ok()) {
-    OwnMessage<task::wire::SetUp> set_up;
+    OwnedMessage<task::wire::SetUp> set_up;
     set_up.builder().setJob(job->setup.reader());
     set_up.builder().setMaster(session_.master());
     set_up.builder().setCluster(identity_.cluster);
@@ -337,7 +337,7 @@ std::vector<dfs::StoredBlock> WorkerAgent::Blocks() {
   std::vector<dfs::StoredBlock> blocks = parts_.blocks.List();
   for (const std::uint64_t id : parts_.blocks.Damaged()) {
     log_->error("{} is damaged: its checksums do not fit its length", dfs::BlockName(id));
-    blocks.push_back({id, BlockNews::kNoLength});
+    blocks.push_back({id, BlockReporter::kNoLength});
   }
   return blocks;
 }

@@ -33,9 +33,9 @@ void FillSegments(capnp::List<task::wire::Segment>::Builder wire, const std::vec
 }
 
 // What the heartbeat has room for: of an overlong one, without counters and with the beginning of the status.
-OwnMessage<task::wire::Progress> Shortened(OwnMessage<task::wire::Progress> progress) {
+OwnedMessage<task::wire::Progress> Shortened(OwnedMessage<task::wire::Progress> progress) {
   if (progress.bytes() <= kMostOneProgressBytes) return progress;
-  OwnMessage<task::wire::Progress> brief;
+  OwnedMessage<task::wire::Progress> brief;
   const auto full = progress.reader();
   brief.builder().setAttempt(full.getAttempt());
   brief.builder().setFraction(full.getFraction());
@@ -271,12 +271,12 @@ void AttemptTable::Compute(Attempt& attempt) {
 
 // ---- progress, and attempts that do not get on ----
 
-std::vector<OwnMessage<task::wire::Progress>> AttemptTable::TakeProgress() {
-  std::vector<OwnMessage<task::wire::Progress>> taken;
+std::vector<OwnedMessage<task::wire::Progress>> AttemptTable::TakeProgress() {
+  std::vector<OwnedMessage<task::wire::Progress>> taken;
   std::size_t bytes = 0;
   for (const auto& [id, attempt] : attempts_) {
     if (attempt->copier != nullptr && !attempt->computing) {
-      OwnMessage<task::wire::Progress> copying;
+      OwnedMessage<task::wire::Progress> copying;
       ToWire(id, copying.builder().initAttempt());
       const std::uint32_t copied = attempt->copier->copied();
       const auto left_out = static_cast<std::uint32_t>(attempt->job->left_out.size());
@@ -349,7 +349,7 @@ void AttemptTable::Stop(Attempt& attempt) {
 
 // ---- ends ----
 
-void AttemptTable::TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) {
+void AttemptTable::TaskProgress(const AttemptId& id, OwnedMessage<task::wire::Progress> progress) {
   const AttemptPtr attempt = Find(id);
   if (attempt == nullptr) return;
   if (const std::uint64_t mark = MarkOf(progress.reader()); mark != attempt->mark) Moved(*attempt, mark);
@@ -357,10 +357,10 @@ void AttemptTable::TaskProgress(const AttemptId& id, OwnMessage<task::wire::Prog
   attempt->progress = std::move(progress);
 }
 
-void AttemptTable::TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> done) {
+void AttemptTable::TaskDone(const AttemptId& id, OwnedMessage<task::wire::Done> done) {
   const AttemptPtr attempt = Find(id);
   if (attempt == nullptr) return;
-  const auto kept = std::make_shared<OwnMessage<task::wire::Done>>(std::move(done));
+  const auto kept = std::make_shared<OwnedMessage<task::wire::Done>>(std::move(done));
   if (kept->bytes() > kMostDoneBytes) {
     return Fail(*attempt,
                 {fmt::format("its counters and output blocks take {} bytes to tell, more than {}; use fewer counters",
@@ -371,7 +371,7 @@ void AttemptTable::TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> do
   ReportDone(*attempt, kept);
 }
 
-void AttemptTable::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done) {
+void AttemptTable::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnedMessage<task::wire::Done>> done) {
   const AttemptId id = attempt->id;
   const auto added = [known = std::weak_ptr(attempt), done, id](AttemptTable& table, const Status& status) {
     const AttemptPtr still = known.lock();
@@ -383,7 +383,7 @@ void AttemptTable::ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessag
   parts_.plane.AddMapOutput(id, parts_.files.Paths(id).run_file, rpc::WhileAlive(self_, added));
 }
 
-void AttemptTable::ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done) {
+void AttemptTable::ReportDone(Attempt& attempt, const std::shared_ptr<OwnedMessage<task::wire::Done>>& done) {
   const AttemptId id = attempt.id;
   session_.reports().Keep({ToText(id) + " is done", id, Report::Tells::kDone,
                            [done, shuffled = attempt.shuffled](master::wire::WorkerSession::Client& session) {

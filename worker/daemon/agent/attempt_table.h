@@ -48,7 +48,7 @@ struct AnnouncedOutput {
 // What the worker keeps of a job.
 struct WorkerJob {
   std::uint32_t number = 0;
-  OwnMessage<task::wire::JobSetup> setup;
+  OwnedMessage<task::wire::JobSetup> setup;
   ExecutableId executable;
   enum class State { kFetching, kReady, kFailed } state = State::kFetching;
   Status failure;
@@ -94,7 +94,7 @@ class AttemptTable final : private TaskObserver {
     return std::exchange(launched_since_claim_, std::nullopt).value_or(std::set<AttemptId>());
   }
   // Returns the news of progress that one heartbeat has room for.
-  [[nodiscard]] std::vector<OwnMessage<task::wire::Progress>> TakeProgress();
+  [[nodiscard]] std::vector<OwnedMessage<task::wire::Progress>> TakeProgress();
   [[nodiscard]] std::set<AttemptId> Ids() const;
   [[nodiscard]] std::size_t size() const { return attempts_.size(); }
 
@@ -105,16 +105,16 @@ class AttemptTable final : private TaskObserver {
     bool prepared = false;   // its directories are there
     bool started = false;    // handed to the runner
     bool computing = false;  // a reduce past the gate
-    std::optional<OwnMessage<task::wire::RunMap>> map;
-    std::optional<OwnMessage<task::wire::RunReduce>> reduce;
+    std::optional<OwnedMessage<task::wire::RunMap>> map;
+    std::optional<OwnedMessage<task::wire::RunReduce>> reduce;
     double crossing = 0;     // share of a map's output that goes to other workers
     std::uint32_t maps = 0;  // how many maps a reduce copies from
     std::unique_ptr<ReduceCopier> copier;
     std::uint32_t fetch_reports = 0;  // reports so far of outputs that it could not fetch
     std::uint64_t shuffled = 0;
-    std::optional<OwnMessage<task::wire::Progress>> progress;  // the last one, if no heartbeat has carried it
-    std::uint64_t mark = 0;                                    // the mark of the last sign of progress that was news
-    kj::TimePoint moved_at = kj::origin<kj::TimePoint>();      // when that report came
+    std::optional<OwnedMessage<task::wire::Progress>> progress;  // the last one, if no heartbeat has carried it
+    std::uint64_t mark = 0;                                      // the mark of the last sign of progress that was news
+    kj::TimePoint moved_at = kj::origin<kj::TimePoint>();        // when that report came
   };
   using AttemptPtr = std::shared_ptr<Attempt>;
 
@@ -130,17 +130,17 @@ class AttemptTable final : private TaskObserver {
   [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
 
   // ---- progress, and attempts that make none ----
-  void TaskProgress(const AttemptId& id, OwnMessage<task::wire::Progress> progress) override;
+  void TaskProgress(const AttemptId& id, OwnedMessage<task::wire::Progress> progress) override;
   kj::Promise<void> Watch();
   void FailStalled();
   [[nodiscard]] bool Stalled(Attempt& attempt) const;
   void Moved(Attempt& attempt, std::uint64_t mark) const;
 
   // ---- ends ----
-  void TaskDone(const AttemptId& id, OwnMessage<task::wire::Done> done) override;
+  void TaskDone(const AttemptId& id, OwnedMessage<task::wire::Done> done) override;
   void TaskFailed(const AttemptId& id, TaskFailure failure) override;
-  void ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnMessage<task::wire::Done>> done);
-  void ReportDone(Attempt& attempt, const std::shared_ptr<OwnMessage<task::wire::Done>>& done);
+  void ServeRun(const AttemptPtr& attempt, std::shared_ptr<OwnedMessage<task::wire::Done>> done);
+  void ReportDone(Attempt& attempt, const std::shared_ptr<OwnedMessage<task::wire::Done>>& done);
   void ReportFailed(const AttemptId& id, TaskFailure failure, bool lost);
   void ReportFetchFailed(Attempt& reduce, const AttemptId& map, const Status& why);
   void Fail(Attempt& attempt, TaskFailure failure);

@@ -99,7 +99,7 @@ std::string ExecutableCache::LocalPath(const ExecutableId& id) const {
 
 void ExecutableCache::Get(const ExecutableId& id, Then then) {
   const std::string path = LocalPath(id);
-  Entry& entry = entries_[path];
+  CachedExecutable& entry = entries_[path];
   entry.bytes = id.bytes;
   entry.waiting.push_back(std::move(then));
   if (entry.waiting.size() > 1) return;
@@ -114,7 +114,7 @@ void ExecutableCache::Get(const ExecutableId& id, Then then) {
 }
 
 void ExecutableCache::Fetched(const std::string& path, const Status& status) {
-  Entry& entry = entries_[path];
+  CachedExecutable& entry = entries_[path];
   const auto waiting = std::exchange(entry.waiting, {});
   if (status.ok()) {
     entry.ready = true;

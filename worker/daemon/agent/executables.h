@@ -49,7 +49,7 @@ class ExecutableCache final : public Executables {
   void Release(const ExecutableId& id) override;
 
  private:
-  struct Entry {
+  struct CachedExecutable {
     std::uint64_t bytes = 0;
     bool ready = false;  // its bytes were checked by this process
     unsigned users = 0;
@@ -67,7 +67,7 @@ class ExecutableCache final : public Executables {
   FetchFile fetch_;
   rpc::Background& background_;
   Log log_;
-  std::map<std::string, Entry> entries_;  // by local path
+  std::map<std::string, CachedExecutable> entries_;  // by local path
   std::uint64_t uses_ = 0;
   std::shared_ptr<ExecutableCache*> self_;  // callbacks that come after the cache's end find it gone
 };

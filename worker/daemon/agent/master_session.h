@@ -22,7 +22,7 @@
 #include "base/rpc/link.h"
 #include "base/rpc/transport.h"
 #include "dfs/data/block_store.h"
-#include "worker/daemon/agent/block_news.h"
+#include "worker/daemon/agent/block_reporter.h"
 #include "worker/daemon/agent/report_queue.h"
 
 namespace millrace::worker {
@@ -52,7 +52,7 @@ class MasterSession {
   [[nodiscard]] kj::Promise<void> Leave(const std::string& reason);
 
   [[nodiscard]] ReportQueue& reports() { return reports_; }
-  [[nodiscard]] BlockNews& blocks() { return blocks_; }
+  [[nodiscard]] BlockReporter& blocks() { return blocks_; }
   [[nodiscard]] const std::string& master() const { return link_.address(); }
 
  private:
@@ -72,7 +72,7 @@ class MasterSession {
   Log log_;
   rpc::Link link_;
   ReportQueue reports_;
-  BlockNews blocks_;
+  BlockReporter blocks_;
   std::optional<kj::TimePoint> told_;  // when the log last said that there is no session
   kj::Duration period_ = 1 * kj::SECONDS;
   kj::Duration limit_ = 10 * kj::SECONDS;  // for the answer to one call

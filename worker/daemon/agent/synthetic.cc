@@ -7,13 +7,13 @@ namespace millrace::worker {
 SyntheticRunner::SyntheticRunner(kj::Timer& timer, Random random, SyntheticTimes times)
     : timer_(timer), random_(random), times_(times) {}
 
-void SyntheticRunner::SetUpJob(std::uint32_t, std::string, OwnMessage<task::wire::SetUp>) {}
+void SyntheticRunner::SetUpJob(std::uint32_t, std::string, OwnedMessage<task::wire::SetUp>) {}
 
-void SyntheticRunner::RunMap(OwnMessage<task::wire::RunMap> launch) {
+void SyntheticRunner::RunMap(OwnedMessage<task::wire::RunMap> launch) {
   Run(FromWire(launch.reader().getAttempt()), times_.map_least, times_.map_most);
 }
 
-void SyntheticRunner::RunReduce(OwnMessage<task::wire::RunReduce> launch) {
+void SyntheticRunner::RunReduce(OwnedMessage<task::wire::RunReduce> launch) {
   Run(FromWire(launch.reader().getAttempt()), times_.reduce_least, times_.reduce_most);
 }
 
@@ -39,7 +39,7 @@ void SyntheticRunner::Run(const AttemptId& attempt, kj::Duration least, kj::Dura
 
 void SyntheticRunner::Report(const AttemptId& attempt, float fraction) {
   if (observer_ == nullptr) return;
-  OwnMessage<task::wire::Progress> progress;
+  OwnedMessage<task::wire::Progress> progress;
   ToWire(attempt, progress.builder().initAttempt());
   progress.builder().setFraction(fraction);
   observer_->TaskProgress(attempt, std::move(progress));
@@ -50,7 +50,7 @@ void SyntheticRunner::End(const AttemptId& attempt) {
   const bool fails = random_.Unit() < times_.failure;
   if (observer_ == nullptr) return;
   if (fails) return observer_->TaskFailed(attempt, {"drawn to fail", ""});
-  OwnMessage<task::wire::Done> done;
+  OwnedMessage<task::wire::Done> done;
   ToWire(attempt, done.builder().initAttempt());
   if (fill_) fill_(attempt, done.builder());
   observer_->TaskDone(attempt, std::move(done));

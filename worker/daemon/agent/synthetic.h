@@ -40,9 +40,9 @@ class SyntheticRunner final : public TaskRunner {
   void FillDone(std::function<void(const AttemptId&, task::wire::Done::Builder)> fill) { fill_ = std::move(fill); }
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
-  void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) override;
-  void RunMap(OwnMessage<task::wire::RunMap> launch) override;
-  void RunReduce(OwnMessage<task::wire::RunReduce> launch) override;
+  void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override;
+  void RunMap(OwnedMessage<task::wire::RunMap> launch) override;
+  void RunReduce(OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
   [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
 

@@ -25,18 +25,18 @@ ProcessRunner::ProcessRunner(const ProcessLoop& loop, ProcessLimits limits, Log 
     : loop_(loop), limits_(std::move(limits)), log_(std::move(log)) {}
 ProcessRunner::~ProcessRunner() noexcept = default;
 
-void ProcessRunner::SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) {
+void ProcessRunner::SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) {
   jobs_.insert_or_assign(job, Job{std::move(executable), std::move(set_up)});
 }
 
-void ProcessRunner::RunMap(OwnMessage<task::wire::RunMap> launch) {
+void ProcessRunner::RunMap(OwnedMessage<task::wire::RunMap> launch) {
   const auto map = launch.reader();
   Work work{FromWire(map.getAttempt()), {}, map.getStderr(), map.getRecordNote()};
   work.message.builder().setMap(map);
   Run(std::move(work));
 }
 
-void ProcessRunner::RunReduce(OwnMessage<task::wire::RunReduce> launch) {
+void ProcessRunner::RunReduce(OwnedMessage<task::wire::RunReduce> launch) {
   const auto reduce = launch.reader();
   Work work{FromWire(reduce.getAttempt()), {}, reduce.getStderr(), {}};
   work.message.builder().setReduce(reduce);
@@ -46,11 +46,11 @@ void ProcessRunner::RunReduce(OwnMessage<task::wire::RunReduce> launch) {
 void ProcessRunner::Run(Work work) {
   Process* warm = nullptr;
   for (const auto& [serial, process] : processes_) {
-    if (process->state != State::kIdle || process->job != work.attempt.task.job.value) continue;
+    if (process->state != ProcessState::kIdle || process->job != work.attempt.task.job.value) continue;
     if (warm == nullptr || process->idle_since > warm->idle_since) warm = process.get();
   }
   if (warm == nullptr) return Start(std::move(work));
-  warm->state = State::kBusy;
+  warm->state = ProcessState::kBusy;
   warm->work = std::move(work);
   warm->process->Send(std::move(warm->work->message));
 }
@@ -76,16 +76,17 @@ void ProcessRunner::Start(Work work) {
                        .mark = MarkOf(serial)};
   auto started = directory.ok() ? TaskProcess::Start(loop_, spec, events) : Result<kj::Own<TaskProcess>>(directory);
   if (!started.ok()) {
-    process.state = State::kEnding;
+    process.state = ProcessState::kEnding;
     tasks_.Add(kj::evalLater([this, serial, why = started.status().message()] { Ended(serial, why); }));
     return;
   }
   process.process = std::move(*started);
-  OwnMessage<task::wire::ToTask> hello;
+  OwnedMessage<task::wire::ToTask> hello;
   hello.builder().setSetUp(found->second.set_up.reader());
   process.process->Send(std::move(hello));
   After(limits_.start_timeout, serial, [](Process& late) {
-    if (late.state == State::kStarting) late.process->Kill("the task process was not ready within task.start_timeout");
+    if (late.state == ProcessState::kStarting)
+      late.process->Kill("the task process was not ready within task.start_timeout");
   });
 }
 
@@ -96,15 +97,15 @@ ProcessRunner::Process* ProcessRunner::Find(std::uint64_t serial) {
 
 void ProcessRunner::Message(std::uint64_t serial, task::wire::FromTask::Reader message) {
   Process* process = Find(serial);
-  if (process == nullptr || process->state == State::kEnding) return;
+  if (process == nullptr || process->state == ProcessState::kEnding) return;
   switch (message.which()) {
     case task::wire::FromTask::READY:
       return Ready(*process, message.getReady().getError());
     case task::wire::FromTask::PROGRESS: {
       const auto progress = message.getProgress();
-      if (process->state != State::kBusy || FromWire(progress.getAttempt()) != process->work->attempt) return;
+      if (process->state != ProcessState::kBusy || FromWire(progress.getAttempt()) != process->work->attempt) return;
       if (observer_ != nullptr)
-        observer_->TaskProgress(process->work->attempt, OwnMessage<task::wire::Progress>(progress));
+        observer_->TaskProgress(process->work->attempt, OwnedMessage<task::wire::Progress>(progress));
       return;
     }
     case task::wire::FromTask::DONE:
@@ -116,25 +117,26 @@ void ProcessRunner::Message(std::uint64_t serial, task::wire::FromTask::Reader m
 }
 
 void ProcessRunner::Ready(Process& process, const std::string& error) {
-  if (process.state != State::kStarting) return process.process->Kill("the task process said twice that it is ready");
+  if (process.state != ProcessState::kStarting)
+    return process.process->Kill("the task process said twice that it is ready");
   if (!error.empty()) return process.process->Kill("the job refuses its set-up: " + error);
-  process.state = State::kBusy;
+  process.state = ProcessState::kBusy;
   process.process->Send(std::move(process.work->message));
 }
 
 void ProcessRunner::Done(Process& process, task::wire::Done::Reader done) {
-  if (process.state != State::kBusy || FromWire(done.getAttempt()) != process.work->attempt) {
+  if (process.state != ProcessState::kBusy || FromWire(done.getAttempt()) != process.work->attempt) {
     return process.process->Kill("the task process is done with an attempt that it was not given");
   }
   const AttemptId attempt = process.work->attempt;
-  OwnMessage<task::wire::Done> copy(done);
+  OwnedMessage<task::wire::Done> copy(done);
   BecomeIdle(process);
   if (observer_ != nullptr) observer_->TaskDone(attempt, std::move(copy));
 }
 
 // Nobody knows in what state the failure left the process, so it ends.
 void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) {
-  if (process.state != State::kBusy || FromWire(failed.getAttempt()) != process.work->attempt) {
+  if (process.state != ProcessState::kBusy || FromWire(failed.getAttempt()) != process.work->attempt) {
     return process.process->Kill("the task process failed an attempt that it was not given");
   }
   const AttemptId attempt = process.work->attempt;
@@ -161,22 +163,22 @@ void ProcessRunner::Ended(std::uint64_t serial, const std::string& how) {
 
 void ProcessRunner::BecomeIdle(Process& process) {
   process.work.reset();
-  process.state = State::kIdle;
+  process.state = ProcessState::kIdle;
   process.idle_since = ++idle_count_;
   After(limits_.warm_idle, process.serial, [this, since = process.idle_since](Process& idle) {
-    if (idle.state == State::kIdle && idle.idle_since == since) Retire(idle);
+    if (idle.state == ProcessState::kIdle && idle.idle_since == since) Retire(idle);
   });
   std::vector<Process*> idle;
   for (const auto& [serial, other] : processes_) {
-    if (other->state == State::kIdle) idle.push_back(other.get());
+    if (other->state == ProcessState::kIdle) idle.push_back(other.get());
   }
   if (idle.size() <= limits_.warm_processes) return;
   Retire(**std::min_element(idle.begin(), idle.end(), [](auto a, auto b) { return a->idle_since < b->idle_since; }));
 }
 
 void ProcessRunner::Retire(Process& process) {
-  process.state = State::kEnding;
-  OwnMessage<task::wire::ToTask> exit;
+  process.state = ProcessState::kEnding;
+  OwnedMessage<task::wire::ToTask> exit;
   exit.builder().setExit();
   process.process->Send(std::move(exit));
   After(kExitGrace, process.serial,
@@ -184,7 +186,7 @@ void ProcessRunner::Retire(Process& process) {
 }
 
 kj::Promise<void> ProcessRunner::End(Process& process) {
-  process.state = State::kEnding;
+  process.state = ProcessState::kEnding;
   process.work.reset();
   auto gone = kj::newPromiseAndFulfiller<void>();
   process.gone.push_back(kj::mv(gone.fulfiller));

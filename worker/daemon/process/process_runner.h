@@ -35,30 +35,30 @@ class ProcessRunner final : public TaskRunner {
   ~ProcessRunner() noexcept override;  // kills every process and reaps it
 
   void Observe(TaskObserver* observer) override { observer_ = observer; }
-  void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) override;
-  void RunMap(OwnMessage<task::wire::RunMap> launch) override;
-  void RunReduce(OwnMessage<task::wire::RunReduce> launch) override;
+  void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override;
+  void RunMap(OwnedMessage<task::wire::RunMap> launch) override;
+  void RunReduce(OwnedMessage<task::wire::RunReduce> launch) override;
   [[nodiscard]] kj::Promise<void> Kill(const AttemptId& attempt) override;
   [[nodiscard]] kj::Promise<void> ForgetJob(std::uint32_t job) override;
 
   [[nodiscard]] std::size_t processes() const { return processes_.size(); }
 
  private:
-  enum class State { kStarting, kBusy, kIdle, kEnding };
+  enum class ProcessState { kStarting, kBusy, kIdle, kEnding };
   struct Job {
     std::string executable;
-    OwnMessage<task::wire::SetUp> set_up;
+    OwnedMessage<task::wire::SetUp> set_up;
   };
   struct Work {
     AttemptId attempt;
-    OwnMessage<task::wire::ToTask> message;
+    OwnedMessage<task::wire::ToTask> message;
     std::string stderr_file;
     std::string record_note;
   };
   struct Process {
     std::uint64_t serial = 0;
     std::uint32_t job = 0;
-    State state = State::kStarting;
+    ProcessState state = ProcessState::kStarting;
     std::uint64_t idle_since = 0;  // a rising number
     std::optional<Work> work;      // what it does, or will do when it is ready
     std::string log;

@@ -43,7 +43,7 @@ TaskProcess::~TaskProcess() {
   waitpid(pid_, nullptr, 0);
 }
 
-void TaskProcess::Send(OwnMessage<task::wire::ToTask> message) {
+void TaskProcess::Send(OwnedMessage<task::wire::ToTask> message) {
   auto frame = task::EncodeFrame(message.message());
   if (!frame.ok()) return Kill(frame.status().message());
   writes_ = writes_

@@ -12,7 +12,7 @@
 #include "base/protocol/task.capnp.h"
 #include "base/rpc/task_group.h"
 #include "base/status.h"
-#include "worker/daemon/process/own_message.h"
+#include "worker/daemon/process/owned_message.h"
 #include "worker/daemon/process/spawn.h"
 #include "worker/task/channel/channel.h"
 
@@ -38,7 +38,7 @@ class TaskProcess {
   TaskProcess(const ProcessLoop& loop, Spawned spawned, Events events);
   ~TaskProcess();  // kills and reaps what still runs
 
-  void Send(OwnMessage<task::wire::ToTask> message);
+  void Send(OwnedMessage<task::wire::ToTask> message);
   // Sends SIGKILL to its group. `cause` is what `ended` says, if nothing ended the process before.
   void Kill(std::string cause);
   [[nodiscard]] pid_t minder() const { return pid_; }

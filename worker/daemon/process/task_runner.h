@@ -10,7 +10,7 @@
 
 #include "base/protocol/attempt_wire.h"
 #include "base/protocol/task.capnp.h"
-#include "worker/daemon/process/own_message.h"
+#include "worker/daemon/process/owned_message.h"
 #include "worker/task/channel/record_note.h"
 
 namespace millrace::worker {
@@ -26,8 +26,8 @@ struct TaskFailure {
 class TaskObserver {
  public:
   virtual ~TaskObserver() = default;
-  virtual void TaskProgress(const AttemptId& attempt, OwnMessage<task::wire::Progress> progress) = 0;
-  virtual void TaskDone(const AttemptId& attempt, OwnMessage<task::wire::Done> done) = 0;
+  virtual void TaskProgress(const AttemptId& attempt, OwnedMessage<task::wire::Progress> progress) = 0;
+  virtual void TaskDone(const AttemptId& attempt, OwnedMessage<task::wire::Done> done) = 0;
   virtual void TaskFailed(const AttemptId& attempt, TaskFailure failure) = 0;
 };
 
@@ -37,10 +37,10 @@ class TaskRunner {
   // Sets the observer; with null nobody is told any more. Requires: it is called before anything else.
   virtual void Observe(TaskObserver* observer) = 0;
   // Says what the processes of a job execute and are told first. Requires: it is called before the job's first attempt.
-  virtual void SetUpJob(std::uint32_t job, std::string executable, OwnMessage<task::wire::SetUp> set_up) = 0;
+  virtual void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) = 0;
   // Begins an attempt. Requires: its job is set up, and the attempt does not run.
-  virtual void RunMap(OwnMessage<task::wire::RunMap> launch) = 0;
-  virtual void RunReduce(OwnMessage<task::wire::RunReduce> launch) = 0;
+  virtual void RunMap(OwnedMessage<task::wire::RunMap> launch) = 0;
+  virtual void RunReduce(OwnedMessage<task::wire::RunReduce> launch) = 0;
   // Kills the attempt, of which the observer hears nothing any more. Resolves when nothing of it executes any more, at
   // once if nothing does.
   [[nodiscard]] virtual kj::Promise<void> Kill(const AttemptId& attempt) = 0;

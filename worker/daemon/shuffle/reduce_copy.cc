@@ -37,7 +37,7 @@ void ReduceCopy::Impl::Schedule() {
   for (const Source& source : book.Wake(std::chrono::steady_clock::now())) LookUp(source);
   if (ended) return;
   while (connections < limit.limit()) {
-    std::optional<Place> place = book.Visit();
+    std::optional<FetchPlace> place = book.Visit();
     if (!place.has_value()) break;
     auto guest = std::make_shared<Guest>();
     guests[*place] = guest;
@@ -65,11 +65,11 @@ void ReduceCopy::Impl::LeaveOut(const std::vector<std::uint32_t>& maps) {
 
 // A worker that is gone often hangs rather than refuses: nobody waits for one that has nothing more to give.
 void ReduceCopy::Impl::LeaveUnwanted() {
-  std::vector<Place> places;
+  std::vector<FetchPlace> places;
   for (const auto& [place, guest] : guests) {
     if (!book.Wants(place)) places.push_back(place);
   }
-  for (const Place& place : places) {
+  for (const FetchPlace& place : places) {
     const std::shared_ptr<Guest> guest = guests[place];
     guest->given_up = true;
     if (guest->wire != nullptr) guest->wire->Abort();
@@ -78,7 +78,7 @@ void ReduceCopy::Impl::LeaveUnwanted() {
   if (!places.empty()) Schedule();
 }
 
-void ReduceCopy::Impl::Left(const Place& place) {
+void ReduceCopy::Impl::Left(const FetchPlace& place) {
   guests.erase(place);
   Connections(connections - 1);
   book.Leave(place);

@@ -5,9 +5,9 @@
 // It is bounded: at most `max_connections` fetches run at once, one for each host, each with a buffer of 256 KiB; it
 // finds out how many of these pay (fetch_limit.h). It retries with back-off. After `retries` failures of one map's
 // output, or as soon as its worker says that it has none, `failed` is called for it, and again after each later try, as
-// long as no other source is announced (copy_book.h). Every segment is checked against its crc on arrival. A connection
-// that is lost counts against the output that was under way, a worker that cannot be reached against all that was to be
-// fetched there.
+// long as no other source is announced (fetch_schedule.h). Every segment is checked against its crc on arrival. A
+// connection that is lost counts against the output that was under way, a worker that cannot be reached against all
+// that was to be fetched there.
 //
 // Requires: the server and the MapOutputServer outlive it; the server may have been stopped. Thread rule: calls from
 // one thread (the control thread), not from a callback; callbacks come on the bulk plane's threads, one at a time.

@@ -17,9 +17,9 @@
 #include <vector>
 
 #include "base/net/bulk_handler.h"
-#include "worker/daemon/shuffle/copy_book.h"
 #include "worker/daemon/shuffle/copy_file.h"
 #include "worker/daemon/shuffle/fetch_limit.h"
+#include "worker/daemon/shuffle/fetch_schedule.h"
 #include "worker/daemon/shuffle/gate.h"
 #include "worker/daemon/shuffle/reduce_copy.h"
 
@@ -70,12 +70,12 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
     std::shared_ptr<Wire> wire;  // null while it is connecting
     bool given_up = false;       // it has nothing that is still wanted
   };
-  static Awaitable<void> Visit(std::shared_ptr<Impl> self, Place place, std::shared_ptr<Guest> guest);
-  Awaitable<void> FetchAll(Guest& guest, Place place);
+  static Awaitable<void> Visit(std::shared_ptr<Impl> self, FetchPlace place, std::shared_ptr<Guest> guest);
+  Awaitable<void> FetchAll(Guest& guest, FetchPlace place);
   void Withdraw(const std::vector<AttemptId>& attempts);
   void LeaveOut(const std::vector<std::uint32_t>& maps);
   void LeaveUnwanted();  // leaves workers that have nothing that is wanted
-  void Left(const Place& place);
+  void Left(const FetchPlace& place);
   Awaitable<bool> FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer);
   Awaitable<Status> Ask(Wire& wire, const std::vector<Ticket>& batch);
   Awaitable<Fetched> FetchSegment(Wire& wire, const Ticket& ticket, bool follows, char* buffer);
@@ -101,9 +101,9 @@ struct ReduceCopy::Impl : std::enable_shared_from_this<Impl> {
   const CopyCallbacks callbacks;
   const Log log;
   CopyFile file;
-  CopyBook book;
+  FetchSchedule book;
   Gate gate;
-  std::map<Place, std::shared_ptr<Guest>> guests;
+  std::map<FetchPlace, std::shared_ptr<Guest>> guests;
   FetchLimit limit;
   unsigned connections = 0;
   std::optional<std::uint32_t> metered;  // the job under which this copy is known to the meter

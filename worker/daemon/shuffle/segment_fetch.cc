@@ -16,7 +16,7 @@ constexpr std::size_t kMaxBatch = 64;
 
 }  // namespace
 
-Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, Place place, std::shared_ptr<Guest> guest) {
+Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, FetchPlace place, std::shared_ptr<Guest> guest) {
   const auto wire = co_await Wire::Connect(self->threads, place.host, place.port, self->options.stall);
   if (wire.ok() && !self->ended && !guest->given_up) {
     guest->wire = *wire;
@@ -32,7 +32,7 @@ Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, Place place,
 }
 
 // Until the place has nothing more that is wanted, or the connection fails.
-Awaitable<void> ReduceCopy::Impl::FetchAll(Guest& guest, Place place) {
+Awaitable<void> ReduceCopy::Impl::FetchAll(Guest& guest, FetchPlace place) {
   const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
   while (!ended && !guest.given_up) {
     std::vector<Ticket> batch = book.NextBatch(place, BatchLimit());

@@ -33,7 +33,7 @@ ScrubSchedule::ScrubSchedule(Micros period, std::string_view saved, Micros now) 
 }
 
 void ScrubSchedule::Set(std::uint64_t id, Micros last) {
-  State& state = blocks_[id];
+  ScheduledScrub& state = blocks_[id];
   by_time_.erase({state.last, id});
   state.last = last;
   by_time_.insert({last, id});
@@ -50,7 +50,7 @@ void ScrubSchedule::Follow(const std::vector<dfs::StoredBlock>& blocks, Micros n
   for (const dfs::StoredBlock& block : blocks) {
     forget_up_to(block.id);
     if (known == blocks_.end() || known->first != block.id) {
-      known = blocks_.emplace_hint(known, block.id, State{now, 0});
+      known = blocks_.emplace_hint(known, block.id, ScheduledScrub{now, 0});
       by_time_.insert({now, block.id});
     }
     known->second.cost = block.length + kBlockCost;

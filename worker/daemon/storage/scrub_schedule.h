@@ -44,7 +44,7 @@ class ScrubSchedule {
   [[nodiscard]] std::string Text() const;
 
  private:
-  struct State {
+  struct ScheduledScrub {
     Micros last = 0;
     std::uint64_t cost = 0;
   };
@@ -53,7 +53,7 @@ class ScrubSchedule {
   [[nodiscard]] double SlowestSpeed(Micros from) const;  // bytes a microsecond
 
   Micros period_;
-  std::map<std::uint64_t, State> blocks_;
+  std::map<std::uint64_t, ScheduledScrub> blocks_;
   std::set<std::pair<Micros, std::uint64_t>> by_time_;  // last, id
   std::optional<Micros> began_;                         // when the reading before began
   std::uint64_t cost_before_ = 0;                       // what that reading costs

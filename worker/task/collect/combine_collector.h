@@ -84,7 +84,7 @@ class CombineCollector {
       const std::uint64_t mean = figures_.bytes / std::max<std::uint64_t>(figures_.records, 1);
       MILLRACE_ASSIGN(run::RunWriter writer, CreateRun(options_, mean * table_.used()));
       const bool pays = 2 * table_.used() <= figures_.records && table_.used() <= kMaxUnsorted;
-      MILLRACE_TRY(options_.any_order && pays ? WriteAsItLies(writer) : WriteSorted(writer));
+      MILLRACE_TRY(options_.any_order && pays ? WriteUnsorted(writer) : WriteSorted(writer));
       figures_.output_bytes = writer.bytes();
       return writer.Finish();
     }
@@ -200,7 +200,7 @@ class CombineCollector {
   }
 
   // Writes the table, each partition's records in the order of the table, and destroys it.
-  Status WriteAsItLies(run::RunWriter& writer) {
+  Status WriteUnsorted(run::RunWriter& writer) {
     const std::span<const Entry> entries = table_.Compact();
     auto* const places = reinterpret_cast<std::uint32_t*>(table_.Rest().data());  // two for each entry fit
     const std::span<std::uint32_t> partitions(places, entries.size()), order(places + entries.size(), entries.size());

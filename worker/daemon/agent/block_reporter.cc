@@ -1,4 +1,4 @@
-#include "worker/daemon/agent/block_news.h"
+#include "worker/daemon/agent/block_reporter.h"
 
 #include <kj/debug.h>
 
@@ -20,32 +20,32 @@ void Fill(capnp::List<dfs::wire::Block>::Builder wire, const dfs::StoredBlock* b
 
 }  // namespace
 
-BlockNews::BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore)
+BlockReporter::BlockReporter(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore)
     : timer_(timer), broken_(std::move(broken)), restore_(std::move(restore)) {}
 
-void BlockNews::Received(const dfs::StoredBlock& block) {
+void BlockReporter::Received(const dfs::StoredBlock& block) {
   corrupt_.erase(block.id);
   Happened({Kind::kReceived, block});
 }
 
-void BlockNews::Deleted(std::uint64_t id) {
+void BlockReporter::Deleted(std::uint64_t id) {
   corrupt_.erase(id);
   Happened({Kind::kDeleted, {id}});
 }
 
-void BlockNews::Corrupt(std::uint64_t id) {
+void BlockReporter::Corrupt(std::uint64_t id) {
   corrupt_.insert(id);
   Happened({Kind::kCorrupt, {id}});
 }
 
-void BlockNews::Happened(Event event) {
+void BlockReporter::Happened(Event event) {
   if (session_ == nullptr) return;  // the next session's list tells it
   events_.push_back(event);
   Schedule();
 }
 
-void BlockNews::Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
-                     std::vector<dfs::StoredBlock> trash, kj::Duration limit) {
+void BlockReporter::Open(master::wire::WorkerSession::Client session, std::vector<dfs::StoredBlock> all,
+                         std::vector<dfs::StoredBlock> trash, kj::Duration limit) {
   Close();
   session_ = kj::mv(session);
   limit_ = limit;
@@ -58,7 +58,7 @@ void BlockNews::Open(master::wire::WorkerSession::Client session, std::vector<df
   calls_->Add(SendReport(0).then([this] { return SendNext(); }));
 }
 
-void BlockNews::Close() {
+void BlockReporter::Close() {
   calls_ = nullptr;
   session_ = nullptr;
   sending_ = trash_offered_ = false;
@@ -68,7 +68,7 @@ void BlockNews::Close() {
 }
 
 // In the list that is to be sent. What is not in it is gone.
-void BlockNews::MarkCorrupt() {
+void BlockReporter::MarkCorrupt() {
   std::set<std::uint64_t> there;
   for (dfs::StoredBlock& block : report_) {
     if (!corrupt_.contains(block.id)) continue;
@@ -78,7 +78,7 @@ void BlockNews::MarkCorrupt() {
   corrupt_ = std::move(there);
 }
 
-kj::Promise<void> BlockNews::SendReport(std::size_t from) {
+kj::Promise<void> BlockReporter::SendReport(std::size_t from) {
   auto& session = KJ_ASSERT_NONNULL(session_);
   const std::size_t size = std::min(report_.size() - from, kMostInOneCall);
   const std::size_t end = from + size;
@@ -94,7 +94,7 @@ kj::Promise<void> BlockNews::SendReport(std::size_t from) {
   });
 }
 
-kj::Promise<void> BlockNews::OfferTrash(std::size_t from) {
+kj::Promise<void> BlockReporter::OfferTrash(std::size_t from) {
   if (from == trash_.size()) return EndReport();
   using Answer = capnp::Response<master::wire::WorkerSession::OfferTrashResults>;
   const std::size_t size = std::min(trash_.size() - from, kMostInOneCall);
@@ -111,7 +111,7 @@ kj::Promise<void> BlockNews::OfferTrash(std::size_t from) {
 }
 
 // Told before the report ends, so that the master does not take them for missing in between.
-kj::Promise<void> BlockNews::BringBack(std::vector<std::uint64_t> wanted) {
+kj::Promise<void> BlockReporter::BringBack(std::vector<std::uint64_t> wanted) {
   if (wanted.empty()) return kj::READY_NOW;
   return restore_(std::move(wanted)).then([this](std::vector<dfs::StoredBlock> restored) -> kj::Promise<void> {
     if (restored.empty()) return kj::READY_NOW;
@@ -119,7 +119,7 @@ kj::Promise<void> BlockNews::BringBack(std::vector<std::uint64_t> wanted) {
   });
 }
 
-kj::Promise<void> BlockNews::EndReport() {
+kj::Promise<void> BlockReporter::EndReport() {
   trash_ = {};
   auto call = KJ_ASSERT_NONNULL(session_).endReportRequest().send().ignoreResult();
   return rpc::WithDeadline(timer_, limit_, "end the block report", kj::mv(call)).then([this] {
@@ -128,12 +128,12 @@ kj::Promise<void> BlockNews::EndReport() {
 }
 
 // In a later turn of the loop, so that what one turn brings is one call.
-void BlockNews::Schedule() {
+void BlockReporter::Schedule() {
   if (session_ == nullptr || std::exchange(sending_, true)) return;
   calls_->Add(kj::evalLater([this] { return SendNext(); }));
 }
 
-kj::Promise<void> BlockNews::SendNext() {
+kj::Promise<void> BlockReporter::SendNext() {
   if (events_.empty()) {
     sending_ = false;
     return kj::READY_NOW;
@@ -150,7 +150,7 @@ kj::Promise<void> BlockNews::SendNext() {
   });
 }
 
-kj::Promise<void> BlockNews::SendBatch(Kind kind, const std::vector<dfs::StoredBlock>& blocks) {
+kj::Promise<void> BlockReporter::SendBatch(Kind kind, const std::vector<dfs::StoredBlock>& blocks) {
   auto& session = KJ_ASSERT_NONNULL(session_);
   const auto size = static_cast<unsigned>(blocks.size());
   if (kind == Kind::kReceived) {

@@ -1,4 +1,4 @@
-// BlockNews tells the master what became of blocks on this node. When a session begins it sends the whole list, and
+// BlockReporter tells the master what became of blocks on this node. When a session begins it sends the whole list, and
 // what the trash holds (of which the master may want some back); then each change, gathered while the call before is
 // under way. What a broken session did not hear is in the next session's list. There a block that was found corrupt has
 // a length that no block has, until it is received anew or gone: so the master takes it for a bad replica from the
@@ -22,7 +22,7 @@
 
 namespace millrace::worker {
 
-class BlockNews {
+class BlockReporter {
  public:
   static constexpr std::size_t kMostInOneCall = 20'000;
   static constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // the length of a corrupt block
@@ -30,7 +30,7 @@ class BlockNews {
   // `broken` is called when a call shows that the session is of no use any more.
   // `restore` brings blocks back from the trash.
   using Restore = std::function<kj::Promise<std::vector<dfs::StoredBlock>>(std::vector<std::uint64_t> ids)>;
-  BlockNews(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore);
+  BlockReporter(kj::Timer& timer, std::function<void(const Status&)> broken, Restore restore);
 
   void Received(const dfs::StoredBlock& block);
   void Deleted(std::uint64_t id);

@@ -1,4 +1,4 @@
-// OwnMessage: a Cap'n Proto struct that owns its bytes, for messages that are kept (launches that wait, reports that
+// OwnedMessage: a Cap'n Proto struct that owns its bytes, for messages that are kept (launches that wait, reports that
 // repeat). Thread rule: as a value.
 #pragma once
 
@@ -11,15 +11,16 @@
 namespace millrace::worker {
 
 template <class T>
-class OwnMessage {
+class OwnedMessage {
  public:
-  OwnMessage() : message_(kj::heap<capnp::MallocMessageBuilder>()), root_(message_->template initRoot<T>()) {}
-  explicit OwnMessage(typename T::Reader original) : message_(kj::heap<capnp::MallocMessageBuilder>()), root_(nullptr) {
+  OwnedMessage() : message_(kj::heap<capnp::MallocMessageBuilder>()), root_(message_->template initRoot<T>()) {}
+  explicit OwnedMessage(typename T::Reader original)
+      : message_(kj::heap<capnp::MallocMessageBuilder>()), root_(nullptr) {
     message_->setRoot(original);
     root_ = message_->template getRoot<T>();
   }
-  OwnMessage(OwnMessage&&) noexcept = default;
-  OwnMessage& operator=(OwnMessage&&) noexcept = default;
+  OwnedMessage(OwnedMessage&&) noexcept = default;
+  OwnedMessage& operator=(OwnedMessage&&) noexcept = default;
 
   [[nodiscard]] typename T::Builder builder() { return root_; }
   [[nodiscard]] typename T::Reader reader() const { return root_.asReader(); }

@@ -1,4 +1,4 @@
-#include "worker/daemon/shuffle/copy_book.h"
+#include "worker/daemon/shuffle/fetch_schedule.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,8 +25,8 @@ class CopyBookTest : public testing::Test {
   }
   Ticket One(const std::string& host) { return book_.NextBatch({host, 1}, 1).at(0); }
 
-  CopyBook book_{0, 8, 3, kBackOff};
-  CopyBook::Time now_;
+  FetchSchedule book_{0, 8, 3, kBackOff};
+  FetchSchedule::Time now_;
 };
 
 TEST_F(CopyBookTest, VisitsPlacesInTurnsAndOneAtATime) {
@@ -41,8 +41,8 @@ TEST_F(CopyBookTest, VisitsPlacesInTurnsAndOneAtATime) {
 }
 
 TEST_F(CopyBookTest, ReducesBeginAtDifferentPlaces) {
-  CopyBook other(1, 8, 3, kBackOff);
-  for (CopyBook* book : {&book_, &other}) {
+  FetchSchedule other(1, 8, 3, kBackOff);
+  for (FetchSchedule* book : {&book_, &other}) {
     book->Announce(At(0, 0, "a"));
     book->Announce(At(1, 0, "b"));
   }
