@@ -1,10 +1,14 @@
 // ComputePhaseAdmission: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs). It is the
 // master's side of `+ccs`; the worker gives the compute permits, at most one for each reduce slot.
 //
-// A node holds up to max_reducers x its reduce slots of reduces, which copy, wait for a permit or compute. At most as
-// many reduces of one job as the node has reduce slots may copy there at once. A reduce ceases to copy when it has its
-// permit (ReduceComputing). Map slots and slots without a type stay as they are: the reduces beyond the slots come on
-// top.
+// The rule, as code, on a node with s reduce slots:
+//
+//   a job may start a reduce if the node holds fewer than max_reducers * s reduces, which copy, wait or compute,
+//                           and fewer than s reduces of that job copy there
+//   a reduce may compute    if fewer than s reduces compute there      // the worker's permits, first come first served
+//   a reduce ceases to copy when it has its permit (ReduceComputing)
+//
+// Map slots and slots without a type stay as they are: the reduces beyond the slots come on top.
 #pragma once
 
 #include "schedulers/offering/admission.h"

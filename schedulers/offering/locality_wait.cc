@@ -17,13 +17,13 @@ LocalityWait::LocalityWait(const DelaySettings& settings, const LevelBandwidths&
     : settings_(settings), bandwidths_(bandwidths) {}
 
 void LocalityWait::OnJobSubmitted(const ClusterState& state, JobId job) {
-  if (entries_.size() <= job.value) entries_.resize(job.value + 1);
-  entries_[job.value] = std::make_unique<Entry>();
-  Entry& entry = Of(job);
+  if (clocks_.size() <= job.value) clocks_.resize(job.value + 1);
+  clocks_[job.value] = std::make_unique<JobClock>();
+  JobClock& clock = Of(job);
   const std::vector<Micros>& own = state.FindJob(job)->spec.locality_waits;
   const Micros common[] = {settings_.rack_wait, settings_.datacenter_wait, settings_.off_wait};
   for (std::size_t i = 0; i < 3; ++i) {
-    entry.waits[i] = std::max<Micros>(own.empty() ? common[i] : own[std::min(i, own.size() - 1)], 0);
+    clock.waits[i] = std::max<Micros>(own.empty() ? common[i] : own[std::min(i, own.size() - 1)], 0);
   }
 }
 
@@ -31,23 +31,23 @@ void LocalityWait::OnJobEnded(const ClusterState&, JobId job) {
   SetDue(job, Of(job), std::nullopt);
   std::erase(raised_, job);
   std::erase(to_judge_, job);
-  entries_[job.value].reset();
+  clocks_[job.value].reset();
 }
 
-Micros LocalityWait::WaitTo(const Entry& entry, Locality level, const Topology& topology) {
+Micros LocalityWait::WaitTo(const JobClock& clock, Locality level, const Topology& topology) {
   if (level == Locality::kDatacenter && topology.racks() <= topology.datacenters()) return 0;
   if (level == Locality::kOff && topology.datacenters() <= 1) return 0;
-  return entry.waits[static_cast<std::size_t>(level) - 1];
+  return clock.waits[static_cast<std::size_t>(level) - 1];
 }
 
 Locality LocalityWait::Worst(const ClusterState& state, JobId job, Micros now) const {
-  const Entry& entry = Of(job);
-  if (entry.at_once) return Locality::kOff;
-  Micros left = entry.since ? now - *entry.since : 0;
-  Locality worst = entry.level;
+  const JobClock& clock = Of(job);
+  if (clock.at_once) return Locality::kOff;
+  Micros left = clock.since ? now - *clock.since : 0;
+  Locality worst = clock.level;
   for (const Locality level : kFarther) {
     if (level <= worst) continue;
-    const Micros wait = WaitTo(entry, level, state.topology());
+    const Micros wait = WaitTo(clock, level, state.topology());
     if (wait > left) break;
     left -= wait;
     worst = level;
@@ -55,46 +55,46 @@ Locality LocalityWait::Worst(const ClusterState& state, JobId job, Micros now) c
   return worst;
 }
 
-std::optional<Micros> LocalityWait::NextLevel(const Entry& entry, const Topology& topology, Micros now) {
-  Micros at = *entry.since;
+std::optional<Micros> LocalityWait::NextLevel(const JobClock& clock, const Topology& topology, Micros now) {
+  Micros at = *clock.since;
   for (const Locality level : kFarther) {
-    if (level <= entry.level) continue;
-    at += WaitTo(entry, level, topology);
+    if (level <= clock.level) continue;
+    at += WaitTo(clock, level, topology);
     if (at > now) return at;
   }
   return std::nullopt;
 }
 
-void LocalityWait::SetDue(JobId job, Entry& entry, std::optional<Micros> due) {
-  if (entry.due == due) return;
-  if (entry.due) due_.Erase({*entry.due, job});
-  entry.due = due;
+void LocalityWait::SetDue(JobId job, JobClock& clock, std::optional<Micros> due) {
+  if (clock.due == due) return;
+  if (clock.due) due_.Erase({*clock.due, job});
+  clock.due = due;
   if (due) due_.Insert({*due, job});
 }
 
-void LocalityWait::StopClock(JobId job, Entry& entry) {
-  entry.since.reset();
-  SetDue(job, entry, std::nullopt);
+void LocalityWait::StopClock(JobId job, JobClock& clock) {
+  clock.since.reset();
+  SetDue(job, clock, std::nullopt);
 }
 
 void LocalityWait::OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) {
-  Entry& entry = Of(job);
-  if (entry.since || entry.at_once || Worst(state, job, now) == Locality::kOff) return;
+  JobClock& clock = Of(job);
+  if (clock.since || clock.at_once || Worst(state, job, now) == Locality::kOff) return;
   if (settings_.mode == DelaySettings::Mode::kAuto && !WorthWaiting(state, *state.FindJob(job), node)) {
-    entry.at_once = true;
+    clock.at_once = true;
     return;
   }
-  entry.since = now;
-  SetDue(job, entry, NextLevel(entry, state.topology(), now));
+  clock.since = now;
+  SetDue(job, clock, NextLevel(clock, state.topology(), now));
 }
 
 void LocalityWait::OnLaunched(const ClusterState&, JobId job, Locality locality, Micros) {
-  Entry& entry = Of(job);
-  StopClock(job, entry);
-  if (!entry.at_once) entry.level = locality;
+  JobClock& clock = Of(job);
+  StopClock(job, clock);
+  if (!clock.at_once) clock.level = locality;
   if (settings_.mode != DelaySettings::Mode::kAuto) return;
-  entry.at_once = false;
-  if (!std::exchange(entry.to_judge, true)) to_judge_.push_back(job);
+  clock.at_once = false;
+  if (!std::exchange(clock.to_judge, true)) to_judge_.push_back(job);
 }
 
 bool LocalityWait::Outnumbers(const ClusterState& state, JobId job) {
@@ -104,21 +104,21 @@ bool LocalityWait::Outnumbers(const ClusterState& state, JobId job) {
 }
 
 std::uint32_t LocalityWait::SlotsAtData(const ClusterState& state, const JobState& job) {
-  Entry& entry = Of(job.progress.job);
+  JobClock& clock = Of(job.progress.job);
   const std::uint32_t pending = job.pending_maps.all().size();
-  const bool near = pending <= entry.counted_pending && entry.counted_pending - pending <= entry.counted_pending / 16;
-  if (near && entry.counted_version == nodes_version_) return entry.slots;
-  entry.counted_pending = pending;
-  entry.counted_version = nodes_version_;
-  entry.slots = 0;
+  const bool near = pending <= clock.counted_pending && clock.counted_pending - pending <= clock.counted_pending / 16;
+  if (near && clock.counted_version == nodes_version_) return clock.slots;
+  clock.counted_pending = pending;
+  clock.counted_version = nodes_version_;
+  clock.slots = 0;
   // Unless it is to be judged what a wait is worth, it is enough to know that there are as many slots as maps.
   const std::uint32_t enough = settings_.mode == DelaySettings::Mode::kAuto ? 0xffffffff : pending;
   job.pending_maps.VisitNodes([&](NodeId id) {
     const NodeState* node = state.FindNode(id);
-    if (node != nullptr) entry.slots += node->counted.maps;
-    return entry.slots < enough;
+    if (node != nullptr) clock.slots += node->counted.maps;
+    return clock.slots < enough;
   });
-  return entry.slots;
+  return clock.slots;
 }
 
 std::optional<double> LocalityWait::CostOfDistance(const ClusterState& state, const JobState& job, NodeId node) const {
@@ -156,9 +156,9 @@ void LocalityWait::OnNodesChanged(const ClusterState& state) {
   if (racks_ == topology.racks() && datacenters_ == topology.datacenters()) return;
   racks_ = topology.racks();
   datacenters_ = topology.datacenters();
-  for (std::uint32_t id = 0; id < entries_.size(); ++id) {
-    if (!entries_[id] || !entries_[id]->since) continue;
-    SetDue(JobId{id}, *entries_[id], NextLevel(*entries_[id], topology, advanced_));
+  for (std::uint32_t id = 0; id < clocks_.size(); ++id) {
+    if (!clocks_[id] || !clocks_[id]->since) continue;
+    SetDue(JobId{id}, *clocks_[id], NextLevel(*clocks_[id], topology, advanced_));
   }
 }
 
@@ -171,8 +171,8 @@ void LocalityWait::Advance(const ClusterState& state, Micros now) {
   }
 }
 
-void LocalityWait::Raise(JobId job, Entry& entry) {
-  if (!std::exchange(entry.raised, true)) raised_.push_back(job);
+void LocalityWait::Raise(JobId job, JobClock& clock) {
+  if (!std::exchange(clock.raised, true)) raised_.push_back(job);
 }
 
 std::vector<JobId> LocalityWait::TakeRaised(const ClusterState& state, Micros now) {
@@ -191,7 +191,7 @@ std::vector<JobId> LocalityWait::TakeRaised(const ClusterState& state, Micros no
 }
 
 std::optional<Micros> LocalityWait::WaitingSince(JobId job) const {
-  return job.value < entries_.size() && entries_[job.value] ? Of(job).since : std::nullopt;
+  return job.value < clocks_.size() && clocks_[job.value] ? Of(job).since : std::nullopt;
 }
 
 }  // namespace millrace::sched

@@ -1,12 +1,20 @@
 // LocalityWait: delay scheduling (Zaharia et al., section 4 and Algorithm 1; docs/policies.md#delay). It is what
 // `+delay` adds.
 //
-// A job starts at level node: its maps run where their data is or not at all. The first slot that it has to refuse
-// starts its clock; after T1 its maps may run in the rack of their data, after T2 more in the datacenter, after T3 more
-// anywhere. A launch stops the clock and sets the level to that of the launch, so a job that finds local slots again
-// goes back. On one rack there is nothing beyond the rack, on one datacenter nothing beyond the datacenter, and where
-// no datacenter has two racks a datacenter is a rack: such levels are not waited for. The waits are the scheduler's, or
-// the job's own (JobSpec::locality_waits: zero for CPU-bound jobs is the paper's IO-rate biasing).
+// The rule, as code, for the offer of a map slot on a node (Algorithm 1, with datacenters as one more level):
+//
+//   level = job.level                             // node at first
+//   for farther in rack, datacenter, off, beyond job.level, while the job's clock runs:
+//     if the clock has run for T1 (rack), T2 more (datacenter), T3 more (off): level = farther
+//   if a pending map of the job has its data that close to the node:
+//     launch the closest; job.level = how close it is; stop the job's clock
+//   else:
+//     start the job's clock, unless it runs
+//
+// So a job that finds local slots again goes back. On one rack there is nothing beyond the rack, on one datacenter
+// nothing beyond the datacenter, and where no datacenter has two racks a datacenter is a rack: such levels are not
+// waited for. The waits are the scheduler's, or the job's own (JobSpec::locality_waits: zero for CPU-bound jobs is the
+// paper's IO-rate biasing).
 //
 // Outnumbers (what Spark lacked, SPARK-18886): a job with more pending maps than there are map slots on the nodes with
 // their data may use slots that would idle. Each slot counts once, however short the maps are, so that in the end the
@@ -55,7 +63,7 @@ class LocalityWait : public LocalityGate {
   [[nodiscard]] std::optional<Micros> WaitingSince(JobId job) const override;
 
  private:
-  struct Entry {
+  struct JobClock {
     Micros waits[3] = {};  // T1, T2, T3
     Locality level = Locality::kNode;
     std::optional<Micros> since;  // the clock runs
@@ -70,23 +78,23 @@ class LocalityWait : public LocalityGate {
   };
 
   // Returns how long a job that has the level before this one waits to earn this one.
-  [[nodiscard]] static Micros WaitTo(const Entry& entry, Locality level, const Topology& topology);
-  [[nodiscard]] static std::optional<Micros> NextLevel(const Entry& entry, const Topology& topology, Micros now);
-  void SetDue(JobId job, Entry& entry, std::optional<Micros> due);
-  void Raise(JobId job, Entry& entry);
-  void StopClock(JobId job, Entry& entry);
+  [[nodiscard]] static Micros WaitTo(const JobClock& clock, Locality level, const Topology& topology);
+  [[nodiscard]] static std::optional<Micros> NextLevel(const JobClock& clock, const Topology& topology, Micros now);
+  void SetDue(JobId job, JobClock& clock, std::optional<Micros> due);
+  void Raise(JobId job, JobClock& clock);
+  void StopClock(JobId job, JobClock& clock);
   // Returns the number of map slots on the nodes with data of the job's pending maps. Except with mode = auto, it may
   // return fewer than there are, but no fewer than the maps, once it has counted as many slots as maps.
   std::uint32_t SlotsAtData(const ClusterState& state, const JobState& job);
   [[nodiscard]] bool WorthWaiting(const ClusterState& state, const JobState& job, NodeId node);
   // Returns nothing if the input of the job's first pending map is nowhere.
   [[nodiscard]] std::optional<double> CostOfDistance(const ClusterState& state, const JobState& job, NodeId node) const;
-  Entry& Of(JobId job) { return *entries_[job.value]; }
-  [[nodiscard]] const Entry& Of(JobId job) const { return *entries_[job.value]; }
+  JobClock& Of(JobId job) { return *clocks_[job.value]; }
+  [[nodiscard]] const JobClock& Of(JobId job) const { return *clocks_[job.value]; }
 
   const DelaySettings settings_;
   const LevelBandwidths bandwidths_;
-  std::vector<std::unique_ptr<Entry>> entries_;  // by job id
+  std::vector<std::unique_ptr<JobClock>> clocks_;  // by job id
   SortedRows<std::pair<Micros, JobId>> due_;
   std::vector<JobId> raised_;
   std::vector<JobId> to_judge_;  // auto: launched since TakeRaised

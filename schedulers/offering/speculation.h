@@ -1,12 +1,18 @@
 // Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008; docs/policies.md#speculation),
 // around any policy.
 //
-// When slots of a kind are free and no job can run another task of that kind, the running attempt that is expected to
-// end last is duplicated, of those whose progress rate is below the slowest quarter of its job's (attempts that run,
-// and those that finished at the job's mean rate), while at most max_share of the slots of that kind, but at least
-// those of one node, hold duplicates. The duplicate runs neither on the node of the attempt nor on one of the slowest
-// quarter of the nodes, by how fast attempts there went compared with their jobs. A map's duplicate goes to its data if
-// a node there is free, else to the first free node by id. The first to commit wins; the engine kills the other.
+// The rule, as code, for a kind of which slots are free that no job can use for another task:
+//
+//   if duplicates hold max_share of the slots of the kind, and as many as the largest node has: return
+//   slow = the attempts whose rate is below the slowest quarter of their job's    // running, and finished at the mean
+//   for attempt in slow, the one that is expected to end last first:
+//     if a node is free that is neither the attempt's nor one of the slowest quarter:
+//       duplicate the attempt there; at its data if such a node is free, else on the first by id
+//
+//   rate of an attempt = its progress / its run time;  its end = what is left / its rate
+//   rate of a node     = how fast attempts there went compared with their jobs
+//
+// The first to commit wins; the engine kills the other.
 //
 // What the paper does not have: an attempt is not judged before it has run for min_runtime, or for the time that tasks
 // of its kind and job took so far if that is shorter (at least a second). Reduces are not judged while maps of their

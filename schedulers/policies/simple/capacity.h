@@ -1,17 +1,22 @@
 // capacity: queues with guaranteed shares of the slots (Hadoop 1's CapacityTaskScheduler; docs/policies.md#capacity).
 //
-// A free slot goes to the queue with the smallest running/capacity (equal ones by name) that has a runnable task and
-// runs fewer than its ceiling, max_capacity percent of the slots rounded down, but at least 1. So capacity that a queue
-// does not use is lent out, and comes back as tasks finish; nothing is preempted. Maps and reduces are counted apart.
+// The rule, as code, for a free slot of a kind on a node; maps and reduces are counted apart:
 //
-// In the queue jobs stand by priority if the queue supports it, then by submit order. The jobs of a user who holds as
-// many slots as his limit stand after all others. The limit is the queue's slots (its capacity, or what it runs and one
-// more if that is more than its capacity) divided by its active users, but at least user_limit percent of them; a limit
-// of 100 is none. A user is active if he has a running or runnable task of that kind. As in Hadoop the limit does not
-// idle a slot: when no user below his limit takes it, the others may.
+//   for queue in the queues, by running / capacity, then by name:          // capacity 0 comes last
+//     if the queue runs its ceiling, max(1, floor(slots * max_capacity %)): continue
+//     for at_limit in no, yes:                                             // a limit idles no slot, as in Hadoop
+//       for job in the queue's jobs, by priority if the queue supports it, then submit order:
+//         if (the job's user holds his limit or more) != at_limit: continue
+//         if the job has a task that may run on the node: launch the closest, and return
+//
+//   limit of a user = max(queue's slots / active users, queue's slots * user_limit %); none if user_limit is 100
+//   queue's slots   = its capacity, or what it runs and one more if that is more than its capacity
+//   active          = has a running or runnable task of that kind in the queue
+//
+// So capacity that a queue does not use is lent out, and comes back as tasks finish; nothing is preempted.
 //
 // A job belongs to the queue that it names, else to one with its user's name, else to "default". A "default" without
-// settings gets the capacity that the others leave, all of it if there are none; a queue of capacity 0 comes last.
+// settings gets the capacity that the others leave, all of it if there are none.
 //
 // Thread rule: one thread. A change costs O(log jobs). An offer costs O(queues), and in a queue with user limits O(jobs
 // of users at their limit that stand before).

@@ -48,7 +48,7 @@ bool HalfDone(const ClusterState& state, const JobState& job, Micros now) {
 void EdfOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   const Key key{job.spec.deadline > 0 ? job.spec.deadline : kNoDeadline, job.key.submit_order, id};
-  jobs_.emplace(id.value, Entry{key, {}});
+  jobs_.emplace(id.value, OrderedJob{key, {}});
   if (exclusive_) waiting_.insert(key);
   OnJobChanged(state, id);
 }
@@ -65,14 +65,14 @@ void EdfOrder::OnJobEnded(const ClusterState&, JobId job) {
 void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
   const auto at = jobs_.find(id.value);
   if (at == jobs_.end()) return;
-  Entry& entry = at->second;
+  OrderedJob& ordered = at->second;
   const JobState& job = *state.FindJob(id);
   for (const TaskKind kind : kTaskKinds) {
-    if (std::exchange(entry.listed[kind], job.runnable[kind]) == job.runnable[kind]) continue;
+    if (std::exchange(ordered.listed[kind], job.runnable[kind]) == job.runnable[kind]) continue;
     if (job.runnable[kind]) {
-      runnable_[kind].insert(entry.key);
+      runnable_[kind].insert(ordered.key);
     } else {
-      runnable_[kind].erase(entry.key);
+      runnable_[kind].erase(ordered.key);
     }
   }
 }

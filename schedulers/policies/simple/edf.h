@@ -1,11 +1,18 @@
 // edf: the earliest deadline first (docs/policies.md#edf; the EDF-Scheduler of Lim et al. 2015, section 4.2).
 //
-// Jobs stand by deadline, those without one last, and equal ones in submit order. Priorities do not count. Like `fifo`
-// it gives a free slot to the first job that has a task for it, so later jobs use what earlier ones leave.
+// The rule, as code, for a free slot on a node (which of several free nodes is served: greedy.h):
 //
-// edf.exclusive is the scheduler that the paper measured, which does not overlap jobs: only the current job is offered
-// slots, and the next one by deadline joins it when all its maps and half of its reduces are done. Half of the reduces
-// are done by what they report, or by their run time against the estimate, whichever is more.
+//   admitted = edf.exclusive ? AdmittedJobs() : all jobs
+//   for job in admitted, by deadline (those without one last), then submit order:          // priorities do not count
+//     if the job has a task that may run on the node: launch the closest, and return
+//
+//   AdmittedJobs():                      // the scheduler that the paper measured, which does not overlap jobs
+//     for job in all jobs, by deadline, then submit order:
+//       admit the job, unless one that was admitted before it is not yet half done
+//   half done: all maps are done, and half of the reduces' work by what they report or by their run time against the
+//   estimate, whichever is more. A job that was admitted stays so.
+//
+// As in `fifo`, later jobs use what earlier ones leave.
 //
 // Thread rule: one thread. O(log jobs) for a change and for an assignment.
 #pragma once
@@ -40,13 +47,13 @@ class EdfOrder : public JobOrder {
   [[nodiscard]] bool Wanted(const ClusterState& state) const;
 
   const bool exclusive_;
-  struct Entry {
+  struct OrderedJob {
     Key key;
     PerKind<bool> listed;  // in runnable_
   };
   [[nodiscard]] const Key& KeyOf(JobId job) const { return jobs_.at(job.value).key; }
 
-  std::unordered_map<std::uint32_t, Entry> jobs_;  // that live, by id; looked up, not walked
+  std::unordered_map<std::uint32_t, OrderedJob> jobs_;  // that live, by id; looked up, not walked
   PerKind<std::set<Key>> runnable_;
   // Exclusive: the jobs that live, by whether they may run.
   std::set<Key> waiting_, admitted_;

@@ -1,9 +1,10 @@
 // fifo: the default scheduler of Hadoop 1 (org.apache.hadoop.mapred.JobQueueTaskScheduler).
 //
-// Jobs stand in one queue, by priority (VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW), then submit order. A free map slot
-// goes to the first job with a pending map; within the job the map closest to the node is taken. A free reduce slot
-// goes to the first job with a pending reduce whose slow-start fraction of maps is done. A job to which the node is
-// refused is passed over. Which of several free nodes is served: greedy.h.
+// The rule, as code, for a free slot on a node (which of several free nodes is served: greedy.h):
+//
+//   for job in the jobs, by priority (VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW), then submit order:
+//     map slot:    if a pending map of the job may run on the node: launch the closest, and return
+//     reduce slot: if the job's slow-start fraction of maps is done and it has a pending reduce: launch it, and return
 //
 // Thread rule: one thread.
 #pragma once

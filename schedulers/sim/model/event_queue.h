@@ -22,31 +22,31 @@ enum class Happening : std::uint8_t {
   kSample,
 };
 
-struct Entry {
+struct TimedHappening {
   Micros at = 0;
   std::uint64_t order = 0;
   std::uint32_t what = 0;
   std::uint32_t generation = 0;  // of the slot: an entry of an older one is void
   Happening kind = Happening::kSample;
-  bool operator>(const Entry& other) const { return at != other.at ? at > other.at : order > other.order; }
+  bool operator>(const TimedHappening& other) const { return at != other.at ? at > other.at : order > other.order; }
 };
 
 class EventQueue {
  public:
   void Add(Micros at, Happening kind, std::uint32_t what = 0, std::uint32_t generation = 0) {
-    entries_.push({at, next_++, what, generation, kind});
+    happenings_.push({at, next_++, what, generation, kind});
   }
-  [[nodiscard]] bool empty() const { return entries_.empty(); }
-  [[nodiscard]] std::size_t size() const { return entries_.size(); }
-  [[nodiscard]] const Entry& first() const { return entries_.top(); }
-  Entry Take() {
-    const Entry entry = entries_.top();
-    entries_.pop();
-    return entry;
+  [[nodiscard]] bool empty() const { return happenings_.empty(); }
+  [[nodiscard]] std::size_t size() const { return happenings_.size(); }
+  [[nodiscard]] const TimedHappening& first() const { return happenings_.top(); }
+  TimedHappening Pop() {
+    const TimedHappening first = happenings_.top();
+    happenings_.pop();
+    return first;
   }
 
  private:
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> entries_;
+  std::priority_queue<TimedHappening, std::vector<TimedHappening>, std::greater<>> happenings_;
   std::uint64_t next_ = 0;
 };
 

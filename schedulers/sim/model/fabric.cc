@@ -34,7 +34,7 @@ Fabric::Fabric(const ClusterSpec& cluster, Network* network)
     const auto [rack, new_rack] =
         racks.try_emplace({datacenter->second, node.rack}, static_cast<std::uint32_t>(racks.size()));
     if (new_rack) racks_.emplace_back().datacenter = datacenter->second;
-    Place& place = places_.emplace_back();
+    NodeLinks& place = nodes_.emplace_back();
     place = {rack->second, Add(network, node.up), Add(network, node.down), node.up, node.down};
   }
   for (Rack& rack : racks_) {
@@ -59,7 +59,7 @@ void Fabric::Path(NodeId from, NodeId to, std::vector<LinkUse>* uses) const {
     if (link) uses->push_back({*link, 1});
   };
   const Locality distance = Distance(from, to);
-  add(places_[from.value].up), add(places_[to.value].down);
+  add(nodes_[from.value].up), add(nodes_[to.value].down);
   if (distance >= Locality::kDatacenter) add(racks_[RackOf(from)].up), add(racks_[RackOf(to)].down);
   if (distance == Locality::kOff) add(datacenters_[DatacenterOf(from)].up), add(datacenters_[DatacenterOf(to)].down);
 }
@@ -70,7 +70,7 @@ double Fabric::Narrowest(NodeId from, NodeId to) const {
   const auto limit = [&least](double bandwidth) {
     if (bandwidth > 0) least = std::min(least, bandwidth);
   };
-  limit(places_[from.value].up_bandwidth), limit(places_[to.value].down_bandwidth);
+  limit(nodes_[from.value].up_bandwidth), limit(nodes_[to.value].down_bandwidth);
   if (distance >= Locality::kDatacenter) limit(rack_bandwidth_);
   if (distance == Locality::kOff) limit(datacenter_bandwidth_);
   return least;
@@ -111,10 +111,10 @@ void Gathering::End(std::vector<LinkUse>* uses) {
   const auto add = [this, uses](const std::optional<LinkId>& link, double bytes) {
     if (link && bytes > kLeastShare * bytes_) uses->push_back({*link, bytes / bytes_});
   };
-  add(fabric_.places_[to_.value].down, bytes_);
+  add(fabric_.nodes_[to_.value].down, bytes_);
   add(fabric_.racks_[fabric_.RackOf(to_)].down, rack_bytes_);
   add(fabric_.datacenters_[fabric_.DatacenterOf(to_)].down, datacenter_bytes_);
-  for (const std::uint32_t node : nodes_) add(fabric_.places_[node].up, from_node_[node]);
+  for (const std::uint32_t node : nodes_) add(fabric_.nodes_[node].up, from_node_[node]);
   for (const std::uint32_t rack : racks_) add(fabric_.racks_[rack].up, from_rack_[rack]);
   for (const std::uint32_t datacenter : datacenters_)
     add(fabric_.datacenters_[datacenter].up, from_datacenter_[datacenter]);

@@ -20,11 +20,11 @@ class Fabric {
   // Adds its links to the network.
   Fabric(const ClusterSpec& cluster, Network* network);
 
-  [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(places_.size()); }
+  [[nodiscard]] std::uint32_t nodes() const { return static_cast<std::uint32_t>(nodes_.size()); }
   [[nodiscard]] std::uint32_t racks() const { return static_cast<std::uint32_t>(racks_.size()); }
   [[nodiscard]] std::uint32_t datacenters() const { return static_cast<std::uint32_t>(datacenters_.size()); }
-  [[nodiscard]] std::uint32_t RackOf(NodeId node) const { return places_[node.value].rack; }
-  [[nodiscard]] std::uint32_t DatacenterOf(NodeId node) const { return racks_[places_[node.value].rack].datacenter; }
+  [[nodiscard]] std::uint32_t RackOf(NodeId node) const { return nodes_[node.value].rack; }
+  [[nodiscard]] std::uint32_t DatacenterOf(NodeId node) const { return racks_[nodes_[node.value].rack].datacenter; }
   [[nodiscard]] std::uint32_t DatacenterOfRack(std::uint32_t rack) const { return racks_[rack].datacenter; }
   [[nodiscard]] Locality Distance(NodeId a, NodeId b) const;
 
@@ -36,7 +36,7 @@ class Fabric {
  private:
   friend class Gathering;
   using MaybeLink = std::optional<LinkId>;
-  struct Place {
+  struct NodeLinks {
     std::uint32_t rack = 0;
     MaybeLink up, down;
     double up_bandwidth = 0, down_bandwidth = 0;
@@ -49,7 +49,7 @@ class Fabric {
     MaybeLink up, down;
   };
 
-  std::vector<Place> places_;  // by node
+  std::vector<NodeLinks> nodes_;  // by node
   std::vector<Rack> racks_;
   std::vector<Datacenter> datacenters_;
   double rack_bandwidth_, datacenter_bandwidth_;

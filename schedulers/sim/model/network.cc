@@ -162,7 +162,7 @@ void Network::Advance(Micros now, std::vector<std::uint64_t>* ended) {
   }
 }
 
-// The heap is built anew, because most of its entries are out of date after a solution.
+// The heap is built anew, because most of its levels are out of date after a solution.
 void Network::Solve(Micros now) {
   Fill();
   dirty_ = false;
@@ -178,9 +178,9 @@ void Network::Solve(Micros now) {
 // Progressive filling. The level at which a link fills up only rises while flows elsewhere are fixed. So the heap may
 // hold old levels, as long as the first one is computed again before it is believed.
 void Network::Fill() {
-  using Entry = std::pair<double, LinkId>;
-  std::vector<Entry> entries;
-  entries.reserve(busy_.size());
+  using LevelOfLink = std::pair<double, LinkId>;
+  std::vector<LevelOfLink> levels;
+  levels.reserve(busy_.size());
   for (const LinkId id : busy_) {
     Link& link = links_[id];
     link.free = link.capacity;
@@ -188,10 +188,10 @@ void Network::Fill() {
     link.open_flows = static_cast<std::uint32_t>(link.flows.size());
     for (const auto& [flow, which] : link.flows) link.open += flows_[flow].uses[which].weight;
     link.weights = link.open;
-    entries.emplace_back(link.free / link.open, id);
+    levels.emplace_back(link.free / link.open, id);
   }
   for (const FlowId id : active_) flows_[id].fixed = false;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> heap(std::greater<>(), std::move(entries));
+  std::priority_queue<LevelOfLink, std::vector<LevelOfLink>, std::greater<>> heap(std::greater<>(), std::move(levels));
   double level = 0;
   while (!heap.empty()) {
     const auto [old_level, id] = heap.top();

@@ -86,11 +86,11 @@ void Simulator::Step() {
     // The attempt is gone if an event at the same time has just killed it.
     if (state_.attempts[slot].flowing && state_.attempts[slot].generation == tag >> 32) OnFlowEnded(slot);
   }
-  while (!state_.queue.empty() && state_.queue.first().at <= state_.now) Handle(state_.queue.Take());
+  while (!state_.queue.empty() && state_.queue.first().at <= state_.now) Handle(state_.queue.Pop());
   if (changed_ || (wake_ && *wake_ <= state_.now)) Decide();
 }
 
-void Simulator::Handle(const Entry& entry) {
+void Simulator::Handle(const TimedHappening& entry) {
   const bool of_attempt = entry.kind == Happening::kAttempt || entry.kind == Happening::kProgress;
   if (of_attempt && state_.attempts[entry.what].generation != entry.generation) return;
   switch (entry.kind) {

@@ -34,7 +34,7 @@ class Simulator final : private ModelHost {
   void Step();
   // Returns true if nothing but samples would come.
   [[nodiscard]] bool Stuck() const;
-  void Handle(const Entry& entry);
+  void Handle(const TimedHappening& entry);
   void Decide();
   bool Apply(const sched::Event& event) override;
   void Journal(const sched::Event& event);
