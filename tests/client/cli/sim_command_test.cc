@@ -74,7 +74,7 @@ TEST_F(SimVerb, ReplaysItsOwnJournal) {
 TEST_F(SimVerb, WrongUsageIsOneLine) {
   ASSERT_TRUE(WriteFileDurably(At("bad.toml"), "[cluster]\nnodes = 0\n").ok());
   const Words kWrong[] = {{At("w.toml")},
-                          {At("w.toml"), "--scheduler", "lifo"},
+                          {At("w.toml"), "--scheduler", "no-such"},
                           {At("bad.toml"), "--scheduler", "fifo"},
                           {At("w.toml"), "--scheduler", "fifo", "--slots", "x"},
                           {At("w.toml"), "--scheduler", "fifo", "--block-size", "0"}};
