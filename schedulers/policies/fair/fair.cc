@@ -3,7 +3,6 @@
 #include <utility>
 
 namespace millrace::sched {
-namespace {}  // namespace
 
 FairOrder::FairOrder(const Settings& settings, bool starvation)
     : settings_(settings), queues_{{FairQueue(starvation), FairQueue(starvation)}} {}

@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace millrace::sched {
-namespace {}  // namespace
 
 FairPool::FairPool(std::string name, const Settings& settings)
     : name_(std::move(name)),

@@ -9,6 +9,21 @@
 
 namespace millrace::sched {
 
+namespace {
+
+// Returns a number below 0 if a/b is less than c/d, one above 0 if it is more, and else 0. Requires: b, d > 0.
+int CompareRatios(std::uint32_t a, Units b, std::uint32_t c, Units d) {
+  const __int128 left = static_cast<__int128>(a) * d, right = static_cast<__int128>(c) * b;
+  return left < right ? -1 : left > right ? 1 : 0;
+}
+
+}  // namespace
+
+bool FairQueue::StandEarlier::operator()(const Member* a, const Member* b) const {
+  const int order = CompareRatios(a->stand_.running, a->stand_.divisor, b->stand_.running, b->stand_.divisor);
+  return order != 0 ? order < 0 : a->TieBefore(*b);
+}
+
 bool FairQueue::TieEarlier::operator()(const Member* a, const Member* b) const { return a->TieBefore(*b); }
 
 void FairQueue::SetCapacity(Units capacity) {
@@ -48,7 +63,7 @@ void FairQueue::Change(Member& member, const FairClaim& claim) {
 
 void FairQueue::Erase(Member& member) {
   if (!member.present_) return;
-  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].Erase(member);
+  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(&member);
   member.stand_ = {};
   level_.Erase(member);
   members_.erase(&member);
@@ -73,28 +88,24 @@ std::vector<FairQueue::Member*> FairQueue::TakeTouched() {
 FairQueue::Stand FairQueue::StandOf(const Member& member) {
   const FairClaim& fair = member.fair_;
   if (!fair.offered) return {};
-  if (fair.running < fair.minimum) return {Shelf::kBelowMinimum, {fair.running, fair.minimum}};
+  if (fair.running < fair.minimum) return {Shelf::kBelowMinimum, fair.running, fair.minimum};
   switch (member.bound()) {
     case WaterLevel::Bound::kLevel:
-      return {Shelf::kByLevel, {fair.running, fair.weight}};
+      return {Shelf::kByLevel, fair.running, fair.weight};
     case WaterLevel::Bound::kMinimum:
-      return {Shelf::kAtMinimum, {fair.running, std::max<Units>(fair.minimum, 1)}};
+      return {Shelf::kAtMinimum, fair.running, std::max<Units>(fair.minimum, 1)};
     case WaterLevel::Bound::kDemand:
       break;
   }
-  return {Shelf::kAtDemand, {fair.running, std::max<Units>(fair.demand, 1)}};
+  return {Shelf::kAtDemand, fair.running, std::max<Units>(fair.demand, 1)};
 }
 
 void FairQueue::Move(Member& member) {
-  const Stand before = std::exchange(member.stand_, StandOf(member));
-  const Stand& now = member.stand_;
-  if (now == before) return;
-  const auto shelf = [this](const Stand& stand) -> FairShelf& {
-    return shelves_[static_cast<std::size_t>(stand.shelf)];
-  };
-  if (now.shelf == before.shelf) return shelf(now).Change(member, now.key);
-  if (before.shelf != Shelf::kNone) shelf(before).Erase(member);
-  if (now.shelf != Shelf::kNone) shelf(now).Insert(member, now.key);
+  const Stand now = StandOf(member);
+  if (now == member.stand_) return;
+  if (member.stand_.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(member.stand_.shelf)].erase(&member);
+  member.stand_ = now;
+  if (now.shelf != Shelf::kNone) shelves_[static_cast<std::size_t>(now.shelf)].insert(&member);
 }
 
 // O(members), but only while the minima exceed the capacity and just after.
@@ -138,7 +149,7 @@ double FairQueue::Ratio(const Member& member) const {
 
 bool FairQueue::Less(const Member& a, const Member& b) const {
   const Shelf of_a = a.stand_.shelf, of_b = b.stand_.shelf;
-  if (of_a == of_b) return FairShelf::Before(a.stand_.key, a, b.stand_.key, b);
+  if (of_a == of_b) return StandEarlier()(&a, &b);
   if (of_a == Shelf::kBelowMinimum || of_b == Shelf::kBelowMinimum) return of_a == Shelf::kBelowMinimum;
   const double left = Ratio(a), right = Ratio(b);
   return left != right ? left < right : a.TieBefore(b);

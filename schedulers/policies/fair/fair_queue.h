@@ -1,11 +1,18 @@
-// FairQueue: which of several claimants of slots comes first under fair sharing (docs/policies.md#fair). Those below
-// their minimum come first, by running/minimum; the others come by running/share, with the share of shares.h. The pools
-// of `fair` are such claimants, and so are the jobs of one pool.
+// FairQueue: which of several claimants of slots comes first under fair sharing (docs/policies.md#fair). The pools of
+// `fair` are such claimants, and so are the jobs of one pool.
 //
-// The queue is kept in order through every change. Members with a share that follows the level are compared by
-// running/weight, which does not change with the level, and those with a share of their own by running/share; a call
-// that asks for the order merges the two. A change and a step of a visit cost O(log). New shares take effect at the
-// next call that asks for them.
+// The rule, as code (Zaharia et al., section 3.1; shares: shares.h):
+//
+//   Before(a, b):
+//     if a is below its minimum and b is not: yes; the other way round: no
+//     if both are: the lower running / minimum
+//     else:        the lower running / share
+//     among equals: the lower id, then the lower name
+//
+// The queue is kept in order through every change: four sorted sets, of those below their minimum, and of those whose
+// share is their minimum, their demand, or follows the level that all shares have in common. The latter stand by
+// running/weight, which does not change with the level. A call that asks for the order merges the sets. A change and a
+// step of a visit cost O(log). New shares take effect at the next call that asks for them.
 //
 // Thread rule: one thread, const calls included.
 #pragma once
@@ -16,7 +23,6 @@
 #include <string_view>
 #include <vector>
 
-#include "schedulers/policies/fair/fair_shelf.h"
 #include "schedulers/policies/fair/water_level.h"
 
 namespace millrace::sched {
@@ -37,21 +43,25 @@ class FairQueue {
  private:
   enum class Shelf : std::uint8_t { kBelowMinimum, kAtMinimum, kByLevel, kAtDemand, kNone };
   static constexpr std::size_t kShelves = 4;
-  // Where a member stands.
+  // Where a member stands: on which shelf, and by running/divisor among those there.
   struct Stand {
     Shelf shelf = Shelf::kNone;
-    FairShelf::Key key;
+    std::uint32_t running = 0;
+    Units divisor = 1;  // at least 1
     bool operator==(const Stand&) const = default;
   };
   struct TieEarlier {
     bool operator()(const Member* a, const Member* b) const;
   };
+  struct StandEarlier {  // of two on one shelf
+    bool operator()(const Member* a, const Member* b) const;
+  };
 
  public:
   // Requires, as for WaterLevel::Member: it is in one queue at most, and erased before it is destroyed.
-  class Member : public FairShelf::Member {
+  class Member : public WaterLevel::Member {
    public:
-    using FairShelf::Member::Member;
+    using WaterLevel::Member::Member;
     [[nodiscard]] const FairClaim& fair() const { return fair_; }
     // Returns true if the member would use one more slot, and this would not lift it above its share. Requires:
     // `starvation`, and a Settle() after the last change.
@@ -107,7 +117,7 @@ class FairQueue {
   bool starvation_ = false;
   WaterLevel level_;
   std::set<Member*, TieEarlier> members_;
-  FairShelf shelves_[kShelves];
+  std::set<Member*, StandEarlier> shelves_[kShelves];
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
   bool settled_ = true, scaled_ = false;
   std::vector<WaterLevel::Member*> moved_;  // by the last Settle()
@@ -117,19 +127,17 @@ class FairQueue {
 template <class Take>
 FairQueue::Member* FairQueue::Visit(const Take& take) {
   Settle();
-  FairShelf::Walk walks[kShelves] = {FairShelf::Walk(shelves_[0]), FairShelf::Walk(shelves_[1]),
-                                     FairShelf::Walk(shelves_[2]), FairShelf::Walk(shelves_[3])};
+  std::set<Member*, StandEarlier>::const_iterator heads[kShelves];
+  for (std::size_t shelf = 0; shelf < kShelves; ++shelf) heads[shelf] = shelves_[shelf].begin();
   while (true) {
-    std::size_t from = 0;
-    Member* first = static_cast<Member*>(walks[0].current());
-    for (std::size_t shelf = 1; shelf < kShelves && (from > 0 || first == nullptr); ++shelf) {
-      Member* head = static_cast<Member*>(walks[shelf].current());
-      if (head == nullptr || (first != nullptr && !Less(*head, *first))) continue;
-      first = head;
-      from = shelf;
+    std::size_t from = kShelves;
+    for (std::size_t shelf = 0; shelf < kShelves; ++shelf) {
+      if (heads[shelf] == shelves_[shelf].end()) continue;
+      if (from == kShelves || Less(**heads[shelf], **heads[from])) from = shelf;
     }
-    if (first == nullptr || take(*first, walks[from].id())) return first;
-    walks[from].Step();
+    if (from == kShelves) return nullptr;
+    Member* first = *heads[from]++;
+    if (take(*first, first->id())) return first;
   }
 }
 

@@ -3,7 +3,6 @@
 #include "schedulers/policies/fair/water_level.h"
 
 namespace millrace::sched {
-namespace {}  // namespace
 
 SinglePoolOrder::SinglePoolOrder(PoolOrder order, const MlqSettings& mlq)
     : order_(order), mlq_(mlq), jobs_(MakePoolJobs(order, mlq)) {}
