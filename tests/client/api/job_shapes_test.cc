@@ -9,7 +9,7 @@
 
 #include "base/record/record_file.h"
 #include "client/process/task_loop.h"
-#include "task_driver.h"
+#include "tests/client/api/task_driver.h"
 
 namespace millrace {
 namespace {

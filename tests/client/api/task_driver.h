@@ -19,7 +19,7 @@
 #include "base/protocol/task.capnp.h"
 #include "client/api/job.h"
 #include "client/process/task_loop.h"
-#include "fake_dfs.h"
+#include "tests/client/api/fake_dfs.h"
 #include "worker/task/channel/channel.h"
 #include "worker/task/channel/record_note.h"
 

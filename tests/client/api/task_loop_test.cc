@@ -10,7 +10,7 @@
 #include "examples/grep/grep.h"
 #include "examples/invertedindex/invertedindex.h"
 #include "examples/wordcount/wordcount.h"
-#include "task_driver.h"
+#include "tests/client/api/task_driver.h"
 
 namespace millrace {
 namespace {
