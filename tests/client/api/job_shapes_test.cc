@@ -16,12 +16,6 @@ namespace {
 
 using Piece = TaskDriver::Piece;
 
-Piece AddLocal(FakeFiles& files, std::uint64_t block, const std::string& name, const std::string& bytes) {
-  files.local[block] = bytes;
-  files.files["/in/" + name] = bytes;
-  return {"/in/" + name, name, bytes.size(), 0, bytes.size(), block};
-}
-
 std::string Written(const FakeFiles& files, std::uint32_t reduce) {
   const std::string number = std::to_string(reduce);
   return files.written.at("/out/_temporary/job3.r." + number + ".0/part-r-0000" + number);

@@ -190,4 +190,12 @@ class TaskDriver {
   int exit_status_ = -1;
 };
 
+// Adds a file of one block that lies on this machine, and returns the piece that is all of it.
+inline TaskDriver::Piece AddLocal(FakeFiles& files, std::uint64_t block, const std::string& name,
+                                  const std::string& bytes) {
+  files.local[block] = bytes;
+  files.files["/in/" + name] = bytes;
+  return {"/in/" + name, name, bytes.size(), 0, bytes.size(), block};
+}
+
 }  // namespace millrace
