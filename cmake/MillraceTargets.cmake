@@ -79,6 +79,7 @@ endfunction()
 
 # millrace_test(NAME SOURCES FILE.cc ... LINKS x y ... [LABELS unit]): one GoogleTest program, its cases known to CTest.
 # LABELS defaults to "unit"; programs that start daemons are labelled "cluster" and run serially with each other.
+# It sees the headers of tests/, by their paths from the root (tests/CMakeLists.txt).
 function(millrace_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT MILLRACE_TESTS)
@@ -88,7 +89,7 @@ function(millrace_test name)
     set(ARG_LABELS unit)
   endif()
   add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_LINKS} GTest::gmock_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LINKS} millrace_tests_folder GTest::gmock_main)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABELS} TIMEOUT 300)
 endfunction()

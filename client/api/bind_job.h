@@ -156,7 +156,7 @@ Status ReduceFolded(J& job, ReduceAttempt& attempt) {
   }
   MILLRACE_TRY(collector.Finish());
   MILLRACE_ASSIGN(const MappedSegments run, MappedSegments::OpenRun(folded));
-  return ReduceGroups(job, reduce::Groups(reduce::MergedRecords(run.Cursors())), false, attempt);
+  return ReduceGroups(job, reduce::Groups(run.Cursors()), false, attempt);
 }
 
 template <class J>
@@ -168,7 +168,7 @@ Status RunReduce(ReduceAttempt& attempt) {
       if constexpr (Combines<J>) return ReduceFolded(*job, attempt);
       return Internal("segments in any order for a job that does not combine");
     }
-    return ReduceGroups(*job, reduce::Groups(reduce::MergedRecords(attempt.segments.Cursors())), true, attempt);
+    return ReduceGroups(*job, reduce::Groups(attempt.segments.Cursors()), true, attempt);
   } else {
     return Internal("a reduce of a job that has no Key and Value");
   }

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "client/format/value_bytes.h"
-#include "worker/task/run/merge.h"
+#include "worker/task/run/groups.h"
 
 namespace millrace {
 

@@ -4,7 +4,7 @@
 
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/event_text.h"
-#include "tracker_fixture.h"
+#include "tests/master/tracker_fixture.h"
 
 namespace millrace::master {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "base/ids/ids.h"
 #include "schedulers/cluster/cluster_state.h"
-#include "tracker_fixture.h"
+#include "tests/master/tracker_fixture.h"
 
 namespace millrace::master {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "tracker_fixture.h"
+#include "tests/master/tracker_fixture.h"
 
 namespace millrace::master {
 namespace {

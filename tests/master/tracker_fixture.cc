@@ -1,4 +1,4 @@
-#include "tracker_fixture.h"
+#include "tests/master/tracker_fixture.h"
 
 #include "base/ids/ids.h"
 #include "base/log.h"

@@ -6,7 +6,7 @@
 #include "schedulers/journal/event_text.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
-#include "tracker_fixture.h"
+#include "tests/master/tracker_fixture.h"
 
 namespace millrace::master {
 namespace {

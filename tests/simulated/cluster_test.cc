@@ -10,7 +10,7 @@
 #include "master/service/name_service.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/journal_text.h"
-#include "simulated_cluster.h"
+#include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
 namespace {

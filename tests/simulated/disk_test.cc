@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "dfs/data/block_store.h"
-#include "simulated_cluster.h"
+#include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
 namespace {

@@ -4,7 +4,7 @@
 #include "base/cluster_id.h"
 #include "dfs/data/block_store.h"
 #include "master/control/cluster_record.h"
-#include "simulated_cluster.h"
+#include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
 namespace {

@@ -7,7 +7,7 @@
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/sim/replay.h"
-#include "simulated_cluster.h"
+#include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
 namespace {

@@ -1,4 +1,4 @@
-#include "simulated_cluster.h"
+#include "tests/simulated/simulated_cluster.h"
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "line_files.h"
-#include "memory_source.h"
+#include "tests/client/api/line_files.h"
+#include "tests/client/api/memory_source.h"
 
 namespace millrace {
 namespace {

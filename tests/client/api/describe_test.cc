@@ -7,7 +7,7 @@
 #include "client/api/job.h"
 #include "examples/grep/grep.h"
 #include "examples/wordcount/wordcount.h"
-#include "fake_dfs.h"
+#include "tests/client/api/fake_dfs.h"
 
 namespace millrace {
 namespace {

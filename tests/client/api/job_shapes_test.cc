@@ -9,18 +9,12 @@
 
 #include "base/record/record_file.h"
 #include "client/process/task_loop.h"
-#include "task_driver.h"
+#include "tests/client/api/task_driver.h"
 
 namespace millrace {
 namespace {
 
 using Piece = TaskDriver::Piece;
-
-Piece AddLocal(FakeFiles& files, std::uint64_t block, const std::string& name, const std::string& bytes) {
-  files.local[block] = bytes;
-  files.files["/in/" + name] = bytes;
-  return {"/in/" + name, name, bytes.size(), 0, bytes.size(), block};
-}
 
 std::string Written(const FakeFiles& files, std::uint32_t reduce) {
   const std::string number = std::to_string(reduce);

@@ -10,8 +10,8 @@
 #include "client/api/input_formats.h"
 #include "client/format/fixed_reader.h"
 #include "client/format/line_reader.h"
-#include "line_files.h"
-#include "memory_source.h"
+#include "tests/client/api/line_files.h"
+#include "tests/client/api/memory_source.h"
 
 namespace millrace {
 namespace {

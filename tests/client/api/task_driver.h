@@ -19,7 +19,7 @@
 #include "base/protocol/task.capnp.h"
 #include "client/api/job.h"
 #include "client/process/task_loop.h"
-#include "fake_dfs.h"
+#include "tests/client/api/fake_dfs.h"
 #include "worker/task/channel/channel.h"
 #include "worker/task/channel/record_note.h"
 
@@ -189,5 +189,13 @@ class TaskDriver {
   std::atomic<bool> gone_{false};
   int exit_status_ = -1;
 };
+
+// Adds a file of one block that lies on this machine, and returns the piece that is all of it.
+inline TaskDriver::Piece AddLocal(FakeFiles& files, std::uint64_t block, const std::string& name,
+                                  const std::string& bytes) {
+  files.local[block] = bytes;
+  files.files["/in/" + name] = bytes;
+  return {"/in/" + name, name, bytes.size(), 0, bytes.size(), block};
+}
 
 }  // namespace millrace

@@ -6,7 +6,7 @@
 
 #include "client/local/guardian.h"
 #include "client/local/local_command.h"
-#include "console_pipe.h"
+#include "tests/client/cli/console_pipe.h"
 
 namespace millrace::local {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "client/cli/cli.h"
 #include "client/cli/find_job.h"
-#include "console_pipe.h"
+#include "tests/client/cli/console_pipe.h"
 
 namespace millrace::cli {
 namespace {

@@ -1,7 +1,7 @@
 // Every rule of dfs/name/block_manager.h, one at a time.
 #include <algorithm>
 
-#include "block_manager_fixture.h"
+#include "tests/dfs/name/block_manager_fixture.h"
 
 namespace millrace::dfs {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <set>
 
-#include "block_numbers.h"
 #include "dfs/name/namespace.h"
 #include "dfs/name/namespace_codec.h"
+#include "tests/dfs/name/block_numbers.h"
 
 namespace millrace::dfs {
 namespace {

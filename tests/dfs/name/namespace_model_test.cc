@@ -8,9 +8,9 @@
 #include <set>
 
 #include "base/random.h"
-#include "block_numbers.h"
 #include "dfs/name/namespace.h"
 #include "dfs/name/path.h"
+#include "tests/dfs/name/block_numbers.h"
 
 namespace millrace::dfs {
 namespace {

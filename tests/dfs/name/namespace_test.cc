@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "block_numbers.h"
 #include "dfs/name/path.h"
+#include "tests/dfs/name/block_numbers.h"
 
 namespace millrace::dfs {
 namespace {

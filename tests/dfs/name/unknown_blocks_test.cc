@@ -1,5 +1,5 @@
 // Replicas that belong to no file: what is put aside, and what is held until somebody confirms.
-#include "block_manager_fixture.h"
+#include "tests/dfs/name/block_manager_fixture.h"
 
 namespace millrace::dfs {
 namespace {

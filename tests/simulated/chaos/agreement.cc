@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "base/ids/ids.h"
-#include "checker.h"
-#include "faults.h"
-#include "master.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/journal_text.h"
-#include "worker.h"
+#include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/master.h"
+#include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
 namespace {

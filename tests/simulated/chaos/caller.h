@@ -12,9 +12,9 @@
 #include "base/rpc/deadline.h"
 #include "base/rpc/link.h"
 #include "base/rpc/status_codec.h"
-#include "network.h"
-#include "process.h"
-#include "world.h"
+#include "tests/simulated/chaos/network.h"
+#include "tests/simulated/chaos/process.h"
+#include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
 

@@ -1,4 +1,4 @@
-#include "checker.h"
+#include "tests/simulated/chaos/checker.h"
 
 #include <fmt/format.h>
 
@@ -6,13 +6,13 @@
 #include <tuple>
 
 #include "base/ids/ids.h"
-#include "faults.h"
-#include "master.h"
 #include "master/jobs/journal.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/config/settings_text.h"
 #include "schedulers/journal/journal_text.h"
-#include "worker.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/master.h"
+#include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
 

@@ -14,7 +14,7 @@
 
 #include "base/kv/key_value_store.h"
 #include "base/protocol/attempt_wire.h"
-#include "cluster.h"
+#include "tests/simulated/chaos/cluster.h"
 
 namespace millrace::simulated {
 

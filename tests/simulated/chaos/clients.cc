@@ -1,4 +1,4 @@
-#include "clients.h"
+#include "tests/simulated/chaos/clients.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "checker.h"
-#include "faults.h"
-#include "master.h"
 #include "master/control/wire_codec.h"
-#include "worker.h"
+#include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/master.h"
+#include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
 namespace {

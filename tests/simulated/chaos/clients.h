@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "caller.h"
-#include "cluster.h"
-#include "files.h"
+#include "tests/simulated/chaos/caller.h"
+#include "tests/simulated/chaos/cluster.h"
+#include "tests/simulated/chaos/files.h"
 
 namespace millrace::simulated {
 

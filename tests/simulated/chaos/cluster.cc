@@ -1,11 +1,11 @@
-#include "cluster.h"
+#include "tests/simulated/chaos/cluster.h"
 
 #include <algorithm>
 
-#include "checker.h"
-#include "faults.h"
-#include "master.h"
-#include "worker.h"
+#include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/master.h"
+#include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "network.h"
-#include "plan.h"
-#include "world.h"
+#include "tests/simulated/chaos/network.h"
+#include "tests/simulated/chaos/plan.h"
+#include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
 

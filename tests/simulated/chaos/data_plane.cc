@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
-#include "faults.h"
-#include "files.h"
-#include "worker.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/files.h"
+#include "tests/simulated/chaos/worker.h"
 #include "worker/daemon/shuffle/fetch_schedule.h"
 
 namespace millrace::simulated {

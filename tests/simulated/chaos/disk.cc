@@ -1,4 +1,4 @@
-#include "disk.h"
+#include "tests/simulated/chaos/disk.h"
 
 #include <algorithm>
 #include <utility>

@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "base/rpc/commit_log.h"
 #include "dfs/data/block_store.h"
-#include "world.h"
+#include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
 

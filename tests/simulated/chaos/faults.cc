@@ -1,4 +1,4 @@
-#include "faults.h"
+#include "tests/simulated/chaos/faults.h"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "base/cluster_id.h"
-#include "checker.h"
 #include "dfs/wire/chunks.h"
-#include "master.h"
-#include "worker.h"
+#include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/master.h"
+#include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/protocol/attempt_wire.h"
-#include "cluster.h"
+#include "tests/simulated/chaos/cluster.h"
 
 namespace millrace::simulated {
 

@@ -1,4 +1,4 @@
-#include "files.h"
+#include "tests/simulated/chaos/files.h"
 
 #include <kj/debug.h>
 
@@ -6,7 +6,7 @@
 
 #include "dfs/wire/chunks.h"
 #include "master/control/wire_codec.h"
-#include "worker.h"
+#include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
 namespace {

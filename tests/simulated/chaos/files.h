@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "caller.h"
-#include "cluster.h"
+#include "tests/simulated/chaos/caller.h"
+#include "tests/simulated/chaos/cluster.h"
 
 namespace millrace::simulated {
 

@@ -10,7 +10,7 @@
 #include <map>
 #include <string>
 
-#include "simulation.h"
+#include "tests/simulated/chaos/simulation.h"
 
 namespace {
 

@@ -1,12 +1,12 @@
-#include "master.h"
+#include "tests/simulated/chaos/master.h"
 
 #include <utility>
 
 #include "base/cluster_id.h"
-#include "caller.h"
-#include "checker.h"
 #include "master/control/cluster_record.h"
 #include "master/service/master_service.h"
+#include "tests/simulated/chaos/caller.h"
+#include "tests/simulated/chaos/checker.h"
 
 namespace millrace::simulated {
 

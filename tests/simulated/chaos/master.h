@@ -6,9 +6,9 @@
 #include <string>
 
 #include "base/rpc/transport.h"
-#include "cluster.h"
-#include "disk.h"
 #include "master/control/control.h"
+#include "tests/simulated/chaos/cluster.h"
+#include "tests/simulated/chaos/disk.h"
 
 namespace millrace::simulated {
 

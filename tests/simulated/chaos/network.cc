@@ -1,4 +1,4 @@
-#include "network.h"
+#include "tests/simulated/chaos/network.h"
 
 #include <kj/debug.h>
 

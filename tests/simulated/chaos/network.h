@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/rpc/transport.h"
-#include "process.h"
-#include "world.h"
+#include "tests/simulated/chaos/process.h"
+#include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
 

@@ -1,4 +1,4 @@
-#include "plan.h"
+#include "tests/simulated/chaos/plan.h"
 
 #include <fmt/format.h>
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "disk.h"
-#include "network.h"
+#include "tests/simulated/chaos/disk.h"
+#include "tests/simulated/chaos/network.h"
 
 namespace millrace::simulated {
 

@@ -1,4 +1,4 @@
-#include "process.h"
+#include "tests/simulated/chaos/process.h"
 
 #include <utility>
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "world.h"
+#include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
 

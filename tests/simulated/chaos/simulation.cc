@@ -1,12 +1,12 @@
-#include "simulation.h"
+#include "tests/simulated/chaos/simulation.h"
 
-#include "checker.h"
-#include "clients.h"
-#include "cluster.h"
-#include "faults.h"
-#include "master.h"
-#include "worker.h"
-#include "world.h"
+#include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/clients.h"
+#include "tests/simulated/chaos/cluster.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/master.h"
+#include "tests/simulated/chaos/worker.h"
+#include "tests/simulated/chaos/world.h"
 
 namespace millrace::simulated {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plan.h"
+#include "tests/simulated/chaos/plan.h"
 
 namespace millrace::simulated {
 

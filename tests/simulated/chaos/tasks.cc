@@ -4,11 +4,11 @@
 #include "base/ids/ids.h"
 #include "base/protocol/attempt_wire.h"
 #include "base/rpc/status_codec.h"
-#include "caller.h"
-#include "checker.h"
-#include "faults.h"
-#include "files.h"
-#include "worker.h"
+#include "tests/simulated/chaos/caller.h"
+#include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/files.h"
+#include "tests/simulated/chaos/worker.h"
 
 namespace millrace::simulated {
 

@@ -1,4 +1,4 @@
-#include "worker.h"
+#include "tests/simulated/chaos/worker.h"
 
 #include <fmt/format.h>
 
@@ -8,9 +8,9 @@
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/rpc/status_codec.h"
-#include "checker.h"
-#include "faults.h"
-#include "master.h"
+#include "tests/simulated/chaos/checker.h"
+#include "tests/simulated/chaos/faults.h"
+#include "tests/simulated/chaos/master.h"
 
 namespace millrace::simulated {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/rpc/link.h"
-#include "caller.h"
-#include "cluster.h"
-#include "disk.h"
+#include "tests/simulated/chaos/caller.h"
+#include "tests/simulated/chaos/cluster.h"
+#include "tests/simulated/chaos/disk.h"
 #include "worker/daemon/agent/agent.h"
 #include "worker/daemon/agent/synthetic.h"
 

@@ -1,4 +1,4 @@
-#include "world.h"
+#include "tests/simulated/chaos/world.h"
 
 #include <fmt/format.h>
 #include <spdlog/details/null_mutex.h>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "collector_testing.h"
+#include "tests/worker/run/collector_testing.h"
 
 namespace millrace::map {
 namespace {

@@ -4,25 +4,12 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
 #include "base/random.h"
+#include "tests/worker/run/encode_records.h"
 #include "worker/task/run/key_words.h"
 
 namespace millrace::run {
 namespace {
-
-using Record = std::pair<std::string, std::string>;
-
-std::string Encode(const std::vector<Record>& records) {
-  Encoder out;
-  for (const auto& [key, value] : records) {
-    out.Varint(key.size());
-    out.Varint(value.size());
-    out.Raw(key.data(), key.size());
-    out.Raw(value.data(), value.size());
-  }
-  return out.Take();
-}
 
 bool KeyLess(const Record& a, const Record& b) { return a.first < b.first; }
 
@@ -34,7 +21,7 @@ void ExpectMerged(std::vector<std::vector<Record>> segments) {
   for (auto& records : segments) {
     std::stable_sort(records.begin(), records.end(), KeyLess);
     expected.insert(expected.end(), records.begin(), records.end());
-    bytes.push_back(Encode(records));
+    bytes.push_back(EncodeRecords(records));
     raw += bytes.back().size();
   }
   std::stable_sort(expected.begin(), expected.end(), KeyLess);
@@ -58,6 +45,11 @@ TEST(SegmentMergerTest, NoneOneAndEmptySegments) {
   ExpectMerged({{}, {}, {}});
   ExpectMerged({{{"b", "1"}, {"a", "2"}}});
   ExpectMerged({{}, {{"a", "1"}}, {}});
+}
+
+TEST(SegmentMergerTest, EqualKeysComeInTheOrderOfTheSegments) {
+  ExpectMerged(
+      {{{"a", "0.1"}, {"a", "0.2"}, {"c", "0.3"}}, {}, {{"a", "2.1"}, {"b", "2.2"}}, {{"", "3.1"}, {"a", "3.2"}}});
 }
 
 TEST(SegmentMergerTest, KeysOfHighBytesAreNotTakenForTheEnd) {
@@ -103,8 +95,8 @@ TEST(SegmentMergerTest, TenThousandSegments) {
 }
 
 TEST(SegmentMergerTest, ABrokenSegmentStopsTheMerge) {
-  const std::string good = Encode({{"a", "1"}, {"b", "2"}, {"z", "3"}});
-  const std::string bad = Encode({{"b", "4"}}) + "\x7f";
+  const std::string good = EncodeRecords({{"a", "1"}, {"b", "2"}, {"z", "3"}});
+  const std::string bad = EncodeRecords({{"b", "4"}}) + "\x7f";
   for (const bool bad_first : {false, true}) {
     std::vector<SegmentCursor> cursors;
     cursors.emplace_back(bad_first ? bad : good, false, "first");

@@ -2,7 +2,7 @@
 #include <map>
 #include <optional>
 
-#include "collector_testing.h"
+#include "tests/worker/run/collector_testing.h"
 #include "worker/task/collect/item_sort.h"
 #include "worker/task/collect/value_codec.h"
 

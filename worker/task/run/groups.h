@@ -1,5 +1,8 @@
-// MergedRecords gives the records of many sorted segments as one sorted stream. Equal keys come in the order of the
-// segments (which is the order of map tasks), so a job sees the same order of values in every run.
+// Groups merges sorted segments (segment_merger.h) and cuts the records into groups of equal keys. The values of a key
+// come in the order of the segments (which is the order of map tasks), so a job sees the same order in every run.
+//
+// Call NextGroup, then NextValue until it returns false; the next NextGroup skips values that were not asked for. The
+// key lives until the next NextGroup, a value until the next NextValue.
 // Thread rule: one thread.
 #pragma once
 
@@ -15,29 +18,9 @@
 
 namespace millrace::reduce {
 
-class MergedRecords {
- public:
-  explicit MergedRecords(std::vector<run::SegmentCursor> segments) : merger_(std::move(segments)) {}
-
-  // Goes to the next record. Returns false at the end or on a failure (ask status()). Views live until the next call.
-  bool Next() { return merger_.Next(); }
-  [[nodiscard]] std::string_view key() const { return merger_.key(); }
-  [[nodiscard]] std::string_view value() const { return merger_.value(); }
-  [[nodiscard]] const Status& status() const { return merger_.status(); }
-  // Returns the raw bytes consumed so far; divided by the segments' raw lengths in all, they are the fraction done. It
-  // asks every segment, so it is not for every record.
-  [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return merger_.raw_bytes_consumed(); }
-
- private:
-  run::SegmentMerger merger_;
-};
-
-// Cuts the same stream into groups of equal keys. Call NextGroup, then NextValue until it returns false; the next
-// NextGroup skips values that were not asked for. The key lives until the next NextGroup, a value until the next
-// NextValue.
 class Groups {
  public:
-  explicit Groups(MergedRecords records) : records_(std::move(records)) {}
+  explicit Groups(std::vector<run::SegmentCursor> segments) : records_(std::move(segments)) {}
 
   // Goes to the next group. Returns false at the end or on a failure (ask status()).
   bool NextGroup();
@@ -53,6 +36,8 @@ class Groups {
   [[nodiscard]] const Status& status() const { return records_.status(); }
   [[nodiscard]] std::uint64_t records() const { return consumed_; }  // consumed so far, with those of skipped values
   [[nodiscard]] std::uint64_t groups() const { return groups_; }     // begun so far
+  // Returns the raw bytes consumed so far; divided by the segments' raw lengths in all, they are the fraction done. It
+  // asks every segment, so it is not for every record.
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return records_.raw_bytes_consumed(); }
 
  private:
@@ -67,7 +52,7 @@ class Groups {
     place_ = !records_.Next() ? Place::kEnd : records_.key() == key_ ? Place::kInGroup : Place::kBehindGroup;
   }
 
-  MergedRecords records_;
+  run::SegmentMerger records_;
   std::string key_;
   Place place_ = Place::kStart;
   std::uint64_t consumed_ = 0, groups_ = 0;

@@ -1,47 +1,24 @@
-#include "worker/task/run/merge.h"
+#include "worker/task/run/groups.h"
 
 #include <gtest/gtest.h>
 
-#include "base/bytes.h"
 #include "base/random.h"
+#include "tests/worker/run/encode_records.h"
 
 namespace millrace::reduce {
 namespace {
 
-using Record = std::pair<std::string, std::string>;
+using run::EncodeRecords;
+using run::Record;
 
-std::string Encode(const std::vector<Record>& records) {
-  Encoder out;
-  for (const auto& [key, value] : records) {
-    out.Varint(key.size());
-    out.Varint(value.size());
-    out.Raw(key.data(), key.size());
-    out.Raw(value.data(), value.size());
-  }
-  return out.Take();
-}
-
-MergedRecords Merge(const std::vector<std::string>& segments) {
+Groups Merge(const std::vector<std::string>& segments) {
   std::vector<run::SegmentCursor> cursors;
   for (const std::string& bytes : segments) cursors.emplace_back(bytes, false, "s");
-  return MergedRecords(std::move(cursors));
-}
-
-TEST(MergedRecordsTest, EqualKeysComeInTheOrderOfTheSegments) {
-  const std::vector<std::string> segments = {Encode({{"a", "0.1"}, {"a", "0.2"}, {"c", "0.3"}}), Encode({}),
-                                             Encode({{"a", "2.1"}, {"b", "2.2"}}), Encode({{"", "3.1"}, {"a", "3.2"}})};
-  MergedRecords records = Merge(segments);
-  std::string seen;
-  while (records.Next()) seen += std::string(records.key()) + "=" + std::string(records.value()) + " ";
-  EXPECT_EQ(seen, "=3.1 a=0.1 a=0.2 a=2.1 a=3.2 b=2.2 c=0.3 ");
-  EXPECT_TRUE(records.status().ok());
-  std::uint64_t bytes = 0;
-  for (const std::string& segment : segments) bytes += segment.size();
-  EXPECT_EQ(records.raw_bytes_consumed(), bytes);
+  return Groups(std::move(cursors));
 }
 
 TEST(GroupsTest, NoRecordsNoGroups) {
-  Groups groups(Merge({}));
+  Groups groups = Merge({});
   std::string_view value;
   EXPECT_FALSE(groups.NextValue(&value));
   EXPECT_FALSE(groups.NextGroup());
@@ -51,8 +28,8 @@ TEST(GroupsTest, NoRecordsNoGroups) {
 }
 
 TEST(GroupsTest, TheEmptyKeyIsAGroup) {
-  const std::vector<std::string> segments = {Encode({{"", "1"}, {"", "2"}, {"x", "3"}})};
-  Groups groups(Merge(segments));
+  const std::vector<std::string> segments = {EncodeRecords({{"", "1"}, {"", "2"}, {"x", "3"}})};
+  Groups groups = Merge(segments);
   std::string_view value;
   EXPECT_FALSE(groups.NextValue(&value));  // before the first group
   ASSERT_TRUE(groups.NextGroup());
@@ -82,9 +59,9 @@ TEST(GroupsTest, SkippedValues) {
           expected[key].push_back(records.back().second);
         }
       }
-      segments.push_back(Encode(records));
+      segments.push_back(EncodeRecords(records));
     }
-    Groups groups(Merge(segments));
+    Groups groups = Merge(segments);
     std::uint64_t seen_groups = 0, consumed_before = 0;
     for (std::size_t key = 0; key < expected.size(); ++key) {
       if (expected[key].empty()) continue;
@@ -109,8 +86,8 @@ TEST(GroupsTest, SkippedValues) {
 }
 
 TEST(GroupsTest, ABrokenSegmentEndsTheGroups) {
-  const std::vector<std::string> segments = {Encode({{"a", "1"}}) + "\x7f"};
-  Groups groups(Merge(segments));
+  const std::vector<std::string> segments = {EncodeRecords({{"a", "1"}}) + "\x7f"};
+  Groups groups = Merge(segments);
   std::string_view value;
   while (groups.NextGroup()) {
     while (groups.NextValue(&value)) {

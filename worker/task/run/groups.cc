@@ -1,4 +1,4 @@
-#include "worker/task/run/merge.h"
+#include "worker/task/run/groups.h"
 
 namespace millrace::reduce {
 

@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <stdexcept>
+
+#include "examples/wordcount/wordcount.h"
+#include "tests/client/api/task_driver.h"
+
+namespace millrace {
+namespace {
+
+using Piece = TaskDriver::Piece;
+
+TEST(TaskFailuresTest, ASegmentThatDoesNotMatchItsChecksumFailsTheReduce) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "x")}, driver.Path("m0"));
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")}, 1);
+  EXPECT_NE(driver.WaitForEnd().error.find(driver.Path("m0")), std::string::npos);
+  EXPECT_TRUE(files.written.empty());
+}
+
+struct Thrower {
+  using Key = std::int32_t;
+  using Value = Nothing;
+  void Map(std::string_view line, auto& emit) {
+    if (line == "throw") throw std::runtime_error("no\nsense");
+    if (line == "odd") throw 7;
+    emit(std::int32_t{-1});
+  }
+};
+
+TEST(TaskFailuresTest, AnExceptionFailsTheAttemptAndTheProcessGoesOn) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<Thrower>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "throw\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "the job's map threw an exception: no sense");
+  driver.LaunchMap(0, {AddLocal(files, 2, "b", "odd\n")}, driver.Path("m0"));
+  EXPECT_NE(driver.WaitForEnd().error, "");
+  driver.LaunchMap(0, {AddLocal(files, 3, "c", "fine\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  EXPECT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "-1\n");  // identity, value Nothing
+}
+
+// Lines of which some are bad, and a FinishMap that may be.
+struct BadLines {
+  using Key = std::string;
+  using Value = std::string;
+  static void Options(JobOptions& options) { options.Bool("bad.finish", false, "throw at the end"); }
+  explicit BadLines(TaskContext& context) : finish_(context.options().boolean("bad.finish")) {}
+  void Map(std::string_view line, auto& emit) {
+    if (line == "bad") throw std::runtime_error("bad");
+    emit(std::string(line), "is good");
+  }
+  void FinishMap(auto&) {
+    if (finish_) throw std::runtime_error("at the end");
+  }
+  bool finish_;
+};
+
+TEST(TaskFailuresTest, AMapNotesItsRecordAndLeavesOutWhatItIsTold) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<BadLines>(), files);
+  ASSERT_EQ(driver.SetUpJob(1, {{"job.skip_bad_records", "1"}}), "");
+  const std::vector<Piece> pieces = {AddLocal(files, 1, "a", "bad\nx\n"), AddLocal(files, 2, "b", "y\nbad\nbad\nz\n")};
+  std::vector<task::RecordPlace> bad;
+  for (const task::RecordPlace& place : {task::RecordPlace{0, 0, 0}, {1, 2, 0}, {1, 6, 0}}) {
+    driver.LaunchMap(0, pieces, driver.Path("m0"), "", 0, bad);
+    EXPECT_EQ(driver.WaitForEnd().error, "the job's map threw an exception: bad");
+    EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), place);
+    bad.insert(bad.begin(), place);  // in any order
+  }
+  driver.LaunchMap(0, pieces, driver.Path("m0"), "", 0, bad);
+  TaskDriver::End end = driver.WaitForEnd();
+  EXPECT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.skipped_records"], 3);
+  EXPECT_EQ(end.counters["millrace.map_input_records"], 3);
+  EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), std::nullopt);
+}
+
+TEST(TaskFailuresTest, AFailureOutsideOfRecordsIsNotPutOnOne) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<BadLines>(), files);
+  ASSERT_EQ(driver.SetUpJob(1, {{"job.skip_bad_records", "1"}, {"bad.finish", "true"}}), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\n")}, driver.Path("m0"));
+  EXPECT_EQ(driver.WaitForEnd().error, "the job's map threw an exception: at the end");
+  EXPECT_EQ(task::ReadRecordNote(driver.Path("note")), std::nullopt);
+}
+
+TEST(TaskFailuresTest, AJobThatLeavesNothingOutNotesNothing) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<BadLines>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "bad\n")}, driver.Path("m0"));
+  EXPECT_NE(driver.WaitForEnd().error, "");
+  EXPECT_FALSE(OpenFile(driver.Path("note"), 0).ok());
+}
+
+TEST(RecordWatchTest, RecordsThatAreSaidToBeginAtTheSamePlaceAreToldApart) {
+  const TempDir directory = *TempDir::Make("watch");
+  Result<RecordWatch> watch = RecordWatch::Make(directory.path() + "/note", {{1, 0, 1}});
+  ASSERT_TRUE(watch.ok());
+  watch->BeginInput(0);
+  EXPECT_TRUE(watch->Begin(0));
+  EXPECT_TRUE(watch->Begin(0));
+  watch->BeginInput(1);
+  EXPECT_TRUE(watch->Begin(0));
+  EXPECT_FALSE(watch->Begin(0));
+  EXPECT_TRUE(watch->Begin(0));
+  EXPECT_EQ(task::ReadRecordNote(directory.path() + "/note"), (task::RecordPlace{1, 0, 2}));
+}
+
+}  // namespace
+}  // namespace millrace

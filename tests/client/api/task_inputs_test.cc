@@ -1,0 +1,76 @@
+#include <gtest/gtest.h>
+
+#include "examples/wordcount/wordcount.h"
+#include "tests/client/api/task_driver.h"
+
+namespace millrace {
+namespace {
+
+TEST(TaskInputsTest, ASplitIsCompletedFromRemoteBlocks) {
+  FakeFiles files;
+  const std::string file = "one two\nthree four\nfive\n";
+  files.files["/in/f"] = file;
+  files.remote[2] = file.substr(5, 8);  // "wo\nthree"
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {{"/in/f", "f", file.size(), 5, 8, 2}}, driver.Path("m0"));
+  TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.map_input_records"], 1);
+  EXPECT_GE(end.counters["millrace.bytes_read_remote"], 8 + 1 + 5);
+  EXPECT_EQ(end.counters["millrace.remote_read_micros"], 2 * 100) << "for each piece of the block";
+  driver.LaunchReduce(0, {driver.Path("m0")});
+  ASSERT_EQ(driver.WaitForEnd().error, "");
+  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "four\t1\nthree\t1\n");
+}
+
+TEST(TaskInputsTest, AReplicaThatIsGoneIsLookedUpAgain) {
+  FakeFiles files;
+  files.files["/in/f"] = "a b\n";
+  TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
+  ASSERT_EQ(driver.SetUpJob(1), "");
+  driver.LaunchMap(0, {{"/in/f", "f", 4, 0, 4, 9}}, driver.Path("m0"));
+  TaskDriver::End end = driver.WaitForEnd();
+  EXPECT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.map_output_records"], 2);
+}
+
+struct WhereFrom {
+  explicit WhereFrom(TaskContext& task) : context(task) {}
+  void Map(std::string_view line, auto& emit) {
+    emit(std::string(context.input_name()) + " " + std::to_string(context.input_number()) + " " + std::string(line));
+  }
+  TaskContext& context;
+};
+
+TEST(TaskInputsTest, AMapKnowsOfWhichInputARecordIs) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<WhereFrom>(), files);
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(
+      0, {AddLocal(files, 1, "a", "1\n2"), AddLocal(files, 2, "empty", ""), AddLocal(files, 3, "b", "3\n")}, "");
+  TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.counters["millrace.map_input_records"], 3);
+  EXPECT_EQ(files.written["/out/_temporary/job3.m.0.0/part-m-00000"], "a 0 1\na 0 2\nb 2 3\n");
+}
+
+struct Counting {
+  using Input = Numbers;
+  void Map(std::uint64_t number, auto& emit) { emit(number); }
+};
+
+TEST(TaskInputsTest, NumbersAreMappedWithoutFiles) {
+  FakeFiles files;
+  TaskDriver driver(internal::BindJob<Counting>(), files);
+  ASSERT_EQ(driver.SetUpJob(0, {{"input.maps", "3"}, {"input.records", "11"}}), "");
+  driver.LaunchMap(1, {{"", "", 11, 4, 4, 0}}, "");
+  const TaskDriver::End end = driver.WaitForEnd();
+  ASSERT_EQ(end.error, "");
+  EXPECT_EQ(end.counters.at("millrace.map_input_records"), 4);
+  EXPECT_EQ(end.counters.at("millrace.map_input_bytes"), 0);
+  EXPECT_EQ(files.written["/out/_temporary/job3.m.1.0/part-m-00001"], "4\n5\n6\n7\n");
+}
+
+}  // namespace
+}  // namespace millrace

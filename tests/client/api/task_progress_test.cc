@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <mutex>
+
+#include "client/process/progress_reporter.h"
+#include "tests/client/api/task_driver.h"
+
+namespace millrace {
+namespace {
+
+// Waits in Map until the test saw a report.
+struct Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool open = false;
+};
+struct Waiting {
+  inline static Gate* gate = nullptr;
+  explicit Waiting(TaskContext& context) : context_(context), seen_(context.counter("test", "lines")) {}
+  void Map(std::string_view line, auto& emit) {
+    ++seen_;
+    context_.set_status("at " + std::string(line));
+    if (line == "wait") {
+      std::unique_lock lock(gate->mutex);
+      gate->changed.wait(lock, [] { return gate->open; });
+    }
+    emit(line);
+  }
+  TaskContext& context_;
+  Counter& seen_;
+};
+
+void Open(Gate& gate) {
+  const std::lock_guard lock(gate.mutex);
+  gate.open = true;
+  gate.changed.notify_all();
+}
+
+TEST(TaskProgressTest, ProgressIsReportedWhileAnAttemptRuns) {
+  FakeFiles files;
+  Gate gate;
+  Waiting::gate = &gate;
+  TaskDriver driver(internal::BindJob<Waiting>(), files, std::chrono::milliseconds(1));
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "12345\nwait\n6789\n")}, "");
+  while (true) {
+    const task::Message message = driver.Receive();
+    const auto progress = message.Root<wire::FromTask>().getProgress();
+    if (std::string(progress.getStatus().cStr()) != "at wait") continue;
+    EXPECT_FLOAT_EQ(progress.getFraction(), 6.0f / 16.0f);
+    bool counted = false;
+    for (const auto counter : progress.getCounters())
+      counted |= counter.getGroup() == "test" && counter.getValue() == 2;
+    EXPECT_TRUE(counted);
+    break;
+  }
+  Open(gate);
+  EXPECT_EQ(driver.WaitForEnd().counters["test.lines"], 3);
+}
+
+TEST(TaskProgressTest, ProgressGoesOnOverTheInputsOfAMap) {
+  FakeFiles files;
+  Gate gate;
+  Waiting::gate = &gate;
+  TaskDriver driver(internal::BindJob<Waiting>(), files, std::chrono::milliseconds(1));
+  ASSERT_EQ(driver.SetUpJob(0), "");
+  driver.LaunchMap(0, {AddLocal(files, 1, "a", "12345\n"), AddLocal(files, 2, "b", "678\nwait\n9\n")}, "");
+  while (true) {
+    const task::Message message = driver.Receive();
+    const auto progress = message.Root<wire::FromTask>().getProgress();
+    if (std::string(progress.getStatus().cStr()) != "at wait") continue;
+    EXPECT_FLOAT_EQ(progress.getFraction(), 10.0f / 17.0f);
+    break;
+  }
+  Open(gate);
+  TaskDriver::End end = driver.WaitForEnd();
+  EXPECT_EQ(end.counters["test.lines"], 4);
+  EXPECT_EQ(end.counters["millrace.map_input_bytes"], 17);
+}
+
+TEST(TaskProgressTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
+  FakeFiles files;
+  Gate gate;
+  Waiting::gate = &gate;
+  int fds[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+  const TempDir directory = *TempDir::Make("task");
+  TaskContext::Facts facts;
+  const JobOptions options;
+  TaskContext context(facts, options, nullptr);
+  task::Channel channel{Fd(fds[0])};
+  const std::function<void()> gone = [&] { Open(gate); };
+  const ProgressReporter reporter(channel, context, std::chrono::hours(1), gone);
+  Fd(fds[1]).Close();
+  std::unique_lock lock(gate.mutex);
+  gate.changed.wait(lock, [&] { return gate.open; });
+}
+
+}  // namespace
+}  // namespace millrace
