@@ -10,7 +10,7 @@
 #include "base/random.h"
 #include "block_numbers.h"
 #include "dfs/name/namespace.h"
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {

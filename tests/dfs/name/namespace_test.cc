@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "block_numbers.h"
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
