@@ -8,8 +8,8 @@
 #include "dfs/name/namespace_load.h"
 #include "dfs/name/namespace_open.h"
 #include "dfs/name/namespace_tree.h"
-#include "dfs/name/path.h"
 #include "dfs/wire/block_name.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 

@@ -3,7 +3,7 @@
 //
 // A file that is being written is no part of the tree: it is an open file, known by its id and holding its path, and
 // becomes visible whole by Complete. So a write that fails leaves nothing but what its writer had synced, and a second
-// writer to the same path is told which writer holds it. All paths in calls are canonical (dfs/name/path.h).
+// writer to the same path is told which writer holds it. All paths in calls are canonical (dfs/wire/path.h).
 //
 // Stored under keys that begin with "f/" (entries of the tree, by the number of their directory and their name, so that
 // a renamed directory is one entry moved, however much is below it), "o/" (open files and the blocks given out to them)

@@ -4,8 +4,8 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "dfs/name/path.h"
 #include "dfs/wire/block_name.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {

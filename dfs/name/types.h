@@ -18,8 +18,6 @@ inline constexpr std::uint64_t kMaxBlockSize = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kDefaultBlockSize = std::uint64_t{64} << 20;
 inline constexpr std::uint32_t kDefaultReplication = 3;
 inline constexpr std::uint32_t kMaxReplication = 64;
-inline constexpr std::size_t kMaxNameBytes = 255;   // one component of a path, as on Linux
-inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
 
 struct Location {
   std::string rack;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 
@@ -36,14 +37,14 @@ int RunMv(const Args& args, const FsContext& context) {
   const std::string target = sources.back();
   sources.pop_back();
   return WithClient(context, "mv", [&](DfsClient& client) -> Status {
-    MILLRACE_ASSIGN(const std::string to, CheckPath(target));
+    MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
     if (sources.size() > 1) {
       const Result<FileInfo> found = client.Stat(to);
       if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
       if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is no directory; make it first");
     }
     for (const std::string& source : sources) {
-      MILLRACE_ASSIGN(const std::string from, CheckPath(source));
+      MILLRACE_ASSIGN(const std::string from, CanonicalPath(source));
       MILLRACE_TRY(client.Rename(from, to));
     }
     return Status::Ok();

@@ -1,8 +1,8 @@
 #include "dfs/tools/fs_command.h"
 
 #include "base/console/arguments.h"
-#include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 
@@ -68,7 +68,7 @@ int ForEachPath(const FsContext& context, const std::string& verb, const Args& p
   bool failed = false;
   const int status = WithClient(context, verb, [&](DfsClient& client) {
     for (const std::string& path : paths) {
-      const Result<std::string> checked = CheckPath(path);
+      const Result<std::string> checked = CanonicalPath(path);
       const Status done = checked.ok() ? f(client, *checked) : checked.status();
       if (done.ok()) continue;
       SayError(context.console, "fs " + verb, done);

@@ -2,9 +2,9 @@
 #include "base/console/json_output.h"
 #include "base/options.h"
 #include "base/text.h"
-#include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/block_name.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
@@ -104,7 +104,8 @@ int RunFsck(const Args& args, const FsContext& context) {
   arguments.Flag("--json", &json, "as JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 1)) return *status;
   return WithClient(context, "fsck", [&](DfsClient& client) -> Status {
-    MILLRACE_ASSIGN(const std::string below, CheckPath(arguments.operands().empty() ? "/" : arguments.operands()[0]));
+    MILLRACE_ASSIGN(const std::string below,
+                    CanonicalPath(arguments.operands().empty() ? "/" : arguments.operands()[0]));
     Printer out(context.console.out);
     return Check(client, below, json, out);
   });

@@ -9,6 +9,7 @@
 #include "dfs/tools/aside.h"
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/remote_path.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
@@ -73,7 +74,7 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
   std::vector<GetPlan> plans;
   for (const std::string& source : sources) {
     GetPlan plan;
-    MILLRACE_ASSIGN(const std::string path, CheckPath(source));
+    MILLRACE_ASSIGN(const std::string path, CanonicalPath(source));
     MILLRACE_ASSIGN(plan.source, client.Stat(path));
     const std::string name = LastName(path);
     if (into && name.empty())

@@ -1,15 +1,15 @@
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "dfs/tools/get.h"
-#include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
 
 Status GetToOutput(DfsClient& client, const Args& sources, int out, const console::Interrupt& interrupt) {
   for (const std::string& source : sources) {
-    MILLRACE_ASSIGN(const std::string path, CheckPath(source));
+    MILLRACE_ASSIGN(const std::string path, CanonicalPath(source));
     MILLRACE_ASSIGN(const FileInfo file, client.Stat(path));
     if (file.directory) return Invalid(Quote(path) + ": is a directory; only files go to standard output");
     MILLRACE_TRY(CopyOut(client, file, 0, out, "standard output", &interrupt, nullptr));

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "dfs/tools/parallel.h"
 #include "dfs/tools/remote_path.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
@@ -33,7 +34,7 @@ Status PlanDirectory(const std::string& local, const std::string& remote, std::v
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(local));
   for (const std::string& name : names) {
     const std::string from = JoinPath(local, name), to = JoinPath(remote, name);
-    if (const Result<std::string> checked = CheckPath(to); !checked.ok()) return checked.status();
+    if (const Result<std::string> checked = CanonicalPath(to); !checked.ok()) return checked.status();
     struct stat itself {};
     if (::lstat(from.c_str(), &itself) != 0) return FromErrno(errno, Quote(from));
     MILLRACE_ASSIGN(const struct stat found, Look(from));
@@ -50,7 +51,7 @@ Status PlanDirectory(const std::string& local, const std::string& remote, std::v
 }
 
 Status PlanSource(const std::string& source, const std::string& remote, std::vector<PutItem>* items) {
-  MILLRACE_ASSIGN(const std::string to, CheckPath(remote));
+  MILLRACE_ASSIGN(const std::string to, CanonicalPath(remote));
   if (source == "-") {
     items->push_back({"-", to, 0});
     return Status::Ok();
@@ -158,7 +159,7 @@ class Copier {
 
 Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::string>& sources,
                                      const std::string& target) {
-  MILLRACE_ASSIGN(const std::string to, CheckPath(target));
+  MILLRACE_ASSIGN(const std::string to, CanonicalPath(target));
   const Result<FileInfo> found = client.Stat(to);
   if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
   const bool directory = found.ok() && found->directory;

@@ -1,4 +1,5 @@
-// Paths of the file system as a command line gives them. Thread rule: free functions, any thread.
+// Paths of the file system as the verbs of `millrace fs` join and walk them; dfs/wire/path.h says what a path may be.
+// Thread rule: free functions, any thread.
 #pragma once
 
 #include <functional>
@@ -10,9 +11,6 @@
 
 namespace millrace::dfs {
 
-// Returns the path without repeated slashes, "." and a slash at the end. Returns kInvalid, in one short line, for a
-// path that is not absolute, or holds ".." or a name of more than 255 bytes.
-[[nodiscard]] Result<std::string> CheckPath(std::string_view path);
 [[nodiscard]] std::string JoinPath(std::string_view directory, std::string_view name);
 [[nodiscard]] std::string LastName(std::string_view path);  // of a local path too; of "/" is ""
 

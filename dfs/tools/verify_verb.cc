@@ -3,9 +3,9 @@
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "dfs/tools/parallel.h"
-#include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/block_name.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::dfs {
 namespace {
@@ -91,7 +91,7 @@ int RunVerify(const Args& args, const FsContext& context) {
   return WithClient(context, "verify", [&](DfsClient& client) -> Status {
     std::vector<std::string> files;
     for (const std::string& path : paths) {
-      MILLRACE_ASSIGN(const std::string checked, CheckPath(path));
+      MILLRACE_ASSIGN(const std::string checked, CanonicalPath(path));
       MILLRACE_TRY(AddFiles(client, checked, &files));
     }
     Printer out(context.console.out);

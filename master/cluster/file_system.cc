@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "dfs/name/path.h"
 #include "dfs/wire/block_name.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::master {
 

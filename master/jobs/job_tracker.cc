@@ -5,7 +5,7 @@
 #include "base/ids/ids.h"
 #include "base/options.h"
 #include "base/text.h"
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 #include "master/jobs/input_source.h"
 #include "master/jobs/job_plan.h"
 #include "schedulers/cluster/cluster_state.h"

@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 
 #include "base/text.h"
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 
 namespace millrace::master {
 namespace {

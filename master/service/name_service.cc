@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 #include "master/control/control.h"
 #include "master/control/wire_codec.h"
 #include "master/jobs/answer_budget.h"

@@ -16,6 +16,7 @@
 #include "client/job_client/job_client.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/name/types.h"
+#include "dfs/wire/path.h"
 #include "master/control/cluster_record.h"
 #include "master/control/control.h"
 #include "master/service/master_service.h"

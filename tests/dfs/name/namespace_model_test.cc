@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "dfs/name/namespace.h"
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 #include "tests/dfs/name/block_numbers.h"
 
 namespace millrace::dfs {

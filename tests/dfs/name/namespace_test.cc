@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 #include "tests/dfs/name/block_numbers.h"
 
 namespace millrace::dfs {

@@ -1,9 +1,7 @@
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include "dfs/name/types.h"
 
 namespace millrace::dfs {
 namespace {

@@ -1,7 +1,6 @@
 // Paths of the file system.
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 
-#include "dfs/name/types.h"
 #include "tests/fuzz/fuzz.h"
 
 using namespace millrace;

@@ -1,7 +1,9 @@
 // Paths of the file system: absolute, '/' between components, any byte but '/' and NUL inside one (spaces, newlines and
-// bytes that are not UTF-8 included). Thread rule: free functions, any thread.
+// bytes that are not UTF-8 included). The master and the command line check them by this one rule. Thread rule: free
+// functions, any thread.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,9 @@
 #include "base/status.h"
 
 namespace millrace::dfs {
+
+inline constexpr std::size_t kMaxNameBytes = 255;   // one component of a path, as on Linux
+inline constexpr std::size_t kMaxPathBytes = 4096;  // a whole path
 
 // Returns the canonical form: no empty component, no "." or "..", no slash at the end (but "/" itself). Returns
 // kInvalid, naming the path (long ones shortened) and the rule, for a relative path, NUL, "..", or more than

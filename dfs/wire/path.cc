@@ -1,21 +1,18 @@
-#include "dfs/name/path.h"
+#include "dfs/wire/path.h"
 
 #include <algorithm>
 
 #include "base/text.h"
-#include "dfs/name/types.h"
 
 namespace millrace::dfs {
 namespace {
 
-Status Refuse(std::string_view path, std::string_view rule) {
-  return Invalid(Quote(path) + ": not a path: " + std::string(rule));
-}
+Status Refuse(std::string_view path, const std::string& why) { return Invalid(Quote(path) + ": " + why); }
 
 }  // namespace
 
 Result<std::string> CanonicalPath(std::string_view path) {
-  if (path.empty() || path.front() != '/') return Refuse(path, "not absolute; a path begins with '/'");
+  if (path.empty() || path.front() != '/') return Refuse(path, "a path of the file system begins with /");
   std::string out;
   for (std::size_t begin = 1; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
@@ -23,14 +20,17 @@ Result<std::string> CanonicalPath(std::string_view path) {
     begin = end + 1;
     if (name.empty() || name == ".") continue;
     if (name == "..") return Refuse(path, "\"..\" is not allowed; write the path without it");
-    if (name.find('\0') != std::string_view::npos) return Refuse(path, "a NUL byte is not allowed");
+    if (name.find('\0') != std::string_view::npos)
+      return Refuse(path, "a NUL byte is not allowed; write the path without it");
     if (name.size() > kMaxNameBytes) {
-      return Refuse(path, "a component is longer than " + std::to_string(kMaxNameBytes) + " bytes");
+      return Refuse(
+          path, "name " + Quote(name) + " is too long; a name has at most " + std::to_string(kMaxNameBytes) + " bytes");
     }
     out += '/';
     out += name;
   }
-  if (out.size() > kMaxPathBytes) return Refuse(path, "longer than " + std::to_string(kMaxPathBytes) + " bytes");
+  if (out.size() > kMaxPathBytes)
+    return Refuse(path, "too long; a path has at most " + std::to_string(kMaxPathBytes) + " bytes");
   return out.empty() ? std::string("/") : out;
 }
 
