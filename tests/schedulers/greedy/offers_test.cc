@@ -14,11 +14,14 @@
 #include "schedulers/offering/locality_wait.h"
 #include "schedulers/offering/reference.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair.h"
 #include "schedulers/policies/fair/fair_settings.h"
 #include "schedulers/policies/fair/single_pool.h"
 #include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/policies/simple/capacity.h"
 #include "schedulers/policies/simple/capacity_settings.h"
+#include "schedulers/policies/simple/edf.h"
+#include "schedulers/policies/simple/edf_settings.h"
 #include "schedulers/policies/simple/fifo.h"
 #include "tests/schedulers/history.h"
 #include "tests/schedulers/round_robin.h"
@@ -38,6 +41,8 @@ const Setup kSetups[] = {
     {"capacity", [](const Settings& s) { return std::make_unique<CapacityOrder>(s.Named<QueueSettings>()); }},
     {"sjf", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
     {"mlq", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
+    {"edf", [](const Settings& s) { return std::make_unique<EdfOrder>(s.Of<EdfSettings>()); }},
+    {"fair", [](const Settings& s) { return std::make_unique<FairOrder>(s); }},
     {"round_robin", [](const Settings&) { return std::make_unique<RoundRobin>(); }, false},
     {"limited_round_robin", [](const Settings&) { return std::make_unique<RoundRobin>(2); }, false},
 };
@@ -46,6 +51,10 @@ Settings TestSettings() {
   Settings settings;
   settings.Named<QueueSettings>()["pool0"] = {20, 40, 50, true};
   settings.Named<QueueSettings>()["pool1"] = {50, 80, 100, false};
+  settings.Named<PoolSettings>()["pool0"].min_maps = 2;
+  settings.Named<PoolSettings>()["pool0"].max_running_jobs = 2;
+  settings.Named<PoolSettings>()["pool1"].weight = 2;
+  settings.Named<PoolSettings>()["pool1"].max_maps = 3;
   settings.Of<MlqSettings>().small_job_maps = 3;
   settings.Of<DelaySettings>().rack_wait = 2;
   settings.Of<DelaySettings>().datacenter_wait = 1 * kSecond;

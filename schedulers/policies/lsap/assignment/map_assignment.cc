@@ -34,9 +34,7 @@ bool MapAssignment::Alike(const Task& a, const Task& b) const {
   return limits(a) == limits(b) && !Constrained(a) && !Constrained(b) && InputOf(a) == InputOf(b);
 }
 
-void MapAssignment::Add(const Task& task) {
-  const std::size_t number = next_.size();
-  next_.push_back(number);
+std::uint64_t MapAssignment::HashOf(const Task& task) const {
   std::uint64_t hash = 0;
   const MapInput& input = InputOf(task);
   Mix(input.bytes, &hash);
@@ -44,30 +42,23 @@ void MapAssignment::Add(const Task& task) {
   Mix(static_cast<std::uint64_t>(task.worst), &hash);
   Mix(std::bit_cast<std::uint64_t>(task.weight), &hash);
   Mix(std::bit_cast<std::uint64_t>(task.fixed), &hash);
-  if (2 * rows_.size() >= row_at_.size()) GrowTable();
-  std::uint32_t* at = RowAt(hash);
-  if (*at != kNoRow && Alike(rows_[*at].first, task)) {
-    Row& row = rows_[*at];
+  return hash;
+}
+
+void MapAssignment::Add(const Task& task) {
+  const std::size_t number = next_.size();
+  next_.push_back(number);
+  const auto [at, is_new] = row_of_hash_.try_emplace(HashOf(task));
+  if (!is_new && Alike(rows_[at->second].first, task)) {
+    Row& row = rows_[at->second];
     if (row.tasks == slots_.total()) return;  // more of them cannot run
     next_[row.last] = number;
     row.last = number;
     ++row.tasks;
     return;
   }
-  *at = static_cast<std::uint32_t>(rows_.size());
-  rows_.push_back({task, hash, number, number, 1});
-}
-
-std::uint32_t* MapAssignment::RowAt(std::uint64_t hash) {
-  const std::size_t mask = row_at_.size() - 1;
-  std::size_t at = hash & mask;
-  while (row_at_[at] != kNoRow && rows_[row_at_[at]].hash != hash) at = (at + 1) & mask;
-  return &row_at_[at];
-}
-
-void MapAssignment::GrowTable() {
-  row_at_.assign(std::max<std::size_t>(64, 2 * row_at_.size()), kNoRow);
-  for (std::uint32_t row = 0; row < rows_.size(); ++row) *RowAt(rows_[row].hash) = row;
+  at->second = static_cast<std::uint32_t>(rows_.size());
+  rows_.push_back({task, number, number, 1});
 }
 
 std::vector<NodeId> MapAssignment::ClosedTo(const Task& task) const {
@@ -111,16 +102,9 @@ std::optional<MapAssignment::Plan> MapAssignment::SolveLocally() const {
     free[slots_.OfNode(NodeId{id})] = IdleSlots::FreeMapSlots(*state_.FindNode(NodeId{id}));
   }
   LocalRows local = RowsAtData();
-  std::vector<std::uint64_t> demand(slots_.size());
-  std::uint64_t tasks = 0, placeable = 0, useful = 0;
-  for (const LocalRows::Entry& entry : local.rows) {
-    tasks += rows_[entry.row].tasks;
-    if (entry.begin < entry.end) placeable += rows_[entry.row].tasks;
-    for (const Assignment::Place place : local.PlacesOf(entry)) demand[place] += rows_[entry.row].tasks;
-  }
-  for (std::size_t at = 0; at < free.size(); ++at) useful += std::min<std::uint64_t>(demand[at], free[at]);
+  std::uint64_t tasks = 0;
+  for (const LocalRows::Entry& entry : local.rows) tasks += rows_[entry.row].tasks;
   const std::uint64_t wanted = std::min<std::uint64_t>(tasks, slots_.total());
-  if (std::min(placeable, useful) < wanted) return std::nullopt;
   std::stable_sort(local.rows.begin(), local.rows.end(),
                    [](const auto& a, const auto& b) { return a.fixed < b.fixed; });
   LocalMatch match(std::move(free));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "schedulers/cluster/cluster_state.h"
@@ -51,15 +52,12 @@ class MapAssignment {
  private:
   struct Row {
     Task first;
-    std::uint64_t hash = 0;  // of what makes tasks alike
-    std::size_t begin = 0;   // its first task
-    std::size_t last = 0;    // its last one
+    std::size_t begin = 0;  // its first task
+    std::size_t last = 0;   // its last one
     std::uint32_t tasks = 1;
   };
-  static constexpr std::uint32_t kNoRow = 0xffffffff;
-  // Of the rows with this hash, the last; or where it is to be put.
-  [[nodiscard]] std::uint32_t* RowAt(std::uint64_t hash);
-  void GrowTable();
+  // Returns the hash of what makes tasks alike.
+  [[nodiscard]] std::uint64_t HashOf(const Task& task) const;
   [[nodiscard]] bool Alike(const Task& a, const Task& b) const;
   [[nodiscard]] const MapInput& InputOf(const Task& task) const;
   [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
@@ -94,8 +92,8 @@ class MapAssignment {
   Assignment places_;  // no rows yet
   const IdleSlots slots_;
   std::vector<Row> rows_;
-  std::vector<std::uint32_t> row_at_;  // by hash, linear probing; at most half full
-  std::vector<std::size_t> next_;      // by task: the one after it in its row
+  std::unordered_map<std::uint64_t, std::uint32_t> row_of_hash_;  // the row added last; looked up, not walked
+  std::vector<std::size_t> next_;                                 // by task: the one after it in its row
 };
 
 }  // namespace millrace::sched
