@@ -67,7 +67,7 @@ class Builder {
     SetScales();
     for (const auto& [id, evidence] : evidence_) AddJob(id, evidence);
     for (const RunningTask& task : running_) AddRunning(task);
-    Settle();
+    RemoveFixedJobs();
     AddSlots(TaskKind::kMap, &snapshot_.problem.map_slots);
     AddSlots(TaskKind::kReduce, &snapshot_.problem.reduce_slots);
     return std::move(snapshot_);
@@ -137,13 +137,13 @@ class Builder {
   }
 
   // Jobs without pending tasks leave the problem: no order changes them.
-  void Settle() {
+  void RemoveFixedJobs() {
     PlanProblem& problem = snapshot_.problem;
     std::erase_if(problem.jobs, [&](const PlanJob& job) {
       if (job.maps + job.reduces > 0) return false;
       const Micros end = std::max({now_, job.maps_until, job.reduces_until});
-      problem.settled_worst = std::max(problem.settled_worst, end - job.submitted);
-      problem.settled_late += job.deadline && end > *job.deadline ? 1 : 0;
+      problem.fixed_worst = std::max(problem.fixed_worst, end - job.submitted);
+      problem.fixed_late += job.deadline && end > *job.deadline ? 1 : 0;
       return true;
     });
   }

@@ -51,20 +51,20 @@ class FairPool {
   class Job {
    public:
     // Requires: the pool outlives the job.
-    Job(FairPool* pool, JobId job) : pool_(*pool), entry_(pool->in_order_->NewEntry(job)) {}
+    Job(FairPool* pool, JobId job) : pool_(*pool), entry_(pool->in_order_->NewJob(job)) {}
     [[nodiscard]] FairPool& pool() const { return pool_; }
     [[nodiscard]] JobId id() const { return entry_->job(); }
     [[nodiscard]] bool admitted() const { return admitted_; }
-    // Does what PoolJobs::Entry::Hold does. It takes effect with the next Change.
+    // Does what PoolJobs::Job::Hold does. It takes effect with the next Change.
     void Hold(TaskKind kind, bool held) { entry_->Hold(kind, held); }
-    [[nodiscard]] const PoolJobs::Entry& entry() const { return *entry_; }  // of in_order()
+    [[nodiscard]] const PoolJobs::Job& entry() const { return *entry_; }  // of in_order()
 
    private:
     friend class FairPool;
     FairPool& pool_;
     bool admitted_ = false;
     PerKind<Counts> counts_;
-    std::unique_ptr<PoolJobs::Entry> entry_;
+    std::unique_ptr<PoolJobs::Job> entry_;
     QueueKey key_;  // while it waits for admission
   };
 

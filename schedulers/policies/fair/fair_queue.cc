@@ -80,7 +80,7 @@ void FairQueue::Touch(Member& member) {
 }
 
 std::vector<FairQueue::Member*> FairQueue::TakeTouched() {
-  Settle();
+  RecomputeShares();
   for (Member* member : touched_) member->touched_ = false;
   return std::exchange(touched_, {});
 }
@@ -126,14 +126,14 @@ void FairQueue::GrantMinima() {
   }
 }
 
-void FairQueue::Settle() {
+void FairQueue::RecomputeShares() {
   if (settled_) return;
   settled_ = true;
   const bool exceed = minima_ * kSlot > static_cast<std::uint64_t>(level_.capacity());
   if (exceed || scaled_) GrantMinima();
   scaled_ = exceed;
   moved_.clear();
-  level_.Settle(&moved_);
+  level_.RecomputeLevel(&moved_);
   for (WaterLevel::Member* moved : moved_) {
     Member& member = static_cast<Member&>(*moved);
     Move(member);
@@ -156,17 +156,17 @@ bool FairQueue::Less(const Member& a, const Member& b) const {
 }
 
 bool FairQueue::Before(const Member& a, const Member& b) {
-  Settle();
+  RecomputeShares();
   return Less(a, b);
 }
 
 double FairQueue::Share(const Member& member) {
-  Settle();
+  RecomputeShares();
   return level_.Share(member) / static_cast<double>(kSlot);
 }
 
 Units FairQueue::ShareUnits(const Member& member) {
-  Settle();
+  RecomputeShares();
   return static_cast<Units>(std::floor(level_.Share(member)));
 }
 

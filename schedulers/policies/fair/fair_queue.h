@@ -64,7 +64,7 @@ class FairQueue {
     using WaterLevel::Member::Member;
     [[nodiscard]] const FairClaim& fair() const { return fair_; }
     // Returns true if the member would use one more slot, and this would not lift it above its share. Requires:
-    // `starvation`, and a Settle() after the last change.
+    // `starvation`, and a RecomputeShares() after the last change.
     [[nodiscard]] bool starved() const { return reaches_mark(); }
     // Returns the same for the minimum as it is granted.
     [[nodiscard]] bool below_minimum() const { return (Units{fair_.running} + 1) * kSlot <= claim().minimum; }
@@ -97,7 +97,7 @@ class FairQueue {
   [[nodiscard]] double Share(const Member& member);
   [[nodiscard]] Units ShareUnits(const Member& member);
   // Makes the shares those of the claims. Every call that needs the shares does this first.
-  void Settle();
+  void RecomputeShares();
   // Settles, and returns the members with a starved() or below_minimum() that may have changed since the last call,
   // each once. Requires: `starvation`.
   [[nodiscard]] std::vector<Member*> TakeTouched();
@@ -120,13 +120,13 @@ class FairQueue {
   std::set<Member*, StandEarlier> shelves_[kShelves];
   std::uint64_t minima_ = 0;  // slots, as far as there is demand for them
   bool settled_ = true, scaled_ = false;
-  std::vector<WaterLevel::Member*> moved_;  // by the last Settle()
+  std::vector<WaterLevel::Member*> moved_;  // by the last RecomputeShares()
   std::vector<Member*> touched_;
 };
 
 template <class Take>
 FairQueue::Member* FairQueue::Visit(const Take& take) {
-  Settle();
+  RecomputeShares();
   std::set<Member*, StandEarlier>::const_iterator heads[kShelves];
   for (std::size_t shelf = 0; shelf < kShelves; ++shelf) heads[shelf] = shelves_[shelf].begin();
   while (true) {

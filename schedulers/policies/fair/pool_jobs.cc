@@ -12,9 +12,9 @@ namespace {
 
 class FairJobs : public PoolJobs {
  public:
-  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
-  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& of) override {
-    Entry& entry = Of(of);
+  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<FairJob>(job); }
+  void Put(const ClusterState&, const JobState& job, PoolJobs::Job& of) override {
+    FairJob& entry = Of(of);
     if (entry.priority != job.progress.priority) {
       entry.priority = job.progress.priority;
       entry.weight = WeightUnits(PriorityWeight(job.progress.priority));
@@ -25,7 +25,7 @@ class FairJobs : public PoolJobs {
       queues_[kind].Put(entry.member[kind], claim);
     }
   }
-  void Erase(PoolJobs::Entry& entry) override {
+  void Erase(PoolJobs::Job& entry) override {
     for (const TaskKind kind : kTaskKinds) queues_[kind].Erase(Of(entry).member[kind]);
   }
   void SetShare(TaskKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
@@ -34,19 +34,19 @@ class FairJobs : public PoolJobs {
         queues_[kind].Visit([&](const FairQueue::Member&, std::uint32_t id) { return take(JobId{id}); });
     return taker == nullptr ? std::nullopt : std::optional(JobId{taker->id()});
   }
-  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
+  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     return queues_[kind].Before(Of(a).member[kind], Of(b).member[kind]);
   }
 
  private:
-  struct Entry : PoolJobs::Entry {
-    explicit Entry(JobId job) : PoolJobs::Entry(job), member{{{{"", job.value}, {"", job.value}}}} {}
+  struct FairJob : PoolJobs::Job {
+    explicit FairJob(JobId job) : PoolJobs::Job(job), member{{{{"", job.value}, {"", job.value}}}} {}
     std::optional<Priority> priority;
     Units weight = kSlot;  // of that priority
     PerKind<FairQueue::Member> member;
   };
-  static Entry& Of(PoolJobs::Entry& entry) { return static_cast<Entry&>(entry); }
-  static const Entry& Of(const PoolJobs::Entry& entry) { return static_cast<const Entry&>(entry); }
+  static FairJob& Of(PoolJobs::Job& entry) { return static_cast<FairJob&>(entry); }
+  static const FairJob& Of(const PoolJobs::Job& entry) { return static_cast<const FairJob&>(entry); }
 
   PerKind<FairQueue> queues_;
 };
@@ -54,12 +54,12 @@ class FairJobs : public PoolJobs {
 // Runnable jobs by priority and submit order.
 class Line {
  public:
-  struct Entry {
+  struct InLine {
     QueueKey key;
     PerKind<bool> listed;  // in runnable_, under the key
   };
 
-  void Put(const JobState& job, const PoolJobs::Entry& of, Entry& entry) {
+  void Put(const JobState& job, const PoolJobs::Job& of, InLine& entry) {
     for (const TaskKind kind : kTaskKinds) {
       const bool offered = of.Offered(job, kind);
       if (entry.listed[kind] == offered && entry.key == job.key) continue;
@@ -69,7 +69,7 @@ class Line {
     }
     entry.key = job.key;
   }
-  void Erase(Entry& entry) {
+  void Erase(InLine& entry) {
     for (auto& line : runnable_) line.erase(entry.key);
     entry = {};
   }
@@ -87,25 +87,25 @@ class Line {
 
 class FifoJobs : public PoolJobs {
  public:
-  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
-  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& entry) override {
+  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<FifoJob>(job); }
+  void Put(const ClusterState&, const JobState& job, PoolJobs::Job& entry) override {
     line_.Put(job, entry, Of(entry));
   }
-  void Erase(PoolJobs::Entry& entry) override { line_.Erase(Of(entry)); }
+  void Erase(PoolJobs::Job& entry) override { line_.Erase(Of(entry)); }
   std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
     return line_.Offer(kind, take);
   }
-  bool Before(const ClusterState&, TaskKind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
+  bool Before(const ClusterState&, TaskKind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     return Of(a).key < Of(b).key;
   }
 
  private:
-  struct Entry : PoolJobs::Entry {
-    using PoolJobs::Entry::Entry;
-    Line::Entry in_line;
+  struct FifoJob : PoolJobs::Job {
+    using PoolJobs::Job::Job;
+    Line::InLine in_line;
   };
-  static Line::Entry& Of(PoolJobs::Entry& entry) { return static_cast<Entry&>(entry).in_line; }
-  static const Line::Entry& Of(const PoolJobs::Entry& entry) { return static_cast<const Entry&>(entry).in_line; }
+  static Line::InLine& Of(PoolJobs::Job& entry) { return static_cast<FifoJob&>(entry).in_line; }
+  static const Line::InLine& Of(const PoolJobs::Job& entry) { return static_cast<const FifoJob&>(entry).in_line; }
 
   Line line_;
 };
@@ -115,9 +115,9 @@ class MlqJobs : public PoolJobs {
   explicit MlqJobs(const MlqSettings& settings)
       : settings_(settings), small_{kSmall, settings.small_weight}, large_{kLarge, settings.large_weight} {}
 
-  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
-  void Put(const ClusterState&, const JobState& job, PoolJobs::Entry& of) override {
-    Entry& entry = Of(of);
+  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<MlqJob>(job); }
+  void Put(const ClusterState&, const JobState& job, PoolJobs::Job& of) override {
+    MlqJob& entry = Of(of);
     entry.small = IsSmall(settings_, job);
     Group& group = GroupOf(entry);
     group.line.Put(job, entry, entry.in_line);
@@ -126,8 +126,8 @@ class MlqJobs : public PoolJobs {
       Add(group, kind, std::exchange(entry.counts[kind], now), now);
     }
   }
-  void Erase(PoolJobs::Entry& of) override {
-    Entry& entry = Of(of);
+  void Erase(PoolJobs::Job& of) override {
+    MlqJob& entry = Of(of);
     Group& group = GroupOf(entry);
     group.line.Erase(entry.in_line);
     for (const TaskKind kind : kTaskKinds) Add(group, kind, std::exchange(entry.counts[kind], {}), {});
@@ -141,7 +141,7 @@ class MlqJobs : public PoolJobs {
     });
     return taker;
   }
-  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
+  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     const bool small = Of(a).small;
     if (small == Of(b).small) return Of(a).in_line.key < Of(b).in_line.key;
     const bool small_first = queues_[kind].Before(small_.member[kind], large_.member[kind]);
@@ -153,10 +153,10 @@ class MlqJobs : public PoolJobs {
   struct Counts {
     std::uint32_t running = 0, demand = 0;
   };
-  struct Entry : PoolJobs::Entry {
-    using PoolJobs::Entry::Entry;
+  struct MlqJob : PoolJobs::Job {
+    using PoolJobs::Job::Job;
     bool small = false;
-    Line::Entry in_line;
+    Line::InLine in_line;
     PerKind<Counts> counts;
   };
   struct Group {
@@ -167,9 +167,9 @@ class MlqJobs : public PoolJobs {
     PerKind<Counts> total;
   };
 
-  static Entry& Of(PoolJobs::Entry& entry) { return static_cast<Entry&>(entry); }
-  static const Entry& Of(const PoolJobs::Entry& entry) { return static_cast<const Entry&>(entry); }
-  Group& GroupOf(const Entry& entry) { return entry.small ? small_ : large_; }
+  static MlqJob& Of(PoolJobs::Job& entry) { return static_cast<MlqJob&>(entry); }
+  static const MlqJob& Of(const PoolJobs::Job& entry) { return static_cast<const MlqJob&>(entry); }
+  Group& GroupOf(const MlqJob& entry) { return entry.small ? small_ : large_; }
   void Add(Group& group, TaskKind kind, const Counts& before, const Counts& now) {
     Counts& total = group.total[kind];
     total.running += now.running - before.running;

@@ -24,12 +24,12 @@ class PoolJobs {
  public:
   // What the order keeps of one of its jobs. It belongs to the caller, and may be put in again after an Erase.
   // Requires: it is erased before it is destroyed.
-  class Entry {
+  class Job {
    public:
-    explicit Entry(JobId job) : job_(job) {}
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
-    virtual ~Entry() = default;
+    explicit Job(JobId job) : job_(job) {}
+    Job(const Job&) = delete;
+    Job& operator=(const Job&) = delete;
+    virtual ~Job() = default;
     [[nodiscard]] JobId job() const { return job_; }
     // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next Put.
     void Hold(TaskKind kind, bool held) { held_[kind] = held; }
@@ -41,16 +41,16 @@ class PoolJobs {
   };
 
   virtual ~PoolJobs() = default;
-  [[nodiscard]] virtual std::unique_ptr<Entry> NewEntry(JobId job) const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Job> NewJob(JobId job) const = 0;
   // Puts in the job of the entry, which is new here, or its tasks or its priority changed.
-  virtual void Put(const ClusterState& state, const JobState& job, Entry& entry) = 0;
+  virtual void Put(const ClusterState& state, const JobState& job, Job& entry) = 0;
   // Requires: the job is here.
-  virtual void Erase(Entry& entry) = 0;
+  virtual void Erase(Job& entry) = 0;
   // Sets how many slots the pool has to share out.
   virtual void SetShare(TaskKind, Units) {}
   // Both do what they do in JobOrder. They may do work that was put off, and change nothing else.
   virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) = 0;
-  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, const Entry& a, const Entry& b) = 0;
+  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, const Job& a, const Job& b) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);

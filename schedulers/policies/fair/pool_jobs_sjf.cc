@@ -13,15 +13,15 @@ namespace {
 // tasks, which orders them at any mean.
 class SjfJobs : public PoolJobs {
  public:
-  std::unique_ptr<PoolJobs::Entry> NewEntry(JobId job) const override { return std::make_unique<Entry>(job); }
-  void Put(const ClusterState& state, const JobState& job, PoolJobs::Entry& entry) override {
+  std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<SjfJob>(job); }
+  void Put(const ClusterState& state, const JobState& job, PoolJobs::Job& entry) override {
     for (const TaskKind kind : kTaskKinds) {
       Work work{job.Pending(kind).size(), std::nullopt, entry.Offered(job, kind)};
       if (OwnMeasuredTime(job, kind)) work.own = RemainingWork(state, job, kind);
       lines_[kind].Put(entry.job(), Of(entry, kind), work);
     }
   }
-  void Erase(PoolJobs::Entry& entry) override {
+  void Erase(PoolJobs::Job& entry) override {
     for (const TaskKind kind : kTaskKinds) lines_[kind].Remove(entry.job(), Of(entry, kind));
   }
   std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) override {
@@ -43,10 +43,10 @@ class SjfJobs : public PoolJobs {
     }
     return std::nullopt;
   }
-  bool Before(const ClusterState& state, TaskKind kind, const PoolJobs::Entry& a, const PoolJobs::Entry& b) override {
+  bool Before(const ClusterState& state, TaskKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     const double mean = ClusterTime(state, kind);
-    const auto key = [&](const PoolJobs::Entry& entry) {
-      const Work& work = static_cast<const Entry&>(entry).work[kind];
+    const auto key = [&](const PoolJobs::Job& entry) {
+      const Work& work = static_cast<const SjfJob&>(entry).work[kind];
       return std::pair{work.own ? *work.own : work.pending * mean, entry.job()};
     };
     return key(a) < key(b);
@@ -59,8 +59,8 @@ class SjfJobs : public PoolJobs {
     bool runnable = false;
     bool operator==(const Work&) const = default;
   };
-  struct Entry : PoolJobs::Entry {
-    using PoolJobs::Entry::Entry;
+  struct SjfJob : PoolJobs::Job {
+    using PoolJobs::Job::Job;
     PerKind<Work> work;  // by TaskKind, as listed
   };
   struct Line {
@@ -88,7 +88,7 @@ class SjfJobs : public PoolJobs {
     }
   };
 
-  static Work& Of(PoolJobs::Entry& entry, TaskKind kind) { return static_cast<Entry&>(entry).work[kind]; }
+  static Work& Of(PoolJobs::Job& entry, TaskKind kind) { return static_cast<SjfJob&>(entry).work[kind]; }
   static double ClusterTime(const ClusterState& state, TaskKind kind) {
     return static_cast<double>(ClusterTaskTime(state, kind));
   }

@@ -9,7 +9,7 @@ SinglePoolOrder::SinglePoolOrder(PoolOrder order, const MlqSettings& mlq)
 
 void SinglePoolOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   if (entries_.size() <= job.value) entries_.resize(job.value + 1);
-  entries_[job.value] = jobs_->NewEntry(job);
+  entries_[job.value] = jobs_->NewJob(job);
   OnJobChanged(state, job);
 }
 

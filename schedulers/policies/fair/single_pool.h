@@ -36,7 +36,7 @@ class SinglePoolOrder : public JobOrder {
   const PoolOrder order_;
   const MlqSettings mlq_;
   const std::unique_ptr<PoolJobs> jobs_;
-  std::vector<std::unique_ptr<PoolJobs::Entry>> entries_;  // by job id; of live jobs
+  std::vector<std::unique_ptr<PoolJobs::Job>> entries_;  // by job id; of live jobs
 };
 
 }  // namespace millrace::sched

@@ -94,7 +94,7 @@ void WaterLevel::AddDemandEdge(Member& member) {
 }
 
 void WaterLevel::EraseEdge(Member& member, EdgeKind kind) {
-  Member::Place& place = member.places_[static_cast<std::size_t>(kind)];
+  Member::EdgePlace& place = member.places_[static_cast<std::size_t>(kind)];
   if (!place.used) return;
   if (place.passed) Unpass(*place.edge);
   const bool was_next = place.edge == next_;
@@ -153,7 +153,7 @@ void WaterLevel::Erase(Member& member) {
   }
 }
 
-void WaterLevel::Settle(std::vector<Member*>* changed) {
+void WaterLevel::RecomputeLevel(std::vector<Member*>* changed) {
   const std::size_t first = changed->size();
   const auto list = [changed](Member* member) {
     if (member->listed_) return;

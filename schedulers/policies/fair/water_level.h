@@ -70,14 +70,14 @@ class WaterLevel {
 
    private:
     friend class WaterLevel;
-    struct Place {
+    struct EdgePlace {
       Edges::iterator edge;
       bool used = false, passed = false;
     };
 
     static constexpr Units kNoEdge = INT64_MAX;
 
-    Place places_[3];  // by EdgeKind
+    EdgePlace places_[3];  // by EdgeKind
     std::uint32_t id_;
     std::string_view name_;
     // What most changes look at.
@@ -95,11 +95,11 @@ class WaterLevel {
   void Erase(Member& member);
   // Moves the level to where it belongs; until then bounds and marks are as the last level had them. Appends to
   // *changed the members that have a new bound or mark.
-  void Settle(std::vector<Member*>* changed);
+  void RecomputeLevel(std::vector<Member*>* changed);
 
-  // Returns the level in units per unit of weight. Requires: Settle() was called after the last change.
+  // Returns the level in units per unit of weight. Requires: RecomputeShares() was called after the last change.
   [[nodiscard]] double level() const;
-  // Returns the member's share in units. Requires: Settle() was called after the last change.
+  // Returns the member's share in units. Requires: RecomputeShares() was called after the last change.
   [[nodiscard]] double Share(const Member& member) const;
 
  private:

@@ -72,7 +72,7 @@ void Joss::ApplyChanges(const ClusterState& state) {
     Job& placing = jobs_[job.value];
     placing.dirty = false;
     if (!placing.alive) continue;
-    if (!placing.placed) Place(state, job);
+    if (!placing.placed) PlaceTasks(state, job);
     if (!listed_->IsListed(job)) Refresh(state, job);
   }
   dirty_.clear();
@@ -85,11 +85,11 @@ void Joss::PlaceAll(const ClusterState& state) {
             [](const QueueKey& a, const QueueKey& b) { return a.submit_order < b.submit_order; });
   for (const QueueKey& key : jobs) {
     listed_->Unlist(key.job);
-    Place(state, key.job);
+    PlaceTasks(state, key.job);
   }
 }
 
-void Joss::Place(const ClusterState& state, JobId id) {
+void Joss::PlaceTasks(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   jobs_[id.value].placed = true;
   const auto filtering = FilteringPercentage(job, settings_);
@@ -147,7 +147,7 @@ void Joss::TakeGone(const JobState& job, TaskKind kind) {
   for (Share* share : std::vector<Share*>(queues_.SharesOf(job.progress.job, kind))) {
     const std::vector<std::uint32_t> tasks(share->tasks.begin(), share->tasks.end());
     for (const std::uint32_t task : tasks) {
-      if (!job.Pending(kind).Contains(task)) queues_.Take(*share, task);
+      if (!job.Pending(kind).Contains(task)) queues_.Remove(*share, task);
     }
   }
 }
@@ -221,7 +221,7 @@ std::optional<Decision> Joss::NextOf(const ClusterState& state, TaskKind kind) {
       }
       if (pick.outcome == Outcome::kTake) {
         Home(pick.task) = center;
-        queues_.Take(*queues_.Find(pick.task), pick.task.index);
+        queues_.Remove(*queues_.Find(pick.task), pick.task.index);
         turns.center = (center + 1) % centers_.size();
         turns.node[center] = node + 1;
         return Decision{pick.task, NodeId{node}};
@@ -347,7 +347,7 @@ void Joss::MoveTo(const ClusterState& state, const TaskId& task, CenterId center
   Share& share = *queues_.Find(task);
   const std::uint32_t queue = share.queue;
   const bool ready = share.ready;
-  queues_.Take(share, task.index);
+  queues_.Remove(share, task.index);
   Home(task) = center;
   OrderedBits tasks;
   tasks.Insert(task.index);

@@ -86,7 +86,7 @@ class Joss : public Policy {
   void Touch(JobId job);
   void ApplyChanges(const ClusterState& state);
   void PlaceAll(const ClusterState& state);
-  void Place(const ClusterState& state, JobId job);
+  void PlaceTasks(const ClusterState& state, JobId job);
   void Bind(const ClusterState& state, const JobState& job, Job& placing, double filtering);
   void LeaveClosedCenters(const ClusterState& state);
   void Refresh(const ClusterState& state, JobId job);

@@ -46,7 +46,7 @@ JossQueues::Share& JossQueues::Put(End end, JobId job, TaskKind kind, CenterId c
   return share;
 }
 
-void JossQueues::Take(Share& share, std::uint32_t task) {
+void JossQueues::Remove(Share& share, std::uint32_t task) {
   JobTasks& of_job = jobs_[share.kind][share.job.value];
   SCHED_CHECK(of_job.share_of[task] == &share, ToText(TaskId{share.job, share.kind, task}));
   of_job.share_of[task] = nullptr;
@@ -101,7 +101,7 @@ void JossQueues::MoveAll(TaskKind kind, CenterId from, CenterId to) {
   for (Share* share : in_order) {
     const std::vector<std::uint32_t> tasks(share->tasks.begin(), share->tasks.end());
     const Share old = *share;
-    for (const std::uint32_t task : tasks) Take(*share, task);
+    for (const std::uint32_t task : tasks) Remove(*share, task);
     SetReady(Put(End::kTail, old.job, kind, to, old.queue, old.near, old.tasks), old.ready);
   }
 }

@@ -43,7 +43,7 @@ class JossQueues {
   // empty, and none of them is in a queue.
   Share& Put(End end, JobId job, TaskKind kind, CenterId center, std::uint32_t queue, bool near, OrderedBits tasks);
   // Takes the task out. The share ends with its last task.
-  void Take(Share& share, std::uint32_t task);
+  void Remove(Share& share, std::uint32_t task);
   void SetReady(Share& share, bool ready);
   void EraseJob(JobId job);
   // Moves all shares of the datacenter to the ends of the other's queues of the same numbers, in their order.

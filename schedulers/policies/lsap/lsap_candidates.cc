@@ -51,7 +51,7 @@ class Collector {
       left.assign(groups, of_each);
       open = of_each > 0 ? groups : 0;
     }
-    void Take(std::uint32_t group) {
+    void CountOne(std::uint32_t group) {
       if (left[group] > 0 && --left[group] == 0) --open;
     }
     std::vector<std::uint32_t> left;  // by group; none where nothing is free
@@ -99,7 +99,7 @@ class Collector {
       OrderedBits* taken = TakenOf(job);
       state_.FindJob(job)->pending_maps.VisitAt(node, [&](std::uint32_t map) {
         taken->Insert(map);
-        for (Wanted* place : places) place->Take(group);
+        for (Wanted* place : places) place->CountOne(group);
         return --wanted > 0;
       });
       return true;
@@ -141,7 +141,7 @@ class Collector {
       OrderedBits* taken = TakenOf(key.job);
       for (const std::uint32_t map : state_.FindJob(key.job)->pending_maps.all()) {
         taken->Insert(map);
-        node_.Take(group);
+        node_.CountOne(group);
         if (node_.left[group] == 0) break;
       }
     }

@@ -102,8 +102,8 @@ class Exhaustive {
 
 double CostOf(const PlanProblem& problem, const std::vector<Micros>& ends) {
   const PlanObjective& objective = problem.objective;
-  double late = 0, total = 0, late_jobs = problem.settled_late;
-  auto worst = static_cast<double>(problem.settled_worst);
+  double late = 0, total = 0, late_jobs = problem.fixed_late;
+  auto worst = static_cast<double>(problem.fixed_worst);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const PlanJob& job = problem.jobs[i];
     const auto turnaround = static_cast<double>(ends[i] - job.submitted);
@@ -186,8 +186,8 @@ PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape) {
     if (job.maps == 0 && upto(3) == 0) job.reduces_until = problem.now + static_cast<Micros>(1 + upto(6));
     problem.jobs.push_back(job);
   }
-  if (upto(3) == 0) problem.settled_worst = static_cast<Micros>(upto(60));
-  problem.settled_late = static_cast<std::uint32_t>(upto(1) * upto(2));
+  if (upto(3) == 0) problem.fixed_worst = static_cast<Micros>(upto(60));
+  problem.fixed_late = static_cast<std::uint32_t>(upto(1) * upto(2));
   problem.objective.tau = 10;
   problem.objective.total_scale = 1'000;
   problem.objective.worst_scale = 2'000;

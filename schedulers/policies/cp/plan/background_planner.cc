@@ -21,9 +21,9 @@ struct Numbered {
 
 // A place for one object that one thread leaves and another takes. What is left there before it was taken is dropped.
 template <class T>
-class Slot {
+class Mailbox {
  public:
-  ~Slot() { Take(); }
+  ~Mailbox() { Take(); }
   void Put(std::unique_ptr<T> object) { delete place_.exchange(object.release(), std::memory_order_acq_rel); }
   std::unique_ptr<T> Take() { return std::unique_ptr<T>(place_.exchange(nullptr, std::memory_order_acq_rel)); }
 
@@ -46,7 +46,7 @@ class BackgroundPlanner : public Planner {
     Announce(submitted_);
   }
 
-  std::unique_ptr<const Plan> Take() override {
+  std::unique_ptr<const Plan> TakePlan() override {
     const std::unique_ptr<Numbered<Plan>> plan = plans_.Take();
     if (!plan || plan->generation != submitted_) return nullptr;
     return std::make_unique<Plan>(std::move(plan->value));
@@ -86,8 +86,8 @@ class BackgroundPlanner : public Planner {
 
   const BackgroundLimits limits_;
   std::uint64_t submitted_ = 0;  // of the caller's thread
-  Slot<Numbered<PlanProblem>> problems_;
-  Slot<Numbered<Plan>> plans_;
+  Mailbox<Numbered<PlanProblem>> problems_;
+  Mailbox<Numbered<Plan>> plans_;
   std::atomic<std::uint64_t> generation_ = 0;
   std::thread thread_;  // the last member: it uses the others
 };

@@ -85,7 +85,7 @@ struct Bounds {
 
   // Of max T.
   [[nodiscard]] double Worst() const {
-    auto worst = static_cast<double>(problem.settled_worst);
+    auto worst = static_cast<double>(problem.fixed_worst);
     std::vector<std::size_t> by_age(problem.jobs.size());
     for (std::size_t i = 0; i < by_age.size(); ++i) {
       by_age[i] = i;
@@ -174,7 +174,7 @@ double PlanBound(const PlanProblem& problem, const std::vector<Micros>& alone) {
   if (problem.jobs.empty()) return 0;
   const Bounds bounds(problem, alone);
   const double late = bounds.Late();
-  if (problem.objective.kind == PlanObjective::Kind::kPaper) return (late + problem.settled_late + 1) * bounds.Worst();
+  if (problem.objective.kind == PlanObjective::Kind::kPaper) return (late + problem.fixed_late + 1) * bounds.Worst();
   // At least `late` jobs cost 1, and the cheapest choice of them is those that alone come closest to it.
   std::vector<double> lateness;
   for (std::size_t i = 0; i < problem.jobs.size(); ++i) {

@@ -27,8 +27,8 @@ Micros TickOf(const PlanProblem& problem, Micros horizon) {
   for (const auto* slots : {&problem.map_slots, &problem.reduce_slots}) {
     for (const SlotGroup& group : *slots) fit(group.free - problem.now);
   }
-  fit(problem.settled_worst);
-  longest = std::max(longest, problem.settled_worst);
+  fit(problem.fixed_worst);
+  longest = std::max(longest, problem.fixed_worst);
   for (const PlanJob& job : problem.jobs) {
     fit(job.map_time);
     fit(job.reduce_time);
@@ -166,7 +166,7 @@ void MrcpModel::PostSlots(const Shape& shape, const std::vector<SlotGroup>& slot
 
 // Of these and of the jobs that are settled.
 IntVar MrcpModel::WorstOf(const Shape& shape, const IntVarArgs& turnarounds) {
-  const IntVar worst(*this, shape.Duration(shape.problem.settled_worst), Gecode::Int::Limits::max);
+  const IntVar worst(*this, shape.Duration(shape.problem.fixed_worst), Gecode::Int::Limits::max);
   const IntVar settled(*this, worst.min(), worst.min());
   IntVarArgs all;
   all << turnarounds << settled;
@@ -190,7 +190,7 @@ void MrcpModel::PostPaper(const Shape& shape, const IntVarArgs& ends, double bel
   const double most = std::ceil(below / static_cast<double>(tick_)) - 1;
   cost_ = IntVar(*this, 0, static_cast<int>(std::min<double>(most, Gecode::Int::Limits::max)));
   const IntVar worst = WorstOf(shape, turnarounds);
-  const int settled = static_cast<int>(shape.problem.settled_late);
+  const int settled = static_cast<int>(shape.problem.fixed_late);
   const IntVar factor(*this, 1, jobs + settled + 1);
   const IntVar number(*this, 0, jobs);
   Gecode::linear(*this, late, Gecode::IRT_EQ, number);

@@ -11,7 +11,7 @@ class InlinePlanner : public Planner {
   explicit InlinePlanner(std::uint64_t evaluations) { limits_.evaluations = evaluations; }
 
   void Submit(PlanProblem problem) override { ready_ = std::make_unique<Plan>(SearchPlan(problem, limits_)); }
-  std::unique_ptr<const Plan> Take() override { return std::move(ready_); }
+  std::unique_ptr<const Plan> TakePlan() override { return std::move(ready_); }
 
  private:
   SearchLimits limits_;

@@ -18,7 +18,7 @@ class Planner {
   // Makes plans for this problem from now on, and gives up the one that is being solved.
   virtual void Submit(PlanProblem problem) = 0;
   // Returns the best plan for the problem last submitted if there is a better one than at the last call, else null.
-  virtual std::unique_ptr<const Plan> Take() = 0;
+  virtual std::unique_ptr<const Plan> TakePlan() = 0;
 };
 
 // Solves in Submit(), by a number of evaluations and no clock: the same problems give the same plans.

@@ -63,10 +63,10 @@ class Search {
 
   void Try(const PlanOrder& order) {
     const double cost = evaluator_.Cost(order);
-    if (plan_.reduces.empty() || cost < cost_) Take(order, cost);
+    if (plan_.reduces.empty() || cost < cost_) Adopt(order, cost);
   }
 
-  void Take(const PlanOrder& order, double cost) {
+  void Adopt(const PlanOrder& order, double cost) {
     best_ = order;
     cost_ = cost;
     plan_.cost = cost;
@@ -101,7 +101,7 @@ class Search {
       const std::size_t same = move(&next);
       const double cost = evaluator_.Cost(next, same);
       if (cost < cost_ * (1 - kTolerance)) {
-        Take(next, cost);
+        Adopt(next, cost);
         idle = 0;
       }
       double& past = history[step % history.size()];

@@ -18,7 +18,7 @@ enum class PlaceLevel : std::uint8_t { kCluster, kDatacenter, kRack, kNode };
 
 class IdleSlots {
  public:
-  struct Place {
+  struct SlotPlace {
     PlaceLevel level = PlaceLevel::kCluster;
     std::uint32_t id = 0;  // of the node, rack or datacenter
     Assignment::Place above = Assignment::kNoPlace;
@@ -35,7 +35,7 @@ class IdleSlots {
 
   [[nodiscard]] std::uint32_t total() const { return total_; }
   [[nodiscard]] const std::vector<Tree>& trees() const { return trees_; }
-  [[nodiscard]] const Place& At(Assignment::Place place) const { return places_[place]; }
+  [[nodiscard]] const SlotPlace& At(Assignment::Place place) const { return places_[place]; }
   [[nodiscard]] std::size_t size() const { return places_.size(); }
   // Returns kNoPlace if nothing is free there, or not in this tree.
   [[nodiscard]] Assignment::Place Find(std::size_t tree, PlaceLevel level, std::uint32_t id) const;
@@ -50,7 +50,7 @@ class IdleSlots {
   void AddTree(const ClusterState& state, const std::vector<NodeId>& nodes, std::uint32_t slots, Assignment* problem);
 
   std::vector<Tree> trees_;
-  std::vector<Place> places_;
+  std::vector<SlotPlace> places_;
   std::vector<std::vector<Assignment::Place>> racks_, datacenters_;  // by tree, then id
   std::vector<Assignment::Place> nodes_;                             // by id
   std::vector<std::uint32_t> tree_of_;                               // by node id

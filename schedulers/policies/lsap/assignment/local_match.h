@@ -38,9 +38,9 @@ class LocalMatch {
     std::uint32_t row;    // into rows_
     std::uint32_t tasks;  // that have some
   };
-  struct Entry {
+  struct RowEdges {
     Row row;
-    std::uint32_t begin;  // into edges_, up to the next entry's
+    std::uint32_t begin;  // into edges_, up to the next row's
   };
   struct Visit {  // of a search, to a place
     std::uint32_t search = 0;
@@ -50,7 +50,7 @@ class LocalMatch {
 
   std::uint32_t TakeFree(std::uint32_t entry, std::uint32_t tasks);
   bool Augment(std::uint32_t entry);
-  // The edges of the entry to places that were not seen yet join the search; gives one whose place has a free slot.
+  // The edges of the row to places that were not seen yet join the search; gives one whose place has a free slot.
   std::uint32_t Reach(std::uint32_t entry, std::uint32_t held);
   void Shift(std::uint32_t last);
   void Put(std::uint32_t edge);
@@ -60,7 +60,7 @@ class LocalMatch {
   std::vector<Visit> visits_;                     // by place
   std::vector<bool> closed_;                      // by place: no free slot is reached from here any more
   std::vector<Edge> edges_;
-  std::vector<Entry> rows_;
+  std::vector<RowEdges> rows_;
   std::vector<Place> queue_;
   std::uint32_t search_ = 0;
 };

@@ -103,7 +103,7 @@ std::optional<MapAssignment::Plan> MapAssignment::SolveLocally() const {
   }
   LocalRows local = RowsAtData();
   std::uint64_t tasks = 0;
-  for (const LocalRows::Entry& entry : local.rows) tasks += rows_[entry.row].tasks;
+  for (const LocalRows::RowPlaces& entry : local.rows) tasks += rows_[entry.row].tasks;
   const std::uint64_t wanted = std::min<std::uint64_t>(tasks, slots_.total());
   std::stable_sort(local.rows.begin(), local.rows.end(),
                    [](const auto& a, const auto& b) { return a.fixed < b.fixed; });

@@ -63,14 +63,14 @@ class MapAssignment {
   [[nodiscard]] std::vector<NodeId> ClosedTo(const Task& task) const;
   // Where the maps of each row have their input and a free slot.
   struct LocalRows {
-    struct Entry {
+    struct RowPlaces {
       Assignment::Cost fixed;
       std::uint32_t row;         // into rows_
       std::uint32_t begin, end;  // into places
     };
-    std::vector<Entry> rows;
+    std::vector<RowPlaces> rows;
     std::vector<Assignment::Place> places;
-    [[nodiscard]] std::span<const Assignment::Place> PlacesOf(const Entry& entry) const {
+    [[nodiscard]] std::span<const Assignment::Place> PlacesOf(const RowPlaces& entry) const {
       return std::span(places).subspan(entry.begin, entry.end - entry.begin);
     }
   };

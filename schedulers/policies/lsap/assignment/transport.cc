@@ -131,7 +131,7 @@ bool Transport::Reach(Vertex vertex, Cost distance) {
   return true;
 }
 
-bool Transport::Settle(Vertex vertex) {
+bool Transport::MarkSettled(Vertex vertex) {
   if (mark_[vertex] == 2 * round_ + 1) return false;
   mark_[vertex] = 2 * round_ + 1;
   settled_.push_back(vertex);
@@ -150,7 +150,7 @@ void Transport::OpenPaths() {
   Vertex vertex = 0;
   while (missing > 0) {
     SCHED_CHECK(frontier_.Pop(&distance, &vertex), std::to_string(missing) + " sources without a way to a sink");
-    if (!Settle(vertex)) continue;
+    if (!MarkSettled(vertex)) continue;
     if (supply_[vertex] > 0) --missing;
     for (std::uint32_t i = in_begin_[vertex]; i < in_begin_[vertex + 1]; ++i) {
       Reach(in_[i].other, distance + Reduced(in_[i].other, vertex, in_[i].cost));
@@ -170,7 +170,7 @@ Transport::Vertex Transport::SearchFrom(Vertex source) {
   Vertex vertex = 0;
   for (;;) {
     SCHED_CHECK(frontier_.Pop(&distance, &vertex), "source " + std::to_string(source) + " has no way to a sink");
-    if (!Settle(vertex)) continue;
+    if (!MarkSettled(vertex)) continue;
     if (room_[vertex] > 0) break;
     for (std::uint32_t i = out_begin_[vertex]; i < out_begin_[vertex + 1]; ++i) {
       const Vertex to = out_[i].other;

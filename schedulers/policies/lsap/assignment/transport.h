@@ -89,8 +89,8 @@ class Transport {
   std::uint32_t Ship(Vertex source, Vertex sink);
 
   void ClearSearch();
-  bool Reach(Vertex vertex, Cost distance);  // true if this is news
-  [[nodiscard]] bool Settle(Vertex vertex);  // false if it was
+  bool Reach(Vertex vertex, Cost distance);       // true if this is news
+  [[nodiscard]] bool MarkSettled(Vertex vertex);  // false if it was
 
   std::vector<std::uint32_t> supply_;
   std::vector<std::uint32_t> room_;
