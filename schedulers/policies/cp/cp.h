@@ -1,11 +1,18 @@
 // cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as docs/policies.md#cp
 // mends it: minimise an objective of late jobs and turnarounds over the order in which jobs get slots.
 //
-// A picture of the cluster (cp_snapshot.h) goes to a planner (cp/plan/planner.h) when jobs arrive (all that came
-// since the last call of Next as one), nodes come or go, tasks are pending again, or what tasks take turns out to be
-// another. The plans that come back are followed as an order (cp_order.h), without leaving a slot idle for the sake of
-// a start time, and tasks are bound to nodes late, by locality, as in all orders (offering/greedy.h). Until the first
-// plan with a new job is there, the job stands in the old order by its deadline.
+// The rule, as code:
+//
+//   at each event:
+//     if jobs arrived, nodes came or went, tasks are pending again, or what tasks take has changed by a fifth:
+//       hand the planner a picture of the cluster                                   // cp_snapshot.h; all news at once
+//     if the planner has a plan: the order of jobs is that of the plan              // cp_order.h
+//   for a free slot: as in any order (greedy.h), the first job in order with a task for it launches its closest
+//
+//   a plan = the order of jobs, maps and reduces each, whose simulated run has the least objective  // cp/plan/search.h
+//
+// So no slot idles for the sake of a start time, and tasks are bound to nodes late, by locality. Until the first plan
+// with a new job is there, the job stands in the old order by its deadline.
 //
 // With `cp.background` the planner has a thread of its own and decisions depend on when it is ready; without, it plans
 // in Next() when a free slot needs it, by a count of evaluations, and the same events give the same decisions.

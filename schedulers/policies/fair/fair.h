@@ -1,11 +1,18 @@
 // fair: the Fair Scheduler (Zaharia et al. section 3, appendix A; docs/policies.md#fair).
 //
-// Two levels: slots are shared among pools, and by each pool among its jobs. A job is in the pool that it names, else
-// in its user's; a pool exists while jobs of it live. Pools below their minimum come first (smallest running/minimum),
-// then by running/share; shares are weighted max-min with minima (shares.h), of maps and reduces each for
-// itself. Pools that are equal go by name. Inside a pool the jobs come in the pool's own order (pool_jobs.h). A pool at
-// its maximum, and a job that max_running_jobs keeps waiting, is left out; a job that waits so counts nothing in its
-// pool's demand.
+// The rule, as code, for a free slot of a kind on a node (which of several free nodes is served: greedy.h). Maps and
+// reduces are shared each for itself:
+//
+//   for pool in the pools that run less than their maximum,
+//       those below their minimum first, by running / minimum; then the others, by running / share; equal ones by name:
+//     for job in the pool's jobs that max_running_jobs lets run, in the pool's own order:           // pool_jobs.h
+//       if the job has a task that may run on the node: launch the closest, and return
+//
+//   share of a pool = weighted max-min of the slots with minima: each pool gets its minimum, as far as it has demand,
+//                     and the rest levels running / weight of those with more demand                // shares.h
+//   demand of a pool = the running and runnable tasks of the jobs that it lets run, at most its maximum
+//
+// A job is in the pool that it names, else in its user's; a pool exists while jobs of it live.
 //
 // With `+preempt` (fair_preempting.h) the order also knows which pools are starved.
 #pragma once

@@ -1,11 +1,17 @@
 // fair+preempt: `fair` that takes slots back (Zaharia et al. section 3.2; docs/policies.md#preemption).
 //
-// A pool that runs fewer tasks than its minimum for its min_share_timeout, or fewer than its fair share for
-// fair_share_timeout, although it has more to run, gets slots up to that. Free slots that no pool took count; for the
-// rest the most recently launched tasks of the jobs furthest above their share are killed (preemption.h). A pool is
-// below its share if one more slot would not lift it above. The slots are offered to the pool before all others. If it
-// refuses them (it waits for locality), or no other pool was above its share, its patience begins anew; the waits of
-// `+delay` have then begun to run.
+// The rule, as code, at each event:
+//
+//   for pool, kind, cause in the pools that could use one more slot of the kind without being lifted above
+//       their minimum (cause minimum) or their fair share (cause share):
+//     if that has been so for min_share_timeout, or fair_share_timeout:
+//       need = the minimum or share, in whole slots - what the pool runs - free slots that no pool took
+//       kill `need` of the tasks of the kind that were launched last, of the jobs furthest above their share
+//                                                                                                  // preemption.h
+//       offer these slots to the pool before all others; its patience begins anew
+//
+// If the pool refuses them (it waits for locality), or no other pool was above its share, nothing more happens until
+// its patience is at an end again; the waits of `+delay` have then begun to run.
 //
 // The pools' clocks start and stop with the event that starves or feeds them.
 #pragma once

@@ -1,9 +1,16 @@
 // sjf and mlq (Zaharia et al., table 4; docs/policies.md#sjf): `fair` with one pool that holds all jobs, in one of its
 // orders (pool_jobs.h).
 //
-// sjf: the job with the least remaining work of that kind first, pending tasks x mean task time (estimates.h). mlq: one
-// queue for jobs of at most mlq.small_job_maps maps and one for larger ones, weighted fair sharing between them, FIFO
-// inside. Where the paper is silent: priorities count in mlq's queues, as in `fifo`, and not in sjf.
+// The rule, as code, for a free slot of a kind on a node:
+//
+//   sjf:  for job in the jobs, by pending tasks of the kind * mean time of such a task (estimates.h):
+//           if the job has a task that may run on the node: launch the closest, and return
+//   mlq:  queues = the jobs of at most mlq.small_job_maps maps, and the larger ones
+//         for queue in the queues, by running / share:    // shares by mlq's weights, as far as there is demand
+//           for job in the queue, by priority, then submit order:
+//             if the job has a task that may run on the node: launch the closest, and return
+//
+// Where the paper is silent: priorities count in mlq's queues, as in `fifo`, and not in sjf.
 //
 // Thread rule: one thread.
 #pragma once

@@ -1,16 +1,21 @@
 // joss-t, joss-j: JoSS for clusters over several datacenters (Lee, Lin, Yahyapour, "Hybrid Job-driven Scheduling for
 // Virtual MapReduce Clusters"; docs/policies.md#joss).
 //
-// A job with an unknown filtering percentage (FP = map output / map input) waits in MQ_FIFO and RQ_FIFO, which are
-// served first, everywhere, as by `fifo`. The tasks of any other job are bound to datacenters; td = k/(k-1) for k
-// datacenters. A small job with FP > td (reduce-heavy) goes to the datacenter with the fewest unprocessed tasks (policy
-// A). Any other small job goes to the datacenters that hold its blocks (B). A large job goes where B would put it, into
-// queues of its own (C).
+// The rule, as code; td = k / (k - 1) for k datacenters:
 //
-// A node is given tasks of its datacenter's queues in turn. `joss-t` takes the first map of the queue. `joss-j` takes
-// the map of the queue with the best locality for this node: of the maps with data on the node that of the first job by
-// priority and submit order, else the first map with data in the datacenter, else the first. Of reduces both take the
-// first that may start. Free nodes are served in turn by id, datacenters in turn by number.
+//   where a job's tasks belong, when it is submitted (section 4.2; joss_placing.h):
+//     its filtering percentage FP (map output / map input) is unknown: MQ_FIFO and RQ_FIFO, served first and everywhere
+//     it is small and FP > td (reduce-heavy): all to the datacenter with the fewest unprocessed tasks      // policy A
+//     it is small otherwise: its maps to the datacenters that hold their blocks, its reduces to that of most     // B
+//     it is large: as B, into queues of its own                                                                  // C
+//   who gets a free slot on a node (section 4.3):
+//     the first that may run of MQ_FIFO or RQ_FIFO, as by `fifo`; else of the queues of the node's datacenter, in turn,
+//       a map, joss-t: the first of the queue
+//       a map, joss-j: the closest: of those with data on the node that of the first job by priority and submit order,
+//                      else the first with data in the datacenter, else the first
+//       a reduce: the first that may start
+//
+// Free nodes are served in turn by id, datacenters in turn by number.
 //
 // What the paper does not have:
 // - Unprocessed tasks are those that wait for a datacenter or run there: otherwise an idle and a full one are equal.

@@ -1,9 +1,18 @@
 // lsap, lsap-uniform: all idle map slots and all pending maps are assigned at once, at the least total cost (Guo et
 // al., "Investigation of Data Locality and Fairness in MapReduce", section 3.2; docs/policies.md#lsap).
 //
-// A map costs nothing on a node with a replica of its input, else the time that its input takes there over the measured
-// bandwidths (`lsap`), or the same everywhere (`lsap-uniform`); lsap/assignment/transfer_costs.h has the details. The
-// sum is minimal. With one free slot lsap is `dl`. Reduces go as in `fifo`; maps come before reduces.
+// The rule, as code, when map slots are free and something has happened since the last plan:
+//
+//   if slots may still gather: wait                                               // Batching, below
+//   choose for each free slot at most one pending map, and for each map at most one slot, so that
+//     as many maps run as can, and the sum of cost(map, node) is the least        // lsap/assignment/assignment.h
+//   launch them all, before any other event
+//   cost(map, node) = 0 if the node has a replica of the map's input
+//                   = else the input's bytes / the measured bandwidth from its best replica   (`lsap`)
+//                   = else the same for all                                       (`lsap-uniform`)
+//
+// transfer_costs.h has the details of the cost. With one free slot lsap is `dl`. Reduces go as in `fifo`; maps come
+// before reduces.
 //
 // - Batching: slots may gather before they are assigned, for `batch_window`, by default 200 ms while less than 5% of
 //   the map slots are free and 0 otherwise; counted from the first slot that is held back, or, if that is earlier, from
