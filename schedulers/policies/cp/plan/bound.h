@@ -3,7 +3,7 @@
 // Each job ends no sooner than it would alone. Together the jobs cannot use more map slot time than there is before a
 // moment, which bounds the number of late jobs (Moore and Hodgson's rule on one machine that is as fast as all slots),
 // the sum of the turnarounds (shortest work first on that machine) and the worst of them; the same for reduces.
-// Pure. O(jobs log jobs + jobs x groups of slots).
+// It is never above LeastCost (reference.h). Pure. O(jobs log jobs + jobs x groups of slots).
 #pragma once
 
 #include <vector>

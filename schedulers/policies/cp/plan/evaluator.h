@@ -1,8 +1,13 @@
 // Evaluator: what an order of jobs costs when free slots follow it, by list scheduling.
 //
 // A free map slot goes to the first chunk in order with a map left whose job may start; a free reduce slot to the first
-// job in its order whose maps have all ended. No slot idles while a task could take it, as at dispatch. Thread rule:
-// one thread. Cost: O(chunks x groups of slots) at worst, and never O(tasks); about 10 us for 20 jobs on 100 slots.
+// job in its order whose maps have all ended. No slot idles while a task could take it, as at dispatch.
+//
+// Its ends are exactly those of Follow (reference.h), which plays the order tick by tick where there are slots of each
+// kind.
+//
+// Thread rule: one thread. Cost: O(chunks x groups of slots) at worst, and never O(tasks); about 10 us for 20 jobs on
+// 100 slots.
 #pragma once
 
 #include <cstddef>

@@ -63,7 +63,8 @@ struct PlanProblem {
   PlanObjective objective;
 };
 
-// Returns the cost of jobs that end at `ends` (C_j, by index of the job). It is no less when an end comes later.
+// Returns the cost of jobs that end at `ends` (C_j, by index of the job): that of CostOf (reference.h). It is no less
+// when an end comes later.
 [[nodiscard]] double PlanCost(const PlanProblem& problem, std::span<const Micros> ends);
 // Returns p_late of `mix` for a job that ends then; 0 without a deadline.
 [[nodiscard]] double Lateness(const PlanObjective& objective, const PlanJob& job, Micros end);

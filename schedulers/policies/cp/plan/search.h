@@ -4,6 +4,9 @@
 // Anytime: each better plan is handed out at once. It stops at the lower bound, when the prover says that there is
 // nothing better, when it no longer gets on, or at its limits. Pure and deterministic as long as `stop` is: the same
 // problem and limits give the same plan.
+//
+// A plan never costs less than LeastCost (reference.h), the best of all schedules, and no more when it says that it is
+// optimal. It may miss that cost where the best schedule lets a slot wait, which no order does.
 #pragma once
 
 #include <cstdint>
