@@ -1,14 +1,27 @@
 // cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as docs/policies.md#cp
-// mends it: minimise an objective of late jobs and turnarounds over the order in which jobs get slots.
+// mends it: it minimises an objective of late jobs and turnarounds over the order in which jobs get slots.
 //
-// A picture of the cluster (cp_snapshot.h) goes to a planner (cp/plan/planner.h) when jobs arrive (all that came
-// since the last call of Next as one), nodes come or go, tasks are pending again, or what tasks take turns out to be
-// another. The plans that come back are followed as an order (cp_order.h), without leaving a slot idle for the sake of
-// a start time, and tasks are bound to nodes late, by locality, as in all orders (offering/greedy.h). Until the first
-// plan with a new job is there, the job stands in the old order by its deadline.
+// The rule, as code: when a plan is made anew (sections 4.4.1 and 4.4.2, Tables 2 and 3).
 //
-// With `cp.background` the planner has a thread of its own and decisions depend on when it is ready; without, it plans
-// in Next() when a free slot needs it, by a count of evaluations, and the same events give the same decisions.
+//   when a job is submitted, a node comes or goes, a task is pending again, or finished tasks have moved by more than a
+//   fifth what the tasks of their job are expected to take:
+//     due = true
+//   for each decision at `now`:                                                                   // assignTasks()
+//     if due or review <= now:                                                                    // line 5
+//       picture = TakeSnapshot(state, now);  review = picture.review                              // lines 2 and 3
+//       if due, or the times of a job differ by more than a fifth from those last planned with:
+//         planner.Submit(picture)                                                                 // line 6
+//       due = false
+//     if the planner has a better plan: order.Follow(plan)
+//     give a free slot to the first job of the order that can use it                              // lines 9 to 20
+//
+// The picture is in cp_snapshot.h, the planner in plan/planner.h and what following means in cp_order.h. Tasks are
+// bound to nodes late, by locality, as in all orders (offering/greedy.h). A picture of fewer than two jobs is not
+// planned for.
+//
+// With `cp.background` the planner has a thread of its own and decisions depend on when it is ready. Without, it plans
+// within Next(), by a count of evaluations, and only when a free slot needs it: the same events give the same
+// decisions.
 //
 // Thread rule: one thread.
 #pragma once

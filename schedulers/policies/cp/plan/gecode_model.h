@@ -1,8 +1,18 @@
-// MrcpModel: a PlanProblem as Gecode 6.2 has it (Table 1 of Lim et al., with pooled slots: one cumulative of all map
-// slots and one of all reduce slots), with "costs less than" as a constraint. Part of the build where Gecode is found.
+// MrcpModel: a PlanProblem as Gecode 6.2 has it, with "costs less than" as a constraint. Part of the build where Gecode
+// is found.
 //
-// A relaxation: times are rounded to ticks in favour of the schedule, and p_late of `mix` becomes a few steps below the
-// curve. So a model without solution is a proof; where all times are multiples of the tick, `paper` is exact.
+// The rule, as code, of section 3, Table 1, with pooled slots; times in ticks from `now`:
+//
+//   for each job j:
+//     map_end = max(earliest, maps_until, start + map_time of each map), each start >= earliest         // (2)
+//     C_j = max(map_end, reduces_until, start + reduce_time of each reduce), each start >= map_end      // (3), (4)
+//   for maps, and for reduces:
+//     cumulative(starts, times, 1 slot each, all slots), with a task in each slot until it is free      // (6), (7)
+//   paper: (1 + the number of C_j > d_j) x max of (C_j - s_j) < below                                   // (5)
+//   mix:   the sum of PlanCost < below, with a few steps below the curve in the place of p_late
+//
+// A relaxation: times are rounded to ticks in favour of the schedule. So a model without solution is a proof; where all
+// times are multiples of the tick, `paper` is exact.
 #pragma once
 
 #include <cstdint>
