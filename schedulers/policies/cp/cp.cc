@@ -66,7 +66,7 @@ void Cp::OnNodesChanged(const ClusterState& state) {
 std::optional<Decision> Cp::Next(const ClusterState& state, Micros now) {
   due_ |= order().ConsumeTasksReturned();
   if (due_ || (review_ && *review_ <= now)) Replan(state, now);
-  if (const auto plan = planner_->Take()) {
+  if (const auto plan = planner_->TakePlan()) {
     order().Follow(state, *plan);
     plan_ = *plan;
   }

@@ -20,83 +20,83 @@ bool MapsDone(const JobState& job) { return job.progress.maps_done == job.progre
 }  // namespace
 
 void CpOrder::Follow(const ClusterState& state, const Plan& plan) {
-  for (auto& [id, entry] : entries_) {
-    entry.chunks.clear();
-    entry.next = 0;
-    for (Place& place : entry.places) place.position = kEnd, place.planned = false;
+  for (auto& [id, ordered] : jobs_) {
+    ordered.chunks.clear();
+    ordered.next = 0;
+    for (Rank& rank : ordered.ranks) rank.position = kEnd, rank.planned = false;
   }
   for (std::size_t i = 0; i < plan.maps.size(); ++i) {
-    const auto at = entries_.find(plan.maps[i].job);
-    if (at != entries_.end()) at->second.chunks.push_back({i, plan.maps[i].maps});
+    const auto at = jobs_.find(plan.maps[i].job);
+    if (at != jobs_.end()) at->second.chunks.push_back({i, plan.maps[i].maps});
   }
   for (std::size_t i = 0; i < plan.reduces.size(); ++i) {
-    const auto at = entries_.find(plan.reduces[i]);
-    if (at == entries_.end()) continue;
-    Entry& entry = at->second;
+    const auto at = jobs_.find(plan.reduces[i]);
+    if (at == jobs_.end()) continue;
+    OrderedJob& ordered = at->second;
     std::uint32_t planned = 0;
-    for (const Chunk& chunk : entry.chunks) planned += chunk.maps;
-    if (planned > entry.pending[kMap]) TakeOff(&entry, planned - entry.pending[kMap]);
-    for (Place& place : entry.places) place.position = i, place.planned = true;
-    if (!entry.chunks.empty()) entry.places[kMap].position = entry.chunks[entry.next].position;
+    for (const Chunk& chunk : ordered.chunks) planned += chunk.maps;
+    if (planned > ordered.pending[kMap]) CrossOff(&ordered, planned - ordered.pending[kMap]);
+    for (Rank& rank : ordered.ranks) rank.position = i, rank.planned = true;
+    if (!ordered.chunks.empty()) ordered.ranks[kMap].position = ordered.chunks[ordered.next].position;
   }
-  for (auto& [id, entry] : entries_) {
-    if (!entry.places[kMap].planned) PlaceByDeadline(*state.FindJob(id), &entry);
+  for (auto& [id, ordered] : jobs_) {
+    if (!ordered.ranks[kMap].planned) RankByDeadline(*state.FindJob(id), &ordered);
   }
-  for (std::set<Place>& runnable : runnable_) runnable.clear();
-  for (const auto& [id, entry] : entries_) Enlist(*state.FindJob(id), entry);
+  for (std::set<Rank>& runnable : runnable_) runnable.clear();
+  for (const auto& [id, ordered] : jobs_) Enlist(*state.FindJob(id), ordered);
 }
 
 std::vector<JobId> CpOrder::Jobs() const {
-  std::vector<Place> places;
-  for (const auto& [id, entry] : entries_) places.push_back(entry.places[kMap]);
-  std::sort(places.begin(), places.end());
+  std::vector<Rank> ranks;
+  for (const auto& [id, ordered] : jobs_) ranks.push_back(ordered.ranks[kMap]);
+  std::sort(ranks.begin(), ranks.end());
   std::vector<JobId> jobs;
-  for (const Place& place : places) jobs.push_back(place.job);
+  for (const Rank& rank : ranks) jobs.push_back(rank.job);
   return jobs;
 }
 
 void CpOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
-  Entry entry;
-  for (const TaskKind kind : kTaskKinds) entry.pending[kind] = job.Pending(kind).size();
-  PlaceByDeadline(job, &entry);
-  Enlist(job, entries_[id] = entry);
+  OrderedJob ordered;
+  for (const TaskKind kind : kTaskKinds) ordered.pending[kind] = job.Pending(kind).size();
+  RankByDeadline(job, &ordered);
+  Enlist(job, jobs_[id] = ordered);
 }
 
 void CpOrder::OnJobEnded(const ClusterState&, JobId job) {
-  const auto at = entries_.find(job);
+  const auto at = jobs_.find(job);
   Delist(at->second);
-  entries_.erase(at);
+  jobs_.erase(at);
 }
 
 void CpOrder::OnJobChanged(const ClusterState& state, JobId id) {
-  const auto at = entries_.find(id);
-  if (at == entries_.end()) return;
-  Entry& entry = at->second;
+  const auto at = jobs_.find(id);
+  if (at == jobs_.end()) return;
+  OrderedJob& ordered = at->second;
   const JobState& job = *state.FindJob(id);
-  Delist(entry);
-  const std::uint32_t before = entry.pending[kMap];
+  Delist(ordered);
+  const std::uint32_t before = ordered.pending[kMap];
   for (const TaskKind kind : kTaskKinds) {
-    std::uint32_t& pending = entry.pending[kind];
+    std::uint32_t& pending = ordered.pending[kind];
     tasks_returned_ |= job.Pending(kind).size() > pending;
     pending = job.Pending(kind).size();
   }
-  const std::uint32_t maps = entry.pending[kMap];
-  if (maps < before) TakeOff(&entry, before - maps);
-  if (maps > before && !entry.chunks.empty()) entry.chunks[entry.next].maps += maps - before;
-  if (!entry.chunks.empty()) entry.places[kMap].position = entry.chunks[entry.next].position;
-  Enlist(job, entry);
+  const std::uint32_t maps = ordered.pending[kMap];
+  if (maps < before) CrossOff(&ordered, before - maps);
+  if (maps > before && !ordered.chunks.empty()) ordered.chunks[ordered.next].maps += maps - before;
+  if (!ordered.chunks.empty()) ordered.ranks[kMap].position = ordered.chunks[ordered.next].position;
+  Enlist(job, ordered);
 }
 
 std::optional<JobId> CpOrder::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) const {
-  for (const Place& place : runnable_[kind]) {
-    if (take(place.job)) return place.job;
+  for (const Rank& rank : runnable_[kind]) {
+    if (take(rank.job)) return rank.job;
   }
   return std::nullopt;
 }
 
 bool CpOrder::Before(const ClusterState&, TaskKind kind, Micros, JobId a, JobId b) const {
-  return entries_.at(a).places[kind] < entries_.at(b).places[kind];
+  return jobs_.at(a).ranks[kind] < jobs_.at(b).ranks[kind];
 }
 
 bool CpOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
@@ -107,7 +107,7 @@ PerKind<bool> CpOrder::BeginRound(const ClusterState&, Micros) { return {false, 
 
 PolicyView CpOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
-  for (const auto& [id, entry] : entries_) {
+  for (const auto& [id, ordered] : jobs_) {
     const JobState& job = *state.FindJob(id);
     if (job.runnable[kReduce] && !MapsDone(job)) {
       view.waits.push_back({id, TaskKind::kReduce, "its maps are not done"});
@@ -116,38 +116,38 @@ PolicyView CpOrder::View(const ClusterState& state, Micros) const {
   return view;
 }
 
-void CpOrder::PlaceByDeadline(const JobState& job, Entry* entry) const {
+void CpOrder::RankByDeadline(const JobState& job, OrderedJob* ordered) const {
   const Micros deadline = DeadlineOf(job);
-  for (Place& place : entry->places) place = {kEnd, false, deadline, job.key.submit_order, job.key.job};
-  for (const auto& [id, other] : entries_) {
-    if (!other.places[kMap].planned || other.places[kMap].deadline <= deadline) continue;
+  for (Rank& rank : ordered->ranks) rank = {kEnd, false, deadline, job.key.submit_order, job.key.job};
+  for (const auto& [id, other] : jobs_) {
+    if (!other.ranks[kMap].planned || other.ranks[kMap].deadline <= deadline) continue;
     for (const TaskKind kind : kTaskKinds) {
-      entry->places[kind].position = std::min(entry->places[kind].position, other.places[kind].position);
+      ordered->ranks[kind].position = std::min(ordered->ranks[kind].position, other.ranks[kind].position);
     }
   }
 }
 
-void CpOrder::TakeOff(Entry* entry, std::uint32_t maps) {
-  while (maps > 0 && entry->next < entry->chunks.size()) {
-    Chunk& chunk = entry->chunks[entry->next];
+void CpOrder::CrossOff(OrderedJob* ordered, std::uint32_t maps) {
+  while (maps > 0 && ordered->next < ordered->chunks.size()) {
+    Chunk& chunk = ordered->chunks[ordered->next];
     const std::uint32_t taken = std::min(maps, chunk.maps);
     chunk.maps -= taken;
     maps -= taken;
     if (chunk.maps > 0) return;
-    if (entry->next + 1 == entry->chunks.size()) return;
-    ++entry->next;
+    if (ordered->next + 1 == ordered->chunks.size()) return;
+    ++ordered->next;
   }
 }
 
-void CpOrder::Enlist(const JobState& job, const Entry& entry) {
-  if (job.runnable[kMap]) runnable_[kMap].insert(entry.places[kMap]);
+void CpOrder::Enlist(const JobState& job, const OrderedJob& ordered) {
+  if (job.runnable[kMap]) runnable_[kMap].insert(ordered.ranks[kMap]);
   if (!job.runnable[kReduce] || !MapsDone(job)) return;
-  runnable_[kReduce].insert(entry.places[kReduce]);
+  runnable_[kReduce].insert(ordered.ranks[kReduce]);
   let_in_ = true;
 }
 
-void CpOrder::Delist(const Entry& entry) {
-  for (const TaskKind kind : kTaskKinds) runnable_[kind].erase(entry.places[kind]);
+void CpOrder::Delist(const OrderedJob& ordered) {
+  for (const TaskKind kind : kTaskKinds) runnable_[kind].erase(ordered.ranks[kind]);
 }
 
 }  // namespace millrace::sched

@@ -33,7 +33,7 @@ namespace millrace::sched {
 
 class CpOrder : public JobOrder {
  public:
-  // Follows this plan from now on. The plan may be of a moment ago: maps that were launched since are taken off.
+  // Follows this plan from now on. The plan may be of a moment ago: maps that were launched since are crossed off.
   void Follow(const ClusterState& state, const Plan& plan);
   // Returns true if tasks became pending again since the last call.
   bool ConsumeTasksReturned() { return std::exchange(tasks_returned_, false); }
@@ -50,34 +50,34 @@ class CpOrder : public JobOrder {
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  struct Place {
+  struct Rank {
     std::uint64_t position = 0;  // in the plan
     bool planned = false;        // else it goes before the job that stands there
     Micros deadline = 0;
     std::uint64_t submit_order = 0;
     JobId job;
-    auto operator<=>(const Place&) const = default;
+    auto operator<=>(const Rank&) const = default;
   };
   struct Chunk {
     std::uint64_t position = 0;
     std::uint32_t maps = 0;
   };
-  struct Entry {
+  struct OrderedJob {
     std::vector<Chunk> chunks;
     std::size_t next = 0;                 // the first chunk with maps left
     PerKind<std::uint32_t> pending = {};  // tasks by TaskKind, as last seen
-    PerKind<Place> places;
+    PerKind<Rank> ranks;
   };
 
-  // Where a job stands of which the plan says nothing.
-  void PlaceByDeadline(const JobState& job, Entry* entry) const;
-  // Takes note that this number of its maps were launched.
-  static void TakeOff(Entry* entry, std::uint32_t maps);
-  void Enlist(const JobState& job, const Entry& entry);
-  void Delist(const Entry& entry);
+  // Ranks a job of which the plan says nothing.
+  void RankByDeadline(const JobState& job, OrderedJob* ordered) const;
+  // Crosses this number of maps off the job's chunks, since they were launched.
+  static void CrossOff(OrderedJob* ordered, std::uint32_t maps);
+  void Enlist(const JobState& job, const OrderedJob& ordered);
+  void Delist(const OrderedJob& ordered);
 
-  std::map<JobId, Entry> entries_;
-  PerKind<std::set<Place>> runnable_;
+  std::map<JobId, OrderedJob> jobs_;
+  PerKind<std::set<Rank>> runnable_;
   bool tasks_returned_ = false;
   bool let_in_ = false;  // the maps of some job with pending reduces have ended
 };

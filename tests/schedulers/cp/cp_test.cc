@@ -91,7 +91,7 @@ class DeskPlanner : public Planner {
  public:
   explicit DeskPlanner(std::shared_ptr<Desk> desk) : desk_(std::move(desk)) {}
   void Submit(PlanProblem problem) override { desk_->problems.push_back(std::move(problem)); }
-  std::unique_ptr<const Plan> Take() override { return std::move(desk_->plan); }
+  std::unique_ptr<const Plan> TakePlan() override { return std::move(desk_->plan); }
 
  private:
   std::shared_ptr<Desk> desk_;
@@ -304,9 +304,9 @@ TEST(CpSnapshotTest, PoolsSlotsAndFixesRunningTasks) {
   // n3 takes nothing new; the other map ends at 6 s.
   EXPECT_THAT(problem.map_slots, ElementsAre(SlotGroup{4'000'000, 3}, SlotGroup{6'000'000, 1}));
   EXPECT_THAT(problem.reduce_slots, ElementsAre(SlotGroup{4'000'000, 2}, SlotGroup{6'000'000, 1}));
-  ASSERT_EQ(problem.jobs.size(), 1U);  // job5 is settled: it ends at 6 s, 5 s after it came
-  EXPECT_EQ(problem.settled_worst, 5'000'000);
-  EXPECT_EQ(problem.settled_late, 0U);
+  ASSERT_EQ(problem.jobs.size(), 1U);  // job5 is fixed: it ends at 6 s, 5 s after it came
+  EXPECT_EQ(problem.fixed_worst, 5'000'000);
+  EXPECT_EQ(problem.fixed_late, 0U);
   EXPECT_EQ(problem.jobs[0].id, JobId{7});
   EXPECT_EQ(problem.jobs[0].maps, 2U);
   EXPECT_EQ(problem.jobs[0].reduces, 2U);

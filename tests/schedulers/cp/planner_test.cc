@@ -20,12 +20,12 @@ PlanProblem Problem(std::uint64_t seed, std::uint32_t jobs = 12) {
 
 TEST(InlinePlannerTest, GivesThePlanOfTheSearchOnce) {
   const auto planner = MakeInlinePlanner(500);
-  EXPECT_EQ(planner->Take(), nullptr);
+  EXPECT_EQ(planner->TakePlan(), nullptr);
   planner->Submit(Problem(1));
-  const auto plan = planner->Take();
+  const auto plan = planner->TakePlan();
   ASSERT_NE(plan, nullptr);
   EXPECT_EQ(plan->maps, SearchPlan(Problem(1), {.evaluations = 500}).maps);
-  EXPECT_EQ(planner->Take(), nullptr);
+  EXPECT_EQ(planner->TakePlan(), nullptr);
 }
 
 // The clock is asked on the planner's thread: at the start of a search, then before each evaluation but the first. So
@@ -52,7 +52,7 @@ TEST_F(BackgroundPlannerTest, APlanIsThereBeforeTheSearchHasEnded) {
   const auto planner = Make(2, 1'000'000, 0);
   planner->Submit(Problem(1));
   there_.acquire();
-  const auto plan = planner->Take();
+  const auto plan = planner->TakePlan();
   ASSERT_NE(plan, nullptr);
   EXPECT_EQ(plan->evaluations, 1U);
   go_.release();
@@ -63,10 +63,10 @@ TEST_F(BackgroundPlannerTest, ANewProblemReplacesTheOneBeingSolved) {
   planner->Submit(Problem(1));
   there_.acquire();
   planner->Submit(Problem(2, 3));
-  EXPECT_EQ(planner->Take(), nullptr);  // what there was is of the old problem
+  EXPECT_EQ(planner->TakePlan(), nullptr);  // what there was is of the old problem
   go_.release();
   std::unique_ptr<const Plan> plan;
-  while (!plan) plan = planner->Take();
+  while (!plan) plan = planner->TakePlan();
   EXPECT_EQ(plan->reduces.size(), 3U);
 }
 
@@ -75,7 +75,7 @@ TEST_F(BackgroundPlannerTest, TheBudgetIsKept) {
   const auto planner = Make(31, 30'000, 1'000);
   planner->Submit(Problem(3, 40));
   there_.acquire();
-  const auto plan = planner->Take();
+  const auto plan = planner->TakePlan();
   ASSERT_NE(plan, nullptr);
   EXPECT_LE(plan->evaluations, 31U);
   go_.release();

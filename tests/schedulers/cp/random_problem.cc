@@ -31,8 +31,8 @@ PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape) {
     if (job.maps == 0 && upto(3) == 0) job.reduces_until = problem.now + static_cast<Micros>(1 + upto(6));
     problem.jobs.push_back(job);
   }
-  if (upto(3) == 0) problem.settled_worst = static_cast<Micros>(upto(60));
-  problem.settled_late = static_cast<std::uint32_t>(upto(1) * upto(2));
+  if (upto(3) == 0) problem.fixed_worst = static_cast<Micros>(upto(60));
+  problem.fixed_late = static_cast<std::uint32_t>(upto(1) * upto(2));
   problem.objective.tau = 10;
   problem.objective.total_scale = 1'000;
   problem.objective.worst_scale = 2'000;

@@ -37,15 +37,15 @@ class MrcpModel : public Gecode::Space {
   [[nodiscard]] double PaperCost() const { return static_cast<double>(cost_.val()) * static_cast<double>(tick_); }
 
  private:
-  struct Kind;
-  struct Shape;
+  struct Cumulative;
+  struct Ticks;
   // Returns the ends of the tasks of the job: its running ones and those added here.
-  Gecode::IntVar AddTasks(const Shape& shape, std::uint32_t tasks, Micros duration, const Gecode::IntVar& from,
-                          Micros until, Kind* kind);
-  void PostSlots(const Shape& shape, const std::vector<SlotGroup>& slots, const Kind& kind);
-  Gecode::IntVar WorstOf(const Shape& shape, const Gecode::IntVarArgs& turnarounds);
-  void PostPaper(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
-  void PostMix(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
+  Gecode::IntVar AddTasks(const Ticks& ticks, std::uint32_t tasks, Micros duration, const Gecode::IntVar& from,
+                          Micros until, Cumulative* cumulative);
+  void PostSlots(const Ticks& ticks, const std::vector<SlotGroup>& slots, const Cumulative& cumulative);
+  Gecode::IntVar WorstOf(const Ticks& ticks, const Gecode::IntVarArgs& turnarounds);
+  void PostPaper(const Ticks& ticks, const Gecode::IntVarArgs& ends, double below);
+  void PostMix(const Ticks& ticks, const Gecode::IntVarArgs& ends, double below);
 
   Gecode::IntVarArray starts_;
   Gecode::IntVar cost_;  // of `paper`, in ticks

@@ -4,11 +4,11 @@
 // The rule, as code:
 //
 //   inline      Submit(problem):  plan = SearchPlan(problem, by a number of evaluations)
-//               Take():           plan, the first time
+//               TakePlan():       plan, the first time
 //   background  Submit(problem):  number += 1;  leave (number, problem) for the thread, in place of one not yet begun
 //               its thread:       take what was left, and SearchPlan until the budget is used up or `number` has grown;
 //                                 leave each better plan, with the number of its problem, in place of one not yet taken
-//               Take():           the plan that was left, if its number is still the last
+//               TakePlan():       the plan that was left, if its number is still the last
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class Planner {
   // Makes plans for this problem from now on, and gives up the one that is being solved.
   virtual void Submit(PlanProblem problem) = 0;
   // Returns the best plan for the problem last submitted if there is a better one than at the last call, else null.
-  virtual std::unique_ptr<const Plan> Take() = 0;
+  virtual std::unique_ptr<const Plan> TakePlan() = 0;
 };
 
 // Solves in Submit(), by a number of evaluations and no clock: the same problems give the same plans.

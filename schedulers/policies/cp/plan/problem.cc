@@ -13,9 +13,9 @@ double Lateness(const PlanObjective& objective, const PlanJob& job, Micros end) 
 
 double PlanCost(const PlanProblem& problem, std::span<const Micros> ends) {
   const bool mix = problem.objective.kind == PlanObjective::Kind::kMix;
-  double late = mix ? 0 : problem.settled_late;
+  double late = mix ? 0 : problem.fixed_late;
   double total = 0;
-  Micros worst = problem.settled_worst;
+  Micros worst = problem.fixed_worst;
   for (std::size_t i = 0; i < problem.jobs.size(); ++i) {
     const PlanJob& job = problem.jobs[i];
     const Micros turnaround = ends[i] - job.submitted;

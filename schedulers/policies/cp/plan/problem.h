@@ -66,9 +66,10 @@ struct PlanProblem {
   std::vector<SlotGroup> map_slots;  // by time, none before `now`; empty: planned as if there were one
   std::vector<SlotGroup> reduce_slots;
   std::vector<PlanJob> jobs;  // with pending tasks, by id; ties in a search go to the lower index
-  // Of the jobs whose last tasks run, which no plan changes: the worst turnaround, and how many will be late.
-  Micros settled_worst = 0;
-  std::uint32_t settled_late = 0;
+  // The fixed jobs have no pending tasks, so no plan changes when they end: their worst turnaround, and how many of
+  // them will be late.
+  Micros fixed_worst = 0;
+  std::uint32_t fixed_late = 0;
   std::vector<JobId> previous;  // the order followed until now: a start of the search; may name other jobs
   PlanObjective objective;
 };

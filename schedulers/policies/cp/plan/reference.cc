@@ -102,8 +102,8 @@ class Exhaustive {
 
 double CostOf(const PlanProblem& problem, const std::vector<Micros>& ends) {
   const PlanObjective& objective = problem.objective;
-  double late = 0, total = 0, late_jobs = problem.settled_late;
-  auto worst = static_cast<double>(problem.settled_worst);
+  double late = 0, total = 0, late_jobs = problem.fixed_late;
+  auto worst = static_cast<double>(problem.fixed_worst);
   for (std::size_t i = 0; i < ends.size(); ++i) {
     const PlanJob& job = problem.jobs[i];
     const auto turnaround = static_cast<double>(ends[i] - job.submitted);
