@@ -1,21 +1,27 @@
 // cp: MRCP, the constraint-programming scheduler of Lim, Majumdar and Ashwood-Smith (ICPE 2015), as docs/policies.md#cp
-// mends it: minimise an objective of late jobs and turnarounds over the order in which jobs get slots.
+// mends it: it minimises an objective of late jobs and turnarounds over the order in which jobs get slots.
 //
-// The rule, as code:
+// The rule, as code: when a plan is made anew (sections 4.4.1 and 4.4.2, Tables 2 and 3).
 //
-//   at each event:
-//     if jobs arrived, nodes came or went, tasks are pending again, or what tasks take has changed by a fifth:
-//       hand the planner a picture of the cluster                                   // cp_snapshot.h; all news at once
-//     if the planner has a plan: the order of jobs is that of the plan              // cp_order.h
-//   for a free slot: as in any order (greedy.h), the first job in order with a task for it launches its closest
+//   when a job is submitted, a node comes or goes, a task is pending again, or finished tasks have moved by more than a
+//   fifth what the tasks of their job are expected to take:
+//     due = true
+//   for each decision at `now`:                                                                   // assignTasks()
+//     if due or review <= now:                                                                    // line 5
+//       picture = TakeSnapshot(state, now);  review = picture.review                              // lines 2 and 3
+//       if due, or the times of a job differ by more than a fifth from those last planned with:
+//         planner.Submit(picture)                                                                 // line 6
+//       due = false
+//     if the planner has a better plan: order.Follow(plan)
+//     give a free slot to the first job of the order that can use it                              // lines 9 to 20
 //
-//   a plan = the order of jobs, maps and reduces each, whose simulated run has the least objective  // cp/plan/search.h
+// The picture is in cp_snapshot.h, the planner in plan/planner.h and what following means in cp_order.h. Tasks are
+// bound to nodes late, by locality, as in all orders (offering/greedy.h). A picture of fewer than two jobs is not
+// planned for.
 //
-// So no slot idles for the sake of a start time, and tasks are bound to nodes late, by locality. Until the first plan
-// with a new job is there, the job stands in the old order by its deadline.
-//
-// With `cp.background` the planner has a thread of its own and decisions depend on when it is ready; without, it plans
-// in Next() when a free slot needs it, by a count of evaluations, and the same events give the same decisions.
+// With `cp.background` the planner has a thread of its own and decisions depend on when it is ready. Without, it plans
+// within Next(), by a count of evaluations, and only when a free slot needs it: the same events give the same
+// decisions.
 //
 // Thread rule: one thread.
 #pragma once

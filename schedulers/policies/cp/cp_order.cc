@@ -20,18 +20,18 @@ bool MapsDone(const JobState& job) { return job.progress.maps_done == job.progre
 }  // namespace
 
 void CpOrder::Follow(const ClusterState& state, const Plan& plan) {
-  for (auto& [id, ordered] : ordered_) {
+  for (auto& [id, ordered] : jobs_) {
     ordered.chunks.clear();
     ordered.next = 0;
     for (Rank& rank : ordered.ranks) rank.position = kEnd, rank.planned = false;
   }
   for (std::size_t i = 0; i < plan.maps.size(); ++i) {
-    const auto at = ordered_.find(plan.maps[i].job);
-    if (at != ordered_.end()) at->second.chunks.push_back({i, plan.maps[i].maps});
+    const auto at = jobs_.find(plan.maps[i].job);
+    if (at != jobs_.end()) at->second.chunks.push_back({i, plan.maps[i].maps});
   }
   for (std::size_t i = 0; i < plan.reduces.size(); ++i) {
-    const auto at = ordered_.find(plan.reduces[i]);
-    if (at == ordered_.end()) continue;
+    const auto at = jobs_.find(plan.reduces[i]);
+    if (at == jobs_.end()) continue;
     OrderedJob& ordered = at->second;
     std::uint32_t planned = 0;
     for (const Chunk& chunk : ordered.chunks) planned += chunk.maps;
@@ -39,16 +39,16 @@ void CpOrder::Follow(const ClusterState& state, const Plan& plan) {
     for (Rank& rank : ordered.ranks) rank.position = i, rank.planned = true;
     if (!ordered.chunks.empty()) ordered.ranks[kMap].position = ordered.chunks[ordered.next].position;
   }
-  for (auto& [id, ordered] : ordered_) {
+  for (auto& [id, ordered] : jobs_) {
     if (!ordered.ranks[kMap].planned) RankByDeadline(*state.FindJob(id), &ordered);
   }
   for (std::set<Rank>& runnable : runnable_) runnable.clear();
-  for (const auto& [id, ordered] : ordered_) Enlist(*state.FindJob(id), ordered);
+  for (const auto& [id, ordered] : jobs_) Enlist(*state.FindJob(id), ordered);
 }
 
 std::vector<JobId> CpOrder::Jobs() const {
   std::vector<Rank> ranks;
-  for (const auto& [id, ordered] : ordered_) ranks.push_back(ordered.ranks[kMap]);
+  for (const auto& [id, ordered] : jobs_) ranks.push_back(ordered.ranks[kMap]);
   std::sort(ranks.begin(), ranks.end());
   std::vector<JobId> jobs;
   for (const Rank& rank : ranks) jobs.push_back(rank.job);
@@ -60,18 +60,18 @@ void CpOrder::OnJobSubmitted(const ClusterState& state, JobId id) {
   OrderedJob ordered;
   for (const TaskKind kind : kTaskKinds) ordered.pending[kind] = job.Pending(kind).size();
   RankByDeadline(job, &ordered);
-  Enlist(job, ordered_[id] = ordered);
+  Enlist(job, jobs_[id] = ordered);
 }
 
 void CpOrder::OnJobEnded(const ClusterState&, JobId job) {
-  const auto at = ordered_.find(job);
+  const auto at = jobs_.find(job);
   Delist(at->second);
-  ordered_.erase(at);
+  jobs_.erase(at);
 }
 
 void CpOrder::OnJobChanged(const ClusterState& state, JobId id) {
-  const auto at = ordered_.find(id);
-  if (at == ordered_.end()) return;
+  const auto at = jobs_.find(id);
+  if (at == jobs_.end()) return;
   OrderedJob& ordered = at->second;
   const JobState& job = *state.FindJob(id);
   Delist(ordered);
@@ -96,7 +96,7 @@ std::optional<JobId> CpOrder::Offer(const ClusterState&, TaskKind kind, Micros, 
 }
 
 bool CpOrder::Before(const ClusterState&, TaskKind kind, Micros, JobId a, JobId b) const {
-  return ordered_.at(a).ranks[kind] < ordered_.at(b).ranks[kind];
+  return jobs_.at(a).ranks[kind] < jobs_.at(b).ranks[kind];
 }
 
 bool CpOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
@@ -107,7 +107,7 @@ PerKind<bool> CpOrder::BeginRound(const ClusterState&, Micros) { return {false, 
 
 PolicyView CpOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
-  for (const auto& [id, ordered] : ordered_) {
+  for (const auto& [id, ordered] : jobs_) {
     const JobState& job = *state.FindJob(id);
     if (job.runnable[kReduce] && !MapsDone(job)) {
       view.waits.push_back({id, TaskKind::kReduce, "its maps are not done"});
@@ -119,7 +119,7 @@ PolicyView CpOrder::View(const ClusterState& state, Micros) const {
 void CpOrder::RankByDeadline(const JobState& job, OrderedJob* ordered) const {
   const Micros deadline = DeadlineOf(job);
   for (Rank& rank : ordered->ranks) rank = {kEnd, false, deadline, job.key.submit_order, job.key.job};
-  for (const auto& [id, other] : ordered_) {
+  for (const auto& [id, other] : jobs_) {
     if (!other.ranks[kMap].planned || other.ranks[kMap].deadline <= deadline) continue;
     for (const TaskKind kind : kTaskKinds) {
       ordered->ranks[kind].position = std::min(ordered->ranks[kind].position, other.ranks[kind].position);

@@ -1,10 +1,19 @@
-// CpOrder: the order of the plan that `cp` follows (cp/plan/plan.h), as slots are offered.
+// CpOrder: the order of the plan that `cp` follows (plan/plan.h), as slots are offered.
 //
-// A free map slot goes to the job of the first chunk with a map left; a job of whose chunks none is left stays where
-// its last was. A free reduce slot goes to the first job in the plan's order all of whose maps are done: a reduce that
-// waits for maps would hold its slot and finish nothing (Lim et al., section 4.4.1.1). A job that the plan does not
-// know yet stands before the first one with a later deadline, jobs without a deadline last; so without any plan this is
-// edf.
+// The rule, as code: how a plan becomes an order. Start times play no part in it, and no slot idles for one.
+//
+//   a free map slot:                                                               // section 4.4.1, lines 9 to 19
+//     for each chunk of plan.maps with a map left, in order:
+//       if its job takes the slot: the chunk has one map less, and return
+//   a free reduce slot:                                                            // line 20
+//     for each job of plan.reduces, in order:
+//       if all its maps are done and it takes the slot: return                     // section 4.4.1.1
+//   a job that the plan does not know:
+//     stands before the first job of the plan with a later deadline, else after all; among others like it by deadline
+//   maps that are pending again: go back to the job's first chunk with a map left, or to its last chunk
+//
+// A reduce that waited for maps would hold its slot and finish nothing. A job without a deadline counts as one whose
+// deadline is later than all others, so without any plan this is edf.
 //
 // Thread rule: one thread. O(log jobs) for a change and for an assignment, O(jobs) for a new job, O(plan) for a plan.
 #pragma once
@@ -24,7 +33,7 @@ namespace millrace::sched {
 
 class CpOrder : public JobOrder {
  public:
-  // Follows this plan from now on. The plan may be of a moment ago: maps that were launched since are taken off.
+  // Follows this plan from now on. The plan may be of a moment ago: maps that were launched since are crossed off.
   void Follow(const ClusterState& state, const Plan& plan);
   // Returns true if tasks became pending again since the last call.
   bool ConsumeTasksReturned() { return std::exchange(tasks_returned_, false); }
@@ -60,14 +69,14 @@ class CpOrder : public JobOrder {
     PerKind<Rank> ranks;
   };
 
-  // Where a job stands of which the plan says nothing.
+  // Ranks a job of which the plan says nothing.
   void RankByDeadline(const JobState& job, OrderedJob* ordered) const;
-  // Takes note that this number of its maps were launched.
+  // Crosses this number of maps off the job's chunks, since they were launched.
   static void CrossOff(OrderedJob* ordered, std::uint32_t maps);
   void Enlist(const JobState& job, const OrderedJob& ordered);
   void Delist(const OrderedJob& ordered);
 
-  std::map<JobId, OrderedJob> ordered_;
+  std::map<JobId, OrderedJob> jobs_;
   PerKind<std::set<Rank>> runnable_;
   bool tasks_returned_ = false;
   bool let_in_ = false;  // the maps of some job with pending reduces have ended

@@ -12,7 +12,7 @@ constexpr Micros kSteps = 200;         // of a map time
 constexpr Micros kFinestStep = 1'000;  // us
 constexpr Micros kCoarsestStep = 100'000;
 
-// What was observed of a job's tasks, and what was declared of the same ones.
+// What was seen of a job's tasks, and what was declared of the same ones.
 struct Evidence {
   PerKind<double> declared = {};  // of one task, by TaskKind
   double seen = 0, expected = 0;
@@ -45,7 +45,7 @@ struct RunningTask {
   JobId job;
   TaskKind kind = TaskKind::kMap;
   Micros since = 0;
-  bool frees_slot = false;  // when it ends: its node takes new tasks
+  bool frees_slot = false;  // when it ends, its node takes another task
 };
 
 class Builder {
@@ -79,7 +79,8 @@ class Builder {
       const std::uint32_t limit = node.limits.Of(kind), used = node.Used(kind);
       if (node.TakesTasks() && limit > used) free_[kind][now_] += limit - used;
     }
-    PerKind<std::uint32_t> left = {node.limits.maps, node.limits.reduces};  // more may run than the node takes now
+    // More tasks may run than the node takes now.
+    PerKind<std::uint32_t> left = {node.limits.maps, node.limits.reduces};
     for (const AttemptId& attempt : node.running) {
       const TaskId& task = attempt.task;
       const TaskState& known = state_.FindJob(task.job)->Tasks(task.kind)[task.index];
@@ -89,7 +90,7 @@ class Builder {
     }
   }
 
-  // About one map time, and how finely times are taken.
+  // Sets tau to about one map time, and how finely times are taken.
   void SetScales() {
     double sum = 0;
     for (const auto& [id, evidence] : evidence_) {
@@ -136,7 +137,7 @@ class Builder {
     snapshot_.review = std::min(snapshot_.review.value_or(review), review);
   }
 
-  // Jobs without pending tasks leave the problem: no order changes them.
+  // Takes jobs without pending tasks out of the problem, since no order changes when they end.
   void RemoveFixedJobs() {
     PlanProblem& problem = snapshot_.problem;
     std::erase_if(problem.jobs, [&](const PlanJob& job) {

@@ -1,9 +1,19 @@
-// The picture of the cluster that `cp` plans for (cp/plan/problem.h), with what it learnt of each job's task times.
+// The picture of the cluster that `cp` plans for (plan/problem.h), with what it learnt of each job's task times.
 //
-// A task is expected to take what DeclaredTime says (history/estimates.h) times the bias of its job: the run time of
-// the job's finished tasks and of those that run longer than declared, over what was declared of them, with one map
-// beside them that took what was declared. A task that has outlived its expectation is given a tenth of it more. Times
-// are rounded up to a few hundred steps of a task, so that slots become free together and a plan costs less to find.
+// The rule, as code: what a task is expected to take, and what running tasks leave to plan (sections 4.3.2 and 4.4.3).
+//
+//   for each live job:
+//     seen = expected = what one of its maps was declared to take        // DeclaredTime in history/estimates.h
+//     for each finished task, and each that already runs for longer than declared:
+//       seen += its run time until now;  expected += what it was declared to take
+//     a task takes what was declared x seen / expected                   // the bias of the job
+//   for each running task:
+//     it ends at max(its start + what it takes, now + a tenth of that)   // it has outlived its expectation
+//     its slot is free from then on, if its node will take another task
+//   a job without pending tasks leaves the problem, since no plan changes when it ends
+//
+// A job without maps has a reduce in the place of that one map. Times are rounded up to a few hundred steps of a task,
+// so that slots become free together and a plan costs less to find.
 //
 // Pure functions of ClusterState. Thread rule: that of the state.
 #pragma once

@@ -304,7 +304,7 @@ TEST(CpSnapshotTest, PoolsSlotsAndFixesRunningTasks) {
   // n3 takes nothing new; the other map ends at 6 s.
   EXPECT_THAT(problem.map_slots, ElementsAre(SlotGroup{4'000'000, 3}, SlotGroup{6'000'000, 1}));
   EXPECT_THAT(problem.reduce_slots, ElementsAre(SlotGroup{4'000'000, 2}, SlotGroup{6'000'000, 1}));
-  ASSERT_EQ(problem.jobs.size(), 1U);  // job5 is settled: it ends at 6 s, 5 s after it came
+  ASSERT_EQ(problem.jobs.size(), 1U);  // job5 is fixed: it ends at 6 s, 5 s after it came
   EXPECT_EQ(problem.fixed_worst, 5'000'000);
   EXPECT_EQ(problem.fixed_late, 0U);
   EXPECT_EQ(problem.jobs[0].id, JobId{7});

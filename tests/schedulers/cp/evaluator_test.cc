@@ -7,7 +7,8 @@
 #include <random>
 
 #include "schedulers/policies/cp/plan/moves.h"
-#include "tests/schedulers/cp/oracle.h"
+#include "schedulers/policies/cp/plan/reference.h"
+#include "tests/schedulers/cp/random_problem.h"
 
 namespace millrace::sched {
 namespace {

@@ -8,8 +8,9 @@
 
 #include "schedulers/policies/cp/plan/gecode_model.h"
 #include "schedulers/policies/cp/plan/prover.h"
+#include "schedulers/policies/cp/plan/reference.h"
 #include "schedulers/policies/cp/plan/search.h"
-#include "tests/schedulers/cp/oracle.h"
+#include "tests/schedulers/cp/random_problem.h"
 
 namespace millrace::sched {
 namespace {

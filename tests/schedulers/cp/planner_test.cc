@@ -8,7 +8,7 @@
 #include <semaphore>
 
 #include "schedulers/policies/cp/plan/search.h"
-#include "tests/schedulers/cp/oracle.h"
+#include "tests/schedulers/cp/random_problem.h"
 
 namespace millrace::sched {
 namespace {

@@ -9,7 +9,8 @@
 
 #include "schedulers/policies/cp/plan/bound.h"
 #include "schedulers/policies/cp/plan/orders.h"
-#include "tests/schedulers/cp/oracle.h"
+#include "schedulers/policies/cp/plan/reference.h"
+#include "tests/schedulers/cp/random_problem.h"
 
 namespace millrace::sched {
 namespace {

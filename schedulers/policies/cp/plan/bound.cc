@@ -8,7 +8,7 @@
 namespace millrace::sched {
 namespace {
 
-// Slot time before a moment, and the reverse.
+// How much slot time there is before a moment, and the reverse.
 class Capacity {
  public:
   Capacity(const std::vector<SlotGroup>& slots, Micros now) : slots_(slots), now_(now) {}
@@ -22,7 +22,7 @@ class Capacity {
     return area;
   }
 
-  // The first moment, rounded down, before which there is that much; `now` for nothing.
+  // Returns the first moment, rounded down, before which there is that much, and `now` for nothing.
   [[nodiscard]] Micros Reach(double area) const {
     if (area <= 0) return now_;
     double slots = 0;
@@ -40,7 +40,7 @@ class Capacity {
   Micros now_;
 };
 
-// With slots that are free together in one group.
+// Returns the groups with slots that are free together in one group, and one slot in the place of none.
 std::vector<SlotGroup> SlotsOf(const std::vector<SlotGroup>& groups, Micros now) {
   if (groups.empty()) return {{now, 1}};
   const SlotPool pool(groups);
@@ -50,7 +50,7 @@ std::vector<SlotGroup> SlotsOf(const std::vector<SlotGroup>& groups, Micros now)
 double MapWork(const PlanJob& job) { return static_cast<double>(job.map_time) * job.maps; }
 double ReduceWork(const PlanJob& job) { return static_cast<double>(job.reduce_time) * job.reduces; }
 
-// The least time from the end of the job's last map to its own.
+// Returns the least time from the end of the job's last map to its own.
 Micros Tail(const PlanJob& job, std::uint64_t reduce_slots) {
   if (job.reduces == 0) return 0;
   return job.reduce_time * static_cast<Micros>((job.reduces + reduce_slots - 1) / reduce_slots);
@@ -83,7 +83,7 @@ struct Bounds {
     return hopeless + std::max(FewestLate(map_slots, maps), FewestLate(reduce_slots, reduces));
   }
 
-  // Of max T.
+  // Returns the bound of the worst turnaround.
   [[nodiscard]] double Worst() const {
     auto worst = static_cast<double>(problem.fixed_worst);
     std::vector<std::size_t> by_age(problem.jobs.size());
@@ -108,7 +108,7 @@ struct Bounds {
     return worst;
   }
 
-  // Of the sum of T.
+  // Returns the bound of the sum of the turnarounds.
   [[nodiscard]] double Total() const {
     double apart = 0, tails = 0, submitted = 0;
     std::vector<double> maps, reduces;
@@ -151,8 +151,8 @@ std::vector<Micros> AloneEnds(const PlanProblem& problem) {
   return ends;
 }
 
-// Moore and Hodgson: by due date, and when the work no longer fits the largest so far is late. The capacity before a
-// moment takes the place of the moment.
+// This is Moore and Hodgson's rule: jobs are taken by due date, and when the work no longer fits, the largest job so
+// far is late. The capacity before a moment takes the place of the moment.
 std::uint32_t FewestLate(const std::vector<SlotGroup>& slots, std::vector<DueWork> jobs) {
   std::stable_sort(jobs.begin(), jobs.end(), [](const DueWork& a, const DueWork& b) { return a.due < b.due; });
   const Capacity capacity(slots, 0);

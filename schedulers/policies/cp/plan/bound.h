@@ -1,9 +1,19 @@
 // A cost that no schedule of a problem can beat, whether it follows an order or not.
 //
-// Each job ends no sooner than it would alone. Together the jobs cannot use more map slot time than there is before a
-// moment, which bounds the number of late jobs (Moore and Hodgson's rule on one machine that is as fast as all slots),
-// the sum of the turnarounds (shortest work first on that machine) and the worst of them; the same for reduces.
-// Pure. O(jobs log jobs + jobs x groups of slots).
+// The rule, as code; Reach(w) is the time before which the slots of a kind have w of slot time, and tail(j) the least
+// time from the end of the job's maps to its own:
+//
+//   alone(j) = the end of j if no other job had pending tasks
+//   late  >= the number of j with alone(j) > d_j, and of the others as many as Moore and Hodgson's rule makes late on
+//            one machine that is as fast as all slots of a kind
+//   worst >= alone(j) - s_j for each j;  and for the n oldest jobs, of which one ends last:
+//            max(Reach(their map work) + the least tail, Reach(their reduce work)) - the latest s_j of them
+//   total >= sum of alone(j) - sum of s_j;  and on that machine, shortest work first, for n from 1 to all jobs:
+//            sum of Reach(map work of the n shortest) + sum of tail(j) - sum of s_j
+//            sum of Reach(reduce work of the n shortest) - sum of s_j
+//   bound = what such figures cost (problem.h);  in `mix`, `late` jobs have a p_late of 1, the others theirs alone
+//
+// It is never above LeastCost (reference.h). Pure. O(jobs log jobs + jobs x groups of slots).
 #pragma once
 
 #include <vector>

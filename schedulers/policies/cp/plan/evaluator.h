@@ -1,8 +1,20 @@
 // Evaluator: what an order of jobs costs when free slots follow it, by list scheduling.
 //
-// A free map slot goes to the first chunk in order with a map left whose job may start; a free reduce slot to the first
-// job in its order whose maps have all ended. No slot idles while a task could take it, as at dispatch. Thread rule:
-// one thread. Cost: O(chunks x groups of slots) at worst, and never O(tasks); about 10 us for 20 jobs on 100 slots.
+// The rule, as code; no slot idles while a task could take it, as at dispatch:
+//
+//   for t from `now` on, whenever a slot becomes free or tasks become ready:
+//     while a map slot is free, and a chunk of order.maps has a map left whose job may start by t:
+//       the first such chunk starts a map there
+//     while a reduce slot is free, and a job of order.reduces has a reduce left, may start, and has ended its maps:
+//       the first such job starts a reduce there
+//   C_j = the end of the last task of job j, those that run now among them
+//   cost = PlanCost(C)                                                          // problem.h
+//
+// A kind without slots is planned as if there were one, free from `now` on. The ends are exactly those of Follow
+// (reference.h), which plays the order tick by tick where there are slots of each kind.
+//
+// Thread rule: one thread. Cost: O(chunks x groups of slots) at worst, and never O(tasks); about 10 us for 20 jobs on
+// 100 slots.
 #pragma once
 
 #include <cstddef>

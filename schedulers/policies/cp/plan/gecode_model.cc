@@ -19,7 +19,7 @@ constexpr Micros kMostTicks = 1'000'000;
 Micros FloorDiv(Micros a, Micros b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 Micros CeilDiv(Micros a, Micros b) { return -FloorDiv(-a, b); }
 
-// The greatest tick of which all times are multiples, or a coarser one if that makes numbers too large.
+// Returns the greatest tick of which all times are multiples, or a coarser one if that makes numbers too large.
 Micros TickOf(const PlanProblem& problem, Micros horizon) {
   Micros tick = 0;
   Micros longest = horizon;
@@ -41,7 +41,7 @@ Micros TickOf(const PlanProblem& problem, Micros horizon) {
   return std::max({Micros{1}, tick, CeilDiv(longest, kMostTicks)});
 }
 
-// One job after the other ends no later.
+// Returns a time after `now` within which all jobs end, even one after the other.
 Micros HorizonOf(const PlanProblem& problem) {
   Micros end = problem.now;
   for (const auto* slots : {&problem.map_slots, &problem.reduce_slots}) {
@@ -62,26 +62,27 @@ Micros HorizonOf(const PlanProblem& problem) {
 
 }  // namespace
 
-// The tasks of one cumulative.
-struct MrcpModel::Kind {
+// These are the tasks that share the slots of a kind, as the constraint `cumulative` takes them.
+struct MrcpModel::Cumulative {
   IntVarArgs starts;
   IntArgs durations, slots;
 };
 
-struct MrcpModel::Shape {
+// It says how times become ticks.
+struct MrcpModel::Ticks {
   const PlanProblem& problem;
   Micros tick;
   int horizon;  // in ticks from `now`
 
-  // In ticks from `now`, rounded down or up, 0 for what lies before.
+  // Returns the time in ticks from `now`, rounded down, and 0 for what lies before `now`.
   [[nodiscard]] int Down(Micros time) const {
     return static_cast<int>(std::max<Micros>(0, FloorDiv(time - problem.now, tick)));
   }
-  // The time from submit to `now` in ticks, no more than it is.
+  // Returns the time from the job's submission to `now` in ticks, rounded down.
   [[nodiscard]] int Age(const PlanJob& job) const {
     return static_cast<int>(FloorDiv(problem.now - job.submitted, tick));
   }
-  // The turnaround of a job that ends then.
+  // Returns the turnaround of a job that ends then.
   [[nodiscard]] IntVar Turnaround(MrcpModel* model, const PlanJob& job, const IntVar& end) const {
     const int age = Age(job);
     const IntVar turnaround(*model, age, age + 2 * horizon);
@@ -94,23 +95,23 @@ struct MrcpModel::Shape {
 MrcpModel::MrcpModel(const PlanProblem& problem, double below) {
   const Micros horizon = HorizonOf(problem);
   tick_ = TickOf(problem, horizon);
-  const Shape shape{problem, tick_, static_cast<int>(CeilDiv(horizon, tick_))};
-  Kind maps, reduces;
+  const Ticks ticks{problem, tick_, static_cast<int>(CeilDiv(horizon, tick_))};
+  Cumulative maps, reduces;
   IntVarArgs ends;
   for (const PlanJob& job : problem.jobs) {
-    const IntVar from(*this, shape.Down(job.earliest), shape.Down(job.earliest));
-    const IntVar map_end = AddTasks(shape, job.maps, job.map_time, from, job.maps_until, &maps);
-    ends << AddTasks(shape, job.reduces, job.reduce_time, map_end, job.reduces_until, &reduces);
+    const IntVar from(*this, ticks.Down(job.earliest), ticks.Down(job.earliest));
+    const IntVar map_end = AddTasks(ticks, job.maps, job.map_time, from, job.maps_until, &maps);
+    ends << AddTasks(ticks, job.reduces, job.reduce_time, map_end, job.reduces_until, &reduces);
   }
   IntVarArgs starts;
   starts << maps.starts << reduces.starts;
   starts_ = Gecode::IntVarArray(*this, starts);
-  PostSlots(shape, problem.map_slots, maps);
-  PostSlots(shape, problem.reduce_slots, reduces);
+  PostSlots(ticks, problem.map_slots, maps);
+  PostSlots(ticks, problem.reduce_slots, reduces);
   if (problem.objective.kind == PlanObjective::Kind::kPaper) {
-    PostPaper(shape, ends, below);
+    PostPaper(ticks, ends, below);
   } else {
-    PostMix(shape, ends, below);
+    PostMix(ticks, ends, below);
   }
 }
 
@@ -124,23 +125,23 @@ void MrcpModel::Branch() {
   Gecode::branch(*this, cost_, Gecode::INT_VAL_MIN());
 }
 
-IntVar MrcpModel::AddTasks(const Shape& shape, std::uint32_t tasks, Micros duration, const IntVar& from, Micros until,
-                           Kind* kind) {
-  const int length = shape.Duration(duration);
+IntVar MrcpModel::AddTasks(const Ticks& ticks, std::uint32_t tasks, Micros duration, const IntVar& from, Micros until,
+                           Cumulative* cumulative) {
+  const int length = ticks.Duration(duration);
   IntVarArgs all;
   all << from;
-  if (until > 0) all << IntVar(*this, shape.Down(until), shape.Down(until));
-  IntVarArgs starts(*this, static_cast<int>(tasks), 0, shape.horizon);
+  if (until > 0) all << IntVar(*this, ticks.Down(until), ticks.Down(until));
+  IntVarArgs starts(*this, static_cast<int>(tasks), 0, ticks.horizon);
   for (int i = 0; i < starts.size(); ++i) {
-    kind->durations << length;
-    kind->slots << 1;
+    cumulative->durations << length;
+    cumulative->slots << 1;
   }
-  kind->starts << starts;
-  const IntVar end(*this, 0, 2 * shape.horizon);
+  cumulative->starts << starts;
+  const IntVar end(*this, 0, 2 * ticks.horizon);
   if (tasks > 0) {
-    Gecode::rel(*this, starts, Gecode::IRT_LQ);  // equal tasks: by index
+    Gecode::rel(*this, starts, Gecode::IRT_LQ);  // equal tasks start in the order of their index
     Gecode::rel(*this, starts[0], Gecode::IRT_GQ, from);
-    const IntVar last(*this, 0, 2 * shape.horizon);
+    const IntVar last(*this, 0, 2 * ticks.horizon);
     Gecode::linear(*this, IntArgs({1, -1}), IntVarArgs({last, starts[starts.size() - 1]}), Gecode::IRT_EQ, length);
     all << last;
   }
@@ -148,12 +149,12 @@ IntVar MrcpModel::AddTasks(const Shape& shape, std::uint32_t tasks, Micros durat
   return end;
 }
 
-void MrcpModel::PostSlots(const Shape& shape, const std::vector<SlotGroup>& slots, const Kind& kind) {
-  Kind all = kind;
+void MrcpModel::PostSlots(const Ticks& ticks, const std::vector<SlotGroup>& slots, const Cumulative& cumulative) {
+  Cumulative all = cumulative;
   int count = slots.empty() ? 1 : 0;
   for (const SlotGroup& group : slots) {
     count += static_cast<int>(group.slots);
-    const int busy = shape.Down(group.free);
+    const int busy = ticks.Down(group.free);
     if (busy == 0) continue;
     all.starts << IntVar(*this, 0, 0);
     all.durations << busy;
@@ -164,43 +165,43 @@ void MrcpModel::PostSlots(const Shape& shape, const std::vector<SlotGroup>& slot
   Gecode::cumulative(*this, count, all.starts, all.durations, all.slots, Gecode::IPL_BASIC_ADVANCED);
 }
 
-// Of these and of the jobs that are settled.
-IntVar MrcpModel::WorstOf(const Shape& shape, const IntVarArgs& turnarounds) {
-  const IntVar worst(*this, shape.Duration(shape.problem.fixed_worst), Gecode::Int::Limits::max);
-  const IntVar settled(*this, worst.min(), worst.min());
+// Returns the worst of these turnarounds and of those of the fixed jobs.
+IntVar MrcpModel::WorstOf(const Ticks& ticks, const IntVarArgs& turnarounds) {
+  const IntVar worst(*this, ticks.Duration(ticks.problem.fixed_worst), Gecode::Int::Limits::max);
+  const IntVar fixed(*this, worst.min(), worst.min());
   IntVarArgs all;
-  all << turnarounds << settled;
+  all << turnarounds << fixed;
   Gecode::max(*this, all, worst);
   return worst;
 }
 
-void MrcpModel::PostPaper(const Shape& shape, const IntVarArgs& ends, double below) {
+void MrcpModel::PostPaper(const Ticks& ticks, const IntVarArgs& ends, double below) {
   const int jobs = ends.size();
   IntVarArgs turnarounds;
   Gecode::BoolVarArgs late;
   for (int i = 0; i < jobs; ++i) {
-    const PlanJob& job = shape.problem.jobs[static_cast<std::size_t>(i)];
-    turnarounds << shape.Turnaround(this, job, ends[i]);
+    const PlanJob& job = ticks.problem.jobs[static_cast<std::size_t>(i)];
+    turnarounds << ticks.Turnaround(this, job, ends[i]);
     if (!job.deadline) continue;
     const Gecode::BoolVar is_late(*this, 0, 1);
-    const auto due = static_cast<int>(CeilDiv(*job.deadline - shape.problem.now, tick_));
+    const auto due = static_cast<int>(CeilDiv(*job.deadline - ticks.problem.now, tick_));
     Gecode::rel(*this, ends[i], Gecode::IRT_GR, due, is_late);
     late << is_late;
   }
   const double most = std::ceil(below / static_cast<double>(tick_)) - 1;
   cost_ = IntVar(*this, 0, static_cast<int>(std::min<double>(most, Gecode::Int::Limits::max)));
-  const IntVar worst = WorstOf(shape, turnarounds);
-  const int settled = static_cast<int>(shape.problem.fixed_late);
-  const IntVar factor(*this, 1, jobs + settled + 1);
+  const IntVar worst = WorstOf(ticks, turnarounds);
+  const int fixed_late = static_cast<int>(ticks.problem.fixed_late);
+  const IntVar factor(*this, 1, jobs + fixed_late + 1);
   const IntVar number(*this, 0, jobs);
   Gecode::linear(*this, late, Gecode::IRT_EQ, number);
-  Gecode::linear(*this, IntArgs({1, -1}), IntVarArgs({factor, number}), Gecode::IRT_EQ, settled + 1);
+  Gecode::linear(*this, IntArgs({1, -1}), IntVarArgs({factor, number}), Gecode::IRT_EQ, fixed_late + 1);
   Gecode::mult(*this, factor, worst, cost_);
 }
 
-// Everything in millionths, rounded down.
-void MrcpModel::PostMix(const Shape& shape, const IntVarArgs& ends, double below) {
-  const PlanObjective& objective = shape.problem.objective;
+// All costs are in millionths, rounded down.
+void MrcpModel::PostMix(const Ticks& ticks, const IntVarArgs& ends, double below) {
+  const PlanObjective& objective = ticks.problem.objective;
   const auto per_tick = [&](Micros scale) {
     return static_cast<int>(kUnit * static_cast<double>(tick_) / static_cast<double>(scale));
   };
@@ -209,16 +210,16 @@ void MrcpModel::PostMix(const Shape& shape, const IntVarArgs& ends, double below
   IntArgs steps;
   double fixed = 0;
   for (int i = 0; i < ends.size(); ++i) {
-    const PlanJob& job = shape.problem.jobs[static_cast<std::size_t>(i)];
-    turnarounds << shape.Turnaround(this, job, ends[i]);
+    const PlanJob& job = ticks.problem.jobs[static_cast<std::size_t>(i)];
+    turnarounds << ticks.Turnaround(this, job, ends[i]);
     if (!job.deadline) continue;
-    double before = std::floor(kUnit * Lateness(objective, job, shape.problem.now));
+    double before = std::floor(kUnit * Lateness(objective, job, ticks.problem.now));
     fixed += before;
-    const Micros due = CeilDiv(*job.deadline - shape.problem.now, tick_);
-    for (int step = kSteps - 1; step >= 0; --step) {  // half a tau apart, the last at the deadline
+    const Micros due = CeilDiv(*job.deadline - ticks.problem.now, tick_);
+    for (int step = kSteps - 1; step >= 0; --step) {  // the steps are half a tau apart, the last at the deadline
       const Micros threshold = due - step * std::max<Micros>(1, objective.tau / 2 / tick_);
       if (threshold < 0 && step > 0) continue;
-      const Micros after = shape.problem.now + (threshold + 1) * tick_;
+      const Micros after = ticks.problem.now + (threshold + 1) * tick_;
       const double height = std::floor(kUnit * Lateness(objective, job, after));
       if (height <= before) continue;
       const Gecode::BoolVar is_past(*this, 0, 1);
@@ -228,7 +229,7 @@ void MrcpModel::PostMix(const Shape& shape, const IntVarArgs& ends, double below
       before = height;
     }
   }
-  const IntVar worst = WorstOf(shape, turnarounds);
+  const IntVar worst = WorstOf(ticks, turnarounds);
   const double most = std::ceil(below * kUnit) - 1 - fixed;
   const int limit = static_cast<int>(std::clamp<double>(most, -1, Gecode::Int::Limits::max));
   cost_ = IntVar(*this, 0, 0);

@@ -1,8 +1,18 @@
-// MrcpModel: a PlanProblem as Gecode 6.2 has it (Table 1 of Lim et al., with pooled slots: one cumulative of all map
-// slots and one of all reduce slots), with "costs less than" as a constraint. Part of the build where Gecode is found.
+// MrcpModel: a PlanProblem as Gecode 6.2 has it, with "costs less than" as a constraint. Part of the build where Gecode
+// is found.
 //
-// A relaxation: times are rounded to ticks in favour of the schedule, and p_late of `mix` becomes a few steps below the
-// curve. So a model without solution is a proof; where all times are multiples of the tick, `paper` is exact.
+// The rule, as code, of section 3, Table 1, with pooled slots; times in ticks from `now`:
+//
+//   for each job j:
+//     map_end = max(earliest, maps_until, start + map_time of each map), each start >= earliest         // (2)
+//     C_j = max(map_end, reduces_until, start + reduce_time of each reduce), each start >= map_end      // (3), (4)
+//   for maps, and for reduces:
+//     cumulative(starts, times, 1 slot each, all slots), with a task in each slot until it is free      // (6), (7)
+//   paper: (1 + the number of C_j > d_j) x max of (C_j - s_j) < below                                   // (5)
+//   mix:   the sum of PlanCost < below, with a few steps below the curve in the place of p_late
+//
+// A relaxation: times are rounded to ticks in favour of the schedule. So a model without solution is a proof; where all
+// times are multiples of the tick, `paper` is exact.
 #pragma once
 
 #include <cstdint>
@@ -27,15 +37,15 @@ class MrcpModel : public Gecode::Space {
   [[nodiscard]] double PaperCost() const { return static_cast<double>(cost_.val()) * static_cast<double>(tick_); }
 
  private:
-  struct Kind;
-  struct Shape;
+  struct Cumulative;
+  struct Ticks;
   // Returns the ends of the tasks of the job: its running ones and those added here.
-  Gecode::IntVar AddTasks(const Shape& shape, std::uint32_t tasks, Micros duration, const Gecode::IntVar& from,
-                          Micros until, Kind* kind);
-  void PostSlots(const Shape& shape, const std::vector<SlotGroup>& slots, const Kind& kind);
-  Gecode::IntVar WorstOf(const Shape& shape, const Gecode::IntVarArgs& turnarounds);
-  void PostPaper(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
-  void PostMix(const Shape& shape, const Gecode::IntVarArgs& ends, double below);
+  Gecode::IntVar AddTasks(const Ticks& ticks, std::uint32_t tasks, Micros duration, const Gecode::IntVar& from,
+                          Micros until, Cumulative* cumulative);
+  void PostSlots(const Ticks& ticks, const std::vector<SlotGroup>& slots, const Cumulative& cumulative);
+  Gecode::IntVar WorstOf(const Ticks& ticks, const Gecode::IntVarArgs& turnarounds);
+  void PostPaper(const Ticks& ticks, const Gecode::IntVarArgs& ends, double below);
+  void PostMix(const Ticks& ticks, const Gecode::IntVarArgs& ends, double below);
 
   Gecode::IntVarArray starts_;
   Gecode::IntVar cost_;  // of `paper`, in ticks

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint64_t kMostTasks = 20'000;  // a model of more takes too long to build
 
-// Propagates the root and searches nothing: what that does not refute would take a search as long as it likes.
+// It propagates the root and searches nothing: a search for what that does not refute could take any time.
 class GecodeProver : public Prover {
  public:
   [[nodiscard]] bool NothingBelow(const PlanProblem& problem, double cost) override {

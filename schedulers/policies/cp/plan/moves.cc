@@ -6,10 +6,10 @@
 namespace millrace::sched {
 namespace {
 
-// Below `limit`, which is above 0. The bias of the remainder does not matter to a search.
+// Returns a number below `limit`, which is above 0. The bias of the remainder does not matter to a search.
 std::size_t Below(std::mt19937_64* random, std::size_t limit) { return (*random)() % limit; }
 
-// Two different places below `size` (at least 2), half of the time near each other.
+// Returns two different places below `size` (at least 2), which half of the time are near each other.
 std::pair<std::size_t, std::size_t> TwoPlaces(std::mt19937_64* random, std::size_t size) {
   const std::size_t from = Below(random, size);
   if (Below(random, 2) == 0) {
@@ -31,7 +31,7 @@ void MoveItem(std::vector<T>* items, std::size_t from, std::size_t to) {
   }
 }
 
-// Some maps of one chunk go to another of the same job. False if the job has but one chunk.
+// Moves some maps of one chunk to another of the same job. Returns false if the job has but one chunk.
 bool ShiftMaps(std::mt19937_64* random, std::vector<MapChunk>* chunks, std::size_t from, std::size_t* same) {
   MapChunk& giver = (*chunks)[from];
   std::vector<std::size_t> others;

@@ -10,7 +10,7 @@
 namespace millrace::sched {
 namespace {
 
-// The indices by rising key.
+// Returns the indices of the jobs by rising key.
 template <class Key>
 JobSequence SortBy(const PlanProblem& problem, const Key& key) {
   JobSequence order(problem.jobs.size());
@@ -27,7 +27,7 @@ double Slots(const std::vector<SlotGroup>& groups) {
   return std::max(1.0, slots);
 }
 
-// Work of each job in time of all slots.
+// The work of each job, as the time that it takes on all slots.
 struct Works {
   std::vector<double> maps, reduces;
 };

@@ -1,7 +1,5 @@
-// Plan: the order in which free slots are offered to jobs, found for a PlanProblem.
-//
-// It is followed as an order and never by start times: a free map slot goes to the job of the first chunk that has a
-// map left, a free reduce slot to the first job of `reduces` whose maps are done.
+// Plan: the order in which free slots are offered to jobs, found for a PlanProblem. It is followed as an order and
+// never by start times: cp_order.h has the rule.
 #pragma once
 
 #include <cstdint>

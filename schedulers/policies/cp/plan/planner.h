@@ -1,5 +1,14 @@
 // Planner: where plans come from. `cp` hands it a picture of the cluster when something changed and takes plans as they
 // come, without knowing whether the search runs here and now (simulator) or on a thread of its own (live master).
+//
+// The rule, as code:
+//
+//   inline      Submit(problem):  plan = SearchPlan(problem, by a number of evaluations)
+//               TakePlan():       plan, the first time
+//   background  Submit(problem):  number += 1;  leave (number, problem) for the thread, in place of one not yet begun
+//               its thread:       take what was left, and SearchPlan until the budget is used up or `number` has grown;
+//                                 leave each better plan, with the number of its problem, in place of one not yet taken
+//               TakePlan():       the plan that was left, if its number is still the last
 #pragma once
 
 #include <cstdint>

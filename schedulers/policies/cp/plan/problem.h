@@ -1,9 +1,19 @@
-// PlanProblem: what a plan is made for, an immutable picture of the cluster at one moment (MRCP, Table 1 of Lim et al.
-// 2015, with pooled slots: docs/policies.md#cp).
+// PlanProblem: what a plan is made for, an immutable picture of the cluster at one moment.
 //
-// All map slots are one resource and all reduce slots another; which node a task runs on is decided at dispatch. The
-// tasks of a job that are pending take the same time each. Running tasks are fixed: they are the slots that become free
-// later. A reduce starts only after all maps of its job. Times are absolute, in any one unit (Millrace: us).
+// The rule, as code: what a plan minimises (Lim et al., section 3, Table 1, with pooled slots; docs/policies.md#cp).
+//
+//   minimise   (late + 1) x worst                                                             // `paper`
+//         or   sum of p_late + (sum of (C_j - s_j)) / total_scale + worst / worst_scale       // `mix`
+//   where      worst = max of (C_j - s_j);  late = the number of jobs with C_j > d_j          // (5)
+//              p_late = 1 if C_j > d_j, else 0.9 e^(-(d_j - C_j) / tau)
+//              C_j = the end of the job's last task                                           // (4)
+//   such that  no map starts before `now`, or before its job may start                        // (2)
+//              a reduce starts after all maps of its job, those that run among them           // (3)
+//              at no time do more maps run than there are map slots, nor more reduces         // (6), (7)
+//
+// All map slots are one resource and all reduce slots another, so there is no x_tr (1): which node a task runs on is
+// decided at dispatch. The pending tasks of a job take the same time each. Running tasks are fixed: they are the slots
+// that become free later. Times are absolute, in any one unit (Millrace: us).
 #pragma once
 
 #include <cstdint>
@@ -56,14 +66,16 @@ struct PlanProblem {
   std::vector<SlotGroup> map_slots;  // by time, none before `now`; empty: planned as if there were one
   std::vector<SlotGroup> reduce_slots;
   std::vector<PlanJob> jobs;  // with pending tasks, by id; ties in a search go to the lower index
-  // Of the jobs whose last tasks run, which no plan changes: the worst turnaround, and how many will be late.
+  // The fixed jobs have no pending tasks, so no plan changes when they end: their worst turnaround, and how many of
+  // them will be late.
   Micros fixed_worst = 0;
   std::uint32_t fixed_late = 0;
   std::vector<JobId> previous;  // the order followed until now: a start of the search; may name other jobs
   PlanObjective objective;
 };
 
-// Returns the cost of jobs that end at `ends` (C_j, by index of the job). It is no less when an end comes later.
+// Returns the cost of jobs that end at `ends` (C_j, by index of the job): that of CostOf (reference.h). It is no less
+// when an end comes later.
 [[nodiscard]] double PlanCost(const PlanProblem& problem, std::span<const Micros> ends);
 // Returns p_late of `mix` for a job that ends then; 0 without a deadline.
 [[nodiscard]] double Lateness(const PlanObjective& objective, const PlanJob& job, Micros end);

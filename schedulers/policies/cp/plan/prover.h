@@ -1,5 +1,6 @@
 // Prover: says that no schedule of a problem beats a cost. With Gecode in the build there is one, else none: a plan is
-// then known to be the best only if it meets the bound (bound.h).
+// then known to be the best only if it meets the bound (bound.h). A prover never calls a cost unbeaten that is
+// above LeastCost (reference.h).
 #pragma once
 
 #include <memory>

@@ -50,7 +50,7 @@ class Search {
   }
 
  private:
-  // No more than so many evaluations, and no more at all when the plan cannot be improved or time is up.
+  // Returns true after so many evaluations, and when the plan cannot be improved or time is up.
   bool Done(std::uint64_t evaluations) {
     return plan_.optimal || evaluator_.evaluations() >= evaluations || (limits_.stop && limits_.stop());
   }
@@ -85,8 +85,8 @@ class Search {
     } while (std::next_permutation(jobs.begin(), jobs.end()));
   }
 
-  // Late acceptance hill climbing (Burke and Bykov 2017): a move is taken if it costs no more than the order some moves
-  // ago did, so that short climbs out of a hollow are possible without a temperature to be tuned.
+  // This is late acceptance hill climbing (Burke and Bykov 2017): a move is made if it costs no more than the order
+  // some moves ago did, so that short climbs out of a hollow are possible without a temperature to be tuned.
   template <class Move>
   void Climb(std::uint64_t evaluations, const Move& move) {
     PlanOrder now = best_;

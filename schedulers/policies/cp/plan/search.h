@@ -1,9 +1,24 @@
-// The search for a plan (docs/policies.md#cp): the best of eight orders of jobs, then all orders of up to 6 jobs or
-// else local search on the order, then local search on chunks of maps and on the order of the reduces.
+// The search for a plan (docs/policies.md#cp).
 //
-// Anytime: each better plan is handed out at once. It stops at the lower bound, when the prover says that there is
-// nothing better, when it no longer gets on, or at its limits. Pure and deterministic as long as `stop` is: the same
-// problem and limits give the same plan.
+// The rule, as code; it stops as soon as the best order costs no more than PlanBound (bound.h), or at its limits:
+//
+//   best = the cheapest of StartOrders(problem)                           // orders.h: eight
+//   if there are at most 6 jobs: best = the cheapest of all orders of jobs
+//   else:                        Climb(MoveJob), for 9 of 10 evaluations  // moves.h
+//   if the prover says that nothing costs less: stop
+//   cut the maps of each job into up to 4 chunks, and Climb(MoveChunk) for the rest of the evaluations
+//   ask the prover once more
+//
+//   Climb(move), from now = best until it no longer gets on:              // late acceptance, Burke and Bykov 2017
+//     next = move(now)
+//     if next costs less than best: best = next, and hand it out
+//     if next costs no more than now does, or than it did 4 moves ago: now = next
+//
+// Anytime: each better plan is handed out at once. Pure and deterministic as long as `stop` is: the same problem and
+// limits give the same plan.
+//
+// A plan never costs less than LeastCost (reference.h), the best of all schedules, and no more when it says that it is
+// optimal. It may miss that cost where the best schedule lets a slot wait, which no order does.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,10 @@
 // SlotPool: the slots of one kind, by the time at which they become free, and list scheduling onto them.
 //
+// The rule, as code, of Place(tasks, duration, until):
+//
+//   while a task is left, and the slot that is free first is free before `until`:
+//     start a task there: the slot is free again `duration` later
+//
 // Slots that are free at the same time are one group, so a job of a thousand equal maps costs as many steps as there
 // are groups, not tasks. Thread rule: one thread. Copies are cheap (one array).
 #pragma once

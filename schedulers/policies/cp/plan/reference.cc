@@ -1,4 +1,4 @@
-#include "tests/schedulers/cp/oracle.h"
+#include "schedulers/policies/cp/plan/reference.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@ std::vector<Micros> SlotTimes(const std::vector<SlotGroup>& groups) {
   return slots;
 }
 
-// Tries every order in which tasks can be put one after the other at their earliest place.
+// Tries every order in which the tasks can be put one after the other, each at its earliest place.
 class Exhaustive {
  public:
   explicit Exhaustive(const PlanProblem& problem) : problem_(problem) {
@@ -36,11 +36,11 @@ class Exhaustive {
   };
   struct Usage {
     std::size_t slots = 0;
-    std::vector<int> at;  // tasks that run in tick now + i
+    std::vector<int> at;  // how many tasks run in tick now + i
   };
 
   void Occupy(const std::vector<SlotGroup>& groups, Usage* usage) {
-    usage->at.assign(400, 0);
+    usage->at.assign(kReferenceTicks, 0);
     for (const Micros free : SlotTimes(groups)) {
       ++usage->slots;
       for (Micros t = problem_.now; t < free; ++t) ++usage->at[static_cast<std::size_t>(t - problem_.now)];
@@ -159,40 +159,5 @@ std::vector<Micros> Follow(const PlanProblem& problem, const PlanOrder& order) {
 }
 
 double LeastCost(const PlanProblem& problem) { return Exhaustive(problem).Best(); }
-
-PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape) {
-  const auto upto = [&](std::uint64_t most) { return (*random)() % (most + 1); };
-  PlanProblem problem;
-  problem.now = 1'000;
-  for (auto* slots : {&problem.map_slots, &problem.reduce_slots}) {
-    const std::uint64_t count = 1 + upto(shape.slots - 1);
-    std::vector<Micros> free;
-    for (std::uint64_t i = 0; i < count; ++i) free.push_back(problem.now + static_cast<Micros>(upto(1) * upto(6)));
-    std::sort(free.begin(), free.end());
-    for (const Micros time : free) slots->push_back({time, 1});
-  }
-  for (std::uint32_t i = 0; i < shape.jobs; ++i) {
-    PlanJob job;
-    job.id = JobId{i + 1};
-    job.submitted = problem.now - static_cast<Micros>(upto(20));
-    job.earliest = job.submitted;
-    if (shape.waiting && upto(1) == 0) job.earliest = job.submitted = problem.now + static_cast<Micros>(upto(15));
-    job.maps = static_cast<std::uint32_t>(upto(shape.maps));
-    job.reduces = static_cast<std::uint32_t>(upto(shape.reduces));
-    job.map_time = 1 + static_cast<Micros>(upto(static_cast<std::uint64_t>(shape.task - 1)));
-    job.reduce_time = 1 + static_cast<Micros>(upto(static_cast<std::uint64_t>(shape.task - 1)));
-    if (upto(5) > 0) job.deadline = problem.now + static_cast<Micros>(5 + upto(40));
-    if (upto(3) == 0) job.maps_until = problem.now + static_cast<Micros>(1 + upto(6));
-    if (job.maps == 0 && upto(3) == 0) job.reduces_until = problem.now + static_cast<Micros>(1 + upto(6));
-    problem.jobs.push_back(job);
-  }
-  if (upto(3) == 0) problem.fixed_worst = static_cast<Micros>(upto(60));
-  problem.fixed_late = static_cast<std::uint32_t>(upto(1) * upto(2));
-  problem.objective.tau = 10;
-  problem.objective.total_scale = 1'000;
-  problem.objective.worst_scale = 2'000;
-  if (upto(1) == 0) problem.objective.kind = PlanObjective::Kind::kPaper;
-  return problem;
-}
 
 }  // namespace millrace::sched

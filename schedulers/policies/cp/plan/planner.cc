@@ -1,3 +1,5 @@
+#include "schedulers/policies/cp/plan/planner.h"
+
 #include <pthread.h>
 
 #include <atomic>
@@ -5,30 +7,42 @@
 #include <thread>
 #include <utility>
 
-#include "schedulers/policies/cp/plan/planner.h"
 #include "schedulers/policies/cp/plan/prover.h"
 #include "schedulers/policies/cp/plan/search.h"
 
 namespace millrace::sched {
 namespace {
 
-// A problem or a plan, with the number of the Submit() it belongs to.
+class InlinePlanner : public Planner {
+ public:
+  explicit InlinePlanner(std::uint64_t evaluations) { limits_.evaluations = evaluations; }
+
+  void Submit(PlanProblem problem) override { ready_ = std::make_unique<Plan>(SearchPlan(problem, limits_)); }
+  std::unique_ptr<const Plan> TakePlan() override { return std::move(ready_); }
+
+ private:
+  SearchLimits limits_;
+  std::unique_ptr<const Plan> ready_;
+};
+
+// This is a problem or a plan, with the number of the Submit() that it belongs to.
 template <class T>
 struct Numbered {
   std::uint64_t generation = 0;
   T value;
 };
 
-// A place for one object that one thread leaves and another takes. What is left there before it was taken is dropped.
+// One thread leaves an object in a mailbox and another takes it. An object that was not taken before the next one is
+// left is dropped.
 template <class T>
 class Mailbox {
  public:
   ~Mailbox() { Take(); }
-  void Put(std::unique_ptr<T> object) { delete place_.exchange(object.release(), std::memory_order_acq_rel); }
-  std::unique_ptr<T> Take() { return std::unique_ptr<T>(place_.exchange(nullptr, std::memory_order_acq_rel)); }
+  void Leave(std::unique_ptr<T> object) { delete object_.exchange(object.release(), std::memory_order_acq_rel); }
+  std::unique_ptr<T> Take() { return std::unique_ptr<T>(object_.exchange(nullptr, std::memory_order_acq_rel)); }
 
  private:
-  std::atomic<T*> place_ = nullptr;
+  std::atomic<T*> object_ = nullptr;
 };
 
 class BackgroundPlanner : public Planner {
@@ -42,7 +56,7 @@ class BackgroundPlanner : public Planner {
 
   void Submit(PlanProblem problem) override {
     ++submitted_;
-    problems_.Put(std::make_unique<Numbered<PlanProblem>>(submitted_, std::move(problem)));
+    problems_.Leave(std::make_unique<Numbered<PlanProblem>>(submitted_, std::move(problem)));
     Announce(submitted_);
   }
 
@@ -65,7 +79,7 @@ class BackgroundPlanner : public Planner {
     const std::unique_ptr<Prover> prover = MakeProver();
     for (std::uint64_t seen = 0;;) {
       generation_.wait(seen, std::memory_order_acquire);
-      seen = generation_.load(std::memory_order_acquire);  // before the look for problems, so that none is missed
+      seen = generation_.load(std::memory_order_acquire);  // before the mailbox, so that no problem is missed
       if (seen == kEnd) return;
       while (const std::unique_ptr<Numbered<PlanProblem>> problem = problems_.Take()) Solve(*problem, prover.get());
     }
@@ -80,19 +94,24 @@ class BackgroundPlanner : public Planner {
       return generation_.load(std::memory_order_acquire) > problem.generation ||
              limits_.clock() - start >= limits_.budget;
     };
-    (void)SearchPlan(problem.value, limits,
-                     [&](const Plan& plan) { plans_.Put(std::make_unique<Numbered<Plan>>(problem.generation, plan)); });
+    (void)SearchPlan(problem.value, limits, [&](const Plan& plan) {
+      plans_.Leave(std::make_unique<Numbered<Plan>>(problem.generation, plan));
+    });
   }
 
   const BackgroundLimits limits_;
-  std::uint64_t submitted_ = 0;  // of the caller's thread
+  std::uint64_t submitted_ = 0;  // only the caller's thread uses it
   Mailbox<Numbered<PlanProblem>> problems_;
   Mailbox<Numbered<Plan>> plans_;
   std::atomic<std::uint64_t> generation_ = 0;
-  std::thread thread_;  // the last member: it uses the others
+  std::thread thread_;  // it is the last member, since it uses the others
 };
 
 }  // namespace
+
+std::unique_ptr<Planner> MakeInlinePlanner(std::uint64_t evaluations) {
+  return std::make_unique<InlinePlanner>(evaluations);
+}
 
 std::unique_ptr<Planner> MakeBackgroundPlanner(BackgroundLimits limits) {
   return std::make_unique<BackgroundPlanner>(std::move(limits));

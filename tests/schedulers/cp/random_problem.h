@@ -1,0 +1,21 @@
+// Small problems for tests, drawn from a random engine: times of a few ticks, so that plan/reference.h can play them.
+#pragma once
+
+#include <cstdint>
+#include <random>
+
+#include "schedulers/policies/cp/plan/problem.h"
+
+namespace millrace::sched {
+
+struct RandomShape {
+  std::uint32_t jobs = 3;
+  std::uint32_t maps = 3, reduces = 2;  // of a job, at most
+  std::uint32_t slots = 3;              // of a kind, at most
+  Micros task = 9;                      // at most
+  bool waiting = false;                 // some jobs may not start yet
+};
+// Returns a problem with at least one slot of each kind. Half of the problems have the objective of the paper.
+PlanProblem RandomProblem(std::mt19937_64* random, const RandomShape& shape);
+
+}  // namespace millrace::sched
