@@ -95,4 +95,13 @@ std::uint32_t OrderedBits::NextCommon(const OrderedBits& a, const OrderedBits& b
   return kNone;
 }
 
+bool OrderedBits::ContainsAll(const OrderedBits& part) const {
+  if (part.size_ > size_) return false;
+  for (std::uint32_t word = 0; word < part.begin_[1]; ++word) {
+    const std::uint64_t mine = word < begin_[1] ? words_[word] : 0;
+    if ((part.words_[word] & ~mine) != 0) return false;
+  }
+  return true;
+}
+
 }  // namespace millrace::sched

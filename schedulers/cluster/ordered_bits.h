@@ -62,6 +62,8 @@ class OrderedBits {
   // one set without the other in one step.
   [[nodiscard]] static std::uint32_t NextCommon(const OrderedBits& a, const OrderedBits& b, std::uint32_t from);
   [[nodiscard]] std::uint32_t First() const { return NextFrom(0); }
+  // Returns true if each member of `part` is one of this. O(largest number of part / 64).
+  [[nodiscard]] bool ContainsAll(const OrderedBits& part) const;
 
   // Requires: a loop does not change the set.
   [[nodiscard]] Iterator begin() const { return {this, First()}; }

@@ -41,6 +41,21 @@ TEST(OrderedBits, FullHoldsAllBelowItsCount) {
   }
 }
 
+TEST(OrderedBits, ContainsAllOfASubset) {
+  OrderedBits all = OrderedBits::Full(200), part;
+  EXPECT_TRUE(all.ContainsAll(part));
+  part.Insert(3);
+  part.Insert(199);
+  EXPECT_TRUE(all.ContainsAll(part));
+  all.Erase(199);
+  EXPECT_FALSE(all.ContainsAll(part));
+  part.Erase(199);
+  part.Insert(5000);
+  EXPECT_FALSE(all.ContainsAll(part));
+  part.Erase(5000);
+  EXPECT_TRUE(all.ContainsAll(part));
+}
+
 TEST(OrderedBits, DoesAsAnOrderedSetDoes) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -132,7 +132,12 @@ void Joss::LeaveClosedCenters(const ClusterState& state) {
 void Joss::Refresh(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   for (const TaskKind kind : kTaskKinds) {
-    if (queues_.Waiting(id, kind) != job.Pending(kind).size()) {
+    // Every task stands in one queue at most, so as many tasks that are all pending are all that are.
+    const auto& shares = queues_.SharesOf(id, kind);
+    const bool same = queues_.Waiting(id, kind) == job.Pending(kind).size() &&
+                      std::all_of(shares.begin(), shares.end(),
+                                  [&](const Share* share) { return job.Pending(kind).ContainsAll(share->tasks); });
+    if (!same) {
       TakeGone(job, kind);
       QueueMissing(state, job, kind, JossQueues::End::kHead);
     }
@@ -402,8 +407,7 @@ PolicyView Joss::View(const ClusterState& state, Micros now) const {
       view.waits.push_back({key.job, kind, "in the queue of datacenter " + std::to_string(shares.front()->center)});
     }
   }
-  std::sort(view.waits.begin(), view.waits.end(),
-            [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });
+  SortWaits(&view.waits);
   return view;
 }
 

@@ -238,6 +238,23 @@ TEST(JossTest, ATaskThatMustRunAgainIsFirst) {
   )");
 }
 
+// A journal says that map 1, which waits, was launched elsewhere. Map 0 returns before the next decision, so as many
+// maps wait as before, but not the same.
+TEST(JossTest, ATaskThatIsLaunchedFromOutsideLeavesItsQueueThoughAnotherReturns) {
+  Engine engine({}, TaskDriven(1));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 datacenter=a maps=1
+    0 NodeJoined node=n2 datacenter=b maps=1
+    1 JobSubmitted job=job1 maps=1:n1;1:n1
+    1 decide
+    -> launch job1.m.0.0 n1 node
+    2 AttemptLaunched attempt=job1.m.1.0 node=n2
+    2 AttemptLost attempt=job1.m.0.0
+    2 decide
+    -> launch job1.m.0.1 n1 node
+  )");
+}
+
 // Three datacenters; b is lost with what waits and runs there. c has nothing to do, so all goes there; but a holds the
 // block of map 1, so that one moves on when its turn comes.
 TEST(JossTest, ALostDatacentersQueuesMoveAndBlocksAreRehomed) {

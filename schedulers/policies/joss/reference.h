@@ -1,0 +1,93 @@
+// The naive twin of JoSS, for tests alone: joss-t and joss-j, decided from the whole state each time, with the task
+// queues of the paper as plain lists.
+//
+// It decides as Joss (joss.h) does: which job is of unknown filtering percentage, where tasks are queued, which node is
+// served next, and which task it is given. Only the rules of PlaceByBlocks and of small and reduce-heavy jobs, which
+// have tests of their own (joss_placing.h), are not written down again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "schedulers/core/policy.h"
+#include "schedulers/policies/joss/joss.h"
+#include "schedulers/policies/joss/joss_placing.h"
+#include "schedulers/policies/joss/joss_settings.h"
+
+namespace millrace::sched {
+
+class JossReference {
+ public:
+  JossReference(Joss::Assigner assigner, const JossSettings& settings) : assigner_(assigner), settings_(settings) {}
+
+  // Take note of what the policy was told. OnJobChanged stands for OnJobSubmitted, too.
+  void OnJobChanged(JobId job) { changed_.push_back(job); }
+  void OnJobEnded(JobId job);
+  // Returns what Joss::Next decides. Requires: it is called once after each such call, with the same state.
+  std::optional<Decision> Next(const ClusterState& state);
+  // Returns what Joss::WaitsForSpace does. Requires: Next has been called with the same state.
+  [[nodiscard]] bool WaitsForSpace(const ClusterState& state) const;
+
+ private:
+  // Tasks of one job that came to a queue together.
+  struct Batch {
+    JobId job;
+    bool near = true;  // of maps of joss-j: their data was in the datacenter when they came
+    std::set<std::uint32_t> tasks;
+  };
+  using QueueId = std::tuple<TaskKind, CenterId, std::uint32_t>;  // the last is the queue's number
+  struct Job {
+    std::uint32_t queue = 0;
+    bool by_blocks = false;
+    std::vector<CenterId> maps;  // where each belongs
+    CenterId reduces = 0;        // where all of them belong
+  };
+  enum class Verdict : std::uint8_t { kTake, kSkip, kMoved };
+  struct Pick {
+    Verdict verdict = Verdict::kSkip;
+    TaskId task;
+  };
+
+  void ApplyChanges(const ClusterState& state);
+  void Place(const ClusterState& state, const JobState& job);
+  void QueueMissing(const ClusterState& state, const JobState& job, TaskKind kind, bool at_head);
+  void RemoveGone(const JobState& job, TaskKind kind);
+  void LeaveClosedCenters(const ClusterState& state);
+  void Put(const ClusterState& state, TaskKind kind, const std::map<CenterId, std::set<std::uint32_t>>& tasks,
+           const JobState& job, bool at_head);
+  void Remove(const TaskId& task);
+
+  std::optional<Decision> NextUnknown(const ClusterState& state, TaskKind kind);
+  std::optional<Decision> NextQueued(const ClusterState& state, TaskKind kind);
+  Pick PickFrom(const ClusterState& state, const QueueId& queue, NodeId node);
+  Verdict Check(const ClusterState& state, const TaskId& task, CenterId center, NodeId node, bool at_data);
+  void Move(const ClusterState& state, const TaskId& task, CenterId to);
+
+  [[nodiscard]] bool IsUnknown(const JobState& job) const;
+  [[nodiscard]] CenterId& Home(const TaskId& task);
+  [[nodiscard]] bool IsIn(const QueueId& queue, const TaskId& task) const;
+  [[nodiscard]] bool IsQueued(const TaskId& task) const;
+  [[nodiscard]] std::uint64_t Unprocessed(const ClusterState& state, CenterId center) const;
+  [[nodiscard]] CenterId LeastLoaded(const ClusterState& state, const std::vector<TaskKind>& kinds) const;
+  [[nodiscard]] std::optional<CenterId> Elsewhere(const ClusterState& state, const TaskId& task, CenterId center,
+                                                  bool holding) const;
+
+  const Joss::Assigner assigner_;
+  const JossSettings settings_;
+  bool spread_ = false;         // at least two datacenters live
+  std::vector<JobId> changed_;  // since the last call of Next, in order
+  std::map<JobId, Job> jobs_;   // those in queues of datacenters
+  std::map<QueueId, std::deque<Batch>> queues_;
+  std::uint32_t last_queue_ = 0;
+  // Whose turn it is.
+  PerKind<std::uint32_t> unknown_turn_ = {};  // of the nodes that MQ_FIFO and RQ_FIFO serve
+  PerKind<CenterId> center_turn_ = {};
+  std::map<std::pair<TaskKind, CenterId>, std::uint32_t> node_turn_, queue_turn_;
+};
+
+}  // namespace millrace::sched
