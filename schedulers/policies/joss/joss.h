@@ -15,7 +15,8 @@
 //                      else the first with data in the datacenter, else the first
 //       a reduce: the first that may start
 //
-// Free nodes are served in turn by id, datacenters in turn by number.
+// Free nodes are served in turn by id, datacenters in turn by number. It decides exactly as JossReference
+// (reference.h).
 //
 // What the paper does not have:
 // - Unprocessed tasks are those that wait for a datacenter or run there: otherwise an idle and a full one are equal.
