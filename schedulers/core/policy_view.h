@@ -43,6 +43,7 @@ struct PolicyView {
   std::vector<WaitView> waits;                             // sorted by job, then kind
 };
 
+// Puts the waits in the order that PolicyView asks for.
 inline void SortWaits(std::vector<WaitView>* waits) {
   std::sort(waits->begin(), waits->end(),
             [](const WaitView& a, const WaitView& b) { return std::tie(a.job, a.kind) < std::tie(b.job, b.kind); });

@@ -54,7 +54,7 @@ struct CatalogLine {
   std::unique_ptr<Policy> (*make)(Recipe recipe);
 };
 
-// Returns a policy that takes the gates of Admission.
+// Returns the policy that Made's constructor makes of the name, the arguments and the gates of `+delay` and `+ccs`.
 template <class Made, class... Arguments>
 std::unique_ptr<Policy> Make(Recipe& recipe, Arguments&&... arguments) {
   return std::make_unique<Made>(std::move(recipe.name), std::forward<Arguments>(arguments)...,

@@ -11,9 +11,10 @@
 // So the closest map of ALL jobs goes first, and the order of jobs counts only among equals. It knows no fairness and
 // does not look ahead: it is what `lsap` is measured against. Reduces go as in `fifo`; maps come before reduces.
 //
-// It remembers who refused what (refusal_memory.h), and decides exactly as DlReference (reference.h), which asks every
-// job for every free slot. With `+delay` a job whose waits have not earned it the distance is passed over, and a slot
-// that all refuse may go to a job that has more maps than there are slots at their data (locality_wait.h).
+// It remembers who refused what (refusal_memory.h), and without `+delay` it decides exactly as DlReference
+// (reference.h), which asks every job for every free slot. With `+delay` a job whose waits have not earned it the
+// distance is passed over, and a slot that all refuse may go to a job that has more maps than there are slots at their
+// data (locality_wait.h).
 //
 // Cost of an assignment: O(log) of nodes and jobs while some task is local to the node; else a look at each job with
 // pending maps, up to the first that is rack-local. Thread rule: one thread.

@@ -8,11 +8,11 @@
 #include "base/bytes.h"
 #include "base/crc32c.h"
 #include "base/random.h"
+#include "tests/worker/run/encode_records.h"
 
 namespace millrace::run {
 namespace {
 
-using Record = std::pair<std::string, std::string>;
 using Partitions = std::vector<std::vector<Record>>;
 
 class RunFileTest : public testing::TestWithParam<bool> {
@@ -27,14 +27,7 @@ class RunFileTest : public testing::TestWithParam<bool> {
     for (const auto& records : partitions) {
       writer.BeginPartition();
       if (encoded) {
-        Encoder out;
-        for (const auto& [key, value] : records) {
-          out.Varint(key.size());
-          out.Varint(value.size());
-          out.Raw(key.data(), key.size());
-          out.Raw(value.data(), value.size());
-        }
-        ASSERT_TRUE(writer.AddEncoded(out.bytes(), records.size()).ok());
+        ASSERT_TRUE(writer.AddEncoded(EncodeRecords(records), records.size()).ok());
       } else {
         for (const auto& [key, value] : records) ASSERT_TRUE(writer.Add(key, value).ok());
       }
