@@ -184,6 +184,14 @@ bool Greedy::WaitsForSpace(const ClusterState& state, Micros now) const {
   });
 }
 
+bool Greedy::WantsSlots(const ClusterState& state, TaskKind kind, Micros now) const {
+  return impl_->order->Offer(state, kind, now, [](JobId) { return true; }).has_value();
+}
+
+bool Greedy::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+  return impl_->order->MayRun(state, kind, job);
+}
+
 std::optional<Micros> Greedy::NextWake(const ClusterState& state) const {
   auto wake = impl_->order->NextWake(state);
   if (state.FreeNodes(TaskKind::kMap).empty()) return wake;  // a slot that frees is an event
