@@ -226,6 +226,21 @@ int Replay(const Invocation& invocation, const SimWords& words, const std::strin
   return kDone;
 }
 
+// Returns what to tell of a run that got stuck: which jobs, and why.
+Status StuckStatus(const sim::SimResult& result) {
+  constexpr std::size_t kTold = 3;
+  std::string text = result.scheduler + " is stuck: nothing runs, and nothing will come that lets a task run; " +
+                     std::to_string(result.stuck.size()) + " of " + std::to_string(result.jobs.size()) +
+                     " jobs have not ended";
+  for (std::size_t i = 0; i < std::min(result.stuck.size(), kTold); ++i) {
+    const sim::StuckJob& stuck = result.stuck[i];
+    text += (i == 0 ? ": " : "; ") + std::string("job") + std::to_string(stuck.job) + " (" +
+            Quote(result.jobs[stuck.job].name) + "): " + stuck.why;
+  }
+  if (result.stuck.size() > kTold) text += "; and so on";
+  return Invalid(text);
+}
+
 }  // namespace
 
 int SimCommand(const Invocation& invocation, const Words& args) {
@@ -250,7 +265,12 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   Printer out(invocation.console.out);
   out << (words.json ? sim::ComparisonJson(*results) : FormatTable(sim::ComparisonTable(*results)));
   const Status written = out.Flush();
-  return written.ok() ? kDone : invocation.Fail(kVerb, written);
+  if (!written.ok()) return invocation.Fail(kVerb, written);
+  int status = kDone;
+  for (const sim::SimResult& result : *results) {
+    if (!result.stuck.empty()) status = invocation.Fail(kVerb, StuckStatus(result));
+  }
+  return status;
 }
 
 }  // namespace millrace::cli

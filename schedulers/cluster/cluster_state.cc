@@ -104,11 +104,31 @@ void ClusterState::UnlistLocal(const JobState& job, const std::vector<NodeId>& n
 
 std::optional<MapChoice> ClusterState::ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const {
   if (Refused(job, node)) return std::nullopt;
-  PendingMaps::Skip skip;
-  if (job.node_failures_counted > 0 && !job.failed_on[TaskKind::kMap].empty()) {
-    skip = [&job, node, this](std::uint32_t map) { return Avoids(job, TaskKind::kMap, map, node); };
-  }
-  return job.pending_maps.Best(node, topology_.Of(node), worst, skip);
+  return job.pending_maps.Best(node, topology_.Of(node), worst, Avoided(job, node));
+}
+
+PendingMaps::Skip ClusterState::Avoided(const JobState& job, NodeId node) const {
+  if (job.node_failures_counted == 0 || job.failed_on[TaskKind::kMap].empty()) return {};
+  return [&job, node, this](std::uint32_t map) { return Avoids(job, TaskKind::kMap, map, node); };
+}
+
+std::optional<MapChoice> ClusterState::UnlocatedPendingMap(JobId id, NodeId node) const {
+  const JobState* job = FindJob(id);
+  SCHED_CHECK(job != nullptr && job->alive(), "job" + std::to_string(id.value));
+  const auto choice = FirstUnlocatedMap(*job, node);
+  return choice && !LacksSpace(*job, choice->map, node) ? choice : std::nullopt;
+}
+
+bool ClusterState::UnlocatedMapLacksSpace(JobId id, NodeId node) const {
+  const JobState* job = FindJob(id);
+  SCHED_CHECK(job != nullptr && job->alive(), "job" + std::to_string(id.value));
+  const auto choice = FirstUnlocatedMap(*job, node);
+  return choice && LacksSpace(*job, choice->map, node);
+}
+
+std::optional<MapChoice> ClusterState::FirstUnlocatedMap(const JobState& job, NodeId node) const {
+  if (job.pending_maps.unlocated().empty() || Refused(job, node)) return std::nullopt;
+  return job.pending_maps.FirstUnlocated(Avoided(job, node));
 }
 
 std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Locality worst) const {

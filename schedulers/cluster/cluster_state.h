@@ -130,8 +130,12 @@ class ClusterState {
   // if no map that the node may run is as close as `worst`, or if the expected output of the closest one does not fit
   // there. Requires: the job and the node are alive.
   [[nodiscard]] std::optional<MapChoice> BestPendingMap(JobId job, NodeId node, Locality worst = Locality::kOff) const;
+  // Returns the first pending map of the job whose input lies on no node (PendingMaps::unlocated) in the same way.
+  [[nodiscard]] std::optional<MapChoice> UnlocatedPendingMap(JobId job, NodeId node) const;
   // Returns true if BestPendingMap gives nothing only because the closest map does not fit.
   [[nodiscard]] bool BestMapLacksSpace(JobId job, NodeId node, Locality worst = Locality::kOff) const;
+  // Returns true if UnlocatedPendingMap gives nothing only because the first such map does not fit.
+  [[nodiscard]] bool UnlocatedMapLacksSpace(JobId job, NodeId node) const;
   // Returns true if this is so of some runnable job and some node with a free map slot. O(jobs x free nodes).
   [[nodiscard]] bool AnyMapLacksSpace() const;
   // Returns the pending reduce of the job with the lowest index that the node may run; nothing if there is none, or if
@@ -246,6 +250,10 @@ class ClusterState {
 
   // Returns the closest map that the node may run, whether it fits there or not.
   [[nodiscard]] std::optional<MapChoice> ClosestPendingMap(const JobState& job, NodeId node, Locality worst) const;
+  // Returns the first map whose input lies on no node that this one may run, whether it fits there or not.
+  [[nodiscard]] std::optional<MapChoice> FirstUnlocatedMap(const JobState& job, NodeId node) const;
+  // Returns what tells the maps of the job that are not to run on the node; nothing if each may.
+  [[nodiscard]] PendingMaps::Skip Avoided(const JobState& job, NodeId node) const;
   NodeState& Node(NodeId node);
   void RefreshFree(const NodeState& node);
   void RefreshOpen(NodeState& node);

@@ -60,6 +60,7 @@ PendingMaps::PendingMaps(const std::vector<MapInput>& maps, const Topology& topo
   for (std::uint32_t map = 0; map < count; ++map) {
     CollectPlaces(maps[map], topology, &places);
     for (const PlaceKey place : places) pairs.push_back(std::uint64_t{place} << 32 | map);
+    if (places.empty()) unlocated_.Insert(map);
   }
   Sort(&pairs);
   entries_.reserve(pairs.size());
@@ -153,6 +154,7 @@ void PendingMaps::Erase(std::uint32_t map, const MapInput& input, const Topology
   if (!all_.Contains(map)) return;
   if (nodes != nullptr) Recount();
   all_.Erase(map);
+  unlocated_.Erase(map);
   if (shelved_[map]) {
     shelved_[map] = false;
     return CountShelved(map, input, nodes);
@@ -172,6 +174,7 @@ void PendingMaps::Insert(std::uint32_t map, const MapInput& input, const Topolog
   std::vector<PlaceKey> places;
   CollectPlaces(input, topology, &places);
   for (const PlaceKey place : places) returned_.insert({place, map});
+  if (places.empty()) unlocated_.Insert(map);
 }
 
 std::uint32_t PendingMaps::FirstOnShelf(PlaceKey place) const {
@@ -192,6 +195,14 @@ std::uint32_t PendingMaps::FirstAt(PlaceKey place, const Skip& skip) const {
   return back != returned_.end() && back->first == place ? std::min(first, back->second) : first;
 }
 
+std::optional<MapChoice> PendingMaps::FirstOf(const OrderedBits& maps, const Skip& skip) const {
+  std::uint32_t first = maps.First();
+  while (skip && first != OrderedBits::kNone && !shelved_[first] && skip(first)) first = maps.NextFrom(first + 1);
+  return first == OrderedBits::kNone ? std::nullopt : std::optional(MapChoice{first, Locality::kOff});
+}
+
+std::optional<MapChoice> PendingMaps::FirstUnlocated(const Skip& skip) const { return FirstOf(unlocated_, skip); }
+
 std::optional<MapChoice> PendingMaps::Best(NodeId node, Location location, Locality worst, const Skip& skip) const {
   if (all_.empty()) return std::nullopt;
   const std::uint32_t ids[] = {node.value, location.rack, location.datacenter};
@@ -202,9 +213,7 @@ std::optional<MapChoice> PendingMaps::Best(NodeId node, Location location, Local
     if (map != OrderedBits::kNone) return MapChoice{map, level};
   }
   if (worst < Locality::kOff) return std::nullopt;
-  std::uint32_t any = all_.First();
-  while (skip && any != OrderedBits::kNone && !shelved_[any] && skip(any)) any = all_.NextFrom(any + 1);
-  return any == OrderedBits::kNone ? std::nullopt : std::optional(MapChoice{any, Locality::kOff});
+  return FirstOf(all_, skip);
 }
 
 std::vector<std::uint32_t> PendingMaps::At(NodeId node) const {

@@ -50,11 +50,15 @@ class PendingMaps {
   void Prefetch(std::uint32_t map) const { __builtin_prefetch(&shelves_of_[map]); }
 
   [[nodiscard]] const OrderedBits& all() const { return all_; }
+  // Returns the maps whose input lies on no node: one node is as good for them as another.
+  [[nodiscard]] const OrderedBits& unlocated() const { return unlocated_; }
   // Returns the closest map for this node that is no farther than `worst`. `skip`, if there is one, is asked about the
   // maps that left before and came back; those for which it returns true are passed over.
   using Skip = std::function<bool(std::uint32_t map)>;
   [[nodiscard]] std::optional<MapChoice> Best(NodeId node, Location location, Locality worst,
                                               const Skip& skip = {}) const;
+  // Returns the first of unlocated(), with the same passed over.
+  [[nodiscard]] std::optional<MapChoice> FirstUnlocated(const Skip& skip = {}) const;
   // Returns how many of the maps have a replica on the node. O(1), but O(maps) when the counts are out of date.
   [[nodiscard]] std::uint32_t CountAt(NodeId node) const;
   // Calls visit(node) for the nodes with a replica of a pending map, in no particular order but always in the same one,
@@ -83,8 +87,10 @@ class PendingMaps {
   // Both return kNone if there is none.
   [[nodiscard]] std::uint32_t FirstOnShelf(PlaceKey place) const;
   [[nodiscard]] std::uint32_t FirstAt(PlaceKey place, const Skip& skip) const;
+  [[nodiscard]] std::optional<MapChoice> FirstOf(const OrderedBits& maps, const Skip& skip) const;
 
   OrderedBits all_;
+  OrderedBits unlocated_;
   // By node id: true if the node has a shelf that is not empty yet. Most searches fail at the node, and these bits fit
   // the cache.
   mutable std::vector<bool> stocked_;

@@ -90,6 +90,17 @@ class Policy {
   // leaves these out, or else a job is evicted that could have gone on. Greedy does it for all orders.
   [[nodiscard]] virtual bool WaitsForSpace(const ClusterState&, Micros) const { return false; }
 
+  // Returns true if some runnable job would be given a slot of the kind now, if only one that suits it were free. When
+  // Next has given nothing and this is false, free slots may go to second attempts (offering/speculation.h). The
+  // default holds no runnable job back. A policy that does (its pool is at its maximum, others are let in first) says
+  // so here, or stragglers wait for jobs that wait for them.
+  [[nodiscard]] virtual bool WantsSlots(const ClusterState& state, TaskKind kind, Micros) const {
+    return !state.RunnableJobs(kind).empty();
+  }
+  // Returns false if the job may have no more slots of the kind now, not for a second attempt either. Requires: the job
+  // lives; it need not have a task pending.
+  [[nodiscard]] virtual bool MayRun(const ClusterState&, TaskKind, JobId) const { return true; }
+
   // Returns when the policy wants a round although nothing happens, or nothing.
   [[nodiscard]] virtual std::optional<Micros> NextWake(const ClusterState&) const { return std::nullopt; }
 

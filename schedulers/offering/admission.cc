@@ -23,17 +23,22 @@ void Admission::OnMapsAdded(JobId job) {
   if (locality_) locality_->OnDataMoved(job);
 }
 
+std::optional<MapChoice> Admission::Within(const ClusterState& state, JobId job, NodeId node, Locality worst) {
+  const auto closest = state.BestPendingMap(job, node, worst);
+  return closest || worst == Locality::kOff ? closest : state.UnlocatedPendingMap(job, node);
+}
+
 std::optional<MapChoice> Admission::PeekMap(const ClusterState& state, JobId job, NodeId node, Micros now) const {
   if (!locality_) return state.BestPendingMap(job, node);
   locality_->Advance(state, now);
-  return state.BestPendingMap(job, node, locality_->Worst(state, job, now));
+  return Within(state, job, node, locality_->Worst(state, job, now));
 }
 
 std::optional<MapChoice> Admission::BestMap(const ClusterState& state, JobId job, NodeId node, Micros now) {
   if (!locality_) return state.BestPendingMap(job, node);
   locality_->Advance(state, now);
   const Locality worst = locality_->Worst(state, job, now);
-  const auto choice = state.BestPendingMap(job, node, worst);
+  const auto choice = Within(state, job, node, worst);
   if (choice) return choice;
   locality_->OnSkipped(state, job, node, now);
   const Locality raised = locality_->Worst(state, job, now);
@@ -46,8 +51,15 @@ std::optional<MapChoice> Admission::BestIdleMap(const ClusterState& state, JobId
 }
 
 bool Admission::LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const {
-  const bool anywhere = !locality_ || locality_->Outnumbers(state, job);
-  return state.BestMapLacksSpace(job, node, anywhere ? Locality::kOff : locality_->Worst(state, job, now));
+  if (!locality_) return state.BestMapLacksSpace(job, node);
+  const Locality worst = locality_->Worst(state, job, now);
+  if (state.BestMapLacksSpace(job, node, worst)) return true;
+  return worst < Locality::kOff && state.UnlocatedMapLacksSpace(job, node);
+}
+
+bool Admission::LacksSpaceIfIdle(const ClusterState& state, JobId job, NodeId node, Micros now) const {
+  if (LacksSpace(state, job, node, now)) return true;
+  return locality_ && locality_->Outnumbers(state, job) && state.BestMapLacksSpace(job, node);
 }
 
 std::string Admission::WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const {
@@ -64,8 +76,9 @@ std::optional<std::uint32_t> Admission::NextReduce(const ClusterState& state, Jo
   return state.NextPendingReduce(job, node);
 }
 
-void Admission::OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) {
-  if (locality_) locality_->OnLaunched(state, job, locality, now);
+void Admission::OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now) {
+  if (!locality_ || state.FindJob(job)->pending_maps.unlocated().Contains(choice.map)) return;
+  locality_->OnLaunched(state, job, choice.locality, now);
 }
 
 NodeLimits Admission::LimitsOf(const NodeState& node, NodeLimits without) const {

@@ -22,10 +22,11 @@ class LocalityGate {
   virtual ~LocalityGate() = default;
   virtual void OnJobSubmitted(const ClusterState& state, JobId job) = 0;
   virtual void OnJobEnded(const ClusterState& state, JobId job) = 0;
-  // Returns the worst locality at which a map of the job may be launched now. O(1).
+  // Returns the worst locality at which a map of the job may be launched now. Maps whose input lies nowhere may be
+  // launched in any case (PendingMaps::unlocated). O(1).
   [[nodiscard]] virtual Locality Worst(const ClusterState& state, JobId job, Micros now) const = 0;
-  // Starts the job's clock, unless it runs; Worst() may be farther after that. Requires: the job was offered a slot of
-  // the node and had no map close enough. O(1) if the clock runs.
+  // Starts the job's clock, unless it runs or no pending map of the job has its input anywhere; Worst() may be farther
+  // after that. Requires: the job was offered a slot of the node and had no map close enough. O(1) if the clock runs.
   virtual void OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) = 0;
   // Takes note that a map of the job is going to be launched at this level.
   virtual void OnLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) = 0;
@@ -79,11 +80,14 @@ class Admission {
   // Returns why no further task of the job is launched now, in one clause for people. Requires: the job is runnable,
   // and the policy itself would let it run.
   [[nodiscard]] std::string WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;
-  // Returns true if the job is given no map for a slot of the node only because the map's expected output does not fit
-  // there. It is a look: no clock starts.
+  // Returns true if BestMap gives nothing only because the map's expected output does not fit on the node. It is a
+  // look: no clock starts.
   [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;
-  // Call it for each map that the policy decides to launch.
-  void OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now);
+  // Returns the same, or that BestIdleMap gives nothing for that reason.
+  [[nodiscard]] bool LacksSpaceIfIdle(const ClusterState& state, JobId job, NodeId node, Micros now) const;
+  // Call it for each map that the policy decides to launch. A map whose input lies nowhere leaves the job's level and
+  // clock as they are.
+  void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const;
@@ -92,6 +96,10 @@ class Admission {
   [[nodiscard]] CopyGate* copy() const { return copy_.get(); }
 
  private:
+  // Returns the closest map that the gate allows at this level.
+  [[nodiscard]] static std::optional<MapChoice> Within(const ClusterState& state, JobId job, NodeId node,
+                                                       Locality worst);
+
   std::unique_ptr<LocalityGate> locality_;
   std::unique_ptr<CopyGate> copy_;
 };

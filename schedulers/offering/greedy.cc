@@ -32,6 +32,8 @@ struct Greedy::Impl {
   void BeginRound(const ClusterState& state, Micros now);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
   std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Micros now);
+  // Returns the job if the launch of its map stops its clock.
+  static std::optional<JobId> StopsClock(const ClusterState& state, const TaskId& map);
   bool PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
   std::optional<Decision> NextIdle(const ClusterState& state, Micros now);
 };
@@ -132,11 +134,17 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
     });
     if (node) {
       // The nodes that came before it in turn were offered as well, though nobody was asked who had refused them.
-      if (kind == TaskKind::kMap && *node != first_in_turn) PassOver(state, first_in_turn, now, decision.task.job);
+      if (kind == TaskKind::kMap && *node != first_in_turn)
+        PassOver(state, first_in_turn, now, StopsClock(state, decision.task));
       return decision;
     }
   } while (kind == TaskKind::kMap && PassOver(state, first_in_turn, now, std::nullopt));
   return kind == TaskKind::kMap ? NextIdle(state, now) : std::nullopt;
+}
+
+std::optional<JobId> Greedy::Impl::StopsClock(const ClusterState& state, const TaskId& map) {
+  const bool unlocated = state.FindJob(map.job)->pending_maps.unlocated().Contains(map.index);
+  return unlocated ? std::nullopt : std::optional(map.job);
 }
 
 // Slots stay free that a job has refused before it launched its last task: it is as if they were offered again. True
@@ -158,7 +166,7 @@ std::optional<Decision> Greedy::Impl::NextAtItsData(const ClusterState& state, J
   if (!at) return std::nullopt;
   const auto choice = admission.PeekMap(state, first, *at, now);
   if (!choice || choice->locality != Locality::kNode) return std::nullopt;
-  admission.OnMapLaunched(state, first, choice->locality, now);
+  admission.OnMapLaunched(state, first, *choice, now);
   offers.Update(state, first, now);
   return Decision{{first, TaskKind::kMap, choice->map}, *at, false, choice->locality};
 }
@@ -179,9 +187,17 @@ bool Greedy::WaitsForSpace(const ClusterState& state, Micros now) const {
   return std::any_of(jobs.begin(), jobs.end(), [&](const QueueKey& key) {
     return impl_->order->MayRun(state, TaskKind::kMap, key.job) &&
            std::any_of(free.begin(), free.end(), [&](std::uint32_t node) {
-             return impl_->admission.LacksSpace(state, key.job, NodeId{node}, now);
+             return impl_->admission.LacksSpaceIfIdle(state, key.job, NodeId{node}, now);
            });
   });
+}
+
+bool Greedy::WantsSlots(const ClusterState& state, TaskKind kind, Micros now) const {
+  return impl_->order->Offer(state, kind, now, [](JobId) { return true; }).has_value();
+}
+
+bool Greedy::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+  return impl_->order->MayRun(state, kind, job);
 }
 
 std::optional<Micros> Greedy::NextWake(const ClusterState& state) const {

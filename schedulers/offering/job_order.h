@@ -49,8 +49,8 @@ class JobOrder {
   // Returns true if Offer would ask `a` before `b` now. Requires: both are runnable, and MayRun is true of both. O(1)
   // or nearly so: it serves to pick the first of a few jobs without a walk over all.
   [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const = 0;
-  // Returns false if Offer would leave the job out now. Requires: the job is runnable. O(1). An order that leaves jobs
-  // out must say so here, too.
+  // Returns false if Offer leaves the job out now, or would if it were runnable. Requires: the job lives. O(1). An
+  // order that leaves jobs out must say so here, too.
   [[nodiscard]] virtual bool MayRun(const ClusterState&, TaskKind, JobId) const { return true; }
   // Returns true if Offer goes in the order of ClusterState::RunnableJobs and never leaves anybody out, so that Greedy
   // need not ask.

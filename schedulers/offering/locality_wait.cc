@@ -11,6 +11,11 @@ namespace {
 constexpr Locality kFarther[] = {Locality::kRack, Locality::kDatacenter, Locality::kOff};
 constexpr TaskKind kMaps = TaskKind::kMap;
 
+// Returns how many pending maps of the job have their input somewhere.
+std::uint32_t Located(const JobState& job) {
+  return job.pending_maps.all().size() - job.pending_maps.unlocated().size();
+}
+
 }  // namespace
 
 LocalityWait::LocalityWait(const DelaySettings& settings, const LevelBandwidths& bandwidths)
@@ -80,6 +85,7 @@ void LocalityWait::StopClock(JobId job, JobClock& clock) {
 void LocalityWait::OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) {
   JobClock& clock = Of(job);
   if (clock.since || clock.at_once || Worst(state, job, now) == Locality::kOff) return;
+  if (Located(*state.FindJob(job)) == 0) return;  // it waits for no place
   if (settings_.mode == DelaySettings::Mode::kAuto && !WorthWaiting(state, *state.FindJob(job), node)) {
     clock.at_once = true;
     return;
@@ -99,13 +105,13 @@ void LocalityWait::OnLaunched(const ClusterState&, JobId job, Locality locality,
 
 bool LocalityWait::Outnumbers(const ClusterState& state, JobId job) {
   const JobState& known = *state.FindJob(job);
-  const std::uint32_t pending = known.pending_maps.all().size();
+  const std::uint32_t pending = Located(known);
   return pending > state.Capacity(TaskKind::kMap) || pending > SlotsAtData(state, known);
 }
 
 std::uint32_t LocalityWait::SlotsAtData(const ClusterState& state, const JobState& job) {
   JobClock& clock = Of(job.progress.job);
-  const std::uint32_t pending = job.pending_maps.all().size();
+  const std::uint32_t pending = Located(job);
   const bool near = pending <= clock.counted_pending && clock.counted_pending - pending <= clock.counted_pending / 16;
   if (near && clock.counted_version == nodes_version_) return clock.slots;
   clock.counted_pending = pending;

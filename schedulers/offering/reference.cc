@@ -45,7 +45,7 @@ bool GreedyReference::WaitsForSpace(const ClusterState& state, Micros now) const
   for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
     for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
       if (!order_->MayRun(state, TaskKind::kMap, key.job)) continue;
-      if (admission_.LacksSpace(state, key.job, {node}, now)) return true;
+      if (admission_.LacksSpaceIfIdle(state, key.job, {node}, now)) return true;
     }
   }
   return false;
@@ -84,7 +84,7 @@ std::optional<Decision> GreedyReference::AtItsData(const ClusterState& state, Jo
     if (std::find(replicas.begin(), replicas.end(), NodeId{node}) == replicas.end()) continue;
     const auto map = state.BestPendingMap(first, {node}, Locality::kNode);
     if (!map) return std::nullopt;
-    admission_.OnMapLaunched(state, first, Locality::kNode, now);
+    admission_.OnMapLaunched(state, first, *map, now);
     return Decision{{first, TaskKind::kMap, map->map}, {node}};
   }
   return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<Decision> GreedyReference::OfferAt(const ClusterState& state, Task
     return map || reduce;
   });
   if (!taker) return std::nullopt;
-  if (map) admission_.OnMapLaunched(state, *taker, map->locality, now);
+  if (map) admission_.OnMapLaunched(state, *taker, *map, now);
   return Decision{{*taker, kind, map ? map->map : *reduce}, node};
 }
 

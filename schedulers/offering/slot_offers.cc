@@ -50,9 +50,10 @@ void SlotOffers::UpdateLocality(const ClusterState& state, JobId id, Micros now)
     const Locality worst = gate->Worst(state, id, now);
     const bool clock_runs = gate->WaitingSince(id).has_value();
     clock_stopped = !clock_runs && worst < Locality::kOff;
-    locality = worst > Locality::kNode ? MapLocality::kMayRunAnywhere
-               : clock_runs            ? MapLocality::kClockRunning
-                                       : MapLocality::kClockStopped;
+    const bool away = worst > Locality::kNode || !job.pending_maps.unlocated().empty();
+    locality = away         ? MapLocality::kMayRunAnywhere
+               : clock_runs ? MapLocality::kClockRunning
+                            : MapLocality::kClockStopped;
   }
   if (clock_stopped) {
     clock_stopped_.Insert(id.value);
@@ -102,17 +103,6 @@ std::optional<SlotOffers::Choice> SlotOffers::TaskFor(const ClusterState& state,
   return reduce ? std::optional(Choice{*reduce}) : std::nullopt;
 }
 
-bool SlotOffers::LacksSpace(const ClusterState& state, JobId id, NodeId node, Micros now) const {
-  if (!state.FindNode(node)->free_bytes) return false;
-  const JobState& job = *state.FindJob(id);
-  const LocalityGate* gate = admission_->locality();
-  const Locality worst = gate != nullptr ? gate->Worst(state, id, now) : Locality::kOff;
-  const auto choice = job.pending_maps.Best(node, state.topology().Of(node), worst, [&](std::uint32_t map) {
-    return state.Avoids(job, TaskKind::kMap, map, node);
-  });
-  return choice && state.LacksSpace(job, choice->map, node);
-}
-
 bool SlotOffers::Ask(Offer& offer, JobId job) {
   const bool gated = offer.kind == TaskKind::kMap && admission_->locality() != nullptr;
   if (gated && localities_[job.value] != MapLocality::kMayRunAnywhere && !offer.state.IsLocalJob(job, offer.node)) {
@@ -123,7 +113,8 @@ bool SlotOffers::Ask(Offer& offer, JobId job) {
   }
   offer.choice = TaskFor(offer.state, offer.kind, job, offer.node, offer.now);
   if (offer.choice) return true;
-  if (offer.kind == TaskKind::kMap) offer.unsure |= LacksSpace(offer.state, job, offer.node, offer.now);
+  // Space may come back without notice.
+  if (offer.kind == TaskKind::kMap) offer.unsure |= admission_->LacksSpace(offer.state, job, offer.node, offer.now);
   if (gated) UpdateLocality(offer.state, job, offer.now);
   return false;
 }
@@ -131,7 +122,7 @@ bool SlotOffers::Ask(Offer& offer, JobId job) {
 SlotRefusals::Answer SlotOffers::Finish(const Offer& offer, std::optional<JobId> taker, Decision* decision) {
   if (!taker) return offer.unsure ? SlotRefusals::Answer::kUnsure : SlotRefusals::Answer::kRefused;
   if (offer.kind == TaskKind::kMap) {
-    admission_->OnMapLaunched(offer.state, *taker, offer.choice->locality, offer.now);
+    admission_->OnMapLaunched(offer.state, *taker, {offer.choice->index, offer.choice->locality}, offer.now);
     Update(offer.state, *taker, offer.now);
   }
   std::optional<Locality> locality;

@@ -53,7 +53,7 @@ class SlotOffers {
   // Where the maps of a job may run now, with `+delay`.
   enum class MapLocality : std::uint8_t {
     kNotRunnable,     // nowhere: the job is not runnable
-    kMayRunAnywhere,  // away from their data, too
+    kMayRunAnywhere,  // away from their data, too, or the data of some lies nowhere
     kClockStopped,    // at their data alone, and the job's clock does not run
     kClockRunning,    // at their data alone, and the job's clock runs
   };
@@ -75,8 +75,6 @@ class SlotOffers {
   // many; few_ is then of no use.
   bool CollectFew(const ClusterState& state, NodeId node);
   std::optional<Choice> TaskFor(const ClusterState& state, TaskKind kind, JobId job, NodeId node, Micros now);
-  // Returns true if the job refused the node for lack of space there, which may come back without notice.
-  [[nodiscard]] bool LacksSpace(const ClusterState& state, JobId job, NodeId node, Micros now) const;
   void RecountAll(const ClusterState& state);
   void Recount(const ClusterState& state, JobId job);
   // Offers to all jobs in the order of the submit queue, without a look at those that wait for other nodes.

@@ -43,18 +43,21 @@ void Speculating::OnNodesChanged(const ClusterState& state) {
 }
 
 bool Speculating::MayDuplicate(const ClusterState& state, TaskKind kind) const {
-  if (state.FreeNodes(kind).empty() || !state.RunnableJobs(kind).empty() || state.Running(kind) == 0) return false;
+  if (state.FreeNodes(kind).empty() || state.Running(kind) == 0) return false;
   const double share = settings_.max_share * state.Capacity(kind);
-  return state.Speculating(kind) < std::max<double>(share, largest_node_[kind]);
+  if (state.Speculating(kind) >= std::max<double>(share, largest_node_[kind])) return false;
+  return !policy_->WantsSlots(state, kind, clock_);
 }
 
 std::optional<Decision> Speculating::Next(const ClusterState& state, Micros now) {
+  clock_ = now;
   if (auto decision = policy_->Next(state, now)) return decision;
   for (const TaskKind kind : kTaskKinds) {
     auto& [next_look, slow] = kinds_[kind];
     if (MayDuplicate(state, kind) && now >= next_look) Look(state, kind, now);
     for (; !slow.empty() && MayDuplicate(state, kind); slow.pop_back()) {
       const Judged last = slow.back();
+      if (!policy_->MayRun(state, kind, last.task.job)) continue;
       const auto node = NodeFor(state, last);
       if (!node) continue;
       slow.pop_back();

@@ -1,10 +1,11 @@
 // Speculating: second attempts of tasks that run slowly (LATE, Zaharia et al. 2008; docs/policies.md#speculation),
 // around any policy.
 //
-// The rule, as code, for a kind of which slots are free that no job can use for another task:
+// The rule, as code, for a kind of which slots are free that no job may use for another task (Policy::WantsSlots):
 //
 //   if duplicates hold max_share of the slots of the kind, and as many as the largest node has: return
 //   slow = the attempts whose rate is below the slowest quarter of their job's    // running, and finished at the mean
+//   leave out those of jobs that may have no more slots (Policy::MayRun: their pool is at its maximum)
 //   for attempt in slow, the one that is expected to end last first:
 //     if a node is free that is neither the attempt's nor one of the slowest quarter:
 //       duplicate the attempt there; at its data if such a node is free, else on the first by id
@@ -52,6 +53,12 @@ class Speculating : public Policy {
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override {
     return policy_->WaitsForSpace(state, now);
   }
+  [[nodiscard]] bool WantsSlots(const ClusterState& state, TaskKind kind, Micros now) const override {
+    return policy_->WantsSlots(state, kind, now);
+  }
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override {
+    return policy_->MayRun(state, kind, job);
+  }
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
@@ -87,6 +94,7 @@ class Speculating : public Policy {
   // By node id: rates there divided by their jobs' means, as last seen; below 0 for a node of which nothing is known.
   std::vector<double> speeds_;
   double slow_speed_ = 0;  // nodes below are slow
+  Micros clock_ = 0;       // of the last call of Next
 };
 
 }  // namespace millrace::sched

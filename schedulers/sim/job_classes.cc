@@ -76,6 +76,7 @@ JobClass ReadClass(TomlSection& section) {
   section.Text("program", &common.program);
   section.Text("input_type", &common.input_type);
   section.Text("data", &common.input);
+  section.Bool("located", &read.located);
   section.Real("slow_start", &common.slow_start, 0, 1);
   section.Integer("max_attempts", &common.max_attempts, 1, 1000);
   if (std::optional<TomlSection> arrival = section.Table("arrival")) read.arrival = ReadArrival(*arrival);

@@ -60,6 +60,13 @@ class Model {
     }
     ASSERT_EQ(std::vector<std::uint32_t>(index_.all().begin(), index_.all().end()),
               std::vector<std::uint32_t>(pending_.begin(), pending_.end()));
+    std::vector<std::uint32_t> unlocated;
+    for (const auto map : pending_) {
+      const auto& replicas = inputs_[map].replicas;
+      const auto can_join = [](NodeId node) { return node.value <= kMaxId; };
+      if (std::none_of(replicas.begin(), replicas.end(), can_join)) unlocated.push_back(map);
+    }
+    ASSERT_EQ(std::vector<std::uint32_t>(index_.unlocated().begin(), index_.unlocated().end()), unlocated);
   }
 
  private:

@@ -12,6 +12,8 @@
 //                     and the rest levels running / weight of those with more demand                // shares.h
 //   demand of a pool = the running and runnable tasks of the jobs that it lets run, at most its maximum
 //
+// It decides exactly as FairReference (reference.h), which makes all shares and the whole order anew for each slot.
+//
 // A job is in the pool that it names, else in its user's; a pool exists while jobs of it live.
 //
 // With `+preempt` (fair_preempting.h) the order also knows which pools are starved.

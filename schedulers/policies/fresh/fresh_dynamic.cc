@@ -199,6 +199,10 @@ bool FreshDynamic::WaitsForSpace(const ClusterState& state, Micros) const {
   return false;
 }
 
+bool FreshDynamic::WantsSlots(const ClusterState&, TaskKind kind, Micros) const {
+  return !candidates_[kind].empty() || (kind == TaskKind::kMap && !repairs_.empty());
+}
+
 PolicyView FreshDynamic::View(const ClusterState& state, Micros) const {
   const PhaseOutlook outlook = work_.Outlook(state, admission_);
   const double expected = ExpectedMapSlots(outlook, settings_.tau_progress, settings_.tau_change);

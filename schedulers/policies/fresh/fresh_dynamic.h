@@ -55,6 +55,7 @@ class FreshDynamic : public Policy {
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
+  [[nodiscard]] bool WantsSlots(const ClusterState& state, TaskKind kind, Micros now) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
   [[nodiscard]] const PhaseAdmission& admission() const { return admission_; }
 

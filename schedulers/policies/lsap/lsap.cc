@@ -132,8 +132,8 @@ MapAssignment Lsap::Pose(const ClusterState& state, Micros now, const MapCandida
   for (const auto& [job, map] : candidates.maps) {
     Task& task = tasks.emplace_back(Task{job, map});
     if (gate == nullptr) continue;
-    const bool same = tasks.size() > 1 && tasks[tasks.size() - 2].job == job;
-    task.worst = same ? tasks[tasks.size() - 2].worst : gate->Worst(state, job, now);
+    const bool unlocated = state.FindJob(job)->pending_maps.unlocated().Contains(map);
+    task.worst = unlocated ? Locality::kOff : gate->Worst(state, job, now);
   }
   Price(state, now, &tasks);
   MapAssignment assignment(state, {cost_ == Cost::kUniform, settings_.bandwidths});
@@ -149,7 +149,7 @@ std::optional<Decision> Lsap::NextPlanned(const ClusterState& state, Micros now)
     const JobState& job = *state.FindJob(id);
     if (state.LacksSpace(job, map, decision.node)) continue;
     const Locality locality = state.topology().Distance(decision.node, job.spec.maps[map].replicas);
-    OnMapLaunched(state, id, locality, now);
+    OnMapLaunched(state, id, {map, locality}, now);
     return decision;
   }
   return std::nullopt;

@@ -63,12 +63,12 @@ std::optional<Decision> Dl::NextMap(const ClusterState& state, Micros now) {
   auto node = walk();
   if (!node && AskAgain(state, now)) node = walk();
   if (!node) return NextIdle(state);
-  OnMapLaunched(state, taken->job, taken->choice.locality, now);
+  OnMapLaunched(state, taken->job, taken->choice, now);
   return Decision{{taken->job, TaskKind::kMap, taken->choice.map}, *node, false, taken->choice.locality};
 }
 
-void Dl::OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now) {
-  admission_.OnMapLaunched(state, job, locality, now);
+void Dl::OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now) {
+  admission_.OnMapLaunched(state, job, choice, now);
   if (admission_.locality() != nullptr) launched_.insert(job);
 }
 
@@ -152,8 +152,9 @@ bool Dl::WaitsForSpace(const ClusterState& state, Micros now) const {
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
   const ClusterState::JobQueue& jobs = state.RunnableJobs(TaskKind::kMap);
   return std::any_of(free.begin(), free.end(), [&](std::uint32_t node) {
-    return std::any_of(jobs.begin(), jobs.end(),
-                       [&](const QueueKey& key) { return admission_.LacksSpace(state, key.job, NodeId{node}, now); });
+    return std::any_of(jobs.begin(), jobs.end(), [&](const QueueKey& key) {
+      return admission_.LacksSpaceIfIdle(state, key.job, NodeId{node}, now);
+    });
   });
 }
 

@@ -55,7 +55,7 @@ class Dl : public Policy {
   // Returns true if jobs have earned farther slots since the last call.
   bool TakeRaised(const ClusterState& state, Micros now);
   // Takes note that a map of the job is going to be launched.
-  void OnMapLaunched(const ClusterState& state, JobId job, Locality locality, Micros now);
+  void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
   [[nodiscard]] Admission& admission() { return admission_; }
   // Returns why a job's maps wait although slots are free, if a derived policy knows more about it than dl does.
   [[nodiscard]] virtual std::optional<std::string> WhyMapsWait(Micros) const { return std::nullopt; }

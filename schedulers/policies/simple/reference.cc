@@ -41,7 +41,7 @@ std::optional<Decision> DlReference::Next(const ClusterState& state, Micros) {
 bool DlReference::WaitsForSpace(const ClusterState& state, Micros now) const {
   for (const std::uint32_t node : state.FreeNodes(TaskKind::kMap)) {
     for (const QueueKey& key : state.RunnableJobs(TaskKind::kMap)) {
-      if (admission_.LacksSpace(state, key.job, NodeId{node}, now)) return true;
+      if (admission_.LacksSpaceIfIdle(state, key.job, NodeId{node}, now)) return true;
     }
   }
   return false;

@@ -94,6 +94,12 @@ struct Summary {
   std::uint64_t launches = 0, events = 0;
 };
 
+// A job that can go on no more. The reason begins in lower case and has no full stop.
+struct StuckJob {
+  std::uint32_t job = 0;  // index in the workload
+  std::string why;
+};
+
 struct SimResult {
   std::string scheduler, workload;
   Summary summary;
@@ -101,6 +107,9 @@ struct SimResult {
   std::vector<TaskRow> tasks;  // by start, then attempt; only when asked for
   std::vector<Sample> samples;
   std::map<std::string, GroupRow> pools, groups;
+  // If the run ended because nothing ran and nothing was to come by which a task would run: the jobs that had not
+  // ended.
+  std::vector<StuckJob> stuck;
   double decision_seconds = 0;  // wall time in Apply and Decide; O is this over the jobs. Not reproducible.
 };
 

@@ -1,5 +1,6 @@
 #include "schedulers/sim/model/simulate.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -11,6 +12,24 @@
 
 namespace millrace::sim {
 namespace {
+
+// Beyond these a run would take for ever, and mean nothing.
+constexpr double kMostBytes = 1e16;                      // of a job's input or map output: 10 PB
+constexpr Micros kLongestTask = 366 * 86'400 * kSecond;  // of computing
+
+Status CheckSizes(const SimJob& job, const std::string& who) {
+  double input = 0, output = 0;
+  Micros longest = 0;
+  for (const SimMap& map : job.maps) {
+    input += static_cast<double>(map.bytes), output += static_cast<double>(map.output);
+    longest = std::max(longest, map.cpu);
+  }
+  for (const SimReduce& reduce : job.reduces) longest = std::max(longest, reduce.cpu);
+  if (input > kMostBytes) return Invalid(who + " reads more than 10 PB, which is more than any job does");
+  if (output > kMostBytes) return Invalid(who + " has map outputs of more than 10 PB, which is more than any job has");
+  if (longest > kLongestTask) return Invalid(who + " has a task that computes for more than a year");
+  return Status::Ok();
+}
 
 Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes) {
   const SimJob& job = workload.jobs[index];
@@ -29,7 +48,7 @@ Status CheckJob(const Workload& workload, std::uint32_t index, std::size_t nodes
         return Invalid(who + " has data on node " + std::to_string(node.value) + ", which is not");
     }
   }
-  return Status::Ok();
+  return CheckSizes(job, who);
 }
 
 Status Check(const ClusterSpec& cluster, const Workload& workload) {

@@ -51,8 +51,9 @@ struct SimOptions {
   std::function<void(std::string_view line)> journal = {};
 };
 
-// Returns kInvalid if there is no such scheduler, the cluster has no nodes, or a job names a node or job that does not
-// exist.
+// Returns kInvalid if there is no such scheduler, the cluster has no nodes, a job names a node or job that does not
+// exist, or a job is larger than any can be. A run in which nothing can go on any more ends and says so
+// (SimResult::stuck).
 [[nodiscard]] Result<SimResult> Simulate(const ClusterSpec& cluster, const Workload& workload,
                                          const std::string& scheduler, const sched::Settings& settings,
                                          const SimOptions& options);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <utility>
 
 #include "base/check.h"
@@ -56,12 +57,17 @@ void Simulator::Start() {
 }
 
 SimResult Simulator::Run() {
+  std::vector<StuckJob> stuck;
   Start();
   while (jobs_left_ > 0) {
     std::optional<Micros> next = state_.network.NextChange(state_.now);
     if (!state_.queue.empty()) next = std::min(next.value_or(state_.queue.first().at), state_.queue.first().at);
     if (wake_) next = std::min(next.value_or(*wake_), *wake_);
-    if (!next || Stuck() || (state_.options.stop_at > 0 && *next > state_.options.stop_at)) break;
+    if (state_.options.stop_at > 0 && next.value_or(state_.options.stop_at) > state_.options.stop_at) break;
+    if (!next || Stuck()) {
+      stuck = StuckJobs();
+      break;
+    }
     state_.now = std::max(state_.now, *next);
     Step();
   }
@@ -69,13 +75,40 @@ SimResult Simulator::Run() {
   SimResult result = state_.recorder.Finish(state_.engine.state(), state_.now);
   result.scheduler = state_.engine.policy().name();
   result.decision_seconds = decision_seconds_;
+  result.stuck = std::move(stuck);
   return result;
 }
 
-// Returns true if nothing but samples would follow.
-bool Simulator::Stuck() const {
+bool Simulator::Idle() const {
   const std::size_t samples = state_.options.sample_interval > 0 ? 1 : 0;
-  return state_.queue.size() <= samples && state_.network.flows() == 0 && !wake_ && !changed_;
+  return state_.queue.size() <= samples && state_.network.flows() == 0 && !changed_;
+}
+
+bool Simulator::Stuck() const {
+  // What the engine itself waits for (a pause after a failure, the end of a refusal) comes once. A policy's own waits
+  // are a few for each job (those of `+delay` are three).
+  if (!Idle() || state_.engine.state().NextEnd()) return false;
+  return !wake_ || idle_wakes_ > 100 + 10 * workload_.jobs.size();
+}
+
+std::vector<StuckJob> Simulator::StuckJobs() const {
+  const sched::ClusterState& cluster = state_.engine.state();
+  std::map<std::uint32_t, std::string> why;  // by job
+  for (const sched::WaitView& wait : state_.engine.policy().View(cluster, state_.now).waits) {
+    std::string& of_job = why[wait.job.value];
+    if (of_job.empty()) of_job = (wait.kind == TaskKind::kMap ? "its maps: " : "its reduces: ") + wait.reason;
+  }
+  std::vector<StuckJob> stuck;
+  for (std::uint32_t job = 0; job < workload_.jobs.size(); ++job) {
+    const sched::JobState* state = cluster.FindJob(JobId{job});
+    if (state == nullptr && !cluster.WasUsed(JobId{job})) {
+      stuck.push_back({job, "the job that it comes after has not ended"});
+    } else if (state != nullptr && state->alive()) {
+      const auto known = why.find(job);
+      stuck.push_back({job, known == why.end() ? "no task of it may run" : known->second});
+    }
+  }
+  return stuck;
 }
 
 void Simulator::Step() {
@@ -87,7 +120,13 @@ void Simulator::Step() {
     if (state_.attempts[slot].flowing && state_.attempts[slot].generation == tag >> 32) OnFlowEnded(slot);
   }
   while (!state_.queue.empty() && state_.queue.first().at <= state_.now) Handle(state_.queue.Pop());
-  if (changed_ || (wake_ && *wake_ <= state_.now)) Decide();
+  const bool woken = wake_ && *wake_ <= state_.now;
+  if (changed_ || woken) Decide();
+  if (!Idle()) {
+    idle_wakes_ = 0;
+  } else if (woken) {
+    ++idle_wakes_;
+  }
 }
 
 void Simulator::Handle(const TimedHappening& entry) {

@@ -32,8 +32,12 @@ class Simulator final : private ModelHost {
   // ---- the loop ----
   void Start();
   void Step();
-  // Returns true if nothing but samples would come.
+  // Returns true if nothing runs and nothing is to come but samples and wakes that the policy asks for.
+  [[nodiscard]] bool Idle() const;
+  // Returns true if the run is idle and its policy's wakes, if it asks for any, have led to nothing so often that they
+  // never will: a policy that renews a clock asks for ever.
   [[nodiscard]] bool Stuck() const;
+  [[nodiscard]] std::vector<StuckJob> StuckJobs() const;
   void Handle(const TimedHappening& entry);
   void Decide();
   bool Apply(const sched::Event& event) override;
@@ -77,6 +81,7 @@ class Simulator final : private ModelHost {
 
   bool changed_ = false;  // something was applied since the last Decide
   std::optional<Micros> wake_;
+  std::uint64_t idle_wakes_ = 0;                       // wakes in a row that led to nothing while the run was idle
   std::uint32_t jobs_left_ = 0;                        // that have not ended
   std::vector<std::vector<std::uint32_t>> followers_;  // by job: those that wait for its end
   std::vector<SlotId> unused_slots_;

@@ -103,6 +103,7 @@ SimJob DrawJob(const JobClass& from, std::uint32_t number, std::uint64_t block_s
   job.priority = Priorities().at(from.priorities[number % from.priorities.size()]);
   DrawMaps(from, block_size, random, &job);
   DrawReduces(from, random, &job);
+  if (!from.located) job.replicas.assign(job.maps.size(), {});
   if (from.deadline) job.deadline = std::max<Micros>(1, ToMicros(from.deadline->Draw(random)));
   if (from.tell_times) {
     const double bias = from.estimate_bias.Draw(random);

@@ -40,6 +40,7 @@ struct JobClass {
   std::optional<Distribution> deadline;
   bool tell_times = false;
   Distribution estimate_bias = Distribution::Constant(1);
+  bool located = true;  // false: the maps' input lies on no node of the cluster
   SimJob common;
   std::optional<Arrival> arrival;
 };

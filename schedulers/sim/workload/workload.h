@@ -39,7 +39,8 @@ struct SimJob {
   // Which data it reads: jobs of one name and block size read the same blocks. Empty: data of its own.
   std::string input;
   std::vector<SimMap> maps;
-  // Nodes with the data of each map; empty: Placement says where it is.
+  // Nodes with the data of each map; empty: Placement says where it is. A map without any reads nothing from the
+  // cluster: it sleeps, or makes up its input.
   std::vector<std::vector<NodeId>> replicas;
   std::vector<SimReduce> reduces;  // empty: map only
   double slow_start = 0.05;

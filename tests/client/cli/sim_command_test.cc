@@ -54,6 +54,15 @@ TEST_F(SimVerb, WritesATableAndReports) {
   EXPECT_EQ(std::count(comparison.begin(), comparison.end(), '\n'), 3);
 }
 
+TEST_F(SimVerb, AStuckRunFailsAndSaysWhichJobsAndWhy) {
+  const Said said = Run({At("w.toml"), "--scheduler", "fifo", "--slots", "0,1"});
+  EXPECT_EQ(said.status, kFailed);
+  EXPECT_NE(said.out.find("0 of 3"), std::string::npos) << said.out;
+  EXPECT_NE(said.err.find("fifo is stuck"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("3 of 3 jobs have not ended: job0 ("), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("its maps: no slot of that kind"), std::string::npos) << said.err;
+}
+
 TEST_F(SimVerb, EqualRunsWriteEqualBytes) {
   for (const std::string run : {"a", "b"}) {
     EXPECT_EQ(Run({At("w.toml"), "--scheduler", "fair", "-o", At(run), "--seed", "9"}).status, kDone);

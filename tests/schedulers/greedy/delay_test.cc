@@ -82,6 +82,45 @@ TEST_F(DelayTest, AJobThatDoesNotWaitRunsAnywhereAtOnce) {
   )");
 }
 
+// A map whose input lies nowhere is as local anywhere. Its launch is no local one: the wait of the other goes on.
+TEST_F(DelayTest, AMapWithoutLocatedInputDoesNotWait) {
+  Wait("JobSubmitted job=job1 maps=1:n1;1:;1:");
+  EXPECT_PLAYS(&engine_, R"(
+    1000000 NodeJoined node=n2 maps=1 rack=a datacenter=east
+    1000000 decide
+    -> launch job1.m.1.0 n2 off
+    2000000 AttemptSucceeded attempt=job1.m.1.0
+    2000000 decide
+    -> launch job1.m.2.0 n2 off
+    3000000 AttemptSucceeded attempt=job1.m.2.0
+    3000000 decide
+    # Now it is refused a slot for the first time.
+    7999999 decide
+    8000000 decide
+    -> launch job1.m.0.0 n2 rack
+  )");
+}
+
+// A job's turn counts, not who has data at the node that is free.
+TEST(Unlocated, AJobGetsItsShareBesideOneWithLocalMaps) {
+  for (const char* scheduler : {"fair+delay", "dl+delay", "capacity+delay", "edf+delay", "lsap+delay"}) {
+    SCOPED_TRACE(scheduler);
+    std::string why;
+    Engine engine({}, MakePolicy(scheduler, {}, &why));
+    EXPECT_PLAYS(&engine, R"(
+      0 NodeJoined node=n1 rack=a maps=2
+      0 NodeJoined node=n2 rack=b maps=1
+      0 JobSubmitted job=job1 user=a maps=1:n1;1:n1
+      0 decide
+      -> launch job1.m.0.0 n1 node
+      -> launch job1.m.1.0 n1 node
+      1 JobSubmitted job=job2 user=b maps=1:
+      1 decide
+      -> launch job2.m.0.0 n2 off
+    )");
+  }
+}
+
 TEST_F(DelayTest, TheClockRunsFromTheFirstRefusal) {
   Wait(kJob);
   EXPECT_PLAYS(&engine_, "3000000 decide");  // no slot is offered

@@ -74,7 +74,8 @@ class EveryOrder : public testing::TestWithParam<std::tuple<Setup, bool, bool>> 
 TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
   const auto& [setup, with_delay, with_ccs] = GetParam();
   const bool delay = with_delay, ccs = with_ccs;
-  std::vector<unsigned> seeds = {646724835, 1552102564, 3912954297};  // once they found a difference
+  std::vector<unsigned> seeds = {646724835,  1552102564, 3912954297,
+                                 1746768121, 2833384089, 3793071527};  // once they found a difference
   for (unsigned round = 0, base = std::random_device()(); round < 60; ++round) seeds.push_back(base + round);
   for (const unsigned seed : seeds) {
     SCOPED_TRACE("seed " + std::to_string(seed));

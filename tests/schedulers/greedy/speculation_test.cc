@@ -2,12 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "schedulers/core/engine.h"
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/fresh/fresh_settings.h"
+#include "schedulers/policies/simple/edf_settings.h"
 #include "tests/schedulers/script.h"
 
 namespace millrace::sched {
@@ -78,6 +84,48 @@ TEST_F(SpeculationTest, NotWhileATaskIsPending) {
     -> launch job2.m.0.0 n5 off
   )");
   EXPECT_EQ(engine_.NextWake(), std::nullopt);
+}
+
+// A job that its own policy holds back cannot use the slot, so no straggler waits for it.
+TEST_F(SpeculationTest, NoJobThatIsHeldBackStopsIt) {
+  struct Case {
+    const char* scheduler;
+    std::function<void(Settings*)> set;
+  };
+  const std::vector<Case> cases = {
+      {"fair", [](Settings* of) { of->Of<PoolDefaults>().pool.max_running_jobs = 1; }},
+      {"fair", [](Settings* of) { of->Named<PoolSettings>()["late"].max_maps = 0; }},
+      {"edf", [](Settings* of) { of->Of<EdfSettings>().exclusive = true; }},
+      {"fresh-static", [](Settings* of) { of->Of<FreshSettings>().k = 1; }},
+      {"fresh-dynamic", [](Settings* of) { of->Of<FreshSettings>().k = 1; }},
+  };
+  for (const auto& [scheduler, set] : cases) {
+    SCOPED_TRACE(scheduler);
+    Settings settings;
+    settings.Of<SpeculationSettings>().enabled = true;
+    set(&settings);
+    const bool by_pool = settings.Named<PoolSettings>().contains("late");
+    std::string why;
+    Engine engine({}, MakePolicy(scheduler, settings, &why));
+    EXPECT_PLAYS(&engine,
+                 std::string(kOneSlow) + "20000000 JobSubmitted job=job2 maps=1:" + (by_pool ? " pool=late" : "") + R"(
+      20000000 decide
+      -> launch job1.m.0.1 n5 rack
+    )");
+  }
+}
+
+// A duplicate takes a slot like any attempt, so it counts towards the maximum of its job's pool.
+TEST_F(SpeculationTest, NotAboveTheMaximumOfThePool) {
+  for (const std::uint32_t maximum : {4U, 5U}) {
+    Settings settings;
+    settings.Of<SpeculationSettings>().enabled = true;
+    settings.Of<PoolDefaults>().pool.max_maps = maximum;
+    std::string why;
+    Engine engine({}, MakePolicy("fair", settings, &why));
+    EXPECT_PLAYS(&engine,
+                 std::string(kOneSlow) + "20000000 decide" + (maximum == 5 ? "\n-> launch job1.m.0.1 n5 rack" : ""));
+  }
 }
 
 TEST_F(SpeculationTest, YoungAttemptsAreNotJudged) {

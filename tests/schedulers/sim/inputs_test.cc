@@ -126,6 +126,21 @@ TEST(SimulationFile, ReadsClusterAndClasses) {
   EXPECT_EQ(large.priority, sched::Priority::kHigh);
 }
 
+TEST(SimulationFile, MapsMayReadNothingFromTheCluster) {
+  const std::string text = R"(
+    [cluster]
+    nodes = 3
+    [[jobs]]
+    name = "sleep"
+    maps = 2
+    located = false
+  )";
+  const Result<SimulationFile> file = ParseSimulation(text, "w.toml", {});
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const std::vector<std::vector<NodeId>> nowhere(2);
+  EXPECT_EQ(file->workload.jobs[0].replicas, nowhere);
+}
+
 TEST(SimulationFile, TheCommandLineGoesFirst) {
   Overrides overrides;
   overrides.nodes = 6, overrides.slots = sched::Slots{1, 2}, overrides.seed = 9, overrides.replication = 5;

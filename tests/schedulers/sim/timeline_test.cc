@@ -179,9 +179,56 @@ TEST(Timeline, StoppedRunsSayWhatIsUnfinished) {
   EXPECT_EQ(result.summary.unfinished, 1U);
 }
 
-TEST(Timeline, JobsThatNothingCanRunAreUnfinished) {
-  const SimResult result = MustSimulate(MakeCluster(1, 1, 1, {0, 1}), Of({MakeJob(1, 10)}), "fifo");
-  EXPECT_EQ(result.summary.unfinished, 1U);
+TEST(Timeline, JobsThatNothingCanRunAreStuck) {
+  SimJob next = MakeJob(1, 10);
+  next.after = 0;
+  const SimResult result = MustSimulate(MakeCluster(1, 1, 1, {0, 1}), Of({MakeJob(1, 10), next}), "fifo");
+  EXPECT_EQ(result.summary.unfinished, 1U);  // of those that were submitted
+  ASSERT_EQ(result.stuck.size(), 2U);
+  EXPECT_EQ(result.stuck[0].job, 0U);
+  EXPECT_EQ(result.stuck[0].why, "its maps: no slot of that kind");
+  EXPECT_EQ(result.stuck[1].why, "the job that it comes after has not ended");
+}
+
+// The clocks of starving pools are renewed for ever, though nothing runs that could be preempted.
+TEST(Timeline, StuckAlsoUnderASchedulerThatAsksToBeWoken) {
+  ClusterSpec cluster = MakeCluster(3, 1, 1, {2, 1});
+  for (NodeSpec& node : cluster.nodes) node.space = 1000;
+  Workload workload = Of({});
+  for (const char* user : {"x", "y", "z"}) {
+    SimJob job = MakeJob(3, 1, 1, 1);
+    job.user = user;
+    for (SimMap& map : job.maps) map.bytes = map.output = 100'000;
+    job.profile = {.runs = 1, .map_time = 1, .reduce_time = 1, .output_ratio = 1};
+    workload.jobs.push_back(job);
+  }
+  for (const char* scheduler : {"fair+preempt", "fair+delay+preempt", "fifo+delay"}) {
+    SCOPED_TRACE(scheduler);
+    const SimResult result = MustSimulate(cluster, workload, scheduler);
+    EXPECT_EQ(result.summary.unfinished, 3U);
+    EXPECT_EQ(result.stuck.size(), 3U);
+  }
+}
+
+// A pause after a failure is no end: the task runs again when it is over.
+TEST(Timeline, NotStuckWhileSomethingIsToCome) {
+  ClusterSpec cluster = MakeCluster(1, 1, 1, {1, 1});
+  cluster.failures = {{.node = 0, .at = 5 * kSecond, .back = 500'000 * kSecond}};
+  const SimResult result = MustSimulate(cluster, Of({MakeJob(1, 10)}), "fair+preempt");
+  EXPECT_EQ(result.summary.succeeded, 1U);
+  EXPECT_TRUE(result.stuck.empty());
+}
+
+TEST(Timeline, SizesBeyondReasonAreRefused) {
+  SimJob reads = MakeJob(2, 1, 1, 1), writes = reads, computes = reads;
+  reads.maps[1].bytes = 1'000'000'000'000'000'000;
+  writes.maps[1].output = 1'000'000'000'000'000'000;
+  computes.reduces[0].cpu = 400 * 86'400 * kSecond;
+  for (const SimJob& job : {reads, writes, computes}) {
+    const Result<SimResult> result = Simulate(MakeCluster(1), Of({MakeJob(1, 1), job}), "fifo", {}, {});
+    ASSERT_FALSE(result.ok());
+    EXPECT_NE(result.status().message().find("job 1 (\"job\")"), std::string::npos) << result.status().message();
+  }
 }
 
 TEST(Timeline, DeadlinesAndSlowdowns) {

@@ -1,0 +1,57 @@
+// FairReference: the rule of `fair` without anything that makes it fast (fair.h). Tests hold FairOrder against it.
+//
+// It keeps which jobs max_running_jobs has let run, and nothing else. Each question makes the shares of all pools anew,
+// and with them the whole order of the jobs:
+//
+//   pools, in order:  FairClaim of each pool (fair_queue.h), with the minima as they can be granted (shares.h)
+//   jobs of a pool:   by the pool's order; as claimants of the pool's whole share where that order is fair or mlq
+//
+// Shares are whole numbers of 1/65536 of a slot or one division of two such, and are compared as fair_queue.h says.
+// That is why both come out the same to the last bit.
+//
+// Cost of a question: O((pools + jobs) log). Thread rule: one thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schedulers/offering/job_order.h"
+#include "schedulers/policies/fair/fair_queue.h"
+#include "schedulers/settings/settings.h"
+
+namespace millrace::sched {
+
+class FairReference : public JobOrder {
+ public:
+  // Requires: it is told of each job before the job has begun.
+  explicit FairReference(const Settings& settings) : settings_(settings) {}
+
+  void OnJobSubmitted(const ClusterState& state, JobId job) override;
+  void OnJobEnded(const ClusterState& state, JobId job) override;
+  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+
+ private:
+  struct Pool {
+    std::set<JobId> jobs, admitted;
+  };
+
+  // Lets in as many of the pool's jobs as may run, the first by priority and submit order first.
+  void AdmitNext(const ClusterState& state, const std::string& name);
+  [[nodiscard]] FairClaim ClaimOf(const ClusterState& state, TaskKind kind, const std::string& name) const;
+  // Returns the jobs that may be offered a slot, the first in order first.
+  [[nodiscard]] std::vector<JobId> Order(const ClusterState& state, TaskKind kind) const;
+  // Returns the same of one pool, which shares out these slots.
+  [[nodiscard]] std::vector<JobId> OrderIn(const ClusterState& state, TaskKind kind, const std::string& name,
+                                           Units slots) const;
+
+  const Settings settings_;
+  std::map<std::string, Pool> pools_;  // with live jobs
+};
+
+}  // namespace millrace::sched

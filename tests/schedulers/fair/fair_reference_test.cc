@@ -1,0 +1,71 @@
+// FairOrder against FairReference, along random histories under random settings.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+
+#include "schedulers/offering/reference.h"
+#include "schedulers/policies/catalog.h"
+#include "schedulers/policies/fair/fair_settings.h"
+#include "schedulers/policies/fair/reference.h"
+#include "tests/schedulers/history.h"
+#include "tests/schedulers/same_decisions.h"
+
+namespace millrace::sched {
+namespace {
+
+class RandomSettings {
+ public:
+  explicit RandomSettings(unsigned seed) : random_(seed) {}
+
+  Settings Draw() {
+    Settings settings;
+    settings.Of<FairSettings>().order = Order();
+    settings.Of<MlqSettings>() = {Below(4), Weight(), Weight()};
+    if (Below(2) == 0) settings.Of<PoolDefaults>().pool = Pool();
+    for (const char* name : {"pool0", "pool1", "pool2"}) {
+      if (Below(3) > 0) settings.Named<PoolSettings>()[name] = Pool();
+    }
+    return settings;
+  }
+
+ private:
+  std::uint32_t Below(std::uint32_t end) { return static_cast<std::uint32_t>(random_() % end); }
+  double Weight() { return 0.25 * (1 + Below(8)); }
+  PoolOrder Order() { return static_cast<PoolOrder>(Below(4)); }
+  // Minima are small and large beside the few slots of a history, and beside the weights.
+  PoolSettings Pool() {
+    PoolSettings pool;
+    pool.weight = Below(3) == 0 ? 1.0 / 64 : Weight();
+    pool.min_maps = Below(3) * Below(4), pool.min_reduces = Below(3) * Below(3);
+    if (Below(3) == 0) pool.max_maps = pool.min_maps + Below(4);
+    if (Below(3) == 0) pool.max_reduces = pool.min_reduces + Below(3);
+    if (Below(3) == 0) pool.max_running_jobs = Below(3);
+    if (Below(2) == 0) pool.order = Order();
+    return pool;
+  }
+
+  std::mt19937 random_;
+};
+
+TEST(FairTwins, DecideTheSame) {
+  for (unsigned round = 0, base = std::random_device()(); round < 400; ++round) {
+    SCOPED_TRACE("seed " + std::to_string(base + round));
+    HistoryOptions options;
+    options.scheduler = "fair";
+    options.settings = RandomSettings(base + round).Draw();
+    options.conserving = false;
+    History history(base + round, options);
+    for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
+    ASSERT_FALSE(HasFailure());
+    auto reference = std::make_unique<GreedyReference>(std::make_unique<FairReference>(options.settings), Admission());
+    ExpectSameDecisions(history.records(), MakePolicyOf(options), std::move(reference));
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+}  // namespace
+}  // namespace millrace::sched
