@@ -4,18 +4,15 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/field.h"
 #include "base/status.h"
 
 namespace millrace {
-
-enum class OptionType { kText, kBool, kInteger, kReal, kBytes, kDuration };
 
 struct OptionInfo {
   std::string name;  // "worker.map_slots"
@@ -25,7 +22,8 @@ struct OptionInfo {
   std::string one_line;
 };
 
-// A set of options that are bound to the fields of a struct. Declaring an option sets its field to the default.
+// A set of options that are bound to the fields of a struct (field.h says what each type takes). Declaring an option
+// sets its field to the default.
 // Requires: the struct outlives the set, no name is declared twice, and each default is in its own range; the
 // declaration aborts if one of the last two does not hold.
 //   OptionSet set;
@@ -36,15 +34,12 @@ class OptionSet {
   void Text(std::string name, std::string* field, std::string initial, std::string one_line);
   void Choice(std::string name, std::string* field, std::string initial, std::vector<std::string> choices,
               std::string one_line);
-  // Takes "true", "yes", "on", "1" and "false", "no", "off", "0".
   void Bool(std::string name, bool* field, bool initial, std::string one_line);
   void Integer(std::string name, std::int64_t* field, std::int64_t initial, std::int64_t least, std::int64_t most,
                std::string one_line);
   void Real(std::string name, double* field, double initial, double least, double most, std::string one_line);
-  // Takes what ParseBytes takes.
   void Bytes(std::string name, std::uint64_t* field, std::uint64_t initial, std::uint64_t least, std::uint64_t most,
              std::string one_line);
-  // Takes what ParseDuration takes.
   void Duration(std::string name, Micros* field, Micros initial, Micros least, Micros most, std::string one_line);
 
   // Sets the option's field. Returns kNotFound if there is no such option; the message has the nearest name that
@@ -59,12 +54,12 @@ class OptionSet {
   [[nodiscard]] std::vector<OptionInfo> List() const;  // in the order declared
 
  private:
-  struct Entry {
+  struct Option {
     OptionInfo info;
-    std::function<Status(std::string_view)> parse;
+    Field field;
   };
-  void Add(OptionInfo info, std::function<Status(std::string_view)> parse);
-  std::vector<Entry> entries_;
+  void Add(std::string name, Field field, std::string one_line);
+  std::vector<Option> options_;
 };
 
 // Returns the bytes that "512", "64K", "64MiB" or "1.5 GB" stand for. The multiples are binary, up to T, in upper or

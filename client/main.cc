@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/master_address.h"
 #include "client/cli/cli.h"
 #include "client/cli/known_clusters.h"
 #include "client/cli/master_command.h"
@@ -14,7 +15,6 @@
 
 namespace {
 
-constexpr const char* kDefaultMaster = "127.0.0.1:7700";
 constexpr const char* kDefaultWait = "30s";  // a master that is started again is there long before
 
 std::string FromEnvironment(const char* name, const char* otherwise) {
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   const Invocation invocation{
       millrace::console::SystemConsole(),
       OwnPath(argv[0]),
-      FromEnvironment("MILLRACE_MASTER", kDefaultMaster),
+      FromEnvironment("MILLRACE_MASTER", millrace::kDefaultMasterAddress),
       millrace::cli::UserName(),
       FromEnvironment("MILLRACE_WAIT", kDefaultWait),
       FromEnvironment("MILLRACE_CLUSTER", ""),

@@ -1,5 +1,6 @@
 #include "master/control/master_config.h"
 
+#include "base/master_address.h"
 #include "dfs/name/types.h"
 
 namespace millrace::master {
@@ -7,7 +8,7 @@ namespace millrace::master {
 OptionSet DeclareMasterOptions(MasterConfig* config) {
   constexpr Micros kHour = 3600 * kSecond;
   OptionSet set;
-  set.Text("master.bind", &config->bind, "127.0.0.1:7700",
+  set.Text("master.bind", &config->bind, kDefaultMasterAddress,
            "HOST:PORT on which clients and workers connect; port 0 takes any free one");
   set.Text("master.directory", &config->directory, "",
            "directory of the master's database; must be set; `millrace master --init` makes it");

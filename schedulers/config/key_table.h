@@ -1,5 +1,5 @@
-// KeyTable: turns what a section's struct declares (schedulers/settings/key_list.h) into keys that read and write text.
-// Thread rule: one thread.
+// KeyTable: the keys that a section's struct declares (schedulers/settings/key_list.h), as fields that are read from
+// text and written to it (base/field.h). Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "schedulers/config/settings_keys.h"
@@ -31,12 +32,9 @@ class KeyTable : public KeyList {
  private:
   void AddChoice(std::string name, std::vector<std::string> names, std::function<void(std::size_t)> choose,
                  std::function<std::optional<std::size_t>()> chosen, std::string one_line) override;
-  template <class Field>
-  void AddFlag(std::string name, Field* field, std::string one_line);
-  template <class Field>
-  void AddCount(std::string name, Field* field, NumberRange range, std::string one_line);
-  template <class Field>
-  void AddDuration(std::string name, Field* field, Micros most, std::string one_line);
+  void Add(std::string name, Field field, std::string one_line) {
+    keys_->push_back({std::move(name), std::move(one_line), std::move(field)});
+  }
 
   std::vector<SettingKey>* keys_;
 };

@@ -5,6 +5,12 @@
 
 namespace millrace::sched {
 
+std::optional<std::string> SettingKey::TomlValue() const {
+  const bool quoted = field.type == OptionType::kText || field.type == OptionType::kDuration;
+  auto text = field.get();
+  return text && quoted ? '"' + *text + '"' : text;
+}
+
 SettingSection KeysOf(const Section& section, Settings* settings, const std::string& name) {
   SettingSection keys{std::string(section.name), std::string(section.one_line), {}};
   if (section.named) (keys.name += '.') += name;

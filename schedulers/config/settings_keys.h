@@ -3,13 +3,11 @@
 // (schedulers/policies/catalog.h) declare. Thread rule: as the Settings that the keys are bound to.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "base/status.h"
+#include "base/field.h"
 #include "schedulers/settings/section.h"
 #include "schedulers/settings/settings.h"
 
@@ -17,12 +15,12 @@ namespace millrace::sched {
 
 // A key that is bound to a field of a struct. Requires: the struct outlives it.
 struct SettingKey {
-  std::string name;   // within its section
-  std::string range;  // for people: "above 0", "0 to 100", "fair, fifo, sjf or mlq"
+  std::string name;  // within its section
   std::string one_line;
-  // Sets the field. `text` reads as a scalar of TOML, without quotes. Returns kInvalid, and why: "-1 is not above 0".
-  std::function<Status(std::string_view text)> set;
-  std::function<std::optional<std::string>()> get;  // as a value of TOML; none if the field holds nothing
+  Field field;
+
+  // Returns what the field holds as a value of TOML; nothing if it holds nothing.
+  [[nodiscard]] std::optional<std::string> TomlValue() const;
 };
 
 struct SettingSection {

@@ -1,13 +1,12 @@
-// Reading settings: the only place of the schedulers that includes toml++.
-#include <toml++/toml.h>
-
+// Reading settings.
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/toml_file.h"
 #include "schedulers/config/settings_file.h"
 #include "schedulers/config/settings_keys.h"
 #include "schedulers/config/settings_text.h"
@@ -18,29 +17,23 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
-// The value without quotes; none for what no key takes (lists, dates, tables).
-std::optional<std::string> ScalarText(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
-  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
-  if (const auto* integer = node.as_integer()) return std::to_string(integer->get());
-  if (const auto* real = node.as_floating_point()) {
-    char text[32];
-    return std::string(text, std::to_chars(text, text + sizeof text, real->get()).ptr);
-  }
-  return std::nullopt;
-}
-
 class Reader {
  public:
   // Of a file: strict, and pools inherit. Of the journal: neither.
   Reader(std::string file_name, bool of_a_file) : file_name_(std::move(file_name)), of_a_file_(of_a_file) {}
 
   Result<Settings> Read(std::string_view text) {
-    try {
-      const toml::table table = toml::parse(text, file_name_);
-      MILLRACE_TRY(ReadAll(table));
-    } catch (const toml::parse_error& error) {
-      return Fail(error.source().begin.line, "not TOML: " + std::string(error.description()));
+    MILLRACE_ASSIGN(const std::vector<TomlEntry> entries, ReadToml(text, file_name_));
+    // [pool_defaults] before the pools that inherit from it.
+    for (const bool named : {false, true}) {
+      for (const TomlEntry& entry : entries) {
+        const Section* section = Find(entry.path.front());
+        if (section != nullptr && section->named == named) MILLRACE_TRY(ReadEntry(*section, entry));
+      }
+    }
+    for (const TomlEntry& entry : entries) {
+      const std::string& name = entry.path.front();
+      if (Find(name) == nullptr) MILLRACE_TRY(Unknown(entry, Quote(name), name, SectionNames()));
     }
     MILLRACE_TRY(Check());
     return std::move(settings_);
@@ -58,70 +51,52 @@ class Reader {
     return Fail(line, section + "." + key + ": " + why);
   }
 
-  Status ReadAll(const toml::table& table) {
-    // [pool_defaults] before the pools that inherit from it.
-    for (const Section& section : ListSections()) {
-      const toml::node* node = section.named ? nullptr : table.get(section.name);
-      if (node != nullptr) MILLRACE_TRY(ReadSection(KeysOf(section, &settings_), *node));
+  static const Section* Find(const std::string& name) {
+    const auto sections = ListSections();
+    const auto at = std::find_if(sections.begin(), sections.end(), [&](const auto& s) { return s.name == name; });
+    return at == sections.end() ? nullptr : &*at;
+  }
+
+  // The entry is [pools], [fair] or [pools.NAME], or a key of one of the latter two.
+  Status ReadEntry(const Section& section, const TomlEntry& entry) {
+    const std::size_t depth = section.named ? 2 : 1;
+    std::string header(section.name), name;
+    if (entry.path.size() < depth) {
+      if (entry.kind == TomlEntry::Kind::kTable) return Status::Ok();
+      return Fail(entry.line, header + " is not a section; write [" + header + ".NAME]");
     }
-    for (const auto& [key, node] : table) {
-      const std::string name(key.str());
-      const auto sections = ListSections();
-      const auto section =
-          std::find_if(sections.begin(), sections.end(), [&](const auto& s) { return s.name == name; });
-      if (section == sections.end()) {
-        MILLRACE_TRY(Unknown(node, Quote(name), name, SectionNames()));
-      } else if (section->named) {
-        MILLRACE_TRY(ReadNamed(*section, node));
-      }
+    if (section.named) name = entry.path[1], header += "." + name;
+    if (entry.path.size() > depth) return ReadKey(KeysOf(section, &settings_, name), entry, entry.path[depth]);
+    if (entry.kind != TomlEntry::Kind::kTable) {
+      return Fail(entry.line, header + " is not a section; write [" + header + "]");
     }
+    lines_[header] = entry.line;
+    if (section.named) section.add(&settings_, name, of_a_file_);
     return Status::Ok();
   }
 
-  Status ReadNamed(const Section& section, const toml::node& node) {
-    const toml::table* table = node.as_table();
-    const std::string group(section.name);
-    if (table == nullptr)
-      return Fail(node.source().begin.line, group + " is not a section; write [" + group + ".NAME]");
-    for (const auto& [key, inner] : *table) {
-      const std::string name(key.str());
-      section.add(&settings_, name, of_a_file_);
-      MILLRACE_TRY(ReadSection(KeysOf(section, &settings_, name), inner));
+  Status ReadKey(const SettingSection& section, const TomlEntry& entry, const std::string& name) {
+    const std::string whole = section.name + "." + name;
+    const auto key =
+        std::find_if(section.keys.begin(), section.keys.end(), [&](const auto& k) { return k.name == name; });
+    if (key == section.keys.end()) {
+      std::vector<std::string> names;
+      for (const SettingKey& known : section.keys) names.push_back(known.name);
+      return Unknown(entry, whole, name, names);
     }
-    return Status::Ok();
+    lines_[whole] = entry.line;
+    const Status set = entry.kind == TomlEntry::Kind::kValue
+                           ? key->field.set(entry.text)
+                           : Invalid("a list, a date or a section; give one text or number");
+    return set.ok() ? set : Fail(entry.line, whole + ": " + set.message());
   }
 
-  Status ReadSection(const SettingSection& section, const toml::node& node) {
-    const toml::table* table = node.as_table();
-    const std::size_t line = node.source().begin.line;
-    if (table == nullptr) return Fail(line, section.name + " is not a section; write [" + section.name + "]");
-    lines_[section.name] = line;
-    for (const auto& [key, value] : *table) {
-      const std::string name(key.str());
-      const auto found =
-          std::find_if(section.keys.begin(), section.keys.end(), [&](const auto& k) { return k.name == name; });
-      if (found == section.keys.end()) {
-        std::vector<std::string> names;
-        for (const SettingKey& known : section.keys) names.push_back(known.name);
-        MILLRACE_TRY(Unknown(value, section.name + "." + name, name, names));
-        continue;
-      }
-      const std::size_t at = value.source().begin.line;
-      lines_[section.name + "." + name] = at;
-      const std::optional<std::string> text = ScalarText(value);
-      const Status set = text ? found->set(*text) : Invalid("a list, a date or a section; give one text or number");
-      if (!set.ok()) return Fail(at, section.name + "." + name + ": " + set.message());
-    }
-    return Status::Ok();
-  }
-
-  Status Unknown(const toml::node& node, const std::string& what, const std::string& name,
+  Status Unknown(const TomlEntry& entry, const std::string& what, const std::string& name,
                  const std::vector<std::string>& known) const {
     if (!of_a_file_) return Status::Ok();
     const auto nearest = Nearest(name, known);
-    return Fail(node.source().begin.line,
-                what + ": no such setting; " +
-                    (nearest ? "did you mean " + *nearest + "?" : "docs/scheduler-settings.md lists them"));
+    return Fail(entry.line, what + ": no such setting; " +
+                                (nearest ? "did you mean " + *nearest + "?" : "docs/scheduler-settings.md lists them"));
   }
 
   // Those that have a name each come first: of two that are as near to a wrong word, the first is suggested.

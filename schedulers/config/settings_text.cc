@@ -30,7 +30,7 @@ std::string KeyText(std::string_view name) {
 void Append(const std::string& header, const SettingSection& section, std::string* text) {
   *text += "[" + header + "]\n";
   for (const SettingKey& key : section.keys) {
-    if (const std::optional<std::string> value = key.get()) *text += key.name + " = " + *value + "\n";
+    if (const std::optional<std::string> value = key.TomlValue()) *text += key.name + " = " + *value + "\n";
   }
 }
 

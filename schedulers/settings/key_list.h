@@ -29,9 +29,6 @@ struct NumberRange {
   double least = 0;
   double most = 0;
   bool open_below = false;  // above `least`
-  [[nodiscard]] bool Holds(double number) const {
-    return (open_below ? number > least : number >= least) && number <= most;
-  }
 };
 
 inline constexpr double kNoBound = std::numeric_limits<double>::infinity();

@@ -8,20 +8,14 @@
 
 #include "base/options.h"
 #include "base/text.h"
+#include "base/toml_value.h"
 
 namespace millrace::sim {
 namespace {
 
-constexpr double kMost = 9e15;  // of any number in a file: what a double holds exactly
+constexpr std::int64_t kMost = 9'000'000'000'000'000;  // of any number in a file: what a double holds exactly
 constexpr double kMicros = 1e6;
 constexpr double kMostOfZipf = 1e7;  // values: each has a weight in memory
-
-std::string Shown(double value) {
-  std::string text = std::to_string(value);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text;
-}
 
 }  // namespace
 
@@ -62,57 +56,37 @@ std::optional<double> TomlSection::Value(const toml::node& node, Unit unit, std:
   } else if (node.is_number()) {
     value = *node.value<double>() * (unit == Unit::kDuration ? kMicros : 1);
   }
-  if (value && std::isfinite(*value) && std::abs(*value) <= kMost) return value;
+  if (value && std::isfinite(*value) && std::abs(*value) <= static_cast<double>(kMost)) return value;
   constexpr std::array<const char*, 3> kWants{"a number", "a size, as 512 or \"64M\"", "a duration, as 9 or \"9s\""};
   *why = std::string("not ") + kWants[static_cast<std::size_t>(unit)];
   return std::nullopt;
 }
 
-std::optional<double> TomlSection::Ranged(std::string_view key, Unit unit, double least, double most) {
+void TomlSection::Set(std::string_view key, const Field& field) {
   const toml::node* node = Ask(key);
-  if (node == nullptr) return std::nullopt;
-  std::string why;
-  const std::optional<double> value = Value(*node, unit, &why);
-  if (!value) {
-    Fail(key, why);
-  } else if (*value < least || *value > most) {
-    const double scale = unit == Unit::kDuration ? kMicros : 1;
-    Fail(key, Shown(*value / scale) + " is not " +
-                  (most < kMost ? "from " + Shown(least / scale) + " to " + Shown(most / scale)
-                                : Shown(least / scale) + " or more"));
-  } else {
-    return value;
-  }
-  return std::nullopt;
+  if (node == nullptr) return;
+  const auto text = TomlValueText(*node);
+  const Status set = text ? field.set(*text) : Invalid("a list, a date or a table; give one text or number");
+  if (!set.ok()) Fail(key, set.message());
 }
 
 void TomlSection::Real(std::string_view key, double* field, double least, double most) {
-  if (const auto value = Ranged(key, Unit::kNumber, least, most)) *field = *value;
+  Set(key, RealField(field, least, most));
 }
 
 void TomlSection::Integer(std::string_view key, std::uint32_t* field, std::uint32_t least, std::uint32_t most) {
-  const auto value = Ranged(key, Unit::kNumber, least, most);
-  if (!value) return;
-  if (*value != std::floor(*value)) return Fail(key, "not a whole number");
-  *field = static_cast<std::uint32_t>(*value);
+  Set(key, IntegerField(field, least, most));
 }
 
-void TomlSection::Seed(std::string_view key, std::uint64_t* field) {
-  if (const auto value = Ranged(key, Unit::kNumber, 0, kMost)) *field = static_cast<std::uint64_t>(*value);
-}
+void TomlSection::Seed(std::string_view key, std::uint64_t* field) { Set(key, IntegerField(field, 0, kMost)); }
 
 void TomlSection::Bytes(std::string_view key, std::uint64_t* field, std::uint64_t least) {
-  const auto value = Ranged(key, Unit::kBytes, static_cast<double>(least), kMost);
-  if (value) *field = static_cast<std::uint64_t>(*value);
+  Set(key, BytesField(field, least, kMost));
 }
 
-void TomlSection::Rate(std::string_view key, double* field) {
-  if (const auto value = Ranged(key, Unit::kBytes, 0, kMost)) *field = *value;
-}
+void TomlSection::Rate(std::string_view key, double* field) { Set(key, BandwidthField(field, 0)); }
 
-void TomlSection::Duration(std::string_view key, Micros* field) {
-  if (const auto value = Ranged(key, Unit::kDuration, 0, kMost)) *field = static_cast<Micros>(*value);
-}
+void TomlSection::Duration(std::string_view key, Micros* field) { Set(key, DurationField(field, 0, kMost)); }
 
 void TomlSection::Durations(std::string_view key, std::vector<Micros>* field) {
   const toml::node* node = Ask(key);
@@ -127,19 +101,9 @@ void TomlSection::Durations(std::string_view key, std::vector<Micros>* field) {
   }
 }
 
-void TomlSection::Bool(std::string_view key, bool* field) {
-  const toml::node* node = Ask(key);
-  if (node == nullptr) return;
-  if (!node->is_boolean()) return Fail(key, "not true or false");
-  *field = *node->value<bool>();
-}
+void TomlSection::Bool(std::string_view key, bool* field) { Set(key, BoolField(field)); }
 
-void TomlSection::Text(std::string_view key, std::string* field) {
-  const toml::node* node = Ask(key);
-  if (node == nullptr) return;
-  if (!node->is_string()) return Fail(key, "not a text");
-  *field = *node->value<std::string>();
-}
+void TomlSection::Text(std::string_view key, std::string* field) { Set(key, TextField(field)); }
 
 void TomlSection::Texts(std::string_view key, std::vector<std::string>* field) {
   const toml::node* node = Ask(key);

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/field.h"
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/status.h"
@@ -57,12 +58,12 @@ class TomlSection {
  private:
   // Null, and asked for, when it is not there or something was wrong before.
   const toml::node* Ask(std::string_view key);
+  void Set(std::string_view key, const Field& field);
   [[nodiscard]] static std::optional<double> Value(const toml::node& node, Unit unit, std::string* why);
   // One value or a list of them, none below 0.
   [[nodiscard]] static std::optional<std::vector<double>> Values(const toml::node& node, Unit unit, unsigned plain,
                                                                  std::string* why);
   [[nodiscard]] static std::optional<Distribution> ReadDraws(const toml::node& node, Unit unit, std::string* why);
-  std::optional<double> Ranged(std::string_view key, Unit unit, double least, double most);
 
   const toml::table& table_;
   std::string name_;

@@ -12,8 +12,8 @@ void Print(const SettingSection& section) {
   std::cout << "\n## [" << section.name << "]\n"
             << section.one_line << "\n\n| key | default | range | |\n|---|---|---|---|\n";
   for (const SettingKey& key : section.keys) {
-    const auto value = key.get();
-    std::cout << "| `" << key.name << "` | " << (value ? "`" + *value + "`" : "") << " | " << key.range << " | "
+    const auto value = key.TomlValue();
+    std::cout << "| `" << key.name << "` | " << (value ? "`" + *value + "`" : "") << " | " << key.field.range << " | "
               << key.one_line << " |\n";
   }
 }

@@ -101,7 +101,7 @@ TEST(SettingsFile, MistakesAreToldWithFileLineAndReason) {
   EXPECT_EQ(WhyNot("[fair]\norde = \"fair\"\n"), "scheduler.toml:2: fair.orde: no such setting; did you mean order?");
   EXPECT_EQ(WhyNot("[delays]\nrack_wait = 1\n"), "scheduler.toml:1: \"delays\": no such setting; did you mean delay?");
   EXPECT_EQ(WhyNot("[mlq]\nsmall_job_maps = 1.5\n"), "scheduler.toml:2: mlq.small_job_maps: 1.5 is not a whole number");
-  EXPECT_EQ(WhyNot("[edf]\nexclusive = 1\n"), "scheduler.toml:2: edf.exclusive: 1 is not false or true");
+  EXPECT_EQ(WhyNot("[edf]\nexclusive = 2\n"), "scheduler.toml:2: edf.exclusive: 2 is not true or false");
   EXPECT_EQ(WhyNot("[delay]\nrack_wait = -1\n"), "scheduler.toml:2: delay.rack_wait: -1 is not within 0s to 1h");
   EXPECT_EQ(WhyNot("[delay]\nrack_wait = \"2h\"\n"),
             "scheduler.toml:2: delay.rack_wait: \"2h\" is not within 0s to 1h");
@@ -139,9 +139,9 @@ TEST(SettingsFile, AFileIsReadAndAMissingOneIsNamed) {
 
 // A value other than the default for a key, found by trying what might do.
 std::string OtherValue(const SettingKey& key) {
-  const std::optional<std::string> before = key.get();
+  const std::optional<std::string> before = key.field.get();
   for (const char* text : {"true", "7", "0.5", "1.5", "10", "0", "sjf", "auto", "johnson", "paper", "7s", "30000000"}) {
-    if (key.set(text).ok() && key.get() != before) return text;
+    if (key.field.set(text).ok() && key.field.get() != before) return text;
   }
   return "";
 }
@@ -162,7 +162,7 @@ TEST(SettingsText, EveryValueComesBack) {
     for (SettingKey& key : section.keys) {
       // What contradicts its neighbours is not wanted here.
       if (key.name.starts_with("max_") && section.name.find("p") == 0) {
-        EXPECT_TRUE(key.set("100000").ok());
+        EXPECT_TRUE(key.field.set("100000").ok());
         continue;
       }
       if (key.name.ends_with("_timeout") || key.name.ends_with("capacity")) continue;

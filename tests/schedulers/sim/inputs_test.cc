@@ -156,7 +156,7 @@ TEST(SimulationFile, TheCommandLineGoesFirst) {
 
 TEST(SimulationFile, WrongFilesAreRefusedWithLineAndReason) {
   const std::pair<const char*, const char*> kWrong[] = {
-      {"[cluster]\nnodes = 0\n", "f:2: cluster.nodes: 0 is not from 1 to 100000"},
+      {"[cluster]\nnodes = 0\n", "f:2: cluster.nodes: 0 is not within 1 to 100000"},
       {"[cluster]\nnode = 3\n", "f:2: cluster.node: there is no such key; did you mean nodes?"},
       {"\n[[jobs]]\nmaps = { zipf = [1] }\n", "f:3: jobs[0].maps: a distribution with the wrong numbers"},
       {"[[jobs]]\nmap_time = \"soon\"\n", "f:2: jobs[0].map_time: not a duration"},

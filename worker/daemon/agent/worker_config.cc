@@ -1,5 +1,7 @@
 #include "worker/daemon/agent/worker_config.h"
 
+#include "base/master_address.h"
+
 namespace millrace::worker {
 namespace {
 
@@ -9,7 +11,7 @@ constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
 constexpr Micros kHour = 3600 * kSecond;
 
 void DeclareIdentity(OptionSet& options, WorkerConfig* config) {
-  options.Text("worker.master", &config->master, "127.0.0.1:7700",
+  options.Text("worker.master", &config->master, kDefaultMasterAddress,
                "the master, as host:port; of several, separated by commas, the one that answers is taken");
   options.Text("worker.directory", &config->directory, "", "where blocks, runs and logs lie; one worker a directory");
   options.Text("worker.block_directories", &config->block_directories, "",
