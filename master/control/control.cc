@@ -52,13 +52,13 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
             FinishLazily(std::move(step));
           },
           seams_.log),
+      workers_(*this, dispatcher_, seams_.dialer, tasks_),
       leases_(config.lease_grace, config.lease_limit, TickPeriod(), Awake()),
       tasks_(*this) {}
 
 Control::~Control() { *self_ = nullptr; }
 
 Status Control::Load() {
-  started_ = Awake();
   LookAtRoom();
   MILLRACE_ASSIGN(cluster_, ReadClusterId(seams_.store));
   MILLRACE_TRY(files_.Load(seams_.store));
@@ -70,7 +70,7 @@ Status Control::Load() {
   jobs_.NoteRestart(&step);
   MILLRACE_TRY(UseFirstScheduler(&step));
   commits_.CommitLazily(std::move(step.batch));
-  for (const NodeNumber node : jobs_.EngineNodes()) deadlines_[node] = started_ + config_.startup_grace;
+  workers_.Start();
   for (const dfs::FileId file : files_.names().OpenFiles()) {
     leases_.Await(file, std::max(config_.startup_grace, config_.lease_grace));
   }
@@ -223,16 +223,11 @@ void Control::Tick(Micros late) {
     asleep_ += late;
     return;
   }
-  const Micros now = Awake();
-  std::vector<NodeNumber> silent;
-  for (const auto& [node, deadline] : deadlines_) {
-    if (deadline <= now) silent.push_back(node);
-  }
-  for (const NodeNumber node : silent) LoseNode(node);
+  workers_.LoseSilent();
   ExpireLeases();
   ScheduleBlockWork();
   if (Held()) return;
-  ForgetOldNodes();
+  workers_.ForgetOld();
   FollowSchedulerFile();
 }
 
@@ -245,7 +240,7 @@ void Control::ExpireLeases() {
 
 void Control::ScheduleBlockWork() {
   dfs::BlockWork work;
-  if (!InStartupGrace()) {
+  if (!workers_.InStartupGrace()) {
     work = files_.blocks().NextWork(Awake(), static_cast<std::uint32_t>(config_.copies_per_node), config_.copy_timeout);
   }
   NoticeBalanceEnd();
@@ -326,11 +321,7 @@ void Control::LookAtRoom() {
 // Workers that registered meanwhile do so again, and this time what they have is settled.
 void Control::GoOn() {
   commits_.Release();
-  for (const auto& [node, epoch] : unsettled_) {
-    const auto it = epochs_.find(node);
-    if (it != epochs_.end() && it->second == epoch) epochs_.erase(it);
-  }
-  unsettled_.clear();
+  workers_.SettleAgain();
   FinishLazily(Begin());
 }
 

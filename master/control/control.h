@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,6 +35,7 @@
 #include "master/control/scheduler_file.h"
 #include "master/control/scheduler_time.h"
 #include "master/control/watchers.h"
+#include "master/control/workers.h"
 #include "master/jobs/job_tracker.h"
 
 namespace millrace::master {
@@ -89,6 +89,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   // its decisions where this master made them.
   [[nodiscard]] Step Begin();
   [[nodiscard]] Micros Now() const { return time_.Now(ShownByClocks()); }  // scheduler time
+  // Returns the time that the master was awake, since some moment: all deadlines are told in it.
+  [[nodiscard]] Micros Awake() const;
   // Lets the policy decide, sends the orders and commits the step. The promise resolves when the step is on disk.
   kj::Promise<void> Finish(Step step);
   // Does the same, but nobody waits for the disk.
@@ -122,40 +124,7 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] bool TakeRefusedFailure(const AttemptId& attempt) { return refused_failures_.erase(attempt) > 0; }
 
   // ---- workers ----
-  struct Registration {
-    NodeNumber node = 0;
-    std::uint64_t epoch = 0;
-    JobTracker::Reconciled reconciled;
-    kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
-  };
-  // kInvalid, with both clusters named, for a worker that belongs to another cluster than this one.
-  [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
-  // Rejects with kUnavailable, and what to set, unless the worker's port takes a connection.
-  [[nodiscard]] kj::Promise<void> DialBack(const WorkerFacts& facts);
-  // Makes a worker wait that registers with a storage whose session stands, while that session's holder is asked for a
-  // sign of life. Rejects with kBusy, naming the holder, if the holder answers. It does not wait for a holder whose
-  // connection broke. If a holder does not answer, it waits for a heartbeat, two seconds at most.
-  [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
-  // Registers the worker. `epoch` tells this session from earlier ones of the same worker: what those still say is
-  // ignored. While nothing can be written the worker is known for its blocks alone: nothing is settled, and when there
-  // is room its session ends, so that it registers again.
-  Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
-                                const Claims& claims);
-  // Notes that the node was heard. Returns false if the session is not the node's current one.
-  bool Heard(NodeNumber node, std::uint64_t epoch);
-  // Returns the time since the node was last heard; for one that was lost before this master started, since it was
-  // lost.
-  [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;
-  // Notes that the session's connection is gone. The node is given up once nobody listens at its port any more (its
-  // process is gone), or disconnect_grace is over.
-  void SessionDropped(NodeNumber node, std::uint64_t epoch);
-  // Removes lost workers from the table for good, all or none; one that comes back is a new node. kNotFound for an
-  // unknown node; kBusy for one that is alive, or may still be on its way after a start of the master. Without `force`,
-  // kInvalid for one that may be the way back to blocks that are missing or have too few replicas.
-  Status ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step* step);
-  // Notes that the worker says that its storage is gone: the worker is lost now.
-  void Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason);
-
+  [[nodiscard]] Workers& workers() { return workers_; }
   // Asks the holder to read this replica; it reports what it finds before it answers. Never rejects: the state is
   // kUnreachable when there is no answer.
   [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> CheckReplica(NodeNumber node, dfs::BlockId block) {
@@ -171,24 +140,6 @@ class Control final : private kj::TaskSet::ErrorHandler {
 
   // Backs up the database while it is in use.
   [[nodiscard]] kj::Promise<BackupFacts> BackUp(const std::string& directory);
-
-  // ---- waiting for workers after a start ----
-  // Returns true while a missing replica or missing room may only be a worker that has not come back, or not reported,
-  // yet: within the grace after a start, as long as there is such a worker, or none at all.
-  [[nodiscard]] bool AwaitingReports() const;
-  // Returns a line that says which workers are awaited, for how long by now and for how long at most; empty unless
-  // AwaitingReports.
-  [[nodiscard]] std::string AwaitedLine() const;
-  // Returns true if this node is awaited: it is not here and has not said that it leaves, or has not listed its blocks.
-  [[nodiscard]] bool Awaits(const NodeRecord& node) const;
-  // Serves a call that needs more reports and is tried again with each: resolves at the next report of a worker, at the
-  // latest when the grace is over. Rejects with kBusy and AwaitedLine when the call, which came at `since`, has waited
-  // for kReportPatience: that is far less than a client's patience for an answer, so that its user hears why.
-  static constexpr kj::Duration kReportPatience = 2 * kj::SECONDS;
-  [[nodiscard]] kj::Promise<void> NextReport(kj::TimePoint since);
-  void Reported(NodeNumber node);
-  // Logs it if the list of blocks that the worker just gave names some that no file has.
-  void TellUnknown(NodeNumber node);
 
   // ---- balancing ----
   // These do what dfs::BlockManager's do. Whether balancing is under way is not stored: a master that starts anew does
@@ -215,16 +166,8 @@ class Control final : private kj::TaskSet::ErrorHandler {
   Control(const MasterConfig& config, ControlDependencies seams, SchedulerFile scheduler_file);
   [[nodiscard]] Status Load();
   [[nodiscard]] Micros TickPeriod() const { return std::max<Micros>(config_.heartbeat / 2, 10 * kMillisecond); }
-  // Returns the time that the master was awake, since some moment: all deadlines are told in it.
-  [[nodiscard]] Micros Awake() const;
-  [[nodiscard]] bool InStartupGrace() const { return Awake() < started_ + config_.startup_grace; }
   void Send(Step& step);
   void TellEnded(kj::Promise<void> committed, std::set<JobId> ended);
-  [[nodiscard]] kj::Promise<void> AskAfter(NodeNumber node, std::uint64_t epoch);
-  void LoseNode(NodeNumber node);
-  void LoseOthersAt(const WorkerFacts& facts);
-  [[nodiscard]] Status CheckForget(NodeNumber node, bool force);
-  void ForgetOldNodes();
   kj::Promise<void> Clockwork();
   void Tick(Micros late);
   void ExpireLeases();
@@ -253,22 +196,14 @@ class Control final : private kj::TaskSet::ErrorHandler {
   JobTracker jobs_;
   Watchers watchers_;
   Dispatcher dispatcher_;
+  Workers workers_;
   Micros asleep_ = 0;                  // what the monotonic clock counted while this process stood still
-  Micros started_ = 0;                 // as Awake tells it
   std::uint64_t ids_on_disk_ = 0;      // it is on disk that the ids below are taken
   std::uint64_t numbers_on_disk_ = 0;  // the same of job numbers
   std::set<JobId> ending_;             // they ended, which is not on disk yet
   SchedulerTime time_{0, {}};
-  std::map<NodeNumber, Micros> deadlines_;  // a node that is not heard by then is lost
-  std::map<NodeNumber, std::uint64_t> epochs_;
-  std::set<NodeNumber> unreported_;                // they registered; their list of blocks is still under way
-  std::map<NodeNumber, std::uint64_t> unsettled_;  // they registered while nothing could be written; with their epochs
   std::set<AttemptId> refused_failures_;
-  std::set<NodeNumber> left_;     // they said that they leave, and are not back
-  std::set<NodeNumber> hung_up_;  // their connection ended, and they are not back
-  std::uint64_t next_epoch_ = 1;
   Leases leases_;
-  std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
   bool balancing_ = false;
   std::list<kj::Own<kj::PromiseFulfiller<void>>> balance_waiters_;
   std::optional<Micros> wake_;  // scheduler time for which a wake is armed

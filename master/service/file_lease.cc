@@ -29,8 +29,9 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     const Result<FileSystem::NewBlock> block =
         control_.files().AddBlock(file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number),
                                   std::move(excluded), &step.batch);
-    if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.AwaitingReports()) {
-      return control_.NextReport(since).then([this, context, since]() mutable { return AddBlock(context, since); });
+    if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.workers().AwaitingReports()) {
+      return control_.workers().NextReport(since).then(
+          [this, context, since]() mutable { return AddBlock(context, since); });
     }
     if (!block.ok()) Require(block.status());
     control_.FinishLazily(std::move(step));

@@ -36,8 +36,9 @@ class JobServiceImpl final : public wire::JobService::Server {
       return control_.Kept();
     }
     Require(control_.CheckChange());
-    if (control_.AwaitingReports() && control_.files().blocks().Health().missing > 0) {
-      return control_.NextReport(since).then([this, context, since]() mutable { return Submit(context, since); });
+    if (control_.workers().AwaitingReports() && control_.files().blocks().Health().missing > 0) {
+      return control_.workers().NextReport(since).then(
+          [this, context, since]() mutable { return Submit(context, since); });
     }
     if (!control_.NumberIsKept()) {
       return control_.KeepNumber().then([this, context, since]() mutable { return Submit(context, since); });

@@ -44,10 +44,11 @@ class MasterServiceImpl final : public wire::Master::Server {
     facts.host = Require(HostOfWorker(facts.host, peer_));
     facts.remote = !peer_.address.empty() && !peer_.loopback;
     Require(CheckReach(facts, control_.nodes()));
-    Require(control_.CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
+    Require(control_.workers().CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
     context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
-    return control_.DialBack(facts)
-        .then([this, facts]() { return control_.AwaitVacancy(facts); })
+    return control_.workers()
+        .DialBack(facts)
+        .then([this, facts]() { return control_.workers().AwaitVacancy(facts); })
         .then([this, facts, context]() mutable { return Admit(facts, context); });
   }
 
@@ -56,10 +57,10 @@ class MasterServiceImpl final : public wire::Master::Server {
     if (!hidden.empty()) control_.log()->warn("{}", hidden);
     const auto params = context.getParams();
     const auto worker = params.getWorker();
-    Control::Registration registration =
-        Require(control_.Register(facts, params.getControl(),
-                                  {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
-                                   ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())}));
+    Workers::Registration registration =
+        Require(control_.workers().Register(facts, params.getControl(),
+                                            {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
+                                             ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())}));
     auto results = context.getResults();
     results.setNode(registration.node);
     results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
@@ -112,7 +113,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     const auto params = context.getParams();
     const auto nodes = params.getNodes();
     Step step = control_.Begin();
-    Require(control_.ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
+    Require(control_.workers().ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
     return control_.Finish(std::move(step));
   }
 
@@ -221,12 +222,12 @@ class MasterServiceImpl final : public wire::Master::Server {
     const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(node.number);
     out.setUnknownBlocks(unknown.count);
     out.setUnknownHeld(unknown.held);
-    out.setAwaited(control_.Awaits(node));
+    out.setAwaited(control_.workers().Awaits(node));
     WriteAvoided(NodeId{node.number}, out);
     const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
     out.setMapsRunning(maps);
     out.setReducesRunning(reduces);
-    out.setLastHeartbeatMillisAgo(control_.MillisSilent(node));
+    out.setLastHeartbeatMillisAgo(control_.workers().MillisSilent(node));
   }
 
   Control& control_;

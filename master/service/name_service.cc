@@ -59,8 +59,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     });
     const bool incomplete =
         std::any_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.holders.empty(); });
-    if (incomplete && control_.AwaitingReports()) {
-      return control_.NextReport(since).then([this, context, since]() mutable { return Locate(context, since); });
+    if (incomplete && control_.workers().AwaitingReports()) {
+      return control_.workers().NextReport(since).then(
+          [this, context, since]() mutable { return Locate(context, since); });
     }
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     auto results = context.getResults();
@@ -176,7 +177,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     out.setLiveWorkers(live);
     out.setUnknownBlocks(health.unknown);
     out.setHoldingWorkers(static_cast<std::uint32_t>(health.nodes_held));
-    out.setAwaiting(control_.AwaitedLine());
+    out.setAwaiting(control_.workers().AwaitedLine());
     out.setReadOnly(control_.CheckChange().message());
     return kj::READY_NOW;
   }
@@ -184,8 +185,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> awaitReports(AwaitReportsContext) override { return AwaitReports(control_.timer().now()); }
 
   kj::Promise<void> AwaitReports(kj::TimePoint since) {
-    if (!control_.AwaitingReports()) return kj::READY_NOW;
-    return control_.NextReport(since).then([this, since]() { return AwaitReports(since); });
+    if (!control_.workers().AwaitingReports()) return kj::READY_NOW;
+    return control_.workers().NextReport(since).then([this, since]() { return AwaitReports(since); });
   }
 
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {

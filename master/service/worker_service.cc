@@ -16,7 +16,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   WorkerSessionImpl(Control& control, NodeNumber node, std::uint64_t epoch)
       : control_(control), self_(control.self()), node_(node), epoch_(epoch) {}
   ~WorkerSessionImpl() {
-    if (*self_ != nullptr) control_.SessionDropped(node_, epoch_);
+    if (*self_ != nullptr) control_.workers().SessionDropped(node_, epoch_);
   }
 
   kj::Promise<void> heartbeat(HeartbeatContext context) override {
@@ -43,7 +43,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     control_.files().blocks().ReportPart(node_, ReadBlocks(params.getBlocks()));
     if (params.getLast()) {
       control_.files().blocks().ReportEnd(node_);
-      control_.TellUnknown(node_);
+      control_.workers().TellUnknown(node_);
       reporting_ = false;
     }
     return kj::READY_NOW;
@@ -64,7 +64,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> endReport(EndReportContext) override {
     // The calls of the report are a stream: this one is answered when all of them were taken.
     Listen();
-    control_.Reported(node_);
+    control_.workers().Reported(node_);
     return kj::READY_NOW;
   }
 
@@ -91,7 +91,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
 
   kj::Promise<void> leave(LeaveContext context) override {
     Listen();
-    control_.Leave(node_, epoch_, ToString(context.getParams().getReason()));
+    control_.workers().Leave(node_, epoch_, ToString(context.getParams().getReason()));
     return kj::READY_NOW;
   }
 
@@ -159,7 +159,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
 
  private:
   void Listen() {
-    if (!control_.Heard(node_, epoch_))
+    if (!control_.workers().Heard(node_, epoch_))
       Require(Unavailable("worker " + std::to_string(node_) + ": this session has ended; register again"));
   }
 

@@ -168,7 +168,7 @@ TEST(MembershipTest, AWorkerThatIsLostForLongIsForgottenAndIsANewNodeWhenItComes
   cluster.RestartMaster();  // it was lost before
   cluster.Advance(280);
   ASSERT_NE(cluster.control().nodes().Find(number), nullptr);
-  EXPECT_GE(cluster.control().MillisSilent(*cluster.control().nodes().Find(number)), 500'000u);
+  EXPECT_GE(cluster.control().workers().MillisSilent(*cluster.control().nodes().Find(number)), 500'000u);
   cluster.Advance(60);
   EXPECT_EQ(cluster.control().nodes().Find(number), nullptr);
   EXPECT_FALSE(cluster.control().files().blocks().Knows(number));
@@ -196,7 +196,7 @@ TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
   control.files().blocks().Received(number, {77, 100});
   const auto forget = [&](master::NodeNumber node, bool force) {
     master::Step step = control.Begin();
-    const Status status = control.ForgetNodes({node}, force, &step);
+    const Status status = control.workers().ForgetNodes({node}, force, &step);
     control.FinishLazily(std::move(step));
     return status;
   };
@@ -236,16 +236,16 @@ TEST(StartTest, WhoIsAwaitedIsSaidAndASubmissionWaitsForIt) {
   options.workers = 3;
   SimulatedCluster cluster(options);
   cluster.StoreFile("/in");
-  EXPECT_EQ(cluster.control().AwaitedLine(), "");
+  EXPECT_EQ(cluster.control().workers().AwaitedLine(), "");
   cluster.Cut(0);
   cluster.RestartMaster();
   cluster.Advance(4);
-  EXPECT_THAT(cluster.control().AwaitedLine(),
+  EXPECT_THAT(cluster.control().workers().AwaitedLine(),
               HasSubstr("the master has started 4 s ago and waits for the reports of 1 of 3 workers (host0:"));
-  EXPECT_THAT(cluster.control().AwaitedLine(), HasSubstr("for 11 s more at most (master.startup_grace)"));
+  EXPECT_THAT(cluster.control().workers().AwaitedLine(), HasSubstr("for 11 s more at most (master.startup_grace)"));
   const auto& nodes = cluster.control().nodes();
-  EXPECT_TRUE(cluster.control().Awaits(*nodes.FindByStorage("storage0")));
-  EXPECT_FALSE(cluster.control().Awaits(*nodes.FindByStorage("storage1")));
+  EXPECT_TRUE(cluster.control().workers().Awaits(*nodes.FindByStorage("storage0")));
+  EXPECT_FALSE(cluster.control().workers().Awaits(*nodes.FindByStorage("storage1")));
   cluster.Mend(0);
   cluster.Submit("/in", "/out", 0);
   EXPECT_EQ(cluster.control().files().blocks().Health().missing, 0u) << "it was there before the job";
@@ -265,7 +265,7 @@ TEST(StartTest, ASubmissionIsPutOffAndNotLeftWithoutAnAnswer) {
   EXPECT_GE(cluster.seconds() - before, 14) << "the block was awaited";
   EXPECT_LE(cluster.seconds() - before, 16);
   EXPECT_GE(cluster.put_off(), 6) << "and that was said every two seconds";
-  EXPECT_EQ(cluster.control().AwaitedLine(), "") << "it is missing now";
+  EXPECT_EQ(cluster.control().workers().AwaitedLine(), "") << "it is missing now";
 }
 }  // namespace
 }  // namespace millrace

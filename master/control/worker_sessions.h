@@ -1,0 +1,81 @@
+// WorkerSessions: which workers are here, since which registration, and until when each may be silent.
+//
+// A worker's session is in one of these states; a worker without any is lost, or was never here:
+//
+//   state       means                                             left for
+//   kExpected   the master has started and the worker may be      kHere: it registers. None: its time is over
+//               on its way
+//   kHere       it is registered and its connection stands        kHungUp: the connection ends. kEnded: what it had was
+//                                                                 not settled. None: its time is over, or it leaves
+//   kHungUp     its connection ended; its time is shorter now     kHere: it registers. None: its time is over, or its
+//                                                                 process is found gone
+//   kEnded      it is to register again, and its calls are        kHere: it registers. None: its time is over
+//               refused until then
+//
+// A registration from any state, or from none, begins a session of its own with a new epoch. What is said in the name
+// of an earlier epoch is refused. Times are microseconds on whatever clock the caller uses throughout. Thread rule: one
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/ids/time.h"
+#include "master/cluster/node_table.h"
+
+namespace millrace::master {
+
+class WorkerSessions {
+ public:
+  enum class State : std::uint8_t { kExpected, kHere, kHungUp, kEnded };
+
+  // The worker may come until then.
+  void Expect(NodeNumber node, Micros until);
+  // Begins a session and returns its epoch. Without `settled` EndUnsettled ends it. The worker has not reported its
+  // blocks yet.
+  std::uint64_t Register(NodeNumber node, Micros until, bool settled);
+  // Returns true if this is the worker's session now.
+  [[nodiscard]] bool IsCurrent(NodeNumber node, std::uint64_t epoch) const;
+  // Moves out the time until which the worker may be silent.
+  void Heard(NodeNumber node, Micros until);
+  // The connection ended. The worker may be away until then, or until its time is over if that is earlier.
+  void HangUp(NodeNumber node, Micros until);
+  // The worker says that it leaves. HasLeft tells so until it registers again; its session ends with Lose.
+  void Leave(NodeNumber node);
+  // The worker is given up. Returns true if its connection had ended: then it is its process that is gone, and not its
+  // machine that is silent.
+  bool Lose(NodeNumber node);
+  // The worker has listed its blocks.
+  void Reported(NodeNumber node);
+  // Ends the sessions that were begun without being settled.
+  void EndUnsettled();
+
+  [[nodiscard]] std::optional<State> StateOf(NodeNumber node) const;
+  // Returns the epoch by which the worker's calls are taken, if any is.
+  [[nodiscard]] std::optional<std::uint64_t> EpochOf(NodeNumber node) const;
+  [[nodiscard]] bool HasLeft(NodeNumber node) const { return left_.contains(node); }
+  // Returns true if the worker has registered and its list of blocks is still under way.
+  [[nodiscard]] bool IsReporting(NodeNumber node) const;
+  // Returns the workers that have a session, in order of number.
+  [[nodiscard]] std::vector<NodeNumber> Nodes() const;
+  // Returns those of them whose time is over.
+  [[nodiscard]] std::vector<NodeNumber> Silent(Micros now) const;
+
+ private:
+  struct Session {
+    State state = State::kExpected;
+    Micros until = 0;                    // a worker that is not heard by then is lost
+    std::optional<std::uint64_t> epoch;  // none before it registers, and after the session was ended
+    bool settled = true;
+    bool reporting = false;
+  };
+
+  std::map<NodeNumber, Session> sessions_;
+  std::set<NodeNumber> left_;  // they said that they leave, and are not back
+  std::uint64_t next_epoch_ = 1;
+};
+
+}  // namespace millrace::master

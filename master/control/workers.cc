@@ -1,0 +1,299 @@
+#include "master/control/workers.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/options.h"
+#include "base/rpc/status_codec.h"
+#include "base/text.h"
+#include "master/cluster/worker_address.h"
+#include "master/control/control.h"
+
+namespace millrace::master {
+
+void Workers::Start() {
+  started_ = control_.Awake();
+  const Micros until = started_ + control_.config().startup_grace;
+  for (const NodeNumber node : control_.jobs().EngineNodes()) sessions_.Expect(node, until);
+}
+
+bool Workers::InStartupGrace() const { return control_.Awake() < started_ + control_.config().startup_grace; }
+
+void Workers::LoseSilent() {
+  for (const NodeNumber node : sessions_.Silent(control_.Awake())) Lose(node);
+}
+
+// --- Registration ---
+
+Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
+                                                const Claims& claims) {
+  LoseOthersAt(facts);
+  Step step = control_.Begin();
+  NodeRecord& node = control_.nodes().Admit(facts, &step.batch);
+  node.alive = true;
+  node.last_heard = control_.Awake();
+  Registration registration;
+  registration.node = node.number;
+  const bool settled = !control_.Held();
+  registration.epoch = sessions_.Register(node.number, control_.Awake() + control_.config().lost_after, settled);
+  dfs::BlockManager& blocks = control_.files().blocks();
+  blocks.NodeUp(node.number, {facts.rack, facts.datacenter});
+  blocks.ReportBegin(node.number);  // the worker lists its blocks once it has our answer
+  blocks.SetDraining(node.number, node.draining);
+  dispatcher_.Connect(node.number, std::move(control));
+  if (settled) registration.reconciled = control_.jobs().NodeRegistered(node, claims, &step);
+  control_.log()->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running",
+                       node.number, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
+                       facts.reduce_slots, claims.running.size());
+  if (settled) {
+    registration.committed = control_.Finish(std::move(step));
+  } else {
+    registration.committed = kj::READY_NOW;
+    control_.FinishLazily(std::move(step));
+  }
+  return registration;
+}
+
+// One worker has an address. Who registers there with another storage is found by all who look for the one before it,
+// and has what they write to that one: counted for both, it would be one replica too many. Who is still connected
+// stays.
+void Workers::LoseOthersAt(const WorkerFacts& facts) {
+  std::vector<NodeNumber> others;
+  for (const NodeNumber number : sessions_.Nodes()) {
+    const NodeRecord* node = control_.nodes().Find(number);
+    const bool here = sessions_.StateOf(number) == WorkerSessions::State::kHere;
+    if (node == nullptr || here || node->facts.storage == facts.storage) continue;
+    if (node->facts.host == facts.host && node->facts.port == facts.port) others.push_back(number);
+  }
+  for (const NodeNumber number : others) {
+    control_.log()->warn("worker {}: another one, with another storage, is at {}:{} now", number, facts.host,
+                         facts.port);
+    Lose(number);
+  }
+}
+
+Status Workers::CheckCluster(const std::string& host, const std::string& cluster) const {
+  if (cluster == control_.cluster()) return Status::Ok();
+  Status refusal = Invalid("the worker at " + host + " belongs to cluster " + Quote(cluster) +
+                           " and this is the master of cluster " + control_.cluster() +
+                           "; give it the address of its own master (worker.master), or an empty directory");
+  control_.log()->warn("refused: {}", refusal.message());
+  return refusal;
+}
+
+kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
+  if (dialer_ == nullptr) return kj::READY_NOW;
+  return master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);
+}
+
+// Two who ask at once both find the holder silent, and then the first of them in its place.
+kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) {
+  const NodeRecord* node = control_.nodes().FindByStorage(facts.storage);
+  const auto epoch = node == nullptr ? std::nullopt : sessions_.EpochOf(node->number);
+  if (!epoch) return kj::READY_NOW;
+  constexpr Micros kLongestProbe = 2 * kSecond;
+  const auto limit = std::min(control_.config().heartbeat, kLongestProbe) * kj::MICROSECONDS;
+  return dispatcher_.Answers(node->number, limit).then([=, this, number = node->number](bool answers) {
+    const auto now = sessions_.EpochOf(number);
+    const NodeRecord* holder = control_.nodes().Find(number);
+    if (!now || holder == nullptr) return kj::Promise<void>(kj::READY_NOW);
+    if (now != epoch) return AwaitVacancy(facts);
+    if (!answers) return kj::Promise<void>(kj::READY_NOW);
+    const Status refusal = Busy(fmt::format(
+        "register the worker at {}:{}: its storage belongs to node {}, the worker at {}:{}, which is here and answers; "
+        "one worker serves a directory, and a copy of it is no directory of another (start with an empty one)",
+        facts.host, facts.port, number, holder->facts.host, holder->facts.port));
+    control_.log()->warn("refused: {}", refusal.message());
+    return kj::Promise<void>(rpc::ToException(refusal));
+  });
+}
+
+// --- Sessions ---
+
+bool Workers::Heard(NodeNumber node, std::uint64_t epoch) {
+  if (!sessions_.IsCurrent(node, epoch)) return false;
+  sessions_.Heard(node, control_.Awake() + control_.config().lost_after);
+  if (NodeRecord* record = control_.nodes().Find(node)) record->last_heard = control_.Awake();
+  return true;
+}
+
+std::uint64_t Workers::MillisSilent(const NodeRecord& node) const {
+  Micros silent = 0;
+  if (node.last_heard != 0) {
+    silent = control_.Awake() - node.last_heard;
+  } else if (node.lost_at != 0) {
+    silent = control_.Now() - node.lost_at;
+  }
+  return static_cast<std::uint64_t>(std::max<Micros>(0, silent) / kMillisecond);
+}
+
+void Workers::SessionDropped(NodeNumber node, std::uint64_t epoch) {
+  if (!sessions_.IsCurrent(node, epoch)) return;
+  control_.log()->info("worker {}: connection lost", node);
+  sessions_.HangUp(node, control_.Awake() + control_.config().disconnect_grace);
+  dispatcher_.Disconnect(node);
+  if (dialer_ != nullptr) tasks_.add(AskAfter(node, epoch));
+}
+
+// A process takes its attempts with it, so for one that is gone there is nothing to wait for. One that is about to end
+// may still listen for a moment: the question is put again.
+kj::Promise<void> Workers::AskAfter(NodeNumber node, std::uint64_t epoch) {
+  constexpr kj::Duration kAgain = 200 * kj::MILLISECONDS;
+  const auto waited_for = [this, node, epoch] {
+    return sessions_.IsCurrent(node, epoch) && sessions_.StateOf(node) == WorkerSessions::State::kHungUp;
+  };
+  const NodeRecord* record = control_.nodes().Find(node);
+  if (record == nullptr || !waited_for()) return kj::READY_NOW;
+  const std::string host = record->facts.host;
+  const std::uint16_t port = record->facts.port;
+  return IsDeserted(*dialer_, control_.timer(), host, port).then([=, this](bool deserted) -> kj::Promise<void> {
+    if (!waited_for()) return kj::READY_NOW;
+    if (!deserted) return control_.timer().afterDelay(kAgain).then([=, this] { return AskAfter(node, epoch); });
+    control_.log()->warn("worker {}: nobody listens at {}:{} any more", node, host, port);
+    Lose(node);
+    return kj::READY_NOW;
+  });
+}
+
+void Workers::Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason) {
+  if (!sessions_.IsCurrent(node, epoch)) return;
+  control_.log()->warn("worker {} leaves: {}", node, reason);
+  sessions_.Leave(node);
+  Lose(node);
+}
+
+void Workers::Lose(NodeNumber node) {
+  control_.log()->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas", node);
+  const bool died = sessions_.Lose(node);
+  dispatcher_.Disconnect(node);
+  if (NodeRecord* record = control_.nodes().Find(node)) record->alive = false;
+  control_.files().blocks().NodeDown(node);
+  Step step = control_.Begin();
+  // A machine that is gone, or cannot be reached, is silent; a connection ends with its process.
+  control_.jobs().NodeLost(node, died, &step);
+  control_.FinishLazily(std::move(step));
+}
+
+// --- Forgetting ---
+
+Status Workers::CheckForget(NodeNumber number, bool force) const {
+  const NodeRecord* node = control_.nodes().Find(number);
+  if (node == nullptr) return NoSuchNode(number);
+  const std::string what = "forget node " + std::to_string(number) + ": ";
+  if (node->alive) return Busy(what + "it is alive; stop the worker first");
+  if (InStartupGrace() || sessions_.StateOf(number)) {
+    return Busy(what + "the master has just started and the worker may still come; ask again after " +
+                FormatDuration(control_.config().startup_grace) + " (master.startup_grace)");
+  }
+  if (force) return Status::Ok();
+  const dfs::BlockHealth health = control_.files().blocks().Health();
+  if (health.missing > 0) {
+    return Invalid(what + std::to_string(health.missing) +
+                   " blocks are missing and it may have them; start its worker again, or use --force");
+  }
+  if (node->draining && health.under_replicated > 0) {
+    return Invalid(what + "it was being decommissioned and " + std::to_string(health.under_replicated) +
+                   " blocks have too few replicas; wait until they are copied, or use --force");
+  }
+  return Status::Ok();
+}
+
+Status Workers::ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step* step) {
+  for (const NodeNumber node : nodes) MILLRACE_TRY(CheckForget(node, force));
+  for (const NodeNumber node : nodes) {
+    const std::string host = control_.nodes().Find(node)->facts.host;
+    MILLRACE_TRY(control_.nodes().Forget(node, &step->batch));
+    control_.files().blocks().ForgetNode(node);
+    control_.log()->info("worker {}, which was at {} and is lost, is forgotten", node, host);
+  }
+  return Status::Ok();
+}
+
+// When a node was lost is noted here and not when it happens, for the sake of those that did not come back after a
+// start.
+void Workers::ForgetOld() {
+  if (InStartupGrace()) return;
+  Step step = control_.Begin();
+  const Micros keep = control_.config().forget_nodes_after;
+  std::set<NodeNumber> old;
+  for (const auto& [number, node] : control_.nodes().all()) {
+    if (node.alive || sessions_.StateOf(number)) continue;
+    if (node.lost_at == 0) {
+      MILLRACE_CHECK(control_.nodes().NoteLost(number, step.now, &step.batch).ok(), "a node of the table is not in it");
+    } else if (keep > 0 && step.now - node.lost_at >= keep && CheckForget(number, false).ok()) {
+      old.insert(number);
+    }
+  }
+  MILLRACE_CHECK(ForgetNodes(old, false, &step).ok(), "a node that may be forgotten was not");
+  if (!step.batch.empty()) control_.FinishLazily(std::move(step));
+}
+
+// --- Waiting for workers after a start ---
+
+bool Workers::AwaitingReports() const {
+  if (!InStartupGrace()) return false;
+  const auto& nodes = control_.nodes().all();
+  return nodes.empty() || std::any_of(nodes.begin(), nodes.end(), [this](const auto& n) { return Awaits(n.second); });
+}
+
+bool Workers::Awaits(const NodeRecord& node) const {
+  const bool may_come = !node.alive && !sessions_.HasLeft(node.number);
+  return InStartupGrace() && (may_come || sessions_.IsReporting(node.number));
+}
+
+std::string Workers::AwaitedLine() const {
+  if (!AwaitingReports()) return {};
+  constexpr std::size_t kMostNamed = 5;
+  std::size_t awaited = 0;
+  std::string names;
+  for (const auto& [number, node] : control_.nodes().all()) {
+    if (!Awaits(node)) continue;
+    if (++awaited > kMostNamed) continue;
+    names += fmt::format("{}{}:{}", names.empty() ? "" : ", ", node.facts.host, node.facts.port);
+  }
+  if (awaited > kMostNamed) names += fmt::format(" and {} more", awaited - kMostNamed);
+  const std::string whom =
+      awaited == 0 ? "its first worker"
+                   : fmt::format("the reports of {} of {} workers ({})", awaited, control_.nodes().all().size(), names);
+  const Micros since = control_.Awake() - started_;
+  return fmt::format("the master has started {} s ago and waits for {}, for {} s more at most (master.startup_grace)",
+                     since / kSecond, whom, (control_.config().startup_grace - since + kSecond - 1) / kSecond);
+}
+
+kj::Promise<void> Workers::NextReport(kj::TimePoint since) {
+  if (control_.timer().now() >= since + kReportPatience) return rpc::ToException(Busy(AwaitedLine()));
+  const Micros left = std::max<Micros>(0, started_ + control_.config().startup_grace - control_.Awake());
+  const kj::TimePoint end = kj::min(control_.timer().now() + left * kj::MICROSECONDS, since + kReportPatience);
+  auto paf = kj::newPromiseAndFulfiller<void>();
+  report_waiters_.push_back(std::move(paf.fulfiller));
+  return paf.promise.exclusiveJoin(control_.timer().atTime(end));
+}
+
+void Workers::TellUnknown(NodeNumber number) {
+  const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(number);
+  const NodeRecord* node = control_.nodes().Find(number);
+  if (unknown.count == 0 || node == nullptr) return;
+  const std::string worker = fmt::format("worker {} at {}:{}", number, node->facts.host, node->facts.port);
+  if (!unknown.held) {
+    control_.log()->warn("{} has {} blocks that no file has: they go to its trash", worker, unknown.count);
+    return;
+  }
+  control_.log()->error(
+      "{} has {} blocks that no file has, too many to be right: none of them is touched. Is master.directory the right "
+      "one, and all of it there? `millrace node unknown {}` lists them, `millrace node discard-unknown {}` puts them "
+      "into the worker's trash",
+      worker, unknown.count, number, number);
+}
+
+void Workers::Reported(NodeNumber node) {
+  sessions_.Reported(node);
+  auto waiters = std::move(report_waiters_);
+  report_waiters_.clear();
+  for (auto& waiter : waiters) waiter->fulfill();
+}
+
+}  // namespace millrace::master

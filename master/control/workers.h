@@ -1,0 +1,110 @@
+// Workers: the workers of the cluster as the control strand deals with them: they register, are heard, report their
+// blocks, leave, are lost and in the end forgotten. Who is here is in worker_sessions.h; what a worker that comes or
+// goes means for files and jobs is carried out here. Thread rule: the control thread.
+#pragma once
+
+#include <kj/async.h>
+#include <kj/timer.h>
+
+#include <cstdint>
+#include <list>
+#include <set>
+#include <string>
+
+#include "base/rpc/transport.h"
+#include "base/status.h"
+#include "master/cluster/node_table.h"
+#include "master/control/dispatcher.h"
+#include "master/control/worker_sessions.h"
+#include "master/jobs/job_tracker.h"
+
+namespace millrace::master {
+
+class Control;
+
+class Workers {
+ public:
+  // Requires: all outlive it. `dialer` reaches the workers' ports; without it workers are taken at their word.
+  Workers(Control& control, Dispatcher& dispatcher, rpc::Dialer* dialer, kj::TaskSet& tasks)
+      : control_(control), dispatcher_(dispatcher), dialer_(dialer), tasks_(tasks) {}
+
+  // The master starts now: the workers that jobs knew of may come for startup_grace.
+  void Start();
+  // What time brings: workers that were silent for too long are lost.
+  void LoseSilent();
+  // Forgets the workers that were lost for master.forget_nodes_after, and notes of the others when they were lost.
+  void ForgetOld();
+  // There is room on the disk again: workers that registered meanwhile do so anew, and what they have is settled.
+  void SettleAgain() { sessions_.EndUnsettled(); }
+  [[nodiscard]] bool InStartupGrace() const;
+
+  // ---- registration ----
+  struct Registration {
+    NodeNumber node = 0;
+    std::uint64_t epoch = 0;
+    JobTracker::Reconciled reconciled;
+    kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
+  };
+  // kInvalid, with both clusters named, for a worker that belongs to another cluster than this one.
+  [[nodiscard]] Status CheckCluster(const std::string& host, const std::string& cluster) const;
+  // Rejects with kUnavailable, and what to set, unless the worker's port takes a connection.
+  [[nodiscard]] kj::Promise<void> DialBack(const WorkerFacts& facts);
+  // Makes a worker wait that registers with a storage whose session stands, while that session's holder is asked for a
+  // sign of life. Rejects with kBusy, naming the holder, if the holder answers. It does not wait for a holder whose
+  // connection broke. If a holder does not answer, it waits for a heartbeat, two seconds at most.
+  [[nodiscard]] kj::Promise<void> AwaitVacancy(const WorkerFacts& facts);
+  // Registers the worker. `epoch` tells this session from earlier ones of the same worker: what those still say is
+  // ignored. While nothing can be written the worker is known for its blocks alone: nothing is settled, and when there
+  // is room its session ends, so that it registers again.
+  Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
+                                const Claims& claims);
+  // Notes that the node was heard. Returns false if the session is not the node's current one.
+  bool Heard(NodeNumber node, std::uint64_t epoch);
+  // Returns the time since the node was last heard; for one that was lost before this master started, since it was
+  // lost.
+  [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;
+  // Notes that the session's connection is gone. The node is given up once nobody listens at its port any more (its
+  // process is gone), or disconnect_grace is over.
+  void SessionDropped(NodeNumber node, std::uint64_t epoch);
+  // Removes lost workers from the table for good, all or none; one that comes back is a new node. kNotFound for an
+  // unknown node; kBusy for one that is alive, or may still be on its way after a start of the master. Without `force`,
+  // kInvalid for one that may be the way back to blocks that are missing or have too few replicas.
+  Status ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step* step);
+  // Notes that the worker says that its storage is gone: the worker is lost now.
+  void Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason);
+
+  // ---- waiting for workers after a start ----
+  // Returns true while a missing replica or missing room may only be a worker that has not come back, or not reported,
+  // yet: within the grace after a start, as long as there is such a worker, or none at all.
+  [[nodiscard]] bool AwaitingReports() const;
+  // Returns a line that says which workers are awaited, for how long by now and for how long at most; empty unless
+  // AwaitingReports.
+  [[nodiscard]] std::string AwaitedLine() const;
+  // Returns true if this node is awaited: it is not here and has not said that it leaves, or has not listed its blocks.
+  [[nodiscard]] bool Awaits(const NodeRecord& node) const;
+  // Serves a call that needs more reports and is tried again with each: resolves at the next report of a worker, at the
+  // latest when the grace is over. Rejects with kBusy and AwaitedLine when the call, which came at `since`, has waited
+  // for kReportPatience: that is far less than a client's patience for an answer, so that its user hears why.
+  static constexpr kj::Duration kReportPatience = 2 * kj::SECONDS;
+  [[nodiscard]] kj::Promise<void> NextReport(kj::TimePoint since);
+  void Reported(NodeNumber node);
+  // Logs it if the list of blocks that the worker just gave names some that no file has.
+  void TellUnknown(NodeNumber node);
+
+ private:
+  // Asks until nobody listens at the worker's port any more, and then gives the worker up.
+  [[nodiscard]] kj::Promise<void> AskAfter(NodeNumber node, std::uint64_t epoch);
+  void Lose(NodeNumber node);
+  void LoseOthersAt(const WorkerFacts& facts);
+  [[nodiscard]] Status CheckForget(NodeNumber node, bool force) const;
+
+  Control& control_;
+  Dispatcher& dispatcher_;
+  rpc::Dialer* const dialer_;
+  kj::TaskSet& tasks_;
+  WorkerSessions sessions_;
+  Micros started_ = 0;  // as Control::Awake tells it
+  std::list<kj::Own<kj::PromiseFulfiller<void>>> report_waiters_;
+};
+
+}  // namespace millrace::master
