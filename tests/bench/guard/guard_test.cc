@@ -33,11 +33,12 @@ std::string TextOf(std::uint64_t seed) {
 // Runs all tasks; the lines of the output.
 template <class J>
 std::size_t LinesOf(std::vector<std::pair<std::string, std::string>> parameters = {}) {
-  FakeFiles files;
+  TaskFiles files;
   std::vector<std::string> texts, runs;
   for (std::uint32_t map = 0; map < kMaps; ++map) {
     texts.push_back(TextOf(map + 1));
-    files.local[map] = files.files["/in/" + std::to_string(map)] = texts.back();
+    files.tree->MakeFile("/in/" + std::to_string(map), texts.back());
+    files.local[map] = texts.back();
   }
   TaskDriver driver(internal::BindJob<J>(), files);
   EXPECT_EQ(driver.SetUpJob(kReduces, std::move(parameters)), "");
@@ -52,7 +53,7 @@ std::size_t LinesOf(std::vector<std::pair<std::string, std::string>> parameters 
     EXPECT_EQ(driver.WaitForEnd().error, "");
   }
   std::ptrdiff_t lines = 0;
-  for (const auto& [path, bytes] : files.written) lines += std::count(bytes.begin(), bytes.end(), '\n');
+  for (const auto& [path, bytes] : files.tree->written) lines += std::count(bytes.begin(), bytes.end(), '\n');
   return static_cast<std::size_t>(lines);
 }
 

@@ -7,7 +7,7 @@
 #include "client/api/job.h"
 #include "examples/grep/grep.h"
 #include "examples/wordcount/wordcount.h"
-#include "tests/client/api/fake_dfs.h"
+#include "tests/fakes/fake_dfs.h"
 
 namespace millrace {
 namespace {
@@ -138,14 +138,14 @@ TEST(DescribeTest, SaysWhatTheClientDoesBefore) {
 
 class PrepareTest : public ::testing::Test {
  protected:
-  PrepareTest() : client_(files_) {
+  PrepareTest() {
     for (const char* path : {"/d/b", "/d/sub/a", "/d/_SUCCESS", "/d/.x/y", "/e/2019/a.txt", "/e/2020/a.txt",
                              "/e/2020/b.log", "/e/2021/a.txt/inner"}) {
-      files_.files[path] = path;
+      tree_->MakeFile(path, path);
     }
   }
   std::vector<std::string> Listed(const std::string& input) {
-    const Result<std::vector<InputFile>> found = ListInput(client_, input);
+    const Result<std::vector<InputFile>> found = ListInput(*client_, input);
     if (!found.ok()) return {"! " + found.status().message()};
     std::vector<std::string> paths;
     for (const InputFile& file : *found) {
@@ -155,8 +155,8 @@ class PrepareTest : public ::testing::Test {
     return paths;
   }
 
-  FakeFiles files_;
-  FakeClient client_;
+  const std::shared_ptr<dfs::testing::FakeTree> tree_ = std::make_shared<dfs::testing::FakeTree>();
+  const std::unique_ptr<dfs::DfsClient> client_ = dfs::testing::MakeFakeClient(tree_);
 };
 
 TEST_F(PrepareTest, InputsAreWhatTheMasterWouldSplit) {
@@ -171,14 +171,14 @@ TEST_F(PrepareTest, InputsAreWhatTheMasterWouldSplit) {
 }
 
 TEST_F(PrepareTest, GivesWhatTheJobSets) {
-  files_.files["/d/b"] = "Quote\"s";
-  const auto line = PrepareJob(internal::BindJob<Looks>(), client_, 7, {"looks.fail=false", "--", "/d", "/e/2020"});
+  tree_->MakeFile("/d/b", "Quote\"s");
+  const auto line = PrepareJob(internal::BindJob<Looks>(), *client_, 7, {"looks.fail=false", "--", "/d", "/e/2020"});
   ASSERT_TRUE(line.ok()) << line.status().message();
   EXPECT_EQ(*line, R"({"millrace_prepared":{"looks.first":"7Q///"}})");
-  EXPECT_EQ(PrepareJob(internal::BindJob<Looks>(), client_, 7, {"looks.fail=true", "--", "/d"}).status().message(),
+  EXPECT_EQ(PrepareJob(internal::BindJob<Looks>(), *client_, 7, {"looks.fail=true", "--", "/d"}).status().message(),
             "nothing to look at");
-  EXPECT_EQ(ReadWhole(client_, "/e/2020", 100).value(), "/e/2020/a.txt/e/2020/b.log");
-  EXPECT_EQ(ReadWhole(client_, "/e/2020", 25).status().code(), StatusCode::kInvalid);
+  EXPECT_EQ(ReadWhole(*client_, "/e/2020", 100).value(), "/e/2020/a.txt/e/2020/b.log");
+  EXPECT_EQ(ReadWhole(*client_, "/e/2020", 25).status().code(), StatusCode::kInvalid);
 }
 
 TEST(DescribeTest, RefusesWrongOptions) {

@@ -8,14 +8,14 @@ namespace millrace {
 namespace {
 
 std::string RunGrep(const std::string& pattern, const std::string& lines, const std::string& text) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::Grep>(), files);
   EXPECT_EQ(driver.SetUpJob(1, {{"grep.pattern", pattern}, {"grep.lines", lines}}), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", text)}, driver.Path("m0"));
   EXPECT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchReduce(0, {driver.Path("m0")});
   EXPECT_EQ(driver.WaitForEnd().error, "");
-  return files.written["/out/_temporary/job3.r.0.0/part-r-00000"];
+  return files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"];
 }
 
 TEST(GrepTest, MatchesAreCounted) {
@@ -30,7 +30,7 @@ TEST(GrepTest, LinesComeAsOftenAsTheyOccur) {
 }
 
 TEST(InvertedIndexTest, FilesAreSortedAndWithoutRepeats) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::InvertedIndex>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   const std::string longest(100, 'w');
@@ -42,7 +42,7 @@ TEST(InvertedIndexTest, FilesAreSortedAndWithoutRepeats) {
   ASSERT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchReduce(0, {driver.Path("m0"), driver.Path("m1")});
   ASSERT_EQ(driver.WaitForEnd().error, "");
-  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], longest + "\tz\nx\ta sub/b z\ny\ta z\n");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"], longest + "\tz\nx\ta sub/b z\ny\ta z\n");
 }
 
 }  // namespace

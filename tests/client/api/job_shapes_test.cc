@@ -16,13 +16,13 @@ namespace {
 
 using Piece = TaskDriver::Piece;
 
-std::string Written(const FakeFiles& files, std::uint32_t reduce) {
+std::string Written(const TaskFiles& files, std::uint32_t reduce) {
   const std::string number = std::to_string(reduce);
-  return files.written.at("/out/_temporary/job3.r." + number + ".0/part-r-0000" + number);
+  return files.tree->written.at("/out/_temporary/job3.r." + number + ".0/part-r-0000" + number);
 }
 
 // Runs one map over `piece` and `reduces` reduces; what each wrote.
-std::vector<std::string> RunJob(TaskDriver& driver, FakeFiles& files, const Piece& piece, std::uint32_t reduces) {
+std::vector<std::string> RunJob(TaskDriver& driver, TaskFiles& files, const Piece& piece, std::uint32_t reduces) {
   EXPECT_EQ(driver.SetUpJob(reduces), "");
   driver.LaunchMap(0, {piece}, driver.Path("m0"));
   EXPECT_EQ(driver.WaitForEnd().error, "");
@@ -53,14 +53,14 @@ struct FirstLetter {
 };
 
 TEST(JobShapesTest, APartitionerOfTheJobsOwnDecides) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<FirstLetter>(), files);
   const Piece piece = AddLocal(files, 1, "a", "zoo\t1\nant\t2\nmole\t3\nnest\t4\n");
   EXPECT_EQ(RunJob(driver, files, piece, 2), (std::vector<std::string>{"ant\t2\nmole\t3\n", "nest\t4\nzoo\t1\n"}));
 }
 
 TEST(JobShapesTest, CountersAreThoseOfTheAttempt) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<FirstLetter>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\t22\ny\t1\nz\t333\n")}, driver.Path("m0"));
@@ -74,7 +74,7 @@ struct OutOfRange : FirstLetter {
 };
 
 TEST(JobShapesTest, APartitionThatDoesNotExistFailsTheAttempt) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<OutOfRange>(), files);
   ASSERT_EQ(driver.SetUpJob(2), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\t1\n")}, driver.Path("m0"));
@@ -91,7 +91,7 @@ struct SortFours {
 };
 
 TEST(JobShapesTest, FixedLengthRecordsInAndOut) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<SortFours>(), files);
   const Piece piece = AddLocal(files, 1, "a", std::string("dd\0dbbbb\nccc", 12));
   EXPECT_EQ(RunJob(driver, files, piece, 1)[0], std::string("\ncccbbbbdd\0d", 12));
@@ -122,7 +122,7 @@ struct FirstAndLast {
 
 // The second map's keys are all different, so that its run is sorted and the first one's is not.
 TEST(JobShapesTest, MapsFoldInTheirOrderWhetherTheirRunsAreSortedOrNot) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<FirstAndLast>(), files);
   ASSERT_EQ(driver.SetUpJob(2), "");
   std::string folded, single;
@@ -161,7 +161,7 @@ struct ChunkLengths {
 };
 
 TEST(JobShapesTest, ManyLinesAtATime) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<ChunkLengths>(), files);
   EXPECT_EQ(RunJob(driver, files, AddLocal(files, 1, "a", "one\r\n\ntwo\nthree"), 1)[0], "10\n5\n");
 }
@@ -174,7 +174,7 @@ struct ToRecords {
 };
 
 TEST(JobShapesTest, RecordFilesOut) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<ToRecords>(), files);
   const std::string part = RunJob(driver, files, AddLocal(files, 1, "a", "three\n\nab\n"), 1)[0];
   const auto read_at = [&part](std::uint64_t offset, std::size_t size, char* out) {

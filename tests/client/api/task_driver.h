@@ -19,7 +19,7 @@
 #include "base/protocol/task.capnp.h"
 #include "client/api/job.h"
 #include "client/process/task_loop.h"
-#include "tests/client/api/fake_dfs.h"
+#include "tests/client/api/task_files.h"
 #include "worker/task/channel/channel.h"
 #include "worker/task/channel/record_note.h"
 
@@ -29,12 +29,12 @@ namespace wire = task::wire;
 
 class TaskDriver {
  public:
-  TaskDriver(JobBinding binding, FakeFiles& files, std::chrono::milliseconds interval = std::chrono::hours(1))
+  TaskDriver(JobBinding binding, TaskFiles& files, std::chrono::milliseconds interval = std::chrono::hours(1))
       : directory_(*TempDir::Make("task")), binding_(std::move(binding)) {
     int fds[2];
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     channel_ = std::make_unique<task::Channel>(Fd(fds[0]));
-    TaskLoopOptions options{FakeStorage(files, directory_.path()), interval, [this] { gone_ = true; }, Random(1)};
+    TaskLoopOptions options{TaskStorage(files, directory_.path()), interval, [this] { gone_ = true; }, Random(1)};
     thread_ = std::thread([this, fd = fds[1], options] { exit_status_ = RunTaskLoop(binding_, Fd(fd), options); });
   }
   ~TaskDriver() {
@@ -191,10 +191,10 @@ class TaskDriver {
 };
 
 // Adds a file of one block that lies on this machine, and returns the piece that is all of it.
-inline TaskDriver::Piece AddLocal(FakeFiles& files, std::uint64_t block, const std::string& name,
+inline TaskDriver::Piece AddLocal(TaskFiles& files, std::uint64_t block, const std::string& name,
                                   const std::string& bytes) {
   files.local[block] = bytes;
-  files.files["/in/" + name] = bytes;
+  files.tree->MakeFile("/in/" + name, bytes);
   return {"/in/" + name, name, bytes.size(), 0, bytes.size(), block};
 }
 

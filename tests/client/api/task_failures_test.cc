@@ -12,14 +12,14 @@ namespace {
 using Piece = TaskDriver::Piece;
 
 TEST(TaskFailuresTest, ASegmentThatDoesNotMatchItsChecksumFailsTheReduce) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "x")}, driver.Path("m0"));
   ASSERT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchReduce(0, {driver.Path("m0")}, 1);
   EXPECT_NE(driver.WaitForEnd().error.find(driver.Path("m0")), std::string::npos);
-  EXPECT_TRUE(files.written.empty());
+  EXPECT_TRUE(files.tree->written.empty());
 }
 
 struct Thrower {
@@ -33,7 +33,7 @@ struct Thrower {
 };
 
 TEST(TaskFailuresTest, AnExceptionFailsTheAttemptAndTheProcessGoesOn) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<Thrower>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "throw\n")}, driver.Path("m0"));
@@ -44,7 +44,7 @@ TEST(TaskFailuresTest, AnExceptionFailsTheAttemptAndTheProcessGoesOn) {
   EXPECT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchReduce(0, {driver.Path("m0")});
   EXPECT_EQ(driver.WaitForEnd().error, "");
-  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "-1\n");  // identity, value Nothing
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"], "-1\n");  // identity, value Nothing
 }
 
 // Lines of which some are bad, and a FinishMap that may be.
@@ -64,7 +64,7 @@ struct BadLines {
 };
 
 TEST(TaskFailuresTest, AMapNotesItsRecordAndLeavesOutWhatItIsTold) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<BadLines>(), files);
   ASSERT_EQ(driver.SetUpJob(1, {{"job.skip_bad_records", "1"}}), "");
   const std::vector<Piece> pieces = {AddLocal(files, 1, "a", "bad\nx\n"), AddLocal(files, 2, "b", "y\nbad\nbad\nz\n")};
@@ -84,7 +84,7 @@ TEST(TaskFailuresTest, AMapNotesItsRecordAndLeavesOutWhatItIsTold) {
 }
 
 TEST(TaskFailuresTest, AFailureOutsideOfRecordsIsNotPutOnOne) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<BadLines>(), files);
   ASSERT_EQ(driver.SetUpJob(1, {{"job.skip_bad_records", "1"}, {"bad.finish", "true"}}), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\n")}, driver.Path("m0"));
@@ -93,7 +93,7 @@ TEST(TaskFailuresTest, AFailureOutsideOfRecordsIsNotPutOnOne) {
 }
 
 TEST(TaskFailuresTest, AJobThatLeavesNothingOutNotesNothing) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<BadLines>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "bad\n")}, driver.Path("m0"));

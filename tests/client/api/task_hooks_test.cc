@@ -28,9 +28,9 @@ struct TwoCounts : TwoRanges {
 
 template <class J>
 std::vector<std::string> InTwoRanges() {
-  FakeFiles files;
-  files.files["/border/part-0"] = "m";
-  files.files["/border/_SUCCESS"] = "not to be read";
+  TaskFiles files;
+  files.tree->MakeFile("/border/part-0", "m");
+  files.tree->MakeFile("/border/_SUCCESS", "not to be read");
   TaskDriver driver(internal::BindJob<J>(), files);
   EXPECT_EQ(driver.SetUpJob(2, {{"border", "/border"}}), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "z\na\nm\nl")}, driver.Path("m0"));
@@ -40,7 +40,7 @@ std::vector<std::string> InTwoRanges() {
     driver.LaunchReduce(reduce, {driver.Path("m0")});
     const TaskDriver::End end = driver.WaitForEnd();
     EXPECT_EQ(end.error, "");
-    parts.push_back(files.written["/out/_temporary/job3.r." + std::to_string(reduce) + ".0/" + end.output_name]);
+    parts.push_back(files.tree->written["/out/_temporary/job3.r." + std::to_string(reduce) + ".0/" + end.output_name]);
   }
   return parts;
 }
@@ -66,22 +66,22 @@ struct Totals {
 };
 
 TEST(TaskHooksTest, AJobMayEmitAtTheEnd) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<Totals>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\ny\n"), AddLocal(files, 2, "b", "z\n")}, driver.Path("m0"));
   EXPECT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchReduce(0, {driver.Path("m0"), driver.Path("m0")});
   EXPECT_EQ(driver.WaitForEnd().error, "");
-  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "all\t6\n");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"], "all\t6\n");
   ASSERT_EQ(driver.SetUpJob(0), "");
   driver.LaunchMap(0, {AddLocal(files, 3, "c", "x\n")}, "");
   EXPECT_EQ(driver.WaitForEnd().error, "");
-  EXPECT_EQ(files.written["/out/_temporary/job3.m.0.0/part-m-00000"], "lines\t1\n") << "without reduces too";
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.m.0.0/part-m-00000"], "lines\t1\n") << "without reduces too";
 }
 
 TEST(TaskHooksTest, AFileThatIsNotThereFailsTheAttempt) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<TwoRanges>(), files);
   ASSERT_EQ(driver.SetUpJob(2, {{"border", "/nowhere"}}), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "z")}, driver.Path("m0"));

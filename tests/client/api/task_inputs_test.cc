@@ -7,9 +7,9 @@ namespace millrace {
 namespace {
 
 TEST(TaskInputsTest, ASplitIsCompletedFromRemoteBlocks) {
-  FakeFiles files;
+  TaskFiles files;
   const std::string file = "one two\nthree four\nfive\n";
-  files.files["/in/f"] = file;
+  files.tree->MakeFile("/in/f", file);
   files.remote[2] = file.substr(5, 8);  // "wo\nthree"
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
@@ -21,12 +21,12 @@ TEST(TaskInputsTest, ASplitIsCompletedFromRemoteBlocks) {
   EXPECT_EQ(end.counters["millrace.remote_read_micros"], 2 * 100) << "for each piece of the block";
   driver.LaunchReduce(0, {driver.Path("m0")});
   ASSERT_EQ(driver.WaitForEnd().error, "");
-  EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"], "four\t1\nthree\t1\n");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"], "four\t1\nthree\t1\n");
 }
 
 TEST(TaskInputsTest, AReplicaThatIsGoneIsLookedUpAgain) {
-  FakeFiles files;
-  files.files["/in/f"] = "a b\n";
+  TaskFiles files;
+  files.tree->MakeFile("/in/f", "a b\n");
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {{"/in/f", "f", 4, 0, 4, 9}}, driver.Path("m0"));
@@ -44,7 +44,7 @@ struct WhereFrom {
 };
 
 TEST(TaskInputsTest, AMapKnowsOfWhichInputARecordIs) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<WhereFrom>(), files);
   ASSERT_EQ(driver.SetUpJob(0), "");
   driver.LaunchMap(
@@ -52,7 +52,7 @@ TEST(TaskInputsTest, AMapKnowsOfWhichInputARecordIs) {
   TaskDriver::End end = driver.WaitForEnd();
   ASSERT_EQ(end.error, "");
   EXPECT_EQ(end.counters["millrace.map_input_records"], 3);
-  EXPECT_EQ(files.written["/out/_temporary/job3.m.0.0/part-m-00000"], "a 0 1\na 0 2\nb 2 3\n");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.m.0.0/part-m-00000"], "a 0 1\na 0 2\nb 2 3\n");
 }
 
 struct Counting {
@@ -61,7 +61,7 @@ struct Counting {
 };
 
 TEST(TaskInputsTest, NumbersAreMappedWithoutFiles) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<Counting>(), files);
   ASSERT_EQ(driver.SetUpJob(0, {{"input.maps", "3"}, {"input.records", "11"}}), "");
   driver.LaunchMap(1, {{"", "", 11, 4, 4, 0}}, "");
@@ -69,7 +69,7 @@ TEST(TaskInputsTest, NumbersAreMappedWithoutFiles) {
   ASSERT_EQ(end.error, "");
   EXPECT_EQ(end.counters.at("millrace.map_input_records"), 4);
   EXPECT_EQ(end.counters.at("millrace.map_input_bytes"), 0);
-  EXPECT_EQ(files.written["/out/_temporary/job3.m.1.0/part-m-00001"], "4\n5\n6\n7\n");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.m.1.0/part-m-00001"], "4\n5\n6\n7\n");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace millrace {
 namespace {
 
 TEST(TaskLoopTest, MapsAndReducesWords) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
   ASSERT_EQ(driver.SetUpJob(2), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "to be or\tnot\n\n  to be  \n")}, driver.Path("m0"));
@@ -36,9 +36,9 @@ TEST(TaskLoopTest, MapsAndReducesWords) {
     EXPECT_TRUE(end.output);
     EXPECT_EQ(end.output_name, "part-r-0000" + std::to_string(reduce));
     const std::string path = "/out/_temporary/job3.r." + std::to_string(reduce) + ".0/" + end.output_name;
-    EXPECT_EQ(files.attempts[path], "job3.r." + std::to_string(reduce) + ".0");
-    EXPECT_EQ(files.written[path].size(), end.output_bytes);
-    all += files.written[path];
+    EXPECT_EQ(files.tree->attempts[path], "job3.r." + std::to_string(reduce) + ".0");
+    EXPECT_EQ(files.tree->written[path].size(), end.output_bytes);
+    all += files.tree->written[path];
   }
   EXPECT_EQ(files.connections, 1);
   std::vector<std::string> lines;
@@ -65,7 +65,7 @@ TEST(TaskLoopTest, SomeMapsOfAJobAreCompressedAndSomeAreNot) {
   constexpr double kSlow = 1e6, kFast = 3e9, kUnknown = 0;
   std::vector<std::string> outputs;
   for (const std::string mode : {"none", "zstd", "auto"}) {
-    FakeFiles files;
+    TaskFiles files;
     TaskDriver driver(internal::BindJob<Lines>(), files);
     ASSERT_EQ(driver.SetUpJob(1, {{"map.compress", mode}}), "");
     std::vector<std::string> runs;
@@ -82,7 +82,7 @@ TEST(TaskLoopTest, SomeMapsOfAJobAreCompressedAndSomeAreNot) {
     EXPECT_EQ(compressed, (std::vector<bool>{all, some, all, some})) << mode;
     driver.LaunchReduce(0, runs);
     ASSERT_EQ(driver.WaitForEnd().error, "");
-    outputs.push_back(files.written["/out/_temporary/job3.r.0.0/part-r-00000"]);
+    outputs.push_back(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"]);
   }
   EXPECT_EQ(std::ranges::count(outputs[0], '\n'), 4 * 30000);
   EXPECT_TRUE(outputs[1] == outputs[0]);
@@ -90,29 +90,29 @@ TEST(TaskLoopTest, SomeMapsOfAJobAreCompressedAndSomeAreNot) {
 }
 
 TEST(TaskLoopTest, WithoutRecordsThereIsAnOutputFile) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
   ASSERT_EQ(driver.SetUpJob(1), "");
   driver.LaunchMap(0, {AddLocal(files, 1, "a", "")}, driver.Path("m0"));
   ASSERT_EQ(driver.WaitForEnd().error, "");
   driver.LaunchReduce(0, {driver.Path("m0")});
   EXPECT_TRUE(driver.WaitForEnd().output);
-  EXPECT_EQ(files.written.count("/out/_temporary/job3.r.0.0/part-r-00000"), 1u);
+  EXPECT_EQ(files.tree->written.count("/out/_temporary/job3.r.0.0/part-r-00000"), 1u);
 }
 
 TEST(TaskLoopTest, WithoutReducesMapsWriteTheOutput) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::WordCount>(), files);
   ASSERT_EQ(driver.SetUpJob(0), "");
   driver.LaunchMap(4, {AddLocal(files, 1, "a", "x y\nx\n")}, "");
   const TaskDriver::End end = driver.WaitForEnd();
   ASSERT_EQ(end.error, "");
   EXPECT_EQ(end.output_name, "part-m-00004");
-  EXPECT_EQ(files.written["/out/_temporary/job3.m.4.0/part-m-00004"], "x\t1\ny\t1\nx\t1\n");
+  EXPECT_EQ(files.tree->written["/out/_temporary/job3.m.4.0/part-m-00004"], "x\t1\ny\t1\nx\t1\n");
 }
 
 TEST(TaskLoopTest, SetUpThatIsRefused) {
-  FakeFiles files;
+  TaskFiles files;
   TaskDriver driver(internal::BindJob<examples::Grep>(), files);
   EXPECT_NE(driver.SetUpJob(1).find("grep.pattern"), std::string::npos);
   EXPECT_NE(driver.SetUpJob(1, {{"grep.pattern", "("}}).find("grep.pattern"), std::string::npos);
@@ -139,14 +139,14 @@ struct MemoryTeller {
 // The worker of these tests allows 8 MiB.
 TEST(TaskLoopTest, AJobIsToldHowMuchMemoryItsTasksMayUse) {
   for (const auto& [asked, given] : {std::pair("1GiB", "8388608"), std::pair("4MiB", "4194304")}) {
-    FakeFiles files;
+    TaskFiles files;
     TaskDriver driver(internal::BindJob<MemoryTeller>(), files);
     ASSERT_EQ(driver.SetUpJob(1, {{"task.memory", asked}}), "");
     driver.LaunchMap(0, {AddLocal(files, 1, "a", "x\n")}, driver.Path("m0"));
     EXPECT_EQ(driver.WaitForEnd().error, "");
     driver.LaunchReduce(0, {driver.Path("m0")});
     EXPECT_EQ(driver.WaitForEnd().error, "");
-    EXPECT_EQ(files.written["/out/_temporary/job3.r.0.0/part-r-00000"],
+    EXPECT_EQ(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"],
               std::string("memory\t") + given + "\nreduce\t" + given + "\n");
   }
 }
@@ -156,7 +156,7 @@ struct Printer {
 };
 
 TEST(TaskLoopTest, StandardOutputGoesToTheAttemptsFile) {
-  FakeFiles files;
+  TaskFiles files;
   const int saved = ::dup(STDOUT_FILENO);
   std::string log;
   {

@@ -38,7 +38,7 @@ void Open(Gate& gate) {
 }
 
 TEST(TaskProgressTest, ProgressIsReportedWhileAnAttemptRuns) {
-  FakeFiles files;
+  TaskFiles files;
   Gate gate;
   Waiting::gate = &gate;
   TaskDriver driver(internal::BindJob<Waiting>(), files, std::chrono::milliseconds(1));
@@ -60,7 +60,7 @@ TEST(TaskProgressTest, ProgressIsReportedWhileAnAttemptRuns) {
 }
 
 TEST(TaskProgressTest, ProgressGoesOnOverTheInputsOfAMap) {
-  FakeFiles files;
+  TaskFiles files;
   Gate gate;
   Waiting::gate = &gate;
   TaskDriver driver(internal::BindJob<Waiting>(), files, std::chrono::milliseconds(1));
@@ -80,7 +80,7 @@ TEST(TaskProgressTest, ProgressGoesOnOverTheInputsOfAMap) {
 }
 
 TEST(TaskProgressTest, ADaemonThatGoesAwayIsNoticedWhileAnAttemptRuns) {
-  FakeFiles files;
+  TaskFiles files;
   Gate gate;
   Waiting::gate = &gate;
   int fds[2];

@@ -1,8 +1,8 @@
-// A DfsClient of a FakeMaster with real block servers.
+// A DfsClient of a FakeNameServer with real block servers.
 #pragma once
 
 #include "dfs/client/dfs_client.h"
-#include "tests/dfs/client/fake_master.h"
+#include "tests/dfs/client/fake_name_server.h"
 #include "tests/dfs/data/nodes.h"
 
 namespace millrace::dfs {
@@ -41,7 +41,7 @@ class ClientTest : public NodesTest {
     return master_.files.at(path).blocks;
   }
 
-  FakeMaster master_;
+  FakeNameServer master_;
   std::unique_ptr<DfsClient> client_;
 };
 

@@ -23,7 +23,7 @@ class DfsClientTest : public ClientTest {
 TEST(DfsConnectTest, AClosedPortIsUnavailableAtOnce) {
   std::string address;
   {
-    FakeMaster gone;
+    FakeNameServer gone;
     address = gone.address();
   }
   ClientOptions options;
@@ -36,7 +36,7 @@ TEST(DfsConnectTest, AClosedPortIsUnavailableAtOnce) {
 }
 
 TEST(DfsConnectTest, WithPatienceItComesWhenTheMasterDoes) {
-  FakeMaster master;
+  FakeNameServer master;
   master.Stop();
   ClientOptions options;
   options.master = master.address();
@@ -48,7 +48,7 @@ TEST(DfsConnectTest, WithPatienceItComesWhenTheMasterDoes) {
 }
 
 TEST(DfsConnectTest, PatienceEnds) {
-  FakeMaster master;
+  FakeNameServer master;
   master.Stop();
   bool waited = false;
   ClientOptions options;

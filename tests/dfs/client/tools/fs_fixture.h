@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "dfs/tools/fs_command.h"
-#include "tests/dfs/client/tools/fake_dfs.h"
+#include "tests/fakes/fake_dfs.h"
 
 namespace millrace::dfs::testing {
 

@@ -1,4 +1,4 @@
-#include "tests/dfs/client/tools/fake_dfs.h"
+#include "tests/fakes/fake_dfs.h"
 
 #include <algorithm>
 #include <utility>
@@ -45,6 +45,7 @@ class FakeReader final : public FileReader {
     for (; offset < end; offset += kPiece) {
       MILLRACE_TRY(tree_->on_read(info_.path));
       const std::uint64_t count = std::min<std::uint64_t>(kPiece, end - offset);
+      read_ += count;
       if (!sink(std::string_view(data_).substr(offset, count))) return Cancelled("stopped");
     }
     return Status::Ok();
@@ -58,12 +59,13 @@ class FakeReader final : public FileReader {
     return blocks;
   }
   [[nodiscard]] std::uint64_t bytes_local() const override { return 0; }
-  [[nodiscard]] std::uint64_t bytes_remote() const override { return data_.size(); }
+  [[nodiscard]] std::uint64_t bytes_remote() const override { return read_; }
 
  private:
   std::shared_ptr<FakeTree> tree_;
   FileInfo info_;
   std::string data_;
+  std::uint64_t read_ = 0;
 };
 
 class FakeWriter final : public FileWriter {
@@ -99,7 +101,14 @@ class FakeWriter final : public FileWriter {
     tree_->writing.erase(path_);
     if (!synced_.empty()) tree_->entries[path_] = {.directory = false, .data = synced_, .options = options_};
   }
-  Result<HandedOver> HandOver(const std::string&) override { return Internal("not of the fake"); }
+  Result<HandedOver> HandOver(const std::string& attempt) override {
+    const std::lock_guard lock(tree_->mutex);
+    tree_->written[path_] = data_;
+    tree_->attempts[path_] = attempt;
+    tree_->writing.erase(path_);
+    open_ = false;
+    return HandedOver{77, {{5, data_.size(), {1, 2}}}, data_.size()};
+  }
   [[nodiscard]] std::uint64_t bytes() const override { return data_.size(); }
 
  private:

@@ -1,4 +1,4 @@
-#include "tests/dfs/client/fake_master.h"
+#include "tests/dfs/client/fake_name_server.h"
 
 #include <kj/debug.h>
 
@@ -29,7 +29,7 @@ void WritePlace(const Place& place, wire::Place::Builder out) {
 
 class LeaseService final : public wire::FileLease::Server {
  public:
-  LeaseService(FakeMaster& master, std::uint64_t file) : master_(master), file_(file) {}
+  LeaseService(FakeNameServer& master, std::uint64_t file) : master_(master), file_(file) {}
   ~LeaseService() {
     const std::lock_guard lock(master_.mutex);
     master_.Log("dropped " + Name());
@@ -68,7 +68,7 @@ class LeaseService final : public wire::FileLease::Server {
     const std::lock_guard lock(master_.mutex);
     master_.Log("complete " + Name());
     const std::string path = Open().path;
-    FakeMaster::File file{file_, Read(context.getParams().getBlocks())};
+    FakeNameServer::File file{file_, Read(context.getParams().getBlocks())};
     master_.open.erase(file_);
     master_.files[path] = std::move(file);
     if (!master_.TakeLoss("complete")) return kj::READY_NOW;
@@ -121,19 +121,19 @@ class LeaseService final : public wire::FileLease::Server {
     return all;
   }
   [[nodiscard]] std::string Name() const { return std::to_string(file_); }
-  FakeMaster::OpenFile& Open() {
+  FakeNameServer::OpenFile& Open() {
     const auto found = master_.open.find(file_);
     if (found == master_.open.end()) Refuse(NotFound("file " + Name() + " is not being written any more"));
     return found->second;
   }
 
-  FakeMaster& master_;
+  FakeNameServer& master_;
   std::uint64_t file_;
 };
 
 class Names final : public wire::NameService::Server {
  public:
-  explicit Names(FakeMaster& master) : master_(master) {}
+  explicit Names(FakeNameServer& master) : master_(master) {}
 
   kj::Promise<void> stat(StatContext context) override {
     const std::lock_guard lock(master_.mutex);
@@ -145,7 +145,7 @@ class Names final : public wire::NameService::Server {
   kj::Promise<void> list(ListContext context) override {
     const std::lock_guard lock(master_.mutex);
     const std::string after = "/" + ToString(context.getParams().getAfter());
-    std::vector<const std::pair<const std::string, FakeMaster::File>*> found;
+    std::vector<const std::pair<const std::string, FakeNameServer::File>*> found;
     for (auto it = master_.files.upper_bound(after); it != master_.files.end() && found.size() < kPage; ++it) {
       found.push_back(&*it);
     }
@@ -159,7 +159,7 @@ class Names final : public wire::NameService::Server {
   kj::Promise<void> locate(LocateContext context) override {
     const std::lock_guard lock(master_.mutex);
     const std::string path = ToString(context.getParams().getPath());
-    const FakeMaster::File& file = Find(path);
+    const FakeNameServer::File& file = Find(path);
     WriteStatus(path, file, context.getResults().initStatus());
     const std::size_t first = std::min<std::size_t>(context.getParams().getFirstBlock(), file.blocks.size());
     const std::size_t count = std::min(kPage, file.blocks.size() - first);
@@ -215,7 +215,7 @@ class Names final : public wire::NameService::Server {
   kj::Promise<void> verify(VerifyContext context) override {
     const std::lock_guard lock(master_.mutex);
     const auto params = context.getParams();
-    const FakeMaster::File& file = Find(ToString(params.getPath()));
+    const FakeNameServer::File& file = Find(ToString(params.getPath()));
     const std::size_t first = std::min<std::size_t>(params.getFirstBlock(), file.blocks.size());
     const std::size_t end = std::min(first + kPage, file.blocks.size());
     using Replica = std::pair<std::uint64_t, std::uint32_t>;
@@ -243,13 +243,13 @@ class Names final : public wire::NameService::Server {
   }
 
  private:
-  const FakeMaster::File& Find(const std::string& path) {
+  const FakeNameServer::File& Find(const std::string& path) {
     const auto found = master_.files.find(path);
     if (found == master_.files.end()) Refuse(NotFound(Quote(path) + ": no such file or directory"));
     return found->second;
   }
 
-  static void WriteStatus(const std::string& path, const FakeMaster::File& file, wire::FileStatus::Builder out) {
+  static void WriteStatus(const std::string& path, const FakeNameServer::File& file, wire::FileStatus::Builder out) {
     std::uint64_t length = 0;
     for (const WrittenBlock& block : file.blocks) length += block.length;
     out.setPath(ToData(path));
@@ -272,12 +272,12 @@ class Names final : public wire::NameService::Server {
     for (unsigned i = 0; i < replicas.size(); ++i) WritePlace(holders[i], replicas[i]);
   }
 
-  FakeMaster& master_;
+  FakeNameServer& master_;
 };
 
 class Provider final : public wire::NameProvider::Server {
  public:
-  explicit Provider(FakeMaster& master) : master_(master), names_(kj::heap<Names>(master)) {}
+  explicit Provider(FakeNameServer& master) : master_(master), names_(kj::heap<Names>(master)) {}
   kj::Promise<void> names(NamesContext context) override {
     const std::lock_guard lock(master_.mutex);
     context.getResults().setService(names_);
@@ -286,17 +286,17 @@ class Provider final : public wire::NameProvider::Server {
   }
 
  private:
-  FakeMaster& master_;
+  FakeNameServer& master_;
   wire::NameService::Client names_;
 };
 
 }  // namespace
 
-FakeMaster::FakeMaster() { Start(); }
+FakeNameServer::FakeNameServer() { Start(); }
 
-FakeMaster::~FakeMaster() noexcept { Stop(); }
+FakeNameServer::~FakeNameServer() noexcept { Stop(); }
 
-void FakeMaster::Start() {
+void FakeNameServer::Start() {
   const Status started = thread_.Run([this](kj::AsyncIoContext& io) {
     return rpc::Listen(io.provider->getNetwork(), address()).then([this, &io](rpc::Listening&& listening) {
       port_ = listening.port;
@@ -307,7 +307,7 @@ void FakeMaster::Start() {
   MILLRACE_CHECK(started.ok(), started.message());
 }
 
-void FakeMaster::Stop() {
+void FakeNameServer::Stop() {
   (void)thread_.Run([this](kj::AsyncIoContext&) -> kj::Promise<void> {
     accepting_ = nullptr;
     server_.reset();
@@ -315,33 +315,33 @@ void FakeMaster::Stop() {
   });
 }
 
-void FakeMaster::LoseAnswerOf(const std::string& call) {
+void FakeNameServer::LoseAnswerOf(const std::string& call) {
   const std::lock_guard lock(mutex);
   lose_ = call;
 }
 
-bool FakeMaster::TakeLoss(const std::string& call) {
+bool FakeNameServer::TakeLoss(const std::string& call) {
   if (lose_ != call) return false;
   lose_.clear();
   return true;
 }
 
-void FakeMaster::Log(const std::string& call) {
+void FakeNameServer::Log(const std::string& call) {
   calls_.push_back(call);
   called_.notify_all();
 }
 
-std::vector<std::string> FakeMaster::Calls() {
+std::vector<std::string> FakeNameServer::Calls() {
   const std::lock_guard lock(mutex);
   return calls_;
 }
 
-bool FakeMaster::WasCalled(const std::string& call) {
+bool FakeNameServer::WasCalled(const std::string& call) {
   const std::vector<std::string> calls = Calls();
   return std::find(calls.begin(), calls.end(), call) != calls.end();
 }
 
-void FakeMaster::AwaitCall(const std::string& call) {
+void FakeNameServer::AwaitCall(const std::string& call) {
   std::unique_lock lock(mutex);
   called_.wait(lock, [&] { return std::find(calls_.begin(), calls_.end(), call) != calls_.end(); });
 }

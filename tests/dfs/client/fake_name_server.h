@@ -19,10 +19,10 @@ namespace millrace::dfs {
 
 inline constexpr std::uint64_t kBlockSize = std::uint64_t{1} << 20;
 
-class FakeMaster {
+class FakeNameServer {
  public:
-  FakeMaster();
-  ~FakeMaster() noexcept;
+  FakeNameServer();
+  ~FakeNameServer() noexcept;
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   // Breaks every connection and refuses new ones; at the same address again.
   void Stop();

@@ -1,4 +1,5 @@
-// A file system in memory behind the contract of DfsClient, for tests of what is built on it. Thread rule: any thread.
+// The file system in memory behind the contract of DfsClient, for all tests of what is built on it. Thread rule: any
+// thread.
 #pragma once
 
 #include <deque>
@@ -24,6 +25,8 @@ struct FakeTree {
   std::mutex mutex;
   std::map<std::string, Entry> entries{{"/", {.directory = true}}};
   std::set<std::string> writing;
+  std::map<std::string, std::string> written;              // what writers handed over to attempts, by path
+  std::map<std::string, std::string> attempts;             // to which attempt, by path
   std::map<std::string, std::vector<std::string>> synced;  // what each sync of a path held, not seen by clients
   std::uint64_t next_id = 1;
   Health health;
