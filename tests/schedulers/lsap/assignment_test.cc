@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "tests/schedulers/lsap/dense_assignment.h"
+#include "schedulers/policies/lsap/assignment/reference.h"
 
 namespace millrace::sched {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "schedulers/policies/lsap/assignment/idle_slots.h"
 #include "schedulers/policies/lsap/assignment/map_assignment.h"
-#include "tests/schedulers/lsap/dense_assignment.h"
+#include "schedulers/policies/lsap/assignment/reference.h"
 
 namespace millrace::sched {
 namespace {
@@ -37,25 +37,6 @@ void BuildCluster(Random& random, ClusterState* state, std::uint32_t nodes) {
     const NodeId from{Draw(random, 0, nodes - 1)}, to{Draw(random, 0, nodes - 1)};
     if (from != to) state->NoteBandwidth(from, to, 1e6 * Draw(random, 1, 200));
   }
-}
-
-// Formula 1, and nothing where the map may not run.
-std::optional<Assignment::Cost> CostByFormula(const ClusterState& state, const TransferCosts::Row& row, NodeId node,
-                                              bool uniform) {
-  if (std::find(row.closed.begin(), row.closed.end(), node) != row.closed.end()) return std::nullopt;
-  const auto& replicas = row.input->replicas;
-  if (state.topology().Distance(node, replicas) > row.worst) return std::nullopt;
-  const auto fixed = static_cast<Assignment::Cost>(row.fixed * TransferCosts::kUnit);
-  double bandwidth = 0;
-  for (const NodeId replica : replicas) {
-    if (replica == node) return fixed;
-    if (state.FindNode(replica) == nullptr) continue;
-    bandwidth = std::max(bandwidth, state.bandwidths().Between(replica, node, state.topology(), kConfigured));
-  }
-  if (bandwidth == 0) bandwidth = kConfigured.off;  // no replica is anywhere
-  const double free = IdleSlots::FreeMapSlots(*state.FindNode(node));
-  const double seconds = uniform ? 1 : static_cast<double>(row.input->bytes) / bandwidth * free;
-  return fixed + TransferCosts::Round(seconds * row.weight * TransferCosts::kUnit);
 }
 
 TEST(TransferCostsTest, EveryPairCostsWhatTheFormulaSays) {
@@ -92,7 +73,8 @@ TEST(TransferCostsTest, EveryPairCostsWhatTheFormulaSays) {
               if (where == place && (!least || cost < *least)) least = cost;
             }
           }
-          EXPECT_EQ(least, CostByFormula(state, row, NodeId{id}, uniform)) << "node " << id << ", row " << rows;
+          EXPECT_EQ(least, CostByFormula(state, row, NodeId{id}, {uniform, kConfigured}))
+              << "node " << id << ", row " << rows;
         }
       }
     }
@@ -113,7 +95,7 @@ Assignment::Cost LeastByTheDenseMethod(const ClusterState& state, const std::vec
   for (const Task& task : tasks) {
     auto& line = matrix.emplace_back();
     for (const std::uint32_t id : state.FreeNodes(TaskKind::kMap)) {
-      const auto cost = CostByFormula(state, RowOf(state, task), NodeId{id}, uniform);
+      const auto cost = CostByFormula(state, RowOf(state, task), NodeId{id}, {uniform, kConfigured});
       line.insert(line.end(), IdleSlots::FreeMapSlots(*state.FindNode(NodeId{id})), cost.value_or(kImpossible));
     }
   }
@@ -143,7 +125,7 @@ Assignment::Cost CostOfPlan(const ClusterState& state, const std::vector<Task>& 
   const std::size_t most = std::min<std::size_t>(tasks.size(), AllFreeSlots(state));
   Assignment::Cost cost = kImpossible * static_cast<Assignment::Cost>(most - plan.placed.size());
   for (const auto& [task, node] : plan.placed) {
-    cost += CostByFormula(state, RowOf(state, tasks[task]), node, uniform).value_or(2 * kImpossible);
+    cost += CostByFormula(state, RowOf(state, tasks[task]), node, {uniform, kConfigured}).value_or(2 * kImpossible);
   }
   return cost;
 }

@@ -8,8 +8,9 @@
 // is said by costs at all nodes of the rack instead of one at the rack. Where there is no cost, the row's tasks cannot
 // run.
 //
-// The task or slot that is left over costs nothing, as the dummies of the paper do. Optimal; integers only, so that the
-// same problem has the same answer everywhere. Of equally good answers it tends to the lowest rows and places.
+// The task or slot that is left over costs nothing, as the dummies of the paper do. The plan costs exactly what
+// LeastDenseCost says (reference.h), with integers only, so that the same problem has the same answer everywhere. Of
+// equally good answers it tends to the lowest rows and places.
 //
 // 2,900 slots and tasks with levels take some 4 ms, 10,000 slots and 100,000 tasks some 30 ms (tests/bench). Thread
 // rule: one thread.

@@ -7,6 +7,8 @@
 // without a replica. Costs are rounded down by at most 1/16: the solver is the quicker the fewer different ones there
 // are.
 //
+// Each pair costs exactly what CostByFormula says (reference.h), which looks at them one by one.
+//
 // A row gets one cost for each place that differs from what is above it. Where a place below is dearer than that, or
 // must not be used, there is none above, but one at each of the places beside it.
 //

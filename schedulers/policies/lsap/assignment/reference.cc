@@ -1,8 +1,10 @@
-#include "tests/schedulers/lsap/dense_assignment.h"
+#include "schedulers/policies/lsap/assignment/reference.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+
+#include "schedulers/policies/lsap/assignment/idle_slots.h"
 
 namespace millrace::sched {
 namespace {
@@ -77,6 +79,24 @@ class Hungarian {
 };
 
 }  // namespace
+
+std::optional<Assignment::Cost> CostByFormula(const ClusterState& state, const TransferCosts::Row& row, NodeId node,
+                                              const TransferCosts::Options& options) {
+  if (std::find(row.closed.begin(), row.closed.end(), node) != row.closed.end()) return std::nullopt;
+  const auto& replicas = row.input->replicas;
+  if (state.topology().Distance(node, replicas) > row.worst) return std::nullopt;
+  const auto fixed = static_cast<Assignment::Cost>(row.fixed * TransferCosts::kUnit);
+  double bandwidth = 0;
+  for (const NodeId replica : replicas) {
+    if (replica == node) return fixed;
+    if (state.FindNode(replica) == nullptr) continue;
+    bandwidth = std::max(bandwidth, state.bandwidths().Between(replica, node, state.topology(), options.configured));
+  }
+  if (bandwidth == 0) bandwidth = options.configured.off;  // no replica is anywhere
+  const double free = IdleSlots::FreeMapSlots(*state.FindNode(node));
+  const double seconds = options.uniform ? 1 : static_cast<double>(row.input->bytes) / bandwidth * free;
+  return fixed + TransferCosts::Round(seconds * row.weight * TransferCosts::kUnit);
+}
 
 std::int64_t LeastDenseCost(const Matrix& cost) {
   if (cost.empty() || cost[0].empty()) return 0;
