@@ -142,15 +142,15 @@ struct BulkServer::Impl {
   template <class Protocol>
   Awaitable<void> Accept(asio::basic_socket_acceptor<Protocol>& acceptor, bool local);
   // A place for a connection, from Enter to Leave.
-  struct Place {
+  struct Admitted {
     bool local = false;
     std::uint64_t id = 0;  // over TCP
   };
   // None: it is refused.
-  std::optional<Place> Enter(const std::string& address, bool loopback, bool local);
-  void Leave(const Place& place);
-  void Take(Wire::Socket socket, std::string peer, const Place& place);
-  Awaitable<void> Serve(std::shared_ptr<Wire> wire, Place place);
+  std::optional<Admitted> Enter(const std::string& address, bool loopback, bool local);
+  void Leave(const Admitted& place);
+  void Take(Wire::Socket socket, std::string peer, const Admitted& place);
+  Awaitable<void> Serve(std::shared_ptr<Wire> wire, Admitted place);
   void Refused(const std::string& peer, const char* what);
 
   const BulkServerOptions options;
@@ -222,7 +222,7 @@ Awaitable<void> BulkServer::Impl::Accept(asio::basic_socket_acceptor<Protocol>& 
       log->warn("{}: refused a process of another user", peer);
       continue;
     }
-    if (const std::optional<Place> place = Enter(address, loopback, local)) {
+    if (const std::optional<Admitted> place = Enter(address, loopback, local)) {
       Take(Wire::Socket(std::move(socket)), std::move(peer), *place);
     } else {
       Refused(peer, local ? "local connections" : "connections");
@@ -230,23 +230,24 @@ Awaitable<void> BulkServer::Impl::Accept(asio::basic_socket_acceptor<Protocol>& 
   }
 }
 
-std::optional<BulkServer::Impl::Place> BulkServer::Impl::Enter(const std::string& address, bool loopback, bool local) {
+std::optional<BulkServer::Impl::Admitted> BulkServer::Impl::Enter(const std::string& address, bool loopback,
+                                                                  bool local) {
   std::shared_ptr<Wire> gone;  // released without the lock
   const std::lock_guard lock(mutex);
   if (local) {
     if (local_connections >= options.max_local) return std::nullopt;
     ++local_connections;
-    return Place{true, 0};
+    return Admitted{true, 0};
   }
   const Admission::Answer answer = admission.Enter(address, loopback);
   if (answer.gives_way) {
     gone = wires[*answer.gives_way].lock();
     if (gone != nullptr) gone->Abort();
   }
-  return answer.admitted ? std::optional(Place{false, answer.id}) : std::nullopt;
+  return answer.admitted ? std::optional(Admitted{false, answer.id}) : std::nullopt;
 }
 
-void BulkServer::Impl::Leave(const Place& place) {
+void BulkServer::Impl::Leave(const Admitted& place) {
   const std::lock_guard lock(mutex);
   if (place.local) {
     --local_connections;
@@ -266,7 +267,7 @@ void BulkServer::Impl::Refused(const std::string& peer, const char* what) {
   refused = 0;
 }
 
-void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, const Place& place) {
+void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, const Admitted& place) {
   const Executor executor = socket.get_executor();
   auto wire = Wire::Accepted(threads, std::move(socket), std::move(peer), place.local);
   if (!place.local) {
@@ -276,7 +277,7 @@ void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, const Place& 
   if (!threads.Spawn(executor, Serve(std::move(wire), place))) Leave(place);
 }
 
-Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Place place) {
+Awaitable<void> BulkServer::Impl::Serve(std::shared_ptr<Wire> wire, Admitted place) {
   bool more = true;
   while (more) {
     std::string header;

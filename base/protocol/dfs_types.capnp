@@ -9,7 +9,7 @@ struct Block {
   crc @2 :UInt32;      # of its chunks' checksums (dfs/wire/chunks.h)
 }
 
-struct Place {
+struct ReplicaHost {
   # A live worker that holds (or shall hold) a replica, and how it is reached.
   node @0 :UInt32;
   host @1 :Text;
@@ -22,7 +22,7 @@ struct Place {
 struct LocatedBlock {
   block @0 :Block;
   offset @1 :UInt64;              # of its first byte in the file
-  replicas @2 :List(Place);       # closest to the asker first
+  replicas @2 :List(ReplicaHost);       # closest to the asker first
 }
 
 struct WrittenBlock {

@@ -91,7 +91,7 @@ struct UnhealthyBlock {
 interface FileLease {
   # The right to write one open file. When the last reference is dropped without complete, abandon or handOver, the file
   # is given up after `dfs.lease_grace`.
-  addBlock @0 (asker :Asker, excluded :List(UInt32)) -> (id :UInt64, targets :List(T.Place));
+  addBlock @0 (asker :Asker, excluded :List(UInt32)) -> (id :UInt64, targets :List(T.ReplicaHost));
   dropBlock @1 (id :UInt64) -> ();
   complete @2 (blocks :List(T.WrittenBlock)) -> ();
   abandon @3 () -> ();

@@ -20,7 +20,7 @@ interface WorkerControl {
   kill @4 (attempt :Job.Attempt, reason :Text) -> ();
   forgetJob @5 (job :UInt32) -> ();
   # The job ended: task processes stop, map outputs and copies are deleted; logs stay for `worker.log_retention`.
-  replicate @6 (block :T.Block, targets :List(T.Place)) -> ();
+  replicate @6 (block :T.Block, targets :List(T.ReplicaHost)) -> ();
   # Answers when it has begun; blocksReceived of the targets tells the end.
   deleteBlocks @7 (blocks :List(UInt64), unknown :Bool) -> ();
   # unknown: no file has them and nobody removed them, so they go to the trash (dfs/data/block_store.h).

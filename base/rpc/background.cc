@@ -29,7 +29,7 @@ void ThreadBackground::Run(std::function<void()> work, std::function<void()> the
 void ThreadBackground::Loop(ThreadName name) {
   NameThread(name);
   for (;;) {
-    Item item;
+    QueuedWork item;
     {
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return stopping_ || !items_.empty(); });

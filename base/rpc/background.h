@@ -33,7 +33,7 @@ class ThreadBackground final : public Background {
   void Run(std::function<void()> work, std::function<void()> then) override;
 
  private:
-  struct Item {
+  struct QueuedWork {
     std::function<void()> work, then;
   };
   void Loop(ThreadName name);
@@ -41,7 +41,7 @@ class ThreadBackground final : public Background {
   Mailbox& control_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Item> items_;
+  std::deque<QueuedWork> items_;
   bool stopping_ = false;
   std::thread thread_;
 };

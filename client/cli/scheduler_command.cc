@@ -92,7 +92,7 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
   Printer out(invocation.console.out);
   console::JsonList list(out);
   std::vector<Words> rows{{"SCHEDULER", "ACTIVE", "PARTS", "WHAT IT DOES"}};
-  for (const job::Schedulers::Entry& entry : schedulers->available) {
+  for (const job::Schedulers::Available& entry : schedulers->available) {
     const bool active = entry.name == schedulers->active.substr(0, schedulers->active.find('+'));
     if (json)
       list.Add(Json{{"name", entry.name}, {"active", active}, {"parts", entry.parts}, {"one_line", entry.one_line}});

@@ -283,8 +283,8 @@ Result<Schedulers> JobClient::ListSchedulers() {
     return master.schedulersRequest().send().then([&schedulers](capnp::Response<Master::SchedulersResults>&& answer) {
       schedulers = {answer.getActive(), {}};
       for (const auto in : answer.getAvailable()) {
-        Schedulers::Entry& entry =
-            schedulers.available.emplace_back(Schedulers::Entry{in.getName(), in.getOneLine(), {}});
+        Schedulers::Available& entry =
+            schedulers.available.emplace_back(Schedulers::Available{in.getName(), in.getOneLine(), {}});
         for (const auto part : in.getParts()) entry.parts.emplace_back(part);
       }
     });

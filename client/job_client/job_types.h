@@ -132,12 +132,12 @@ struct MasterBackup {
 };
 
 struct Schedulers {
-  struct Entry {
+  struct Available {
     std::string name, one_line;
     std::vector<std::string> parts;  // that may be added
   };
   std::string active;
-  std::vector<Entry> available;
+  std::vector<Available> available;
 };
 
 // What the scheduler in force says of itself.

@@ -16,7 +16,7 @@
 #include "client/api/segments.h"
 #include "client/api/task_context.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 #include "worker/task/channel/channel.h"
 #include "worker/task/channel/record_note.h"
 #include "worker/task/run/compress_rule.h"

@@ -26,7 +26,7 @@ struct LocalReplica {
 };
 
 // kCorrupt: it is not the block. Any other failure only means that it cannot be had this way.
-Result<LocalReplica> OpenLocal(const LocatedBlock& block, const Place& place, Micros stall) {
+Result<LocalReplica> OpenLocal(const LocatedBlock& block, const ReplicaHost& place, Micros stall) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectLocal(place.local_socket, stall));
   MILLRACE_ASSIGN(const std::string reply, stream.Call(Operation::kOpenLocalBlock, EncodeBlockId(block.id)));
   MILLRACE_ASSIGN(BlockChunks local, DecodeBlockChunks(reply));
@@ -52,12 +52,12 @@ class Reading {
   [[nodiscard]] std::uint64_t first_byte() const { return at_ / kChunkBytes * kChunkBytes; }
   [[nodiscard]] std::uint64_t last_byte() const { return std::min(block_.length, ChunkCount(end_) * kChunkBytes); }
 
-  Status ReadLocal(const Place& place);
-  Status ReadRemote(const Place& place);
+  Status ReadLocal(const ReplicaHost& place);
+  Status ReadRemote(const ReplicaHost& place);
   Status Receive(BlockingStream& stream, std::span<const std::uint32_t> crcs);
   // `bytes` have been checked and begin at `offset` of the block.
   Status HandOver(std::uint64_t offset, std::string_view bytes);
-  void Note(const Place& place, const Status& status);
+  void Note(const ReplicaHost& place, const Status& status);
 
   const LocatedBlock& block_;
   std::uint64_t at_;
@@ -80,7 +80,7 @@ Status Reading::HandOver(std::uint64_t offset, std::string_view bytes) {
   return Status::Ok();
 }
 
-void Reading::Note(const Place& place, const Status& status) {
+void Reading::Note(const ReplicaHost& place, const Status& status) {
   reasons_ += (reasons_.empty() ? "" : "; ") + ("node " + std::to_string(place.node) + ": ") + status.message();
   corrupt_ = corrupt_ || status.code() == StatusCode::kCorrupt;
   if (status.code() != StatusCode::kCorrupt && status.code() != StatusCode::kNotFound) return;
@@ -88,7 +88,7 @@ void Reading::Note(const Place& place, const Status& status) {
   if (bad_replica_) bad_replica_(block_.id, place.node);
 }
 
-Status Reading::ReadLocal(const Place& place) {
+Status Reading::ReadLocal(const ReplicaHost& place) {
   MILLRACE_ASSIGN(const LocalReplica replica, OpenLocal(block_, place, std::min(stall_, kLocalStall)));
   const std::uint64_t from = first_byte();
   const Result<MappedFile> file = MappedFile::Map(replica.data.get(), from, last_byte() - from, BlockName(block_));
@@ -104,7 +104,7 @@ Status Reading::ReadLocal(const Place& place) {
   return Status::Ok();
 }
 
-Status Reading::ReadRemote(const Place& place) {
+Status Reading::ReadRemote(const ReplicaHost& place) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall_));
   const ReadRequest request{block_.id, at_, end_ - at_};
   MILLRACE_ASSIGN(const std::string payload, stream.Call(Operation::kReadBlock, Encode(request)));
@@ -137,7 +137,7 @@ Status Reading::Receive(BlockingStream& stream, std::span<const std::uint32_t> c
 
 Status Reading::Run(ReadSource* source) {
   if (source != nullptr) *source = ReadSource::kLocal;
-  for (const Place& place : block_.replicas) {
+  for (const ReplicaHost& place : block_.replicas) {
     if (place.local_socket.empty() || done()) continue;
     const Status read = ReadLocal(place);
     if (read.code() == StatusCode::kCancelled) return read;
@@ -145,7 +145,7 @@ Status Reading::Run(ReadSource* source) {
   }
   if (done()) return Status::Ok();
   if (source != nullptr) *source = ReadSource::kRemote;
-  for (const Place& place : block_.replicas) {
+  for (const ReplicaHost& place : block_.replicas) {
     if (bad_.contains(place.node)) continue;
     const Status read = ReadRemote(place);
     if (read.ok() || read.code() == StatusCode::kCancelled) return read;
@@ -158,7 +158,7 @@ Status Reading::Run(ReadSource* source) {
 }  // namespace
 
 Result<MappedFile> MapLocalBlock(const LocatedBlock& block, const BadReplica& bad_replica) {
-  for (const Place& place : block.replicas) {
+  for (const ReplicaHost& place : block.replicas) {
     if (place.local_socket.empty()) continue;
     const Result<LocalReplica> replica = OpenLocal(block, place, kLocalStall);
     if (!replica.ok() && replica.status().code() != StatusCode::kCorrupt) continue;

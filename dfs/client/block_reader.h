@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 

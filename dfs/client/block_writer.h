@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "dfs/wire/chunks.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 
@@ -22,7 +22,7 @@ class BlockWriter {
   // Connects the pipeline (the first place is the first node). After a failure *failed_nodes names the nodes to leave
   // out next time, as far as they are known, and nothing of the block is left on the others. `expected` is for a copy:
   // no node finishes the block with any other content.
-  static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<Place>& pipeline,
+  static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
                                                    Micros stall, std::vector<std::uint32_t>* failed_nodes,
                                                    const std::optional<BlockContent>& expected = {});
   // Tells the nodes that answer to discard the block, unless Finish or Salvage ended it.

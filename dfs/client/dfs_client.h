@@ -17,7 +17,7 @@
 #include "base/rpc/control_thread.h"
 #include "base/status.h"
 #include "dfs/client/block_reader.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 

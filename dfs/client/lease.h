@@ -27,7 +27,7 @@ class Lease {
 
   struct NewBlock {
     std::uint64_t id = 0;
-    std::vector<Place> targets;
+    std::vector<ReplicaHost> targets;
   };
   Result<NewBlock> AddBlock(const std::vector<std::uint32_t>& excluded);
   Status DropBlock(std::uint64_t id);

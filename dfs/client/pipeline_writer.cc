@@ -19,7 +19,7 @@ constexpr Micros kFailedStall = 2 * kSecond;
 
 }  // namespace
 
-PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall,
+PipelineWriter::PipelineWriter(std::uint64_t block, std::vector<ReplicaHost> pipeline, Micros stall,
                                std::optional<BlockContent> expected, std::function<TimePoint()> now)
     : block_(block),
       pipeline_(std::move(pipeline)),
@@ -181,7 +181,7 @@ Result<WrittenBlock> PipelineWriter::Finish() {
   while (!finished_) MILLRACE_TRY(ReceiveAck());
   closed_ = true;
   WrittenBlock written{block_, sent_bytes_, {}, SentUpTo(sent_bytes_).crc};
-  for (const Place& place : pipeline_) written.nodes.push_back(place.node);
+  for (const ReplicaHost& place : pipeline_) written.nodes.push_back(place.node);
   return written;
 }
 
@@ -189,7 +189,7 @@ Result<WrittenBlock> PipelineWriter::Finish() {
 
 // Length 0 discards. kCorrupt: what the node closed is not what was sent; nobody counts on it, and the master will
 // find it bad.
-Status PipelineWriter::FinishAt(const Place& place, std::uint64_t length, Micros stall) {
+Status PipelineWriter::FinishAt(const ReplicaHost& place, std::uint64_t length, Micros stall) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall));
   MILLRACE_ASSIGN(const std::string reply,
                   stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length})));
@@ -200,17 +200,17 @@ Status PipelineWriter::FinishAt(const Place& place, std::uint64_t length, Micros
 
 // A node that does not answer discards it at its next start.
 void PipelineWriter::DiscardEverywhere() {
-  for (const Place& place : pipeline_) {
+  for (const ReplicaHost& place : pipeline_) {
     NoteAnswer(place, FinishAt(place, 0, std::min(stall_, kDiscardStall)));
   }
 }
 
-Micros PipelineWriter::StallOf(const Place& place) const {
+Micros PipelineWriter::StallOf(const ReplicaHost& place) const {
   const bool failed = std::find(failed_nodes_.begin(), failed_nodes_.end(), place.node) != failed_nodes_.end();
   return failed ? std::min(stall_, kFailedStall) : stall_;
 }
 
-void PipelineWriter::NoteAnswer(const Place& place, const Status& status) {
+void PipelineWriter::NoteAnswer(const ReplicaHost& place, const Status& status) {
   const StatusCode code = status.code();
   if (code == StatusCode::kUnavailable || code == StatusCode::kTimeout || code == StatusCode::kCorrupt) {
     AddFailed(place.node);
@@ -238,7 +238,7 @@ std::uint64_t PipelineWriter::SalvageableLength() {
 
 WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
   WrittenBlock written{block_, length, {}, SentUpTo(length).crc};
-  for (const Place& place : pipeline_) {
+  for (const ReplicaHost& place : pipeline_) {
     const Status closed = FinishAt(place, length, StallOf(place));
     if (closed.ok()) written.nodes.push_back(place.node);
     NoteAnswer(place, closed);

@@ -24,8 +24,8 @@ class PipelineWriter final : public BlockWriter {
   using TimePoint = std::chrono::steady_clock::time_point;
   // `stall` is how long the pipeline may make no progress. A first node that sends nothing at all is given up earlier,
   // after kSilence (dfs/wire/transfer.h); the other nodes are watched by their neighbours.
-  PipelineWriter(std::uint64_t block, std::vector<Place> pipeline, Micros stall, std::optional<BlockContent> expected,
-                 std::function<TimePoint()> now = std::chrono::steady_clock::now);
+  PipelineWriter(std::uint64_t block, std::vector<ReplicaHost> pipeline, Micros stall,
+                 std::optional<BlockContent> expected, std::function<TimePoint()> now = std::chrono::steady_clock::now);
   ~PipelineWriter() override;
 
   // Connects the pipeline. After a failure only failed_nodes() and KeepNothing() are of use. Requires: it is the first
@@ -43,7 +43,7 @@ class PipelineWriter final : public BlockWriter {
     std::string data;
   };
 
-  [[nodiscard]] const Place& first() const { return pipeline_[0]; }
+  [[nodiscard]] const ReplicaHost& first() const { return pipeline_[0]; }
   Result<bool> BeginLocal(std::string_view request);
   Status BeginTcp(std::string_view request);
   Status SendPending(bool last);
@@ -53,16 +53,16 @@ class PipelineWriter final : public BlockWriter {
   void AddFailed(std::uint32_t node);
   void HangUp();
   [[nodiscard]] BlockContent SentUpTo(std::uint64_t length) const;
-  Status FinishAt(const Place& place, std::uint64_t length, Micros stall);
+  Status FinishAt(const ReplicaHost& place, std::uint64_t length, Micros stall);
   [[nodiscard]] WrittenBlock CloseAt(std::uint64_t length);
   void DiscardEverywhere();
-  [[nodiscard]] Micros StallOf(const Place& place) const;
-  void NoteAnswer(const Place& place, const Status& status);
+  [[nodiscard]] Micros StallOf(const ReplicaHost& place) const;
+  void NoteAnswer(const ReplicaHost& place, const Status& status);
   [[nodiscard]] std::uint64_t SalvageableLength();
   void TakeFrom(std::uint64_t length, std::string* out) const;
 
   const std::uint64_t block_;
-  const std::vector<Place> pipeline_;
+  const std::vector<ReplicaHost> pipeline_;
   const Micros stall_;
   const std::optional<BlockContent> expected_;
   const Micros silence_;

@@ -17,7 +17,7 @@ FileInfo Read(wire::FileStatus::Reader in) {
   return info;
 }
 
-Place Read(wire::Place::Reader in) {
+ReplicaHost Read(wire::ReplicaHost::Reader in) {
   return {in.getNode(), in.getHost(), in.getPort(), in.getLocalSocket(), in.getRack(), in.getDatacenter()};
 }
 

@@ -7,7 +7,7 @@
 #include "base/protocol/dfs_types.capnp.h"
 #include "base/protocol/name.capnp.h"
 #include "dfs/client/dfs_client.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 
@@ -16,7 +16,7 @@ namespace millrace::dfs {
   return {reinterpret_cast<const kj::byte*>(bytes.data()), bytes.size()};
 }
 [[nodiscard]] FileInfo Read(wire::FileStatus::Reader in);
-[[nodiscard]] Place Read(wire::Place::Reader in);
+[[nodiscard]] ReplicaHost Read(wire::ReplicaHost::Reader in);
 [[nodiscard]] LocatedBlock Read(wire::LocatedBlock::Reader in);
 [[nodiscard]] CheckedReplica Read(wire::CheckedReplica::Reader in);
 void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out);

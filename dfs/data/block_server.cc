@@ -156,14 +156,14 @@ struct BlockServer::Impl {
   Impl(BlockStore& store, BlockObserver observer, Log log)
       : shared(std::make_shared<Shared>(store, std::move(observer), std::move(log))), replicators(kReplicators) {}
 
-  Status Copy(const StoredBlock& block, const std::vector<Place>& targets);
+  Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets);
 
   std::shared_ptr<Shared> shared;
   std::atomic<bool> stopping{false};
   asio::thread_pool replicators;
 };
 
-Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Place>& targets) {
+Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets) {
   const std::string what = "replicate " + BlockName(block.id);
   if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": to 1 to 16 targets only");
   MILLRACE_ASSIGN(const OpenBlock open, shared->Open(block.id));
@@ -206,7 +206,7 @@ BlockServer::~BlockServer() {
   impl_->shared->observer = {};
 }
 
-void BlockServer::Replicate(const StoredBlock& block, std::vector<Place> targets,
+void BlockServer::Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets,
                             std::function<void(const Status&)> done) {
   asio::post(impl_->replicators, [impl = impl_.get(), block, to = std::move(targets), told = std::move(done)] {
     NameThread("replicate");

@@ -24,7 +24,7 @@
 #include "base/net/bulk_server.h"
 #include "base/status.h"
 #include "dfs/data/block_store.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 
@@ -44,7 +44,7 @@ class BlockServer {
   // Copies one of this node's blocks to `targets` as a pipeline, on threads of its own, two blocks at a time. It calls
   // `done` there, once: with kExists if a target has the block already; with kCorrupt if this node's replica is damaged
   // or is not what `block` says (`corrupt` was called), or if a target received something else, and dropped it.
-  void Replicate(const StoredBlock& block, std::vector<Place> targets, std::function<void(const Status&)> done);
+  void Replicate(const StoredBlock& block, std::vector<ReplicaHost> targets, std::function<void(const Status&)> done);
 
  private:
   struct Impl;

@@ -32,7 +32,7 @@ struct Bytes {
 };
 
 // What files and the store share: a file may outlive a call, never the store.
-struct State {
+struct BlocksInMemory {
   // Under mutex. Removes the block that came first into the trash, unless it came at `before` or later.
   bool RemoveOldest(Micros before, BlockStore::Swept* swept) {
     const auto oldest = std::min_element(trash.begin(), trash.end(),
@@ -54,7 +54,8 @@ struct State {
 
 class MemoryBlockFile final : public BlockFile {
  public:
-  MemoryBlockFile(State& state, std::uint64_t id) : state_(state), id_(id), bytes_(std::make_unique<Bytes>()) {}
+  MemoryBlockFile(BlocksInMemory& state, std::uint64_t id)
+      : state_(state), id_(id), bytes_(std::make_unique<Bytes>()) {}
   ~MemoryBlockFile() override {
     if (bytes_ == nullptr) return;
     const std::lock_guard lock(state_.mutex);
@@ -115,7 +116,7 @@ class MemoryBlockFile final : public BlockFile {
   }
 
  private:
-  State& state_;
+  BlocksInMemory& state_;
   const std::uint64_t id_;
   std::unique_ptr<Bytes> bytes_;
   Fd shared_;  // what another process writes before it is adopted
@@ -305,7 +306,7 @@ class MemoryBlockStore final : public BlockStore {
     return found->second;
   }
 
-  mutable State state_;
+  mutable BlocksInMemory state_;
 };
 
 }  // namespace

@@ -95,7 +95,7 @@ Awaitable<void> WriteSession::Close() {
 }
 
 Awaitable<void> WriteSession::ConnectNext() {
-  const Place& place = request_.rest.front();
+  const ReplicaHost& place = request_.rest.front();
   net::BulkServer::Threads& threads = upstream_->threads();
   Result<std::shared_ptr<Wire>> next = co_await Wire::Connect(threads, place.host, place.port, silence());
   if (!next.ok()) {

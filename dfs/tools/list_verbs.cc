@@ -116,7 +116,7 @@ Status Du(DfsClient& client, const std::string& path, bool summary, const consol
 
 std::string Nodes(const LocatedBlock& block) {
   std::string nodes;
-  for (const Place& place : block.replicas) {
+  for (const ReplicaHost& place : block.replicas) {
     nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + Printable(place.host) + ", " +
              Printable(place.rack) + ")";
   }
@@ -127,7 +127,7 @@ Json ToJson(const std::vector<LocatedBlock>& blocks) {
   Json list = Json::array();
   for (const LocatedBlock& block : blocks) {
     Json nodes = Json::array();
-    for (const Place& place : block.replicas) nodes.push_back(place.node);
+    for (const ReplicaHost& place : block.replicas) nodes.push_back(place.node);
     list.push_back(
         {{"block", BlockText(block.id)}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
   }

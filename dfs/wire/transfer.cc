@@ -45,7 +45,7 @@ std::string Encode(const WriteRequest& request) {
   out.U64(request.block);
   out.U32(request.node);
   out.Varint(request.rest.size());
-  for (const Place& place : request.rest) {
+  for (const ReplicaHost& place : request.rest) {
     out.U32(place.node);
     out.Text(place.host);
     out.U32(place.port);
@@ -66,7 +66,7 @@ Result<WriteRequest> DecodeWriteRequest(std::string_view bytes) {
   const std::uint64_t count = in.Varint();
   if (count > kMaxPipeline) return Corrupt("a request to write: a pipeline of " + std::to_string(count) + " nodes");
   for (std::uint64_t i = 0; i < count; ++i) {
-    Place place;
+    ReplicaHost place;
     place.node = in.U32();
     place.host = std::string(in.Text());
     const std::uint32_t port = in.U32();

@@ -26,7 +26,7 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "dfs/wire/chunks.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 
@@ -63,8 +63,8 @@ struct Packet {
 
 struct WriteRequest {
   std::uint64_t block = 0;
-  std::uint32_t node = 0;   // the receiver, which names itself by it
-  std::vector<Place> rest;  // the rest of the pipeline: node, host and port only
+  std::uint32_t node = 0;         // the receiver, which names itself by it
+  std::vector<ReplicaHost> rest;  // the rest of the pipeline: node, host and port only
   // For a copy: the content that it must have at its end, or else it is not finished. A first writer cannot know it.
   std::optional<BlockContent> expected = {};
 };

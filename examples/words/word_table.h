@@ -40,7 +40,7 @@ class WordTable {
   void TakeAll(OnWord&& on_word) {
     (void)Fold();
     if (table_.used() == 0) return;
-    for (const typename Table::Entry& entry : table_.Compact()) on_word(entry.key(), entry.value);
+    for (const typename Table::FoldedKey& entry : table_.Compact()) on_word(entry.key(), entry.value);
     table_.Clear();
   }
   // Different ones, those of the last batch not counted.

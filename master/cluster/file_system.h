@@ -18,7 +18,7 @@
 #include "base/status.h"
 #include "dfs/name/block_manager.h"
 #include "dfs/name/namespace.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 #include "master/cluster/removed_blocks.h"
 
 namespace millrace::master {

@@ -44,7 +44,7 @@ void Write(const dfs::Block& block, dfs::wire::Block::Builder out) {
   out.setCrc(block.crc);
 }
 
-void Write(const NodeRecord& node, dfs::wire::Place::Builder out) {
+void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out) {
   out.setNode(node.number);
   out.setHost(node.facts.host);
   out.setPort(node.facts.port);

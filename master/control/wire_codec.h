@@ -15,7 +15,7 @@
 #include "base/protocol/master.capnp.h"
 #include "base/protocol/task.capnp.h"
 #include "dfs/name/namespace.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/answer_budget.h"
@@ -37,7 +37,7 @@ void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attem
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);
-void Write(const NodeRecord& node, dfs::wire::Place::Builder out);
+void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out);
 // Writes the block. Its replicas are those of the holders that are alive, closest to `asker` first (null: by number).
 void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
            dfs::wire::LocatedBlock::Builder out);
@@ -57,7 +57,7 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 
 // These return the most bytes that each takes in a message (master/jobs/answer_budget.h).
 [[nodiscard]] std::size_t BytesOf(const dfs::FileStatus& status);
-[[nodiscard]] std::size_t BytesOf(const NodeRecord& node);  // as a Place or a NodeStatus
+[[nodiscard]] std::size_t BytesOf(const NodeRecord& node);  // as a ReplicaHost or a NodeStatus
 [[nodiscard]] std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes);
 [[nodiscard]] std::size_t BytesOf(const JobView& view);
 [[nodiscard]] std::size_t BytesOf(const Counters::key_type& name);  // of a counter

@@ -27,7 +27,7 @@
 #include "base/log.h"
 #include "base/protocol/settlement.h"
 #include "base/status.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 #include "master/cluster/file_system.h"
 #include "master/cluster/node_table.h"
 #include "master/jobs/beliefs.h"

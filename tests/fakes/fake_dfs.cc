@@ -15,7 +15,7 @@ std::string Parent(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-FileInfo ToInfo(const std::string& path, const FakeTree::Entry& entry) {
+FileInfo ToInfo(const std::string& path, const FakeTree::Node& entry) {
   FileInfo info;
   info.path = path;
   info.directory = entry.directory;
@@ -145,7 +145,7 @@ class FakeClient final : public DfsClient {
   Status MakeDirectory(std::string_view path) override {
     const std::lock_guard lock(tree_->mutex);
     tree_->MakeParents(std::string(path));
-    tree_->entries.try_emplace(std::string(path), FakeTree::Entry{.directory = true});
+    tree_->entries.try_emplace(std::string(path), FakeTree::Node{.directory = true});
     return Status::Ok();
   }
   Status Remove(std::string_view path, bool recursive) override {
@@ -252,7 +252,7 @@ void FakeTree::MakeFile(const std::string& path, const std::string& data) {
 
 void FakeTree::MakeParents(const std::string& path) {
   for (std::string parent = Parent(path); parent != "/"; parent = Parent(parent)) {
-    entries.try_emplace(parent, Entry{.directory = true});
+    entries.try_emplace(parent, Node{.directory = true});
   }
 }
 

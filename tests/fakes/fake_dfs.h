@@ -16,14 +16,14 @@ namespace millrace::dfs::testing {
 
 // What outlives the clients.
 struct FakeTree {
-  struct Entry {
+  struct Node {
     bool directory = false;
     std::string data = {};
     WriteOptions options = {};
     std::uint64_t id = 0;
   };
   std::mutex mutex;
-  std::map<std::string, Entry> entries{{"/", {.directory = true}}};
+  std::map<std::string, Node> entries{{"/", {.directory = true}}};
   std::set<std::string> writing;
   std::map<std::string, std::string> written;              // what writers handed over to attempts, by path
   std::map<std::string, std::string> attempts;             // to which attempt, by path

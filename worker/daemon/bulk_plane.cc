@@ -107,7 +107,7 @@ shuffle::FetchMeter::Figures BulkPlane::Seen(std::uint32_t job) const {
   return meter_.Of(job, std::chrono::steady_clock::now());
 }
 
-void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+void BulkPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
   blocks_.Replicate(block, std::move(targets), [log = log_, id = block.id](const Status& status) {
     if (!status.ok()) log->warn("cannot replicate {}: {}", dfs::BlockName(id), status.message());
   });

@@ -31,7 +31,7 @@ class BulkPlane final : public DataPlane {
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t job) const override;
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
 
  private:
   net::BulkServer& server_;

@@ -20,7 +20,7 @@ constexpr std::size_t kPage = 2;
   MILLRACE_CHECK(false, "it throws");
 }
 
-void WritePlace(const Place& place, wire::Place::Builder out) {
+void WritePlace(const ReplicaHost& place, wire::ReplicaHost::Builder out) {
   out.setNode(place.node);
   out.setHost(place.host);
   out.setPort(place.port);
@@ -44,8 +44,8 @@ class LeaseService final : public wire::FileLease::Server {
       call += " without " + std::to_string(node);
     }
     master_.Log(call);
-    std::vector<Place> targets;
-    for (const Place& place : master_.places_once.empty() ? master_.places : master_.places_once) {
+    std::vector<ReplicaHost> targets;
+    for (const ReplicaHost& place : master_.places_once.empty() ? master_.places : master_.places_once) {
       if (std::find(excluded.begin(), excluded.end(), place.node) == excluded.end()) targets.push_back(place);
     }
     if (targets.empty()) Refuse(Unavailable("no worker has room for a block"));
@@ -264,8 +264,8 @@ class Names final : public wire::NameService::Server {
     out.getBlock().setLength(block.length);
     out.getBlock().setCrc(block.crc);
     out.setOffset(offset);
-    std::vector<Place> holders;
-    for (const Place& place : master_.places) {
+    std::vector<ReplicaHost> holders;
+    for (const ReplicaHost& place : master_.places) {
       if (std::find(block.nodes.begin(), block.nodes.end(), place.node) != block.nodes.end()) holders.push_back(place);
     }
     auto replicas = out.initReplicas(static_cast<unsigned>(holders.size()));

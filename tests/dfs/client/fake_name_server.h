@@ -13,7 +13,7 @@
 
 #include "base/rpc/control_thread.h"
 #include "base/rpc/transport.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 
 namespace millrace::dfs {
 
@@ -49,8 +49,8 @@ class FakeNameServer {
   std::string cluster = std::string(32, 'a');
   std::map<std::string, File> files;
   std::map<std::uint64_t, OpenFile> open;
-  std::vector<Place> places;       // all are targets and, where a block says so, replicas
-  std::vector<Place> places_once;  // instead, for the next block
+  std::vector<ReplicaHost> places;       // all are targets and, where a block says so, replicas
+  std::vector<ReplicaHost> places_once;  // instead, for the next block
   std::uint64_t next = 1;
   std::uint32_t renew_millis = 0;     // how often writers of new files renew their leases; 0: never
   std::multiset<std::uint32_t> slow;  // nodes that do not read their replicas in time for one answer, each

@@ -52,7 +52,7 @@ TEST_F(FileWriteTest, ManySmallWrites) {
 TEST_F(FileWriteTest, OnANodesMachineItNeedsNoNetwork) {
   {
     const std::lock_guard lock(master_.mutex);
-    Place here = nodes_[0]->Local();
+    ReplicaHost here = nodes_[0]->Local();
     here.port = 1;  // nobody there: TCP would fail
     master_.places = {here};
   }
@@ -161,7 +161,7 @@ TEST_F(FileWriteTest, NodesThatFailedAreAskedAgainWhenNoOtherIsLeft) {
   {
     const std::lock_guard lock(master_.mutex);
     master_.places.resize(1);
-    Place gone = master_.places[0];
+    ReplicaHost gone = master_.places[0];
     gone.port = 1;  // as if the worker were just starting again
     master_.places_once = {gone};
   }

@@ -226,7 +226,7 @@ TEST_F(ForeignReplicaTest, IsReportedWhenItIsOnThisMachine) {
 }
 
 TEST_F(ForeignReplicaTest, AloneIsAnErrorThatSaysWhatWasFoundWhere) {
-  for (const Place& place : {nodes_[0]->place, nodes_[0]->Local()}) {
+  for (const ReplicaHost& place : {nodes_[0]->place, nodes_[0]->Local()}) {
     LocatedBlock block = Located(1, ours_);
     block.replicas = {place};
     for (const std::uint64_t size : {ours_.size(), std::size_t{1}}) {
@@ -242,7 +242,7 @@ TEST_F(ForeignReplicaTest, AloneIsAnErrorThatSaysWhatWasFoundWhere) {
 
 class ReplicateTest : public BlockReadTest {
  protected:
-  Status Replicate(Node& from, const StoredBlock& block, const std::vector<Place>& to) {
+  Status Replicate(Node& from, const StoredBlock& block, const std::vector<ReplicaHost>& to) {
     std::promise<Status> done;
     from.block_server->Replicate(block, to, [&](const Status& status) { done.set_value(status); });
     return done.get_future().get();

@@ -21,9 +21,11 @@ enum class Writer { kRemote, kLocal };
 class BlockWriteTest : public NodesTest, public testing::WithParamInterface<Writer> {
  protected:
   [[nodiscard]] static bool Local() { return GetParam() == Writer::kLocal; }
-  [[nodiscard]] Place PlaceOf(std::size_t node) const { return Local() ? nodes_[node]->Local() : nodes_[node]->place; }
-  [[nodiscard]] std::vector<Place> Pipeline() const {
-    std::vector<Place> places;
+  [[nodiscard]] ReplicaHost PlaceOf(std::size_t node) const {
+    return Local() ? nodes_[node]->Local() : nodes_[node]->place;
+  }
+  [[nodiscard]] std::vector<ReplicaHost> Pipeline() const {
+    std::vector<ReplicaHost> places;
     for (std::size_t i = 0; i < nodes_.size(); ++i) places.push_back(PlaceOf(i));
     return places;
   }
@@ -33,7 +35,7 @@ class BlockWriteTest : public NodesTest, public testing::WithParamInterface<Writ
     return status.ok() ? writer.Finish().status() : status;
   }
   [[nodiscard]] RawWriter OpenRaw(std::uint64_t block, std::size_t nodes = 1) const {
-    std::vector<Place> pipeline = Pipeline();
+    std::vector<ReplicaHost> pipeline = Pipeline();
     pipeline.resize(nodes);
     return RawWriter(block, pipeline);
   }
@@ -45,7 +47,7 @@ TEST_P(BlockWriteTest, EveryNodeHoldsTheSameBytes) {
   for (const std::size_t nodes : {std::size_t{1}, std::size_t{3}}) {
     for (const std::size_t size : {std::size_t{0}, std::size_t{7}, kPacketBytes, 20 * kPacketBytes + 12345}) {
       const std::string data = RandomBytes(size, size);
-      std::vector<Place> pipeline = Pipeline();
+      std::vector<ReplicaHost> pipeline = Pipeline();
       pipeline.resize(nodes);
       const auto writer = OpenWriter(++block, pipeline);
       const std::size_t step = 100'003;
@@ -88,7 +90,7 @@ TEST_P(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
     EXPECT_THAT(failed, ElementsAre(victim + 1));
     EXPECT_EQ(saved->length + rest.size(), data.size());
     EXPECT_GE(saved->length, 4 * kPacketBytes);  // at most 16 packets were under way
-    std::vector<Place> survivors;
+    std::vector<ReplicaHost> survivors;
     for (std::uint32_t i = 0; i < 3; ++i) {
       if (i == victim) continue;
       survivors.push_back(PlaceOf(i));

@@ -95,8 +95,8 @@ class ForwardTest : public NodesTest, public testing::WithParamInterface<bool> {
     const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
     nodes_.push_back(std::make_unique<Node>(number, std::make_unique<WatchedStore>(watch), idle));
   }
-  [[nodiscard]] std::vector<Place> FromHereOrElsewhere() const {
-    std::vector<Place> pipeline = Pipeline();
+  [[nodiscard]] std::vector<ReplicaHost> FromHereOrElsewhere() const {
+    std::vector<ReplicaHost> pipeline = Pipeline();
     if (GetParam()) pipeline[0] = nodes_[0]->Local();
     return pipeline;
   }
@@ -199,14 +199,14 @@ struct ScriptedNode {
     return options;
   }
   net::BulkServer server;
-  Place place;
+  ReplicaHost place;
 };
 
 // Three that wait for the fourth: it is named, and none of them.
 TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
   for (int i = 0; i < 3; ++i) AddNode(std::uint64_t{1} << 30, 2 * kSecond);
   ScriptedNode silent(4, std::make_shared<SilentHandler>());
-  std::vector<Place> pipeline = Pipeline();
+  std::vector<ReplicaHost> pipeline = Pipeline();
   pipeline.push_back(silent.place);
   const auto writer = OpenWriter(1, pipeline);
   const std::string data = RandomBytes(3 * kPacketBytes, 1);

@@ -24,8 +24,8 @@ using testing::IsEmpty;
 class LocalWriteTest : public NodesTest {
  protected:
   // The first node on this machine, the others elsewhere.
-  [[nodiscard]] std::vector<Place> Through(std::size_t nodes) const {
-    std::vector<Place> pipeline = Pipeline();
+  [[nodiscard]] std::vector<ReplicaHost> Through(std::size_t nodes) const {
+    std::vector<ReplicaHost> pipeline = Pipeline();
     pipeline.resize(nodes);
     pipeline[0] = nodes_[0]->Local();
     return pipeline;
@@ -36,7 +36,7 @@ TEST_F(LocalWriteTest, WritesWhatAWriterElsewhereWrites) {
   AddDiskNode();
   AddNode();
   for (const auto& node : nodes_) {
-    Place local = node->Local();
+    ReplicaHost local = node->Local();
     local.port = 1;  // nobody there: TCP would fail
     std::uint64_t block = 0;
     for (const std::size_t size : {std::size_t{0}, std::size_t{7}, kPacketBytes, 40 * kPacketBytes + 12345}) {
@@ -61,7 +61,7 @@ TEST_F(LocalWriteTest, OverTcpItIsRefused) {
 
 TEST_F(LocalWriteTest, WithoutTheSocketItGoesByTcp) {
   AddNode();
-  Place place = nodes_[0]->place;
+  ReplicaHost place = nodes_[0]->place;
   place.local_socket = nodes_[0]->local_socket + "-of-another-machine";
   WriteBlock(1, {place}, "over the network");
   EXPECT_EQ(*nodes_[0]->store->Read(1, 0, 16), "over the network");
@@ -75,7 +75,7 @@ TEST_F(LocalWriteTest, ANodeThatHangsUpOnUsIsWrittenToByTcp) {
   options.max_local = 0;  // closes without a word, as for a peer of another user
   net::BulkServer foreign(options, MakeSilentLog());
   ASSERT_TRUE(foreign.Start().ok());
-  Place place = nodes_[0]->place;
+  ReplicaHost place = nodes_[0]->place;
   place.local_socket = options.local_socket;
   WriteBlock(1, {place}, "over the network");
   EXPECT_EQ(*nodes_[0]->store->Read(1, 0, 16), "over the network");
@@ -148,7 +148,7 @@ TEST_F(LocalWriteTest, ACopyToANodeOfThisMachine) {
   for (int i = 0; i < 3; ++i) AddDiskNode();
   const std::string data = RandomBytes(7 * kPacketBytes + 3, 1);
   WriteBlock(1, Through(1), data);
-  Place target = nodes_[1]->Local();
+  ReplicaHost target = nodes_[1]->Local();
   target.port = 1;
   std::promise<Status> done;
   nodes_[0]->block_server->Replicate(StoredAs(1, data), {target, nodes_[2]->Local()},
@@ -190,7 +190,7 @@ class HeaderTaker final : public net::BulkHandler {
 class LocalWriterTest : public testing::Test {
  protected:
   // A node of this kind, number 7.
-  Place Start(Fd file) {
+  ReplicaHost Start(Fd file) {
     net::BulkServerOptions options;
     options.bind = "127.0.0.1";
     options.local_socket = "millrace-local-write-test-" + std::to_string(SeedFromSystem());
@@ -198,7 +198,7 @@ class LocalWriterTest : public testing::Test {
     taker_ = std::make_shared<HeaderTaker>(std::move(file));
     server_->Register(net::Operation::kWriteLocalBlock, taker_);
     EXPECT_TRUE(server_->Start().ok());
-    Place place;
+    ReplicaHost place;
     place.node = 7;
     place.host = "127.0.0.1";
     place.port = server_->port();
@@ -211,7 +211,7 @@ class LocalWriterTest : public testing::Test {
 };
 
 TEST_F(LocalWriterTest, SendsHeadersAndPutsTheDataIntoTheFile) {
-  const Place place = Start(Fd(::memfd_create("block", MFD_CLOEXEC)));
+  const ReplicaHost place = Start(Fd(::memfd_create("block", MFD_CLOEXEC)));
   const std::string data = RandomBytes(20 * kPacketBytes + 99, 1);
   std::vector<std::uint32_t> failed;
   const auto writer = BlockWriter::Open(1, {place}, kStall, &failed);
@@ -231,7 +231,7 @@ TEST_F(LocalWriterTest, SendsHeadersAndPutsTheDataIntoTheFile) {
 }
 
 TEST_F(LocalWriterTest, AFullDiskUnderItsOwnWriteIsTheNodes) {
-  const Place place = Start(Fd(::open("/dev/full", O_RDWR | O_CLOEXEC)));
+  const ReplicaHost place = Start(Fd(::open("/dev/full", O_RDWR | O_CLOEXEC)));
   const std::string data = RandomBytes(3 * kPacketBytes + 99, 1);
   std::vector<std::uint32_t> failed;
   const auto writer = BlockWriter::Open(1, {place}, kStall, &failed);

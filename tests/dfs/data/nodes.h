@@ -69,8 +69,8 @@ struct Node {
   ~Node() { server->Stop(); }
 
   // The place as seen from this machine; without it reads go over TCP.
-  [[nodiscard]] Place Local() const {
-    Place local = place;
+  [[nodiscard]] ReplicaHost Local() const {
+    ReplicaHost local = place;
     local.local_socket = local_socket;
     return local;
   }
@@ -79,7 +79,7 @@ struct Node {
   Told told;
   std::unique_ptr<net::BulkServer> server;
   std::unique_ptr<BlockServer> block_server;
-  Place place;
+  ReplicaHost place;
   std::string local_socket;
 };
 
@@ -99,18 +99,18 @@ class NodesTest : public testing::Test {
     nodes_.push_back(std::make_unique<Node>(number, std::move(*store), 60 * kSecond));
     return *nodes_.back();
   }
-  [[nodiscard]] std::vector<Place> Pipeline() const {
-    std::vector<Place> places;
+  [[nodiscard]] std::vector<ReplicaHost> Pipeline() const {
+    std::vector<ReplicaHost> places;
     for (const auto& node : nodes_) places.push_back(node->place);
     return places;
   }
-  std::unique_ptr<BlockWriter> OpenWriter(std::uint64_t block, const std::vector<Place>& pipeline) {
+  std::unique_ptr<BlockWriter> OpenWriter(std::uint64_t block, const std::vector<ReplicaHost>& pipeline) {
     std::vector<std::uint32_t> failed;
     auto writer = BlockWriter::Open(block, pipeline, kStall, &failed);
     EXPECT_TRUE(writer.ok()) << writer.status().message();
     return std::move(*writer);
   }
-  void WriteBlock(std::uint64_t block, const std::vector<Place>& pipeline, std::string_view data) {
+  void WriteBlock(std::uint64_t block, const std::vector<ReplicaHost>& pipeline, std::string_view data) {
     const auto writer = OpenWriter(block, pipeline);
     ASSERT_TRUE(writer->Write(data).ok());
     const auto written = writer->Finish();

@@ -27,7 +27,7 @@ inline Packet PacketOf(std::uint64_t offset, std::string_view data, bool last = 
 }
 
 struct RawWriter {
-  RawWriter(std::uint64_t block, const std::vector<Place>& pipeline) : stream(Connect(pipeline[0])) {
+  RawWriter(std::uint64_t block, const std::vector<ReplicaHost>& pipeline) : stream(Connect(pipeline[0])) {
     const WriteRequest request{block, pipeline[0].node, {pipeline.begin() + 1, pipeline.end()}};
     const bool local = !pipeline[0].local_socket.empty();
     const auto operation = local ? net::Operation::kWriteLocalBlock : net::Operation::kWriteBlock;
@@ -38,7 +38,7 @@ struct RawWriter {
     EXPECT_TRUE(first.failure.ok()) << first.failure.message();
   }
 
-  static Result<net::BlockingStream> Connect(const Place& place) {
+  static Result<net::BlockingStream> Connect(const ReplicaHost& place) {
     return place.local_socket.empty() ? net::BlockingStream::ConnectTcp(place.host, place.port, kStall)
                                       : net::BlockingStream::ConnectLocal(place.local_socket, kStall);
   }

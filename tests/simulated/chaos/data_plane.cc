@@ -179,7 +179,7 @@ void DataPlane::Received(const dfs::StoredBlock& block) {
   if (events_.received) events_.received(block);
 }
 
-void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
   tasks_.Add(cluster_.world().Spawn([this, block, targets = std::move(targets)](kj::WaitScope& scope) {
     const Result<std::string> data = machine_.running()->blocks().Read(block.id, 0, block.length);
     if (!data.ok()) {
@@ -187,7 +187,7 @@ void DataPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place>
       return;
     }
     const double most = cluster_.plan().copy_time;
-    for (const dfs::Place& target : targets) {
+    for (const dfs::ReplicaHost& target : targets) {
       if (most > 0) (void)Await(cluster_.world().Sleep(most * random_.Unit()), scope);
       (void)WriteReplica(cluster_, scope, machine_.host(), target.host, block.id, *data);
     }

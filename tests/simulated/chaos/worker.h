@@ -75,7 +75,7 @@ class DataPlane final : public worker::DataPlane {
                                                                 std::string file,
                                                                 shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return {}; }
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
 
   void Received(const dfs::StoredBlock& block);
   // The map's number for this reduce; nothing: it is not served here.

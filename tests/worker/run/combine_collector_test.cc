@@ -197,7 +197,7 @@ TEST(CombineTableTest, ATableTooSmallForARunKeepsItsKeysApart) {
   }
   std::sort(keys.begin(), keys.end());
   Table table({}, 1 << 16);
-  ASSERT_TRUE(table.Allocate((1U << 17) * sizeof(Table::Entry)));
+  ASSERT_TRUE(table.Allocate((1U << 17) * sizeof(Table::FoldedKey)));
   table.ScatterByHigherBits();
   for (const auto& [place, key] : keys) {
     const run::KeyWords words = run::LoadKeyWords(key);

@@ -218,7 +218,7 @@ void WorkerAgent::DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams
 
 // ---- blocks ----
 
-void WorkerAgent::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+void WorkerAgent::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
   parts_.plane.Replicate(block, std::move(targets));
 }
 

@@ -63,7 +63,7 @@ class WorkerAgent final : private SessionOwner {
     attempts_.MapOutputs(job, node_, ready, gone, left_out);
   }
   void ForgetJob(std::uint32_t job);
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets);
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets);
   void DeleteBlocks(std::vector<std::uint64_t> ids);
   void TrashBlocks(std::vector<std::uint64_t> ids);  // of no file
   // Reads the block from the disk and tells the master what it is (Found). While a block is being read, further callers

@@ -66,7 +66,7 @@ kj::Promise<void> ControlServer::forgetJob(ForgetJobContext context) {
 
 kj::Promise<void> ControlServer::replicate(ReplicateContext context) {
   const auto params = context.getParams();
-  std::vector<dfs::Place> targets;
+  std::vector<dfs::ReplicaHost> targets;
   for (const auto place : params.getTargets()) {
     targets.push_back({place.getNode(), place.getHost(), place.getPort(), place.getLocalSocket(), place.getRack(),
                        place.getDatacenter()});

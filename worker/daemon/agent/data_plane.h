@@ -12,7 +12,7 @@
 #include "base/protocol/attempt_wire.h"
 #include "base/status.h"
 #include "dfs/data/block_store.h"
-#include "dfs/wire/place.h"
+#include "dfs/wire/replica_host.h"
 #include "worker/daemon/shuffle/reduce_copy.h"
 
 namespace millrace::worker {
@@ -48,7 +48,7 @@ class DataPlane {
                                                                 std::string file, shuffle::CopyCallbacks callbacks) = 0;
   // Returns what copies of the job, or of any, have seen of the network (shuffle::FetchMeter).
   [[nodiscard]] virtual shuffle::FetchMeter::Figures Seen(std::uint32_t job) const = 0;
-  virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) = 0;
+  virtual void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) = 0;
 };
 
 }  // namespace millrace::worker

@@ -125,7 +125,7 @@ std::unique_ptr<ReduceCopier> SyntheticPlane::StartCopy(const AttemptId&, std::u
   return std::make_unique<SyntheticCopier>(maps, std::move(callbacks), tasks_);
 }
 
-void SyntheticPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) {
+void SyntheticPlane::Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) {
   replications_.push_back({block, std::move(targets)});
 }
 

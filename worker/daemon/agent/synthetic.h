@@ -72,13 +72,13 @@ class SyntheticPlane final : public DataPlane {
   [[nodiscard]] std::unique_ptr<ReduceCopier> StartCopy(const AttemptId& reduce, std::uint32_t maps, std::string file,
                                                         shuffle::CopyCallbacks callbacks) override;
   [[nodiscard]] shuffle::FetchMeter::Figures Seen(std::uint32_t) const override { return seen_; }
-  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::Place> targets) override;
+  void Replicate(const dfs::StoredBlock& block, std::vector<dfs::ReplicaHost> targets) override;
 
   // A test drives and looks at these.
   void SetSeen(const shuffle::FetchMeter::Figures& seen) { seen_ = seen; }
   struct Copy {
     dfs::StoredBlock block;
-    std::vector<dfs::Place> targets;
+    std::vector<dfs::ReplicaHost> targets;
   };
   [[nodiscard]] const BlockEvents& events() const { return events_; }
   [[nodiscard]] const std::set<AttemptId>& served() const { return served_; }

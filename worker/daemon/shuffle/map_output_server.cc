@@ -24,7 +24,7 @@ struct MapOutputServer::Impl final : net::BulkHandler {
 
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override;
   [[nodiscard]] std::shared_ptr<const ServedRun> Get(const AttemptId& attempt) const;
-  [[nodiscard]] SegmentPump::Item Answer(const AttemptId& attempt, std::uint32_t partition) const;
+  [[nodiscard]] SegmentPump::Answer Answer(const AttemptId& attempt, std::uint32_t partition) const;
 
   const Log log;
   mutable std::shared_mutex mutex;
@@ -37,8 +37,8 @@ std::shared_ptr<const ServedRun> MapOutputServer::Impl::Get(const AttemptId& att
   return found == runs.end() ? nullptr : found->second;
 }
 
-SegmentPump::Item MapOutputServer::Impl::Answer(const AttemptId& attempt, std::uint32_t partition) const {
-  SegmentPump::Item item;
+SegmentPump::Answer MapOutputServer::Impl::Answer(const AttemptId& attempt, std::uint32_t partition) const {
+  SegmentPump::Answer item;
   item.header.attempt = attempt;
   std::shared_ptr<const ServedRun> run = Get(attempt);
   if (run == nullptr) {
@@ -55,7 +55,7 @@ SegmentPump::Item MapOutputServer::Impl::Answer(const AttemptId& attempt, std::u
 Awaitable<bool> MapOutputServer::Impl::Serve(std::shared_ptr<Wire> wire, std::string header) {
   const Result<FetchRequest> request = DecodeFetch(header);
   if (!request.ok()) co_return (co_await wire->WriteFailure(request.status())).ok();
-  std::vector<SegmentPump::Item> items;
+  std::vector<SegmentPump::Answer> items;
   items.reserve(request->attempts.size());
   for (const AttemptId& attempt : request->attempts) items.push_back(Answer(attempt, request->partition));
   Status status = co_await wire->WriteReply({});

@@ -14,7 +14,7 @@ constexpr std::uint64_t kMaxSend = std::uint64_t{1} << 30;  // sendfile gives no
 
 }  // namespace
 
-SegmentPump::SegmentPump(std::vector<Item> items) : items_(std::move(items)) {
+SegmentPump::SegmentPump(std::vector<Answer> items) : items_(std::move(items)) {
   MILLRACE_CHECK(!items_.empty(), "a fetch names at least one attempt");
   Load();
 }

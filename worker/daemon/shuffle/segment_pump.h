@@ -23,11 +23,12 @@ struct ServedRun {
 
 class SegmentPump {
  public:
-  struct Item {
+  // What answers one request for a segment.
+  struct Answer {
     SegmentHeader header;
     std::shared_ptr<const ServedRun> run;  // none if the header's status is a failure
   };
-  explicit SegmentPump(std::vector<Item> items);
+  explicit SegmentPump(std::vector<Answer> items);
 
   // Sends until all is sent (returns true) or the non-blocking socket takes no more (returns false).
   Result<bool> Step(int socket);
@@ -37,7 +38,7 @@ class SegmentPump {
   Result<bool> SendHeader(int socket);
   Result<bool> SendBytes(int socket);
 
-  std::vector<Item> items_;
+  std::vector<Answer> items_;
   std::size_t item_ = 0;
   std::string header_;
   std::size_t header_sent_ = 0;

@@ -59,8 +59,8 @@ class CombineCollector {
         spills_(options_) {
     MILLRACE_CHECK(options_.partitions >= 1 && options_.partitions <= kMaxPartitions,
                    std::to_string(options_.partitions));
-    const std::uint64_t wanted = std::max(Table::BytesFor(options_.expected_keys), kFirstEntries * sizeof(Entry));
-    const std::uint64_t first = std::min(wanted, std::max(options_.memory / 4, kMinEntries * sizeof(Entry)));
+    const std::uint64_t wanted = std::max(Table::BytesFor(options_.expected_keys), kFirstEntries * sizeof(FoldedKey));
+    const std::uint64_t first = std::min(wanted, std::max(options_.memory / 4, kMinEntries * sizeof(FoldedKey)));
     if (!table_.Allocate(first)) status_ = NoSpace("combine map output: no memory for a table");
     if (options_.from_runs && table_.table_bytes() < wanted) table_.ScatterByHigherBits();
   }
@@ -99,8 +99,8 @@ class CombineCollector {
 
  private:
   using Table = CombineTable<Value, Combine>;
-  using Entry = typename Table::Entry;
-  static_assert(sizeof(Entry) >= 2 * sizeof(SortItem));
+  using FoldedKey = typename Table::FoldedKey;
+  static_assert(sizeof(FoldedKey) >= 2 * sizeof(SortItem));
 
   static constexpr std::size_t kBatch = 64;
   static constexpr std::size_t kStageBytes = 8192;
@@ -158,7 +158,7 @@ class CombineCollector {
     return Status::Ok();
   }
 
-  Result<std::uint32_t> PartitionOf(const Entry& entry) {
+  Result<std::uint32_t> PartitionOf(const FoldedKey& entry) {
     const std::uint32_t partition = partitioner_(entry.key(), entry.hash(), options_.partitions);
     if (partition < options_.partitions) [[likely]]
       return partition;
@@ -166,13 +166,13 @@ class CombineCollector {
                    std::to_string(options_.partitions) + "; the job's partitioner is wrong");
   }
 
-  static Status Write(run::RunWriter& writer, const Entry& entry) {
+  static Status Write(run::RunWriter& writer, const FoldedKey& entry) {
     char bytes[Codec::kMaxBytes];
     return writer.Add(entry.key(), {bytes, Codec::Encode(entry.value, bytes)});
   }
 
   // Makes an item for each entry, in the memory after the entries.
-  Result<std::span<SortItem>> MakeItems(std::span<const Entry> entries) {
+  Result<std::span<SortItem>> MakeItems(std::span<const FoldedKey> entries) {
     const std::span<SortItem> items(reinterpret_cast<SortItem*>(table_.Rest().data()), entries.size());
     for (std::uint64_t i = 0; i < entries.size(); ++i) {
       MILLRACE_ASSIGN(const std::uint64_t partition, PartitionOf(entries[i]));
@@ -183,7 +183,7 @@ class CombineCollector {
 
   // Writes the table sorted, and destroys it.
   Status WriteSorted(run::RunWriter& writer) {
-    const std::span<const Entry> entries = table_.Compact();
+    const std::span<const FoldedKey> entries = table_.Compact();
     MILLRACE_ASSIGN(const std::span<SortItem> items, MakeItems(entries));
     ItemSorter sorter([entries](std::uint64_t position) { return entries[position].key(); });
     sorter.Sort(items, options_.partitions);
@@ -201,7 +201,7 @@ class CombineCollector {
 
   // Writes the table, each partition's records in the order of the table, and destroys it.
   Status WriteUnsorted(run::RunWriter& writer) {
-    const std::span<const Entry> entries = table_.Compact();
+    const std::span<const FoldedKey> entries = table_.Compact();
     auto* const places = reinterpret_cast<std::uint32_t*>(table_.Rest().data());  // two for each entry fit
     const std::span<std::uint32_t> partitions(places, entries.size()), order(places + entries.size(), entries.size());
     std::vector<std::uint32_t> next(std::size_t{options_.partitions} + 1);

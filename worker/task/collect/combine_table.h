@@ -31,7 +31,7 @@ template <class Value, class Combine>
 class CombineTable {
  public:
   // For a long key words.low is the address of its bytes and words.high its hash.
-  struct Entry {
+  struct FoldedKey {
     run::KeyWords words;
     std::uint64_t size_plus_one;  // of the key; 0: free
     Value value;
@@ -46,20 +46,21 @@ class CombineTable {
       return size <= run::kKeyWordBytes ? HashShortKey(words, size) : words.high;
     }
   };
-  // A pair to be folded in. Its words are as in Entry, but the address is that of bytes which live until Fold returns.
+  // A pair to be folded in. Its words are as in FoldedKey, but the address is that of bytes which live until Fold
+  // returns.
   struct Pair {
     run::KeyWords words;
     std::uint64_t hash;
     std::uint64_t size_plus_one;
     Value value;
   };
-  static_assert(std::is_trivially_copyable_v<Entry>);
+  static_assert(std::is_trivially_copyable_v<FoldedKey>);
 
   CombineTable(Combine combine, std::size_t arena_chunk) : combine_(combine), arena_(arena_chunk) {}
 
   // Makes an empty table of that many bytes or a little less. Returns false when the kernel gives no memory.
   [[nodiscard]] bool Allocate(std::uint64_t bytes) {
-    PageBuffer pages(std::bit_floor(std::max<std::uint64_t>(bytes / sizeof(Entry), 1)) * sizeof(Entry));
+    PageBuffer pages(std::bit_floor(std::max<std::uint64_t>(bytes / sizeof(FoldedKey), 1)) * sizeof(FoldedKey));
     if (pages.data() == nullptr) return false;
     Set(std::move(pages));
     used_ = 0;
@@ -67,18 +68,18 @@ class CombineTable {
   }
   // Returns how many bytes a table takes that holds `keys` keys.
   [[nodiscard]] static std::uint64_t BytesFor(std::uint64_t keys) {
-    return std::bit_ceil(keys / kFullNumerator * kFullDenominator + kFullDenominator) * sizeof(Entry);
+    return std::bit_ceil(keys / kFullNumerator * kFullDenominator + kFullDenominator) * sizeof(FoldedKey);
   }
   // Makes entries be placed by higher bits of the hash from now on. Requires: the table is empty.
   void ScatterByHigherBits() { shift_ = kHigherBits; }
 
-  // Fetches the place of the hash into the cache. To be called some pairs before Fold.
+  // Fetches the slots of the hash into the cache. To be called some pairs before Fold.
   void Prefetch(std::uint64_t hash) const { __builtin_prefetch(&table_[(hash >> shift_) & mask_], 1); }
   // Folds the pairs in, in order. Requires: there is room for as many new keys.
   void Fold(std::span<const Pair> pairs) {
-    const Place place{table_, mask_, shift_};  // a copy, since for the compiler a fold may change any member
+    const Slots slots{table_, mask_, shift_};  // a copy, since for the compiler a fold may change any member
     for (const Pair& pair : pairs) {
-      pair.size_plus_one - 1 <= run::kKeyWordBytes ? FoldShort(place, pair) : FoldLong(place, pair);
+      pair.size_plus_one - 1 <= run::kKeyWordBytes ? FoldShort(slots, pair) : FoldLong(slots, pair);
     }
   }
   [[nodiscard]] bool HasRoom(std::uint64_t keys) const { return used_ + keys <= limit_; }
@@ -90,10 +91,10 @@ class CombineTable {
   [[nodiscard]] bool Grow() {
     PageBuffer bigger(2 * pages_.size());
     if (bigger.data() == nullptr) return false;
-    const std::span<Entry> old(table_, mask_ + 1);
+    const std::span<FoldedKey> old(table_, mask_ + 1);
     const PageBuffer old_pages = std::exchange(pages_, PageBuffer());
     Set(std::move(bigger));
-    for (const Entry& entry : old) {
+    for (const FoldedKey& entry : old) {
       if (entry.size_plus_one == 0) continue;
       std::uint64_t at = (entry.hash() >> shift_) & mask_;
       while (table_[at].size_plus_one != 0) at = (at + 1) & mask_;
@@ -104,7 +105,7 @@ class CombineTable {
 
   // Moves the entries side by side and returns them, in the order of their places. Requires: nothing is folded in after
   // this until Clear.
-  [[nodiscard]] std::span<const Entry> Compact() {
+  [[nodiscard]] std::span<const FoldedKey> Compact() {
     std::size_t count = 0;
     for (std::uint64_t at = 0; at <= mask_; ++at) {
       if (table_[at].size_plus_one != 0) table_[count++] = table_[at];
@@ -113,7 +114,7 @@ class CombineTable {
   }
   // Returns the part of the table after the entries, once Compact was called: it has room for at least as many things
   // of half an entry's size.
-  [[nodiscard]] std::span<Entry> Rest() { return {table_ + used_, mask_ + 1 - used_}; }
+  [[nodiscard]] std::span<FoldedKey> Rest() { return {table_ + used_, mask_ + 1 - used_}; }
   void Clear() {
     std::memset(static_cast<void*>(pages_.data()), 0, pages_.size());
     arena_.Clear();
@@ -121,8 +122,9 @@ class CombineTable {
   }
 
  private:
-  struct Place {
-    Entry* entries;
+  // Where a pair is looked for.
+  struct Slots {
+    FoldedKey* entries;
     std::uint64_t mask;
     unsigned shift;
   };
@@ -133,14 +135,14 @@ class CombineTable {
 
   void Set(PageBuffer pages) {
     pages_ = std::move(pages);
-    table_ = reinterpret_cast<Entry*>(pages_.data());
-    mask_ = pages_.size() / sizeof(Entry) - 1;
+    table_ = reinterpret_cast<FoldedKey*>(pages_.data());
+    mask_ = pages_.size() / sizeof(FoldedKey) - 1;
     limit_ = (mask_ + 1) / kFullDenominator * kFullNumerator;
   }
 
-  void FoldShort(const Place& place, const Pair& pair) {
-    for (std::uint64_t at = (pair.hash >> place.shift) & place.mask;; at = (at + 1) & place.mask) {
-      Entry& entry = place.entries[at];
+  void FoldShort(const Slots& slots, const Pair& pair) {
+    for (std::uint64_t at = (pair.hash >> slots.shift) & slots.mask;; at = (at + 1) & slots.mask) {
+      FoldedKey& entry = slots.entries[at];
       const std::uint64_t differs = (entry.words.low ^ pair.words.low) | (entry.words.high ^ pair.words.high) |
                                     (entry.size_plus_one ^ pair.size_plus_one);
       if (differs == 0) [[likely]]
@@ -153,11 +155,11 @@ class CombineTable {
     }
   }
 
-  void FoldLong(const Place& place, const Pair& pair) {
+  void FoldLong(const Slots& slots, const Pair& pair) {
     const auto* const bytes = reinterpret_cast<const char*>(pair.words.low);
     const std::size_t size = pair.size_plus_one - 1;
-    for (std::uint64_t at = (pair.hash >> place.shift) & place.mask;; at = (at + 1) & place.mask) {
-      Entry& entry = place.entries[at];
+    for (std::uint64_t at = (pair.hash >> slots.shift) & slots.mask;; at = (at + 1) & slots.mask) {
+      FoldedKey& entry = slots.entries[at];
       if (entry.size_plus_one == 0) {
         const char* const copy = arena_.Copy({bytes, size});
         entry = {{reinterpret_cast<std::uint64_t>(copy), pair.hash}, pair.size_plus_one, pair.value};
@@ -172,7 +174,7 @@ class CombineTable {
   }
 
   Combine combine_;
-  Entry* table_ = nullptr;
+  FoldedKey* table_ = nullptr;
   std::uint64_t mask_ = 0;
   unsigned shift_ = 0;
   std::uint64_t used_ = 0;   // entries

@@ -3,15 +3,15 @@
 namespace millrace::reduce {
 
 bool Groups::NextGroup() {
-  if (place_ == Place::kStart) place_ = records_.Next() ? Place::kBehindGroup : Place::kEnd;
-  while (place_ == Place::kGiven || place_ == Place::kInGroup) {
-    if (place_ == Place::kInGroup) ++consumed_;
+  if (position_ == Position::kStart) position_ = records_.Next() ? Position::kBehindGroup : Position::kEnd;
+  while (position_ == Position::kGiven || position_ == Position::kInGroup) {
+    if (position_ == Position::kInGroup) ++consumed_;
     Advance();
   }
-  if (place_ == Place::kEnd) return false;
+  if (position_ == Position::kEnd) return false;
   key_.assign(records_.key());
   ++groups_;
-  place_ = Place::kInGroup;
+  position_ = Position::kInGroup;
   return true;
 }
 

@@ -26,10 +26,10 @@ class Groups {
   bool NextGroup();
   [[nodiscard]] std::string_view key() const { return key_; }
   bool NextValue(std::string_view* value) {
-    if (place_ == Place::kGiven) Advance();
-    if (place_ != Place::kInGroup) return false;
+    if (position_ == Position::kGiven) Advance();
+    if (position_ != Position::kInGroup) return false;
     *value = records_.value();
-    place_ = Place::kGiven;
+    position_ = Position::kGiven;
     ++consumed_;
     return true;
   }
@@ -41,7 +41,7 @@ class Groups {
   [[nodiscard]] std::uint64_t raw_bytes_consumed() const { return records_.raw_bytes_consumed(); }
 
  private:
-  enum class Place {
+  enum class Position {
     kStart,
     kGiven,        // on a record that was consumed
     kInGroup,      // on a record of the group that was not consumed
@@ -49,12 +49,14 @@ class Groups {
     kEnd,
   };
   void Advance() {
-    place_ = !records_.Next() ? Place::kEnd : records_.key() == key_ ? Place::kInGroup : Place::kBehindGroup;
+    position_ = !records_.Next()         ? Position::kEnd
+                : records_.key() == key_ ? Position::kInGroup
+                                         : Position::kBehindGroup;
   }
 
   run::SegmentMerger records_;
   std::string key_;
-  Place place_ = Place::kStart;
+  Position position_ = Position::kStart;
   std::uint64_t consumed_ = 0, groups_ = 0;
 };
 

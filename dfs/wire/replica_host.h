@@ -1,4 +1,4 @@
-// A replica's place, as the bulk plane needs it, and the identity of a reader.
+// Where replicas are, as the bulk plane needs it, and what a block is for those who read or have written it.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace millrace::dfs {
 
-struct Place {
+// A worker that holds a replica, or is to hold one, and how its block server is reached.
+struct ReplicaHost {
   std::uint32_t node = 0;
   std::string host;
   std::uint16_t port = 0;
@@ -26,9 +27,9 @@ struct WrittenBlock {
 struct LocatedBlock {
   std::uint64_t id = 0;
   std::uint64_t length = 0;
-  std::uint64_t offset = 0;     // of its first byte in the file
-  std::vector<Place> replicas;  // closest first
-  std::uint32_t crc = 0;        // BlockCrc; what is read is checked against it
+  std::uint64_t offset = 0;           // of its first byte in the file
+  std::vector<ReplicaHost> replicas;  // closest first
+  std::uint32_t crc = 0;              // BlockCrc; what is read is checked against it
 };
 
 }  // namespace millrace::dfs
