@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace millrace {
 namespace {

@@ -48,11 +48,11 @@ struct Field {
 [[nodiscard]] Field IntegerField(std::optional<std::uint32_t>* field, std::uint32_t least, std::uint32_t most);
 // With `open_below` the number is above `least`.
 [[nodiscard]] Field RealField(double* field, double least, double most, bool open_below = false);
-// Takes what ParseBytes takes (options.h).
+// Takes what ParseBytes takes (units.h).
 [[nodiscard]] Field BytesField(std::uint64_t* field, std::uint64_t least, std::uint64_t most);
 // Bytes a second: a number, or what ParseBytes takes.
 [[nodiscard]] Field BandwidthField(double* field, double least);
-// Takes what ParseDuration takes (options.h). A duration is not below 0.
+// Takes what ParseDuration takes (units.h). A duration is not below 0.
 [[nodiscard]] Field DurationField(Micros* field, Micros least, Micros most);
 [[nodiscard]] Field DurationField(std::optional<Micros>* field, Micros least, Micros most);
 

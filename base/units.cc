@@ -1,11 +1,11 @@
-// Sizes and durations as text.
+#include "base/units.h"
+
 #include <array>
 #include <cctype>
 #include <cstdio>
 #include <limits>
 #include <span>
 
-#include "base/options.h"
 #include "base/text.h"
 
 namespace millrace {

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/kv/rocks_store.h"
 #include "base/options.h"
+#include "base/units.h"
 #include "dfs/name/namespace.h"
 #include "master/control/master_config.h"
 

@@ -6,9 +6,9 @@
 #include <cstdio>
 
 #include "base/file.h"
-#include "base/options.h"
 #include "base/text.h"
 #include "base/thread_name.h"
+#include "base/units.h"
 
 namespace millrace::console {
 namespace {

@@ -20,7 +20,7 @@
 #include "base/check.h"
 #include "base/kv/committed_mark.h"
 #include "base/kv/rocks_files.h"
-#include "base/options.h"
+#include "base/units.h"
 
 namespace millrace {
 

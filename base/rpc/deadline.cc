@@ -1,7 +1,7 @@
 #include "base/rpc/deadline.h"
 
-#include "base/options.h"
 #include "base/rpc/status_codec.h"
+#include "base/units.h"
 
 namespace millrace::rpc {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "client/cli/completion.h"
 #include "client/cli/job_command.h"

@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "base/cluster_id.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "client/cli/known_clusters.h"
 
 namespace millrace::cli {

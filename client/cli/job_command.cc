@@ -7,7 +7,6 @@
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
-#include "base/options.h"
 #include "base/text.h"
 #include "client/cli/job_logs.h"
 #include "client/cli/report.h"

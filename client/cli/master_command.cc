@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/console/arguments.h"
-#include "base/options.h"
+#include "base/units.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {

@@ -4,8 +4,8 @@
 
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "client/job_client/job_client.h"
 
 namespace millrace::cli {

@@ -7,8 +7,8 @@
 
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace millrace::cli {
 namespace {

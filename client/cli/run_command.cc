@@ -7,6 +7,7 @@
 #include "base/options.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "client/api/engine_options.h"
 #include "client/cli/find_job.h"
 #include "client/cli/wait_job.h"

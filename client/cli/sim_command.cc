@@ -5,8 +5,8 @@
 
 #include "base/console/arguments.h"
 #include "base/file.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "client/cli/verbs.h"
 #include "schedulers/config/settings_file.h"
 #include "schedulers/policies/catalog.h"

@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/file.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 
 extern char** environ;  // NOLINT: POSIX declares it nowhere
 

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/options.h"
 #include "base/random.h"
+#include "base/units.h"
 #include "client/process/describe.h"
 #include "client/process/task_loop.h"
 

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <utility>
 
-#include "base/options.h"
 #include "base/protocol/name.capnp.h"
 #include "base/random.h"
 #include "base/rpc/deadline.h"
@@ -12,6 +11,7 @@
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
+#include "base/units.h"
 
 namespace millrace::dfs {
 namespace {

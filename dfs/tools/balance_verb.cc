@@ -6,8 +6,8 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/console/progress.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "dfs/tools/verbs.h"
 
 namespace millrace::dfs {

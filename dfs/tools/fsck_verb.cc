@@ -1,7 +1,7 @@
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/block_name.h"
 #include "dfs/wire/path.h"

@@ -1,8 +1,8 @@
 // ls, du and stat.
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "dfs/tools/remote_path.h"
 #include "dfs/tools/verbs.h"
 #include "dfs/wire/block_name.h"

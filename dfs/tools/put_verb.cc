@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "base/console/arguments.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "dfs/tools/put.h"
 #include "dfs/tools/verbs.h"
 

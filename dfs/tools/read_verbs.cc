@@ -1,7 +1,7 @@
 // cat and tail.
 #include "base/console/arguments.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "dfs/tools/get.h"
 #include "dfs/tools/verbs.h"
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "base/file.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "examples/generate/generator.h"
 #include "examples/generate/produce.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/options.h"
+#include "base/units.h"
 
 namespace millrace::master {
 

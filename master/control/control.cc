@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/bytes.h"
-#include "base/options.h"
 #include "base/rpc/status_codec.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "master/control/cluster_record.h"
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/config/settings_text.h"

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/options.h"
 #include "base/rpc/status_codec.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "master/cluster/worker_address.h"
 #include "master/control/control.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/ids/ids.h"
-#include "base/options.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "dfs/wire/path.h"
 #include "master/jobs/input_source.h"
 #include "master/jobs/job_plan.h"

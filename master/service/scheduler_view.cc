@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/ids/ids.h"
 #include "base/ids/time.h"
-#include "base/options.h"
+#include "base/units.h"
 #include "master/jobs/answer_budget.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/core/policy_view.h"

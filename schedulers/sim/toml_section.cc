@@ -6,9 +6,9 @@
 #include <tuple>
 #include <utility>
 
-#include "base/options.h"
 #include "base/text.h"
 #include "base/toml_value.h"
+#include "base/units.h"
 
 namespace millrace::sim {
 namespace {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/file.h"
+#include "base/units.h"
 
 namespace millrace {
 namespace {

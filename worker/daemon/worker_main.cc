@@ -17,6 +17,7 @@
 #include "base/rpc/status_codec.h"
 #include "base/rpc/transport.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/data/spread_block_store.h"
 #include "worker/daemon/agent/agent.h"

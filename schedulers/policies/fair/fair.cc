@@ -61,7 +61,7 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind
                                         const std::function<bool(const FairPool&)>& which) const {
   std::optional<JobId> taker;
   pools(kind).Visit([&](const FairQueue::Member& member, std::uint32_t) {
-    FairPool& pool = static_cast<const FairPool::Member&>(member).pool();
+    FairPool& pool = PoolNamed(member.name());
     if (which && !which(pool)) return false;
     taker = JobsOf(pool, kind).Offer(state, kind, take);
     return taker.has_value();

@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "schedulers/offering/job_order.h"
@@ -49,10 +50,13 @@ class FairOrder : public JobOrder {
   [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
+  using Pools = std::map<std::string, std::unique_ptr<FairPool>, std::less<>>;
+
   [[nodiscard]] const Settings& settings() const { return settings_; }
   [[nodiscard]] FairQueue& pools(TaskKind kind) const { return queues_[kind]; }
   // Returns the pools with live jobs, by name.
-  [[nodiscard]] const std::map<std::string, std::unique_ptr<FairPool>>& live_pools() const { return pools_; }
+  [[nodiscard]] const Pools& live_pools() const { return pools_; }
+  [[nodiscard]] FairPool& PoolNamed(std::string_view name) const { return *pools_.find(name)->second; }
   [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
   // Keeps the job from being offered slots of the kind, until that is taken back; its demand counts all the same.
   void Hold(const ClusterState& state, TaskKind kind, JobId job, bool held);
@@ -70,7 +74,7 @@ class FairOrder : public JobOrder {
   [[nodiscard]] GroupView ViewOf(const FairPool* pool, const std::string& name) const;
 
   Settings settings_;
-  std::map<std::string, std::unique_ptr<FairPool>> pools_;
+  Pools pools_;
   PerKind<bool> let_in_;                              // since the last round began
   PerKind<bool> owing_;                               // some pool is owed slots
   std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs

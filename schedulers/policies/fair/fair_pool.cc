@@ -11,7 +11,7 @@ FairPool::FairPool(std::string name, const Settings& settings)
       weight_(WeightUnits(settings_.weight)),
       order_(settings_.order.value_or(settings.Of<FairSettings>().order)),
       in_order_(MakePoolJobs(order_, settings.Of<MlqSettings>())),
-      members_{{{{this, name_, TaskKind::kMap}, {this, name_, TaskKind::kReduce}}}} {}
+      members_{{{{name_, 0}, {name_, 0}}}} {}
 
 void FairPool::Add(const ClusterState& state, Job& job) {
   const JobState& of = *state.FindJob(job.id());

@@ -29,19 +29,6 @@ class FairPool {
   };
 
  public:
-  // What a pool is in the queue of pools, for one kind of slot.
-  class Member : public FairQueue::Member {
-   public:
-    Member(FairPool* pool, std::string_view name, TaskKind kind)
-        : FairQueue::Member(name, static_cast<std::uint32_t>(kind)), pool_(pool), kind_(kind) {}
-    [[nodiscard]] FairPool& pool() const { return *pool_; }
-    [[nodiscard]] TaskKind kind() const { return kind_; }
-
-   private:
-    FairPool* pool_;
-    TaskKind kind_;
-  };
-
   FairPool(std::string name, const Settings& settings);
   FairPool(const FairPool&) = delete;
   FairPool& operator=(const FairPool&) = delete;
@@ -96,8 +83,9 @@ class FairPool {
   void Owe(TaskKind kind, std::uint32_t running) { owed_[kind] = running; }
   [[nodiscard]] bool Owed(TaskKind kind) const { return Running(kind) < owed_[kind]; }
 
-  [[nodiscard]] Member& member(TaskKind kind) { return members_[kind]; }
-  [[nodiscard]] const Member& member(TaskKind kind) const { return members_[kind]; }
+  // Returns the pool as it stands in the queue of the pools, under its name.
+  [[nodiscard]] FairQueue::Member& member(TaskKind kind) { return members_[kind]; }
+  [[nodiscard]] const FairQueue::Member& member(TaskKind kind) const { return members_[kind]; }
   [[nodiscard]] PoolJobs& in_order() { return *in_order_; }
 
   // kNoMaximum without one.
@@ -124,7 +112,7 @@ class FairPool {
   PerKind<Counts> total_;
   PerKind<std::uint32_t> owed_ = {};
   PerKind<bool> changed_ = {true, true}, let_in_ = {};
-  PerKind<Member> members_;
+  PerKind<FairQueue::Member> members_;
 };
 
 }  // namespace millrace::sched

@@ -42,7 +42,7 @@ Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
 void FairPreempting::UpdateClocks(Micros now) {
   for (const TaskKind kind : kTaskKinds) {
     for (const FairQueue::Member* member : order().pools(kind).TakeTouched()) {
-      const FairPool& pool = static_cast<const FairPool::Member*>(member)->pool();
+      const FairPool& pool = order().PoolNamed(member->name());
       const std::pair<Cause, bool> causes[] = {{Cause::kMinimum, member->below_minimum()},
                                                {Cause::kFairShare, member->starved()}};
       for (const auto& [cause, starved] : causes) {

@@ -1,5 +1,6 @@
 #include "schedulers/policies/fair/single_pool.h"
 
+#include "schedulers/policies/fair/shares.h"
 #include "schedulers/policies/fair/water_level.h"
 
 namespace millrace::sched {
@@ -47,8 +48,15 @@ PolicyView SinglePoolOrder::View(const ClusterState& state, Micros) const {
     for (const TaskKind kind : kTaskKinds) {
       group.slots[kind].running += job.running_attempts[kind];
       group.slots[kind].demand += job.Demand(kind);
-      group.slots[kind].share = group.weight / (mlq_.small_weight + mlq_.large_weight) * state.Capacity(kind);
     }
+  }
+  for (const TaskKind kind : kTaskKinds) {
+    std::vector<ShareClaim> claims;
+    for (const GroupView& group : view.groups) {
+      claims.push_back({group.weight, 0, static_cast<double>(group.slots[kind].demand)});
+    }
+    const std::vector<double> shares = FairShares(state.Capacity(kind), claims);
+    for (std::size_t i = 0; i < shares.size(); ++i) view.groups[i].slots[kind].share = shares[i];
   }
   return view;
 }

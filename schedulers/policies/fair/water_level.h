@@ -61,6 +61,7 @@ class WaterLevel {
     ~Member() = default;
 
     [[nodiscard]] std::uint32_t id() const { return id_; }
+    [[nodiscard]] std::string_view name() const { return name_; }
     [[nodiscard]] const Claim& claim() const { return claim_; }
     [[nodiscard]] Bound bound() const { return bound_; }
     [[nodiscard]] bool reaches_mark() const { return reaches_mark_; }

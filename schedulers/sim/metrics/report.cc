@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "base/options.h"
+#include "base/units.h"
 #include "schedulers/sim/metrics/csv.h"
 
 namespace millrace::sim {

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "master/control/master_config.h"
 #include "tests/fuzz/fuzz.h"
 

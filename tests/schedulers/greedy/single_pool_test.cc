@@ -125,5 +125,18 @@ TEST(Mlq, OneQueueUsesWhatTheOtherLeaves) {
   )");
 }
 
+// A queue's share is what the order goes by: as far as it has demand.
+TEST(Mlq, AQueueWithoutJobsHasNoShare) {
+  Engine engine({}, Make("mlq"));
+  EXPECT_PLAYS(&engine, R"(
+    0 NodeJoined node=n1 maps=8
+    0 JobSubmitted job=job1 maps=1:;1:;1:
+  )");
+  const PolicyView view = engine.policy().View(engine.state(), 0);
+  ASSERT_EQ(view.groups.size(), 2U);
+  EXPECT_EQ(view.groups[0].slots[TaskKind::kMap].share, 0);  // large
+  EXPECT_EQ(view.groups[1].slots[TaskKind::kMap].share, 3);  // small
+}
+
 }  // namespace
 }  // namespace millrace::sched

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/cluster_id.h"
-#include "base/options.h"
 #include "base/rpc/status_codec.h"
+#include "base/units.h"
 #include "dfs/wire/block_name.h"
 #include "worker/daemon/agent/attempt_watch.h"
 #include "worker/daemon/agent/control_server.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/units.h"
 #include "worker/daemon/agent/attempt_watch.h"
 
 namespace millrace::worker {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "base/options.h"
 #include "base/status.h"
+#include "base/units.h"
 
 namespace millrace::worker {
 

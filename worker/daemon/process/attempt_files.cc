@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "base/options.h"
+#include "base/units.h"
 
 namespace millrace::worker {
 

@@ -1,0 +1,23 @@
+// Sizes and durations as text. Thread rule: free functions, any thread.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace millrace {
+
+// Returns the bytes that "512", "64K", "64MiB" or "1.5 GB" stand for. The multiples are binary, up to T, in upper or
+// lower case. Returns kInvalid for anything else.
+[[nodiscard]] Result<std::uint64_t> ParseBytes(std::string_view text);
+// Returns the time that "100us", "250ms", "10s", "5m" or "1.5h" stands for; a bare number means seconds. Returns
+// kInvalid for anything else.
+[[nodiscard]] Result<Micros> ParseDuration(std::string_view text);
+[[nodiscard]] std::string FormatBytes(std::uint64_t bytes);  // "1.5 GiB", "12 B"
+// Returns the duration in two units at most, the rest cut off: "800 us", "12 ms", "3.2 s", "4 min 10 s", "2 h 5 min".
+[[nodiscard]] std::string FormatDuration(Micros duration);
+
+}  // namespace millrace
