@@ -19,7 +19,7 @@ FileInfo ToInfo(const std::string& path, const FakeTree::Node& entry) {
   FileInfo info;
   info.path = path;
   info.directory = entry.directory;
-  info.length = entry.data.size();
+  info.length = entry.data->size();
   info.replication = entry.options.replication == 0 ? 3 : entry.options.replication;
   info.block_size = entry.options.block_size == 0 ? 64 << 20 : entry.options.block_size;
   info.modified = 1'700'000'000 * kSecond;
@@ -30,7 +30,7 @@ FileInfo ToInfo(const std::string& path, const FakeTree::Node& entry) {
 
 class FakeReader final : public FileReader {
  public:
-  FakeReader(std::shared_ptr<FakeTree> tree, FileInfo info, std::string data)
+  FakeReader(std::shared_ptr<FakeTree> tree, FileInfo info, std::shared_ptr<const std::string> data)
       : tree_(std::move(tree)), info_(std::move(info)), data_(std::move(data)) {}
   [[nodiscard]] const FileInfo& info() const override { return info_; }
   Status ReadAt(std::uint64_t offset, std::uint64_t size, std::string* out) override {
@@ -41,19 +41,19 @@ class FakeReader final : public FileReader {
   }
   Status Stream(std::uint64_t offset, std::uint64_t size, const std::function<bool(std::string_view)>& sink) override {
     const std::uint64_t end =
-        std::min<std::uint64_t>(data_.size(), offset + std::min<std::uint64_t>(size, data_.size()));
+        std::min<std::uint64_t>(data_->size(), offset + std::min<std::uint64_t>(size, data_->size()));
     for (; offset < end; offset += kPiece) {
       MILLRACE_TRY(tree_->on_read(info_.path));
       const std::uint64_t count = std::min<std::uint64_t>(kPiece, end - offset);
       read_ += count;
-      if (!sink(std::string_view(data_).substr(offset, count))) return Cancelled("stopped");
+      if (!sink(std::string_view(*data_).substr(offset, count))) return Cancelled("stopped");
     }
     return Status::Ok();
   }
   [[nodiscard]] Result<std::vector<LocatedBlock>> Blocks() override {
     std::vector<LocatedBlock> blocks;
-    for (std::uint64_t offset = 0; offset < data_.size(); offset += info_.block_size) {
-      const std::uint64_t length = std::min<std::uint64_t>(info_.block_size, data_.size() - offset);
+    for (std::uint64_t offset = 0; offset < data_->size(); offset += info_.block_size) {
+      const std::uint64_t length = std::min<std::uint64_t>(info_.block_size, data_->size() - offset);
       blocks.push_back({.id = 7 + blocks.size(), .length = length, .offset = offset, .replicas = {}});
     }
     return blocks;
@@ -64,7 +64,7 @@ class FakeReader final : public FileReader {
  private:
   std::shared_ptr<FakeTree> tree_;
   FileInfo info_;
-  std::string data_;
+  std::shared_ptr<const std::string> data_;
   std::uint64_t read_ = 0;
 };
 
@@ -90,7 +90,8 @@ class FakeWriter final : public FileWriter {
   Status Close() override {
     const std::lock_guard lock(tree_->mutex);
     tree_->MakeParents(path_);
-    tree_->entries[path_] = {.directory = false, .data = data_, .options = options_, .id = tree_->next_id++};
+    tree_->entries[path_] = {
+        .directory = false, .data = std::make_shared<std::string>(data_), .options = options_, .id = tree_->next_id++};
     tree_->writing.erase(path_);
     open_ = false;
     return Status::Ok();
@@ -99,7 +100,8 @@ class FakeWriter final : public FileWriter {
     const std::lock_guard lock(tree_->mutex);
     if (!std::exchange(open_, false)) return;
     tree_->writing.erase(path_);
-    if (!synced_.empty()) tree_->entries[path_] = {.directory = false, .data = synced_, .options = options_};
+    if (!synced_.empty())
+      tree_->entries[path_] = {.directory = false, .data = std::make_shared<std::string>(synced_), .options = options_};
   }
   Result<HandedOver> HandOver(const std::string& attempt) override {
     const std::lock_guard lock(tree_->mutex);
@@ -179,7 +181,7 @@ class FakeClient final : public DfsClient {
     for (const auto& [name, entry] : tree_->entries) {
       if (name != path && !name.starts_with(std::string(path) + "/")) continue;
       (entry.directory ? usage.directories : usage.files) += 1;
-      usage.bytes += entry.data.size();
+      usage.bytes += entry.data->size();
     }
     usage.bytes_with_replicas = usage.bytes * 3;
     return usage;
@@ -247,7 +249,7 @@ class FakeClient final : public DfsClient {
 void FakeTree::MakeFile(const std::string& path, const std::string& data) {
   const std::lock_guard lock(mutex);
   MakeParents(path);
-  entries[path] = {.directory = false, .data = data, .options = {}, .id = next_id++};
+  entries[path] = {.directory = false, .data = std::make_shared<std::string>(data), .options = {}, .id = next_id++};
 }
 
 void FakeTree::MakeParents(const std::string& path) {
@@ -260,7 +262,7 @@ std::map<std::string, std::string> FakeTree::Files() {
   const std::lock_guard lock(mutex);
   std::map<std::string, std::string> files;
   for (const auto& [name, entry] : entries) {
-    if (!entry.directory) files.emplace(name, entry.data);
+    if (!entry.directory) files.emplace(name, *entry.data);
   }
   return files;
 }

@@ -18,7 +18,7 @@ namespace millrace::dfs::testing {
 struct FakeTree {
   struct Node {
     bool directory = false;
-    std::string data = {};
+    std::shared_ptr<const std::string> data = std::make_shared<std::string>();  // shared with who reads it
     WriteOptions options = {};
     std::uint64_t id = 0;
   };
