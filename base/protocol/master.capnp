@@ -125,7 +125,7 @@ interface WorkerSession {
   fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text, report :UInt32) -> ();
   # report: rises with each that this attempt makes; one that is repeated after a reconnection keeps its number.
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
-  # A reduce has copied everything and begins to compute.
+  # A reduce has copied everything, and computes or waits for `compute` (worker.capnp).
   leave @10 (reason :Text) -> ();
   # The worker's storage is gone: what it holds is lost at once, and so are its attempts. The session ends.
   offerTrash @11 (blocks :List(T.Block)) -> (wanted :List(UInt64));

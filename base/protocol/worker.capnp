@@ -11,8 +11,10 @@ interface WorkerControl {
   # its cache has it. Launches of the job wait for it; a failure fails them, not this call.
   launchMap @1 (attempt :Job.Attempt, inputs :List(Job.InputPiece), crossing :Float64, leftOut :List(Job.RecordPlace)) -> ();
   # crossing: the share of the map's output, 0 to 1, that is expected to go to reduces on other workers.
-  launchReduce @2 (attempt :Job.Attempt, maps :UInt32, computing :UInt32) -> ();
-  # computing: so many reduces may compute at once on this worker from now on; the others copy, or wait (0: as before).
+  launchReduce @2 (attempt :Job.Attempt, maps :UInt32, computing :UInt32, asksToCompute :Bool) -> ();
+  # computing: so many reduces may compute at once on this worker from now on (0: as before). While no more than that
+  # are here, a reduce that has copied its input computes; otherwise it waits for `compute`. With asksToCompute it waits
+  # in any case.
   # A reduce copies the outputs that `mapOutputs` announces until it has one of each of `maps` map tasks.
   mapOutputs @3 (job :UInt32, ready :List(MapOutput), gone :List(Job.Attempt), leftOut :List(UInt32)) -> ();
   # For all running reduces of the job on this worker; repeated announcements are harmless.
@@ -30,6 +32,8 @@ interface WorkerControl {
   # with the checksum that it has, which tells the master a replica of another block. Answered when that is done.
   ping @10 () -> ();
   # Answered at once: the worker is there.
+  compute @11 (attempt :Job.Attempt, computing :UInt32) -> ();
+  # The reduce may compute once it has copied its input. computing: as in launchReduce. Repeated calls are harmless.
 }
 
 enum LogStream { stdout @0; stderr @1; }

@@ -61,6 +61,7 @@ void Dispatcher::Send(const Step& step) {
     Detach("forget a job", order.node, request.send().ignoreResult());
   }
   for (const LaunchOrder& order : step.launches) Launch(order);
+  for (const ComputeOrder& order : step.computes) Grant(order);
   for (const auto& [to, order] : step.outputs) Tell(order);
 }
 
@@ -100,6 +101,7 @@ void Dispatcher::Launch(const LaunchOrder& order) {
     ToWire(order.attempt, request.initAttempt());
     request.setMaps(view->maps.total);
     request.setComputing(order.computing);
+    request.setAsksToCompute(order.asks_to_compute);
     call = request.send().ignoreResult();
   }
   tasks_.add(rpc::WithDeadline(timer_, kCallLimit, "launch " + ToText(order.attempt), std::move(call))
@@ -108,6 +110,16 @@ void Dispatcher::Launch(const LaunchOrder& order) {
                    if (why.code() == StatusCode::kUnavailable) return;
                    refused_(order.node, order.attempt, why.message());
                  }));
+}
+
+// A worker that does not get it hears of it when it registers again (JobTracker::NodeRegistered).
+void Dispatcher::Grant(const ComputeOrder& order) {
+  const auto it = peers_.find(order.node);
+  if (it == peers_.end()) return;
+  auto request = it->second.control.computeRequest();
+  ToWire(order.attempt, request.initAttempt());
+  request.setComputing(order.computing);
+  Detach("let a reduce compute", order.node, request.send().ignoreResult());
 }
 
 void Dispatcher::Tell(const OutputsOrder& order) {

@@ -31,7 +31,7 @@ class Dispatcher {
   // Returns the node's capability; none while it is not connected.
   [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeNumber node);
 
-  // Sends kills, which make room, then forgets, launches and map outputs.
+  // Sends kills, which make room, then forgets, launches, computes and map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
   // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.
@@ -47,6 +47,7 @@ class Dispatcher {
   };
   void SetUp(Peer& peer, const JobRecord& record);
   void Launch(const LaunchOrder& order);
+  void Grant(const ComputeOrder& order);
   void Tell(const OutputsOrder& order);
   void Detach(const char* what, NodeNumber node, kj::Promise<void> call);
 

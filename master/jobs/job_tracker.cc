@@ -31,13 +31,6 @@ std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {
   return policy;
 }
 
-// Where the policy lets no more tasks run than the node has slots, each task has a slot to compute on. Where it lets
-// more in (copy-compute splitting), those beyond the reduce slots only copy.
-std::uint32_t ComputePermits(const sched::NodeState& node) {
-  const bool more_than_slots = node.limits.total > node.slots.maps + node.slots.reduces;
-  return std::max(1U, more_than_slots ? node.slots.reduces : node.limits.reduces);
-}
-
 }  // namespace
 
 JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOptions options, Log log)
@@ -177,9 +170,12 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
     SettleAttempt(node.number, attempt, claim, &answer, step);
   std::set<JobId> reducing;
   for (const AttemptId& attempt : engine_.RunningOn(NodeId{node.number})) {
-    if (attempt.task.kind == TaskKind::kReduce) reducing.insert(attempt.task.job);
+    if (attempt.task.kind == TaskKind::kMap) continue;
+    reducing.insert(attempt.task.job);
+    RepeatCompute(attempt, step);
   }
-  for (const JobId job : reducing) AnnounceOutputs(job, node.number, step);  // some announcements did not reach it
+  // Some announcements did not reach it.
+  for (const JobId job : reducing) AnnounceOutputs(job, node.number, step);
   return answer;
 }
 
@@ -325,8 +321,13 @@ void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step
   if (jobs_.NodeOf(attempt) != node || attempt.task.kind != TaskKind::kReduce) return;
   const sched::RunningAttempt* running =
       engine_.state().FindJob(attempt.task.job)->reduces[attempt.task.index].Find(attempt.number);
-  if (running == nullptr || running->computing) return;
+  if (running == nullptr || running->computing()) return;
   Apply(sched::ReduceComputing{attempt}, attempt.task.job, step);
+}
+
+void JobTracker::ReduceCopied(NodeNumber node, const AttemptId& attempt, Step* step) {
+  if (jobs_.NodeOf(attempt) != node || attempt.task.kind != TaskKind::kReduce) return;
+  Apply(sched::ReduceCopied{attempt}, attempt.task.job, step);
 }
 
 Status JobTracker::HandOver(dfs::FileId file, const AttemptId& attempt) {
@@ -389,6 +390,8 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
   for (const sched::Effect& effect : effects) {
     if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
       CarryLaunch(*launch, step);
+    } else if (const auto* compute = std::get_if<sched::Compute>(&effect)) {
+      CarryCompute(*compute, step);
     } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
       step->kills.push_back({kill->node.value, kill->attempt, kill->reason});
       if (TrackedJob* job = jobs_.Find(kill->attempt.task.job))
@@ -421,11 +424,23 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
     job.record.first_launch = step->now;
     step->batch.Put(JobKey(job.record.id), EncodeJob(job.record));
   }
-  const std::uint32_t computing =
-      launch.attempt.task.kind == TaskKind::kReduce ? ComputePermits(*engine_.state().FindNode(launch.node)) : 0;
-  step->launches.push_back({node, launch.attempt, computing});
+  const std::uint32_t computing = launch.attempt.task.reduce() ? engine_.state().FindNode(launch.node)->Permits() : 0;
+  step->launches.push_back({node, launch.attempt, computing, launch.asks_to_compute});
   step->changed.insert(launch.attempt.task.job);
   if (launch.attempt.task.kind == TaskKind::kReduce) AnnounceOutputs(launch.attempt.task.job, node, step);
+}
+
+void JobTracker::CarryCompute(const sched::Compute& compute, Step* step) {
+  journal_.Record(sched::ComputeGranted{compute.attempt}, compute.attempt.task.job, step);
+  step->computes.push_back({compute.node.value, compute.attempt, engine_.state().FindNode(compute.node)->Permits()});
+}
+
+// The order may not have reached the worker.
+void JobTracker::RepeatCompute(const AttemptId& reduce, Step* step) {
+  const sched::RunningAttempt& running =
+      *engine_.state().FindJob(reduce.task.job)->reduces[reduce.task.index].Find(reduce.number);
+  if (!running.computing()) return;
+  step->computes.push_back({running.node.value, reduce, engine_.state().FindNode(running.node)->Permits()});
 }
 
 void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {

@@ -121,8 +121,9 @@ class JobTracker {
   void Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step);
   // Takes in how much room the node has left. The engine is told when what it knows is off by a sixteenth and 64 MiB.
   void NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step);
-  // Takes in that a reduce has copied everything and was let in to compute. Repeated reports are normal.
+  // Take in that a reduce has copied everything and computes, or waits for a permit to. Repeated reports are normal.
   void ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step);
+  void ReduceCopied(NodeNumber node, const AttemptId& attempt, Step* step);
   // Makes an open file the output of this attempt, with which it ends. kNotFound if the attempt does not run.
   Status HandOver(dfs::FileId file, const AttemptId& attempt);
 
@@ -163,6 +164,8 @@ class JobTracker {
   // ---- effects of the engine ----
   void Carry(const sched::Effects& effects, Step* step);
   void CarryLaunch(const sched::Launch& launch, Step* step);
+  void CarryCompute(const sched::Compute& compute, Step* step);
+  void RepeatCompute(const AttemptId& reduce, Step* step);
   void CarryPreempt(const sched::Preempt& preempt, Step* step);
   void CarryEvict(JobId job, Step* step);
   void CarryBlame(const sched::Blame& blame, Step* step);

@@ -20,7 +20,17 @@ namespace millrace::master {
 struct LaunchOrder {
   NodeNumber node = 0;
   AttemptId attempt;
-  std::uint32_t computing = 0;  // for a reduce: the number of reduces that may compute at once on the node
+  // Of a reduce: how many reduces may compute at once on the node, and whether this one waits for a ComputeOrder though
+  // no more than that run there.
+  std::uint32_t computing = 0;
+  bool asks_to_compute = false;
+};
+
+// The reduce, which has copied its input and waits on the worker, may compute.
+struct ComputeOrder {
+  NodeNumber node = 0;
+  AttemptId attempt;
+  std::uint32_t computing = 0;  // as in LaunchOrder
 };
 
 // The worker ends this attempt and deletes what it left.
@@ -61,6 +71,7 @@ struct Step {
   Micros now;
   WriteBatch batch;
   std::vector<LaunchOrder> launches;
+  std::vector<ComputeOrder> computes;
   std::vector<KillOrder> kills;
   std::map<std::pair<NodeNumber, JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;

@@ -149,10 +149,13 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     Listen();
     Require(control_.CheckGoingOn());
     constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
-    if (!context.getParams().getComputing()) return kj::READY_NOW;
     const AttemptId attempt = FromWire(context.getParams().getAttempt());
     Step step = control_.Begin();
-    control_.jobs().ReduceComputing(node_, attempt, &step);
+    if (context.getParams().getComputing()) {
+      control_.jobs().ReduceComputing(node_, attempt, &step);
+    } else {
+      control_.jobs().ReduceCopied(node_, attempt, &step);
+    }
     control_.jobs().Progress(node_, attempt, kCopyShare, &step);
     return control_.Finish(std::move(step));
   }

@@ -9,6 +9,8 @@ namespace millrace::sched {
 
 void ClusterState::RefreshOpen(NodeState& node) {
   const NodeLimits counted = node.TakesTasks() ? node.limits : NodeLimits{};
+  const std::uint32_t permits = std::min(node.Permits(), counted.reduces);
+  capacity_[kComputePermit] += permits - std::exchange(node.counted_permits, permits);
   for (const TaskKind kind : kTaskKinds) {
     capacity_[kind] += counted.Of(kind) - node.counted.Of(kind);
     if (std::min(counted.Of(kind), counted.total) > 0) {
@@ -100,7 +102,9 @@ void ClusterState::DrainNode(NodeId node, bool drained) {
 void ClusterState::SetLimits(NodeId node, const NodeLimits& limits) {
   NodeState& state = Node(node);
   if (state.limits == limits) return;
+  const bool had_free_permit = state.HasFreePermit();
   state.limits = limits;
+  RefreshMayCompute(state, had_free_permit);
   RefreshOpen(state);
 }
 

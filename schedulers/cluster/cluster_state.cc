@@ -180,6 +180,15 @@ std::optional<std::uint32_t> ClusterState::NextPendingReduce(JobId job, NodeId n
   return std::nullopt;
 }
 
+AttemptId ClusterState::NextToCompute(JobId job) const {
+  const std::vector<CopiedReduce>& copied = FindJob(job)->copied_reduces;
+  const auto next = std::find_if(copied.begin(), copied.end(), [this](const CopiedReduce& reduce) {
+    return nodes_[reduce.node.value].HasFreePermit();
+  });
+  SCHED_CHECK(next != copied.end(), "job" + std::to_string(job.value));
+  return next->attempt;
+}
+
 // --- Jobs ---
 
 void ClusterState::Hold(JobId job) {
@@ -203,9 +212,9 @@ void ClusterState::ReleaseHeld() {
 bool ClusterState::AllHeld() const { return !held_.empty() && held_.size() == LiveJobs().size(); }
 
 void ClusterState::RefreshRunnable(JobState& job) {
-  const PerKind<bool> now = {!job.held && !job.pending_maps.all().empty(),
-                             !job.held && !job.pending_reduces.empty() && job.ReducesMayStart()};
-  for (const TaskKind kind : kTaskKinds) {
+  const PerSlot<bool> now = {!job.held && !job.pending_maps.all().empty(),
+                             !job.held && !job.pending_reduces.empty() && job.ReducesMayStart(), job.may_compute > 0};
+  for (const SlotKind kind : kSlotKinds) {
     if (now[kind] == job.runnable[kind]) continue;
     job.runnable[kind] = now[kind];
     if (now[kind]) {
@@ -226,7 +235,7 @@ void ClusterState::EnterQueues(JobState& job) {
 
 void ClusterState::LeaveQueues(JobState& job) {
   live_.erase(job.key);
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     if (std::exchange(job.runnable[kind], false)) runnable_[kind].erase(job.key);
   }
   if (!local_jobs_) return;

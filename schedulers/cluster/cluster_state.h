@@ -7,6 +7,7 @@
 // 1 us on a cluster of 10,000 nodes with 1,000 jobs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -36,6 +37,7 @@ struct NodeLimits {
   std::uint32_t maps = 0;
   std::uint32_t reduces = 0;
   std::uint32_t total = 0;
+  std::uint32_t only_copying = 0;  // of the reduces: how many of them may copy, or wait, but not compute (`+ccs`)
   bool operator==(const NodeLimits&) const = default;
 
   // Returns as many slots of each kind as the node declares.
@@ -58,10 +60,13 @@ struct NodeState {
   NodeLimits limits;  // as the policy has it
   Slots used;
   NodeLimits counted;                       // what ClusterState counts of it in its capacity
+  std::uint32_t counted_permits = 0;        // likewise
   std::vector<AttemptId> running;           // sorted
+  std::uint32_t computing = 0;              // of the running reduces
+  std::vector<JobId> copied;                // by reduce that waits for a permit: its job; in no order
   std::optional<std::uint64_t> free_bytes;  // for map outputs, as last reported, less what was finished since
   std::uint64_t reserved_bytes = 0;         // expected of the maps that run here
-  // How many running reduces still copy, by job in rising order; it has no zeros.
+  // How many running reduces copy or wait for a permit, by job in rising order; it has no zeros.
   std::vector<std::pair<JobId, std::uint32_t>> copying;
   // The maps that put their output for reduces here. Some outputs have moved or are of no use any more: their maps are
   // dropped when the list has grown to `prune_at`.
@@ -70,8 +75,14 @@ struct NodeState {
 
   [[nodiscard]] bool TakesTasks() const { return alive && !drained && !avoided; }
   [[nodiscard]] std::uint32_t Used(TaskKind kind) const { return kind == TaskKind::kMap ? used.maps : used.reduces; }
-  // Returns how many running reduces of this job still copy here.
+  // Returns how many running reduces of this job copy here, or wait for a permit.
   [[nodiscard]] std::uint32_t Copying(JobId job) const;
+  // Returns how many reduces may compute at once: those that the policy lets compute, and never fewer than there are
+  // slots, since a policy without `+ccs` may lower its limit while reduces run that it gave slots to.
+  [[nodiscard]] std::uint32_t Permits() const {
+    return std::max({1U, slots.reduces, limits.reduces - std::min(limits.only_copying, limits.reduces)});
+  }
+  [[nodiscard]] bool HasFreePermit() const { return alive && computing < Permits(); }
 };
 
 class ClusterState {
@@ -92,8 +103,8 @@ class ClusterState {
   // Returns the live jobs, by priority, then submit order.
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
   // Returns the live jobs that have a pending map, or a pending reduce that slow start lets go, in the same order. Held
-  // jobs are left out.
-  [[nodiscard]] const JobQueue& RunnableJobs(TaskKind kind) const { return runnable_[kind]; }
+  // jobs are left out. For permits, returns the jobs with a reduce that waits for one of a node that has one free.
+  [[nodiscard]] const JobQueue& RunnableJobs(SlotKind kind) const { return runnable_[kind]; }
   // Calls visit(job) for the live jobs that are not held and have a pending map whose input is on the node, in the same
   // order, until it returns false. It does not look whether the node is refused to a job, or avoided for its only such
   // map. The lists are built on the first call, in O(pending maps), and kept from then on at the cost of a cache line a
@@ -116,9 +127,9 @@ class ClusterState {
   void KeepLocalJobs() const {
     if (!local_jobs_) ListLocalJobs();
   }
-  // Capacity returns the slots on the nodes that take tasks, by the policy's limits, and TotalCapacity those of both
-  // kinds together. Running returns the attempts that run on any node.
-  [[nodiscard]] std::uint32_t Capacity(TaskKind kind) const { return capacity_[kind]; }
+  // Capacity returns the slots, or permits, on the nodes that take tasks, by the policy's limits, and TotalCapacity the
+  // slots of both kinds together. Running returns the attempts that run on any node.
+  [[nodiscard]] std::uint32_t Capacity(SlotKind kind) const { return capacity_[kind]; }
   [[nodiscard]] std::uint32_t TotalCapacity() const { return total_capacity_; }
   [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return running_[kind]; }
   // Returns how many of the running attempts run beside another attempt of the same task.
@@ -141,6 +152,9 @@ class ClusterState {
   // Returns the pending reduce of the job with the lowest index that the node may run; nothing if there is none, or if
   // slow start holds the reduces back.
   [[nodiscard]] std::optional<std::uint32_t> NextPendingReduce(JobId job, NodeId node) const;
+  // Returns the reduce of the job that has waited longest for a permit of a node that has one free. Requires: there is
+  // one (RunnableJobs). O(reduces of the job that wait).
+  [[nodiscard]] AttemptId NextToCompute(JobId job) const;
   // Returns true if the expected output of the map does not fit on the node beside those of the maps that run there.
   [[nodiscard]] bool LacksSpace(const JobState& job, std::uint32_t map, NodeId node) const;
   // Returns true if too many attempts of the job failed on the node (EngineOptions::max_failures_per_node), not too
@@ -209,8 +223,11 @@ class ClusterState {
   void Resume(const TaskId& task);
   // Makes the task done, with this attempt as its winner. Others may still run. Requires: the attempt runs.
   void FinishAttempt(const AttemptId& attempt, Micros now);
-  // Takes note that the reduce has begun to compute; does nothing if it had before. Requires: the attempt runs.
-  void StartComputing(const AttemptId& attempt);
+  // Takes note that the reduce has copied its input and waits for a permit; does nothing if it did before, or computes.
+  // Requires: the attempt runs.
+  void StartWaiting(const AttemptId& attempt, Micros now);
+  // Takes note that the reduce has a permit and computes; does nothing if it did before. Requires: the attempt runs.
+  void StartComputing(const AttemptId& attempt, Micros now);
   // Returns the maps of live jobs that have their outputs for reduces on the node, in order, and empties the node's
   // list of them.
   std::vector<TaskId> TakeOutputs(NodeId node);
@@ -275,6 +292,12 @@ class ClusterState {
   // Returns true if `nodes` is so small a part of the live nodes that they may be refused, or avoided.
   [[nodiscard]] bool AreFew(std::uint64_t nodes) const { return nodes * kRefusableShare < live_nodes_; }
   void RemoveCopying(NodeState& node, JobId job);
+  // Takes the reduce off those that wait for a permit. Returns how long it has waited.
+  Micros StopWaiting(NodeState& node, const AttemptId& attempt, Micros now);
+  // Changes how many reduces compute on the node.
+  void SetComputing(NodeState& node, std::uint32_t computing);
+  // Call it when the node has come to have a free permit, or to have none: the jobs that wait there are counted anew.
+  void RefreshMayCompute(NodeState& node, bool had_free_permit);
   void NoteChanged(JobState& job);
   // Note that the job has its first pending map at these nodes, or has none there any more. They do nothing if local
   // jobs are not listed.
@@ -289,7 +312,7 @@ class ClusterState {
   std::vector<NodeState> nodes_;  // by id
   std::vector<JobEntry> jobs_;    // by id
   JobQueue live_;
-  PerKind<JobQueue> runnable_;
+  PerSlot<JobQueue> runnable_;
   mutable std::optional<LocalJobs> local_jobs_;  // of live jobs and nodes that ever joined; once somebody asked
   Bandwidths bandwidths_;
   std::vector<JobId> changed_jobs_, taken_jobs_;
@@ -301,7 +324,8 @@ class ClusterState {
   Blames blames_;
   std::uint32_t avoided_ = 0;  // nodes
   std::uint32_t total_capacity_ = 0;
-  PerKind<std::uint32_t> capacity_, running_, speculating_;
+  PerSlot<std::uint32_t> capacity_;
+  PerKind<std::uint32_t> running_, speculating_;
   PerKind<std::uint32_t> finished_ = {};
   PerKind<Micros> finished_total_ = {};
   std::vector<NodeId> local_nodes_;  // of LocalNodes()

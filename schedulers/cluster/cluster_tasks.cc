@@ -87,12 +87,63 @@ void ClusterState::RemoveCopying(NodeState& node, JobId job) {
   if (--at->second == 0) node.copying.erase(at);
 }
 
-void ClusterState::StartComputing(const AttemptId& attempt) {
+void ClusterState::StartWaiting(const AttemptId& attempt, Micros now) {
   JobState& job = MutableJob(attempt.task.job);
   for (RunningAttempt& running : job.reduces[attempt.task.index].running) {
-    if (running.number != attempt.number || std::exchange(running.computing, true)) continue;
-    ++job.computing;
-    RemoveCopying(Node(running.node), attempt.task.job);
+    if (running.number != attempt.number || running.phase != ReducePhase::kCopying) continue;
+    running.phase = ReducePhase::kCopied;
+    NodeState& node = Node(running.node);
+    node.copied.push_back(attempt.task.job);
+    job.copied_reduces.push_back({attempt, running.node, now});
+    if (node.HasFreePermit()) ++job.may_compute;
+    RefreshRunnable(job);
+    NoteChanged(job);
+  }
+}
+
+void ClusterState::StartComputing(const AttemptId& attempt, Micros now) {
+  JobState& job = MutableJob(attempt.task.job);
+  for (RunningAttempt& running : job.reduces[attempt.task.index].running) {
+    if (running.number != attempt.number || running.computing()) continue;
+    NodeState& node = Node(running.node);
+    if (running.phase == ReducePhase::kCopied) {
+      const Micros waited = StopWaiting(node, attempt, now);
+      running.since += waited;
+      job.times[TaskKind::kReduce].since_total += static_cast<std::uint64_t>(waited);
+    }
+    running.phase = ReducePhase::kComputing;
+    ++job.running_attempts[kComputePermit];
+    RemoveCopying(node, attempt.task.job);
+    SetComputing(node, node.computing + 1);
+    NoteChanged(job);
+  }
+}
+
+Micros ClusterState::StopWaiting(NodeState& node, const AttemptId& attempt, Micros now) {
+  JobState& job = MutableJob(attempt.task.job);
+  const auto at = std::find_if(job.copied_reduces.begin(), job.copied_reduces.end(),
+                               [&](const CopiedReduce& reduce) { return reduce.attempt == attempt; });
+  SCHED_CHECK(at != job.copied_reduces.end(), ToText(attempt));
+  const Micros waited = now - at->since;
+  job.copied_reduces.erase(at);
+  node.copied.erase(std::find(node.copied.begin(), node.copied.end(), attempt.task.job));
+  if (node.HasFreePermit()) --job.may_compute;
+  RefreshRunnable(job);
+  return waited;
+}
+
+void ClusterState::SetComputing(NodeState& node, std::uint32_t computing) {
+  const bool had_free_permit = node.HasFreePermit();
+  node.computing = computing;
+  RefreshMayCompute(node, had_free_permit);
+}
+
+void ClusterState::RefreshMayCompute(NodeState& node, bool had_free_permit) {
+  if (node.HasFreePermit() == had_free_permit) return;
+  for (const JobId id : node.copied) {
+    JobState& job = MutableJob(id);
+    had_free_permit ? --job.may_compute : ++job.may_compute;
+    RefreshRunnable(job);
     NoteChanged(job);
   }
 }
@@ -113,9 +164,11 @@ RunningAttempt ClusterState::RemoveRunning(const AttemptId& attempt, Micros now)
   job.times[id.kind].ended_total += now - running.since;
   host.reserved_bytes -= running.expected_output;
   if (id.kind == TaskKind::kReduce) {
-    if (running.computing) {
-      --job.computing;
+    if (running.computing()) {
+      --job.running_attempts[kComputePermit];
+      SetComputing(host, host.computing - 1);
     } else {
+      if (running.phase == ReducePhase::kCopied) (void)StopWaiting(host, attempt, now);
       RemoveCopying(host, id.job);
     }
   }

@@ -31,8 +31,16 @@ const RunningAttempt* TaskState::Find(std::uint32_t number) const {
   return at == running.end() ? nullptr : &*at;
 }
 
-std::uint32_t JobState::Demand(TaskKind kind) const {
-  return running_attempts[kind] + (runnable[kind] ? Pending(kind).size() : 0);
+std::uint32_t JobState::Demand(SlotKind kind) const {
+  const std::uint32_t running = running_attempts[kind];
+  if (kind == kComputePermit) return running + static_cast<std::uint32_t>(copied_reduces.size());
+  return running + (runnable[kind] ? Pending(kind.task()).size() : 0);
+}
+
+std::uint32_t JobState::YetToHave(SlotKind kind) const {
+  const std::uint32_t pending = Pending(kind.task()).size();
+  if (kind != kComputePermit) return pending;
+  return pending + running_attempts[kReduceSlot] - running_attempts[kComputePermit];
 }
 
 std::optional<Micros> JobState::MeanTime(TaskKind kind) const {

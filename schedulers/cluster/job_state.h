@@ -17,17 +17,30 @@
 #include "schedulers/cluster/pending_maps.h"
 #include "schedulers/events/events.h"
 #include "schedulers/events/progress.h"
+#include "schedulers/events/slot_kind.h"
 
 namespace millrace::sched {
+
+// A reduce copies the outputs of its job's maps, waits for a compute permit unless it has one at once, and computes.
+enum class ReducePhase : std::uint8_t { kCopying, kCopied, kComputing };
 
 struct RunningAttempt {
   std::uint32_t number = 0;
   NodeId node;
-  Micros since = 0;
-  Locality locality = Locality::kOff;  // of a map
-  bool computing = false;              // of a reduce: it has fetched all and holds a compute permit
-  std::uint32_t per_mille = 0;         // how far it is, as last reported
-  std::uint64_t expected_output = 0;   // of a map: the bytes reserved for it on the node
+  Micros since = 0;  // its launch; of a reduce that waited for its permit later by that wait, which is nobody's run time
+  Locality locality = Locality::kOff;          // of a map
+  ReducePhase phase = ReducePhase::kCopying;   // of a reduce
+  std::uint32_t per_mille = 0;                 // how far it is, as last reported
+  std::uint64_t expected_output = 0;           // of a map: the bytes reserved for it on the node
+
+  [[nodiscard]] bool computing() const { return phase == ReducePhase::kComputing; }
+};
+
+// A reduce that has copied all its input and waits for a compute permit of its node.
+struct CopiedReduce {
+  AttemptId attempt;
+  NodeId node;
+  Micros since = 0;  // when it had copied
 };
 
 // Run times of a job's attempts of one kind. They are sums, so that nothing is kept of each finished attempt.
@@ -60,7 +73,7 @@ class RunningAttempts {
  private:
   static constexpr std::uint32_t kNone = 0xffffffff;  // no attempt has this number: it is the last of 2^32
 
-  RunningAttempt one_{kNone, {}, 0, Locality::kOff, false, 0, 0};
+  RunningAttempt one_{kNone, {}, 0, Locality::kOff, ReducePhase::kCopying, 0, 0};
   std::unique_ptr<std::vector<RunningAttempt>> several_;  // at least two, or null
 };
 
@@ -109,11 +122,11 @@ struct alignas(64) JobState {
   JobProgress progress;
   QueueKey key;
   bool started = false;                     // something was launched
-  PerKind<bool> runnable;                   // listed by ClusterState::RunnableJobs
+  PerSlot<bool> runnable;                   // listed by ClusterState::RunnableJobs
   bool held = false;                        // evicted: not runnable until another job ends
   bool changed = false;                     // listed by ClusterState::TakeChangedJobs
-  PerKind<std::uint32_t> running_attempts;  // the slots that the job holds
-  std::uint32_t computing = 0;              // of the running reduce attempts
+  PerSlot<std::uint32_t> running_attempts;  // the slots and the compute permits that the job holds
+  std::uint32_t may_compute = 0;            // of copied_reduces: those on a node with a free permit
   std::uint32_t live_bad_nodes = 0;
   std::uint32_t node_failures_counted = 0;  // at 0 the sets of failures below are empty
   std::uint32_t refusal_changes = 0;        // how often a node was added to bad_nodes, or left it
@@ -126,6 +139,7 @@ struct alignas(64) JobState {
   std::vector<TaskState> reduces;
   OrderedBits pending_reduces;
   PendingMaps pending_maps;
+  std::vector<CopiedReduce> copied_reduces;  // in the order in which they had copied
   std::set<NodeId> bad_nodes;  // nodes on which enough attempts failed that they may be refused for now
   PerKind<std::set<std::pair<std::uint32_t, NodeId>>> failed_on;  // tasks and nodes where attempts failed
   std::map<NodeId, NodeFailures> node_failures;
@@ -152,8 +166,12 @@ struct alignas(64) JobState {
   // Returns a number that never shrinks, and grows when tasks may run where they were refused: when an attempt fails,
   // when a node turns bad (outputs that cannot be fetched from it make it so, too), and when a bad node is forgiven.
   [[nodiscard]] std::uint64_t Failures() const { return std::uint64_t{progress.failed_attempts} + refusal_changes; }
-  // Returns the number of running attempts and runnable pending tasks.
-  [[nodiscard]] std::uint32_t Demand(TaskKind kind) const;
+  // Returns the number of running attempts and runnable pending tasks; of permits, the number of reduces that compute
+  // or wait to.
+  [[nodiscard]] std::uint32_t Demand(SlotKind kind) const;
+  // Returns the number of tasks that have yet to be given what this is: pending ones; of permits, the reduces that are
+  // pending, copy or wait.
+  [[nodiscard]] std::uint32_t YetToHave(SlotKind kind) const;
   // Returns the mean run time of the finished attempts; nothing before one has finished.
   [[nodiscard]] std::optional<Micros> MeanTime(TaskKind kind) const;
   // Returns the slot time that all attempts have used so far, running ones included.

@@ -37,6 +37,12 @@ void Engine::Decide(Micros now, Effects* effects) {
   for (const Victim& victim : impl_->policy->Preempt(impl_->state, impl_->now)) impl_->Preempt(victim, *effects);
   while (true) {
     impl_->TellPolicy();
+    if (!impl_->state.RunnableJobs(kComputePermit).empty()) {
+      if (const auto next = impl_->policy->NextToCompute(impl_->state, impl_->now)) {
+        impl_->GrantCompute(*next, *effects);
+        continue;
+      }
+    }
     const auto decision = impl_->policy->Next(impl_->state, impl_->now);
     if (!decision) {
       if (impl_->EvictIfStuck(*effects)) continue;
@@ -46,7 +52,8 @@ void Engine::Decide(Micros now, Effects* effects) {
     const TaskId& task = decision->task;
     const AttemptId attempt{task, impl_->FindTask(task)->launched};
     const Locality locality = impl_->state.StartAttempt(attempt, decision->node, impl_->now, decision->locality);
-    effects->push_back(Launch{attempt, decision->node, locality});
+    const bool asks = task.reduce() && impl_->policy->MayHoldBack(impl_->state, task.job);
+    effects->push_back(Launch{attempt, decision->node, locality, asks});
   }
 }
 

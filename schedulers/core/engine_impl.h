@@ -65,6 +65,8 @@ struct Engine::Impl {
   bool On(const AttemptPreempted& event, Effects& effects);
   bool On(const AttemptProgressed& event, Effects& effects);
   bool On(const ReduceComputing& event, Effects& effects);
+  bool On(const ReduceCopied& event, Effects& effects);
+  bool On(const ComputeGranted& event, Effects& effects);
   [[nodiscard]] const JobState* FindLiveJob(JobId job) const;
   // Returns null if the job is not alive or has no such task.
   [[nodiscard]] const TaskState* FindTask(const TaskId& task) const;
@@ -83,6 +85,8 @@ struct Engine::Impl {
   void GiveUpTask(const TaskId& task, const std::string& reason, Effects& effects);
   void CheckDecision(const Decision& decision) const;
   void Preempt(const Victim& victim, Effects& effects);
+  // Gives the reduce a compute permit, as the policy decided.
+  void GrantCompute(const AttemptId& attempt, Effects& effects);
 
   // engine_outputs.cc
   bool On(const FetchFailed& event, Effects& effects);

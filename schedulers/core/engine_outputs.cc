@@ -28,7 +28,7 @@ void Engine::Impl::GiveUpOutput(const TaskId& map, Effects& effects) {
 // that it still lacks.
 bool Engine::Impl::LacksOutputs(const TaskState& reduce) const {
   return std::any_of(reduce.running.begin(), reduce.running.end(),
-                     [](const RunningAttempt& attempt) { return !attempt.computing; });
+                     [](const RunningAttempt& attempt) { return attempt.phase == ReducePhase::kCopying; });
 }
 
 bool Engine::Impl::On(const FetchFailed& event, Effects& effects) {

@@ -21,7 +21,7 @@ bool SomethingGoesOn(const ClusterState& state) {
   return std::any_of(state.LiveJobs().begin(), state.LiveJobs().end(), [&](const QueueKey& key) {
     const JobState& job = *state.FindJob(key.job);
     const bool has_all_input = job.progress.maps_done == job.progress.maps;
-    return job.computing > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
+    return job.running_attempts[kComputePermit] > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
   });
 }
 

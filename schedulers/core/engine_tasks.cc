@@ -190,9 +190,35 @@ bool Engine::Impl::On(const AttemptProgressed& event, Effects&) {
 
 bool Engine::Impl::On(const ReduceComputing& event, Effects& effects) {
   if (event.attempt.task.kind != TaskKind::kReduce || FindRunning(event.attempt) == nullptr) return false;
-  state.StartComputing(event.attempt);
+  state.StartComputing(event.attempt, now);
   WeighReports(event.attempt.task.job, effects);
   return true;
+}
+
+bool Engine::Impl::On(const ReduceCopied& event, Effects& effects) {
+  const RunningAttempt* running = FindRunning(event.attempt);
+  if (event.attempt.task.kind != TaskKind::kReduce || running == nullptr) return false;
+  if (running->phase != ReducePhase::kCopying) return false;
+  state.StartWaiting(event.attempt, now);
+  WeighReports(event.attempt.task.job, effects);
+  return true;
+}
+
+// Recovery replays what was decided, whatever the permits of the node are now.
+bool Engine::Impl::On(const ComputeGranted& event, Effects&) {
+  const RunningAttempt* running = FindRunning(event.attempt);
+  if (running == nullptr || running->phase != ReducePhase::kCopied) return false;
+  state.StartComputing(event.attempt, now);
+  return true;
+}
+
+void Engine::Impl::GrantCompute(const AttemptId& attempt, Effects& effects) {
+  const RunningAttempt* running = FindRunning(attempt);
+  const std::string detail = std::string(policy->name()) + ": " + ToText(attempt);
+  SCHED_CHECK(running != nullptr && running->phase == ReducePhase::kCopied, detail);
+  SCHED_CHECK(state.FindNode(running->node)->HasFreePermit(), detail);
+  effects.push_back(Compute{attempt, running->node});
+  state.StartComputing(attempt, now);
 }
 
 }  // namespace millrace::sched

@@ -12,9 +12,9 @@
 //   job, after the event's own call.
 // - A policy that replaces another one is told of the nodes, then of the live jobs by OnJobSubmitted, in submit order.
 //   Tasks of theirs may run already.
-// - A round, which is one Engine::Decide(), is BeginRound, then Preempt, then Next until it returns nothing. The policy
-//   is told of every change that these make, a launch included, before it is asked again. When the engine evicts a job
-//   at the end of a round (see WaitsForSpace) it goes on with Next, in the same round.
+// - A round, which is one Engine::Decide(), is BeginRound, then Preempt, then NextToCompute and Next until both return
+//   nothing. The policy is told of every change that these make, a launch included, before it is asked again. When the
+//   engine evicts a job at the end of a round (see WaitsForSpace) it goes on with these, in the same round.
 // - The const calls may come at any time.
 //
 // A policy is called when something has happened or when the time of NextWake has come. It must decide by these calls
@@ -83,6 +83,16 @@ class Policy {
   // Returns the next task to launch, or nothing when the policy fills no free slot. The engine launches it and asks
   // again, so a policy sees the effect of its own decisions.
   virtual std::optional<Decision> Next(const ClusterState& state, Micros now) = 0;
+  // Returns the reduce that has a compute permit next, or nothing when none is to have one now. The engine gives it the
+  // permit and asks again, before it asks Next. Requires: some job is in RunnableJobs(kComputePermit); the reduce waits
+  // for a permit of a node that has a free one, as ClusterState::NextToCompute gives it. The default goes by priority,
+  // then submit order.
+  virtual std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros) {
+    return state.NextToCompute(state.RunnableJobs(kComputePermit).begin()->job);
+  }
+  // Returns true if NextToCompute may pass over the job's reduces though a permit is free (its pool has a maximum,
+  // say), so that they have to ask for one even where there are enough for all.
+  [[nodiscard]] virtual bool MayHoldBack(const ClusterState&, JobId) const { return false; }
   // Returns true if some map would be launched now if only its expected output fitted where the policy would place it.
   // The engine asks when Next has given nothing and no task runs that could make room by ending, and then evicts a job.
   // The default never has a job evicted, so jobs that hold all the room may wait for each other for ever. A policy that

@@ -15,6 +15,14 @@ struct Launch {
   AttemptId attempt;
   NodeId node;
   Locality locality = Locality::kOff;
+  // Of a reduce: once it has copied, it waits for a Compute in any case. Without this it computes at once if no more
+  // reduces run on its node than may compute there (NodeState::Permits), and waits for a Compute otherwise.
+  bool asks_to_compute = false;
+};
+// The driver lets the reduce, which has copied its input and waits, compute. It journals a ComputeGranted.
+struct Compute {
+  AttemptId attempt;
+  NodeId node;
 };
 // The driver stops the attempt. The engine ignores whatever it still reports.
 struct Kill {
@@ -66,7 +74,8 @@ struct JobEnded {
   std::string reason;
 };
 
-using Effect = std::variant<Launch, Kill, Preempt, Evict, Blame, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
+using Effect =
+    std::variant<Launch, Compute, Kill, Preempt, Evict, Blame, MapOutputReady, MapOutputGone, MapLeftOut, JobEnded>;
 using Effects = std::vector<Effect>;
 
 }  // namespace millrace::sched

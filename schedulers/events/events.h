@@ -159,10 +159,21 @@ struct AttemptProgressed {
   std::uint32_t per_mille = 0;
   bool operator==(const AttemptProgressed&) const = default;
 };
-// A running reduce has fetched all its input and holds a compute permit.
+// A running reduce has fetched all its input and computes: it was given a permit, or it needed none, since no more
+// reduces ran on its node than may compute (Launch::asks_to_compute).
 struct ReduceComputing {
   AttemptId attempt;
   bool operator==(const ReduceComputing&) const = default;
+};
+// A running reduce has fetched all its input and waits for a compute permit.
+struct ReduceCopied {
+  AttemptId attempt;
+  bool operator==(const ReduceCopied&) const = default;
+};
+// The engine gave the reduce a compute permit in Decide(); like AttemptLaunched, this is in the journal for recovery.
+struct ComputeGranted {
+  AttemptId attempt;
+  bool operator==(const ComputeGranted&) const = default;
 };
 // The node reports the room that it has left for map outputs. A node that never did is believed to have enough.
 struct NodeSpace {
@@ -219,6 +230,6 @@ struct ReplicasMoved {
 using Event = std::variant<NodeJoined, NodeLost, NodeDrained, JobSubmitted, JobKilled, JobPrioritySet, AttemptLaunched,
                            AttemptSucceeded, AttemptFailed, AttemptLost, FetchFailed, ReplicasMoved, AttemptPreempted,
                            AttemptProgressed, ReduceComputing, BandwidthMeasured, SchedulerSet, NodeSpace, JobEvicted,
-                           NodeBlamed>;
+                           NodeBlamed, ReduceCopied, ComputeGranted>;
 
 }  // namespace millrace::sched

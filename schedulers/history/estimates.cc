@@ -39,8 +39,8 @@ Micros MeasuredTime(const ClusterState& state, const JobState& job, TaskKind kin
   return ClusterTaskTime(state, kind);
 }
 
-double RemainingWork(const ClusterState& state, const JobState& job, TaskKind kind) {
-  return static_cast<double>(job.Pending(kind).size()) * static_cast<double>(MeasuredTime(state, job, kind));
+double RemainingWork(const ClusterState& state, const JobState& job, SlotKind kind) {
+  return static_cast<double>(job.YetToHave(kind)) * static_cast<double>(MeasuredTime(state, job, kind.task()));
 }
 
 }  // namespace millrace::sched

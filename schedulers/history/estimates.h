@@ -25,7 +25,7 @@ inline constexpr Micros kUnknownTaskTime = 10'000'000;
 // each task of any job.
 [[nodiscard]] std::optional<Micros> OwnMeasuredTime(const JobState& job, TaskKind kind);
 
-// Returns what the job has yet to do of this kind: pending tasks x MeasuredTime.
-[[nodiscard]] double RemainingWork(const ClusterState& state, const JobState& job, TaskKind kind);
+// Returns what the job has yet to do on slots of this kind: JobState::YetToHave x MeasuredTime.
+[[nodiscard]] double RemainingWork(const ClusterState& state, const JobState& job, SlotKind kind);
 
 }  // namespace millrace::sched

@@ -76,10 +76,9 @@ template <class V, Is<AttemptProgressed> E>
 void Fields(V& v, E& e) {
   v.Must("attempt", e.attempt), v.May("per_mille", e.per_mille);
 }
-template <class V, Is<ReduceComputing> E>
-void Fields(V& v, E& e) {
-  v.Must("attempt", e.attempt);
-}
+template <class V, class E>
+requires Is<E, ReduceComputing> || Is<E, ReduceCopied> || Is<E, ComputeGranted>
+void Fields(V& v, E& e) { v.Must("attempt", e.attempt); }
 template <class V, Is<BandwidthMeasured> E>
 void Fields(V& v, E& e) {
   v.Must("from", e.from), v.Must("to", e.to), v.May("bytes_per_second", e.bytes_per_second);
@@ -108,7 +107,8 @@ constexpr std::string_view kNames[] = {"NodeJoined",       "NodeLost",          
                                        "JobKilled",        "JobPrioritySet",    "AttemptLaunched", "AttemptSucceeded",
                                        "AttemptFailed",    "AttemptLost",       "FetchFailed",     "ReplicasMoved",
                                        "AttemptPreempted", "AttemptProgressed", "ReduceComputing", "BandwidthMeasured",
-                                       "SchedulerSet",     "NodeSpace",         "JobEvicted",      "NodeBlamed"};
+                                       "SchedulerSet",     "NodeSpace",         "JobEvicted",      "NodeBlamed",
+                                       "ReduceCopied",     "ComputeGranted"};
 static_assert(std::size(kNames) == std::variant_size_v<Event>);
 
 template <std::size_t I = 0>

@@ -90,6 +90,9 @@ class Admission {
   void OnMapLaunched(const ClusterState& state, JobId job, const MapChoice& choice, Micros now);
 
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node, NodeLimits without) const;
+  // Returns what counts of the reduces of a job or a pool where shares, minima, maxima and ceilings are concerned: the
+  // slots that they hold; with `+ccs` the permits.
+  [[nodiscard]] SlotKind CountedReduces() const { return copy_ ? kComputePermit : kReduceSlot; }
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const;
   // Return the gates: locality() is null without `+delay`, copy() without `+ccs`.
   [[nodiscard]] LocalityGate* locality() const { return locality_.get(); }

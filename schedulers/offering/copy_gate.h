@@ -1,12 +1,14 @@
-// ComputePhaseAdmission: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs). It is the
-// master's side of `+ccs`; the worker gives the compute permits, at most one for each reduce slot.
+// ComputePhaseAdmission: copy-compute splitting, CPAC (Zaharia et al., section 5.2; docs/policies.md#ccs).
 //
 // The rule, as code, on a node with s reduce slots:
 //
 //   a job may start a reduce if the node holds fewer than max_reducers * s reduces, which copy, wait or compute,
 //                           and fewer than s reduces of that job copy there
-//   a reduce may compute    if fewer than s reduces compute there      // the worker's permits, first come first served
-//   a reduce ceases to copy when it has its permit (ReduceComputing)
+//   a reduce may compute    if fewer than s reduces compute there, or wait to that are before it in the policy's order
+//   a reduce ceases to copy when it has its permit (ReduceComputing, ComputeGranted)
+//
+// Here is the first rule; the policy gives the permits (Policy::NextToCompute), since it is they that are scarce. While
+// no more than s reduces run on the node there are permits for all, and the worker lets a reduce compute without asking.
 //
 // Map slots and slots without a type stay as they are: the reduces beyond the slots come on top.
 #pragma once

@@ -88,7 +88,7 @@ NodeLimits Greedy::LimitsOf(const NodeState& node) const {
 
 void Greedy::Impl::BeginRound(const ClusterState& state, Micros now) {
   evicted = false;
-  const PerKind<bool> let_in = order->BeginRound(state, now);
+  const PerSlot<bool> let_in = order->BeginRound(state, now);
   for (const TaskKind kind : kTaskKinds) {
     if (let_in[kind]) refusals[kind].Reset();
   }
@@ -98,6 +98,13 @@ Policy::Limits Greedy::BeginRound(const ClusterState& state, Micros now) {
   impl_->BeginRound(state, now);
   return Limits::kSame;
 }
+
+std::optional<AttemptId> Greedy::NextToCompute(const ClusterState& state, Micros now) {
+  const auto first = impl_->order->Offer(state, kComputePermit, now, [](JobId) { return true; });
+  return first ? std::optional(state.NextToCompute(*first)) : std::nullopt;
+}
+
+bool Greedy::MayHoldBack(const ClusterState& state, JobId job) const { return impl_->order->MayHoldBack(state, job); }
 
 std::optional<Decision> Greedy::Next(const ClusterState& state, Micros now) {
   impl_->clock = now;

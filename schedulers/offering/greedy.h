@@ -12,6 +12,9 @@
 //           launch the closest map, or the reduce with the lowest index, and return
 //     if kind is map, with +delay: the same once more for jobs with more maps than there are slots at their data
 //
+// A compute permit (SlotKind) goes to the first job in the order that has a reduce waiting where one is free, and there to
+// the reduce that has waited longest.
+//
 // It decides exactly as GreedyReference (reference.h), which asks all of that at each call. Greedy asks less: a slot
 // that every job refused is not offered again until something has happened that could change the answer
 // (refusal_memory.h), and with `+delay` a refused offer costs O(jobs with input on that node + jobs whose wait is
@@ -45,6 +48,8 @@ class Greedy : public Policy {
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
   Limits BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros now) override;
+  [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override;
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
   [[nodiscard]] bool WantsSlots(const ClusterState& state, TaskKind kind, Micros now) const override;

@@ -1,8 +1,8 @@
-// JobOrder: in which order the jobs are offered a free slot. It is all that fifo, fair, capacity, sjf, mlq and edf
+// JobOrder: in which order the jobs are offered a free slot, or a compute permit. It is all that fifo, fair, capacity, sjf, mlq and edf
 // differ in: Greedy (greedy.h) offers each free slot to the jobs in this order and gives it to the first that has a
 // task for it.
 //
-// An order needs Offer and Before. It keeps the jobs that ClusterState lists as runnable for a kind, and is told of
+// An order needs Offer and Before. It keeps the jobs that ClusterState lists as runnable for a kind of slot, and is told of
 // changes by the On... calls of a Policy, with the same rules (core/policy.h); or it keeps nothing and walks
 // ClusterState::RunnableJobs. The rest have defaults that are always right, and at worst slow.
 //
@@ -38,20 +38,22 @@ class JobOrder {
   // Returns for each kind whether a runnable job that Offer has left out may be offered slots from now on. Greedy then
   // offers everybody the slots that all others have refused. Saying so without need costs O(free nodes) and changes no
   // decision; hence the default. An order that leaves nobody out returns {}.
-  virtual PerKind<bool> BeginRound(const ClusterState&, Micros) { return {true, true}; }
+  virtual PerSlot<bool> BeginRound(const ClusterState&, Micros) { return {true, true, true}; }
 
   // Calls take(job) for the runnable jobs, the first in order first, until one takes the slot, and returns that one, or
   // nothing. Leaves out the jobs that may not have a slot of the kind now: their pool is at its maximum, say. `take`
   // calls nothing of the order that is not const.
   using Take = std::function<bool(JobId)>;
-  virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const = 0;
+  virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const = 0;
 
   // Returns true if Offer would ask `a` before `b` now. Requires: both are runnable, and MayRun is true of both. O(1)
   // or nearly so: it serves to pick the first of a few jobs without a walk over all.
-  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const = 0;
+  [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const = 0;
   // Returns false if Offer leaves the job out now, or would if it were runnable. Requires: the job lives. O(1). An
   // order that leaves jobs out must say so here, too.
-  [[nodiscard]] virtual bool MayRun(const ClusterState&, TaskKind, JobId) const { return true; }
+  [[nodiscard]] virtual bool MayRun(const ClusterState&, SlotKind, JobId) const { return true; }
+  // Returns true if MayRun may come to be false for permits of the job though a reduce of it runs (Policy::MayHoldBack).
+  [[nodiscard]] virtual bool MayHoldBack(const ClusterState&, JobId) const { return false; }
   // Returns true if Offer goes in the order of ClusterState::RunnableJobs and never leaves anybody out, so that Greedy
   // need not ask.
   [[nodiscard]] virtual bool FollowsSubmitQueue() const { return false; }

@@ -34,6 +34,17 @@ Policy::Limits GreedyReference::BeginRound(const ClusterState& state, Micros now
   return Limits::kSame;
 }
 
+std::optional<AttemptId> GreedyReference::NextToCompute(const ClusterState& state, Micros now) {
+  std::optional<AttemptId> next;
+  (void)order_->Offer(state, kComputePermit, now, [&](JobId job) {
+    for (const CopiedReduce& reduce : state.FindJob(job)->copied_reduces) {
+      if (!next && state.FindNode(reduce.node)->HasFreePermit()) next = reduce.attempt;
+    }
+    return next.has_value();
+  });
+  return next;
+}
+
 std::optional<Decision> GreedyReference::Next(const ClusterState& state, Micros now) {
   for (const TaskKind kind : kTaskKinds) {
     if (auto decision = NextOf(state, kind, now)) return decision;

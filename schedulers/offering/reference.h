@@ -26,6 +26,10 @@ class GreedyReference : public Policy {
   void OnNodesChanged(const ClusterState& state) override;
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override;
   Limits BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros now) override;
+  [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override {
+    return order_->MayHoldBack(state, job);
+  }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override;
 

@@ -52,7 +52,9 @@ RefusalMemory::JobCounts RefusalMemory::CountsOf(const JobState& job) {
     counts.running[kind] = job.running_attempts[kind];
     counts.runnable[kind] = job.runnable[kind];
   }
-  counts.computing = job.computing;
+  counts.computing = job.running_attempts[kComputePermit];
+  counts.copied = static_cast<std::uint32_t>(job.copied_reduces.size());
+  counts.may_compute = job.may_compute;
   counts.done = job.progress.maps_done + job.progress.reduces_done;
   counts.failed = job.Failures();
   return counts;

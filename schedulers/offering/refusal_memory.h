@@ -90,7 +90,7 @@ class RefusalMemory {
   struct JobCounts {
     PerKind<std::uint32_t> pending, running;
     PerKind<bool> runnable = {};
-    std::uint32_t computing = 0, done = 0;
+    std::uint32_t computing = 0, copied = 0, may_compute = 0, done = 0;
     std::uint64_t failed = 0;
     bool operator==(const JobCounts&) const = default;
   };

@@ -49,6 +49,12 @@ class Speculating : public Policy {
   [[nodiscard]] NodeLimits LimitsOf(const NodeState& node) const override { return policy_->LimitsOf(node); }
   Limits BeginRound(const ClusterState& state, Micros now) override { return policy_->BeginRound(state, now); }
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override { return policy_->Preempt(state, now); }
+  std::optional<AttemptId> NextToCompute(const ClusterState& state, Micros now) override {
+    return policy_->NextToCompute(state, now);
+  }
+  [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override {
+    return policy_->MayHoldBack(state, job);
+  }
   std::optional<Decision> Next(const ClusterState& state, Micros now) override;
   [[nodiscard]] bool WaitsForSpace(const ClusterState& state, Micros now) const override {
     return policy_->WaitsForSpace(state, now);

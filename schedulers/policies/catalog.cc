@@ -71,7 +71,7 @@ constexpr CatalogLine kPolicies[] = {
     {"fifo", kDelay | kCcs, "first job first, by priority and submit order (Hadoop's default)",
      [](Recipe r) { return MakeGreedy<FifoOrder>(r); }},
     {"capacity", kDelay | kCcs, "queues with guaranteed shares and ceilings, FIFO inside",
-     [](Recipe r) { return MakeGreedy<CapacityOrder>(r, r.settings.Named<QueueSettings>()); }},
+     [](Recipe r) { return MakeGreedy<CapacityOrder>(r, r.settings.Named<QueueSettings>(), r.admission.CountedReduces()); }},
     {"sjf", kDelay | kCcs, "the job with the least remaining work first",
      [](Recipe r) { return MakeGreedy<SinglePoolOrder>(r, PoolOrder::kSjf, r.settings.Of<MlqSettings>()); }},
     {"mlq", kDelay | kCcs, "small and large jobs share the slots by weight, FIFO inside",
@@ -79,7 +79,10 @@ constexpr CatalogLine kPolicies[] = {
     {"dl", kDelay | kCcs, "the closest task of all jobs for each free slot in turn",
      [](Recipe r) { return Make<Dl>(r); }},
     {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
-     [](Recipe r) { return r.preempt ? Make<FairPreempting>(r, r.settings) : MakeGreedy<FairOrder>(r, r.settings); }},
+     [](Recipe r) {
+       if (r.preempt) return Make<FairPreempting>(r, r.settings);
+       return MakeGreedy<FairOrder>(r, r.settings, FairCounting{r.admission.CountedReduces()});
+     }},
     {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",
      [](Recipe r) { return MakeGreedy<EdfOrder>(r, r.settings.Of<EdfSettings>()); }},
     {"cp", kDelay | kCcs, "fewest late jobs and shortest turnarounds, by a search over the order of jobs (MRCP)",

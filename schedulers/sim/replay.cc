@@ -14,6 +14,7 @@
 #include "schedulers/config/make_scheduler.h"
 #include "schedulers/core/engine.h"
 #include "schedulers/core/policy.h"
+#include "schedulers/events/decisions.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/journal/journal_text.h"
 #include "schedulers/policies/catalog.h"
@@ -28,6 +29,7 @@ using sched::JournalMark;
 class NoPolicy : public sched::Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "none"; }
+  std::optional<AttemptId> NextToCompute(const sched::ClusterState&, Micros) override { return std::nullopt; }
   std::optional<sched::Decision> Next(const sched::ClusterState&, Micros) override { return std::nullopt; }
 };
 
@@ -42,20 +44,6 @@ struct Line {
     return own != nullptr && *own == mark;
   }
 };
-
-bool IsDecision(const Event& event) {
-  return std::holds_alternative<sched::AttemptLaunched>(event) ||
-         std::holds_alternative<sched::AttemptPreempted>(event) || std::holds_alternative<sched::JobEvicted>(event);
-}
-
-std::optional<Event> AsDecision(const sched::Effect& effect) {
-  if (const auto* launch = std::get_if<sched::Launch>(&effect))
-    return sched::AttemptLaunched{launch->attempt, launch->node};
-  if (const auto* preempt = std::get_if<sched::Preempt>(&effect))
-    return sched::AttemptPreempted{preempt->attempt, preempt->reason};
-  if (const auto* evict = std::get_if<sched::Evict>(&effect)) return sched::JobEvicted{evict->job};
-  return std::nullopt;
-}
 
 // Reads the next line that is neither empty nor a comment. Returns false at the end.
 bool NextLine(std::string_view* rest, std::string_view* line, std::uint64_t* number) {
@@ -82,7 +70,7 @@ Result<std::vector<Line>> ParseJournal(std::string_view journal, const std::stri
   return lines;
 }
 
-bool IsDecision(const Line& line) { return line.event() != nullptr && IsDecision(*line.event()); }
+bool IsDecision(const Line& line) { return line.event() != nullptr && sched::IsDecision(*line.event()); }
 
 // A live journal names only those calls of Decide that cannot be told from its other lines. This adds the others: one
 // after the lines of each moment, and one before the decisions that it led to.
@@ -209,7 +197,7 @@ class Replayer {
     engine_->Decide(decide.time, &effects);
     ++result_.decisions;
     for (const sched::Effect& effect : effects) {
-      const std::optional<Event> decided = AsDecision(effect);
+      const std::optional<Event> decided = sched::DecisionOf(effect);
       if (!decided) continue;
       const bool there = at < lines_.size() && IsDecision(lines_[at]);
       const std::string line = sched::FormatEvent(decide.time, *decided);

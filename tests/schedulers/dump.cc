@@ -31,7 +31,9 @@ void DumpJob(std::ostream& out, const JobState& job) {
   const JobId id = job.progress.job;
   out << "job" << id.value << " order " << job.key.submit_order << " started " << job.started << " slots "
       << job.running_attempts[TaskKind::kMap] << ' ' << job.running_attempts[TaskKind::kReduce] << " runnable "
-      << job.runnable[TaskKind::kMap] << job.runnable[TaskKind::kReduce] << " bad " << job.live_bad_nodes << '\n';
+      << job.runnable[TaskKind::kMap] << job.runnable[TaskKind::kReduce] << " computing " << job.running_attempts[kComputePermit] << " copied";
+  for (const CopiedReduce& reduce : job.copied_reduces) out << ' ' << ToText(reduce.attempt);
+  out << " bad " << job.live_bad_nodes << '\n';
   out << "  spec " << FormatEvent(0, JobSubmitted{id, job.spec}) << '\n';
   DumpProgress(out, job.progress);
   for (const TaskKind kind : kTaskKinds) {
@@ -69,6 +71,7 @@ std::string Dump(const ClusterState& state) {
         << " at " << node->location.rack << ' ' << node->location.datacenter << " maps " << node->used.maps << '/'
         << node->slots.maps << " reduces " << node->used.reduces << '/' << node->slots.reduces;
     for (const AttemptId& attempt : node->running) out << ' ' << ToText(attempt);
+    out << " computing " << node->computing << " waiting " << node->copied.size();
     out << '\n';
   }
   for (const auto& [node, jobs] : state.blames()) {

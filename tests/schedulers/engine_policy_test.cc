@@ -212,7 +212,7 @@ TEST_F(EnginePolicy, SumsOfTimesAndBytesAreKept) {
     -> refused
   )");
   EXPECT_EQ(engine_.state().FindNode(NodeId{2})->Copying(JobId{1}), 0U);
-  EXPECT_EQ(job.computing, 1U);
+  EXPECT_EQ(job.running_attempts[kComputePermit], 1U);
   Play(&engine_, "110 JobKilled job=job1");
   EXPECT_EQ(engine_.state().FindJob(JobId{1})->map_output_bytes, 60U) << "kept for the history";
 }

@@ -171,7 +171,8 @@ class Generator {
       case 12:
         return AttemptProgressed{Attempt(), Number()};
       case 13:
-        return ReduceComputing{Attempt()};
+        if (random_() % 3 == 0) return ReduceCopied{Attempt()};
+        return random_() % 2 == 0 ? Event(ReduceComputing{Attempt()}) : Event(ComputeGranted{Attempt()});
       case 14:
         return BandwidthMeasured{{Number()}, {Number()}, Number()};
       case 15:

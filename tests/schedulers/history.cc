@@ -81,7 +81,8 @@ Event History::RandomReport() {
       return FetchFailed{attempt, map, Below(3)};
     }
     case 4:
-      return ReduceComputing{attempt};
+      if (Below(3) != 0) return ReduceCopied{attempt};
+      return Below(8) == 0 ? Event(ComputeGranted{attempt}) : Event(ReduceComputing{attempt});
     case 5:
       return RandomMeasurement();
     default:
@@ -170,6 +171,13 @@ void History::Decide() {
       records_.push_back({now_, FormatEvent(now_, JobEvicted{evict->job}), true, {}});
       continue;
     }
+    if (const auto* compute = std::get_if<Compute>(&effect)) {
+      EXPECT_TRUE(copied_.contains(compute->attempt)) << FormatEffect(effect);
+      EXPECT_EQ(running_.at(compute->attempt), compute->node);
+      Granted(compute->attempt);
+      records_.push_back({now_, FormatEvent(now_, ComputeGranted{compute->attempt}), true, {}});
+      continue;
+    }
     const auto* launch = std::get_if<Launch>(&effect);
     if (launch == nullptr) {  // of an eviction
       ASSERT_TRUE(!records_.empty() && records_.back().line.find(" JobEvicted ") != std::string::npos);
@@ -187,6 +195,7 @@ void History::Decide() {
   }
   const auto wake = engine_.NextWake();
   EXPECT_TRUE(!wake || *wake > now_) << "asks to be called at " << *wake << " and was, at " << now_;
+  if (options_.gives_all_permits) CheckNoPermitIdles();
   if (options_.conserving) CheckNothingIdles();
 }
 

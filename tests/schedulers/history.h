@@ -25,6 +25,8 @@ struct HistoryOptions {
   Settings settings;
   // After each Decide no slot idles that a task could have: what the scheduler promises.
   bool conserving = true;
+  // After each Decide no reduce waits for a permit that is free: nothing holds a job back.
+  bool gives_all_permits = true;
   // Refusals end while a history lasts, some of them when nothing else goes on.
   EngineOptions engine = {.max_failures_per_node = 2, .refusal = 2 * kSecond, .longest_refusal = 16 * kSecond};
   // Makes the policy instead of the catalog, which then does not know `scheduler`.
@@ -84,10 +86,14 @@ class History {
   void Check(const Event& event, bool accepted) const;
   void Observe(const Effect& effect);
   void Started(const AttemptId& attempt, NodeId node, bool may_duplicate);
+  // A reduce that waits for a permit has one now.
+  void Granted(const AttemptId& attempt);
   void Stopped(AttemptId attempt);
   void LeftOut(const TaskId& map);
   void Ended(const JobEnded& ended);
   void CheckNothingIdles() const;
+  void CheckNoPermitIdles() const;
+  void CheckPermits() const;
   void CheckIndexOf(const NodeState& node) const;
   void CheckTotals() const;
   [[nodiscard]] bool HasRoom(NodeId node, TaskKind kind) const;
@@ -106,6 +112,7 @@ class History {
   std::map<AttemptId, Micros> since_;                   // of those
   std::map<std::pair<JobId, TaskKind>, Micros> spent_;  // by attempts that ended
   std::set<AttemptId> computing_;
+  std::map<AttemptId, Micros> copied_;  // reduces that wait for a permit, and since when
   std::map<AttemptId, NodeId> outputs_;
 };
 

@@ -25,6 +25,13 @@ void History::Check(const Event& event, bool accepted) const {
   if (const auto* e = std::get_if<ReduceComputing>(&event)) {
     EXPECT_EQ(accepted, running(e->attempt) && e->attempt.task.kind == TaskKind::kReduce);
   }
+  if (const auto* e = std::get_if<ReduceCopied>(&event)) {
+    EXPECT_EQ(accepted, running(e->attempt) && e->attempt.task.kind == TaskKind::kReduce &&
+                            !computing_.contains(e->attempt) && !copied_.contains(e->attempt));
+  }
+  if (const auto* e = std::get_if<ComputeGranted>(&event)) {
+    EXPECT_EQ(accepted, copied_.contains(e->attempt));
+  }
   if (const auto* e = std::get_if<JobSubmitted>(&event)) {
     EXPECT_EQ(accepted, !jobs_.contains(e->job));
   }
@@ -66,7 +73,9 @@ void History::Model(const Event& event) {
   if (const auto* e = std::get_if<AttemptLaunched>(&event)) Started(e->attempt, e->node, true);
   if (const auto* e = std::get_if<AttemptFailed>(&event)) Stopped(e->attempt);
   if (const auto* e = std::get_if<AttemptLost>(&event)) Stopped(e->attempt);
-  if (const auto* e = std::get_if<ReduceComputing>(&event)) computing_.insert(e->attempt);
+  if (const auto* e = std::get_if<ReduceCopied>(&event)) copied_[e->attempt] = now_;
+  if (const auto* e = std::get_if<ReduceComputing>(&event)) Granted(e->attempt);
+  if (const auto* e = std::get_if<ComputeGranted>(&event)) Granted(e->attempt);
   if (const auto* e = std::get_if<AttemptSucceeded>(&event)) {
     Stopped(e->attempt);
     EXPECT_TRUE(jobs_[e->attempt.task.job].done.insert(e->attempt.task).second) << "succeeded twice";
@@ -91,7 +100,17 @@ void History::Started(const AttemptId& attempt, NodeId node, bool may_duplicate)
   since_[attempt] = now_;
 }
 
+// The time for which it has waited is no run time.
+void History::Granted(const AttemptId& attempt) {
+  computing_.insert(attempt);
+  const auto waited = copied_.find(attempt);
+  if (waited == copied_.end()) return;
+  since_[attempt] += now_ - waited->second;
+  copied_.erase(waited);
+}
+
 void History::Stopped(AttemptId attempt) {
+  copied_.erase(attempt);
   if (running_.erase(attempt) == 1) spent_[{attempt.task.job, attempt.task.kind}] += now_ - since_[attempt];
 }
 

@@ -73,7 +73,45 @@ void History::CheckIndexOf(const NodeState& node) const {
   ASSERT_EQ(node.copying, expected) << "n" << node.id.value;
 }
 
+void History::CheckPermits() const {
+  const ClusterState& state = engine_.state();
+  std::uint32_t capacity = 0;
+  std::map<NodeId, std::uint32_t> computing;
+  for (const auto& [attempt, node] : running_) computing[node] += computing_.contains(attempt) ? 1 : 0;
+  for (const auto& [node, model] : nodes_) {
+    const NodeState* known = state.FindNode(node);
+    if (model.alive && !model.drained && !known->avoided) capacity += std::min(known->Permits(), known->limits.reduces);
+    if (model.alive) {
+      ASSERT_EQ(known->computing, computing[node]) << "n" << node.value;
+    }
+  }
+  ASSERT_EQ(state.Capacity(kComputePermit), capacity);
+  for (const auto& [id, job] : jobs_) {
+    if (job.ended) continue;
+    const JobState& known = *state.FindJob(id);
+    std::uint32_t waiting = 0, grantable = 0, computes = 0;
+    for (const auto& [attempt, since] : copied_) {
+      if (attempt.task.job != id) continue;
+      ++waiting;
+      grantable += state.FindNode(running_.at(attempt))->HasFreePermit() ? 1 : 0;
+    }
+    for (const auto& [attempt, node] : running_)
+      computes += attempt.task.job == id && computing_.contains(attempt) ? 1 : 0;
+    ASSERT_EQ(known.running_attempts[kComputePermit], computes) << "job" << id.value;
+    ASSERT_EQ(known.Demand(kComputePermit), computes + waiting) << "job" << id.value;
+    ASSERT_EQ(known.may_compute, grantable) << "job" << id.value;
+    ASSERT_EQ(state.RunnableJobs(kComputePermit).contains(known.key), grantable > 0) << "job" << id.value;
+  }
+}
+
+void History::CheckNoPermitIdles() const {
+  for (const auto& [attempt, since] : copied_) {
+    EXPECT_FALSE(engine_.state().FindNode(running_.at(attempt))->HasFreePermit()) << ToText(attempt);
+  }
+}
+
 void History::CheckTotals() const {
+  CheckPermits();
   const ClusterState& state = engine_.state();
   for (const TaskKind kind : kTaskKinds) {
     std::uint32_t capacity = 0, running = 0, attempts_of_last = 0, beside = 0;

@@ -18,6 +18,7 @@ namespace {
 class Idle : public Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "idle"; }
+  std::optional<AttemptId> NextToCompute(const ClusterState&, Micros) override { return std::nullopt; }
   std::optional<Decision> Next(const ClusterState&, Micros) override { return std::nullopt; }
 };
 
@@ -90,6 +91,8 @@ TEST(History, ReachesEveryKindOfEffectAndEvent) {
                            "FetchFailed",
                            "ReplicasMoved",
                            "ReduceComputing",
+                           "ReduceCopied",
+                           "ComputeGranted",
                            "AttemptProgressed",
                            "BandwidthMeasured",
                            "NodeSpace",

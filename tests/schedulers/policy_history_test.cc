@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "schedulers/events/decisions.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/offering/greedy.h"
 #include "schedulers/offering/speculation_settings.h"
@@ -47,6 +48,7 @@ std::vector<HistoryOptions> EveryScheduler() {
       }
       options.settings.Named<PoolSettings>()["pool0"].weight = 3;
       options.settings.Named<PoolSettings>()["pool1"].min_maps = 2;
+      options.settings.Named<PoolSettings>()["pool1"].min_reduces = 1;
       options.settings.Of<FairSettings>().min_share_timeout = 1 * kSecond;
       options.settings.Of<FairSettings>().fair_share_timeout = 2 * kSecond;
       options.settings.Of<CpSettings>().evaluations = 50;
@@ -74,12 +76,7 @@ std::string DecideAgain(const std::vector<History::Record>& records, const Histo
       next = 0;
       engine.Decide(record.time, &effects);
       for (const Effect& effect : effects) {
-        if (const auto* launch = std::get_if<Launch>(&effect))
-          decided.push_back(FormatEvent(record.time, AttemptLaunched{launch->attempt, launch->node}));
-        if (const auto* preempt = std::get_if<Preempt>(&effect))
-          decided.push_back(FormatEvent(record.time, AttemptPreempted{preempt->attempt, preempt->reason}));
-        if (const auto* evict = std::get_if<Evict>(&effect))
-          decided.push_back(FormatEvent(record.time, JobEvicted{evict->job}));
+        if (const auto decision = DecisionOf(effect)) decided.push_back(FormatEvent(record.time, *decision));
       }
     } else if (next < decided.size()) {
       if (decided[next] != record.line) return "decides " + decided[next] + ", not " + record.line;

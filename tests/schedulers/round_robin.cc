@@ -31,18 +31,18 @@ void RoundRobin::OnJobChanged(const ClusterState& state, JobId job) {
   known.running = running;
 }
 
-std::optional<JobId> RoundRobin::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> RoundRobin::Offer(const ClusterState& state, SlotKind kind, Micros, const Take& take) const {
   for (const auto& [place, job] : line_) {
     if (state.FindJob(job)->runnable[kind] && MayRun(state, kind, job) && take(job)) return job;
   }
   return std::nullopt;
 }
 
-bool RoundRobin::Before(const ClusterState&, TaskKind, Micros, JobId a, JobId b) const {
+bool RoundRobin::Before(const ClusterState&, SlotKind, Micros, JobId a, JobId b) const {
   return jobs_.at(a).place < jobs_.at(b).place;
 }
 
-bool RoundRobin::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+bool RoundRobin::MayRun(const ClusterState& state, SlotKind kind, JobId job) const {
   return !most_tasks_ || state.FindJob(job)->running_attempts[kind] < *most_tasks_;
 }
 

@@ -19,9 +19,9 @@ class RoundRobin : public JobOrder {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   // A job that has launched a task goes to the end of the line.
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
 
  private:
   struct Job {

@@ -4,8 +4,8 @@
 
 #include <string>
 #include <utility>
-#include <variant>
 
+#include "schedulers/events/decisions.h"
 #include "schedulers/journal/event_text.h"
 
 namespace millrace::sched {
@@ -16,9 +16,7 @@ std::vector<std::string> Decide(Engine* engine, Micros now) {
   engine->Decide(now, &effects);
   std::vector<std::string> lines;
   for (const Effect& effect : effects) {
-    if (const auto* launch = std::get_if<Launch>(&effect))
-      lines.push_back(FormatEvent(now, AttemptLaunched{launch->attempt, launch->node}));
-    if (const auto* evict = std::get_if<Evict>(&effect)) lines.push_back(FormatEvent(now, JobEvicted{evict->job}));
+    if (const auto decision = DecisionOf(effect)) lines.push_back(FormatEvent(now, *decision));
   }
   return lines;
 }

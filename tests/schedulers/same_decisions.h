@@ -9,8 +9,8 @@
 
 namespace millrace::sched {
 
-// Plays the events of a history to both policies, and fails the test at the first Decide at which their launches or
-// evictions differ.
+// Plays the events of a history to both policies, and fails the test at the first Decide at which their decisions
+// differ.
 void ExpectSameDecisions(const std::vector<History::Record>& records, std::unique_ptr<Policy> policy,
                          std::unique_ptr<Policy> reference);
 

@@ -18,8 +18,10 @@ struct Formatter {
     constexpr std::array<std::string_view, 4> kNames = {"node", "rack", "datacenter", "off"};
     const bool map = e.attempt.task.kind == TaskKind::kMap;
     return "launch " + OnNode(e.attempt, e.node) +
-           (map ? " " + std::string(kNames.at(static_cast<std::size_t>(e.locality))) : "");
+           (map ? " " + std::string(kNames.at(static_cast<std::size_t>(e.locality))) : "") +
+           (e.asks_to_compute ? " asks" : "");
   }
+  std::string operator()(const Compute& e) const { return "compute " + OnNode(e.attempt, e.node); }
   std::string operator()(const Kill& e) const { return "kill " + OnNode(e.attempt, e.node) + ": " + e.reason; }
   std::string operator()(const Preempt& e) const { return "preempt " + OnNode(e.attempt, e.node) + ": " + e.reason; }
   std::string operator()(const Evict& e) const { return "evict job" + std::to_string(e.job.value); }

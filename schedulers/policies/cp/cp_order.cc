@@ -88,22 +88,24 @@ void CpOrder::OnJobChanged(const ClusterState& state, JobId id) {
   Enlist(job, ordered);
 }
 
-std::optional<JobId> CpOrder::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> CpOrder::Offer(const ClusterState&, SlotKind kind, Micros, const Take& take) const {
   for (const Rank& rank : runnable_[kind]) {
     if (take(rank.job)) return rank.job;
   }
   return std::nullopt;
 }
 
-bool CpOrder::Before(const ClusterState&, TaskKind kind, Micros, JobId a, JobId b) const {
-  return jobs_.at(a).ranks[kind] < jobs_.at(b).ranks[kind];
+bool CpOrder::Before(const ClusterState&, SlotKind kind, Micros, JobId a, JobId b) const {
+  return jobs_.at(a).ranks[kind.task()] < jobs_.at(b).ranks[kind.task()];
 }
 
-bool CpOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
-  return kind == TaskKind::kMap || MapsDone(*state.FindJob(job));
+bool CpOrder::MayRun(const ClusterState& state, SlotKind kind, JobId job) const {
+  return kind != kReduceSlot || MapsDone(*state.FindJob(job));
 }
 
-PerKind<bool> CpOrder::BeginRound(const ClusterState&, Micros) { return {false, std::exchange(let_in_, false)}; }
+PerSlot<bool> CpOrder::BeginRound(const ClusterState&, Micros) {
+  return {false, std::exchange(let_in_, false), false};
+}
 
 PolicyView CpOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
@@ -141,13 +143,14 @@ void CpOrder::CrossOff(OrderedJob* ordered, std::uint32_t maps) {
 
 void CpOrder::Enlist(const JobState& job, const OrderedJob& ordered) {
   if (job.runnable[kMap]) runnable_[kMap].insert(ordered.ranks[kMap]);
+  if (job.runnable[kComputePermit]) runnable_[kComputePermit].insert(ordered.ranks[kReduce]);
   if (!job.runnable[kReduce] || !MapsDone(job)) return;
   runnable_[kReduce].insert(ordered.ranks[kReduce]);
   let_in_ = true;
 }
 
 void CpOrder::Delist(const OrderedJob& ordered) {
-  for (const TaskKind kind : kTaskKinds) runnable_[kind].erase(ordered.ranks[kind]);
+  for (const SlotKind kind : kSlotKinds) runnable_[kind].erase(ordered.ranks[kind.task()]);
 }
 
 }  // namespace millrace::sched

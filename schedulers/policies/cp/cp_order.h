@@ -8,6 +8,8 @@
 //   a free reduce slot:                                                            // line 20
 //     for each job of plan.reduces, in order:
 //       if all its maps are done and it takes the slot: return                     // section 4.4.1.1
+//   a free compute permit:
+//     the first job of plan.reduces that has a reduce waiting there
 //   a job that the plan does not know:
 //     stands before the first job of the plan with a later deadline, else after all; among others like it by deadline
 //   maps that are pending again: go back to the job's first chunk with a map left, or to its last chunk
@@ -43,10 +45,10 @@ class CpOrder : public JobOrder {
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
@@ -77,7 +79,7 @@ class CpOrder : public JobOrder {
   void Delist(const OrderedJob& ordered);
 
   std::map<JobId, OrderedJob> jobs_;
-  PerKind<std::set<Rank>> runnable_;
+  PerSlot<std::set<Rank>> runnable_;
   bool tasks_returned_ = false;
   bool let_in_ = false;  // the maps of some job with pending reduces have ended
 };

@@ -41,6 +41,12 @@ struct Evidence {
   }
 };
 
+// Returns true if the attempt holds what tasks of its kind are planned on. Where more reduces run than may compute, a
+// reduce is planned on a compute permit, and one that copies or waits has yet to get one.
+bool HoldsSlot(const NodeState& node, TaskKind kind, const RunningAttempt& attempt) {
+  return kind == TaskKind::kMap || node.limits.only_copying == 0 || attempt.computing();
+}
+
 struct RunningTask {
   JobId job;
   TaskKind kind = TaskKind::kMap;
@@ -75,18 +81,24 @@ class Builder {
 
  private:
   void AddNode(const NodeState& node) {
+    const bool split = node.limits.only_copying > 0;
+    const PerKind<std::uint32_t> limits = {node.limits.maps, split ? node.Permits() : node.limits.reduces};
+    const PerKind<std::uint32_t> used = {node.used.maps, split ? node.computing : node.used.reduces};
     for (const TaskKind kind : kTaskKinds) {
-      const std::uint32_t limit = node.limits.Of(kind), used = node.Used(kind);
-      if (node.TakesTasks() && limit > used) free_[kind][now_] += limit - used;
+      if (node.TakesTasks() && limits[kind] > used[kind]) free_[kind][now_] += limits[kind] - used[kind];
     }
     // More tasks may run than the node takes now.
-    PerKind<std::uint32_t> left = {node.limits.maps, node.limits.reduces};
+    PerKind<std::uint32_t> left = limits;
     for (const AttemptId& attempt : node.running) {
       const TaskId& task = attempt.task;
-      const TaskState& known = state_.FindJob(task.job)->Tasks(task.kind)[task.index];
+      const RunningAttempt& known = *state_.FindJob(task.job)->Tasks(task.kind)[task.index].Find(attempt.number);
+      if (!HoldsSlot(node, task.kind, known)) {
+        ++to_compute_[task.job];
+        continue;
+      }
       const bool frees = node.TakesTasks() && left[task.kind] > 0;
       if (frees) --left[task.kind];
-      running_.push_back({task.job, task.kind, known.Find(attempt.number)->since, frees});
+      running_.push_back({task.job, task.kind, known.since, frees});
     }
   }
 
@@ -114,7 +126,7 @@ class Builder {
     if (job.spec.deadline > 0) plan.deadline = job.spec.deadline;
     if (!job.held) {
       plan.maps = job.pending_maps.all().size();
-      plan.reduces = job.pending_reduces.size();
+      plan.reduces = job.pending_reduces.size() + to_compute_[id];
     }
     plan.map_time = Round(static_cast<Micros>(times.map));
     plan.reduce_time = Round(static_cast<Micros>(times.reduce));
@@ -160,6 +172,7 @@ class Builder {
   std::map<JobId, Evidence> evidence_;
   std::map<JobId, std::size_t> index_;
   std::vector<RunningTask> running_;
+  std::map<JobId, std::uint32_t> to_compute_;  // running reduces that have yet to get a permit
   PerKind<std::map<Micros, std::uint32_t>> free_;
 };
 

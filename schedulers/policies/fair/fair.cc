@@ -4,13 +4,15 @@
 
 namespace millrace::sched {
 
-FairOrder::FairOrder(const Settings& settings, bool starvation)
-    : settings_(settings), queues_{{FairQueue(starvation), FairQueue(starvation)}} {}
+FairOrder::FairOrder(const Settings& settings, FairCounting counting)
+    : settings_(settings),
+      reduces_(counting.reduces),
+      queues_{{FairQueue(counting.starvation), FairQueue(counting.starvation), FairQueue(counting.starvation)}} {}
 
 void FairOrder::OnJobSubmitted(const ClusterState& state, JobId job) {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   auto& pool = pools_[name];
-  if (!pool) pool = std::make_unique<FairPool>(name, settings_);
+  if (!pool) pool = std::make_unique<FairPool>(name, settings_, reduces_);
   if (jobs_.size() <= job.value) jobs_.resize(job.value + 1);
   jobs_[job.value] = std::make_unique<FairPool::Job>(pool.get(), job);
   pool->Add(state, *jobs_[job.value]);
@@ -23,7 +25,7 @@ void FairOrder::OnJobChanged(const ClusterState& state, JobId job) {
   Refresh(pool);
 }
 
-void FairOrder::Hold(const ClusterState& state, TaskKind kind, JobId job, bool held) {
+void FairOrder::Hold(const ClusterState& state, SlotKind kind, JobId job, bool held) {
   jobs_[job.value]->Hold(kind, held);
   OnJobChanged(state, job);
 }
@@ -35,29 +37,29 @@ void FairOrder::OnJobEnded(const ClusterState& state, JobId job) {
   pool.Remove(state, *jobs_[job.value]);
   jobs_[job.value].reset();
   if (!pool.empty()) return Refresh(pool);
-  for (const TaskKind kind : kTaskKinds) pools(kind).Erase(pool.member(kind));
+  for (const SlotKind kind : kSlotKinds) pools(kind).Erase(pool.member(kind));
   pools_.erase(pool.name());
 }
 
 void FairOrder::OnNodesChanged(const ClusterState& state) {
-  for (const TaskKind kind : kTaskKinds) pools(kind).SetCapacity(Units{state.Capacity(kind)} * kSlot);
+  for (const SlotKind kind : kSlotKinds) pools(kind).SetCapacity(Units{state.Capacity(kind)} * kSlot);
 }
 
 void FairOrder::Refresh(FairPool& pool) {
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     if (pool.TakeChanged(kind)) pools(kind).Put(pool.member(kind), pool.Claim(kind));
     if (pool.ConsumeLetIn(kind)) let_in_[kind] = true;
   }
 }
 
-PerKind<bool> FairOrder::BeginRound(const ClusterState&, Micros) { return std::exchange(let_in_, {}); }
+PerSlot<bool> FairOrder::BeginRound(const ClusterState&, Micros) { return std::exchange(let_in_, {}); }
 
-PoolJobs& FairOrder::JobsOf(FairPool& pool, TaskKind kind) const {
+PoolJobs& FairOrder::JobsOf(FairPool& pool, SlotKind kind) const {
   pool.in_order().SetShare(kind, pools(kind).ShareUnits(pool.member(kind)));
   return pool.in_order();
 }
 
-std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
+std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, SlotKind kind, const Take& take,
                                         const std::function<bool(const FairPool&)>& which) const {
   std::optional<JobId> taker;
   pools(kind).Visit([&](const FairQueue::Member& member, std::uint32_t) {
@@ -69,18 +71,18 @@ std::optional<JobId> FairOrder::OfferTo(const ClusterState& state, TaskKind kind
   return taker;
 }
 
-std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) const {
+std::optional<JobId> FairOrder::OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const {
   if (!owing_[kind]) return std::nullopt;
   return OfferTo(state, kind, take, [kind](const FairPool& pool) { return pool.Owed(kind); });
 }
 
-std::optional<JobId> FairOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> FairOrder::Offer(const ClusterState& state, SlotKind kind, Micros, const Take& take) const {
   if (!owing_[kind]) return OfferTo(state, kind, take, {});
   if (const auto taker = OfferOwed(state, kind, take)) return taker;
   return OfferTo(state, kind, take, [kind](const FairPool& pool) { return !pool.Owed(kind); });
 }
 
-bool FairOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a, JobId b) const {
+bool FairOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
   FairPool& pool = PoolOf(a);
   FairPool& other = PoolOf(b);
   if (&pool == &other) {
@@ -90,20 +92,24 @@ bool FairOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a
   return pools(kind).Before(pool.member(kind), other.member(kind));
 }
 
-void FairOrder::Owe(FairPool& pool, TaskKind kind, std::uint32_t running) {
+void FairOrder::Owe(FairPool& pool, SlotKind kind, std::uint32_t running) {
   pool.Owe(kind, running);
   owing_[kind] = true;
 }
 
 void FairOrder::ForgetOwed() {
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     if (!std::exchange(owing_[kind], false)) continue;
     for (const auto& [name, pool] : pools_) pool->Owe(kind, 0);
   }
 }
 
-bool FairOrder::MayRun(const ClusterState&, TaskKind kind, JobId job) const {
+bool FairOrder::MayRun(const ClusterState&, SlotKind kind, JobId job) const {
   return PoolOf(job).HasRoom(kind) && jobs_[job.value]->admitted();
+}
+
+bool FairOrder::MayHoldBack(const ClusterState&, JobId job) const {
+  return PoolOf(job).Maximum(kComputePermit) != FairPool::kNoMaximum;
 }
 
 GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const {
@@ -117,9 +123,10 @@ GroupView FairOrder::ViewOf(const FairPool* pool, const std::string& name) const
     slots.minimum = minima[kind];
     slots.maximum = maxima[kind];
     if (pool == nullptr) continue;
-    slots.running = pool->Running(kind);
-    slots.demand = pool->Demand(kind);
-    slots.share = pools(kind).Share(pool->member(kind));
+    const SlotKind counted = kind == TaskKind::kMap ? kMapSlot : reduces_;
+    slots.running = pool->Running(counted);
+    slots.demand = pool->Demand(counted);
+    slots.share = pools(counted).Share(pool->member(counted));
   }
   return view;
 }

@@ -34,51 +34,61 @@
 
 namespace millrace::sched {
 
+struct FairCounting {
+  // What the minimum and the maximum of a pool's reduces count: kReduceSlot; with `+ccs` kComputePermit, since a reduce
+  // that copies, or waits, takes nothing that the pools share but room to copy.
+  SlotKind reduces = kReduceSlot;
+  bool starvation = false;  // is kept, for fair_preempting.h
+};
+
 class FairOrder : public JobOrder {
  public:
-  // `starvation` is for fair_preempting.h.
-  explicit FairOrder(const Settings& settings, bool starvation = false);
+  explicit FairOrder(const Settings& settings, FairCounting counting = {});
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
-  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
+  [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
   using Pools = std::map<std::string, std::unique_ptr<FairPool>, std::less<>>;
 
   [[nodiscard]] const Settings& settings() const { return settings_; }
-  [[nodiscard]] FairQueue& pools(TaskKind kind) const { return queues_[kind]; }
+  // Returns what the minima and maxima of reduces count.
+  [[nodiscard]] SlotKind reduces() const { return reduces_; }
+  [[nodiscard]] FairQueue& pools(SlotKind kind) const { return queues_[kind]; }
   // Returns the pools with live jobs, by name.
   [[nodiscard]] const Pools& live_pools() const { return pools_; }
   [[nodiscard]] FairPool& PoolNamed(std::string_view name) const { return *pools_.find(name)->second; }
   [[nodiscard]] FairPool& PoolOf(JobId job) const { return jobs_[job.value]->pool(); }
   // Keeps the job from being offered slots of the kind, until that is taken back; its demand counts all the same.
-  void Hold(const ClusterState& state, TaskKind kind, JobId job, bool held);
+  void Hold(const ClusterState& state, SlotKind kind, JobId job, bool held);
   // Puts the pool before all others until it runs `running` tasks, or until ForgetOwed().
-  void Owe(FairPool& pool, TaskKind kind, std::uint32_t running);
+  void Owe(FairPool& pool, SlotKind kind, std::uint32_t running);
   void ForgetOwed();
   // Does what Offer does, but for the pools that are owed slots alone.
-  std::optional<JobId> OfferOwed(const ClusterState& state, TaskKind kind, const Take& take) const;
+  std::optional<JobId> OfferOwed(const ClusterState& state, SlotKind kind, const Take& take) const;
 
  private:
   void Refresh(FairPool& pool);
-  std::optional<JobId> OfferTo(const ClusterState& state, TaskKind kind, const Take& take,
+  std::optional<JobId> OfferTo(const ClusterState& state, SlotKind kind, const Take& take,
                                const std::function<bool(const FairPool&)>& which) const;
-  [[nodiscard]] PoolJobs& JobsOf(FairPool& pool, TaskKind kind) const;
+  [[nodiscard]] PoolJobs& JobsOf(FairPool& pool, SlotKind kind) const;
   [[nodiscard]] GroupView ViewOf(const FairPool* pool, const std::string& name) const;
 
   Settings settings_;
+  const SlotKind reduces_;
   Pools pools_;
-  PerKind<bool> let_in_;                              // since the last round began
-  PerKind<bool> owing_;                               // some pool is owed slots
+  PerSlot<bool> let_in_;                              // since the last round began
+  PerSlot<bool> owing_;                               // some pool is owed slots
   std::vector<std::unique_ptr<FairPool::Job>> jobs_;  // by job id; of live jobs
-  mutable PerKind<FairQueue> queues_;                 // settles when it is asked
+  mutable PerSlot<FairQueue> queues_;                 // settles when it is asked
 };
 
 }  // namespace millrace::sched

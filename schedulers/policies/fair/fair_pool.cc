@@ -5,13 +5,14 @@
 
 namespace millrace::sched {
 
-FairPool::FairPool(std::string name, const Settings& settings)
+FairPool::FairPool(std::string name, const Settings& settings, SlotKind reduces)
     : name_(std::move(name)),
       settings_(SettingsOfPool(settings, name_)),
+      reduces_(reduces),
       weight_(WeightUnits(settings_.weight)),
       order_(settings_.order.value_or(settings.Of<FairSettings>().order)),
       in_order_(MakePoolJobs(order_, settings.Of<MlqSettings>())),
-      members_{{{{name_, 0}, {name_, 0}}}} {}
+      members_{{{{name_, 0}, {name_, 0}, {name_, 0}}}} {}
 
 void FairPool::Add(const ClusterState& state, Job& job) {
   const JobState& of = *state.FindJob(job.id());
@@ -35,7 +36,7 @@ void FairPool::Change(const ClusterState& state, Job& job) {
 }
 
 void FairPool::Remove(const ClusterState& state, Job& job) {
-  for (const TaskKind kind : kTaskKinds) Replace(job, kind, {});
+  for (const SlotKind kind : kSlotKinds) Replace(job, kind, {});
   if (job.admitted_) {
     in_order_->Erase(*job.entry_);
   } else {
@@ -44,7 +45,7 @@ void FairPool::Remove(const ClusterState& state, Job& job) {
   jobs_.erase(job.id());
   const std::size_t waited = waiting_.size();
   AdmitNext(state);
-  if (waiting_.size() < waited) let_in_ = {true, true};
+  if (waiting_.size() < waited) let_in_ = {true, true, true};
 }
 
 void FairPool::Admit(const ClusterState& state, Job& job) {
@@ -76,7 +77,7 @@ void FairPool::TakeBackOne(const ClusterState& state) {
 
 void FairPool::Count(const ClusterState& state, Job& job) {
   const JobState& of = *state.FindJob(job.id());
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     const std::uint32_t running = of.running_attempts[kind];
     Replace(
         job, kind,
@@ -85,7 +86,7 @@ void FairPool::Count(const ClusterState& state, Job& job) {
   if (job.admitted_) in_order_->Put(state, of, *job.entry_);
 }
 
-void FairPool::Replace(Job& job, TaskKind kind, const Counts& now) {
+void FairPool::Replace(Job& job, SlotKind kind, const Counts& now) {
   const Counts before = std::exchange(job.counts_[kind], now);
   if (now == before) return;
   Counts& total = total_[kind];
@@ -103,15 +104,17 @@ std::vector<JobId> FairPool::Jobs() const {
   return jobs;
 }
 
-std::uint32_t FairPool::Maximum(TaskKind kind) const {
-  return (kind == TaskKind::kMap ? settings_.max_maps : settings_.max_reduces).value_or(kNoMaximum);
+std::uint32_t FairPool::Maximum(SlotKind kind) const {
+  if (!kind.map() && kind != reduces_) return kNoMaximum;
+  return (kind.map() ? settings_.max_maps : settings_.max_reduces).value_or(kNoMaximum);
 }
 
-std::uint32_t FairPool::Minimum(TaskKind kind) const {
-  return std::min(kind == TaskKind::kMap ? settings_.min_maps : settings_.min_reduces, Maximum(kind));
+std::uint32_t FairPool::Minimum(SlotKind kind) const {
+  if (!kind.map() && kind != reduces_) return 0;
+  return std::min(kind.map() ? settings_.min_maps : settings_.min_reduces, Maximum(kind));
 }
 
-FairClaim FairPool::Claim(TaskKind kind) const {
+FairClaim FairPool::Claim(SlotKind kind) const {
   const Counts& total = total_[kind];
   return {weight_, Minimum(kind), std::min(total.demand, Maximum(kind)), total.running,
           total.runnable > 0 && HasRoom(kind)};

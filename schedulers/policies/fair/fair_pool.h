@@ -29,7 +29,8 @@ class FairPool {
   };
 
  public:
-  FairPool(std::string name, const Settings& settings);
+  // `reduces`: what the minimum and the maximum of reduces count (FairCounting).
+  FairPool(std::string name, const Settings& settings, SlotKind reduces);
   FairPool(const FairPool&) = delete;
   FairPool& operator=(const FairPool&) = delete;
   ~FairPool() = default;
@@ -43,14 +44,14 @@ class FairPool {
     [[nodiscard]] JobId id() const { return entry_->job(); }
     [[nodiscard]] bool admitted() const { return admitted_; }
     // Does what PoolJobs::Job::Hold does. It takes effect with the next Change.
-    void Hold(TaskKind kind, bool held) { entry_->Hold(kind, held); }
+    void Hold(SlotKind kind, bool held) { entry_->Hold(kind, held); }
     [[nodiscard]] const PoolJobs::Job& entry() const { return *entry_; }  // of in_order()
 
    private:
     friend class FairPool;
     FairPool& pool_;
     bool admitted_ = false;
-    PerKind<Counts> counts_;
+    PerSlot<Counts> counts_;
     std::unique_ptr<PoolJobs::Job> entry_;
     QueueKey key_;  // while it waits for admission
   };
@@ -66,32 +67,32 @@ class FairPool {
   // Returns all live jobs of the pool, by id.
   [[nodiscard]] std::vector<JobId> Jobs() const;
   [[nodiscard]] std::uint32_t live_jobs() const { return static_cast<std::uint32_t>(jobs_.size()); }
-  [[nodiscard]] std::uint32_t Running(TaskKind kind) const { return total_[kind].running; }
+  [[nodiscard]] std::uint32_t Running(SlotKind kind) const { return total_[kind].running; }
   // Returns true if the pool's maximum leaves room.
-  [[nodiscard]] bool HasRoom(TaskKind kind) const { return Running(kind) < Maximum(kind); }
+  [[nodiscard]] bool HasRoom(SlotKind kind) const { return Running(kind) < Maximum(kind); }
   // Returns the number of running and runnable tasks.
-  [[nodiscard]] std::uint32_t Demand(TaskKind kind) const { return total_[kind].demand; }
-  [[nodiscard]] FairClaim Claim(TaskKind kind) const;
+  [[nodiscard]] std::uint32_t Demand(SlotKind kind) const { return total_[kind].demand; }
+  [[nodiscard]] FairClaim Claim(SlotKind kind) const;
 
   // Returns true if the claim has changed since the last call.
-  bool TakeChanged(TaskKind kind) { return std::exchange(changed_[kind], false); }
+  bool TakeChanged(SlotKind kind) { return std::exchange(changed_[kind], false); }
   // Returns true if a job that was left out may have been let in since the last call: the pool has room again, or the
   // job was admitted.
-  bool ConsumeLetIn(TaskKind kind) { return std::exchange(let_in_[kind], false); }
+  bool ConsumeLetIn(SlotKind kind) { return std::exchange(let_in_[kind], false); }
 
   // Promises the pool slots that were freed for it: it comes before all others until it runs `running` tasks.
-  void Owe(TaskKind kind, std::uint32_t running) { owed_[kind] = running; }
-  [[nodiscard]] bool Owed(TaskKind kind) const { return Running(kind) < owed_[kind]; }
+  void Owe(SlotKind kind, std::uint32_t running) { owed_[kind] = running; }
+  [[nodiscard]] bool Owed(SlotKind kind) const { return Running(kind) < owed_[kind]; }
 
   // Returns the pool as it stands in the queue of the pools, under its name.
-  [[nodiscard]] FairQueue::Member& member(TaskKind kind) { return members_[kind]; }
-  [[nodiscard]] const FairQueue::Member& member(TaskKind kind) const { return members_[kind]; }
+  [[nodiscard]] FairQueue::Member& member(SlotKind kind) { return members_[kind]; }
+  [[nodiscard]] const FairQueue::Member& member(SlotKind kind) const { return members_[kind]; }
   [[nodiscard]] PoolJobs& in_order() { return *in_order_; }
 
   // kNoMaximum without one.
   static constexpr std::uint32_t kNoMaximum = 0xffffffff;
-  [[nodiscard]] std::uint32_t Maximum(TaskKind kind) const;
-  [[nodiscard]] std::uint32_t Minimum(TaskKind kind) const;
+  [[nodiscard]] std::uint32_t Maximum(SlotKind kind) const;
+  [[nodiscard]] std::uint32_t Minimum(SlotKind kind) const;
 
  private:
   void Admit(const ClusterState& state, Job& job);
@@ -100,19 +101,20 @@ class FairPool {
   // Takes back the admission of one job that has not begun, to make room for one that has.
   void TakeBackOne(const ClusterState& state);
   void Count(const ClusterState& state, Job& job);
-  void Replace(Job& job, TaskKind kind, const Counts& now);
+  void Replace(Job& job, SlotKind kind, const Counts& now);
 
   std::string name_;
   PoolSettings settings_;
+  SlotKind reduces_;
   Units weight_;
   PoolOrder order_;
   std::unique_ptr<PoolJobs> in_order_;  // the admitted jobs
   std::map<JobId, Job*> jobs_;
   std::set<QueueKey> waiting_;  // not admitted
-  PerKind<Counts> total_;
-  PerKind<std::uint32_t> owed_ = {};
-  PerKind<bool> changed_ = {true, true}, let_in_ = {};
-  PerKind<FairQueue::Member> members_;
+  PerSlot<Counts> total_;
+  PerSlot<std::uint32_t> owed_ = {};
+  PerSlot<bool> changed_ = {true, true, true}, let_in_ = {};
+  PerSlot<FairQueue::Member> members_;
 };
 
 }  // namespace millrace::sched

@@ -7,6 +7,17 @@
 namespace millrace::sched {
 namespace {
 
+// Returns how many permits waiting reduces can have without anything being killed.
+std::uint32_t FreePermits(const ClusterState& state) {
+  std::uint32_t free = 0;
+  for (std::uint32_t id = 0; id < state.node_ids(); ++id) {
+    const NodeState* node = state.FindNode(NodeId{id});
+    if (node == nullptr || !node->HasFreePermit()) continue;
+    free += std::min(node->Permits() - node->computing, static_cast<std::uint32_t>(node->copied.size()));
+  }
+  return free;
+}
+
 std::uint32_t FreeSlots(const ClusterState& state, TaskKind kind) {
   std::uint32_t free = 0;
   for (const std::uint32_t id : state.FreeNodes(kind)) {
@@ -25,7 +36,8 @@ std::string Reason(const FairPool& pool, StarvationClocks::Cause cause) {
 }  // namespace
 
 FairPreempting::FairPreempting(std::string name, const Settings& settings, Admission admission)
-    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, true), std::move(admission)) {}
+    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, FairCounting{admission.CountedReduces(), true}),
+                  std::move(admission)) {}
 
 void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {
   const std::string pool = order().PoolOf(job).name();
@@ -40,7 +52,7 @@ Micros FairPreempting::Patience(const FairPool& pool, Cause cause) const {
 }
 
 void FairPreempting::UpdateClocks(Micros now) {
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : Kinds()) {
     for (const FairQueue::Member* member : order().pools(kind).TakeTouched()) {
       const FairPool& pool = order().PoolNamed(member->name());
       const std::pair<Cause, bool> causes[] = {{Cause::kMinimum, member->below_minimum()},
@@ -57,7 +69,7 @@ void FairPreempting::UpdateClocks(Micros now) {
   }
 }
 
-std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<StarvationClocks::Key>& due, TaskKind kind,
+std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<StarvationClocks::Key>& due, SlotKind kind,
                                                         std::uint32_t free, Micros now) {
   std::vector<Need> needs;
   std::map<const FairPool*, std::uint32_t> promised;
@@ -78,7 +90,16 @@ std::vector<FairPreempting::Need> FairPreempting::Needs(const std::vector<Starva
   return needs;
 }
 
-std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const {
+std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, SlotKind kind,
+                                              const std::vector<Need>& needs) const {
+  std::uint32_t wanted = 0;
+  std::map<NodeId, std::uint32_t> wanted_at;
+  for (const Need& need : needs) {
+    wanted += need.slots;
+    for (const JobId job : kind == kComputePermit ? need.pool->Jobs() : std::vector<JobId>()) {
+      for (const CopiedReduce& reduce : state.FindJob(job)->copied_reduces) ++wanted_at[reduce.node];
+    }
+  }
   std::vector<Holding> pools;
   std::vector<JobHolding> holdings;
   for (const auto& [name, pool] : order().live_pools()) {
@@ -91,7 +112,7 @@ std::vector<AttemptId> FairPreempting::Choose(const ClusterState& state, TaskKin
     }
     pools.push_back({pool->Running(kind), share});
   }
-  return ChooseVictims(state, kind, wanted, std::move(pools), std::move(holdings));
+  return ChooseVictims(state, kind, wanted, std::move(wanted_at), std::move(pools), std::move(holdings));
 }
 
 std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros now) {
@@ -99,19 +120,18 @@ std::vector<Victim> FairPreempting::Preempt(const ClusterState& state, Micros no
   const std::vector<StarvationClocks::Key> due = clocks_.TakeDue(now);
   if (due.empty()) return {};
   std::vector<Victim> victims;
-  for (const TaskKind kind : kTaskKinds) {
-    const std::vector<Need> needs = Needs(due, kind, FreeSlots(state, kind), now);
-    std::uint32_t wanted = 0;
-    for (const Need& need : needs) wanted += need.slots;
-    if (wanted == 0) continue;
-    const std::vector<AttemptId> chosen = Choose(state, kind, wanted);
+  for (const SlotKind kind : Kinds()) {
+    const std::uint32_t free = kind == kComputePermit ? FreePermits(state) : FreeSlots(state, kind.task());
+    const std::vector<Need> needs = Needs(due, kind, free, now);
+    if (needs.empty()) continue;
+    const std::vector<AttemptId> chosen = Choose(state, kind, needs);
     std::size_t next = 0;
     for (const Need& need : needs) {
       order().Owe(*need.pool, kind, need.target);
       for (std::uint32_t i = 0; i < need.slots && next < chosen.size(); ++i) {
         const AttemptId& victim = chosen[next++];
         victims.push_back({victim, Reason(*need.pool, need.cause)});
-        if (kind != TaskKind::kMap) continue;
+        if (kind != kMapSlot) continue;
         const TaskState& task = state.FindJob(victim.task.job)->maps[victim.task.index];
         freed_.push_back(task.Find(victim.number)->node);
       }

@@ -8,14 +8,19 @@
 //       need = the minimum or share, in whole slots - what the pool runs - free slots that no pool took
 //       kill `need` of the tasks of the kind that were launched last, of the jobs furthest above their share
 //                                                                                                  // preemption.h
+//       // with +ccs: of the reduces that compute on a node where a reduce of the pool waits for a permit
 //       offer these slots to the pool before all others; its patience begins anew
 //
 // If the pool refuses them (it waits for locality), or no other pool was above its share, nothing more happens until
 // its patience is at an end again; the waits of `+delay` have then begun to run.
 //
+// With `+ccs` a pool is starved of compute permits and not of reduce slots: by its reduces that compute, beside those that
+// wait to.
+//
 // The pools' clocks start and stop with the event that starves or feeds them.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,10 +54,11 @@ class FairPreempting : public GreedyOver<FairOrder> {
   void UpdateClocks(Micros now);
   [[nodiscard]] Micros Patience(const FairPool& pool, Cause cause) const;
   // Returns what the pools lack that have lost patience. Their patience begins anew.
-  std::vector<Need> Needs(const std::vector<StarvationClocks::Key>& due, TaskKind kind, std::uint32_t free, Micros now);
+  std::vector<Need> Needs(const std::vector<StarvationClocks::Key>& due, SlotKind kind, std::uint32_t free, Micros now);
   // Returns the next map for a slot that was freed for its pool.
   std::optional<Decision> NextFreed(const ClusterState& state);
-  std::vector<AttemptId> Choose(const ClusterState& state, TaskKind kind, std::uint32_t wanted) const;
+  std::vector<AttemptId> Choose(const ClusterState& state, SlotKind kind, const std::vector<Need>& needs) const;
+  [[nodiscard]] std::array<SlotKind, 2> Kinds() const { return {kMapSlot, order().reduces()}; }
 
   StarvationClocks clocks_;
   std::vector<NodeId> freed_;  // by the last Preempt(), of maps, and not taken yet

@@ -16,14 +16,14 @@ struct Claimant {
 };
 
 // One after the other, until there are none left.
-void Fill(TaskKind kind, double slots, const std::vector<Claimant*>& in_order) {
+void Fill(SlotKind kind, double slots, const std::vector<Claimant*>& in_order) {
   for (Claimant* claimant : in_order) {
     claimant->share = std::min(slots, static_cast<double>(claimant->job->Demand(kind)));
     slots -= claimant->share;
   }
 }
 
-void ShareFairly(TaskKind kind, double slots, const std::vector<Claimant*>& claimants) {
+void ShareFairly(SlotKind kind, double slots, const std::vector<Claimant*>& claimants) {
   std::vector<ShareClaim> claims;
   for (const Claimant* claimant : claimants) {
     claims.push_back(
@@ -33,13 +33,13 @@ void ShareFairly(TaskKind kind, double slots, const std::vector<Claimant*>& clai
   for (std::size_t i = 0; i < claimants.size(); ++i) claimants[i]->share = shares[i];
 }
 
-void ShareFifo(TaskKind kind, double slots, std::vector<Claimant*> claimants) {
+void ShareFifo(SlotKind kind, double slots, std::vector<Claimant*> claimants) {
   std::sort(claimants.begin(), claimants.end(),
             [](const Claimant* a, const Claimant* b) { return a->job->key < b->job->key; });
   Fill(kind, slots, claimants);
 }
 
-void ShareSjf(const ClusterState& state, TaskKind kind, double slots, std::vector<Claimant*> claimants) {
+void ShareSjf(const ClusterState& state, SlotKind kind, double slots, std::vector<Claimant*> claimants) {
   const auto rank = [&](const Claimant* claimant) {
     return std::tuple(RemainingWork(state, *claimant->job, kind), claimant->job->progress.job);
   };
@@ -48,7 +48,7 @@ void ShareSjf(const ClusterState& state, TaskKind kind, double slots, std::vecto
   Fill(kind, slots, claimants);
 }
 
-void ShareMlq(const MlqSettings& mlq, TaskKind kind, double slots, const std::vector<Claimant*>& claimants) {
+void ShareMlq(const MlqSettings& mlq, SlotKind kind, double slots, const std::vector<Claimant*>& claimants) {
   std::vector<Claimant*> groups[2];
   std::vector<ShareClaim> claims = {{mlq.small_weight}, {mlq.large_weight}};
   for (Claimant* claimant : claimants) {
@@ -62,7 +62,7 @@ void ShareMlq(const MlqSettings& mlq, TaskKind kind, double slots, const std::ve
 
 }  // namespace
 
-std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq, TaskKind kind,
+std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq, SlotKind kind,
                               double slots, const std::vector<JobId>& jobs) {
   std::vector<Claimant> all;
   for (const JobId job : jobs) all.push_back({state.FindJob(job)});

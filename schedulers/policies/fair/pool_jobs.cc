@@ -19,36 +19,36 @@ class FairJobs : public PoolJobs {
       entry.priority = job.progress.priority;
       entry.weight = WeightUnits(PriorityWeight(job.progress.priority));
     }
-    for (const TaskKind kind : kTaskKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       const std::uint32_t running = job.running_attempts[kind];
       const FairClaim claim{entry.weight, 0, job.Demand(kind), running, entry.Offered(job, kind)};
       queues_[kind].Put(entry.member[kind], claim);
     }
   }
   void Erase(PoolJobs::Job& entry) override {
-    for (const TaskKind kind : kTaskKinds) queues_[kind].Erase(Of(entry).member[kind]);
+    for (const SlotKind kind : kSlotKinds) queues_[kind].Erase(Of(entry).member[kind]);
   }
-  void SetShare(TaskKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
-  std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
+  void SetShare(SlotKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
+  std::optional<JobId> Offer(const ClusterState&, SlotKind kind, const JobOrder::Take& take) override {
     const auto* taker =
         queues_[kind].Visit([&](const FairQueue::Member&, std::uint32_t id) { return take(JobId{id}); });
     return taker == nullptr ? std::nullopt : std::optional(JobId{taker->id()});
   }
-  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
+  bool Before(const ClusterState&, SlotKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     return queues_[kind].Before(Of(a).member[kind], Of(b).member[kind]);
   }
 
  private:
   struct FairJob : PoolJobs::Job {
-    explicit FairJob(JobId job) : PoolJobs::Job(job), member{{{{"", job.value}, {"", job.value}}}} {}
+    explicit FairJob(JobId job) : PoolJobs::Job(job), member{{{{"", job.value}, {"", job.value}, {"", job.value}}}} {}
     std::optional<Priority> priority;
     Units weight = kSlot;  // of that priority
-    PerKind<FairQueue::Member> member;
+    PerSlot<FairQueue::Member> member;
   };
   static FairJob& Of(PoolJobs::Job& entry) { return static_cast<FairJob&>(entry); }
   static const FairJob& Of(const PoolJobs::Job& entry) { return static_cast<const FairJob&>(entry); }
 
-  PerKind<FairQueue> queues_;
+  PerSlot<FairQueue> queues_;
 };
 
 // Runnable jobs by priority and submit order.
@@ -56,11 +56,11 @@ class Line {
  public:
   struct InLine {
     QueueKey key;
-    PerKind<bool> listed;  // in runnable_, under the key
+    PerSlot<bool> listed;  // in runnable_, under the key
   };
 
   void Put(const JobState& job, const PoolJobs::Job& of, InLine& entry) {
-    for (const TaskKind kind : kTaskKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       const bool offered = of.Offered(job, kind);
       if (entry.listed[kind] == offered && entry.key == job.key) continue;
       if (entry.listed[kind]) runnable_[kind].erase(entry.key);
@@ -73,16 +73,16 @@ class Line {
     for (auto& line : runnable_) line.erase(entry.key);
     entry = {};
   }
-  std::optional<JobId> Offer(TaskKind kind, const JobOrder::Take& take) const {
+  std::optional<JobId> Offer(SlotKind kind, const JobOrder::Take& take) const {
     for (const QueueKey& key : runnable_[kind]) {
       if (take(key.job)) return key.job;
     }
     return std::nullopt;
   }
-  [[nodiscard]] bool Runs(TaskKind kind) const { return !runnable_[kind].empty(); }
+  [[nodiscard]] bool Runs(SlotKind kind) const { return !runnable_[kind].empty(); }
 
  private:
-  PerKind<std::set<QueueKey>> runnable_;
+  PerSlot<std::set<QueueKey>> runnable_;
 };
 
 class FifoJobs : public PoolJobs {
@@ -92,10 +92,10 @@ class FifoJobs : public PoolJobs {
     line_.Put(job, entry, Of(entry));
   }
   void Erase(PoolJobs::Job& entry) override { line_.Erase(Of(entry)); }
-  std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
+  std::optional<JobId> Offer(const ClusterState&, SlotKind kind, const JobOrder::Take& take) override {
     return line_.Offer(kind, take);
   }
-  bool Before(const ClusterState&, TaskKind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
+  bool Before(const ClusterState&, SlotKind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     return Of(a).key < Of(b).key;
   }
 
@@ -121,7 +121,7 @@ class MlqJobs : public PoolJobs {
     entry.small = IsSmall(settings_, job);
     Group& group = GroupOf(entry);
     group.line.Put(job, entry, entry.in_line);
-    for (const TaskKind kind : kTaskKinds) {
+    for (const SlotKind kind : kSlotKinds) {
       const Counts now{job.running_attempts[kind], job.Demand(kind)};
       Add(group, kind, std::exchange(entry.counts[kind], now), now);
     }
@@ -130,10 +130,10 @@ class MlqJobs : public PoolJobs {
     MlqJob& entry = Of(of);
     Group& group = GroupOf(entry);
     group.line.Erase(entry.in_line);
-    for (const TaskKind kind : kTaskKinds) Add(group, kind, std::exchange(entry.counts[kind], {}), {});
+    for (const SlotKind kind : kSlotKinds) Add(group, kind, std::exchange(entry.counts[kind], {}), {});
   }
-  void SetShare(TaskKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
-  std::optional<JobId> Offer(const ClusterState&, TaskKind kind, const JobOrder::Take& take) override {
+  void SetShare(SlotKind kind, Units slots) override { queues_[kind].SetCapacity(slots); }
+  std::optional<JobId> Offer(const ClusterState&, SlotKind kind, const JobOrder::Take& take) override {
     std::optional<JobId> taker;
     queues_[kind].Visit([&](const FairQueue::Member&, std::uint32_t id) {
       taker = (id == kSmall ? small_ : large_).line.Offer(kind, take);
@@ -141,7 +141,7 @@ class MlqJobs : public PoolJobs {
     });
     return taker;
   }
-  bool Before(const ClusterState&, TaskKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
+  bool Before(const ClusterState&, SlotKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     const bool small = Of(a).small;
     if (small == Of(b).small) return Of(a).in_line.key < Of(b).in_line.key;
     const bool small_first = queues_[kind].Before(small_.member[kind], large_.member[kind]);
@@ -157,20 +157,20 @@ class MlqJobs : public PoolJobs {
     using PoolJobs::Job::Job;
     bool small = false;
     Line::InLine in_line;
-    PerKind<Counts> counts;
+    PerSlot<Counts> counts;
   };
   struct Group {
-    Group(std::uint32_t id, double of_weight) : weight(WeightUnits(of_weight)), member{{{{"", id}, {"", id}}}} {}
+    Group(std::uint32_t id, double of_weight) : weight(WeightUnits(of_weight)), member{{{{"", id}, {"", id}, {"", id}}}} {}
     const Units weight;
-    PerKind<FairQueue::Member> member;
+    PerSlot<FairQueue::Member> member;
     Line line;
-    PerKind<Counts> total;
+    PerSlot<Counts> total;
   };
 
   static MlqJob& Of(PoolJobs::Job& entry) { return static_cast<MlqJob&>(entry); }
   static const MlqJob& Of(const PoolJobs::Job& entry) { return static_cast<const MlqJob&>(entry); }
   Group& GroupOf(const MlqJob& entry) { return entry.small ? small_ : large_; }
-  void Add(Group& group, TaskKind kind, const Counts& before, const Counts& now) {
+  void Add(Group& group, SlotKind kind, const Counts& before, const Counts& now) {
     Counts& total = group.total[kind];
     total.running += now.running - before.running;
     total.demand += now.demand - before.demand;
@@ -180,7 +180,7 @@ class MlqJobs : public PoolJobs {
 
   MlqSettings settings_;
   Group small_, large_;
-  PerKind<FairQueue> queues_;
+  PerSlot<FairQueue> queues_;
 };
 
 }  // namespace

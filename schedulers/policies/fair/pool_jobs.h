@@ -32,12 +32,12 @@ class PoolJobs {
     virtual ~Job() = default;
     [[nodiscard]] JobId job() const { return job_; }
     // Keeps the job from being offered slots of the kind, though it keeps its share. It takes effect with the next Put.
-    void Hold(TaskKind kind, bool held) { held_[kind] = held; }
-    [[nodiscard]] bool Offered(const JobState& job, TaskKind kind) const { return job.runnable[kind] && !held_[kind]; }
+    void Hold(SlotKind kind, bool held) { held_[kind] = held; }
+    [[nodiscard]] bool Offered(const JobState& job, SlotKind kind) const { return job.runnable[kind] && !held_[kind]; }
 
    private:
     JobId job_;
-    PerKind<bool> held_ = {};
+    PerSlot<bool> held_ = {};
   };
 
   virtual ~PoolJobs() = default;
@@ -47,10 +47,10 @@ class PoolJobs {
   // Requires: the job is here.
   virtual void Erase(Job& entry) = 0;
   // Sets how many slots the pool has to share out.
-  virtual void SetShare(TaskKind, Units) {}
+  virtual void SetShare(SlotKind, Units) {}
   // Both do what they do in JobOrder. They may do work that was put off, and change nothing else.
-  virtual std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) = 0;
-  [[nodiscard]] virtual bool Before(const ClusterState& state, TaskKind kind, const Job& a, const Job& b) = 0;
+  virtual std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, const JobOrder::Take& take) = 0;
+  [[nodiscard]] virtual bool Before(const ClusterState& state, SlotKind kind, const Job& a, const Job& b) = 0;
 };
 
 [[nodiscard]] std::unique_ptr<PoolJobs> MakePoolJobs(PoolOrder order, const MlqSettings& mlq);
@@ -63,6 +63,6 @@ class PoolJobs {
 // Returns what each of these jobs may have of the pool's slots by the pool's order, in the order of `jobs`. In an order
 // that is not fair, the first job gets all that it can use, and so on. O(jobs log jobs).
 [[nodiscard]] std::vector<double> JobShares(const ClusterState& state, PoolOrder order, const MlqSettings& mlq,
-                                            TaskKind kind, double slots, const std::vector<JobId>& jobs);
+                                            SlotKind kind, double slots, const std::vector<JobId>& jobs);
 
 }  // namespace millrace::sched

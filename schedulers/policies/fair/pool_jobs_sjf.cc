@@ -15,16 +15,16 @@ class SjfJobs : public PoolJobs {
  public:
   std::unique_ptr<PoolJobs::Job> NewJob(JobId job) const override { return std::make_unique<SjfJob>(job); }
   void Put(const ClusterState& state, const JobState& job, PoolJobs::Job& entry) override {
-    for (const TaskKind kind : kTaskKinds) {
-      Work work{job.Pending(kind).size(), std::nullopt, entry.Offered(job, kind)};
-      if (OwnMeasuredTime(job, kind)) work.own = RemainingWork(state, job, kind);
+    for (const SlotKind kind : kSlotKinds) {
+      Work work{job.YetToHave(kind), std::nullopt, entry.Offered(job, kind)};
+      if (OwnMeasuredTime(job, kind.task())) work.own = RemainingWork(state, job, kind);
       lines_[kind].Put(entry.job(), Of(entry, kind), work);
     }
   }
   void Erase(PoolJobs::Job& entry) override {
-    for (const TaskKind kind : kTaskKinds) lines_[kind].Remove(entry.job(), Of(entry, kind));
+    for (const SlotKind kind : kSlotKinds) lines_[kind].Remove(entry.job(), Of(entry, kind));
   }
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, const JobOrder::Take& take) override {
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, const JobOrder::Take& take) override {
     const Line& line = lines_[kind];
     const double mean = ClusterTime(state, kind);
     auto known = line.known.begin();
@@ -43,7 +43,7 @@ class SjfJobs : public PoolJobs {
     }
     return std::nullopt;
   }
-  bool Before(const ClusterState& state, TaskKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
+  bool Before(const ClusterState& state, SlotKind kind, const PoolJobs::Job& a, const PoolJobs::Job& b) override {
     const double mean = ClusterTime(state, kind);
     const auto key = [&](const PoolJobs::Job& entry) {
       const Work& work = static_cast<const SjfJob&>(entry).work[kind];
@@ -61,7 +61,7 @@ class SjfJobs : public PoolJobs {
   };
   struct SjfJob : PoolJobs::Job {
     using PoolJobs::Job::Job;
-    PerKind<Work> work;  // by TaskKind, as listed
+    PerSlot<Work> work;  // as listed
   };
   struct Line {
     SortedRows<std::pair<double, JobId>> known;
@@ -88,12 +88,12 @@ class SjfJobs : public PoolJobs {
     }
   };
 
-  static Work& Of(PoolJobs::Job& entry, TaskKind kind) { return static_cast<SjfJob&>(entry).work[kind]; }
-  static double ClusterTime(const ClusterState& state, TaskKind kind) {
-    return static_cast<double>(ClusterTaskTime(state, kind));
+  static Work& Of(PoolJobs::Job& entry, SlotKind kind) { return static_cast<SjfJob&>(entry).work[kind]; }
+  static double ClusterTime(const ClusterState& state, SlotKind kind) {
+    return static_cast<double>(ClusterTaskTime(state, kind.task()));
   }
 
-  PerKind<Line> lines_;
+  PerSlot<Line> lines_;
 };
 
 }  // namespace

@@ -6,10 +6,16 @@
 namespace millrace::sched {
 namespace {
 
-using Launched = std::pair<Micros, AttemptId>;
+// An attempt, by the time of its launch.
+struct Launched {
+  Micros since = 0;
+  AttemptId attempt;
+  NodeId node;
+  auto operator<=>(const Launched&) const = default;
+};
 
 // Running attempts of these jobs, by the time of their launch.
-std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, TaskKind kind,
+std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, SlotKind kind,
                                                   const std::vector<JobHolding>& jobs) {
   std::map<JobId, std::vector<Launched>> attempts;
   for (const JobHolding& holding : jobs) attempts[holding.job];
@@ -18,9 +24,11 @@ std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, Tas
     if (node == nullptr) continue;
     for (const AttemptId& attempt : node->running) {
       const auto at = attempts.find(attempt.task.job);
-      if (attempt.task.kind != kind || at == attempts.end()) continue;
-      const JobState& job = *state.FindJob(attempt.task.job);
-      at->second.emplace_back(job.Tasks(kind)[attempt.task.index].Find(attempt.number)->since, attempt);
+      if (attempt.task.kind != kind.task() || at == attempts.end()) continue;
+      const TaskState& task = state.FindJob(attempt.task.job)->Tasks(attempt.task.kind)[attempt.task.index];
+      const RunningAttempt& running = *task.Find(attempt.number);
+      if (kind == kComputePermit && !running.computing()) continue;
+      at->second.push_back({running.since, attempt, node->id});
     }
   }
   for (auto& [job, launched] : attempts) std::sort(launched.begin(), launched.end());
@@ -29,8 +37,9 @@ std::map<JobId, std::vector<Launched>> AttemptsOf(const ClusterState& state, Tas
 
 }  // namespace
 
-std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, std::uint32_t wanted,
-                                     std::vector<Holding> pools, std::vector<JobHolding> jobs) {
+std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, std::uint32_t wanted,
+                                     std::map<NodeId, std::uint32_t> wanted_at, std::vector<Holding> pools,
+                                     std::vector<JobHolding> jobs) {
   std::erase_if(jobs, [&](const JobHolding& job) { return !job.slots.MayLose() || !pools[job.pool].MayLose(); });
   if (jobs.empty() || wanted == 0) return {};
   auto attempts = AttemptsOf(state, kind, jobs);
@@ -40,7 +49,7 @@ std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, s
   const auto enter = [&](JobHolding* job) {
     const auto& launched = attempts[job->job];
     if (launched.empty() || !job->slots.MayLose()) return;
-    ranks[{-job->slots.Excess(), -launched.back().first, job->job}] = job;
+    ranks[{-job->slots.Excess(), -launched.back().since, job->job}] = job;
   };
   for (JobHolding& job : jobs) enter(&job);
   std::vector<AttemptId> victims;
@@ -48,10 +57,14 @@ std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, s
     JobHolding* job = ranks.begin()->second;
     ranks.erase(ranks.begin());
     if (!pools[job->pool].MayLose()) continue;
-    victims.push_back(attempts[job->job].back().second);
+    const Launched last = attempts[job->job].back();
     attempts[job->job].pop_back();
-    --job->slots.running;
-    --pools[job->pool].running;
+    if (kind != kComputePermit || wanted_at[last.node] > 0) {
+      if (kind == kComputePermit) --wanted_at[last.node];
+      victims.push_back(last.attempt);
+      --job->slots.running;
+      --pools[job->pool].running;
+    }
     enter(job);
   }
   return victims;
@@ -69,7 +82,7 @@ void StarvationClocks::Stop(const Key& key) {
 }
 
 void StarvationClocks::StopPool(const std::string& pool) {
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     for (const Cause cause : {Cause::kMinimum, Cause::kFairShare}) Stop({pool, kind, cause});
   }
 }

@@ -38,8 +38,11 @@ struct JobHolding {
 
 // Returns at most `wanted` running attempts of this kind. It takes, again and again, the most recently launched attempt
 // of the job furthest above its share. No job, and no pool, is taken below its share. Among jobs that are equally far
-// above theirs the one with the most recently launched attempt comes first, then the lowest id. O(running attempts).
-[[nodiscard]] std::vector<AttemptId> ChooseVictims(const ClusterState& state, TaskKind kind, std::uint32_t wanted,
+// above theirs the one with the most recently launched attempt comes first, then the lowest id. Of permits it takes
+// reduces that compute, and no more on a node than `wanted_at` says for it, since a permit is of use on its node alone;
+// of slots `wanted_at` says nothing. O(running attempts).
+[[nodiscard]] std::vector<AttemptId> ChooseVictims(const ClusterState& state, SlotKind kind, std::uint32_t wanted,
+                                                   std::map<NodeId, std::uint32_t> wanted_at,
                                                    std::vector<Holding> pools, std::vector<JobHolding> jobs);
 
 // What pools wait for, and until when they do so in patience.
@@ -48,7 +51,7 @@ class StarvationClocks {
   enum class Cause : std::uint8_t { kMinimum, kFairShare };
   struct Key {
     std::string pool;
-    TaskKind kind = TaskKind::kMap;
+    SlotKind kind = kMapSlot;
     Cause cause = Cause::kMinimum;
     auto operator<=>(const Key&) const = default;
   };

@@ -121,13 +121,13 @@ std::vector<JobId> InSubmitOrder(const ClusterState& state, std::vector<JobId> j
   return jobs;
 }
 
-std::vector<JobId> ByWork(const ClusterState& state, TaskKind kind, std::vector<JobId> jobs) {
+std::vector<JobId> ByWork(const ClusterState& state, SlotKind kind, std::vector<JobId> jobs) {
   const auto rank = [&](JobId job) { return std::pair(RemainingWork(state, *state.FindJob(job), kind), job); };
   std::sort(jobs.begin(), jobs.end(), [&](JobId a, JobId b) { return rank(a) < rank(b); });
   return jobs;
 }
 
-std::vector<JobId> ByShare(const ClusterState& state, TaskKind kind, Units slots, const std::vector<JobId>& jobs) {
+std::vector<JobId> ByShare(const ClusterState& state, SlotKind kind, Units slots, const std::vector<JobId>& jobs) {
   std::vector<Claimant> claimants;
   for (const JobId id : jobs) {
     const JobState& job = *state.FindJob(id);
@@ -139,7 +139,7 @@ std::vector<JobId> ByShare(const ClusterState& state, TaskKind kind, Units slots
   return order;
 }
 
-std::vector<JobId> ByQueue(const ClusterState& state, TaskKind kind, Units slots, const MlqSettings& mlq,
+std::vector<JobId> ByQueue(const ClusterState& state, SlotKind kind, Units slots, const MlqSettings& mlq,
                            const std::vector<JobId>& jobs) {
   std::vector<JobId> queues[2];  // small, large
   std::vector<Claimant> claimants = {{{WeightUnits(mlq.small_weight)}, 0}, {{WeightUnits(mlq.large_weight)}, 1}};
@@ -183,12 +183,21 @@ void FairReference::OnJobEnded(const ClusterState& state, JobId job) {
   if (of->second.jobs.empty()) pools_.erase(of);
 }
 
-FairClaim FairReference::ClaimOf(const ClusterState& state, TaskKind kind, const std::string& name) const {
+FairReference::Bounds FairReference::BoundsOf(SlotKind kind, const std::string& name) const {
   const PoolSettings& of = SettingsOfPool(settings_, name);
+  if (kind == kMapSlot) return {of.min_maps, of.max_maps.value_or(kNoLimit)};
+  if (kind == reduces_) return {of.min_reduces, of.max_reduces.value_or(kNoLimit)};
+  return {};
+}
+
+bool FairReference::MayHoldBack(const ClusterState& state, JobId job) const {
+  return BoundsOf(kComputePermit, state.FindJob(job)->spec.PoolName()).maximum != kNoLimit;
+}
+
+FairClaim FairReference::ClaimOf(const ClusterState& state, SlotKind kind, const std::string& name) const {
   const Pool& pool = pools_.at(name);
-  const std::uint32_t maximum = (kind == TaskKind::kMap ? of.max_maps : of.max_reduces).value_or(kNoLimit);
-  const std::uint32_t minimum = kind == TaskKind::kMap ? of.min_maps : of.min_reduces;
-  FairClaim claim{WeightUnits(of.weight), std::min(minimum, maximum)};
+  const auto [minimum, maximum] = BoundsOf(kind, name);
+  FairClaim claim{WeightUnits(SettingsOfPool(settings_, name).weight), std::min(minimum, maximum)};
   for (const JobId id : pool.jobs) {
     const JobState& job = *state.FindJob(id);
     const bool admitted = pool.admitted.contains(id);
@@ -201,7 +210,7 @@ FairClaim FairReference::ClaimOf(const ClusterState& state, TaskKind kind, const
   return claim;
 }
 
-std::vector<JobId> FairReference::OrderIn(const ClusterState& state, TaskKind kind, const std::string& name,
+std::vector<JobId> FairReference::OrderIn(const ClusterState& state, SlotKind kind, const std::string& name,
                                           Units slots) const {
   const std::set<JobId>& admitted = pools_.at(name).admitted;
   const std::vector<JobId> jobs(admitted.begin(), admitted.end());
@@ -218,7 +227,7 @@ std::vector<JobId> FairReference::OrderIn(const ClusterState& state, TaskKind ki
   return InSubmitOrder(state, jobs);
 }
 
-std::vector<JobId> FairReference::Order(const ClusterState& state, TaskKind kind) const {
+std::vector<JobId> FairReference::Order(const ClusterState& state, SlotKind kind) const {
   std::vector<std::string> names;
   std::vector<Claimant> claimants;
   for (const auto& [name, pool] : pools_) {
@@ -234,23 +243,21 @@ std::vector<JobId> FairReference::Order(const ClusterState& state, TaskKind kind
   return order;
 }
 
-std::optional<JobId> FairReference::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> FairReference::Offer(const ClusterState& state, SlotKind kind, Micros, const Take& take) const {
   const std::vector<JobId> order = Order(state, kind);
   const auto taker = std::find_if(order.begin(), order.end(), take);
   return taker == order.end() ? std::nullopt : std::optional(*taker);
 }
 
-bool FairReference::Before(const ClusterState& state, TaskKind kind, Micros, JobId a, JobId b) const {
+bool FairReference::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
   const std::vector<JobId> order = Order(state, kind);
   return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
 }
 
-bool FairReference::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+bool FairReference::MayRun(const ClusterState& state, SlotKind kind, JobId job) const {
   const std::string& name = state.FindJob(job)->spec.PoolName();
   const FairClaim claim = ClaimOf(state, kind, name);
-  const PoolSettings& of = SettingsOfPool(settings_, name);
-  const auto maximum = kind == TaskKind::kMap ? of.max_maps : of.max_reduces;
-  return pools_.at(name).admitted.contains(job) && claim.running < maximum.value_or(kNoLimit);
+  return pools_.at(name).admitted.contains(job) && claim.running < BoundsOf(kind, name).maximum;
 }
 
 }  // namespace millrace::sched

@@ -28,13 +28,15 @@ namespace millrace::sched {
 class FairReference : public JobOrder {
  public:
   // Requires: it is told of each job before the job has begun.
-  explicit FairReference(const Settings& settings) : settings_(settings) {}
+  explicit FairReference(const Settings& settings, SlotKind reduces = kReduceSlot)
+      : settings_(settings), reduces_(reduces) {}
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
+  [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override;
 
  private:
   struct Pool {
@@ -43,14 +45,21 @@ class FairReference : public JobOrder {
 
   // Lets in as many of the pool's jobs as may run, the first by priority and submit order first.
   void AdmitNext(const ClusterState& state, const std::string& name);
-  [[nodiscard]] FairClaim ClaimOf(const ClusterState& state, TaskKind kind, const std::string& name) const;
+  [[nodiscard]] FairClaim ClaimOf(const ClusterState& state, SlotKind kind, const std::string& name) const;
   // Returns the jobs that may be offered a slot, the first in order first.
-  [[nodiscard]] std::vector<JobId> Order(const ClusterState& state, TaskKind kind) const;
+  [[nodiscard]] std::vector<JobId> Order(const ClusterState& state, SlotKind kind) const;
   // Returns the same of one pool, which shares out these slots.
-  [[nodiscard]] std::vector<JobId> OrderIn(const ClusterState& state, TaskKind kind, const std::string& name,
+  [[nodiscard]] std::vector<JobId> OrderIn(const ClusterState& state, SlotKind kind, const std::string& name,
                                            Units slots) const;
 
+  struct Bounds {
+    std::uint32_t minimum = 0, maximum = 0xffffffff;
+  };
+  // Returns what the pool's settings say of slots of this kind.
+  [[nodiscard]] Bounds BoundsOf(SlotKind kind, const std::string& name) const;
+
   const Settings settings_;
+  const SlotKind reduces_;  // what minima and maxima of reduces count
   std::map<std::string, Pool> pools_;  // with live jobs
 };
 

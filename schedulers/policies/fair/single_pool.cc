@@ -26,14 +26,14 @@ void SinglePoolOrder::OnJobChanged(const ClusterState& state, JobId job) {
 }
 
 void SinglePoolOrder::OnNodesChanged(const ClusterState& state) {
-  for (const TaskKind kind : kTaskKinds) jobs_->SetShare(kind, Units{state.Capacity(kind)} * kSlot);
+  for (const SlotKind kind : kSlotKinds) jobs_->SetShare(kind, Units{state.Capacity(kind)} * kSlot);
 }
 
-std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> SinglePoolOrder::Offer(const ClusterState& state, SlotKind kind, Micros, const Take& take) const {
   return jobs_->Offer(state, kind, take);
 }
 
-bool SinglePoolOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a, JobId b) const {
+bool SinglePoolOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
   return jobs_->Before(state, kind, *entries_[a.value], *entries_[b.value]);
 }
 

@@ -34,9 +34,9 @@ class SinglePoolOrder : public JobOrder {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override;
-  PerKind<bool> BeginRound(const ClusterState&, Micros) override { return {}; }
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  PerSlot<bool> BeginRound(const ClusterState&, Micros) override { return {}; }
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:

@@ -14,7 +14,7 @@ using Phase = PhaseAdmission::Phase;
 // Returns true if a reduce of the job runs that can end without another map.
 bool ReducesGoOn(const JobState& job) {
   const bool has_all_input = job.progress.maps_done == job.progress.maps;
-  return job.computing > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
+  return job.running_attempts[kComputePermit] > 0 || (has_all_input && job.running_attempts[TaskKind::kReduce] > 0);
 }
 
 bool TakesTasks(const ClusterState& state, NodeId node) {

@@ -37,18 +37,19 @@ void FreshFairOrder::OnJobChanged(const ClusterState& state, JobId job) {
   if (IsKnown(job)) fair_.OnJobChanged(state, job);
 }
 
-bool FreshFairOrder::Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const {
+bool FreshFairOrder::Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const {
   return fair_.Before(state, kind, now, a, b);
 }
 
-bool FreshFairOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
-  return IsKnown(job) && admission_.MayRun(state, kind, job) && fair_.MayRun(state, kind, job);
+bool FreshFairOrder::MayRun(const ClusterState& state, SlotKind kind, JobId job) const {
+  if (!IsKnown(job) || !fair_.MayRun(state, kind, job)) return false;
+  return kind == kComputePermit || admission_.MayRun(state, kind.task(), job);
 }
 
-PerKind<bool> FreshFairOrder::BeginRound(const ClusterState& state, Micros now) {
+PerSlot<bool> FreshFairOrder::BeginRound(const ClusterState& state, Micros now) {
   AdmitWaiting(state);
-  PerKind<bool> let_in = fair_.BeginRound(state, now);
-  for (const TaskKind kind : kTaskKinds) let_in[kind] |= std::exchange(let_in_[kind], false);
+  PerSlot<bool> let_in = fair_.BeginRound(state, now);
+  for (const SlotKind kind : kSlotKinds) let_in[kind] |= std::exchange(let_in_[kind], false);
   return let_in;
 }
 

@@ -26,13 +26,13 @@ class FreshFairOrder : public JobOrder {
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
   void OnNodesChanged(const ClusterState& state) override { fair_.OnNodesChanged(state); }
-  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
+  PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
   // The jobs that may not run are held back in fair_.
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override {
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override {
     return fair_.Offer(state, kind, now, take);
   }
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
@@ -46,7 +46,7 @@ class FreshFairOrder : public JobOrder {
   PhaseAdmission admission_;
   FairOrder fair_;
   std::vector<KnownJob> jobs_;  // by job id
-  PerKind<bool> let_in_;        // since the last round began
+  PerSlot<bool> let_in_;        // since the last round began
 };
 
 }  // namespace millrace::sched

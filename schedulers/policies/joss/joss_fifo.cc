@@ -6,7 +6,7 @@ void JossFifo::List(const ClusterState& state, JobId id) {
   const JobState& job = *state.FindJob(id);
   Unlist(id);
   keys_[id] = job.key;
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     if (job.runnable[kind]) runnable_[kind].insert(job.key);
     let_in_[kind] = true;
   }
@@ -29,7 +29,7 @@ void JossFifo::OnJobChanged(const ClusterState& state, JobId job) {
   const auto at = keys_.find(job);
   if (at == keys_.end()) return;
   const JobState& changed = *state.FindJob(job);
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     if (changed.runnable[kind]) {
       runnable_[kind].insert(at->second);
     } else {
@@ -38,17 +38,17 @@ void JossFifo::OnJobChanged(const ClusterState& state, JobId job) {
   }
 }
 
-std::optional<JobId> JossFifo::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> JossFifo::Offer(const ClusterState&, SlotKind kind, Micros, const Take& take) const {
   for (const QueueKey& key : runnable_[kind]) {
     if (take(key.job)) return key.job;
   }
   return std::nullopt;
 }
 
-bool JossFifo::Before(const ClusterState& state, TaskKind, Micros, JobId a, JobId b) const {
+bool JossFifo::Before(const ClusterState& state, SlotKind, Micros, JobId a, JobId b) const {
   return state.FindJob(a)->key < state.FindJob(b)->key;
 }
 
-bool JossFifo::MayRun(const ClusterState&, TaskKind, JobId job) const { return IsListed(job); }
+bool JossFifo::MayRun(const ClusterState&, SlotKind, JobId job) const { return IsListed(job); }
 
 }  // namespace millrace::sched

@@ -21,15 +21,15 @@ class JossFifo : public JobOrder {
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  PerKind<bool> BeginRound(const ClusterState&, Micros) override { return std::exchange(let_in_, {}); }
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  PerSlot<bool> BeginRound(const ClusterState&, Micros) override { return std::exchange(let_in_, {}); }
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
 
  private:
   std::map<JobId, QueueKey> keys_;        // of those listed
-  PerKind<std::set<QueueKey>> runnable_;  // of them, by TaskKind
-  PerKind<bool> let_in_;                  // since the last round began
+  PerSlot<std::set<QueueKey>> runnable_;  // of them
+  PerSlot<bool> let_in_;                  // since the last round began
 };
 
 }  // namespace millrace::sched

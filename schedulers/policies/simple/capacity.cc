@@ -14,7 +14,8 @@ double Percent(double percent, double slots) { return percent * slots / 100; }
 
 }  // namespace
 
-CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues) {
+CapacityOrder::CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces)
+    : reduces_(reduces) {
   double left = 100;
   for (const auto& [name, settings] : queues) {
     Queue& queue = queues_[name];
@@ -55,7 +56,7 @@ void CapacityOrder::OnJobChanged(const ClusterState& state, JobId id) {
     Unlist(job);
     job.key = key;
   }
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     const bool was_full = AtCeiling(state, kind, *job.queue);
     Count(job, kind, {known.running_attempts[kind], known.Demand(kind)});
     if (was_full && !AtCeiling(state, kind, *job.queue)) let_in_[kind] = true;
@@ -67,7 +68,7 @@ void CapacityOrder::OnJobChanged(const ClusterState& state, JobId id) {
 void CapacityOrder::OnJobEnded(const ClusterState& state, JobId id) {
   Job& job = jobs_[id.value];
   Unlist(job);
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     const bool was_full = AtCeiling(state, kind, *job.queue);
     Count(job, kind, {});
     if (was_full && !AtCeiling(state, kind, *job.queue)) let_in_[kind] = true;
@@ -78,16 +79,16 @@ void CapacityOrder::OnJobEnded(const ClusterState& state, JobId id) {
 }
 
 void CapacityOrder::Unlist(Job& job) {
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     if (std::exchange(job.runnable[kind], false)) job.queue->runnable[kind].erase(job.key);
   }
 }
 
-void CapacityOrder::Count(Job& job, TaskKind kind, const Counts& now) {
-  const Counts before = std::exchange(job.counts[kind], now);
-  Counts& of_user = job.user->second.counts[kind];
+void CapacityOrder::Count(Job& job, SlotKind kind, const Held& now) {
+  const Held before = std::exchange(job.counts[kind], now);
+  Held& of_user = job.user->second.counts[kind];
   const bool was_active = of_user.demand > 0;
-  for (Counts* total : {&job.queue->counts[kind], &of_user}) {
+  for (Held* total : {&job.queue->counts[kind], &of_user}) {
     total->running += now.running - before.running;
     total->demand += now.demand - before.demand;
   }
@@ -95,18 +96,18 @@ void CapacityOrder::Count(Job& job, TaskKind kind, const Counts& now) {
   job.queue->active_users[kind] += (is_active ? 1U : 0U) - (was_active ? 1U : 0U);
 }
 
-std::uint32_t CapacityOrder::Ceiling(const ClusterState& state, TaskKind kind, const Queue& queue) {
+std::uint32_t CapacityOrder::Ceiling(const ClusterState& state, SlotKind kind, const Queue& queue) {
   const double ceiling = std::floor(Percent(queue.settings.max_capacity, state.Capacity(kind)));
   return std::max(static_cast<std::uint32_t>(ceiling), 1U);
 }
 
-bool CapacityOrder::AtCeiling(const ClusterState& state, TaskKind kind, const Queue& queue) {
-  if (queue.settings.max_capacity >= 100) return false;  // the slots themselves are the ceiling
+bool CapacityOrder::AtCeiling(const ClusterState& state, SlotKind kind, const Queue& queue) const {
+  if (queue.settings.max_capacity >= 100 || !Counts(kind)) return false;  // the slots themselves are the ceiling
   return queue.counts[kind].running >= Ceiling(state, kind, queue);
 }
 
-bool CapacityOrder::AtLimit(const ClusterState& state, TaskKind kind, const Queue& queue, const User& user) {
-  if (queue.settings.user_limit >= 100) return false;
+bool CapacityOrder::AtLimit(const ClusterState& state, SlotKind kind, const Queue& queue, const User& user) const {
+  if (queue.settings.user_limit >= 100 || !Counts(kind)) return false;
   const double running = queue.counts[kind].running;
   const double capacity = Percent(queue.settings.capacity, state.Capacity(kind));
   const double slots = running < capacity ? capacity : running + 1;
@@ -115,7 +116,7 @@ bool CapacityOrder::AtLimit(const ClusterState& state, TaskKind kind, const Queu
   return user.counts[kind].running >= std::ceil(limit);
 }
 
-bool CapacityOrder::Earlier(TaskKind kind, const Queue& a, const Queue& b) {
+bool CapacityOrder::Earlier(SlotKind kind, const Queue& a, const Queue& b) {
   const double a_running = a.counts[kind].running, b_running = b.counts[kind].running;
   const bool a_none = a.settings.capacity <= 0, b_none = b.settings.capacity <= 0;
   if (a_none != b_none) return b_none;
@@ -124,7 +125,7 @@ bool CapacityOrder::Earlier(TaskKind kind, const Queue& a, const Queue& b) {
   return left != right ? left < right : a.name < b.name;
 }
 
-std::optional<JobId> CapacityOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> CapacityOrder::Offer(const ClusterState& state, SlotKind kind, Micros, const Take& take) const {
   std::vector<const Queue*> refused;
   while (true) {
     const Queue* next = nullptr;
@@ -139,7 +140,7 @@ std::optional<JobId> CapacityOrder::Offer(const ClusterState& state, TaskKind ki
   }
 }
 
-std::optional<JobId> CapacityOrder::OfferIn(const ClusterState& state, TaskKind kind, const Queue& queue,
+std::optional<JobId> CapacityOrder::OfferIn(const ClusterState& state, SlotKind kind, const Queue& queue,
                                             const Take& take) const {
   std::vector<JobId> at_limit;
   for (const QueueKey& key : queue.runnable[kind]) {
@@ -153,7 +154,7 @@ std::optional<JobId> CapacityOrder::OfferIn(const ClusterState& state, TaskKind 
   return taker == at_limit.end() ? std::nullopt : std::optional(*taker);
 }
 
-bool CapacityOrder::Before(const ClusterState& state, TaskKind kind, Micros, JobId a, JobId b) const {
+bool CapacityOrder::Before(const ClusterState& state, SlotKind kind, Micros, JobId a, JobId b) const {
   const Job &left = jobs_[a.value], &right = jobs_[b.value];
   if (left.queue != right.queue) return Earlier(kind, *left.queue, *right.queue);
   const bool left_limited = AtLimit(state, kind, *left.queue, left.user->second);
@@ -161,22 +162,27 @@ bool CapacityOrder::Before(const ClusterState& state, TaskKind kind, Micros, Job
   return std::tie(left_limited, left.key) < std::tie(right_limited, right.key);
 }
 
-bool CapacityOrder::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
+bool CapacityOrder::MayRun(const ClusterState& state, SlotKind kind, JobId job) const {
   return !AtCeiling(state, kind, *jobs_[job.value].queue);
 }
 
-PerKind<bool> CapacityOrder::BeginRound(const ClusterState&, Micros) { return std::exchange(let_in_, {}); }
+bool CapacityOrder::MayHoldBack(const ClusterState&, JobId job) const {
+  return Counts(kComputePermit) && jobs_[job.value].queue->settings.max_capacity < 100;
+}
+
+PerSlot<bool> CapacityOrder::BeginRound(const ClusterState&, Micros) { return std::exchange(let_in_, {}); }
 
 PolicyView CapacityOrder::View(const ClusterState& state, Micros) const {
   PolicyView view;
   for (const auto& [name, queue] : queues_) {
     GroupView& group = view.groups.emplace_back(GroupView{name, queue.settings.capacity, queue.jobs, {}});
     for (const TaskKind kind : kTaskKinds) {
+      const SlotKind counted = kind == TaskKind::kMap ? kMapSlot : reduces_;
       GroupSlots& slots = group.slots[kind];
-      slots.running = queue.counts[kind].running;
-      slots.demand = queue.counts[kind].demand;
-      slots.share = Percent(queue.settings.capacity, state.Capacity(kind));
-      if (queue.settings.max_capacity < 100) slots.maximum = Ceiling(state, kind, queue);
+      slots.running = queue.counts[counted].running;
+      slots.demand = queue.counts[counted].demand;
+      slots.share = Percent(queue.settings.capacity, state.Capacity(counted));
+      if (queue.settings.max_capacity < 100) slots.maximum = Ceiling(state, counted, queue);
       if (!AtCeiling(state, kind, queue)) continue;
       for (const QueueKey& key : queue.runnable[kind]) {
         view.waits.push_back({key.job, kind, "queue " + name + " is at its ceiling"});

@@ -36,56 +36,63 @@ namespace millrace::sched {
 
 class CapacityOrder : public JobOrder {
  public:
-  explicit CapacityOrder(const std::map<std::string, QueueSettings>& queues);
+  // `reduces`: what of the reduces the ceilings and the limits of users count: kReduceSlot, or with `+ccs`
+  // kComputePermit, since a reduce that copies, or waits, takes no part of the capacity.
+  explicit CapacityOrder(const std::map<std::string, QueueSettings>& queues, SlotKind reduces = kReduceSlot);
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobPrioritySet(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
+  [[nodiscard]] bool MayHoldBack(const ClusterState& state, JobId job) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
  private:
-  struct Counts {
+  struct Held {
     std::uint32_t running = 0, demand = 0;
   };
   struct User {
-    PerKind<Counts> counts;
+    PerSlot<Held> counts;
     std::uint32_t jobs = 0;
   };
   struct Queue {
     std::string name;
     QueueSettings settings;
-    PerKind<std::set<QueueKey>> runnable;
+    PerSlot<std::set<QueueKey>> runnable;
     std::map<std::string, User> users;  // with live jobs
-    PerKind<std::uint32_t> active_users = {};
-    PerKind<Counts> counts;
+    PerSlot<std::uint32_t> active_users = {};
+    PerSlot<Held> counts;
     std::uint32_t jobs = 0;
   };
   struct Job {
     Queue* queue = nullptr;
     std::map<std::string, User>::iterator user;  // of the queue
     QueueKey key;                                // under which it is listed
-    PerKind<bool> runnable = {};
-    PerKind<Counts> counts;
+    PerSlot<bool> runnable = {};
+    PerSlot<Held> counts;
   };
 
   Queue& QueueFor(const JobSpec& spec);
-  void Count(Job& job, TaskKind kind, const Counts& now);
+  void Count(Job& job, SlotKind kind, const Held& now);
   void Unlist(Job& job);
-  [[nodiscard]] static std::uint32_t Ceiling(const ClusterState& state, TaskKind kind, const Queue& queue);
-  [[nodiscard]] static bool AtCeiling(const ClusterState& state, TaskKind kind, const Queue& queue);
-  [[nodiscard]] static bool AtLimit(const ClusterState& state, TaskKind kind, const Queue& queue, const User& user);
+  [[nodiscard]] static std::uint32_t Ceiling(const ClusterState& state, SlotKind kind, const Queue& queue);
+  [[nodiscard]] bool AtCeiling(const ClusterState& state, SlotKind kind, const Queue& queue) const;
+  [[nodiscard]] bool AtLimit(const ClusterState& state, SlotKind kind, const Queue& queue, const User& user) const;
   // Returns true if queue `a` comes before queue `b`.
-  [[nodiscard]] static bool Earlier(TaskKind kind, const Queue& a, const Queue& b);
-  std::optional<JobId> OfferIn(const ClusterState& state, TaskKind kind, const Queue& queue, const Take& take) const;
+  [[nodiscard]] static bool Earlier(SlotKind kind, const Queue& a, const Queue& b);
+  std::optional<JobId> OfferIn(const ClusterState& state, SlotKind kind, const Queue& queue, const Take& take) const;
 
+  // Returns true if ceilings and limits hold for slots of this kind.
+  [[nodiscard]] bool Counts(SlotKind kind) const { return kind == kMapSlot || kind == reduces_; }
+
+  const SlotKind reduces_;
   std::map<std::string, Queue> queues_;
   std::vector<Job> jobs_;      // by id
-  PerKind<bool> let_in_ = {};  // since the last round began: a queue at its ceiling has room again
+  PerSlot<bool> let_in_ = {};  // since the last round began: a queue at its ceiling has room again
 };
 
 }  // namespace millrace::sched

@@ -67,7 +67,7 @@ void EdfOrder::OnJobChanged(const ClusterState& state, JobId id) {
   if (at == jobs_.end()) return;
   OrderedJob& ordered = at->second;
   const JobState& job = *state.FindJob(id);
-  for (const TaskKind kind : kTaskKinds) {
+  for (const SlotKind kind : kSlotKinds) {
     if (std::exchange(ordered.listed[kind], job.runnable[kind]) == job.runnable[kind]) continue;
     if (job.runnable[kind]) {
       runnable_[kind].insert(ordered.key);
@@ -83,17 +83,17 @@ bool EdfOrder::Wanted(const ClusterState& state) const {
 }
 
 // Exclusive: lets the next jobs in as long as all that are in are half done.
-PerKind<bool> EdfOrder::BeginRound(const ClusterState& state, Micros now) {
+PerSlot<bool> EdfOrder::BeginRound(const ClusterState& state, Micros now) {
   if (!exclusive_ || !Wanted(state)) return {};
   const auto half_done = [&](const Key& key) { return HalfDone(state, *state.FindJob(std::get<JobId>(key)), now); };
   bool any = false;
   for (; !waiting_.empty() && std::all_of(admitted_.begin(), admitted_.end(), half_done); any = true) {
     admitted_.insert(waiting_.extract(waiting_.begin()));
   }
-  return {any, any};
+  return {any, any, any};
 }
 
-std::optional<JobId> EdfOrder::Offer(const ClusterState&, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> EdfOrder::Offer(const ClusterState&, SlotKind kind, Micros, const Take& take) const {
   for (const Key& key : runnable_[kind]) {
     const JobId job = std::get<JobId>(key);
     if ((!exclusive_ || admitted_.contains(key)) && take(job)) return job;
@@ -101,9 +101,9 @@ std::optional<JobId> EdfOrder::Offer(const ClusterState&, TaskKind kind, Micros,
   return std::nullopt;
 }
 
-bool EdfOrder::Before(const ClusterState&, TaskKind, Micros, JobId a, JobId b) const { return KeyOf(a) < KeyOf(b); }
+bool EdfOrder::Before(const ClusterState&, SlotKind, Micros, JobId a, JobId b) const { return KeyOf(a) < KeyOf(b); }
 
-bool EdfOrder::MayRun(const ClusterState&, TaskKind, JobId job) const {
+bool EdfOrder::MayRun(const ClusterState&, SlotKind, JobId job) const {
   return !exclusive_ || admitted_.contains(KeyOf(job));
 }
 

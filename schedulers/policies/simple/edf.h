@@ -34,10 +34,10 @@ class EdfOrder : public JobOrder {
   void OnJobSubmitted(const ClusterState& state, JobId job) override;
   void OnJobEnded(const ClusterState& state, JobId job) override;
   void OnJobChanged(const ClusterState& state, JobId job) override;
-  PerKind<bool> BeginRound(const ClusterState& state, Micros now) override;
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
-  [[nodiscard]] bool MayRun(const ClusterState& state, TaskKind kind, JobId job) const override;
+  PerSlot<bool> BeginRound(const ClusterState& state, Micros now) override;
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
+  [[nodiscard]] bool MayRun(const ClusterState& state, SlotKind kind, JobId job) const override;
   [[nodiscard]] std::optional<Micros> NextWake(const ClusterState& state) const override;
   [[nodiscard]] PolicyView View(const ClusterState& state, Micros now) const override;
 
@@ -49,12 +49,12 @@ class EdfOrder : public JobOrder {
   const bool exclusive_;
   struct OrderedJob {
     Key key;
-    PerKind<bool> listed;  // in runnable_
+    PerSlot<bool> listed;  // in runnable_
   };
   [[nodiscard]] const Key& KeyOf(JobId job) const { return jobs_.at(job.value).key; }
 
   std::unordered_map<std::uint32_t, OrderedJob> jobs_;  // that live, by id; looked up, not walked
-  PerKind<std::set<Key>> runnable_;
+  PerSlot<std::set<Key>> runnable_;
   // Exclusive: the jobs that live, by whether they may run.
   std::set<Key> waiting_, admitted_;
 };

@@ -2,14 +2,14 @@
 
 namespace millrace::sched {
 
-std::optional<JobId> FifoOrder::Offer(const ClusterState& state, TaskKind kind, Micros, const Take& take) const {
+std::optional<JobId> FifoOrder::Offer(const ClusterState& state, SlotKind kind, Micros, const Take& take) const {
   for (const QueueKey& key : state.RunnableJobs(kind)) {
     if (take(key.job)) return key.job;
   }
   return std::nullopt;
 }
 
-bool FifoOrder::Before(const ClusterState& state, TaskKind, Micros, JobId a, JobId b) const {
+bool FifoOrder::Before(const ClusterState& state, SlotKind, Micros, JobId a, JobId b) const {
   return state.FindJob(a)->key < state.FindJob(b)->key;
 }
 

@@ -22,9 +22,9 @@ namespace millrace::sched {
 // The order is that of ClusterState's queue, so there is nothing to keep.
 class FifoOrder : public JobOrder {
  public:
-  PerKind<bool> BeginRound(const ClusterState&, Micros) override { return {}; }
-  std::optional<JobId> Offer(const ClusterState& state, TaskKind kind, Micros now, const Take& take) const override;
-  [[nodiscard]] bool Before(const ClusterState& state, TaskKind kind, Micros now, JobId a, JobId b) const override;
+  PerSlot<bool> BeginRound(const ClusterState&, Micros) override { return {}; }
+  std::optional<JobId> Offer(const ClusterState& state, SlotKind kind, Micros now, const Take& take) const override;
+  [[nodiscard]] bool Before(const ClusterState& state, SlotKind kind, Micros now, JobId a, JobId b) const override;
   [[nodiscard]] bool FollowsSubmitQueue() const override { return true; }
 };
 

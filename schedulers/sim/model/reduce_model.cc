@@ -21,7 +21,7 @@ std::uint32_t ReduceModel::PlaceOf(NodeId node) const {
 }
 
 ReduceModel::ReduceModel(RunState& state, ModelHost& host)
-    : state_(state), host_(host), gathering_(state.fabric), shuffles_(state.jobs.size()), gates_(state.nodes.size()) {}
+    : state_(state), host_(host), gathering_(state.fabric), shuffles_(state.jobs.size()), kept_on_(state.nodes.size()) {}
 
 void ReduceModel::Submit(JobId id, const SimJob& job) {
   shuffles_[id.value] = std::make_unique<Shuffle>();
@@ -44,18 +44,7 @@ void ReduceModel::EndJob(JobId id) {
   shuffles_[id.value].reset();
 }
 
-void ReduceModel::LoseNode(std::uint32_t node) {
-  gates_[node].waiting.clear();
-  gates_[node].computing = 0;
-}
-
-bool ReduceModel::Remove(SlotId slot) {
-  const Attempt& attempt = state_.attempts[slot];
-  copies_[slot].reset();
-  const bool computed = attempt.phase == Attempt::Phase::kComputing;
-  if (computed) --gates_[attempt.node.value].computing;
-  return computed;
-}
+void ReduceModel::Remove(SlotId slot) { copies_[slot].reset(); }
 
 double ReduceModel::Progress(SlotId slot, double computed) const {
   const Attempt& attempt = state_.attempts[slot];
@@ -64,11 +53,12 @@ double ReduceModel::Progress(SlotId slot, double computed) const {
   return (maps == 0 ? 1 : static_cast<double>(copies_[slot]->maps) / static_cast<double>(maps)) / 3;
 }
 
-void ReduceModel::Start(SlotId slot) {
+void ReduceModel::Start(SlotId slot, bool asks) {
   const Attempt& attempt = state_.attempts[slot];
   const Shuffle& shuffle = ShuffleOf(attempt);
   if (copies_.size() <= slot) copies_.resize(slot + 1);
   copies_[slot] = std::make_unique<Copy>();
+  copies_[slot]->asks = asks;
   const double weight = shuffle.job->reduces[attempt.id.task.index].weight;
   copies_[slot]->share = shuffle.weights > 0 ? weight / shuffle.weights : 0;
   Look(slot);
@@ -80,7 +70,7 @@ void ReduceModel::Look(SlotId slot) {
   Copy& copy = *copies_[slot];
   const Shuffle& shuffle = ShuffleOf(attempt);
   const std::size_t maps = shuffle.job->maps.size();
-  if (copy.maps == maps) return EnterGate(slot);
+  if (copy.maps == maps) return EndCopying(slot);
   const auto there = static_cast<std::uint32_t>(shuffle.outputs.size());
   const std::uint32_t fresh = there - copy.looked;
   if (fresh == 0 || (shuffle.ready < maps && fresh < BatchOf(maps))) return Wait(slot, copy.looked + BatchOf(maps));
@@ -217,7 +207,7 @@ void ReduceModel::DropFromBatches(JobId job, std::uint32_t output) {
 }
 
 void ReduceModel::Keep(NodeId node, std::uint64_t bytes, bool more) {
-  std::uint64_t& kept = gates_[node.value].kept;
+  std::uint64_t& kept = kept_on_[node.value];
   kept = more ? kept + bytes : kept - bytes;
   kept_ = more ? kept_ + bytes : kept_ - bytes;
   state_.recorder.OnSpace(kept_);
@@ -226,37 +216,27 @@ void ReduceModel::Keep(NodeId node, std::uint64_t bytes, bool more) {
 void ReduceModel::TellSpace(std::uint32_t node) {
   const std::uint64_t space = state_.cluster.nodes[node].space;
   if (space == 0 || !state_.nodes[node].alive) return;
-  const std::uint64_t kept = gates_[node].kept;
+  const std::uint64_t kept = kept_on_[node];
   (void)host_.Apply(sched::NodeSpace{NodeId{node}, space > kept ? space - kept : 0});
 }
 
-// The rule is the master's (master/jobs/job_tracker.cc): where the policy launches more reduces than there are slots,
-// those beyond the slots only copy.
-std::uint32_t ReduceModel::Permits(std::uint32_t node) const {
-  const sched::NodeState& state = *state_.engine.state().FindNode(NodeId{node});
-  const bool more_than_slots = state.limits.total > state.slots.maps + state.slots.reduces;
-  return std::max(1U, more_than_slots ? state.slots.reduces : state.limits.reduces);
-}
-
-void ReduceModel::EnterGate(SlotId slot) {
+void ReduceModel::EndCopying(SlotId slot) {
   Attempt& attempt = state_.attempts[slot];
+  const AttemptId id = attempt.id;
+  const sched::NodeState& node = *state_.engine.state().FindNode(attempt.node);
   attempt.phase = Attempt::Phase::kWaiting;
   state_.recorder.OnRead(attempt.row, state_.now);
-  gates_[attempt.node.value].waiting.emplace_back(slot, attempt.generation);
-  Admit(attempt.node.value);
+  if (copies_[slot]->asks || node.used.reduces > node.Permits()) {
+    (void)host_.Apply(sched::ReduceCopied{id});
+    return;
+  }
+  Grant(slot);
+  (void)host_.Apply(sched::ReduceComputing{id});
 }
 
-void ReduceModel::Admit(std::uint32_t node) {
-  Gate& gate = gates_[node];
-  while (state_.nodes[node].alive && !gate.waiting.empty() && gate.computing < Permits(node)) {
-    const auto [slot, generation] = gate.waiting.front();
-    gate.waiting.pop_front();
-    if (state_.attempts[slot].generation != generation) continue;
-    ++gate.computing;
-    state_.recorder.OnCompute(state_.attempts[slot].row, state_.now);
-    host_.Compute(slot);
-    (void)host_.Apply(sched::ReduceComputing{state_.attempts[slot].id});
-  }
+void ReduceModel::Grant(SlotId slot) {
+  state_.recorder.OnCompute(state_.attempts[slot].row, state_.now);
+  host_.Compute(slot);
 }
 
 }  // namespace millrace::sim

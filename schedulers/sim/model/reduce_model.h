@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <set>
 #include <utility>
@@ -28,17 +27,15 @@ class ReduceModel {
   // Deletes the outputs of the job. Requires: none of its attempts runs.
   void EndJob(JobId id);
   void JoinNode(std::uint32_t node) { TellSpace(node); }
-  // Requires: no attempt runs on the node any more.
-  void LoseNode(std::uint32_t node);
 
-  void Start(SlotId slot);
+  // `asks`: sched::Launch::asks_to_compute.
+  void Start(SlotId slot, bool asks);
   // Takes note that the attempt's flow has ended: it has copied a batch.
   void BatchDone(SlotId slot);
-  // The attempt is over. Returns true if it computed: then the caller calls Admit for its node once it has told the
-  // engine.
-  bool Remove(SlotId slot);
-  // Lets attempts that wait on the node compute while there are permits.
-  void Admit(std::uint32_t node);
+  // The attempt is over.
+  void Remove(SlotId slot);
+  // The attempt, which waits for it, has a compute permit.
+  void Grant(SlotId slot);
 
   // Take note that a map's output can be copied from the node, or no longer.
   void OutputReady(const AttemptId& map, NodeId node);
@@ -53,6 +50,7 @@ class ReduceModel {
 
   // What a reduce has copied.
   struct Copy {
+    bool asks = false;              // waits for a permit in any case
     double share = 0;               // of each map's output
     std::uint32_t looked = 0;       // outputs of the job that it has looked at
     std::uint32_t batch_begin = 0;  // from here to `looked` is under way, while a flow runs
@@ -94,16 +92,11 @@ class ReduceModel {
     std::vector<Idle> idle;                // a heap, the first to wake on top
   };
 
-  // The permits of a node: the twin of worker/daemon/agent/compute_gate.h.
-  struct Gate {
-    std::uint32_t computing = 0;
-    std::deque<std::pair<SlotId, std::uint32_t>> waiting;  // slots with their generations
-    std::uint64_t kept = 0;                                // bytes of map outputs
-  };
-
   [[nodiscard]] Shuffle& ShuffleOf(const Attempt& attempt) { return *shuffles_[attempt.id.task.job.value]; }
-  // Starts the next batch, waits for more outputs, or goes to the gate.
+  // Starts the next batch, waits for more outputs, or ends the copying.
   void Look(SlotId slot);
+  // The attempt has copied all: it computes, or waits for a permit (worker/daemon/agent/compute_gate.h does the same).
+  void EndCopying(SlotId slot);
   // Gather what a batch copies, output by output or, if there are many and none was lost, by sums. Return the bytes on
   // the attempt's own node.
   double GatherOutputs(const Attempt& attempt, Copy& copy, const Shuffle& shuffle);
@@ -115,15 +108,12 @@ class ReduceModel {
   void DropFromBatches(JobId job, std::uint32_t output);
   void Keep(NodeId node, std::uint64_t bytes, bool more);
   void TellSpace(std::uint32_t node);
-  void EnterGate(SlotId slot);
-  // Returns how many reduces may compute on the node at once.
-  [[nodiscard]] std::uint32_t Permits(std::uint32_t node) const;
 
   RunState& state_;
   ModelHost& host_;
   Gathering gathering_;
   std::vector<std::unique_ptr<Shuffle>> shuffles_;  // by job, while it lives
-  std::vector<Gate> gates_;                         // by node
+  std::vector<std::uint64_t> kept_on_;              // by node: bytes of map outputs
   std::vector<std::unique_ptr<Copy>> copies_;       // by slot, while a reduce is in it
   std::vector<LinkUse> uses_;
   std::uint64_t kept_ = 0, idle_order_ = 0;

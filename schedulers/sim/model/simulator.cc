@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "schedulers/cluster/cluster_state.h"
+#include "schedulers/events/decisions.h"
 #include "schedulers/core/policy.h"
 #include "schedulers/journal/event_text.h"
 #include "schedulers/journal/journal_text.h"
@@ -157,7 +158,9 @@ void Simulator::Decide() {
   decision_seconds_ += SecondsSince(begin);
   // A wake-up in the past needs no event: the policy has been asked just now.
   if (wake_ && *wake_ <= state_.now) wake_ = state_.now + kMillisecond;
-  for (const sched::Effect& effect : effects_) JournalDecision(effect);
+  for (const sched::Effect& effect : effects_) {
+    if (const auto decision = sched::DecisionOf(effect)) Journal(*decision);
+  }
   Drain();
   for (const JobId job : ended_) (void)state_.engine.Forget(job);
   ended_.clear();
@@ -178,16 +181,6 @@ void Simulator::Journal(const Event& event) {
   if (state_.options.journal) state_.options.journal(sched::FormatEvent(state_.now, event));
 }
 
-void Simulator::JournalDecision(const sched::Effect& effect) {
-  if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
-    Journal(sched::AttemptLaunched{launch->attempt, launch->node});
-  } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
-    Journal(sched::AttemptPreempted{preempt->attempt, preempt->reason});
-  } else if (const auto* evict = std::get_if<sched::Evict>(&effect)) {
-    Journal(sched::JobEvicted{evict->job});
-  }
-}
-
 // Carrying out an effect may append further effects, which come last.
 void Simulator::Drain() {
   draining_ = true;
@@ -202,6 +195,8 @@ void Simulator::Drain() {
 void Simulator::Carry(const sched::Effect& effect) {
   if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
     Launch(*launch);
+  } else if (const auto* compute = std::get_if<sched::Compute>(&effect)) {
+    reduces_.Grant(FindSlot(compute->attempt));
   } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
     Stop(kill->attempt, AttemptEnd::kKilled);
   } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
@@ -279,7 +274,6 @@ void Simulator::LoseNode(std::uint32_t node) {
   state_.recorder.OnCapacity(state_.engine.state(), state_.now);
   state_.nodes[node].alive = false;
   while (!state_.nodes[node].attempts.empty()) Remove(state_.nodes[node].attempts.back(), AttemptEnd::kLost);
-  reduces_.LoseNode(node);
   (void)Apply(sched::NodeLost{NodeId{node}});
   maps_.LoseNode(NodeId{node});
 }
@@ -331,10 +325,10 @@ void Simulator::Launch(const sched::Launch& launch) {
       (attempt.slow ? state_.cluster.slow_factor : 1) / state_.cluster.nodes[attempt.node.value].speed;
   attempt.compute = static_cast<Micros>(static_cast<double>(cpu) * slowness);
   if (settings_.Of<sched::SpeculationSettings>().on()) ScheduleProgress(slot);
-  task.kind == TaskKind::kMap ? maps_.Start(slot, launch.locality) : reduces_.Start(slot);
+  task.kind == TaskKind::kMap ? maps_.Start(slot, launch.locality) : reduces_.Start(slot, launch.asks_to_compute);
 }
 
-bool Simulator::Remove(SlotId slot, AttemptEnd how) {
+void Simulator::Remove(SlotId slot, AttemptEnd how) {
   Attempt& attempt = state_.attempts[slot];
   const TaskId& task = attempt.id.task;
   state_.recorder.OnEnd(attempt.row, attempt.id, attempt.since, how, state_.now);
@@ -346,12 +340,11 @@ bool Simulator::Remove(SlotId slot, AttemptEnd how) {
   state_.attempts[node.attempts.back()].place_on_node = attempt.place_on_node;
   node.attempts.pop_back();
   if (attempt.flowing) (void)state_.network.Stop(state_.now, attempt.flow);
-  const bool computed = task.kind == TaskKind::kReduce && reduces_.Remove(slot);
+  if (task.kind == TaskKind::kReduce) reduces_.Remove(slot);
   attempt.phase = Attempt::Phase::kFree;
   attempt.flowing = attempt.timing = false;
   ++attempt.generation;
   unused_slots_.push_back(slot);
-  return computed;
 }
 
 SlotId Simulator::FindSlot(const AttemptId& attempt) {
@@ -364,8 +357,7 @@ SlotId Simulator::FindSlot(const AttemptId& attempt) {
 void Simulator::Stop(const AttemptId& attempt, AttemptEnd how) {
   const SlotId slot = FindSlot(attempt);
   MILLRACE_CHECK(slot != kNoSlot, ToText(attempt));
-  const std::uint32_t node = state_.attempts[slot].node.value;
-  if (Remove(slot, how)) reduces_.Admit(node);
+  Remove(slot, how);
 }
 
 void Simulator::OnFlowEnded(SlotId slot) {
@@ -392,24 +384,20 @@ void Simulator::Compute(SlotId slot) {
 
 void Simulator::Computed(SlotId slot) {
   const AttemptId id = state_.attempts[slot].id;
-  const std::uint32_t node = state_.attempts[slot].node.value;
   sched::AttemptSucceeded event{id, 0, 0};
   if (id.task.kind == TaskKind::kMap) {
     const SimMap& map = state_.RunOf(state_.attempts[slot]).job->maps[id.task.index];
     event.input_bytes = map.bytes, event.output_bytes = map.output;
   }
-  const bool computed = Remove(slot, AttemptEnd::kSucceeded);
+  Remove(slot, AttemptEnd::kSucceeded);
   const bool accepted = Apply(event);
   MILLRACE_CHECK(accepted, ToText(id));
-  if (computed) reduces_.Admit(node);
 }
 
 void Simulator::Fail(SlotId slot, const char* why) {
   const AttemptId id = state_.attempts[slot].id;
-  const std::uint32_t node = state_.attempts[slot].node.value;
-  const bool computed = Remove(slot, AttemptEnd::kFailed);
+  Remove(slot, AttemptEnd::kFailed);
   (void)Apply(sched::AttemptFailed{id, why});
-  if (computed) reduces_.Admit(node);
 }
 
 void Simulator::ScheduleProgress(SlotId slot) {

@@ -42,7 +42,6 @@ class Simulator final : private ModelHost {
   void Decide();
   bool Apply(const sched::Event& event) override;
   void Journal(const sched::Event& event);
-  void JournalDecision(const sched::Effect& effect);
   void Drain();
   void Carry(const sched::Effect& effect);
 
@@ -57,9 +56,8 @@ class Simulator final : private ModelHost {
   // ---- attempts ----
   void Launch(const sched::Launch& launch);
   SlotId NewSlot(const sched::Launch& launch);
-  // Takes the attempt out of all lists; what it waits for is void. Returns true if it computed as a reduce: then the
-  // caller admits the next one.
-  bool Remove(SlotId slot, AttemptEnd how);
+  // Takes the attempt out of all lists; what it waits for is void.
+  void Remove(SlotId slot, AttemptEnd how);
   void Stop(const AttemptId& attempt, AttemptEnd how);
   void OnFlowEnded(SlotId slot);
   void OnTimer(SlotId slot);

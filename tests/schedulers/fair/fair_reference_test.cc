@@ -6,7 +6,10 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 
+#include "schedulers/offering/ccs_settings.h"
+#include "schedulers/offering/copy_gate.h"
 #include "schedulers/offering/reference.h"
 #include "schedulers/policies/catalog.h"
 #include "schedulers/policies/fair/fair_settings.h"
@@ -55,13 +58,18 @@ TEST(FairTwins, DecideTheSame) {
   for (unsigned round = 0, base = std::random_device()(); round < 400; ++round) {
     SCOPED_TRACE("seed " + std::to_string(base + round));
     HistoryOptions options;
-    options.scheduler = "fair";
+    const bool ccs = round % 2 == 1;
+    options.scheduler = ccs ? "fair+ccs" : "fair";
     options.settings = RandomSettings(base + round).Draw();
     options.conserving = false;
+    options.gives_all_permits = false;
     History history(base + round, options);
     for (int step = 0; step < 400 && !HasFailure(); ++step) history.Step();
     ASSERT_FALSE(HasFailure());
-    auto reference = std::make_unique<GreedyReference>(std::make_unique<FairReference>(options.settings), Admission());
+    std::unique_ptr<CopyGate> gate;
+    if (ccs) gate = std::make_unique<ComputePhaseAdmission>(options.settings.Of<CcsSettings>());
+    auto order = std::make_unique<FairReference>(options.settings, ccs ? kComputePermit : kReduceSlot);
+    auto reference = std::make_unique<GreedyReference>(std::move(order), Admission(nullptr, std::move(gate)));
     ExpectSameDecisions(history.records(), MakePolicyOf(options), std::move(reference));
     ASSERT_FALSE(HasFailure());
   }

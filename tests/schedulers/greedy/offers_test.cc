@@ -32,19 +32,21 @@ namespace {
 
 struct Setup {
   std::string name;
-  std::function<std::unique_ptr<JobOrder>(const Settings&)> order;
+  std::function<std::unique_ptr<JobOrder>(const Settings&, SlotKind reduces)> order;  // reduces: what counts of them
   bool of_catalog = true;
 };
 
 const Setup kSetups[] = {
-    {"fifo", [](const Settings&) { return std::make_unique<FifoOrder>(); }},
-    {"capacity", [](const Settings& s) { return std::make_unique<CapacityOrder>(s.Named<QueueSettings>()); }},
-    {"sjf", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
-    {"mlq", [](const Settings& s) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
-    {"edf", [](const Settings& s) { return std::make_unique<EdfOrder>(s.Of<EdfSettings>()); }},
-    {"fair", [](const Settings& s) { return std::make_unique<FairOrder>(s); }},
-    {"round_robin", [](const Settings&) { return std::make_unique<RoundRobin>(); }, false},
-    {"limited_round_robin", [](const Settings&) { return std::make_unique<RoundRobin>(2); }, false},
+    {"fifo", [](const Settings&, SlotKind) { return std::make_unique<FifoOrder>(); }},
+    {"capacity", [](const Settings& s, SlotKind reduces) {
+       return std::make_unique<CapacityOrder>(s.Named<QueueSettings>(), reduces);
+     }},
+    {"sjf", [](const Settings& s, SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kSjf, s.Of<MlqSettings>()); }},
+    {"mlq", [](const Settings& s, SlotKind) { return std::make_unique<SinglePoolOrder>(PoolOrder::kMlq, s.Of<MlqSettings>()); }},
+    {"edf", [](const Settings& s, SlotKind) { return std::make_unique<EdfOrder>(s.Of<EdfSettings>()); }},
+    {"fair", [](const Settings& s, SlotKind reduces) { return std::make_unique<FairOrder>(s, FairCounting{reduces}); }},
+    {"round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(); }, false},
+    {"limited_round_robin", [](const Settings&, SlotKind) { return std::make_unique<RoundRobin>(2); }, false},
 };
 
 Settings TestSettings() {
@@ -55,6 +57,7 @@ Settings TestSettings() {
   settings.Named<PoolSettings>()["pool0"].max_running_jobs = 2;
   settings.Named<PoolSettings>()["pool1"].weight = 2;
   settings.Named<PoolSettings>()["pool1"].max_maps = 3;
+  settings.Named<PoolSettings>()["pool1"].max_reduces = 2;
   settings.Of<MlqSettings>().small_job_maps = 3;
   settings.Of<DelaySettings>().rack_wait = 2;
   settings.Of<DelaySettings>().datacenter_wait = 1 * kSecond;
@@ -74,6 +77,7 @@ class EveryOrder : public testing::TestWithParam<std::tuple<Setup, bool, bool>> 
 TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
   const auto& [setup, with_delay, with_ccs] = GetParam();
   const bool delay = with_delay, ccs = with_ccs;
+  const SlotKind reduces = ccs ? kComputePermit : kReduceSlot;
   std::vector<unsigned> seeds = {646724835,  1552102564, 3912954297,
                                  1746768121, 2833384089, 3793071527};  // once they found a difference
   for (unsigned round = 0, base = std::random_device()(); round < 60; ++round) seeds.push_back(base + round);
@@ -83,9 +87,10 @@ TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
     options.scheduler = setup.name + (delay ? "+delay" : "") + (ccs ? "+ccs" : "");
     options.settings = TestSettings();
     options.conserving = false;
+    options.gives_all_permits = false;
     if (!setup.of_catalog) {
       options.make = [&, order = setup.order] {
-        return std::make_unique<Greedy>("order", order(options.settings), Gates(options.settings, delay, ccs));
+        return std::make_unique<Greedy>("order", order(options.settings, reduces), Gates(options.settings, delay, ccs));
       };
     }
     History history(seed, options);
@@ -93,7 +98,7 @@ TEST_P(EveryOrder, DecidesAsIfAllJobsWereAskedForEachSlot) {
     history.FinishAll();
     ASSERT_FALSE(HasFailure());
     auto reference =
-        std::make_unique<GreedyReference>(setup.order(options.settings), Gates(options.settings, delay, ccs));
+        std::make_unique<GreedyReference>(setup.order(options.settings, reduces), Gates(options.settings, delay, ccs));
     ExpectSameDecisions(history.records(), MakePolicyOf(options), std::move(reference));
     ASSERT_FALSE(HasFailure());
   }

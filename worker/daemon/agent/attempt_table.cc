@@ -139,12 +139,18 @@ void AttemptTable::LaunchMap(const AttemptId& id, capnp::List<task::wire::InputP
   Prepare(attempt);
 }
 
-void AttemptTable::LaunchReduce(const AttemptId& id, std::uint32_t maps, std::uint32_t computing) {
+void AttemptTable::LaunchReduce(const AttemptId& id, std::uint32_t maps, std::uint32_t computing, bool asks) {
   if (computing > 0) gate_.SetMost(computing);
   const AttemptPtr attempt = Admit(id);
   if (attempt == nullptr) return;
   attempt->maps = maps;
+  gate_.Arrive(id, asks);
   Prepare(attempt);
+}
+
+void AttemptTable::GrantCompute(const AttemptId& id, std::uint32_t computing) {
+  if (computing > 0) gate_.SetMost(computing);
+  gate_.Grant(id);
 }
 
 void AttemptTable::Prepare(const AttemptPtr& attempt) {
@@ -252,22 +258,27 @@ void AttemptTable::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSeg
   launch.setScratch(paths.scratch);
   launch.setStdout(paths.stdout_file);
   launch.setStderr(paths.stderr_file);
-  gate_.Enter(attempt.id, [this, id = attempt.id] {
+  const bool waits = gate_.EndCopying(attempt.id, [this, id = attempt.id] {
     if (const AttemptPtr admitted = Find(id)) Compute(*admitted);
   });
+  if (waits) ReportCopied(attempt.id, false);
 }
 
 void AttemptTable::Compute(Attempt& attempt) {
   attempt.computing = true;
   attempt.progress.reset();
-  session_.reports().Keep({ToText(attempt.id) + " computes", attempt.id, Report::Tells::kOther,
-                           [id = attempt.id](master::wire::WorkerSession::Client& session) {
+  ReportCopied(attempt.id, true);
+  Proceed(attempt);
+}
+
+void AttemptTable::ReportCopied(const AttemptId& id, bool computing) {
+  session_.reports().Keep({ToText(id) + (computing ? " computes" : " has copied its input"), id, Report::Tells::kOther,
+                           [id, computing](master::wire::WorkerSession::Client& session) {
                              auto request = session.reducePhaseRequest();
                              ToWire(id, request.initAttempt());
-                             request.setComputing(true);
+                             request.setComputing(computing);
                              return request.send().ignoreResult();
                            }});
-  Proceed(attempt);
 }
 
 // ---- progress, and attempts that do not get on ----

@@ -1,8 +1,8 @@
 // AttemptTable: the attempts of a worker, from the master's order to the report of how they went.
 //
 // A map attempt: directories, executable, process; then its run file is served, then the master is told.
-// A reduce attempt: directories, copy phase (no process yet), then past the compute gate, process; then the master is
-// told. Reports are repeated until answered (report_queue.h). An attempt whose reports do not change for task.timeout
+// A reduce attempt: directories, copy phase (no process yet), then past the compute gate, for which it may have to ask
+// the master (compute_gate.h), process; then the master is told. Reports are repeated until answered (report_queue.h). An attempt whose reports do not change for task.timeout
 // has failed. Thread rule: the control thread.
 #pragma once
 
@@ -74,7 +74,9 @@ class AttemptTable final : private TaskObserver {
   // ---- what the master asks for (worker.capnp) ----
   void LaunchMap(const AttemptId& attempt, capnp::List<task::wire::InputPiece>::Reader inputs, double crossing,
                  capnp::List<task::wire::RecordPlace>::Reader left_out);
-  void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing);
+  void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing, bool asks);
+  // The reduce may compute once it has copied. computing: how many may at once.
+  void GrantCompute(const AttemptId& attempt, std::uint32_t computing);
   void MapOutputs(std::uint32_t job, std::uint32_t own_node, const std::vector<AnnouncedOutput>& ready,
                   const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out);
   void Kill(const AttemptId& attempt, const std::string& reason);
@@ -127,6 +129,8 @@ class AttemptTable final : private TaskObserver {
   void StartCopy(const AttemptPtr& attempt);
   void Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments);
   void Compute(Attempt& attempt);
+  // Tells the master that the reduce has copied, and whether it computes.
+  void ReportCopied(const AttemptId& id, bool computing);
   [[nodiscard]] AttemptPtr Find(const AttemptId& id) const;
 
   // ---- progress, and attempts that make none ----

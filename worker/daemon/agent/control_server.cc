@@ -36,7 +36,13 @@ kj::Promise<void> ControlServer::launchReduce(LaunchReduceContext context) {
   const auto params = context.getParams();
   AttemptId attempt = FromWire(params.getAttempt());
   attempt.task.kind = TaskKind::kReduce;
-  agent().attempts().LaunchReduce(attempt, params.getMaps(), params.getComputing());
+  agent().attempts().LaunchReduce(attempt, params.getMaps(), params.getComputing(), params.getAsksToCompute());
+  return kj::READY_NOW;
+}
+
+kj::Promise<void> ControlServer::compute(ComputeContext context) {
+  const auto params = context.getParams();
+  agent().attempts().GrantCompute(FromWire(params.getAttempt()), params.getComputing());
   return kj::READY_NOW;
 }
 

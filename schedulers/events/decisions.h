@@ -1,0 +1,28 @@
+// Which effects are decisions of Engine::Decide, and the events that journals hold of them. Recovery applies such events,
+// since another policy may be in force by then. Thread rule: free functions.
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "schedulers/events/effects.h"
+#include "schedulers/events/events.h"
+
+namespace millrace::sched {
+
+// Returns the event that a driver journals of the effect; nothing if it is a consequence and not a decision.
+[[nodiscard]] inline std::optional<Event> DecisionOf(const Effect& effect) {
+  if (const auto* launch = std::get_if<Launch>(&effect)) return AttemptLaunched{launch->attempt, launch->node};
+  if (const auto* compute = std::get_if<Compute>(&effect)) return ComputeGranted{compute->attempt};
+  if (const auto* preempt = std::get_if<Preempt>(&effect)) return AttemptPreempted{preempt->attempt, preempt->reason};
+  if (const auto* evict = std::get_if<Evict>(&effect)) return JobEvicted{evict->job};
+  return std::nullopt;
+}
+
+// Returns true if DecisionOf makes such events.
+[[nodiscard]] inline bool IsDecision(const Event& event) {
+  return std::holds_alternative<AttemptLaunched>(event) || std::holds_alternative<ComputeGranted>(event) ||
+         std::holds_alternative<AttemptPreempted>(event) || std::holds_alternative<JobEvicted>(event);
+}
+
+}  // namespace millrace::sched
