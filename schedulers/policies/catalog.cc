@@ -80,7 +80,7 @@ constexpr CatalogLine kPolicies[] = {
      [](Recipe r) { return Make<Dl>(r); }},
     {"fair", kDelay | kCcs | kPreempt, "pools with weights and minimum shares, slots shared fairly among them",
      [](Recipe r) {
-       if (r.preempt) return Make<FairPreempting>(r, r.settings);
+       if (r.preempt) return Make<FairPreempting>(r, r.settings, r.admission.CountedReduces());
        return MakeGreedy<FairOrder>(r, r.settings, FairCounting{r.admission.CountedReduces()});
      }},
     {"edf", kDelay | kCcs, "earliest deadline first, jobs without a deadline last",

@@ -81,8 +81,7 @@ Event History::RandomReport() {
       return FetchFailed{attempt, map, Below(3)};
     }
     case 4:
-      if (Below(3) != 0) return ReduceCopied{attempt};
-      return Below(8) == 0 ? Event(ComputeGranted{attempt}) : Event(ReduceComputing{attempt});
+      return Below(3) != 0 ? Event(ReduceCopied{attempt}) : Event(ReduceComputing{attempt});
     case 5:
       return RandomMeasurement();
     default:

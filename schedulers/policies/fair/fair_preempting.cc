@@ -35,8 +35,8 @@ std::string Reason(const FairPool& pool, StarvationClocks::Cause cause) {
 
 }  // namespace
 
-FairPreempting::FairPreempting(std::string name, const Settings& settings, Admission admission)
-    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, FairCounting{admission.CountedReduces(), true}),
+FairPreempting::FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission)
+    : GreedyOver(std::move(name), std::make_unique<FairOrder>(settings, FairCounting{reduces, true}),
                   std::move(admission)) {}
 
 void FairPreempting::OnJobEnded(const ClusterState& state, JobId job) {

@@ -34,7 +34,8 @@ namespace millrace::sched {
 
 class FairPreempting : public GreedyOver<FairOrder> {
  public:
-  FairPreempting(std::string name, const Settings& settings, Admission admission);
+  // `reduces`: what counts of the reduces (FairCounting). Requires: it is admission.CountedReduces().
+  FairPreempting(std::string name, const Settings& settings, SlotKind reduces, Admission admission);
 
   void OnJobEnded(const ClusterState& state, JobId job) override;
   std::vector<Victim> Preempt(const ClusterState& state, Micros now) override;
