@@ -35,6 +35,11 @@ void ClusterState::RefreshFree(const NodeState& node) {
       free_[kind].Erase(node.id.value);
     }
   }
+  if (free_[TaskKind::kReduce].Contains(node.id.value) && node.used.reduces < node.Permits()) {
+    free_with_permits_.Insert(node.id.value);
+  } else {
+    free_with_permits_.Erase(node.id.value);
+  }
 }
 
 void ClusterState::JoinNode(const NodeJoined& node) {

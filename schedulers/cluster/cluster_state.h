@@ -100,6 +100,8 @@ class ClusterState {
   // Returns the ids of the nodes that take another task of this kind (NodeState::TakesTasks is true and a slot is
   // free), in rising order.
   [[nodiscard]] const OrderedBits& FreeNodes(TaskKind kind) const { return free_[kind]; }
+  // Returns those of the nodes that take another reduce where fewer reduces run than may compute.
+  [[nodiscard]] const OrderedBits& FreeNodesWithPermits() const { return free_with_permits_; }
   // Returns the live jobs, by priority, then submit order.
   [[nodiscard]] const JobQueue& LiveJobs() const { return live_; }
   // Returns the live jobs that have a pending map, or a pending reduce that slow start lets go, in the same order. Held
@@ -332,6 +334,7 @@ class ClusterState {
 
   PerKind<OrderedBits> open_;  // nodes that have slots of the kind, free or not, and are alive and not drained
   PerKind<OrderedBits> free_;  // those of them with a free one
+  OrderedBits free_with_permits_;
   std::uint32_t live_nodes_ = 0;
   std::uint64_t submitted_ = 0;
 };

@@ -77,6 +77,11 @@ class Admission {
   // Returns the closest map of the job for a slot that would idle, if the job may have such a slot. It does not count
   // towards the job's waits: do not call OnMapLaunched for it. Requires: every job has refused the slot (BestMap).
   [[nodiscard]] std::optional<MapChoice> BestIdleMap(const ClusterState& state, JobId job, NodeId node) const;
+  // Returns the nodes of ClusterState::FreeNodes to which tasks of the kind go before the others: with `+ccs` a reduce
+  // goes where it need not wait for a permit, as long as there are such nodes.
+  [[nodiscard]] const OrderedBits& NodesBeforeOthers(const ClusterState& state, TaskKind kind) const {
+    return copy_ && kind == TaskKind::kReduce ? state.FreeNodesWithPermits() : state.FreeNodes(kind);
+  }
   // Returns why no further task of the job is launched now, in one clause for people. Requires: the job is runnable,
   // and the policy itself would let it run.
   [[nodiscard]] std::string WhyWaits(const ClusterState& state, TaskKind kind, JobId job, Micros now) const;

@@ -10,6 +10,8 @@
 // Here is the first rule; the policy gives the permits (Policy::NextToCompute), since it is they that are scarce. While
 // no more than s reduces run on the node there are permits for all, and the worker lets a reduce compute without asking.
 //
+// A reduce goes to a node where fewer than s reduces run, if there is one, since it cannot leave its node to compute.
+//
 // Map slots and slots without a type stay as they are: the reduces beyond the slots come on top.
 #pragma once
 

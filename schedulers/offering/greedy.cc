@@ -135,7 +135,7 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
   const NodeId first_in_turn = FirstInTurn(free, memory.turn());
   do {
     Decision decision;
-    const auto node = memory.Walk(free, [&](NodeId to, bool to_all) {
+    const auto node = memory.Walk(admission.NodesBeforeOthers(state, kind), free, [&](NodeId to, bool to_all) {
       return to_all ? offers.ToAll(state, kind, to, now, &decision)
                     : offers.ToAcceptingMore(state, kind, memory.accepting_more(), to, now, &decision);
     });

@@ -71,6 +71,8 @@ std::optional<Decision> GreedyReference::NextOf(const ClusterState& state, TaskK
   for (const std::uint32_t id : state.FreeNodes(kind)) {
     if (id < turn) nodes.push_back({id});
   }
+  const OrderedBits& before = admission_.NodesBeforeOthers(state, kind);
+  std::stable_partition(nodes.begin(), nodes.end(), [&](NodeId node) { return before.Contains(node.value); });
   if (nodes.size() > 1 && kind == TaskKind::kMap) {
     const auto first = order_->Offer(state, kind, now, [](JobId) { return true; });
     if (!first) return std::nullopt;

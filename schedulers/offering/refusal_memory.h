@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/ids/ids.h"
@@ -46,7 +47,12 @@ class SlotRefusals {
   // Calls offer(node, to_all) for the free nodes that are to be offered, in turn, until one is taken. If to_all is
   // false the node is to be offered to accepting_more() alone. Returns the node that was taken, or nothing.
   template <class Offer>
-  std::optional<NodeId> Walk(const OrderedBits& free, const Offer& offer);
+  std::optional<NodeId> Walk(const OrderedBits& free, const Offer& offer) {
+    return Walk(free, free, offer);
+  }
+  // Does the same, and the nodes of `before` come before the others. Requires: they are among the free ones.
+  template <class Offer>
+  std::optional<NodeId> Walk(const OrderedBits& before, const OrderedBits& free, const Offer& offer);
   // Calls offer(node), which returns true if the node is taken, for all free nodes in turn, also those refused by all.
   // Returns the node that was taken, or nothing.
   template <class Offer>
@@ -102,10 +108,15 @@ class RefusalMemory {
 };
 
 template <class Offer>
-std::optional<NodeId> SlotRefusals::Walk(const OrderedBits& free, const Offer& offer) {
-  const std::uint32_t parts[][2] = {{turn_, OrderedBits::kNone}, {0, turn_}};
-  for (const auto& [begin, end] : parts) {
-    for (std::uint32_t id = begin; (id = NextToOffer(free, id, end)) != OrderedBits::kNone; ++id) {
+std::optional<NodeId> SlotRefusals::Walk(const OrderedBits& before, const OrderedBits& free, const Offer& offer) {
+  struct Part {
+    const OrderedBits& nodes;
+    std::uint32_t begin, end;
+  };
+  const Part parts[] = {
+      {before, turn_, OrderedBits::kNone}, {before, 0, turn_}, {free, turn_, OrderedBits::kNone}, {free, 0, turn_}};
+  for (const auto& [nodes, begin, end] : std::span(parts).subspan(&before == &free ? 2 : 0)) {
+    for (std::uint32_t id = begin; (id = NextToOffer(nodes, id, end)) != OrderedBits::kNone; ++id) {
       const Answer answer = offer(NodeId{id}, unasked_.Contains(id));
       if (answer == Answer::kTaken) {
         turn_ = id + 1;

@@ -81,9 +81,12 @@ void History::CheckPermits() const {
   for (const auto& [node, model] : nodes_) {
     const NodeState* known = state.FindNode(node);
     if (model.alive && !model.drained && !known->avoided) capacity += std::min(known->Permits(), known->limits.reduces);
-    if (model.alive) {
-      ASSERT_EQ(known->computing, computing[node]) << "n" << node.value;
-    }
+    if (!model.alive) continue;
+    ASSERT_EQ(known->computing, computing[node]) << "n" << node.value;
+    ASSERT_EQ(state.FreeNodesWithPermits().Contains(node.value),
+              state.FreeNodes(TaskKind::kReduce).Contains(node.value) &&
+                  Used(node, TaskKind::kReduce) < known->Permits())
+        << "n" << node.value;
   }
   ASSERT_EQ(state.Capacity(kComputePermit), capacity);
   for (const auto& [id, job] : jobs_) {

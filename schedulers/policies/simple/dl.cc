@@ -141,7 +141,8 @@ std::optional<Decision> Dl::NextReduce(const ClusterState& state) {
   constexpr TaskKind kReduces = TaskKind::kReduce;
   SlotRefusals& memory = refusals_[kReduces];
   Decision decision;
-  const auto node = memory.Walk(state.FreeNodes(kReduces), [&](NodeId to, bool to_all) {
+  const OrderedBits& before = admission_.NodesBeforeOthers(state, kReduces);
+  const auto node = memory.Walk(before, state.FreeNodes(kReduces), [&](NodeId to, bool to_all) {
     return to_all ? reduces_.ToAll(state, kReduces, to, 0, &decision)
                   : reduces_.ToAcceptingMore(state, kReduces, memory.accepting_more(), to, 0, &decision);
   });

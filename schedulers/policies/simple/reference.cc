@@ -28,6 +28,8 @@ std::optional<Decision> DlReference::Next(const ClusterState& state, Micros) {
     const OrderedBits& free = state.FreeNodes(kind);
     std::vector<std::uint32_t> nodes(free.begin(), free.end());
     std::rotate(nodes.begin(), std::lower_bound(nodes.begin(), nodes.end(), turn_[kind]), nodes.end());
+    const OrderedBits& before = admission_.NodesBeforeOthers(state, kind);
+    std::stable_partition(nodes.begin(), nodes.end(), [&](std::uint32_t node) { return before.Contains(node); });
     for (const std::uint32_t node : nodes) {
       const auto launch = LaunchOf(state, kind, NodeId{node});
       if (!launch) continue;
