@@ -69,6 +69,7 @@ void TrackerFixture::Finish(Step step) {
   jobs->Decide(&step);
   ASSERT_TRUE(store->Write(step.batch, Durability::kSynced).ok());
   launches.insert(launches.end(), step.launches.begin(), step.launches.end());
+  computes.insert(computes.end(), step.computes.begin(), step.computes.end());
   outputs.insert(step.outputs.begin(), step.outputs.end());
   kills.insert(kills.end(), step.kills.begin(), step.kills.end());
   forgets.insert(forgets.end(), step.forgets.begin(), step.forgets.end());

@@ -30,7 +30,7 @@ class TrackerFixture : public ::testing::Test {
   // An open file with one block, as a task leaves it for its attempt.
   AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
-  // Decides and stores the step; what was ordered is gathered in `launches` and `kills`.
+  // Decides and stores the step; what was ordered is gathered in `launches` and so on.
   void Finish(Step step);
   Step At() { return Step(now += 1000); }
   JobRequest Request(const std::string& output, std::uint32_t reduces) const;
@@ -47,6 +47,7 @@ class TrackerFixture : public ::testing::Test {
   std::unique_ptr<NodeTable> nodes;
   std::unique_ptr<JobTracker> jobs;
   std::vector<LaunchOrder> launches;  // since the test emptied it
+  std::vector<ComputeOrder> computes;
   std::vector<KillOrder> kills;
   std::map<std::pair<NodeNumber, JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;

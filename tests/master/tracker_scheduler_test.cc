@@ -185,10 +185,51 @@ TEST_F(TrackerSchedulerTest, AReduceThatComputesIsJournaledOnce) {
   Step step = At();
   jobs->ReduceComputing(node + 1, launches.front().attempt, &step);  // another node knows nothing of it
   Finish(std::move(step));
-  EXPECT_EQ(jobs->cluster().FindJob(job)->computing, 1u);
+  EXPECT_EQ(jobs->cluster().FindJob(job)->running_attempts[sched::kComputePermit], 1u);
   EXPECT_THAT(Lines(job.value, "ReduceComputing"), SizeIs(1));
   Restart();
-  EXPECT_EQ(jobs->cluster().FindJob(job)->computing, 1u);
+  EXPECT_EQ(jobs->cluster().FindJob(job)->running_attempts[sched::kComputePermit], 1u);
+}
+
+// One reduce slot, and two reduces that have copied: the master lets the first compute, says so again to a worker that
+// registers again, and knows it after a restart.
+TEST_F(TrackerSchedulerTest, PermitsAreGrantedJournaledAndRepeated) {
+  SetScheduler({"fifo+ccs", ""});
+  const NodeNumber node = AddWorker("a", 1, 1);
+  AddFile("/in/text", 1, {node});
+  const JobId job = Submit(Request("/out", 1)), other = Submit(Request("/out2", 1));
+  Done(Take());
+  Done(Take());
+  const LaunchOrder first = Take(), second = Take();
+  ASSERT_TRUE(first.attempt.task.reduce() && second.attempt.task.reduce());
+  EXPECT_EQ(first.computing, 1u);
+  const auto copied = [&](const LaunchOrder& reduce) {
+    Step step = At();
+    jobs->ReduceCopied(node, reduce.attempt, &step);
+    jobs->ReduceCopied(node + 1, reduce.attempt, &step);  // it does not run there
+    Finish(std::move(step));
+  };
+  copied(first);
+  copied(first);  // the report was repeated
+  copied(second);
+  ASSERT_THAT(computes, SizeIs(1));
+  EXPECT_EQ(computes[0].attempt, first.attempt);
+  EXPECT_EQ(computes[0].node, node);
+  EXPECT_THAT(Lines(job.value, "ReduceCopied"), SizeIs(1));
+  EXPECT_THAT(Lines(job.value, "ComputeGranted"), SizeIs(1));
+  Restart();
+  EXPECT_EQ(jobs->cluster().FindJob(job)->running_attempts[sched::kComputePermit], 1u);
+  EXPECT_EQ(jobs->cluster().FindJob(other)->copied_reduces.size(), 1u);
+  computes.clear();
+  Step step = At();
+  (void)jobs->NodeRegistered(*nodes->Find(node), {{first.attempt, second.attempt}, {}, {}, {}}, &step);
+  Finish(std::move(step));
+  ASSERT_THAT(computes, SizeIs(1));
+  EXPECT_EQ(computes[0].attempt, first.attempt);
+  computes.clear();
+  Done(first);
+  ASSERT_THAT(computes, SizeIs(1));
+  EXPECT_EQ(computes[0].attempt, second.attempt);
 }
 
 TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {

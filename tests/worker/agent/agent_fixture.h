@@ -137,7 +137,8 @@ class FakeSession final : public master::wire::WorkerSession::Server {
                  ": " + params.getReason().cStr());
   }
   kj::Promise<void> reducePhase(ReducePhaseContext context) override {
-    return Heard("computes " + ToText(FromWire(context.getParams().getAttempt())));
+    const auto params = context.getParams();
+    return Heard((params.getComputing() ? "computes " : "copied ") + ToText(FromWire(params.getAttempt())));
   }
 
  private:
@@ -332,14 +333,21 @@ class AgentTest : public testing::Test {
     Send(std::move(request));
     return id;
   }
-  AttemptId LaunchReduce(std::uint32_t task, std::uint32_t maps, std::uint32_t computing = 0) {
+  AttemptId LaunchReduce(std::uint32_t task, std::uint32_t maps, std::uint32_t computing = 0, bool asks = false) {
     const AttemptId id = ReduceAttemptId(JobId{kJob}, task, 0);
     auto request = Control().launchReduceRequest();
     ToWire(id, request.initAttempt());
     request.setMaps(maps);
     request.setComputing(computing);
+    request.setAsksToCompute(asks);
     Send(std::move(request));
     return id;
+  }
+  void Grant(const AttemptId& reduce, std::uint32_t computing = 0) {
+    auto request = Control().computeRequest();
+    ToWire(reduce, request.initAttempt());
+    request.setComputing(computing);
+    Send(std::move(request));
   }
   void Announce(std::vector<std::uint32_t> maps) {
     auto request = Control().mapOutputsRequest();

@@ -118,18 +118,37 @@ TEST_F(AttemptsTest, AnAttemptFarBeyondTheSlotsIsLost) {
 }
 
 // Copy-compute splitting: the master launches more reduces than may compute.
-TEST_F(AttemptsTest, AsManyReducesComputeAsTheMasterSays) {
+TEST_F(AttemptsTest, TheMasterSaysWhichReducesComputeWhereMoreRunThanMay) {
   config_.reduce_slots = 1;
   StartAgent();
   SetUpJob();
   const AttemptId first = LaunchReduce(0, 1, 1), second = LaunchReduce(1, 1, 1), third = LaunchReduce(2, 1, 1);
   Announce({0});
-  EXPECT_THAT(runner_.running, ElementsAre(first)) << "the others have copied and wait, without a process";
+  EXPECT_THAT(runner_.running, IsEmpty()) << "they have copied and wait, without a process";
+  for (const char* reduce : {"job3.r.0.0", "job3.r.1.0", "job3.r.2.0"})
+    EXPECT_THAT(record_.log, Contains("copied " + std::string(reduce)));
+  Grant(third);
+  Grant(first);  // it crossed the report of one that computes, say
+  EXPECT_THAT(runner_.running, ElementsAre(third)) << "no more than may";
+  runner_.Finish(third);
+  Settle();
+  EXPECT_THAT(runner_.running, ElementsAre(third, first)) << "all that were started";
+  EXPECT_THAT(record_.log, Contains("computes job3.r.0.0"));
   runner_.Finish(first);
   Settle();
-  EXPECT_THAT(runner_.running, ElementsAre(first, second)) << "all that were started";
-  LaunchReduce(3, 2, 2);  // another policy: slots without a type
-  EXPECT_THAT(runner_.running, ElementsAre(first, second, third));
+  EXPECT_THAT(runner_.running, ElementsAre(third, first, second)) << "the only one here asks nobody";
+}
+
+TEST_F(AttemptsTest, AReduceThatHasToAskWaitsThoughThereIsRoom) {
+  config_.reduce_slots = 2;
+  StartAgent();
+  SetUpJob();
+  const AttemptId reduce = LaunchReduce(0, 1, 2, true);
+  Announce({0});
+  EXPECT_THAT(runner_.running, IsEmpty());
+  EXPECT_THAT(record_.log, Contains("copied job3.r.0.0"));
+  Grant(reduce);
+  EXPECT_THAT(runner_.running, ElementsAre(reduce));
 }
 
 TEST_F(AttemptsTest, AnAttemptOfAnUnknownJobIsLost) {
@@ -325,19 +344,54 @@ TEST_F(AttemptsTest, ReplicationsAreHandedOn) {
   EXPECT_EQ(plane_.replications()[0].targets.at(0).host, "other");
 }
 
-TEST(ComputeGateTest, AdmitsInOrderAndNoMoreThanAllowed) {
-  ComputeGate gate(1);
-  std::vector<int> entered;
-  const AttemptId a = ReduceAttemptId(JobId{1}, 0, 0), b = ReduceAttemptId(JobId{1}, 1, 0),
-                  c = ReduceAttemptId(JobId{1}, 2, 0);
-  gate.Enter(a, [&] { entered.push_back(0); });
-  gate.Enter(b, [&] { entered.push_back(1); });
-  gate.Enter(c, [&] { entered.push_back(2); });
-  EXPECT_THAT(entered, ElementsAre(0));
-  gate.Leave(b);  // gave up
-  gate.Leave(a);
-  EXPECT_THAT(entered, ElementsAre(0, 2));
-  EXPECT_EQ(gate.inside(), 1U);
+class ComputeGateTest : public testing::Test {
+ protected:
+  static AttemptId Reduce(std::uint32_t index) { return ReduceAttemptId(JobId{1}, index, 0); }
+  // Returns true if the reduce has to ask.
+  bool EndCopying(std::uint32_t index) {
+    return gate_.EndCopying(Reduce(index), [this, index] { entered_.push_back(index); });
+  }
+
+  ComputeGate gate_{2};
+  std::vector<std::uint32_t> entered_;
+};
+
+TEST_F(ComputeGateTest, WhileThereIsRoomForAllNobodyAsks) {
+  gate_.Arrive(Reduce(0), false);
+  gate_.Arrive(Reduce(1), false);
+  EXPECT_FALSE(EndCopying(1));
+  EXPECT_FALSE(EndCopying(0));
+  EXPECT_THAT(entered_, ElementsAre(1, 0));
+  EXPECT_EQ(gate_.inside(), 2U);
+}
+
+TEST_F(ComputeGateTest, OtherwiseThoseComputeThatAreGranted) {
+  for (std::uint32_t i = 0; i < 4; ++i) gate_.Arrive(Reduce(i), false);
+  EXPECT_TRUE(EndCopying(0));
+  EXPECT_TRUE(EndCopying(1));
+  gate_.Grant(Reduce(1));
+  gate_.Grant(Reduce(2));  // it still copies
+  gate_.Grant(Reduce(9));  // it is not here
+  EXPECT_THAT(entered_, ElementsAre(1));
+  EXPECT_FALSE(EndCopying(2));
+  EXPECT_THAT(entered_, ElementsAre(1, 2));
+  gate_.Grant(Reduce(0));
+  EXPECT_THAT(entered_, ElementsAre(1, 2)) << "no more than two";
+  gate_.Leave(Reduce(1));
+  EXPECT_THAT(entered_, ElementsAre(1, 2, 0));
+}
+
+TEST_F(ComputeGateTest, WhoeverWaitsComputesOnceThereIsRoomForAll) {
+  for (std::uint32_t i = 0; i < 3; ++i) gate_.Arrive(Reduce(i), i == 1);
+  EXPECT_TRUE(EndCopying(0));
+  EXPECT_TRUE(EndCopying(1));
+  gate_.Leave(Reduce(2));
+  EXPECT_THAT(entered_, ElementsAre(0)) << "the other has to ask";
+  gate_.SetMost(1);
+  gate_.Grant(Reduce(1));
+  EXPECT_THAT(entered_, ElementsAre(0));
+  gate_.SetMost(2);
+  EXPECT_THAT(entered_, ElementsAre(0, 1));
 }
 
 }  // namespace
