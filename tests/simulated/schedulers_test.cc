@@ -21,12 +21,12 @@ constexpr const char* kSettings = R"(
 [pools.ads]
 weight = 2
 min_maps = 20
-min_share_timeout = "5s"
+min_share_timeout = "1s"
 [pools.spam]
 max_maps = 30
 [fair]
-min_share_timeout = "5s"
-fair_share_timeout = "15s"
+min_share_timeout = "1s"
+fair_share_timeout = "3s"
 [delay]
 rack_wait = "2s"
 datacenter_wait = "2s"
@@ -147,7 +147,8 @@ TEST(SchedulersTest, FairSharingWithAllPartsOnFiftyWorkersTwiceTheSame) {
   EXPECT_EQ(first, RunBatch(1, {"fair+delay+ccs+preempt"}));
   ExpectSameDecisions(first);
   EXPECT_GT(CountOf("AttemptPreempted", first), 0) << "pools got slots back";
-  EXPECT_GT(CountOf("ReduceComputing", first), 200) << "reduces were let in to compute";
+  EXPECT_GT(CountOf("ReduceComputing", first), 50) << "reduces computed where there were permits for all";
+  EXPECT_GT(CountOf("ComputeGranted", first), 100) << "others were given one in turn";
 }
 
 // LATE: slow attempts get a twin on another node, one of both wins, and the journal replays.
