@@ -12,9 +12,9 @@
 #include "client/api/emit.h"
 #include "client/api/input_formats.h"
 #include "client/api/output_formats.h"
-#include "client/api/preparation.h"
-#include "client/api/task_context.h"
 #include "client/api/values.h"
+#include "client/job/preparation.h"
+#include "client/job/task_context.h"
 
 namespace millrace::internal {
 

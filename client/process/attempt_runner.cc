@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "client/api/segments.h"
+#include "client/job/segments.h"
 #include "client/process/dfs_source.h"
 
 namespace millrace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "client/api/task_context.h"
+#include "client/job/task_context.h"
 #include "worker/task/channel/channel.h"
 
 namespace millrace {

@@ -1,4 +1,4 @@
-#include "client/api/run.h"
+#include "client/process/run.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -13,8 +13,8 @@
 #include <utility>
 #include <variant>
 
-#include "client/api/job_options.h"
-#include "client/api/read_files.h"
+#include "client/job/job_options.h"
+#include "client/job/read_files.h"
 #include "client/process/attempt_runner.h"
 #include "client/process/progress_reporter.h"
 #include "client/process/task_messages.h"

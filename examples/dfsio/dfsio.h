@@ -18,8 +18,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/crc32c.h"
-#include "base/random.h"
 #include "client/api/job.h"
 
 namespace millrace::examples {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "client/api/job.h"
-#include "examples/words/word_table.h"
+#include "client/api/key_table.h"
 #include "examples/words/words.h"
 
 namespace millrace::examples {
@@ -75,7 +75,7 @@ struct InvertedIndex {
     if (names_.empty() || context_.input_number() != input_) BeginFile(emit);
     const std::uint64_t file = std::uint64_t{1} << (names_.size() - 1);
     ForEachWord(lines, [&](std::string_view word) {
-      if (words_.Push(word, file)) [[unlikely]]
+      if (words_.Add(word, file)) [[unlikely]]
         EmitAll(emit);
     });
   }
@@ -111,8 +111,8 @@ struct InvertedIndex {
 
   TaskContext& context_;
   std::uint64_t input_ = 0;
-  std::vector<std::string> names_;         // of the files that words_ knows
-  WordTable<std::uint64_t, Unite> words_;  // with a bit for each file that they occur in
+  std::vector<std::string> names_;        // of the files that words_ knows
+  KeyTable<std::uint64_t, Unite> words_;  // with a bit for each file that they occur in
   NameList list_;
 };
 

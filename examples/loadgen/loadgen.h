@@ -10,7 +10,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/random.h"
 #include "client/api/job.h"
 
 namespace millrace::examples {

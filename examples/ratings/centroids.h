@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
-#include "base/text.h"
+#include "client/api/job.h"
 #include "examples/ratings/ratings.h"
 
 namespace millrace::examples {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,8 @@ struct SequenceCount {
       return;
     if (begun_) EmitAll(emit);
     for (const std::string_view word : sequence.words) {
-      MILLRACE_CHECK(triples_.Push(word), "three words do not fit into " + std::string(context_.input_name()));
+      if (!triples_.Push(word))
+        throw std::length_error("three words of " + file_ + " do not fit into the memory of a map");
     }
     begun_ = true;
   }

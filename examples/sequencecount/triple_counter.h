@@ -12,17 +12,15 @@
 #include <bit>
 #include <boost/sort/spreadsort/integer_sort.hpp>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
+#include "client/api/key_table.h"
 #include "examples/sequencecount/packed_word.h"
-#include "examples/words/word_table.h"
-#include "worker/task/collect/item_sort.h"
-#include "worker/task/collect/page_buffer.h"
 
 namespace millrace::examples {
 
@@ -32,18 +30,15 @@ class TripleCounter {
   TripleCounter(std::uint64_t memory, bool barred)
       : barred_(barred),
         most_words_(std::clamp<std::uint64_t>(memory / 16, 1024, kRanked - 1)),
-        number_pages_(most_words_ * sizeof(Number)),
-        numbers_(reinterpret_cast<Number*>(number_pages_.data())),
-        table_({numbers_}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {
-    MILLRACE_CHECK(numbers_ != nullptr, "no memory to number words");
-  }
+        numbers_(std::make_unique_for_overwrite<Number[]>(most_words_)),
+        table_({numbers_.get()}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {}
 
   // The word follows the one that was pushed before it, unless a text ended there. False: it was not taken, there is no
   // room; to be pushed again after Take, with the two words before it.
   [[nodiscard]] bool Push(std::string_view word) {
     if (full_ || count_ == most_words_) return false;
     numbers_[count_] = static_cast<Number>(count_);
-    full_ = table_.Push(word, static_cast<Number>(count_));
+    full_ = table_.Add(word, static_cast<Number>(count_));
     ++count_;
     return true;
   }
@@ -53,9 +48,8 @@ class TripleCounter {
   void Take(OnTriple&& on_triple) {
     EndText();
     NumberInOrder();
-    const map::PageBuffer pages(count_ * sizeof(std::uint64_t) + 1);
-    MILLRACE_CHECK(pages.data() != nullptr, "no memory to sort triples");
-    Give(MakeTriples(reinterpret_cast<std::uint64_t*>(pages.data())), on_triple);
+    const auto triples = std::make_unique_for_overwrite<std::uint64_t[]>(count_);
+    Give(MakeTriples(triples.get()), on_triple);
     count_ = 0;
     full_ = false;
     ends_.clear();
@@ -74,7 +68,7 @@ class TripleCounter {
     Number* numbers;
     void operator()(Number& first, const Number& at) const { numbers[at] = first; }
   };
-  using Table = WordTable<Number, NoteFirst>;
+  using Table = KeyTable<Number, NoteFirst>;
 
   void NumberInOrder();
   // The numbers below `count` in the order of the words word_at(number).
@@ -92,8 +86,7 @@ class TripleCounter {
 
   const bool barred_;
   const std::uint64_t most_words_;
-  map::PageBuffer number_pages_;
-  Number* const numbers_;  // of the words in the order of the text
+  std::unique_ptr<Number[]> numbers_;  // of the words in the order of the text
   std::uint64_t count_ = 0;
   bool full_ = false;
   std::vector<std::uint64_t> ends_;  // of the texts
@@ -150,13 +143,13 @@ inline void TripleCounter::NumberInOrder() {
 
 template <class WordAt>
 std::vector<TripleCounter::Number> TripleCounter::OrderOf(std::size_t count, const WordAt& word_at) {
-  std::vector<map::SortItem> items;
-  items.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) items.push_back({map::PrefixOf(word_at(i)), i});
-  map::ItemSorter(word_at).Sort(items, 1);
+  std::vector<std::pair<std::string_view, Number>> words;
+  words.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) words.emplace_back(word_at(i), static_cast<Number>(i));
+  std::ranges::sort(words);
   std::vector<Number> order;
   order.reserve(count);
-  for (const map::SortItem& item : items) order.push_back(static_cast<Number>(item.position()));
+  for (const auto& [word, number] : words) order.push_back(number);
   return order;
 }
 

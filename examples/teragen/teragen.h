@@ -8,8 +8,6 @@
 #include <limits>
 #include <string_view>
 
-#include "base/crc32c.h"
-#include "base/random.h"
 #include "client/api/job.h"
 #include "examples/terasort/range_partition.h"
 

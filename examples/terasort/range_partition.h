@@ -8,12 +8,12 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
-#include "base/status.h"
+#include "client/api/job.h"
 
 namespace millrace::examples {
 
@@ -26,7 +26,7 @@ class RangePartition {
   // Keys of kTeraKeyBytes, in order: range i + 1 begins with the i-th.
   explicit RangePartition(const std::vector<std::string>& cuts) {
     for (const std::string& cut : cuts) cuts_.push_back(Load(cut));
-    MILLRACE_CHECK(std::ranges::is_sorted(cuts_), "the cuts between ranges are not in order");
+    if (!std::ranges::is_sorted(cuts_)) throw std::invalid_argument("the cuts between ranges are not in order");
     Index();
   }
 
@@ -55,7 +55,7 @@ class RangePartition {
     auto operator<=>(const Key&) const = default;
   };
   static Key Load(std::string_view key) {
-    MILLRACE_CHECK(key.size() == kTeraKeyBytes, "a key has 10 bytes");
+    if (key.size() != kTeraKeyBytes) throw std::invalid_argument("a key has 10 bytes");
     Key loaded;
     std::memcpy(&loaded.high, key.data(), sizeof loaded.high);
     std::memcpy(&loaded.low, key.data() + sizeof loaded.high, sizeof loaded.low);

@@ -9,7 +9,6 @@
 #include <string>
 #include <string_view>
 
-#include "base/crc32c.h"
 #include "client/api/job.h"
 #include "examples/terasort/range_partition.h"
 

@@ -13,7 +13,6 @@
 
 #include "client/api/job.h"
 #include "examples/words/words.h"
-#include "worker/task/collect/partition.h"
 
 namespace millrace::examples {
 
@@ -45,7 +44,7 @@ struct TermVector {
   static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
   // All words of a file to one reduce.
   static std::uint32_t Partition(const std::string_view& key, std::uint32_t partitions) {
-    return map::PartitionOf(map::HashKey(key.substr(0, key.find('\0'))), partitions);
+    return HashPartition(key.substr(0, key.find('\0')), partitions);
   }
 
   // The keys of a file come one after the other.

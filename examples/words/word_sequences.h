@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
 #include "client/api/job.h"
 #include "examples/words/words.h"
 
@@ -24,8 +23,6 @@ struct WordSequence {
   std::string_view text;  // the words, joined; it and they live for the call
   std::array<std::string_view, kWords> words;
 };
-
-inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 // Cuts pieces of text that follow each other into sequences. Each word is copied once, to the end of a buffer in which
 // every sequence is then a range.

@@ -1,4 +1,4 @@
-#include "client/api/read_files.h"
+#include "client/job/read_files.h"
 
 #include <fnmatch.h>
 

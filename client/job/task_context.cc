@@ -1,4 +1,4 @@
-#include "client/api/task_context.h"
+#include "client/job/task_context.h"
 
 #include <algorithm>
 

@@ -12,8 +12,8 @@
 
 #include "base/ids/ids.h"
 #include "base/status.h"
-#include "client/api/counters.h"
-#include "client/api/job_options.h"
+#include "client/job/counters.h"
+#include "client/job/job_options.h"
 
 namespace millrace {
 
