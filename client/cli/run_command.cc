@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "client/job/engine_options.h"
 #include "client/cli/find_job.h"
 #include "client/cli/wait_job.h"
+#include "client/job/engine_options.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
 
