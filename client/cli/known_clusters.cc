@@ -16,7 +16,7 @@
 namespace millrace::cli {
 namespace {
 
-// Empty when there is none.
+// Returns the text of the file, which is empty if there is no such file.
 Result<std::string> ReadLines(const std::string& file) {
   Result<std::string> text = ReadWholeFile(file);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) return std::string();

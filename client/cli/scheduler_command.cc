@@ -16,7 +16,7 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 using View = job::SchedulerView;
 
-// With one digit behind the point, unless it is a whole number.
+// Writes whole numbers as they are, and others with one digit after the point.
 std::string Number(double number) {
   char text[64];
   std::snprintf(text, sizeof text, "%.1f", number);

@@ -40,7 +40,7 @@ Status UploadBeside(dfs::DfsClient& files, const std::string& path, const std::s
   const std::string own = path + "." + token;
   MILLRACE_TRY(Upload(files, own, bytes));
   const Status renamed = files.Rename(own, path);
-  if (!renamed.ok()) (void)files.Remove(own, false);  // the other client was first; what it left is the same
+  if (!renamed.ok()) (void)files.Remove(own, false);  // another client was first, and left the same file
   return renamed;
 }
 

@@ -15,7 +15,7 @@ capnp::Data::Reader ToData(std::string_view bytes) {
 
 Phase Read(master::wire::Phase::Reader in) { return {in.getTotal(), in.getRunning(), in.getDone(), in.getFraction()}; }
 
-// A newer master may know more states; they count as ones that have not ended.
+// A newer master may know more states than this client; those count as states that have not ended.
 template <class Enum>
 Enum Known(unsigned value, Enum last, Enum otherwise) {
   return value <= static_cast<unsigned>(last) ? static_cast<Enum>(value) : otherwise;

@@ -33,7 +33,7 @@ class Terminal {
   void Take() const {
     if (ours_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
   }
-  // Ctrl-Z stopped the command: we stop as well, and go on with it.
+  // Ctrl-Z has stopped the command: this process stops as well, and continues together with it.
   void StopTogether() const {
     if (!ours_) return;
     Take();
@@ -73,7 +73,7 @@ int WaitInForeground(Process& command, Signals& signals) {
       if (signal != SIGINT) patience = kEndPatienceMs;
     }
   }
-  command.SignalGroup(SIGKILL);  // what it left behind
+  command.SignalGroup(SIGKILL);  // kills what the command left behind
   return command.Reap();
 }
 

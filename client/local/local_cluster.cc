@@ -186,7 +186,7 @@ void LocalCluster::Stop() {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count();
       if (::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) >= 0 || errno != EINTR) break;
     }
-    daemon.process.SignalGroup(SIGKILL);  // what is left of the group, too
+    daemon.process.SignalGroup(SIGKILL);  // also what is left of its group
     daemon.process.Reap();
   }
   daemons_.clear();
@@ -197,7 +197,7 @@ LocalCluster::~LocalCluster() {
   if (!guardian_) return;
   const bool temporary = temporary_.has_value();
   temporary_.reset();
-  // A task process whose worker had to be killed may have written something meanwhile.
+  // A task process whose worker had to be killed may have written something in the meantime.
   if (temporary && ::access(directory_.c_str(), F_OK) == 0) {
     guardian_->CleanUp();
   } else {

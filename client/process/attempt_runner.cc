@@ -13,7 +13,7 @@
 namespace millrace {
 namespace {
 
-// The border where exceptions of user code end.
+// Exceptions of user code end here.
 Status Guarded(const char* what, const std::function<Status()>& run) {
   try {
     return run();
@@ -24,7 +24,7 @@ Status Guarded(const char* what, const std::function<Status()>& run) {
   }
 }
 
-// "part-r-00003" of an attempt, created when the first bytes come.
+// The output file of an attempt, such as "part-r-00003". It is created when the first bytes come.
 class PartFile {
  public:
   PartFile(const SetUp& set_up, const JobOptions& options, const AttemptId& attempt, Storage& storage)
@@ -48,7 +48,7 @@ class PartFile {
     MILLRACE_ASSIGN(handed_, writer_->HandOver(attempt_));
     return Status::Ok();
   }
-  // What was handed over.
+  // Returns what was handed over.
   [[nodiscard]] TaskOutput Take() { return {name_, std::move(handed_)}; }
 
  private:

@@ -47,7 +47,7 @@ void ProgressReporter::Work() {
     capnp::MallocMessageBuilder message;
     EncodeProgress(context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
                    &message);
-    // A peer that is gone is seen by the next poll; a message that is too large is left out, as is nothing else.
+    // The result is dropped: the next poll notices a peer that is gone, and a message that is too large is left out.
     (void)channel_.Write(message);
   }
 }
