@@ -19,7 +19,7 @@ constexpr const char* kMark = "/block_directory";
 constexpr const char* kOption = "worker.block_directories";
 
 struct Mark {
-  std::string storage, id;  // empty: there is none
+  std::string storage, id;  // both are empty if there is no mark
 };
 
 Result<Mark> ReadMark(const std::string& path) {
@@ -33,7 +33,7 @@ Result<Mark> ReadMark(const std::string& path) {
   return Corrupt(path + kMark + " holds " + Quote(*text) + ", which is no mark; restore it or use an empty directory");
 }
 
-using Known = std::map<std::string, std::string>;  // path by id
+using Known = std::map<std::string, std::string>;  // the path of each id
 
 Result<Known> ReadKnown(const std::string& file) {
   Known known;
@@ -57,7 +57,7 @@ std::string Text(const Known& known) {
   return text;
 }
 
-// By device and inode: whatever it is called.
+// Identifies a directory by device and inode, whatever its name is.
 Result<std::pair<dev_t, ino_t>> Place(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return std::pair(info.st_dev, info.st_ino);
@@ -106,7 +106,7 @@ class Taking {
     known_[mark.id] = path;
     return Status::Ok();
   }
-  // Last: a mark that the worker did not remember would be its own all the same.
+  // Call this last: a mark that the worker has not remembered counts as its own all the same.
   Status Remember() const { return changed_ ? WriteFileDurably(file_, Text(known_)) : Status::Ok(); }
 
  private:

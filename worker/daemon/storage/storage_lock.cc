@@ -13,7 +13,7 @@
 namespace millrace::worker {
 namespace {
 
-// Empty when there is no such file.
+// Returns the identity in the file, which is empty if there is no such file.
 Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::string_view), const char* what) {
   auto text = ReadWholeFile(path);
   if (text.status().code() == StatusCode::kNotFound) return std::string();

@@ -32,7 +32,7 @@ Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::stri
     if (::stat(path.c_str(), &info) != 0) return FromErrno(errno, "look at " + path);
     known.push_back({path, info.st_dev, info.st_ino});
   }
-  // Opened once: a lack of descriptors says nothing of the disk.
+  // The file is opened only once, because a lack of descriptors says nothing about the disk.
   MILLRACE_ASSIGN(Fd probe, OpenFile(directory + "/probe", O_RDWR | O_CREAT));
   return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known), std::move(probe)));
 }
@@ -50,7 +50,7 @@ Status DiskStorageProbe::Look() {
     const std::string text = fmt::format("{:020}\n", ++looks_);
     MILLRACE_TRY(WriteAllAt(probe_.get(), text, 0, path));
     if (::fdatasync(probe_.get()) != 0) return FromErrno(errno, "sync " + path);
-    ::posix_fadvise(probe_.get(), 0, 0, POSIX_FADV_DONTNEED);  // so that the disk is read
+    ::posix_fadvise(probe_.get(), 0, 0, POSIX_FADV_DONTNEED);  // so that the bytes are read from the disk
     std::string read(text.size(), '\0');
     MILLRACE_TRY(ReadExactlyAt(probe_.get(), read.data(), read.size(), 0, path));
     return read == text ? Status::Ok() : Corrupt(path + " does not hold what was written to it");

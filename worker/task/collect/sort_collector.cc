@@ -15,11 +15,12 @@ namespace {
 
 constexpr std::uint64_t kMinMemory = 4096;
 constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << kPositionBits;
-constexpr std::size_t kSoon = 8;  // records that are out of order after this part of the memory or less are sorted
+// If order ends within this part of the memory, what came in order is sorted too, and makes no run of its own.
+constexpr std::size_t kSoon = 8;
 
 }  // namespace
 
-// One buffer: for records that come in order, and from the first that does not, for an index and the sort.
+// The one buffer serves for records that come in order, and, from the first that does not, for an index and the sort.
 struct SortCollector::Impl {
   Impl(CollectorOptions o, RunCombiner* c)
       : options(std::move(o)),
@@ -45,7 +46,7 @@ struct SortCollector::Impl {
   const CollectorOptions options;
   RunCombiner* const combiner;
   PageBuffer buffer;
-  OrderedRecords ordered;  // one of these two is empty
+  OrderedRecords ordered;  // one of these two is always empty
   IndexedRecords indexed;
   bool in_order;
   SpillSet spills;
@@ -54,13 +55,13 @@ struct SortCollector::Impl {
   CollectorFigures figures;
 };
 
-// Of records that come in order. False when this one has to be sorted in.
+// Adds a record that comes in order. Returns false if it has to be sorted in.
 bool SortCollector::Impl::TakeInOrder(std::uint32_t partition, std::string_view key, std::string_view value) {
   const OrderedRecords::Taken taken = ordered.Add(partition, key, value);
   if (taken == OrderedRecords::Taken::kYes) [[likely]]
     return true;
   const bool soon = taken == OrderedRecords::Taken::kOutOfOrder && ordered.bytes() <= buffer.size() / kSoon;
-  if (!soon && !ordered.empty()) {  // they make a run, and perhaps order begins anew
+  if (!soon && !ordered.empty()) {  // what came so far makes a run, and perhaps order begins anew
     failure = Spill();
     if (!failure.ok() || ordered.Add(partition, key, value) == OrderedRecords::Taken::kYes) return true;
   }
@@ -68,7 +69,7 @@ bool SortCollector::Impl::TakeInOrder(std::uint32_t partition, std::string_view 
   return false;
 }
 
-// What came in order so far is sorted together with what comes.
+// Sorts what came in order so far together with what is to come.
 void SortCollector::Impl::SortInstead() {
   in_order = false;
   const std::vector<std::string> came = ordered.Copy();
@@ -84,7 +85,8 @@ void SortCollector::Impl::SortInstead() {
 }
 
 void SortCollector::Impl::Index(std::uint32_t partition, std::string_view key, std::string_view value) {
-  if (!failure.ok() || indexed.Add(partition, key, value)) return;  // of many records one may have failed
+  // A record of several that are indexed in a row may have failed before this one.
+  if (!failure.ok() || indexed.Add(partition, key, value)) return;
   if (!indexed.empty()) failure = Spill();
   if (!failure.ok() || indexed.Add(partition, key, value)) return;
   failure = SpillAlone(partition, key, value);
@@ -110,7 +112,7 @@ Status SortCollector::Impl::Spill() {
   return writer.Finish();
 }
 
-// Empties the buffer.
+// Writes the content of the buffer to a run and empties it.
 Status SortCollector::Impl::Write(run::RunWriter& writer, std::uint64_t* records) {
   const Status written =
       in_order ? ordered.Write(writer, records) : indexed.Write(options.partitions, combiner, writer, records);
