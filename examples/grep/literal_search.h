@@ -25,7 +25,7 @@ class LiteralSearch {
   // Returns the first place in [at, end) at which the whole literal stands, or end if there is none.
   [[nodiscard]] const char* Find(const char* at, const char* end) const {
     if (static_cast<std::size_t>(end - at) < size()) return end;
-    const char* const stop = end - last_;  // none begins here or later
+    const char* const stop = end - last_;  // no literal begins here or later
 #ifdef __AVX2__
     const Vector first(literal_.front()), last(literal_.back());
     for (; stop - at >= 32; at += 32) {

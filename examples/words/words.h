@@ -1,4 +1,5 @@
-// Finds the words of a text: what lies between ASCII white space (space, \t, \n, \v, \f, \r). It takes 32 bytes a step.
+// ForEachWord finds the words of a text: what lies between ASCII white space (space, \t, \n, \v, \f, \r). It takes 32
+// bytes at a time.
 // Thread rule: any thread.
 #pragma once
 
@@ -27,7 +28,7 @@ inline std::uint32_t WhiteSpaceMask(const char* at) {
 #ifdef __AVX2__
   const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
   const __m256i space = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' '));
-  // \t to \r are 9 to 13: after the subtraction, unsigned, at most 4.
+  // \t to \r are 9 to 13, so the unsigned difference is at most 4.
   const __m256i from_tab = _mm256_sub_epi8(bytes, _mm256_set1_epi8('\t'));
   const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(from_tab, _mm256_set1_epi8(4)), from_tab);
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(space, control)));
@@ -41,7 +42,7 @@ template <class OnWord>
 void ForEachWord(std::string_view text, OnWord&& on_word) {
   constexpr std::size_t kStep = 32;
   const char* const begin = text.data();
-  const char* word = nullptr;  // the begin of the word that is open, if one is
+  const char* word = nullptr;  // where the word begins that is open, if one is
   for (std::size_t at = 0; at < text.size(); at += kStep) {
     std::uint32_t space;
     if (text.size() - at >= kStep) {
