@@ -241,7 +241,7 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
         << (options.json ? "{\"job\":" + std::to_string(*job) + "}\n" : "submitted job " + std::to_string(*job) + "\n");
     return kDone;
   }
-  sigint.Take();  // before the line is printed, since from here on Ctrl-C means the job
+  sigint.Catch();  // before the line is printed, since from here on Ctrl-C means the job
   if (!invocation.console.err_is_terminal)
     console::SayLine(invocation.console, "job " + std::to_string(*job) + ": submitted");
   return WaitAndReport(invocation, **files, *job, sigint, options.json, "run " + options.job);

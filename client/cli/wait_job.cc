@@ -107,7 +107,7 @@ class Waiter {
 
 int Report(const Invocation& invocation, const job::JobStatus& status, bool json) {
   if (json) console::Printer(invocation.console.out) << console::Dump(ToJson(status)) << "\n";
-  if (status.state != job::State::kSucceeded) {
+  if (status.state != job::JobState::kSucceeded) {
     const std::string reason = status.reason.empty() ? "no reason was given" : status.reason;
     return invocation.Fail("job " + std::to_string(status.job),
                            Invalid(std::string(ToString(status.state)) + ": " + reason));
@@ -117,7 +117,7 @@ int Report(const Invocation& invocation, const job::JobStatus& status, bool json
 }
 
 Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint) {
-  sigint.Take();
+  sigint.Catch();
   MILLRACE_ASSIGN(const std::unique_ptr<job::JobWatch> watch, job::JobWatch::Start(files, job, kPatience));
   return Waiter(invocation, files, job, sigint).Run(*watch);
 }

@@ -28,7 +28,7 @@ JobStatus Read(master::wire::JobStatus::Reader in) {
   out.job = in.getJob();
   out.name = in.getName();
   out.owner = in.getOwner();
-  out.state = Known(static_cast<unsigned>(in.getState()), State::kKilled, State::kRunning);
+  out.state = Known(static_cast<unsigned>(in.getState()), JobState::kKilled, JobState::kRunning);
   out.reason = in.getReason();
   out.priority = in.getPriority();
   out.pool = in.getPool();

@@ -72,13 +72,13 @@ Signals::Signals() {
 }
 
 Signals::~Signals() {
-  while (Take() != 0) {
+  while (Next() != 0) {
   }
   const sigset_t set = Handled();
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-int Signals::Take() {
+int Signals::Next() {
   signalfd_siginfo info{};
   return ::read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
 }
@@ -140,7 +140,7 @@ Status LocalCluster::AwaitFile(const std::string& name, Signals& signals) {
     for (std::size_t i = 0; i < daemons_.size(); ++i) {
       if (waited[i + 2].revents != 0) return Ended(daemons_[i].name, daemons_[i].process.Reap());
     }
-    for (int signal; (signal = signals.Take()) != 0;) {
+    for (int signal; (signal = signals.Next()) != 0;) {
       if (signal != SIGCHLD) return Cancelled("interrupted while the cluster was starting");
     }
     alignas(inotify_event) char events[4096];

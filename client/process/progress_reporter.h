@@ -25,7 +25,7 @@ class ProgressReporter {
   ~ProgressReporter();
 
  private:
-  void Work();
+  void ReportUntilStopped();
 
   task::Channel& channel_;
   TaskContext& context_;

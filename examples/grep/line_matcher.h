@@ -2,9 +2,8 @@
 // itself, without its \n: the result is what RE2 gives if it is asked line by line. There are three ways to it:
 //   - A pattern that is a literal is searched for, and RE2 is not asked.
 //   - If all matches of a pattern contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at
-//   the
-//     bytes around it of which a match can consist: the line, or less of it when the pattern matches no blanks, say.
-//     What it finds in short texts, which occur again, is remembered (word_memo.h).
+//     the bytes around it of which a match can consist: the line, or less of it when the pattern matches no blanks,
+//     say. What it finds in short texts, which occur again, is remembered (word_memo.h).
 //   - For any other pattern RE2 looks at the whole text, where ^ and $ are the ends of lines and no match has a \n. It
 //     looks at one line after the other where that would change what the pattern means, and where it would be slower: a
 //     pattern that begins with ^ needs the first bytes of a line only, and one that matches the empty line next to

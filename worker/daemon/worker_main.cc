@@ -36,7 +36,7 @@ namespace {
 constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
 
 // Returns the address by which the worker is called where no name was given.
-const std::string& Place(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
+const std::string& AddressOf(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
 
 int Fail(const Status& why, int status) {
   std::cerr << "millrace: worker: " << why.message() << "\n";
@@ -184,10 +184,10 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
   }
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
-  MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
+  MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
   MILLRACE_ASSIGN(const auto directories,
-                  TakeBlockDirectories(config.directory, storage.id(), config.block_directories, random));
+                  AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
   // This comes before any thread is started: threads inherit the mask, so the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
@@ -223,7 +223,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
     const Status written = WriteFileDurably(config.ready_file, std::to_string(node) + "\n");
     if (!written.ok()) log->error("{}", written.message());
   });
-  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, Place(config), server.port());
+  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, AddressOf(config), server.port());
   agent->Start();
   YieldTheDisk(checks);
   YieldTheDisk(scrubbing);
@@ -262,7 +262,8 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
           daemon::ParseArguments("worker", "A worker: block server and task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
-  const Log log = MakeLog(config.name.empty() ? "worker " + Place(config) : "worker " + config.name, config.log_level);
+  const Log log =
+      MakeLog(config.name.empty() ? "worker " + AddressOf(config) : "worker " + config.name, config.log_level);
   try {
     const Status served = Serve(config, minder, log);
     return served.ok() ? 0 : Fail(served, 1);

@@ -35,7 +35,7 @@ class BlockDirectoriesTest : public testing::Test {
   Result<std::vector<std::string>> Take(const std::vector<std::string>& names, const std::string& storage = kStorage) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ",") + Path(name);
-    return TakeBlockDirectories(Path("worker"), storage, list, random_);
+    return AdoptBlockDirectories(Path("worker"), storage, list, random_);
   }
   void ExpectRefused(const std::vector<std::string>& names, const std::string& why, const std::string& advice) {
     const auto taken = Take(names);

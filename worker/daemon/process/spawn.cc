@@ -66,9 +66,9 @@ bool Limit(const Child& child) {
 }
 
 // A dup2 of a descriptor onto itself would leave it to be closed by exec.
-bool Place(int from, int to) { return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to; }
+bool PlaceAt(int from, int to) { return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to; }
 
-bool PlaceStandard(const Child& child) { return Place(child.input, 0) && Place(child.output, 1) && Place(1, 2); }
+bool PlaceStandard(const Child& child) { return PlaceAt(child.input, 0) && PlaceAt(child.output, 1) && PlaceAt(1, 2); }
 
 // The parent may have died before the death signal was asked for.
 bool EndWith(pid_t parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent; }
@@ -84,7 +84,7 @@ bool EndWith(pid_t parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && get
 int TaskMain(void* argument) {
   Child& child = *static_cast<Child*>(argument);
   const bool ready = setpgid(0, 0) == 0 && EndWith(child.minder_pid) && Limit(child) && PlaceStandard(child) &&
-                     Place(child.channel, 3) && close_range(4, ~0U, 0) == 0 && UnblockSignals();
+                     PlaceAt(child.channel, 3) && close_range(4, ~0U, 0) == 0 && UnblockSignals();
   if (ready) execve(child.executable, child.arguments, child.environment);
   GiveUp(child, child.executable);
 }

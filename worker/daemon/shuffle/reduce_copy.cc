@@ -37,7 +37,7 @@ void ReduceCopy::Impl::Schedule() {
   for (const Source& source : book.Wake(std::chrono::steady_clock::now())) LookUp(source);
   if (ended) return;
   while (connections < limit.limit()) {
-    std::optional<FetchPlace> place = book.Visit();
+    std::optional<FetchPlace> place = book.VisitNext();
     if (!place.has_value()) break;
     auto guest = std::make_shared<Guest>();
     guests[*place] = guest;

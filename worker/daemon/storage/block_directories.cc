@@ -58,7 +58,7 @@ std::string Text(const Known& known) {
 }
 
 // Identifies a directory by device and inode, whatever its name is.
-Result<std::pair<dev_t, ino_t>> Place(const std::string& path) {
+Result<std::pair<dev_t, ino_t>> IdentityOf(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return std::pair(info.st_dev, info.st_ino);
   return NotFound(path + " of " + kOption + " is no directory that is there; mount its disk and make it, or take it " +
@@ -82,12 +82,12 @@ Status CheckNew(const std::string& path, const Known& known, const std::string& 
   return Status::Ok();
 }
 
-class Taking {
+class Adoption {
  public:
-  Taking(const std::string& directory, const std::string& storage, Random& random, Known known)
+  Adoption(const std::string& directory, const std::string& storage, Random& random, Known known)
       : file_(directory + "/block_directories"), storage_(storage), random_(random), known_(std::move(known)) {}
 
-  Status Take(const std::string& path) {
+  Status Adopt(const std::string& path) {
     MILLRACE_ASSIGN(Mark mark, ReadMark(path));
     if (mark.storage.empty()) {
       MILLRACE_TRY(CheckNew(path, known_, file_));
@@ -99,7 +99,7 @@ class Taking {
                      ", and this one is " + storage_ +
                      "; give an empty directory, or that worker its worker.directory");
     }
-    if (!taken_.insert(mark.id).second) {
+    if (!adopted_.insert(mark.id).second) {
       return Invalid(path + " of " + kOption + " is a copy of another one of the list; take one of them out");
     }
     changed_ |= known_[mark.id] != path;
@@ -114,7 +114,7 @@ class Taking {
   const std::string& storage_;
   Random& random_;
   Known known_;
-  std::set<std::string> taken_;
+  std::set<std::string> adopted_;
   bool changed_ = false;
 };
 
@@ -146,25 +146,25 @@ Result<std::vector<std::string>> SplitDirectories(std::string_view list) {
   return paths;
 }
 
-Result<std::vector<std::string>> TakeBlockDirectories(const std::string& directory, const std::string& storage,
-                                                      std::string_view list, Random& random) {
+Result<std::vector<std::string>> AdoptBlockDirectories(const std::string& directory, const std::string& storage,
+                                                       std::string_view list, Random& random) {
   MILLRACE_ASSIGN(std::vector<std::string> paths, SplitDirectories(list));
   if (paths.empty()) return std::vector<std::string>{directory};
   MILLRACE_ASSIGN(Known known, ReadKnown(directory + "/block_directories"));
-  MILLRACE_ASSIGN(const auto own, Place(directory));
-  Taking taking(directory, storage, random, std::move(known));
+  MILLRACE_ASSIGN(const auto own, IdentityOf(directory));
+  Adoption adoption(directory, storage, random, std::move(known));
   std::set<std::pair<dev_t, ino_t>> places;
   for (std::string& path : paths) {
-    MILLRACE_ASSIGN(const auto place, Place(path));
+    MILLRACE_ASSIGN(const auto place, IdentityOf(path));
     if (!places.insert(place).second) return Invalid(path + " is twice in " + kOption + "; take one of them out");
     if (place == own) {
       path = directory;
     } else {
-      MILLRACE_TRY(taking.Take(path));
+      MILLRACE_TRY(adoption.Adopt(path));
     }
   }
   if (!places.contains(own)) MILLRACE_TRY(CheckNoBlocks(directory));
-  MILLRACE_TRY(taking.Remember());
+  MILLRACE_TRY(adoption.Remember());
   return paths;
 }
 

@@ -26,7 +26,7 @@ Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::st
 
 }  // namespace
 
-Result<StorageLock> StorageLock::Take(const std::string& directory, Random& random) {
+Result<StorageLock> StorageLock::Acquire(const std::string& directory, Random& random) {
   MILLRACE_TRY(MakeDirectories(directory));
   const std::string lock_path = directory + "/lock";
   MILLRACE_ASSIGN(Fd lock, OpenFile(lock_path, O_RDWR | O_CREAT));

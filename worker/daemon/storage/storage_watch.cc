@@ -37,7 +37,7 @@ Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::stri
   return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known), std::move(probe)));
 }
 
-Status DiskStorageProbe::Look() {
+Status DiskStorageProbe::Check() {
   for (const Known& file : known_) {
     struct stat info = {};
     if (::stat(file.path.c_str(), &info) != 0) return FromErrno(errno, "look at " + file.path);
@@ -73,7 +73,7 @@ kj::Promise<void> StorageWatch::Cycle() {
     auto looked = kj::newPromiseAndFulfiller<void>();
     const auto tell = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(looked.fulfiller));
     const auto seen = std::make_shared<Status>();
-    background_.Run([seen, &probe = probe_] { *seen = probe.Look(); }, [tell] { (*tell)->fulfill(); });
+    background_.Run([seen, &probe = probe_] { *seen = probe.Check(); }, [tell] { (*tell)->fulfill(); });
     return looked.promise.then([this, seen]() -> kj::Promise<void> {
       if (seen->ok()) return Cycle();
       gone_(*seen);

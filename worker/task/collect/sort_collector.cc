@@ -35,7 +35,7 @@ struct SortCollector::Impl {
     failure = NoSpace("sort map output: no memory for a buffer of " + std::to_string(buffer.size()) + " bytes");
   }
 
-  bool TakeInOrder(std::uint32_t partition, std::string_view key, std::string_view value);
+  bool AddInOrder(std::uint32_t partition, std::string_view key, std::string_view value);
   void SortInstead();
   void Index(std::uint32_t partition, std::string_view key, std::string_view value);
   Status SpillAlone(std::uint32_t partition, std::string_view key, std::string_view value);
@@ -56,14 +56,14 @@ struct SortCollector::Impl {
 };
 
 // Adds a record that comes in order. Returns false if it has to be sorted in.
-bool SortCollector::Impl::TakeInOrder(std::uint32_t partition, std::string_view key, std::string_view value) {
-  const OrderedRecords::Taken taken = ordered.Add(partition, key, value);
-  if (taken == OrderedRecords::Taken::kYes) [[likely]]
+bool SortCollector::Impl::AddInOrder(std::uint32_t partition, std::string_view key, std::string_view value) {
+  const OrderedRecords::AddResult added = ordered.Add(partition, key, value);
+  if (added == OrderedRecords::AddResult::kAdded) [[likely]]
     return true;
-  const bool soon = taken == OrderedRecords::Taken::kOutOfOrder && ordered.bytes() <= buffer.size() / kSoon;
+  const bool soon = added == OrderedRecords::AddResult::kOutOfOrder && ordered.bytes() <= buffer.size() / kSoon;
   if (!soon && !ordered.empty()) {  // what came so far makes a run, and perhaps order begins anew
     failure = Spill();
-    if (!failure.ok() || ordered.Add(partition, key, value) == OrderedRecords::Taken::kYes) return true;
+    if (!failure.ok() || ordered.Add(partition, key, value) == OrderedRecords::AddResult::kAdded) return true;
   }
   SortInstead();
   return false;
@@ -148,7 +148,7 @@ void SortCollector::Emit(std::uint32_t partition, std::string_view key, std::str
                            std::to_string(impl.options.partitions) + "; the job's partitioner is wrong");
     return;
   }
-  if (impl.in_order && impl.TakeInOrder(partition, key, value)) return;
+  if (impl.in_order && impl.AddInOrder(partition, key, value)) return;
   impl.Index(partition, key, value);
 }
 

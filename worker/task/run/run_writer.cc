@@ -68,7 +68,7 @@ struct RunWriter::Impl {
     return Status::Ok();
   }
   Status CutFrame();
-  Status Settle();
+  Status DecideCompression();
   void MakeContext();
   Status AddToFrame(std::string_view header, std::string_view key, std::string_view value);
   Status AddToBuffer(std::string_view header, std::string_view key, std::string_view value);
@@ -80,7 +80,7 @@ void RunWriter::Impl::MakeContext() {
 }
 
 // Decides by the first records, which no segment holds yet, whether the run is compressed.
-Status RunWriter::Impl::Settle() {
+Status RunWriter::Impl::DecideCompression() {
   compress = std::exchange(decide, nullptr)(frame);
   segments.back().compressed = compress;
   if (compress) {
@@ -94,7 +94,7 @@ Status RunWriter::Impl::Settle() {
 
 Status RunWriter::Impl::CutFrame() {
   if (frame.empty()) return Status::Ok();
-  if (decide) MILLRACE_TRY(Settle());
+  if (decide) MILLRACE_TRY(DecideCompression());
   if (frame.empty()) return Status::Ok();
   compressed.resize(ZSTD_compressBound(frame.size()));
   const std::size_t size =
