@@ -68,7 +68,7 @@ Result<KnownAddresses> FindKnownCluster(const std::string& file, const std::stri
     const std::string cluster(line.substr(std::min(line.size(), names.size() + 1)));
     if (!IsClusterId(cluster))
       return Corrupt(file + ", line " + std::to_string(number) + ": " + Quote(cluster) +
-                     " is no cluster id; remove the line");
+                     " is not a cluster id; remove the line");
     if (!found.cluster.has_value()) found.cluster = KnownCluster{cluster, number};
     if (found.cluster->cluster != cluster)
       return Corrupt(file + ", lines " + std::to_string(found.cluster->line) + " and " + std::to_string(number) + ": " +

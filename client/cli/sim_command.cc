@@ -172,7 +172,8 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
     std::string why;
     if (sched::MakePolicy(scheduler, plan.settings, &why) == nullptr) return Invalid(why);
   }
-  if (!words.journal.empty() && plan.schedulers.size() > 1) return Invalid("--journal is of one scheduler, not more");
+  if (!words.journal.empty() && plan.schedulers.size() > 1)
+    return Invalid("--journal records one scheduler; name only one");
   MILLRACE_ASSIGN(plan.file, LoadWorkload(words, path));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;

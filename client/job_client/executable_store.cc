@@ -19,7 +19,7 @@ Result<std::string> Sha256Hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned size = 0;
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    return Internal("OpenSSL gives no SHA-256");
+    return Internal("OpenSSL offers no SHA-256");
   }
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string hex;

@@ -20,7 +20,7 @@ Status Guarded(const char* what, const std::function<Status()>& run) {
   } catch (const std::exception& e) {
     return Invalid(std::string(what) + " threw an exception: " + e.what());
   } catch (...) {
-    return Invalid(std::string(what) + " threw something that is no std::exception");
+    return Invalid(std::string(what) + " threw something that is not a std::exception");
   }
 }
 

@@ -80,7 +80,7 @@ int BecomeClient(int argc, char** argv) {
   ::execv(beside.c_str(), arguments.data());
   if (errno == ENOENT || errno == ENOTDIR) ::execvp("millrace", arguments.data());
   const int error = errno;
-  std::fprintf(stderr, "%s: cannot start millrace, which runs the job: %s; is there no %s, and none on the PATH?\n",
+  std::fprintf(stderr, "%s: cannot start millrace, which runs the job: %s; put it at %s or on the PATH\n",
                BaseName(argv[0]).c_str(), std::strerror(error), beside.c_str());
   return kWrongUsage;
 }

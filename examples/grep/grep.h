@@ -25,7 +25,7 @@ struct Grep {
     options.Check([](const JobOptions& set) {
       const std::unique_ptr<RE2> pattern = CompilePattern(set.text("grep.pattern"));
       if (pattern->ok()) return Status::Ok();
-      return Invalid("grep.pattern is no regular expression: " + pattern->error());
+      return Invalid("grep.pattern is not a valid regular expression: " + pattern->error());
     });
   }
 

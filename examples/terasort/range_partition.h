@@ -98,7 +98,7 @@ inline std::string ToHex(const std::vector<std::string>& cuts) {
 // Reads what ToHex made. kInvalid for any other text.
 inline Result<std::vector<std::string>> FromHex(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  if (text.size() % (2 * kTeraKeyBytes) != 0) return Invalid("the cuts are no whole number of keys of 10 bytes");
+  if (text.size() % (2 * kTeraKeyBytes) != 0) return Invalid("the cuts are not a whole number of keys of 10 bytes");
   std::vector<std::string> cuts(text.size() / (2 * kTeraKeyBytes));
   for (std::size_t i = 0; i < text.size(); i += 2) {
     const std::size_t high = kDigits.find(text[i]), low = kDigits.find(text[i + 1]);

@@ -30,7 +30,8 @@ Result<Mark> ReadMark(const std::string& path) {
   Mark mark;
   words >> mark.storage >> mark.id;
   if (IsUuid(mark.storage) && IsUuid(mark.id)) return mark;
-  return Corrupt(path + kMark + " holds " + Quote(*text) + ", which is no mark; restore it or use an empty directory");
+  return Corrupt(path + kMark + " holds " + Quote(*text) +
+                 ", which is not a mark; restore it or use an empty directory");
 }
 
 using Known = std::map<std::string, std::string>;  // the path of each id
@@ -44,7 +45,7 @@ Result<Known> ReadKnown(const std::string& file) {
   for (std::string line; std::getline(lines, line);) {
     const std::string id = line.substr(0, line.find(' '));
     if (!IsUuid(id) || line.size() < id.size() + 2) {
-      return Corrupt(file + " holds the line " + Quote(line) + ", which is no \"id path\"; correct or delete it");
+      return Corrupt(file + " holds the line " + Quote(line) + ", which is not \"ID PATH\"; correct or delete it");
     }
     known[id] = line.substr(id.size() + 1);
   }
@@ -61,7 +62,7 @@ std::string Text(const Known& known) {
 Result<std::pair<dev_t, ino_t>> IdentityOf(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return std::pair(info.st_dev, info.st_ino);
-  return NotFound(path + " of " + kOption + " is no directory that is there; mount its disk and make it, or take it " +
+  return NotFound(path + " of " + kOption + " is not an existing directory; mount its disk and create it, or take it " +
                   "out of the list");
 }
 
@@ -69,8 +70,7 @@ Result<std::pair<dev_t, ino_t>> IdentityOf(const std::string& path) {
 Status CheckNew(const std::string& path, const Known& known, const std::string& known_file) {
   const bool had_one = std::any_of(known.begin(), known.end(), [&](const auto& entry) { return entry.second == path; });
   if (had_one) {
-    return NotFound(path + " of " + kOption +
-                    " is without its mark; mount its disk, or, if there is a new disk in its " +
+    return NotFound(path + " of " + kOption + " lacks its mark; mount its disk, or, if there is a new disk in its " +
                     "place, delete the line of this path in " + known_file);
   }
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
@@ -100,7 +100,7 @@ class Adoption {
                      "; give an empty directory, or that worker its worker.directory");
     }
     if (!adopted_.insert(mark.id).second) {
-      return Invalid(path + " of " + kOption + " is a copy of another one of the list; take one of them out");
+      return Invalid(path + " of " + kOption + " is a copy of another directory in the list; take one of them out");
     }
     changed_ |= known_[mark.id] != path;
     known_[mark.id] = path;
@@ -156,7 +156,7 @@ Result<std::vector<std::string>> AdoptBlockDirectories(const std::string& direct
   std::set<std::pair<dev_t, ino_t>> places;
   for (std::string& path : paths) {
     MILLRACE_ASSIGN(const auto place, IdentityOf(path));
-    if (!places.insert(place).second) return Invalid(path + " is twice in " + kOption + "; take one of them out");
+    if (!places.insert(place).second) return Invalid(path + " occurs twice in " + kOption + "; take one of them out");
     if (place == own) {
       path = directory;
     } else {

@@ -22,7 +22,7 @@ bool ReadNumber(std::string_view* text, Number* number) {
 }  // namespace
 
 ScrubSchedule::ScrubSchedule(Micros period, std::string_view saved, Micros now) : period_(period) {
-  MILLRACE_CHECK(period > 0, "a scrub period of nothing");
+  MILLRACE_CHECK(period > 0, "the scrub period is not positive");
   while (!saved.empty()) {
     std::string_view line = saved.substr(0, saved.find('\n'));
     saved.remove_prefix(std::min(saved.size(), line.size() + 1));

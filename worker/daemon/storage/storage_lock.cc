@@ -21,7 +21,7 @@ Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::st
   std::string id = *std::move(text);
   if (id.ends_with('\n')) id.pop_back();
   if (is_one(id)) return id;
-  return Corrupt(path + " holds " + Quote(id) + ", which is no " + what + "; restore it or use an empty directory");
+  return Corrupt(path + " holds " + Quote(id) + ", which is not a " + what + "; restore it or use an empty directory");
 }
 
 }  // namespace
