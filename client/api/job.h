@@ -38,10 +38,11 @@
 // What Map and Reduce are given, and views of it, live for the call. An exception fails the attempt, and its text is
 // shown.
 //
-// What a job's code may use besides comes with this header: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN, for it
-// returns them (base/status.h); Quote, for what a message names (base/text.h); and for data that is made or checked,
-// the seeded Random (base/random.h) and Crc32c (base/crc32c.h). KeyTable folds within a map: include key_table.h. All
-// else is internal and may change.
+// This header also brings what a job's code may use besides: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN, for what
+// Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random
+// (base/random.h) and Crc32c (base/crc32c.h), for data that is made or checked; and ByteSource, Split and the readers
+// of client/format, for an Input of the job's own. KeyTable, which folds within a map, has a header of its own
+// (key_table.h). All else is internal and may change.
 // Thread rule: main's; a job's code runs on one thread.
 #pragma once
 
@@ -55,7 +56,7 @@
 
 namespace millrace {
 
-// The exit status for main (run.h).
+// Returns the exit status for main (client/process/run.h).
 template <class J>
 [[nodiscard]] int Run(int argc, char** argv) {
   return internal::RunJob(internal::BindJob<J>(), argc, argv);
