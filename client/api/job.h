@@ -41,8 +41,8 @@
 // This header also brings what a job's code may use besides: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN, for what
 // Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random
 // (base/random.h) and Crc32c (base/crc32c.h), for data that is made or checked; and ByteSource, Split and the readers
-// of client/format, for an Input of the job's own. KeyTable, which folds within a map, has a header of its own
-// (key_table.h). All else is internal and may change.
+// of client/format, for an Input of the job's own. A map that folds or sorts by itself may include KeyTable
+// (key_table.h), OrderOfKeys (key_order.h) and LargeArray (large_array.h). All else is internal and may change.
 // Thread rule: main's; a job's code runs on one thread.
 #pragma once
 

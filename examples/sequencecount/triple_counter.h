@@ -12,14 +12,15 @@
 #include <bit>
 #include <boost/sort/spreadsort/integer_sort.hpp>
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "client/api/key_order.h"
 #include "client/api/key_table.h"
+#include "client/api/large_array.h"
 #include "examples/sequencecount/packed_word.h"
 
 namespace millrace::examples {
@@ -30,8 +31,8 @@ class TripleCounter {
   TripleCounter(std::uint64_t memory, bool barred)
       : barred_(barred),
         most_words_(std::clamp<std::uint64_t>(memory / 16, 1024, kRanked - 1)),
-        numbers_(std::make_unique_for_overwrite<Number[]>(most_words_)),
-        table_({numbers_.get()}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {}
+        numbers_(most_words_),
+        table_({numbers_.data()}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {}
 
   // Adds a word, which follows the one that was pushed before it, unless a text ended there. Returns false if there is
   // no room and the word was not added: it is to be pushed again after Take, together with the two words before it.
@@ -48,8 +49,8 @@ class TripleCounter {
   void Take(OnTriple&& on_triple) {
     EndText();
     NumberInOrder();
-    const auto triples = std::make_unique_for_overwrite<std::uint64_t[]>(count_);
-    Give(MakeTriples(triples.get()), on_triple);
+    const LargeArray<std::uint64_t> triples(count_);
+    Give(MakeTriples(triples.data()), on_triple);
     count_ = 0;
     full_ = false;
     ends_.clear();
@@ -71,9 +72,6 @@ class TripleCounter {
   using Table = KeyTable<Number, NoteFirst>;
 
   void NumberInOrder();
-  // Returns the numbers below `count` in the order of the words word_at(number).
-  template <class WordAt>
-  [[nodiscard]] static std::vector<Number> OrderOf(std::size_t count, const WordAt& word_at);
   // Returns how many bytes at the end of a third word do not compare.
   [[nodiscard]] std::size_t bars() const { return barred_ ? 0 : 1; }
   // Calls on_number(triple) for all triples, in the order of the texts.
@@ -86,7 +84,7 @@ class TripleCounter {
 
   const bool barred_;
   const std::uint64_t most_words_;
-  std::unique_ptr<Number[]> numbers_;  // the words in the order of the text
+  LargeArray<Number> numbers_;  // the words in the order of the text
   std::uint64_t count_ = 0;
   bool full_ = false;
   std::vector<std::uint64_t> ends_;  // where the texts end
@@ -114,7 +112,7 @@ inline void TripleCounter::NumberInOrder() {
   });
   const std::string_view text = text_;
   const std::vector<Number> order =
-      OrderOf(words.size(), [&](std::uint64_t i) { return text.substr(words[i].begin, words[i].size); });
+      OrderOfKeys(words.size(), [&](std::uint64_t i) { return text.substr(words[i].begin, words[i].size); });
   words_.clear();
   longest_ = 0;
   for (Number i = 0; i < order.size(); ++i) {
@@ -130,7 +128,7 @@ inline void TripleCounter::NumberInOrder() {
     const std::string_view word = words_[i].In(text);
     return word.substr(0, word.size() - bars());
   };
-  const std::vector<Number> by_third = OrderOf(words_.size(), as_third);
+  const std::vector<Number> by_third = OrderOfKeys(words_.size(), as_third);
   third_.resize(words_.size());
   thirds_.clear();
   for (Number i = 0; i < by_third.size(); ++i) {
@@ -139,18 +137,6 @@ inline void TripleCounter::NumberInOrder() {
     thirds_.emplace_back(text, word.begin, word.size - 1);
   }
   bits_ = std::bit_width(words_.size());
-}
-
-template <class WordAt>
-std::vector<TripleCounter::Number> TripleCounter::OrderOf(std::size_t count, const WordAt& word_at) {
-  std::vector<std::pair<std::string_view, Number>> words;
-  words.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) words.emplace_back(word_at(i), static_cast<Number>(i));
-  std::ranges::sort(words);
-  std::vector<Number> order;
-  order.reserve(count);
-  for (const auto& [word, number] : words) order.push_back(number);
-  return order;
 }
 
 template <class OnNumber>
