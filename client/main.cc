@@ -1,4 +1,4 @@
-// The program `millrace`: the one place that links everything.
+// The program `millrace`. No other place links everything.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@
 
 namespace {
 
-constexpr const char* kDefaultWait = "30s";  // a master that is started again is there long before
+constexpr const char* kDefaultWait = "30s";  // a restarted master is there long before
 
 std::string FromEnvironment(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);

@@ -10,8 +10,11 @@ endif()
 set(CMAKE_CXX_FLAGS_DEV "-O1 -g1")
 set(CMAKE_CXX_FLAGS_RELEASE "-O3")
 
-# crc32c, the hash of the map side and the line scanner are written for this level (any x86 server since 2013).
-add_compile_options(-march=x86-64-v3)
+# The hash of the map side and the scanners of words and literals have forms for this level (any x86 server since 2013),
+# and plain ones for other machines.
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  add_compile_options(-march=x86-64-v3)
+endif()
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual)
 # A warning is an error for whoever works on Millrace, and not for whoever builds it with a compiler of another year.
 if(CMAKE_BUILD_TYPE STREQUAL "Dev")

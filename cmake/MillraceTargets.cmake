@@ -18,9 +18,11 @@ function(millrace_folder target folder)
   endif()
 endfunction()
 
-# millrace_library(TARGET FOLDER f SOURCES FILE.cc ... LINKS x y ... [PRIVATE_LINKS z ...])
+# millrace_library(TARGET [FACE] FOLDER f SOURCES FILE.cc ... LINKS x y ... [PRIVATE_LINKS z ...])
+# FACE: who links it may include its headers and none of what it links. Its headers need those, so the compiler finds
+# them all the same; tests/docs/check_folders holds the includes of the folders that link a face to it.
 function(millrace_library target)
-  cmake_parse_arguments(ARG "" "FOLDER" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  cmake_parse_arguments(ARG "FACE" "FOLDER" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
   if(ARG_SOURCES)
     add_library(${target} STATIC ${ARG_SOURCES})
     target_link_libraries(${target} PUBLIC ${ARG_LINKS} PRIVATE ${ARG_PRIVATE_LINKS})
@@ -29,12 +31,15 @@ function(millrace_library target)
     target_link_libraries(${target} INTERFACE ${ARG_LINKS})
   endif()
   millrace_folder(${target} ${ARG_FOLDER})
+  if(ARG_FACE)
+    set_property(GLOBAL APPEND_STRING PROPERTY MILLRACE_LINK_SETS "FACE ${ARG_FOLDER}\n")
+  endif()
   set_property(GLOBAL APPEND_STRING PROPERTY MILLRACE_LINK_SETS
                "${target} ${ARG_FOLDER} ${ARG_LINKS} ${ARG_PRIVATE_LINKS}\n")
 endfunction()
 
-# millrace_write_link_sets(FILE): a line for each library so far: its name, its folder, what it links. The table in
-# docs/decisions/0001-folders.md is printed from it.
+# millrace_write_link_sets(FILE): a line for each library so far: its name, its folder, what it links; and a line "FACE
+# FOLDER" for each face. The table in docs/decisions/0001-folders.md is printed from it.
 function(millrace_write_link_sets file)
   get_property(sets GLOBAL PROPERTY MILLRACE_LINK_SETS)
   string(REPLACE ";" " " sets "${sets}")

@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "client/api/attempt.h"
 #include "client/api/job_traits.h"
+#include "client/job/attempt.h"
 
 namespace millrace::internal {
 
@@ -184,6 +184,7 @@ JobBinding BindJob() {
   binding.combines = Combines<J>;
   binding.map_only = !HasIntermediate<J>;
   if constexpr (Prepares<J>) binding.prepare = J::Prepare;
+  if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) binding.numbers = InputOf<J>::Range;
   binding.declare = []([[maybe_unused]] JobOptions& options) {
     if constexpr (InputOf<J>::kSplitBy == SplitBy::kNumbers) InputOf<J>::Declare(options);
     if constexpr (DeclaresOptions<J>) J::Options(options);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "client/api/partition.h"
 #include "client/format/codec.h"
 #include "client/format/value_bytes.h"
 #include "worker/task/collect/collector.h"
@@ -119,7 +120,7 @@ class SortEmitter {
       if (partition >= partitions_ && status_.ok()) status_ = internal::PartitionOutOfRange(partition, partitions_);
       return partition;
     } else {
-      return partitions_ == 1 ? 0 : map::PartitionOf(map::HashKey(key_bytes), partitions_);
+      return partitions_ == 1 ? 0 : HashPartition(key_bytes, partitions_);
     }
   }
 

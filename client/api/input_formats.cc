@@ -17,13 +17,10 @@ void Numbers::Declare(JobOptions& options) {
                   "how many records they make together; 0: one each");
 }
 
-std::uint32_t Numbers::Maps(const JobOptions& options) {
-  return static_cast<std::uint32_t>(options.integer("input.maps"));
-}
-
-std::uint64_t Numbers::Records(const JobOptions& options) {
+NumberRange Numbers::Range(const JobOptions& options) {
+  const auto maps = static_cast<std::uint32_t>(options.integer("input.maps"));
   const auto records = static_cast<std::uint64_t>(options.integer("input.records"));
-  return records == 0 ? Maps(options) : records;
+  return {maps, records == 0 ? maps : records};
 }
 
 namespace internal {

@@ -12,17 +12,14 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "client/api/job_options.h"
 #include "client/format/byte_source.h"
 #include "client/format/chunk_reader.h"
 #include "client/format/fixed_reader.h"
 #include "client/format/line_reader.h"
+#include "client/job/attempt.h"
+#include "client/job/job_options.h"
 
 namespace millrace {
-
-// How files may be cut: at block boundaries; not at all; or at block boundaries, with records of a fixed length.
-// kNumbers: there are no files.
-enum class SplitBy { kBlock, kFile, kFixed, kNumbers };
 
 struct ReadOptions {
   bool strip_cr = false;
@@ -114,9 +111,8 @@ struct Numbers {
   static constexpr std::uint32_t kRecordBytes = 0;
   static constexpr std::uint32_t kMostMaps = 100'000;
   static void Declare(JobOptions& options);
-  // Returns the number of maps that the options ask for.
-  static std::uint32_t Maps(const JobOptions& options);
-  static std::uint64_t Records(const JobOptions& options);
+  // Returns what the options ask for.
+  static NumberRange Range(const JobOptions& options);
   template <class OnRecord>
   static Status Read(ByteSource&, const Split& split, const ReadOptions&, OnRecord&& on_record) {
     for (std::uint64_t number = split.offset; number != split.end(); ++number) on_record(number, number);

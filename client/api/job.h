@@ -28,24 +28,35 @@
 //   static Value Combine(Value, Value)
 //                   associative; Value is trivially copyable. Folds values while they are emitted
 //   std::uint32_t Partition(const Key&, std::uint32_t n) const
-//                   the reduce of a key, below n; may be static; left out: by a hash of its bytes
+//                   the reduce of a key, below n; may be static; left out: HashPartition (partition.h)
 //   static void Options(millrace::JobOptions&)
-//                   declares what -D may set (job_options.h)
+//                   declares what -D may set (client/job/job_options.h)
 //   static millrace::Status Prepare(millrace::Preparation&)
-//                   before the job is submitted: looks at the input and sets options (preparation.h)
+//                   before the job is submitted: looks at the input and sets options (client/job/preparation.h)
 //   millrace::Status Start(millrace::TaskContext&), or a constructor from TaskContext&
-//                   the attempt's beginning. Options, counters, files beside the input: task_context.h
+//                   the attempt's beginning. Options, counters, files beside the input: client/job/task_context.h
 // What Map and Reduce are given, and views of it, live for the call. An exception fails the attempt, and its text is
 // shown.
+//
+// This header also brings what a job's code may use besides: Status, Result, MILLRACE_TRY and MILLRACE_ASSIGN, for what
+// Prepare and Start return (base/status.h); Quote, for names in messages (base/text.h); the seeded Random
+// (base/random.h) and Crc32c (base/crc32c.h), for data that is made or checked; and ByteSource, Split and the readers
+// of client/format, for an Input of the job's own. A map that folds or sorts by itself may include KeyTable
+// (key_table.h), OrderOfKeys (key_order.h) and LargeArray (large_array.h). All else is internal and may change.
 // Thread rule: main's; a job's code runs on one thread.
 #pragma once
 
+#include "base/crc32c.h"
+#include "base/random.h"
+#include "base/status.h"
+#include "base/text.h"
 #include "client/api/bind_job.h"
-#include "client/api/run.h"
+#include "client/api/partition.h"
+#include "client/process/run.h"
 
 namespace millrace {
 
-// The exit status for main (run.h).
+// Returns the exit status for main (client/process/run.h).
 template <class J>
 [[nodiscard]] int Run(int argc, char** argv) {
   return internal::RunJob(internal::BindJob<J>(), argc, argv);

@@ -12,9 +12,9 @@
 #include "client/api/emit.h"
 #include "client/api/input_formats.h"
 #include "client/api/output_formats.h"
-#include "client/api/preparation.h"
-#include "client/api/task_context.h"
 #include "client/api/values.h"
+#include "client/job/preparation.h"
+#include "client/job/task_context.h"
 
 namespace millrace::internal {
 
@@ -178,9 +178,9 @@ consteval void CheckJob() {
   static_assert(
       requires { typename J::Key; } == requires { typename J::Value; },
       "a job names both of `using Key = ...` and `using Value = ...`, or neither (then it is map-only)");
-  static_assert(
-      IntermediateTypesFit<J>(),
-      "Key or Value is no type that is known between map and reduce: specialise millrace::Codec for it (codec.h)");
+  static_assert(IntermediateTypesFit<J>(),
+                "Key or Value is a type that has no encoding between map and reduce: specialise millrace::Codec for it "
+                "(codec.h)");
   static_assert(
       !NamesMap<J> || Maps<J>,
       "Map does not take (record, auto& emit): the record's type is the Record of the job's Input, std::string_view "

@@ -25,10 +25,10 @@ class Values {
     explicit Iterator(Values& values) : values_(&values) {}
     const V& operator*() const { return values_->value_; }
     Iterator& operator++() {
-      values_->Take();
+      values_->Advance();
       return *this;
     }
-    void operator++(int) { values_->Take(); }
+    void operator++(int) { values_->Advance(); }
     bool operator==(std::default_sentinel_t) const { return !values_->more_; }
 
    private:
@@ -36,7 +36,7 @@ class Values {
   };
 
   Iterator begin() {
-    Take();
+    Advance();
     return Iterator(*this);
   }
   [[nodiscard]] std::default_sentinel_t end() const { return {}; }
@@ -44,7 +44,7 @@ class Values {
   [[nodiscard]] bool ok() const { return ok_; }
 
  private:
-  void Take() {
+  void Advance() {
     std::string_view bytes;
     more_ = ok_ && groups_.NextValue(&bytes);
     if (more_ && !internal::ValueBytes<V>::Decode(bytes, &value_)) more_ = ok_ = false;

@@ -28,7 +28,7 @@ Verb Branch(const std::string& name, const std::string& one_line, const std::vec
       Names(verbs)};
 }
 
-// HOST:PORT, or several of them (a master and its standby), separated by commas.
+// Checks an address: HOST:PORT, or several of them (those of a master and its standby), separated by commas.
 Status CheckAddress(const std::string& master) {
   for (std::size_t begin = 0, end = 0; end < master.size() || begin == 0; begin = end + 1) {
     end = std::min(master.find(',', begin), master.size());
@@ -40,8 +40,9 @@ Status CheckAddress(const std::string& master) {
   return Status::Ok();
 }
 
-// Takes "--master HOST:PORT", "--master=HOST:PORT" and likewise "--wait TIME" from before the verb.
-Result<Words> TakeOptions(const Words& words, Invocation* invocation) {
+// Reads "--master HOST:PORT" or "--master=HOST:PORT", and "--wait TIME" likewise, before the verb. Returns the words
+// after them.
+Result<Words> ReadLeadingOptions(const Words& words, Invocation* invocation) {
   const struct {
     std::string name, value;
     std::string* field;
@@ -86,7 +87,7 @@ std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
 }
 
 int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& more) {
-  const Result<Words> rest = TakeOptions(words, &defaults);
+  const Result<Words> rest = ReadLeadingOptions(words, &defaults);
   if (!rest.ok()) return defaults.Fail("command line", rest.status(), kWrongUsage);
   if (const Status checked = CheckAddress(defaults.master); !checked.ok())
     return defaults.Fail("command line", checked, kWrongUsage);

@@ -22,7 +22,7 @@ using Json = nlohmann::ordered_json;
 
 std::string Percent(double fraction) { return std::to_string(static_cast<int>(fraction * 100)) + "%"; }
 
-// One job named on the command line, and a connection: what every verb but list begins with.
+// Every verb but list begins with this: one job that the command line names, and a connection.
 struct OneJob {
   std::unique_ptr<dfs::DfsClient> files;
   std::uint32_t job = 0;
@@ -170,13 +170,13 @@ int ShowCounters(const Invocation& invocation, const Words& args) {
   return kDone;
 }
 
-// The lines of one job, or of everything, in the order in which they happened.
+// Returns the lines of one job, or of everything, in the order in which they happened.
 Result<std::map<std::uint64_t, std::string>> Journal(job::JobClient client, std::optional<std::uint32_t> only) {
   std::vector<std::uint32_t> jobs;
   if (only) {
     jobs = {*only};
   } else {
-    jobs = {0};  // nodes and schedulers
+    jobs = {0};  // job 0 holds the lines of nodes and schedulers
     MILLRACE_ASSIGN(const std::vector<job::JobStatus> all, client.List(false));
     for (const job::JobStatus& status : all) jobs.push_back(status.job);
   }

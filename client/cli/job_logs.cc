@@ -11,7 +11,7 @@ namespace {
 
 using console::Printer;
 
-// "3" or "job3", "m.17.0" or "job3.m.17.0".
+// Reads an attempt from "m.17.0" or "job3.m.17.0".
 Result<AttemptId> AttemptOf(std::uint32_t job, const std::string& word) {
   const std::string full = word.starts_with("job") ? word : "job" + std::to_string(job) + "." + word;
   MILLRACE_ASSIGN(const AttemptId attempt, job::ParseAttemptArgument(full));
@@ -31,7 +31,7 @@ Status PrintLogs(job::JobClient& client, const AttemptId& attempt, Wanted wanted
   return out.Flush();
 }
 
-// A log that cannot be had (its worker is gone) does not hide the others.
+// Prints the logs of all attempts. One that cannot be fetched, because its worker is gone, does not hide the others.
 int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t job, Wanted wanted) {
   const Result<std::vector<job::AttemptStatus>> attempts = client.Attempts(job);
   if (!attempts.ok()) return invocation.Fail("job logs", attempts.status());

@@ -16,7 +16,7 @@
 namespace millrace::cli {
 namespace {
 
-// Empty when there is none.
+// Returns the text of the file, which is empty if there is no such file.
 Result<std::string> ReadLines(const std::string& file) {
   Result<std::string> text = ReadWholeFile(file);
   if (!text.ok() && text.status().code() == StatusCode::kNotFound) return std::string();
@@ -68,7 +68,7 @@ Result<KnownAddresses> FindKnownCluster(const std::string& file, const std::stri
     const std::string cluster(line.substr(std::min(line.size(), names.size() + 1)));
     if (!IsClusterId(cluster))
       return Corrupt(file + ", line " + std::to_string(number) + ": " + Quote(cluster) +
-                     " is no cluster id; remove the line");
+                     " is not a cluster id; remove the line");
     if (!found.cluster.has_value()) found.cluster = KnownCluster{cluster, number};
     if (found.cluster->cluster != cluster)
       return Corrupt(file + ", lines " + std::to_string(found.cluster->line) + " and " + std::to_string(number) + ": " +

@@ -11,7 +11,7 @@
 namespace millrace::cli {
 namespace {
 
-constexpr Micros kCopying = 1800 * kSecond;  // of the whole database
+constexpr Micros kCopying = 1800 * kSecond;  // how long copying the whole database may take
 
 }  // namespace
 

@@ -100,7 +100,7 @@ int ListNodes(const Invocation& invocation, const Words& args) {
   return written.ok() ? kDone : invocation.Fail("node list", written);
 }
 
-// NODE is a number, or HOST:PORT as the list shows it.
+// Finds the node that the user means: NODE is a number, or HOST:PORT as the list shows it.
 Result<std::uint32_t> FindNode(job::JobClient& client, const std::string& word) {
   MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client.Nodes());
   for (const job::Node& node : nodes) {

@@ -13,12 +13,12 @@
 namespace millrace::cli {
 namespace {
 
-// Rounded down: 100 means that it is done.
+// Rounds down, so that 100 means that all is done.
 int Percent(double fraction) { return static_cast<int>(std::clamp(fraction, 0.0, 1.0) * 100 + 1e-6); }
 
 std::string PercentText(double fraction) { return std::to_string(Percent(fraction)) + "%"; }
 
-// Of input, in 10^6 bytes as disks and networks are sold.
+// Returns the rate at which input was read, in units of 10^6 bytes, as disks and networks are sold.
 std::string Megabytes(std::uint64_t bytes, Micros time) {
   if (time <= 0) return "-";
   char text[64];

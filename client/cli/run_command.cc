@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "client/api/engine_options.h"
 #include "client/cli/find_job.h"
 #include "client/cli/wait_job.h"
+#include "client/job/engine_options.h"
 #include "client/job_client/input_sample.h"
 #include "client/job_client/job_client.h"
 
@@ -31,7 +31,7 @@ std::string NewToken() {
 
 std::string Absolute(const std::string& path) { return path.starts_with('/') ? path : "/" + path; }
 
-// Options of the engine that the master wants to know travel in the request; the job has checked their values.
+// Copies those options of the engine that the master needs into the request. The job has checked their values.
 Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* request) {
   OptionSet set;
   EngineOptions engine;
@@ -48,7 +48,7 @@ Status ApplyEngineOptions(const job::Parameters& parameters, job::JobRequest* re
   return Status::Ok();
 }
 
-// -D scheduler.NAME=VALUE is --NAME VALUE; what the command line says itself goes before.
+// Takes -D scheduler.NAME=VALUE for --NAME VALUE. If both are given, the flag prevails.
 Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options) {
   constexpr std::string_view kPrefix = "scheduler.";
   const RunOptions given = *options;
@@ -73,16 +73,16 @@ Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options)
   return Status::Ok();
 }
 
-// At least a millisecond, at most `most`; 0 when nothing is given.
+// Returns a time of at least a millisecond and at most `most`, or 0 if no text is given.
 Result<Micros> ParseTimeOption(const char* option, const std::string& text, Micros most) {
   if (text.empty()) return Micros{0};
   MILLRACE_ASSIGN(const Micros time, ParseDuration(text));
-  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is no time at all");
+  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is less than a millisecond");
   if (time > most) return Invalid(std::string(option) + " " + Quote(text) + " is more than " + FormatDuration(most));
   return time;
 }
 
-// "5s" or "0s,10s,1m".
+// Reads waits such as "5s" or "0s,10s,1m".
 Result<std::vector<Micros>> ParseWaits(std::string_view text) {
   std::vector<Micros> waits;
   for (bool more = !text.empty(); more;) {
@@ -120,7 +120,7 @@ Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
 
 bool IsGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
 
-// The master checks all this when the job is submitted; here it saves the upload of the executable.
+// The master checks all this when the job is submitted. Checking it here first may save the upload of the executable.
 Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
   for (const std::string& input : request.inputs) {
     if (IsGlob(input)) continue;
@@ -132,7 +132,7 @@ Status CheckPaths(dfs::DfsClient& files, const job::JobRequest& request) {
   return output.status().code() == StatusCode::kNotFound ? Status::Ok() : output.status();
 }
 
-// The job's own preparation; what it sets comes after what the user set.
+// Runs the job's own Prepare. What it sets comes after what the user has set.
 Status PrepareJob(const job::LookedAt& where, const std::string& executable, job::JobRequest* request) {
   if (!request->description.prepares) return Status::Ok();
   job::CaptureLimits limits;
@@ -241,7 +241,7 @@ int SubmitAndWait(const Invocation& invocation, Prepared prepared, const RunOpti
         << (options.json ? "{\"job\":" + std::to_string(*job) + "}\n" : "submitted job " + std::to_string(*job) + "\n");
     return kDone;
   }
-  sigint.Take();  // before it is said: from here on Ctrl-C means the job
+  sigint.Catch();  // before the line is printed, since from here on Ctrl-C means the job
   if (!invocation.console.err_is_terminal)
     console::SayLine(invocation.console, "job " + std::to_string(*job) + ": submitted");
   return WaitAndReport(invocation, **files, *job, sigint, options.json, "run " + options.job);

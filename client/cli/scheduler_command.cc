@@ -16,7 +16,7 @@ using console::Printer;
 using Json = nlohmann::ordered_json;
 using View = job::SchedulerView;
 
-// With one digit behind the point, unless it is a whole number.
+// Writes whole numbers as they are, and others with one digit after the point.
 std::string Number(double number) {
   char text[64];
   std::snprintf(text, sizeof text, "%.1f", number);
@@ -81,7 +81,7 @@ void AddGroupRow(const View::Group& group, bool reduces, std::vector<Words>* row
 
 int ListSchedulers(const Invocation& invocation, const Words& args) {
   Arguments arguments("scheduler list", "",
-                      "Lists the schedulers that the master can use, and what each can be added.");
+                      "Lists the schedulers that the master can use, and the parts that can be added to each.");
   bool json = false;
   arguments.Flag("--json", &json, "one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;

@@ -30,7 +30,7 @@ SigintHold::SigintHold() {
 SigintHold::~SigintHold() { Mask(SIG_UNBLOCK); }
 void SigintHold::BeginThreads() { Mask(SIG_BLOCK); }
 void SigintHold::EndThreads() { Mask(SIG_UNBLOCK); }
-void SigintHold::Take() { Mask(SIG_BLOCK); }
+void SigintHold::Catch() { Mask(SIG_BLOCK); }
 
 void SigintHold::Consume() {
   signalfd_siginfo info{};

@@ -1,4 +1,4 @@
-// SigintHold gives Ctrl-C as a descriptor while a job is waited for. Until Take, SIGINT ends the program as usual.
+// SigintHold gives Ctrl-C as a descriptor while a job is waited for. Until Catch, SIGINT ends the program as usual.
 // Requires: it is made on the main thread before other threads start, which inherit that SIGINT is blocked. Thread
 // rule: the main thread.
 #pragma once
@@ -17,7 +17,7 @@ class SigintHold {
   void BeginThreads();  // blocks SIGINT for threads that are started from now on
   void EndThreads();    // unblocks it for the main thread
   // Makes fd() readable when SIGINT comes from now on.
-  void Take();
+  void Catch();
   [[nodiscard]] int fd() const { return fd_.get(); }
   void Consume();  // takes one SIGINT that came
 

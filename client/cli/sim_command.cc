@@ -23,10 +23,10 @@ using console::Arguments;
 using console::Printer;
 
 constexpr const char* kVerb = "sim";
-constexpr std::uint64_t kTasksByDefault = 2'000'000;  // more rows than that are written only when asked for
+constexpr std::uint64_t kTasksByDefault = 2'000'000;  // tables with more rows are written only on request
 constexpr double kTopScale = 1e6;
 
-// As the command line has them; 0 or empty: not said.
+// These are the words of the command line. 0 and empty mean that an option was not given.
 struct SimWords {
   std::string scheduler, slots, settings, block_size, directory, cluster, bytes_per_reduce, journal;
   std::string map_rate, reduce_rate, stop_at;
@@ -172,7 +172,8 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
     std::string why;
     if (sched::MakePolicy(scheduler, plan.settings, &why) == nullptr) return Invalid(why);
   }
-  if (!words.journal.empty() && plan.schedulers.size() > 1) return Invalid("--journal is of one scheduler, not more");
+  if (!words.journal.empty() && plan.schedulers.size() > 1)
+    return Invalid("--journal records one scheduler; name only one");
   MILLRACE_ASSIGN(plan.file, LoadWorkload(words, path));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;

@@ -19,11 +19,12 @@
 namespace millrace::cli {
 namespace {
 
-constexpr Micros kPatience = 120 * kSecond;  // for a master that is started again
+constexpr Micros kPatience = 120 * kSecond;  // enough for a master that is restarted
 
 struct Waited {
-  std::optional<job::JobStatus> ended;  // absent: Ctrl-C left it (running, or killed if that was wished)
-  int exit_status = 0;                  // when absent
+  // This is absent if Ctrl-C ended the wait. The job then runs on, or was killed if that was wished.
+  std::optional<job::JobStatus> ended;
+  int exit_status = 0;  // if `ended` is absent
 };
 
 class Waiter {
@@ -78,12 +79,12 @@ class Waiter {
     }
     const Status killed = client_.Kill(job_, "interrupted by its user");
     if (!killed.ok()) return Waited{std::nullopt, invocation_.Fail("kill job " + std::to_string(job_), killed)};
-    if (asked) return std::nullopt;  // the end comes as news
+    if (asked) return std::nullopt;  // the watch will tell of the end
     console::SayLine(console_, "millrace: job " + std::to_string(job_) + ": killed, because it was interrupted");
     return Waited{std::nullopt, 128 + SIGINT};
   }
 
-  // Another Ctrl-C means no.
+  // Asks whether to kill the job. Another Ctrl-C means no.
   bool Asked() {
     (void)WriteAll(console_.err, "\nkill job " + std::to_string(job_) + "? [y/N] ", "standard error");
     std::array<pollfd, 2> waited{pollfd{console_.in, POLLIN, 0}, pollfd{sigint_.fd(), POLLIN, 0}};
@@ -106,7 +107,7 @@ class Waiter {
 
 int Report(const Invocation& invocation, const job::JobStatus& status, bool json) {
   if (json) console::Printer(invocation.console.out) << console::Dump(ToJson(status)) << "\n";
-  if (status.state != job::State::kSucceeded) {
+  if (status.state != job::JobState::kSucceeded) {
     const std::string reason = status.reason.empty() ? "no reason was given" : status.reason;
     return invocation.Fail("job " + std::to_string(status.job),
                            Invalid(std::string(ToString(status.state)) + ": " + reason));
@@ -116,7 +117,7 @@ int Report(const Invocation& invocation, const job::JobStatus& status, bool json
 }
 
 Result<Waited> WaitForJob(const Invocation& invocation, dfs::DfsClient& files, std::uint32_t job, SigintHold& sigint) {
-  sigint.Take();
+  sigint.Catch();
   MILLRACE_ASSIGN(const std::unique_ptr<job::JobWatch> watch, job::JobWatch::Start(files, job, kPatience));
   return Waiter(invocation, files, job, sigint).Run(*watch);
 }

@@ -21,6 +21,10 @@ struct Split {
   [[nodiscard]] std::uint64_t end() const { return offset + length; }
 };
 
+// How files may be cut: at block boundaries; not at all; or at block boundaries, with records of a fixed length.
+// kNumbers: there are no files.
+enum class SplitBy { kBlock, kFile, kFixed, kNumbers };
+
 // The length of the longest record that is read.
 inline constexpr std::uint64_t kMaxRecordBytes = std::uint64_t{2} << 30;
 

@@ -11,7 +11,7 @@ namespace {
 
 using OnChunk = std::function<void(std::string_view, std::uint64_t)>;
 
-// Behind the last line that a chunk at the front of `text` takes in; 0 when no line ends in `text`.
+// Returns the end of the last line that fits into a chunk at the front of `text`, or 0 if no line ends in `text`.
 std::size_t EndOfChunk(std::string_view text) {
   const std::size_t most = std::min(text.size(), kLineChunkBytes);
   if (const void* const newline = ::memrchr(text.data(), '\n', most)) {
@@ -20,13 +20,13 @@ std::size_t EndOfChunk(std::string_view text) {
   return text.find('\n', most) + 1;  // npos + 1 is 0
 }
 
-// Cuts pieces that follow each other into chunks.
+// Cuts consecutive pieces into chunks.
 class ChunkCutter {
  public:
   ChunkCutter(std::uint64_t offset, bool skip_first, bool strip_cr, const OnChunk& on_chunk)
       : offset_(offset), skipping_(skip_first), strip_cr_(strip_cr), on_chunk_(on_chunk) {}
 
-  // False when a line is too long.
+  // Takes the next piece. Returns false if a line is too long.
   bool Feed(std::string_view piece) {
     if (skipping_ || !open_.empty()) {
       const std::string_view begun = piece.substr(0, EndOfLine(piece));
@@ -36,7 +36,7 @@ class ChunkCutter {
     while (!piece.empty()) {
       const std::size_t end = EndOfChunk(piece);
       if (end == 0) break;
-      if (end > kMaxRecordBytes + 1) return false;  // so long is a single line only
+      if (end > kMaxRecordBytes + 1) return false;  // only a chunk of one line can be so long
       Give(piece.substr(0, end));
       piece.remove_prefix(end);
     }
@@ -45,20 +45,20 @@ class ChunkCutter {
     return open_.size() <= kMaxRecordBytes;
   }
 
-  // The line that was not finished by what was fed; empty if there is none.
+  // Returns the line that is not finished yet, which is empty if there is none.
   [[nodiscard]] std::string* open_line() { return &open_; }
   void GiveOpen() { Give(open_); }
-  // Of the line that is open, or of the next one.
+  // Returns the offset of the line that is open, or else of the next line.
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
 
  private:
-  // Behind the first \n, or the end.
+  // Returns the position after the first \n, or the end.
   static std::size_t EndOfLine(std::string_view text) {
     const std::size_t newline = text.find('\n');
     return newline == std::string_view::npos ? text.size() : newline + 1;
   }
 
-  // More of a line that began before, and all of it when this ends with \n.
+  // Takes more of a line that began before; the line is complete if `bytes` ends with \n.
   bool GoOn(std::string_view bytes) {
     const bool ends = bytes.ends_with('\n');
     if (skipping_) {

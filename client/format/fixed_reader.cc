@@ -8,7 +8,7 @@ Status CheckFixedLength(const Split& split, std::uint64_t record_bytes) {
   if (record_bytes == 0) return Invalid("the length of fixed-length records is 0; set -D input.record_bytes=N");
   if (split.file_length % record_bytes == 0) return Status::Ok();
   return Invalid(Quote(split.name) + " has " + std::to_string(split.file_length) +
-                 " bytes, which is no whole number of records of " + std::to_string(record_bytes) + " bytes");
+                 " bytes, which is not a whole number of records of " + std::to_string(record_bytes) + " bytes");
 }
 
 Status CompleteFixed(ByteSource& source, const Split& split, std::uint64_t record_bytes, std::string* record) {

@@ -7,7 +7,7 @@
 namespace millrace::internal {
 namespace {
 
-// Most lines end soon behind the split, so the first look is short; a long line is read in larger and larger steps.
+// Most lines end soon after the split, so the first look is short; a long line is read in larger and larger steps.
 constexpr std::uint64_t kFirstLook = std::uint64_t{16} << 10;
 constexpr std::uint64_t kLongestLook = std::uint64_t{8} << 20;
 

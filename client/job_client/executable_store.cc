@@ -19,7 +19,7 @@ Result<std::string> Sha256Hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned size = 0;
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    return Internal("OpenSSL gives no SHA-256");
+    return Internal("OpenSSL offers no SHA-256");
   }
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string hex;
@@ -40,7 +40,7 @@ Status UploadBeside(dfs::DfsClient& files, const std::string& path, const std::s
   const std::string own = path + "." + token;
   MILLRACE_TRY(Upload(files, own, bytes));
   const Status renamed = files.Rename(own, path);
-  if (!renamed.ok()) (void)files.Remove(own, false);  // the other client was first; what it left is the same
+  if (!renamed.ok()) (void)files.Remove(own, false);  // another client was first, and left the same file
   return renamed;
 }
 

@@ -5,7 +5,7 @@
 namespace millrace::job {
 namespace {
 
-constexpr int kDeepest = 8;  // directories below an input
+constexpr int kDeepest = 8;  // levels of directories below an input
 
 std::string SampleFile(dfs::DfsClient& files, const std::string& path) {
   std::string sample;
@@ -18,7 +18,7 @@ std::string SampleBelow(dfs::DfsClient& files, const std::string& directory, int
   std::string sample;
   const Status listed = files.List(directory, [&](const dfs::FileInfo& entry) {
     const std::string name = entry.path.substr(entry.path.rfind('/') + 1);
-    if (name.starts_with('_') || name.starts_with('.')) return true;  // as inputs are
+    if (name.starts_with('_') || name.starts_with('.')) return true;  // as the master skips them in inputs
     if (!entry.directory && entry.length > 0) sample = SampleFile(files, entry.path);
     if (entry.directory && depth < kDeepest) sample = SampleBelow(files, entry.path, depth + 1);
     return sample.empty();

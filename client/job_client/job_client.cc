@@ -10,7 +10,8 @@ using master::wire::JobService;
 using master::wire::Master;
 
 constexpr std::uint32_t kLogPiece = 256 << 10;
-constexpr std::size_t kMostRequestBytes = std::size_t{960} << 10;  // a message above 1 MiB breaks the connection
+// A message of more than 1 MiB breaks the connection.
+constexpr std::size_t kMostRequestBytes = std::size_t{960} << 10;
 
 std::string Name(std::uint32_t job) { return "job " + std::to_string(job); }
 
@@ -154,7 +155,7 @@ Status JobClient::ReadLog(const AttemptId& attempt, LogStream stream,
 
 Status JobClient::History(std::uint32_t job, const std::function<void(std::uint64_t, const std::string&)>& sink) {
   HistoryPage page;
-  std::string begun;  // of a line that came in pieces
+  std::string begun;  // the beginning of a line that came in pieces
   for (page.more = true; page.more;) {
     MILLRACE_ASSIGN(page, GetHistory(job, page.next, begun.size()));
     if (page.lines.empty()) break;
@@ -169,7 +170,8 @@ Status JobClient::History(std::uint32_t job, const std::function<void(std::uint6
   return Status::Ok();
 }
 
-// Each list of an answer is read once: who asks for it again is charged for all of it again (base/rpc/transport.h).
+// Each list of an answer is read only once, since every reading is charged against the message's limit
+// (base/rpc/transport.h).
 Result<JobClient::HistoryPage> JobClient::GetHistory(std::uint32_t job, std::uint64_t after, std::uint64_t offset) {
   HistoryPage page;
   MILLRACE_TRY(AskAboutJobs("history of " + Name(job), [&](JobService::Client jobs) {

@@ -99,7 +99,7 @@ Result<Parameters> ParsePrepared(const std::string& executable, std::string_view
   if (set == json.end() || !set->is_object()) return NoJob(executable, "asked to prepare it does not say what it sets");
   Parameters prepared;
   for (const auto& [name, value] : set->items()) {
-    if (!value.is_string()) return NoJob(executable, "it prepares an option that is no text");
+    if (!value.is_string()) return NoJob(executable, "it prepares an option whose value is not text");
     prepared.emplace_back(name, value);
   }
   return prepared;

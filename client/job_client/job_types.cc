@@ -18,17 +18,17 @@ std::optional<std::uint32_t> ParseNumber(std::string_view text) {
 
 }  // namespace
 
-std::string_view ToString(State state) {
+std::string_view ToString(JobState state) {
   switch (state) {
-    case State::kWaiting:
+    case JobState::kWaiting:
       return "waiting";
-    case State::kRunning:
+    case JobState::kRunning:
       return "running";
-    case State::kSucceeded:
+    case JobState::kSucceeded:
       return "succeeded";
-    case State::kFailed:
+    case JobState::kFailed:
       return "failed";
-    case State::kKilled:
+    case JobState::kKilled:
       return "killed";
   }
   return "unknown";

@@ -16,9 +16,9 @@
 
 namespace millrace::job {
 
-enum class State { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
-[[nodiscard]] std::string_view ToString(State state);
-[[nodiscard]] inline bool Ended(State state) { return state >= State::kSucceeded; }
+enum class JobState { kWaiting, kRunning, kSucceeded, kFailed, kKilled };
+[[nodiscard]] std::string_view ToString(JobState state);
+[[nodiscard]] inline bool Ended(JobState state) { return state >= JobState::kSucceeded; }
 
 // Returns the name of a priority: 0 is VERY_HIGH, then HIGH, NORMAL, LOW, and 4 is VERY_LOW.
 [[nodiscard]] std::string PriorityName(std::uint8_t priority);
@@ -47,7 +47,7 @@ struct LeftOutRecord {
 struct JobStatus {
   std::uint32_t job = 0;
   std::string name, owner;
-  State state = State::kWaiting;
+  JobState state = JobState::kWaiting;
   std::string reason;  // why it failed or was killed
   std::uint8_t priority = 0;
   std::string pool, output;

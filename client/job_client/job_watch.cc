@@ -20,10 +20,10 @@ namespace {
 using master::wire::JobService;
 using master::wire::JobWatcher;
 
-// A subscription is made anew after this time, within the deadline of a call: a master that went silent is noticed.
+// A subscription is renewed after this time, within the deadline of a call, so that a silent master is noticed.
 constexpr kj::Duration kSubscription = 10 * kj::SECONDS;
 
-// What both threads share.
+// The state that both threads share.
 class News {
  public:
   explicit News(Fd event) : event_(std::move(event)) {}
@@ -48,7 +48,8 @@ class News {
   std::optional<Result<JobStatus>> newest_;
 };
 
-// Served to the master. It dies when the master drops it or the connection breaks: then the fulfiller rejects.
+// The object that is served to the master. It dies when the master drops it or the connection breaks, which rejects the
+// fulfiller.
 class Watcher final : public JobWatcher::Server {
  public:
   Watcher(std::shared_ptr<News> news, kj::Own<kj::PromiseFulfiller<void>> over)
@@ -76,13 +77,14 @@ struct JobWatch::Impl {
   const std::shared_ptr<News> news;
   std::mutex mutex;
   bool stopped = false;
-  kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop;  // of the subscription under way
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop;  // ends the current subscription
   std::thread thread;
 
   Impl(dfs::DfsClient& connection_, std::uint32_t job_, Micros patience_, Fd event)
       : connection(connection_), job(job_), patience(patience_), news(std::make_shared<News>(std::move(event))) {}
 
-  // Until the job ended (true), Stop, the end of a subscription's time, or a failure.
+  // Follows the job until it has ended (returns true), or until Stop or the end of the subscription's time (returns
+  // false), or returns a failure.
   Result<bool> Subscribe();
   kj::Promise<void> Follow(capnp::Capability::Client bootstrap, kj::AsyncIoContext& io, bool* ended);
   kj::Promise<void> UntilStopped();

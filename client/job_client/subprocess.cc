@@ -17,7 +17,7 @@
 #include "base/text.h"
 #include "base/units.h"
 
-extern char** environ;  // NOLINT: POSIX declares it nowhere
+extern char** environ;  // NOLINT: no header of POSIX declares it
 
 namespace millrace::job {
 namespace {
@@ -30,7 +30,7 @@ Result<std::pair<Fd, Fd>> MakePipe() {
   return std::pair<Fd, Fd>(Fd(ends[0]), Fd(ends[1]));
 }
 
-// The child, in a process group of its own, with no signal blocked.
+// Starts the child in a process group of its own, with no signal blocked.
 Result<pid_t> Spawn(const std::vector<std::string>& argv, int out, int err) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -68,7 +68,7 @@ int MillisecondsUntil(SteadyTime end) {
   return left > 0 ? static_cast<int>(left) : 0;
 }
 
-// Both pipes to their ends.
+// Reads both pipes to their ends.
 Status Collect(std::array<pollfd, 2> pipes, const CaptureLimits& limits, const std::string& program,
                Captured* captured) {
   const SteadyTime end = std::chrono::steady_clock::now() + std::chrono::microseconds(limits.timeout);
@@ -92,8 +92,8 @@ Status Collect(std::array<pollfd, 2> pipes, const CaptureLimits& limits, const s
   return Status::Ok();
 }
 
-// A program may close its output and go on; it has the same time for its end. SIGKILL of a group that is gone does
-// nothing.
+// Returns true if the child ends in time. A program may close its output and go on, so its end has as much time as its
+// output had. Killing a group that is gone does nothing.
 bool EndsWithin(pid_t child, Micros timeout) {
   const Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   if (!handle.valid()) return false;

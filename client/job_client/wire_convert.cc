@@ -15,7 +15,7 @@ capnp::Data::Reader ToData(std::string_view bytes) {
 
 Phase Read(master::wire::Phase::Reader in) { return {in.getTotal(), in.getRunning(), in.getDone(), in.getFraction()}; }
 
-// A newer master may know more states; they count as ones that have not ended.
+// A newer master may know more states than this client; those count as states that have not ended.
 template <class Enum>
 Enum Known(unsigned value, Enum last, Enum otherwise) {
   return value <= static_cast<unsigned>(last) ? static_cast<Enum>(value) : otherwise;
@@ -28,7 +28,7 @@ JobStatus Read(master::wire::JobStatus::Reader in) {
   out.job = in.getJob();
   out.name = in.getName();
   out.owner = in.getOwner();
-  out.state = Known(static_cast<unsigned>(in.getState()), State::kKilled, State::kRunning);
+  out.state = Known(static_cast<unsigned>(in.getState()), JobState::kKilled, JobState::kRunning);
   out.reason = in.getReason();
   out.priority = in.getPriority();
   out.pool = in.getPool();

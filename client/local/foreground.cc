@@ -18,27 +18,27 @@ class Terminal {
   explicit Terminal(pid_t command)
       : command_(command), ours_(::isatty(STDIN_FILENO) == 1 && ::tcgetpgrp(STDIN_FILENO) == ::getpgrp()) {
     previous_ = ::signal(SIGTTOU, SIG_IGN);
-    Give();
+    GiveToCommand();
   }
   ~Terminal() {
-    Take();
+    TakeBack();
     ::signal(SIGTTOU, previous_);
   }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
-  void Give() const {
+  void GiveToCommand() const {
     if (ours_) ::tcsetpgrp(STDIN_FILENO, command_);
   }
-  void Take() const {
+  void TakeBack() const {
     if (ours_) ::tcsetpgrp(STDIN_FILENO, ::getpgrp());
   }
-  // Ctrl-Z stopped the command: we stop as well, and go on with it.
+  // Ctrl-Z has stopped the command: this process stops as well, and continues together with it.
   void StopTogether() const {
     if (!ours_) return;
-    Take();
+    TakeBack();
     ::raise(SIGSTOP);
-    Give();
+    GiveToCommand();
     ::kill(-command_, SIGCONT);
   }
 
@@ -64,7 +64,7 @@ int WaitInForeground(Process& command, Signals& signals) {
     if (ready < 0 && errno == EINTR) continue;
     if (waited[0].revents != 0) break;
     if (ready == 0) command.SignalGroup(SIGKILL);
-    for (int signal; (signal = signals.Take()) != 0;) {
+    for (int signal; (signal = signals.Next()) != 0;) {
       if (signal == SIGCHLD) {
         if (Stopped(command.pid())) terminal.StopTogether();
         continue;
@@ -73,7 +73,7 @@ int WaitInForeground(Process& command, Signals& signals) {
       if (signal != SIGINT) patience = kEndPatienceMs;
     }
   }
-  command.SignalGroup(SIGKILL);  // what it left behind
+  command.SignalGroup(SIGKILL);  // kills what the command left behind
   return command.Reap();
 }
 

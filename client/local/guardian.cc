@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::string_view kDismissed = "dismissed";
 constexpr int kRemoveTries = 100;
-constexpr int kRemovePauseMs = 50;  // while task processes notice that their worker is gone
+constexpr int kRemovePauseMs = 50;  // gives task processes time to notice that their worker is gone
 
 struct Leader {
   pid_t pid = -1;
   Fd handle;
 };
 
-// Lines up to the end of the pipe; false when we were dismissed.
+// Reads lines up to the end of the pipe. Returns false if the guardian was dismissed.
 bool Listen(int pipe, std::vector<Leader>* leaders) {
   std::string text;
   char buffer[4096];
@@ -45,7 +45,7 @@ bool Listen(int pipe, std::vector<Leader>* leaders) {
   }
 }
 
-// A leader that we could not get hold of had ended: its number may be somebody else's by now.
+// A leader of which we could not get a handle had ended already, and its number may be somebody else's by now.
 bool HasEnded(const Leader& leader) {
   pollfd ended{leader.handle.get(), POLLIN, 0};
   return !leader.handle.valid() || ::poll(&ended, 1, 0) > 0;
@@ -65,7 +65,7 @@ void KillAll(const std::vector<Leader>& leaders) {
 [[noreturn]] void Guard(int pipe, const std::string& directory) {
   ::setpgid(0, 0);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(signal, SIG_IGN);
-  // Standard error stays ours: who waits for its end sees that nothing is left.
+  // Standard error stays open: whoever waits for its end then knows that nothing is left.
   const int nothing = ::open("/dev/null", O_RDWR);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(nothing, STDOUT_FILENO);

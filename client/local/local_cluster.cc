@@ -72,13 +72,13 @@ Signals::Signals() {
 }
 
 Signals::~Signals() {
-  while (Take() != 0) {
+  while (Next() != 0) {
   }
   const sigset_t set = Handled();
   ::sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-int Signals::Take() {
+int Signals::Next() {
   signalfd_siginfo info{};
   return ::read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
 }
@@ -140,7 +140,7 @@ Status LocalCluster::AwaitFile(const std::string& name, Signals& signals) {
     for (std::size_t i = 0; i < daemons_.size(); ++i) {
       if (waited[i + 2].revents != 0) return Ended(daemons_[i].name, daemons_[i].process.Reap());
     }
-    for (int signal; (signal = signals.Take()) != 0;) {
+    for (int signal; (signal = signals.Next()) != 0;) {
       if (signal != SIGCHLD) return Cancelled("interrupted while the cluster was starting");
     }
     alignas(inotify_event) char events[4096];
@@ -186,7 +186,7 @@ void LocalCluster::Stop() {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now()).count();
       if (::poll(&ended, 1, static_cast<int>(std::max<std::int64_t>(left, 0))) >= 0 || errno != EINTR) break;
     }
-    daemon.process.SignalGroup(SIGKILL);  // what is left of the group, too
+    daemon.process.SignalGroup(SIGKILL);  // also what is left of its group
     daemon.process.Reap();
   }
   daemons_.clear();
@@ -197,7 +197,7 @@ LocalCluster::~LocalCluster() {
   if (!guardian_) return;
   const bool temporary = temporary_.has_value();
   temporary_.reset();
-  // A task process whose worker had to be killed may have written something meanwhile.
+  // A task process whose worker had to be killed may have written something in the meantime.
   if (temporary && ::access(directory_.c_str(), F_OK) == 0) {
     guardian_->CleanUp();
   } else {

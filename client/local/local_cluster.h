@@ -39,7 +39,7 @@ class Signals {
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
   [[nodiscard]] int fd() const { return fd_.get(); }
-  [[nodiscard]] int Take();  // returns one that came; 0: none
+  [[nodiscard]] int Next();  // returns one that has come, or 0 if none has
 
  private:
   Fd fd_;

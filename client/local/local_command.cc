@@ -21,10 +21,11 @@ using cli::Words;
 using console::kFailed;
 using console::kWrongUsage;
 
-constexpr int kNotStarted = 127;  // as shells and env(1) have it
+constexpr int kNotStarted = 127;  // the exit status of shells and env(1)
 constexpr const char* kOutput = "/output";
 
-// Every option of ours takes a value: where they end is where a word does not begin with "--", or is "--" itself.
+// Returns where the options end. Each of them takes a value, so they end at the first word that does not begin with
+// "-", or at "--".
 std::size_t EndOfOptions(const Words& args) {
   std::size_t i = 0;
   while (i < args.size() && args[i] != "--" && args[i].starts_with("-")) {
@@ -39,7 +40,7 @@ bool Present(const std::string& path) {
   return ::lstat(path.c_str(), &entry) == 0;
 }
 
-// What a job over local files needs to be known before a cluster is started.
+// Checks what has to be known of a job over local files before a cluster is started.
 std::optional<int> CheckRun(const Invocation& invocation, const Words& words, cli::RunOptions* run) {
   if (const std::optional<int> status = cli::ParseRunOptions(invocation, words, "local run", run)) return status;
   if (run->detach)
@@ -63,12 +64,12 @@ class Session {
       : invocation_(invocation), signals_(signals), cluster_(cluster) {}
 
   int Run(const Words& argv, bool without_input) {
-    // Last, because bundled jobs bear names of common tools (grep).
+    // The directory comes last, because bundled jobs bear names of common tools (grep).
     const char* path = std::getenv("PATH");
     const ProcessSpec spec{
         .argv = argv,
         .environment = {{"MILLRACE_MASTER", cluster_.address()},
-                        {"MILLRACE_CLUSTER", ""},  // what we were told is of another
+                        {"MILLRACE_CLUSTER", ""},  // the value that we were given belongs to another cluster
                         {"PATH", (path != nullptr ? std::string(path) + ":" : "") + invocation_.directory()}},
         .log = {},
         .without_input = without_input};
@@ -77,7 +78,7 @@ class Session {
     return WaitInForeground(*command, signals_);
   }
 
-  // The same program once for each step: what a step says is what its command says.
+  // Runs this program once for each step, so that a step prints what its command prints.
   int RunJob(const cli::RunOptions& run) {
     Words job{invocation_.self, "run"};
     const Words options = OptionsOf(run);
@@ -92,7 +93,7 @@ class Session {
         return status;
       job.push_back(stored);
     }
-    // Without input it does not ask what Ctrl-C means: the cluster goes with it.
+    // Without input, Ctrl-C leads to no question: the job ends with its cluster.
     if (const int status = Run(job, true); status != 0) return status;
     return Run({invocation_.self, "fs", "get", "--progress", Style(), "--", kOutput, run.output}, false);
   }

@@ -23,7 +23,7 @@ bool Redirect(const ProcessSpec& spec) {
   return log >= 0 && ::dup2(log, STDOUT_FILENO) >= 0 && ::dup2(log, STDERR_FILENO) >= 0;
 }
 
-// In the child. `report` takes the error number if it does not become the program.
+// Runs in the child. The error number is written to `report` if the child does not become the program.
 [[noreturn]] void Become(const ProcessSpec& spec, int registry, int report) {
   ::setpgid(0, 0);
   const std::string line = std::to_string(::getpid()) + "\n";
@@ -56,7 +56,8 @@ Result<Process> Process::Start(const ProcessSpec& spec, int registry) {
   if (process.pid_ < 0) return FromErrno(errno, "start " + Quote(spec.argv[0]));
   if (process.pid_ == 0) Become(spec, registry, writer.get());
   writer.Close();
-  ::setpgid(process.pid_, process.pid_);  // whoever comes first; it fails when the child has become the program
+  // parent or child, whichever comes first; it fails if the child has already become the program
+  ::setpgid(process.pid_, process.pid_);
   process.handle_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, process.pid_, 0)));
   int error = 0;
   if (::read(reader.get(), &error, sizeof error) == sizeof error) {

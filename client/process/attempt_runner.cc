@@ -7,24 +7,24 @@
 #include <string>
 #include <utility>
 
-#include "client/api/segments.h"
+#include "client/job/segments.h"
 #include "client/process/dfs_source.h"
 
 namespace millrace {
 namespace {
 
-// The border where exceptions of user code end.
+// Exceptions of user code end here.
 Status Guarded(const char* what, const std::function<Status()>& run) {
   try {
     return run();
   } catch (const std::exception& e) {
     return Invalid(std::string(what) + " threw an exception: " + e.what());
   } catch (...) {
-    return Invalid(std::string(what) + " threw something that is no std::exception");
+    return Invalid(std::string(what) + " threw something that is not a std::exception");
   }
 }
 
-// "part-r-00003" of an attempt, created when the first bytes come.
+// The output file of an attempt, such as "part-r-00003". It is created when the first bytes come.
 class PartFile {
  public:
   PartFile(const SetUp& set_up, const JobOptions& options, const AttemptId& attempt, Storage& storage)
@@ -48,7 +48,7 @@ class PartFile {
     MILLRACE_ASSIGN(handed_, writer_->HandOver(attempt_));
     return Status::Ok();
   }
-  // What was handed over.
+  // Returns what was handed over.
   [[nodiscard]] TaskOutput Take() { return {name_, std::move(handed_)}; }
 
  private:

@@ -10,8 +10,8 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "client/api/attempt.h"
-#include "client/api/task_context.h"
+#include "client/job/attempt.h"
+#include "client/job/task_context.h"
 #include "client/process/storage.h"
 #include "client/process/task_messages.h"
 #include "worker/task/run/compress_choice.h"

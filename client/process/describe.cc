@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "client/api/job_options.h"
+#include "client/job/job_options.h"
 
 namespace millrace {
 namespace {
@@ -63,7 +63,7 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
     }
     MILLRACE_TRY(options.Validate());
   }
-  const bool numbers = binding.split_by == SplitBy::kNumbers;
+  const NumberRange numbers = binding.numbers ? binding.numbers(options) : NumberRange{};
   nlohmann::json list = nlohmann::json::array();
   for (const OptionInfo& option : options.List()) {
     list.push_back({{"name", option.name},
@@ -78,8 +78,8 @@ Result<std::string> DescribeJob(const JobBinding& binding, const std::string& na
                               {"name", name},
                               {"split_by", ToText(binding.split_by)},
                               {"record_bytes", record_bytes},
-                              {"maps", numbers ? Numbers::Maps(options) : 0},
-                              {"records", numbers ? Numbers::Records(options) : 0},
+                              {"maps", numbers.maps},
+                              {"records", numbers.records},
                               {"has_reduce", binding.has_reduce},
                               {"combines", binding.combines},
                               {"map_only", binding.map_only},

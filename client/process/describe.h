@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "client/api/attempt.h"
+#include "client/job/attempt.h"
 #include "dfs/client/dfs_client.h"
 
 namespace millrace {

@@ -20,7 +20,7 @@ DfsSource::DfsSource(Storage& storage, std::string path, std::uint64_t file_leng
       remote_wait_(remote_wait) {}
 
 Status DfsSource::Stream(std::uint64_t offset, std::uint64_t size, const Sink& sink) {
-  // User code runs inside of `sink`. What it throws must not cross the code that receives bytes.
+  // User code runs inside of `sink`. An exception of it must not cross the code that receives bytes.
   std::exception_ptr thrown;
   bool stopped = false;
   const Sink guarded = [&](std::string_view piece) {
@@ -49,7 +49,7 @@ Status DfsSource::StreamPieces(std::uint64_t* at, std::uint64_t end, const Sink&
     } else {
       MILLRACE_TRY(StreamLookedUp(at, std::min(end, NextBlockAfter(*at)), sink));
     }
-    if (*at == before) break;  // the file ended
+    if (*at == before) break;  // the file has ended early
   }
   return Status::Ok();
 }
@@ -74,7 +74,7 @@ Status DfsSource::StreamBlock(const dfs::LocatedBlock& block, std::uint64_t* at,
   if (source == dfs::ReadSource::kRemote) remote_wait_.Add(waited);
   (source == dfs::ReadSource::kLocal ? bytes_local_ : bytes_remote_).Add(static_cast<std::int64_t>(*at - begin));
   if (read.ok() || read.code() == StatusCode::kCancelled) return read;
-  // The replicas may have moved since the split was made: the master knows where to.
+  // The replicas may have moved since the split was made; the master knows where they are now.
   const Status again = StreamLookedUp(at, end, sink);
   return again.ok() || again.code() == StatusCode::kCancelled ? again : again.Within(read.message());
 }
@@ -145,7 +145,7 @@ Result<dfs::FileReader*> DfsSource::Reader() {
     dfs::FileInfo info;
     info.path = path_;
     info.length = file_length_;
-    // Without the blocks of the split: when one of them is asked for here, its places did not answer.
+    // The blocks of the split are not passed on: if one of them is asked for here, its replicas did not answer.
     reader_ = client->OpenKnown(std::move(info), {});
   }
   return reader_.get();

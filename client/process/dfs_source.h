@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "client/api/counters.h"
 #include "client/format/byte_source.h"
+#include "client/job/counters.h"
 #include "client/process/storage.h"
 
 namespace millrace {

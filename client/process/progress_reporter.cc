@@ -24,7 +24,7 @@ ProgressReporter::ProgressReporter(task::Channel& channel, TaskContext& context,
       daemon_gone_(daemon_gone),
       stop_(::eventfd(0, EFD_CLOEXEC)) {
   MILLRACE_CHECK(stop_.valid(), std::string("eventfd: ") + std::strerror(errno));
-  thread_ = std::thread([this] { Work(); });
+  thread_ = std::thread([this] { ReportUntilStopped(); });
 }
 
 ProgressReporter::~ProgressReporter() {
@@ -33,7 +33,7 @@ ProgressReporter::~ProgressReporter() {
   thread_.join();
 }
 
-void ProgressReporter::Work() {
+void ProgressReporter::ReportUntilStopped() {
   NameThread("progress");
   while (true) {
     pollfd fds[] = {{stop_.get(), POLLIN, 0}, {channel_.fd(), POLLRDHUP, 0}};
@@ -47,7 +47,7 @@ void ProgressReporter::Work() {
     capnp::MallocMessageBuilder message;
     EncodeProgress(context_.facts().attempt, context_.fraction(), context_.status(), context_.counters().Snapshot(),
                    &message);
-    // A peer that is gone is seen by the next poll; a message that is too large is left out, as is nothing else.
+    // The result is dropped: the next poll notices a peer that is gone, and a message that is too large is left out.
     (void)channel_.Write(message);
   }
 }

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "client/api/task_context.h"
+#include "client/job/task_context.h"
 #include "worker/task/channel/channel.h"
 
 namespace millrace {
@@ -25,7 +25,7 @@ class ProgressReporter {
   ~ProgressReporter();
 
  private:
-  void Work();
+  void ReportUntilStopped();
 
   task::Channel& channel_;
   TaskContext& context_;

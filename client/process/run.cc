@@ -1,4 +1,4 @@
-#include "client/api/run.h"
+#include "client/process/run.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ constexpr int kWrongUsage = 2;
 
 std::string BaseName(std::string_view path) { return std::string(path.substr(path.rfind('/') + 1)); }
 
-// Of this executable; argv[0] if the system does not say.
+// Returns the path of this executable, or argv[0] if the system does not say.
 std::string OwnPath(const char* argv0) {
   char path[4096];
   const ssize_t size = ::readlink("/proc/self/exe", path, sizeof path);
@@ -34,7 +34,7 @@ std::string OwnPath(const char* argv0) {
                                                                   : argv0;
 }
 
-// One line for whoever asked.
+// Prints one line for whoever asked. Returns the exit status.
 int Answer(const char* job, const Result<std::string>& line, int when_refused) {
   if (!line.ok()) {
     std::fprintf(stderr, "%s: %s\n", BaseName(job).c_str(), line.status().message().c_str());
@@ -63,13 +63,14 @@ int Prepare(const JobBinding& binding, int argc, char** argv) {
 
 int Serve(const JobBinding& binding) {
   TaskLoopOptions options{.storage = RealStorage(),
-                          // Not exit: the task's thread is in the middle of something, and nobody waits for it.
+                          // This is not exit(), because the task's thread is in the middle of something and nobody
+                          // waits for it.
                           .daemon_gone = [] { ::_exit(kFailed); },
                           .random = Random(SeedFromSystem())};
   return RunTaskLoop(binding, Fd(kChannelFd), std::move(options));
 }
 
-// Returns only when it failed.
+// Returns only if it fails.
 int BecomeClient(int argc, char** argv) {
   std::string self = OwnPath(argv[0]);
   std::string run = "run", beside = self.substr(0, self.rfind('/') + 1) + "millrace";
@@ -79,7 +80,7 @@ int BecomeClient(int argc, char** argv) {
   ::execv(beside.c_str(), arguments.data());
   if (errno == ENOENT || errno == ENOTDIR) ::execvp("millrace", arguments.data());
   const int error = errno;
-  std::fprintf(stderr, "%s: cannot start millrace, which runs the job: %s; is there no %s, and none on the PATH?\n",
+  std::fprintf(stderr, "%s: cannot start millrace, which runs the job: %s; put it at %s or on the PATH\n",
                BaseName(argv[0]).c_str(), std::strerror(error), beside.c_str());
   return kWrongUsage;
 }

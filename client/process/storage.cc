@@ -40,7 +40,7 @@ Status Storage::ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, 
 
 dfs::BadReplica Storage::Reporter() {
   return [this](std::uint64_t block, std::uint32_t node) {
-    // A report that cannot be made is made by the next reader, or by the node's own scrub.
+    // If the report fails, the next reader makes it, or the node's own scrubber does.
     if (auto client = Client(); client.ok()) (*client)->ReportBadReplica(block, node);
   };
 }

@@ -13,8 +13,8 @@
 #include <utility>
 #include <variant>
 
-#include "client/api/job_options.h"
-#include "client/api/read_files.h"
+#include "client/job/job_options.h"
+#include "client/job/read_files.h"
 #include "client/process/attempt_runner.h"
 #include "client/process/progress_reporter.h"
 #include "client/process/task_messages.h"
@@ -23,7 +23,7 @@
 namespace millrace {
 namespace {
 
-// An empty path leaves the descriptor as it is.
+// Sends the descriptor's output to the file. An empty path leaves it as it is.
 Status Redirect(int fd, const std::string& path) {
   if (path.empty()) return Status::Ok();
   MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_WRONLY | O_CREAT | O_APPEND));
@@ -31,7 +31,7 @@ Status Redirect(int fd, const std::string& path) {
   return Status::Ok();
 }
 
-// What user code wrote belongs to its attempt's log, not to the next one's.
+// Flushes what user code wrote, since it belongs to the log of its attempt and not to the next one's.
 void FlushOutput() {
   std::cout.flush();
   std::fflush(nullptr);
@@ -73,7 +73,7 @@ class TaskLoop {
     client.cluster_advice = "it is that of this task's worker";
     client.node = set_up.node;
     client.owner = set_up.owner;
-    client.patience = client.call_timeout;  // a master that is started again costs no attempt
+    client.patience = client.call_timeout;  // so that a restarted master costs no attempt
     prepared_->storage.emplace(options_.storage, std::move(client));
     prepared_->runner.emplace(binding_, prepared_->set_up, *prepared_->storage, options_.random);
     if (!status.ok()) prepared_.reset();

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "client/api/attempt.h"
+#include "client/job/attempt.h"
 #include "client/process/storage.h"
 
 namespace millrace {

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "client/api/counters.h"
-#include "client/api/segments.h"
-#include "client/api/task_context.h"
+#include "client/job/counters.h"
+#include "client/job/segments.h"
+#include "client/job/task_context.h"
 #include "dfs/client/dfs_client.h"
 #include "dfs/wire/replica_host.h"
 #include "worker/task/channel/channel.h"

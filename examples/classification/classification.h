@@ -1,5 +1,6 @@
-// Assigns movies to given clusters: a line "cluster TAB movie" for each movie, the cluster being the one whose centroid
-// is closest (examples/ratings/centroids.h). Lines of another form are counted (ratings.bad_lines) and left out.
+// Assigns movies to given clusters: it writes a line "cluster TAB movie" for each movie, with the cluster whose
+// centroid is closest (examples/ratings/centroids.h). Lines of another form are counted (ratings.bad_lines) and left
+// out.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,13 @@
-// How fast the file system takes and gives files, after TestDFSIO of Hadoop. Each map of DfsioWrite writes one file,
-// its output; DfsioRead reads files, each in one map, and looks at every byte. Both count, in the group dfsio:
+// Measures how fast the file system takes and gives files, after TestDFSIO of Hadoop. Each map of DfsioWrite writes one
+// file, its output. DfsioRead reads files, each in one map, and looks at every byte. Both count in the group dfsio:
 //   files, bytes
-//   io_micros      the sum over files of the time that writing or reading took: to the end of the hand-over of a file
-//                  that is on disk, without making the bytes; from the first call to the last byte, looking included
-//   rate           the sum over files of bytes a millisecond (so many kB/s)
+//   io_micros      the sum over files of the time that writing or reading took. Writing ends with the hand-over of a
+//                  file that is on disk, and making the bytes does not count; reading goes from the first call to the
+//                  last byte, and looking at the bytes counts
+//   rate           the sum over files of bytes per millisecond (that is, of kB/s)
 //   rate_squared   the sum of their squares, for the deviation
-//   checksum       the sum over files of their CRC-32C: what was read is what was written
-// The script dfsio beside this runs either and prints from the counters what TestDFSIO prints.
+//   checksum       the sum over files of their CRC-32C, which shows that what is read is what was written
+// The script dfsio beside this file runs either job, and prints from the counters what TestDFSIO prints.
 #pragma once
 
 #include <algorithm>
@@ -18,13 +19,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/crc32c.h"
-#include "base/random.h"
 #include "client/api/job.h"
 
 namespace millrace::examples {
 
-// One file: its bytes, their checksum, and the time that they took.
+// One file: its bytes, their checksum, and the time that it took.
 struct FileIo {
   std::uint64_t bytes = 0;
   std::uint32_t crc = 0;
@@ -34,7 +33,7 @@ struct FileIo {
     crc = Crc32c(piece, crc);
     bytes += piece.size();
   }
-  // `work` takes its time.
+  // Runs `work`, adds the time that it takes, and returns its result.
   template <class Work>
   auto Timed(Work&& work) {
     const auto begin = std::chrono::steady_clock::now();
@@ -72,14 +71,14 @@ class DfsioCounters {
   Counter &files_, &bytes_, &io_micros_, &rate_, &rate_squared_, &checksum_;
 };
 
-// A piece of the file that is being written, and who is told of the file when it is on disk.
+// A piece of the file that is being written, and where the file is counted once it is on disk.
 struct DfsioPiece {
   std::string_view bytes;
   FileIo& file;
   DfsioCounters& counters;
 };
 
-// Pieces one after the other, timed.
+// Writes pieces one after the other, and measures the time that this takes.
 struct DfsioOutput {
   template <class K, class V>
   static constexpr bool kTakes = std::same_as<K, DfsioPiece>;
@@ -108,7 +107,7 @@ struct DfsioOutput {
 };
 
 // A file depends on its number, dfsio.size and dfsio.seed alone. Its pieces of 1 MiB are the same random bytes but for
-// their first 16, which are the numbers of the file and of the piece: no two of them are the same, and making them
+// the first 16, which are the numbers of the file and of the piece. So no two pieces are the same, and making them
 // costs next to nothing.
 struct DfsioWrite {
   using Input = Numbers;
@@ -146,7 +145,7 @@ struct DfsioWrite {
   FileIo file_;
 };
 
-// One record a file: what reading it came to.
+// Gives one record for each file: what was measured while it was read.
 struct DfsioInput {
   using Record = FileIo;
   static constexpr SplitBy kSplitBy = SplitBy::kFile;
@@ -165,7 +164,8 @@ struct DfsioInput {
   }
 };
 
-// Writes a line for each file: its name, length, CRC-32C and the microseconds that reading it took, between them TABs.
+// Writes a line for each file: its name, its length, its CRC-32C and the microseconds that reading it took, separated
+// by TABs.
 struct DfsioRead {
   using Input = DfsioInput;
 

@@ -1,4 +1,4 @@
-// Decimal numbers into a buffer, four digits a look-up. Thread rule: any thread.
+// Writes decimal numbers into a buffer, four digits a look-up. Thread rule: any thread.
 #pragma once
 
 #include <array>
@@ -16,20 +16,21 @@ inline constexpr auto kFourDigits = [] {
   return table;
 }();
 
-// Eight digits with leading zeros; number < 10^8.
+// Writes eight digits, with leading zeros. Requires: number < 10^8.
 inline char* PutEight(char* out, std::uint32_t number) {
   std::memcpy(out, &kFourDigits[number / 10'000], 4);
   std::memcpy(out + 4, &kFourDigits[number % 10'000], 4);
   return out + 8;
 }
 
-// Without leading zeros; number < 10^8. Writes eight bytes, of which those behind the end returned are rubbish.
+// Writes a number without leading zeros and returns its end. It writes eight bytes; those after the end are rubbish.
+// Requires: number < 10^8.
 inline char* PutNumber(char* out, std::uint32_t number) {
   char digits[16] = {};
   PutEight(digits, number);
   std::uint64_t all;
   std::memcpy(&all, digits, sizeof all);
-  all |= std::uint64_t{1} << 56;  // the last digit stays, if it is a zero too
+  all |= std::uint64_t{1} << 56;  // so that the last digit stays, even if it is a zero
   const int zeros = __builtin_ctzll(all & 0x0f0f0f0f0f0f0f0f) / 8;
   std::memcpy(out, digits + zeros, 8);
   return out + 8 - zeros;

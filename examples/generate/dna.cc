@@ -14,7 +14,7 @@ constexpr auto kFourBases = [] {
   return table;
 }();
 
-constexpr std::size_t kStep = 32;  // bases of one random number
+constexpr std::size_t kStep = 32;  // how many bases come from one random number
 
 void PutBases(char* out, std::size_t bases, Random& random) {
   for (std::size_t at = 0; at < bases; at += kStep) {
@@ -31,7 +31,7 @@ void Dna::Fill(std::uint64_t chunk, char* out) const {
   std::size_t left = BytesOf(chunk);
   while (left > 0) {
     std::size_t bases = std::min<std::size_t>(line_, left - 1);
-    if (left - bases == 2) ++bases;  // no empty line behind it
+    if (left - bases == 2) ++bases;  // so that no empty line follows
     PutBases(out, bases, random);
     out[bases] = '\n';
     out += bases + 1;

@@ -6,7 +6,7 @@
 namespace millrace::generate {
 namespace {
 
-// Of a number of thousandths below 10^6, "012.345".
+// Writes a number of thousandths below 10^6 as "012.345".
 char* PutThousandths(char* out, std::uint32_t thousandths) {
   std::memcpy(out, kFourDigits[thousandths / 1000].data() + 1, 3);
   out[3] = '.';
@@ -14,7 +14,7 @@ char* PutThousandths(char* out, std::uint32_t thousandths) {
   return out + 7;
 }
 
-// 0 to 99,999 in the shape of a bell: the sum of four uniform parts.
+// Draws from 0 to 99,999 in the shape of a bell: the sum of four uniform parts.
 std::uint32_t Bell(std::uint64_t random) {
   std::uint64_t sum = 0;
   for (int i = 0; i < 4; ++i) sum += (random >> (16 * i)) & 0xffff;
@@ -76,7 +76,7 @@ void Tuples::Fill(std::uint64_t chunk, char* out) const {
     std::uint64_t bits = Random(seed_ + random.Below(beginnings_)).Next();
     std::uint32_t number = 0;
     for (int i = 0; i < 4; ++i) {
-      // Steps of up to 2 M, and of 4,096 for the last: below 10^7 together.
+      // The steps are up to 2 M, and up to 4,096 for the last number, so the sum stays below 10^7.
       number += 1 + static_cast<std::uint32_t>(i < 3 ? bits & 0x1fffff : random.Next() & 0xfff);
       bits >>= 21;
       char digits[8];

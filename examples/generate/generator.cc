@@ -9,7 +9,7 @@ namespace {
 
 template <class Number>
 Status InRange(std::string_view name, Number value, Number least, Number most) {
-  if (value >= least && value <= most) return Status::Ok();  // not so for NaN
+  if (value >= least && value <= most) return Status::Ok();  // no comparison holds for NaN
   return Invalid(std::string(name) + " " + std::to_string(value) + " is not in " + std::to_string(least) + " to " +
                  std::to_string(most));
 }

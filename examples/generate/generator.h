@@ -1,5 +1,5 @@
-// Generator: seeded data of one kind, in chunks that can be made in any order and by any thread. Chunk i is random by
-// (seed, i) alone, so the same kind, size, seed and shape give the same bytes whatever the number of threads.
+// A Generator makes seeded data of one kind, in chunks that any thread can make in any order. Chunk i depends on (seed,
+// i) alone, so the same kind, size, seed and shape give the same bytes whatever the number of threads.
 //
 //   text     Zipf words over a vocabulary that grows by Heaps' law (vocabulary.h), in lines
 //   ratings  "movie:user_rating,user_rating,..." as in the movie data of the PUMA suite; ratings 1 to 5
@@ -9,8 +9,8 @@
 //   tuples   "e,e,e,e" rising numbers of equal length, many of which differ in the last one only: for selfjoin
 //   records  terasort's 100 bytes: 10 random ones (the key), the record's number in hex, filler
 //
-// Size rule: text, ratings and dna have exactly the size asked for, the last line of a chunk being cut or lengthened
-// to fit; the others have lines of one length, and as many as fit.
+// Text, ratings and dna have exactly the size that is asked for: the last line of a chunk is cut or lengthened to fit.
+// The others have lines of one length, and as many as fit.
 // Thread rule: a Generator is constant: any thread.
 #pragma once
 
@@ -26,7 +26,7 @@
 
 namespace millrace::generate {
 
-// What can be said of the data. A kind reads what concerns it.
+// What can be asked of the data. Each kind reads what concerns it.
 struct Shape {
   double exponent = 1.0;          // text: the word of rank r comes with probability ~ 1 / r^exponent; 0.1 to 3
   double vocabulary = 81;         // text: after n words, the vocabulary has vocabulary * n^growth words
@@ -39,8 +39,8 @@ struct Shape {
 
 class Generator {
  public:
-  // `size` is rounded down to whole lines of `unit` bytes. Chunks have the most lines that fit into kChunk; the last
-  // one has half to one and a half times as much, unless there is only one.
+  // `size` is rounded down to whole lines of `unit` bytes. Chunks have as many lines as fit into kChunk; the last one
+  // has half to one and a half times as much, unless it is the only one.
   Generator(std::uint64_t size, std::uint64_t seed, std::uint32_t unit = 1)
       : size_(size - size % unit), seed_(seed), chunk_(kChunk - kChunk % unit) {}
   virtual ~Generator() = default;
@@ -52,12 +52,13 @@ class Generator {
   [[nodiscard]] std::uint64_t chunks() const {
     return size_ == 0 ? 0 : std::max<std::uint64_t>(1, (size_ + chunk_ / 2) / chunk_);
   }
-  // Of chunk i < chunks(): all but the last have chunk_bytes(), and none has more than most_bytes().
+  // Returns the size of a chunk: all but the last have chunk_bytes(), and none has more than most_bytes(). Requires:
+  // chunk < chunks().
   [[nodiscard]] std::uint64_t BytesOf(std::uint64_t chunk) const {
     return chunk + 1 < chunks() ? chunk_ : size_ - chunk * chunk_;
   }
   [[nodiscard]] std::uint64_t most_bytes() const { return chunk_ + chunk_ / 2; }
-  // Fills out[0, BytesOf(chunk)), and may write kSlack bytes of rubbish behind them.
+  // Fills out[0, BytesOf(chunk)), and may write kSlack bytes of rubbish after it.
   virtual void Fill(std::uint64_t chunk, char* out) const = 0;
 
   static constexpr std::size_t kSlack = 64;
@@ -71,10 +72,11 @@ class Generator {
   std::uint64_t size_, seed_, chunk_;
 };
 
-// The kinds by name, in the order above.
+// Returns the names of the kinds, in the order above.
 [[nodiscard]] const std::vector<std::string>& Kinds();
 
-// kInvalid: no such kind, or a shape out of its range. Making one of text costs about 0.1 s a million words.
+// Makes a generator. kInvalid if there is no such kind, or if the shape is out of its range. Making one of text costs
+// about 0.1 s for a million words.
 [[nodiscard]] Result<std::unique_ptr<Generator>> MakeGenerator(std::string_view kind, std::uint64_t size,
                                                                std::uint64_t seed, const Shape& shape);
 

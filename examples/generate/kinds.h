@@ -7,7 +7,7 @@ namespace millrace::generate {
 
 class Ratings final : public Generator {
  public:
-  static constexpr std::uint64_t kLeastBytes = 64;  // unless there is nothing at all
+  static constexpr std::uint64_t kLeastBytes = 64;  // unless the size is 0
 
   Ratings(std::uint64_t size, std::uint64_t seed, std::uint32_t average) : Generator(size, seed), average_(average) {}
   void Fill(std::uint64_t chunk, char* out) const override;
@@ -25,7 +25,7 @@ class Dna final : public Generator {
   std::uint32_t line_;
 };
 
-// "012.345 678.901": the coordinates are below 1,000, those of a cluster within 50 of its centre.
+// Lines "012.345 678.901". Coordinates are below 1,000, and those of a cluster lie within 50 of its centre.
 class Points final : public Generator {
  public:
   static constexpr std::uint32_t kLine = 16;
@@ -40,7 +40,7 @@ class Points final : public Generator {
   std::vector<Centre> centres_;
 };
 
-// Vertices are numbers of eight digits, 16 edges a vertex on average; the target v comes with a density ~ 1 / sqrt(v).
+// Vertices are numbers of eight digits, with 16 edges each on average. The target v has a density ~ 1 / sqrt(v).
 class Edges final : public Generator {
  public:
   static constexpr std::uint32_t kLine = 18;
@@ -52,7 +52,7 @@ class Edges final : public Generator {
   std::uint32_t vertices_;
 };
 
-// Four numbers of seven digits; a beginning of three is shared by four lines on average.
+// Lines of four numbers of seven digits each. Four lines on average begin with the same three numbers.
 class Tuples final : public Generator {
  public:
   static constexpr std::uint32_t kLine = 32;
@@ -64,8 +64,8 @@ class Tuples final : public Generator {
   std::uint64_t beginnings_, seed_;
 };
 
-// As teragen of Hadoop lays them out: key, 00 11, 32 hex digits of the record's number, 88 99 aa bb, 12 hex digits each
-// four times, cc dd ee ff.
+// Records as Hadoop's teragen lays them out: the key, 00 11, 32 hex digits of the record's number, 88 99 aa bb, 12 hex
+// digits four times each, cc dd ee ff.
 class Records final : public Generator {
  public:
   static constexpr std::uint32_t kLine = 100;

@@ -1,4 +1,4 @@
-// millrace-generate: data for jobs and benchmarks. Exit status as the program millrace has it.
+// millrace-generate makes data for jobs and benchmarks. Its exit statuses are those of the program millrace.
 #include <fcntl.h>
 #include <unistd.h>
 

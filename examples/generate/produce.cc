@@ -58,7 +58,7 @@ class Production {
   const Generator& generator_;
   const int fd_;
   const std::string path_;
-  off_t start_;  // -1: not a file with places
+  off_t start_;  // -1 if the file has no positions, as a pipe has none
   std::mutex mutex_;
   std::condition_variable moved_;
   std::uint64_t next_ = 0, turn_ = 0;

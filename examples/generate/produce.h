@@ -1,4 +1,5 @@
-// Produce: all chunks of a Generator to a file or pipe, made by several threads. Thread rule: the calling thread waits.
+// Produce writes all chunks of a Generator to a file or pipe; several threads make them. Thread rule: the calling
+// thread waits.
 #pragma once
 
 #include <string_view>
@@ -8,8 +9,8 @@
 
 namespace millrace::generate {
 
-// Writes to `fd` from its position on: where it can be positioned, each thread writes its chunks in their places;
-// else chunks are written in turn. `path`: for messages. The first failure ends it.
+// Writes to `fd` from its position on. In a file with positions each thread writes its chunks in their places;
+// otherwise chunks are written in turn. `path` is for messages. The first failure ends it and is returned.
 Status Produce(const Generator& generator, int fd, std::string_view path, unsigned threads);
 
 }  // namespace millrace::generate

@@ -7,9 +7,9 @@ namespace millrace::generate {
 namespace {
 
 constexpr std::uint32_t kUsers = 500'000;
-constexpr char kRatings[] = "1223333344444555";  // how ratings are spread
+constexpr char kRatings[] = "1223333344444555";  // how the ratings are spread
 constexpr std::uint64_t kMoviesOfChunk = 200'000;
-constexpr std::ptrdiff_t kRoom = 48;  // for a movie and a rating
+constexpr std::ptrdiff_t kRoom = 48;  // enough for a movie and a rating
 
 char* PutRating(char* out, std::uint32_t user, std::uint64_t random) {
   out = PutNumber(out, user);
@@ -29,7 +29,8 @@ char* PutMovie(char* out, std::uint64_t movie) {
   return out;
 }
 
-// Ratings up to exactly `end`, which is at least 4 bytes away: the last user's number is as long as it must be.
+// Writes ratings up to exactly `end`: the number of the last user is as long as it must be. Requires: `end` is at least
+// 4 bytes away.
 void PutLast(char* out, char* end, Random& random) {
   while (end - out > 12) {
     out = PutRating(out, static_cast<std::uint32_t>(10'000 + random.Below(90'000)), random.Next());

@@ -6,7 +6,7 @@
 namespace millrace::generate {
 namespace {
 
-constexpr double kWordBytes = 7.1;  // with the blank: about what comes of the vocabulary's sizes
+constexpr double kWordBytes = 7.1;  // with its blank: about the average over what the vocabulary gives
 
 double WordsAfter(std::uint64_t bytes) { return static_cast<double>(bytes) / kWordBytes; }
 
@@ -34,7 +34,8 @@ std::uint32_t Text::VocabularyAt(std::uint64_t chunk) const {
   return std::min(words_.size(), WordsKnown(shape_, WordsAfter(end)));
 }
 
-// What ends a word: a newline after as many words as the line was given, 1 to twice the average.
+// Gives what ends each word: a newline after the words that the line was given, which are 1 to twice the average, and
+// otherwise a blank.
 class Text::Lines {
  public:
   Lines(std::uint32_t average, std::uint64_t random) : most_(2 * average - 1), random_(random) { Begin(); }
@@ -51,7 +52,7 @@ class Text::Lines {
 };
 
 void Text::Fill(std::uint64_t chunk, char* out) const {
-  constexpr std::size_t kBatch = 32;  // drawn together, so that their cache misses overlap
+  constexpr std::size_t kBatch = 32;  // words are drawn together, so that their cache misses overlap
   Random random = RandomOf(chunk);
   Lines lines(shape_.line_words, random.Next());
   const std::uint32_t known = VocabularyAt(chunk);

@@ -11,13 +11,13 @@
 namespace millrace::generate {
 namespace {
 
-constexpr std::string_view kConsonants = "bcdfghjklmnprstvz";  // 17, prime, no y: "ly" is an ending
+constexpr std::string_view kConsonants = "bcdfghjklmnprstvz";  // 17, a prime; without y, since "ly" is an ending
 constexpr std::string_view kVowels = "aeiou";
 constexpr std::array<std::string_view, 5> kEndings = {"", "ing", "ly", "ness", "tion"};
 constexpr std::size_t kMostLetters = Vocabulary::kLongest - 4;
 
-// Stems of `letters` letters that begin with a consonant or a vowel, with one ending: counted through from a seeded
-// place in seeded steps that share no factor with their number, so that none comes twice.
+// Stems of `letters` letters that begin with a consonant or a vowel, with one ending. They are counted through from a
+// seeded place in seeded steps that share no factor with their number, so that none comes twice.
 class Family {
  public:
   Family(std::size_t letters, bool vowel_first, std::string_view ending, Random& random)
@@ -69,7 +69,7 @@ class Size {
     }
   }
   [[nodiscard]] bool exhausted() const { return families_.empty(); }
-  // Eleven words of twelve have no ending, as long as there are such.
+  // Returns the next word. Eleven of twelve have no ending, as long as there are such words.
   Vocabulary::Word Next(std::uint64_t random) {
     const bool bare = (random >> 32) % 12 != 0;
     const std::size_t i = (bare ? random % std::min<std::size_t>(families_.size(), 2) : random % families_.size());
@@ -92,7 +92,7 @@ Vocabulary::Vocabulary(std::uint32_t size, std::uint64_t seed) {
   words_.reserve(size);
   for (std::uint32_t rank = 0; rank < size; ++rank) {
     const std::uint64_t bits = random.Next();
-    // Three letters for eight doublings of the rank, 6 letters on average over the words of a large text.
+    // A word has three letters more for every eight doublings of the rank: 6 on average over the words of a large text.
     const auto doublings = static_cast<std::uint32_t>(std::bit_width(rank));
     std::size_t wanted = std::min<std::size_t>(1 + (doublings + bits % 5) * 3 / 8, kLongest - 1);
     while (wanted < kLongest - 1 && sizes[wanted].exhausted()) ++wanted;

@@ -1,5 +1,6 @@
-// Vocabulary: made-up words by rank, all different, frequent ones shorter: consonants and vowels in turn, some with an
-// ending that cannot arise that way (ing, ly, ness, tion), so that word and ending are told apart.
+// A Vocabulary has made-up words by rank, all different, of which frequent ones are shorter. Consonants and vowels
+// alternate; some words have an ending that cannot arise that way (ing, ly, ness, tion), so that words with and without
+// it differ.
 // Thread rule: constant: any thread.
 #pragma once
 
@@ -13,14 +14,14 @@ namespace millrace::generate {
 class Vocabulary {
  public:
   static constexpr std::size_t kLongest = 14;
-  // A word with a blank behind it, to be copied with what follows, and its size without the blank.
+  // A word with a blank after it, which is copied with what follows, and its size without the blank.
   struct Word {
     char bytes[kLongest + 1];
     std::uint8_t size;
   };
 
-  // `size` words, at most kMostWords; the same for the same seed, and a smaller vocabulary is the beginning of a
-  // larger.
+  // Makes `size` words, at most kMostWords. They are the same for the same seed, and a smaller vocabulary is the
+  // beginning of a larger one.
   Vocabulary(std::uint32_t size, std::uint64_t seed);
   static constexpr std::uint32_t kMostWords = 100'000'000;
 

@@ -1,6 +1,6 @@
-// Looks for a regular expression (RE2 on bytes): a line "match TAB count" for each text that it matches, of all its
-// matches that do not overlap and are not empty. With grep.lines, the lines that it matches instead, each as often as
-// it occurs.
+// Looks for a regular expression (RE2 on bytes) and writes a line "match TAB count" for each text that it matches,
+// counting all matches that do not overlap and are not empty. With grep.lines it writes the lines that match instead,
+// each as often as it occurs.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Grep {
     options.Check([](const JobOptions& set) {
       const std::unique_ptr<RE2> pattern = CompilePattern(set.text("grep.pattern"));
       if (pattern->ok()) return Status::Ok();
-      return Invalid("grep.pattern is no regular expression: " + pattern->error());
+      return Invalid("grep.pattern is not a valid regular expression: " + pattern->error());
     });
   }
 
@@ -42,7 +42,7 @@ struct Grep {
     }
     matcher_->ForEachLine(chunk, [&](std::string_view line) {
       if constexpr (requires { emit(line); }) {
-        emit(line);  // without reduces, straight to the output
+        emit(line);  // without reduces this goes straight to the output
       } else {
         emit(line, 1);
       }

@@ -1,12 +1,13 @@
-// LineMatcher: what a regular expression (RE2 on bytes) matches in lines, of a text of many. Each line counts for
-// itself, without its \n: the result is that of RE2 asked line by line. How it comes to it:
-//   - a pattern that is a literal is searched for, and RE2 is not asked;
-//   - of one whose matches all contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at the
-//     bytes around it that a match can be made of: the line, or less of it when the pattern takes in no blanks, say.
-//     Short ones that come again are known (word_memo.h);
-//   - for any other, RE2 looks at the whole text, ^ and $ being the ends of lines and \n in no match; at one line after
-//     the other where that would change what the pattern means, or where it would be slower: a pattern that begins with
-//     ^ is told from the first bytes of a line, one that matches the empty line from about nothing.
+// LineMatcher finds what a regular expression (RE2 on bytes) matches in the lines of a text. Each line counts for
+// itself, without its \n: the result is what RE2 gives if it is asked line by line. There are three ways to it:
+//   - A pattern that is a literal is searched for, and RE2 is not asked.
+//   - If all matches of a pattern contain a literal (pattern_facts.h), the literal is searched for, and RE2 looks at
+//     the bytes around it of which a match can consist: the line, or less of it when the pattern matches no blanks,
+//     say. What it finds in short texts, which occur again, is remembered (word_memo.h).
+//   - For any other pattern RE2 looks at the whole text, where ^ and $ are the ends of lines and no match has a \n. It
+//     looks at one line after the other where that would change what the pattern means, and where it would be slower: a
+//     pattern that begins with ^ needs the first bytes of a line only, and one that matches the empty line next to
+//     nothing.
 // Thread rule: any thread, one at a time.
 #pragma once
 
@@ -26,7 +27,7 @@
 
 namespace millrace::examples {
 
-// For texts of one line. Never null; ask ok().
+// Compiles a pattern for texts of one line, or of many. The result is never null; ask its ok().
 inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, bool many_lines = false) {
   RE2::Options options;
   options.set_encoding(RE2::Options::EncodingLatin1);
@@ -37,7 +38,7 @@ inline std::unique_ptr<RE2> CompilePattern(const std::string& pattern, bool many
 
 class LineMatcher {
  public:
-  // Of a pattern that RE2 takes.
+  // Requires: RE2 takes the pattern.
   explicit LineMatcher(const std::string& pattern) : facts_(FactsOf(pattern)), pattern_(CompilePattern(pattern)) {
     whole_lines_ = facts_.looks_around || facts_.bytes.count() == 255;
     if (facts_.literal.size() >= (facts_.only_literal ? 1 : kLeastLiteral)) {
@@ -49,8 +50,8 @@ class LineMatcher {
     }
   }
 
-  // on_match(std::string_view): all matches in order that do not overlap and are not empty. `text`: lines that end with
-  // \n, the last of them perhaps without.
+  // Calls on_match(std::string_view) for all matches, in order, that do not overlap and are not empty. `text` is lines
+  // that end with \n, which the last one may lack.
   template <class OnMatch>
   void ForEachMatch(std::string_view text, OnMatch&& on_match) {
     if (literal_) {
@@ -74,7 +75,7 @@ class LineMatcher {
     }
   }
 
-  // on_line(std::string_view): the lines that have a match, which may be empty, in order and without their \n.
+  // Calls on_line(std::string_view) for the lines that have a match, which may be empty, in order and without their \n.
   template <class OnLine>
   void ForEachLine(std::string_view text, OnLine&& on_line) {
     if (literal_) {
@@ -97,7 +98,7 @@ class LineMatcher {
   }
 
  private:
-  static constexpr std::size_t kLeastLiteral = 2;  // of one byte there are too many
+  static constexpr std::size_t kLeastLiteral = 2;  // literals of one byte occur too often
 
   static std::string_view WithoutLastNewline(std::string_view text) {
     return text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
@@ -120,7 +121,7 @@ class LineMatcher {
     }
   }
 
-  // go_on(const char* place of the literal, const char* where the search for it began) gives where to search next.
+  // Calls go_on(place of the literal, where the search for it began) for each literal; it returns where to search next.
   template <class GoOn>
   void AtLiterals(std::string_view text, GoOn&& go_on) const {
     const char* const end = text.data() + text.size();
@@ -129,7 +130,7 @@ class LineMatcher {
       from = go_on(place, from);
     }
   }
-  // All that a match with the literal at `place` can have. Nothing before `from` belongs to it.
+  // Returns all that a match with the literal at `place` can consist of. Nothing before `from` belongs to it.
   [[nodiscard]] std::string_view WindowOf(std::string_view text, const char* place, const char* from) const {
     if (whole_lines_) return LineAround(text, place);
     const char* const end = text.data() + text.size();
@@ -155,7 +156,7 @@ class LineMatcher {
       if (literal_ && literal_->Find(text.data() + at, end) == end) return;
     }
   }
-  // The same for a window of the pattern's bytes: what it matches there does not depend on what is beside it.
+  // Does the same for a window of the pattern's bytes, in which matches do not depend on what is beside it.
   template <class OnMatch>
   void TakeMatchOfWord(std::string_view text, OnMatch& on_match) {
     WordMemo::Word word = WordMemo::WordOf(text);
@@ -191,7 +192,7 @@ class LineMatcher {
   std::unique_ptr<RE2> pattern_;
   WordMemo memo_;
   bool many_lines_ = false;   // pattern_ is for texts of many lines
-  bool whole_lines_ = false;  // what is around a literal that RE2 has to see
+  bool whole_lines_ = false;  // RE2 has to see the whole line around a literal
 };
 
 }  // namespace millrace::examples

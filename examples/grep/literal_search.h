@@ -1,8 +1,10 @@
-// LiteralSearch: the places where a literal stands in a text, 32 at once: its first and its last byte are compared, and
-// the rest only where both fit. Thread rule: any thread.
+// LiteralSearch finds the places where a literal stands in a text. With AVX2 it looks at 32 places at once: it compares
+// the first and the last byte of the literal, and the rest only where both fit. Thread rule: any thread.
 #pragma once
 
+#ifdef __AVX2__
 #include <immintrin.h>
+#endif
 
 #include <bit>
 #include <cstddef>
@@ -15,15 +17,16 @@ namespace millrace::examples {
 
 class LiteralSearch {
  public:
-  // Of one byte at least.
+  // Requires: the literal has at least one byte.
   explicit LiteralSearch(Literal literal) : literal_(std::move(literal)), last_(literal_.size() - 1) {}
 
   [[nodiscard]] std::size_t size() const { return literal_.size(); }
 
-  // The first place of the literal, whole, in [at, end); end if there is none.
+  // Returns the first place in [at, end) at which the whole literal stands, or end if there is none.
   [[nodiscard]] const char* Find(const char* at, const char* end) const {
     if (static_cast<std::size_t>(end - at) < size()) return end;
-    const char* const stop = end - last_;  // none begins here or later
+    const char* const stop = end - last_;  // no literal begins here or later
+#ifdef __AVX2__
     const Vector first(literal_.front()), last(literal_.back());
     for (; stop - at >= 32; at += 32) {
       for (std::uint32_t both = first.Fits(at) & last.Fits(at + last_); both != 0; both &= both - 1) {
@@ -31,6 +34,7 @@ class LiteralSearch {
         if (Stands(place)) return place;
       }
     }
+#endif
     for (; at < stop; ++at) {
       if (Stands(at)) return at;
     }
@@ -38,6 +42,7 @@ class LiteralSearch {
   }
 
  private:
+#ifdef __AVX2__
   struct Vector {
     explicit Vector(MaskedByte byte)
         : value(_mm256_set1_epi8(static_cast<char>(byte.value))),
@@ -48,6 +53,7 @@ class LiteralSearch {
     }
     __m256i value, mask;
   };
+#endif
   [[nodiscard]] bool Stands(const char* at) const {
     for (const MaskedByte& byte : literal_) {
       if ((static_cast<std::uint8_t>(*at++) & byte.mask) != byte.value) return false;

@@ -1,6 +1,7 @@
-// What a regular expression (RE2's syntax, Latin-1) says of its matches in a line before it is run: which bytes they
-// are made of, and a literal that each of them contains. The pattern is one that RE2 takes. What is said may be weak,
-// never wrong: of a pattern with syntax that is not known here, nothing is said. Thread rule: any thread.
+// PatternFacts is what a regular expression (in RE2's syntax, Latin-1) says of its matches in a line before it is run:
+// of which bytes they consist, and a literal that each of them contains. Requires: RE2 takes the pattern. The facts may
+// be weak but are never wrong; of a pattern with syntax that is not known here they say nothing. Thread rule: any
+// thread.
 #pragma once
 
 #include <bit>
@@ -13,7 +14,7 @@
 
 namespace millrace::examples {
 
-// Stands for the bytes with (byte & mask) == value: one, or both cases of a letter.
+// Stands for the bytes with (byte & mask) == value: one byte, or both cases of a letter.
 struct MaskedByte {
   std::uint8_t value = 0;
   std::uint8_t mask = 0xff;
@@ -22,18 +23,18 @@ struct MaskedByte {
 using Literal = std::vector<MaskedByte>;
 
 struct PatternFacts {
-  bool known = false;         // else nothing that follows is said
-  internal::ByteSet bytes;    // all that a match can have; never \n
-  Literal literal;            // each match contains it; empty: none was found
-  bool only_literal = false;  // the literal is what matches, and nothing else
-  bool looks_around = false;  // ^, $, \b or \B: what is beside a match counts
+  bool known = false;         // if false, the rest says nothing
+  internal::ByteSet bytes;    // all bytes that a match can have; never \n
+  Literal literal;            // each match contains it; it is empty if none was found
+  bool only_literal = false;  // the literal matches, and nothing else does
+  bool looks_around = false;  // ^, $, \b or \B: a match depends on what is beside it
   bool begins_line = false;   // each match begins where its line does
-  bool line_alone = false;    // it may mean something else in a text of more than one line: \A, \z, \C, (?-m)
+  bool line_alone = false;    // \A, \z, \C, (?-m): the pattern may mean something else in a text of more than one line
 };
 
 namespace internal {
 
-// Recursive descent over RE2's grammar.
+// Reads a pattern by recursive descent over RE2's grammar.
 class PatternReader {
  public:
   explicit PatternReader(std::string_view pattern) : text_(pattern) {}
@@ -52,18 +53,18 @@ class PatternReader {
  private:
   struct Part {
     ByteSet bytes;
-    bool exact = true;  // it matches `literal` alone; else that is the longest literal found in each match
+    bool exact = true;  // it matches `literal` alone; if false, that is the longest literal found in each match
     Literal literal;
     bool begins_line = false;
   };
-  static constexpr int kMostGroups = 200;  // one in the other
+  static constexpr int kMostGroups = 200;  // nested in one another
 
   Part Failed() {
     text_.Fail();
     return {};
   }
 
-  // A \n is in no line, so it is as if the pattern did not have it.
+  // No line holds a \n, so a pattern counts as if it did not have it.
   static Part OneOf(const PatternText::Bytes& bytes) {
     Part part{bytes.set, false, {}};
     part.bytes.reset('\n');
@@ -93,7 +94,7 @@ class PatternReader {
 
   Part Sequence() {
     Part all;
-    Literal best, run;  // the longest so far, and what the last parts, all exact, make together
+    Literal best, run;  // the longest literal so far, and what the last parts, which are all exact, make together
     const auto end_run = [&](const Literal& next) {
       if (run.size() > best.size()) best = run;
       if (next.size() > best.size()) best = next;
@@ -126,7 +127,7 @@ class PatternReader {
         if (!count) return part;
         least = *count;
       }
-      (void)text_.Take("?");  // rather fewer: of the same bytes
+      (void)text_.Take("?");  // prefers fewer repeats, but of the same bytes
       part.exact = false;
       if (least > 0) continue;
       part.literal.clear();
@@ -173,7 +174,7 @@ class PatternReader {
     if (text_.Take("?P<") || text_.Take("?<")) {
       text_.SkipBehind(">");
     } else if (text_.Take("?") && !Flags()) {
-      --groups_;  // the flags are for the rest of the group around this
+      --groups_;  // the flags hold for the rest of the group around this
       return {};
     }
     const Part inside = Alternatives();
@@ -181,14 +182,14 @@ class PatternReader {
     --groups_;
     return text_.Take(")") ? inside : Failed();
   }
-  // Whether a group follows them.
+  // Reads flags. Returns whether a group follows them.
   bool Flags() {
     for (bool on = true; !text_.Take(":");) {
       const char flag = text_.Next();
       if (flag == 'i') fold_ = on;
       if (flag == 'm' && !on) facts_.line_alone = true;
       if (flag == '-') on = false;
-      // A repetition would be that of what stands before the flags.
+      // A repetition would repeat what stands before the flags.
       if (flag == ')' && text_.AtOneOf("*+?{")) text_.Fail();
       if (std::string_view("imsU-)").find(flag) == std::string_view::npos) text_.Fail();
       if (flag == ')' || text_.failed()) return false;

@@ -1,5 +1,5 @@
-// The characters and classes of RE2's syntax (Latin-1) as sets of bytes, read from the text of a pattern that RE2
-// takes. Thread rule: one thread.
+// PatternText reads the characters and classes of RE2's syntax (Latin-1) as sets of bytes. Requires: RE2 takes the
+// pattern. Thread rule: one thread.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline ByteSet AnyByte() { return ~ByteSet(); }
 
 class PatternText {
  public:
-  // Of a character or a class: what it takes in, and whether it takes in all of that.
+  // What a character or a class matches, and whether it matches all of that for certain.
   struct Bytes {
     ByteSet set;
     bool certain = true;
@@ -32,7 +32,8 @@ class PatternText {
 
   explicit PatternText(std::string_view pattern) : rest_(pattern) {}
 
-  // Something was read that is not known here, or that RE2 would not take. Nothing follows.
+  // Returns true once something was read that is not known here, or that RE2 would not take. The text is then at its
+  // end.
   [[nodiscard]] bool failed() const { return failed_; }
   void Fail() {
     failed_ = true;
@@ -46,7 +47,7 @@ class PatternText {
     if (taken) rest_.remove_prefix(text.size());
     return taken;
   }
-  // 0, and failed, at the end.
+  // Returns the next character. At the end it returns 0 and fails.
   char Next() {
     if (rest_.empty()) {
       Fail();
@@ -56,13 +57,13 @@ class PatternText {
     rest_.remove_prefix(1);
     return c;
   }
-  // Behind the next `last`.
+  // Goes on after the next `last`.
   void SkipBehind(std::string_view last) {
     const std::size_t at = rest_.find(last);
     at == std::string_view::npos ? Fail() : rest_.remove_prefix(at + last.size());
   }
 
-  // {n}, {n,} or {n,m}: n; any other brace stands for itself.
+  // Reads {n}, {n,} or {n,m} and returns n. Any other brace stands for itself.
   std::optional<unsigned> TakeCount() {
     const std::size_t end = rest_.find('}');
     if (!At("{") || end == std::string_view::npos) return std::nullopt;
@@ -78,16 +79,16 @@ class PatternText {
     return least;
   }
 
-  // The bytes of a character; above 0xff it is beyond Latin-1. `fold`: in either case.
+  // Returns the bytes of a character, in either case if `fold` is set. One above 0xff is beyond Latin-1.
   static Bytes Character(unsigned c, bool fold) {
     if (c > 0xff) return {AnyByte(), false};
     if (!fold) return {ByteRange(c, c)};
-    if (c >= 0x80) return {ByteRange(0x80, 0xff), false};  // Latin-1 folds only among these
+    if (c >= 0x80) return {ByteRange(0x80, 0xff), false};  // Latin-1 folds only among these bytes
     const unsigned other = IsLetter(static_cast<char>(c)) ? c ^ 0x20 : c;
     return {ByteRange(c, c) | ByteRange(other, other)};
   }
 
-  // Behind a backslash: the character that the escape stands for, if it is such a one.
+  // Returns, after a backslash, the character for which the escape stands, if it stands for one.
   std::optional<unsigned> EscapedCharacter() {
     if (rest_.empty()) return std::nullopt;
     static constexpr std::string_view kNames = "aftnrv", kBytes = "\a\f\t\n\r\v";
@@ -99,8 +100,8 @@ class PatternText {
     return static_cast<std::uint8_t>(name == std::string_view::npos ? c : kBytes[name]);
   }
 
-  // Behind a backslash: the class that it names, if it does. Of \p and of all that fold, no more is known than that
-  // they are bytes.
+  // Returns, after a backslash, the class that it names, if it names one. Of \p and of all that folds no more is known
+  // than that they are bytes.
   std::optional<Bytes> NamedClass(bool fold) {
     if (!AtOneOf("dDsSwWpP")) return std::nullopt;
     const char c = Next();
@@ -113,7 +114,7 @@ class PatternText {
     return Bytes{c == 'D' || c == 'S' || c == 'W' ? ~set : set};
   }
 
-  // Behind the bracket that opens a class.
+  // Reads a class, after its opening bracket.
   Bytes Class(bool fold) {
     const bool negated = Take("^");
     Bytes bytes;
@@ -149,7 +150,7 @@ class PatternText {
     return value;
   }
 
-  // A character, a range or a named class.
+  // Reads a character, a range or a named class.
   Bytes ClassMember(bool fold) {
     if (At("[:") && rest_.find(":]", 2) != std::string_view::npos) {
       SkipBehind(":]");

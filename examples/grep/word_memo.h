@@ -1,5 +1,5 @@
-// WordMemo: what was found in short texts, so that words, which come again and again, are looked at once. A text has
-// one place in a small table, and the one that came last has it. Thread rule: one thread.
+// WordMemo remembers what was found in short texts, so that words, which occur again and again, are searched once. Each
+// text has one place in a small table, which it shares with others: the last one has it. Thread rule: one thread.
 #pragma once
 
 #include <cstddef>
@@ -16,16 +16,16 @@ class WordMemo {
 
   struct Word {
     std::uint64_t front = 0, back = 0;  // all bytes of the text, some of them twice
-    std::uint8_t size = 0;              // 0: none
+    std::uint8_t size = 0;              // 0: the place is free
     std::uint8_t match_begin = 0;
-    std::uint8_t match_size = 0;  // 0: it has no match
+    std::uint8_t match_size = 0;  // 0: the text has no match
 
     [[nodiscard]] bool operator==(const Word& other) const {
       return front == other.front && back == other.back && size == other.size;
     }
   };
 
-  // Of 1 to kLongest bytes; nothing is known of its match.
+  // Returns a text as a word, of whose match nothing is known. Requires: it has 1 to kLongest bytes.
   static Word WordOf(std::string_view text) {
     Word word;
     word.size = static_cast<std::uint8_t>(text.size());
@@ -44,7 +44,7 @@ class WordMemo {
     return word;
   }
 
-  // The place of a word, which has it or another one.
+  // Returns the place of a word, in which it or another one is.
   [[nodiscard]] Word& PlaceOf(const Word& word) {
     const std::uint64_t mixed = (word.front * 0x9e3779b97f4a7c15u) ^ ((word.back + word.size) * 0xbf58476d1ce4e5b9u);
     return words_[mixed >> (64 - kBits)];

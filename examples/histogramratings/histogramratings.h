@@ -1,5 +1,5 @@
-// Counts ratings: a line "rating TAB count" for each value. Lines of another form are counted (ratings.bad_lines) and
-// left out.
+// Counts ratings and writes a line "rating TAB count" for each value. Lines of another form are counted
+// (ratings.bad_lines) and left out.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct HistogramRatings {
  private:
   Counter& bad_lines_;
   Movie movie_;
-  std::array<std::uint64_t, 16> small_{};  // of the ratings that there are usually
+  std::array<std::uint64_t, 16> small_{};  // the counts of the usual ratings
 };
 
 }  // namespace millrace::examples

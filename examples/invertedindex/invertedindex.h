@@ -1,8 +1,8 @@
-// Finds the files in which each word occurs: a line "word TAB file file ...", the names in order of their bytes and
-// each once.
+// Finds the files in which each word occurs. It writes a line "word TAB file file ...", with the names in order of
+// their bytes and each once.
 //
-// A map gives a word once for all of its files (up to 64 together): the names in order, with NUL between them, which no
-// name holds.
+// A map emits a word once for all of its files (up to 64 together). The value is their names in order, separated by
+// NUL, which no name holds.
 #pragma once
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "client/api/job.h"
-#include "examples/words/word_table.h"
+#include "client/api/key_table.h"
 #include "examples/words/words.h"
 
 namespace millrace::examples {
 
-// Names that come in lists, each in order, as one list. What comes behind all before, as files of later maps mostly do,
-// is only copied.
+// NameList makes one list of names that come in lists, each in order. A list that comes after all names so far, as
+// those of later maps mostly do, is only copied.
 class NameList {
  public:
   void Clear() {
@@ -27,7 +27,7 @@ class NameList {
     last_ = 0;
     sorted_ = true;
   }
-  // `names` is not empty; NUL lies between its names.
+  // Adds a list, with NUL between its names. Requires: it is not empty.
   void Add(std::string_view names) {
     if (!text_.empty()) {
       sorted_ = sorted_ && std::string_view(text_).substr(last_) < names.substr(0, names.find('\0'));
@@ -37,7 +37,7 @@ class NameList {
     last_ = text_.size() + (last == names.npos ? 0 : last + 1);
     text_ += names;
   }
-  // All, each once, with `between` between them. Once.
+  // Returns all names, each once, separated by `between`. Requires: it is called once.
   std::string_view Join(char between) {
     if (!sorted_) Sort();
     std::ranges::replace(text_, '\0', between);
@@ -65,7 +65,7 @@ class NameList {
 };
 
 struct InvertedIndex {
-  using Input = TextChunks;  // a word ends with its line
+  using Input = TextChunks;  // a word ends with its line, so no chunk cuts it
   using Key = std::string_view;
   using Value = std::string_view;
 
@@ -75,7 +75,7 @@ struct InvertedIndex {
     if (names_.empty() || context_.input_number() != input_) BeginFile(emit);
     const std::uint64_t file = std::uint64_t{1} << (names_.size() - 1);
     ForEachWord(lines, [&](std::string_view word) {
-      if (words_.Push(word, file)) [[unlikely]]
+      if (words_.Add(word, file)) [[unlikely]]
         EmitAll(emit);
     });
   }
@@ -111,8 +111,8 @@ struct InvertedIndex {
 
   TaskContext& context_;
   std::uint64_t input_ = 0;
-  std::vector<std::string> names_;         // of the files that words_ knows
-  WordTable<std::uint64_t, Unite> words_;  // with a bit for each file that they occur in
+  std::vector<std::string> names_;        // the files that words_ knows
+  KeyTable<std::uint64_t, Unite> words_;  // has a bit for each file in which the word occurs
   NameList list_;
 };
 

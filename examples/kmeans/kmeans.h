@@ -1,8 +1,9 @@
-// One round of k-means over movies: each is assigned to the closest centroid (examples/ratings/centroids.h), and the
-// new centroid of a cluster is the sum of its members' vectors, each of length kUnit: a line "cluster:user_weight,...".
-// The sums are whole numbers, so a round gives the same bytes whatever the splits, and the clusters have settled when
-// the centroids stay as they are. A cluster that lost all its members is gone. kmeans-iterate (beside this file) runs
-// the rounds. Lines of another form are counted (ratings.bad_lines) and left out.
+// Makes one round of k-means over movies: each movie is assigned to the closest centroid
+// (examples/ratings/centroids.h), and the new centroid of a cluster is the sum of its members' vectors, each of length
+// kUnit. It writes a line "cluster:user_weight,..." for each cluster. The sums are whole numbers, so a round gives the
+// same bytes whatever the splits are, and the clusters have settled when the centroids stay as they are. A cluster that
+// has lost all its members is gone. kmeans-iterate (beside this file) runs the rounds. Lines of another form are
+// counted (ratings.bad_lines) and left out.
 #pragma once
 
 #include <cmath>
@@ -51,7 +52,7 @@ struct KMeans {
   }
 
   static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
-  // All of a cluster to one reduce.
+  // All keys of a cluster go to one reduce.
   static std::uint32_t Partition(const std::uint64_t& key, std::uint32_t partitions) {
     return static_cast<std::uint32_t>((key >> 32) % partitions);
   }

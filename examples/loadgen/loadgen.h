@@ -1,7 +1,7 @@
-// Load of any shape, after the load generator of Hadoop's GridMix: maps keep a part of the records, reduces a part of
-// what comes to them (more than 100%: copies), and each record costs some CPU work. So it makes a scan, a sort, a
-// filter, or a job bound by the CPU. LoadGen's records are the lines of its input, LoadGenRandom's are made from a
-// seed. Of the first n records of a task, ceil(n * kept part) are written.
+// Makes load of any shape, after the load generator of Hadoop's GridMix. Maps keep a part of the records, reduces keep
+// a part of what comes to them (more than 100% makes copies), and each record costs some CPU work. So a job can be a
+// scan, a sort, a filter, or bound by the CPU. The records of LoadGen are the lines of its input; those of
+// LoadGenRandom are made from a seed. Of the first n records of a task, ceil(n * kept part) are written.
 #pragma once
 
 #include <cmath>
@@ -10,16 +10,15 @@
 #include <string>
 #include <string_view>
 
-#include "base/random.h"
 #include "client/api/job.h"
 
 namespace millrace::examples {
 
-// Which records of a task are written, and how often.
+// KeptPart says which records of a task are written, and how often.
 class KeptPart {
  public:
   explicit KeptPart(double percent) : part_(percent / 100) {}
-  // Of the next record.
+  // Returns how often the next record is written.
   std::uint64_t Copies() {
     const auto due = static_cast<std::uint64_t>(std::ceil(static_cast<double>(++records_) * part_));
     const std::uint64_t copies = due - written_;
@@ -32,7 +31,7 @@ class KeptPart {
   std::uint64_t records_ = 0, written_ = 0;
 };
 
-// `rounds` dependent steps of arithmetic, about 4 ns each; the result depends on all of them.
+// Does `rounds` dependent steps of arithmetic, of about 4 ns each. The result depends on all of them.
 inline std::uint64_t Work(std::uint64_t rounds, std::uint64_t state) {
   for (std::uint64_t i = 0; i < rounds; ++i) state = Random(state).Next();
   return state;
@@ -62,7 +61,7 @@ class LoadGenBase {
 
  protected:
   void Take(std::string_view line, auto& emit) {
-    if (work_ > 0) asm volatile("" : : "r"(Work(work_, line.size())));  // so that it is done
+    if (work_ > 0) asm volatile("" : : "r"(Work(work_, line.size())));  // so that the compiler does not remove it
     for (std::uint64_t copies = keep_.Copies(); copies > 0; --copies) emit(line);
   }
 
@@ -80,7 +79,7 @@ struct LoadGen : LoadGenBase {
   void Map(std::string_view line, auto& emit) { Take(line, emit); }
 };
 
-// Lines of letters. A line depends on its number and loadgen.seed alone.
+// Records are lines of letters. A line depends on its number and loadgen.seed alone.
 struct LoadGenRandom : LoadGenBase {
   using Input = Numbers;
 
@@ -97,8 +96,8 @@ struct LoadGenRandom : LoadGenBase {
 
   void Map(std::uint64_t number, auto& emit) {
     constexpr char kLetters[] = "abcdefghijklmnopqrstuvwxyzABCDEF";
-    constexpr std::size_t kOfOneNumber = 12;              // letters, five bits each
-    Random random(seed_ + number * 0xd1342543de82ef95u);  // far from the steps of Random
+    constexpr std::size_t kOfOneNumber = 12;              // letters, of five bits each
+    Random random(seed_ + number * 0xd1342543de82ef95u);  // so that streams of different numbers begin far apart
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < line_.size(); ++i, bits >>= 5) {
       if (i % kOfOneNumber == 0) bits = random.Next();

@@ -1,7 +1,7 @@
-// Centroids: the middles of clusters of movies, and which is closest to a movie by the cosine of the angle between
-// their vectors, which have an entry for each user. A centroid's line looks like a movie's, "cluster:user_weight,...",
-// with weights below 2^64 for ratings: a movie can be one to begin with. Thread rule: one thread, for Nearest uses
-// memory of its own.
+// Centroids holds the middles of clusters of movies, and finds the one that is closest to a movie by the cosine of the
+// angle between their vectors, which have an entry for each user. The line of a centroid looks like that of a movie,
+// "cluster:user_weight,...", with weights below 2^64 in place of ratings, so that a movie can serve as the first
+// centroid. Thread rule: one thread, because Nearest uses memory of its own.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,18 @@
 #include <utility>
 #include <vector>
 
-#include "base/status.h"
-#include "base/text.h"
+#include "client/api/job.h"
 #include "examples/ratings/ratings.h"
 
 namespace millrace::examples {
 
 class Centroids {
  public:
-  // kInvalid for a line of another form, a cluster that is there twice, or none at all.
+  // Reads centroids. kInvalid for a line of another form, for a cluster that occurs twice, and if there are none.
   static Result<Centroids> Parse(std::string_view text);
 
-  // The number of the cluster; of equally close ones, the least; of a movie without users in common with any, the least
-  // of all.
+  // Returns the number of the closest cluster: the least of equally close ones, and the least of all for a movie that
+  // has no users in common with any.
   [[nodiscard]] std::uint32_t Nearest(const Movie& movie) {
     std::ranges::fill(products_, 0);
     for (const Rating& rating : movie.ratings) {
@@ -36,7 +35,8 @@ class Centroids {
     std::size_t best = 0;
     double closest = 0;
     for (std::size_t i = 0; i < products_.size(); ++i) {
-      const double cosine = static_cast<double>(products_[i]) / norms_[i];  // times the movie's norm
+      // times the movie's norm, which is the same for all
+      const double cosine = static_cast<double>(products_[i]) / norms_[i];
       if (cosine > closest) {
         closest = cosine;
         best = i;
@@ -57,7 +57,7 @@ class Centroids {
   static bool ParseLine(std::string_view line, Centroid* centroid);
   void Add(const Centroid& centroid);
 
-  std::vector<std::uint32_t> ids_;  // rising
+  std::vector<std::uint32_t> ids_;  // in rising order
   std::vector<double> norms_;
   std::unordered_map<std::uint32_t, std::vector<std::pair<std::uint32_t, std::uint64_t>>> weights_;  // by user
   std::vector<std::uint64_t> products_;

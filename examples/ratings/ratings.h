@@ -1,5 +1,5 @@
-// Movie ratings as the PUMA suite has them, a line for each movie: "movie:user_rating,user_rating,...", decimal numbers
-// below 2^32.
+// Reads movie ratings as the PUMA suite has them. There is a line for each movie, "movie:user_rating,user_rating,...",
+// with decimal numbers below 2^32.
 // Thread rule: as values.
 #pragma once
 
@@ -22,7 +22,7 @@ struct Movie {
 
 namespace internal {
 
-// A number, and the one character behind it if that is not '\0'.
+// Reads a number, and the one character after it if `behind` is not '\0'.
 template <class Number>
 bool TakeNumber(const char** at, const char* end, char behind, Number* number) {
   const auto [next, error] = std::from_chars(*at, end, *number);
@@ -33,8 +33,8 @@ bool TakeNumber(const char** at, const char* end, char behind, Number* number) {
 
 }  // namespace internal
 
-// Into *movie, whose memory is used again. False for a line of another form. A space behind the colon and a carriage
-// return at the end are allowed.
+// Reads a line into *movie, whose memory is used again. Returns false for a line of another form. A space after the
+// colon and a carriage return at the end are allowed.
 inline bool ParseMovie(std::string_view line, Movie* movie) {
   movie->ratings.clear();
   if (line.ends_with('\r')) line.remove_suffix(1);

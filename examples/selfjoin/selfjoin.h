@@ -1,6 +1,7 @@
-// Candidates of the apriori algorithm: from associations of k fields, a line "e1,...,ek" each, those of k + 1. Where
-// two agree in all fields but the last, a line "e1,...,ek-1,a,b" with their last fields, a before b in order of bytes.
-// So the output is fit to be input again. Repeats in the input count once. A line without a comma has one field.
+// Makes the candidates of the apriori algorithm: from associations of k fields, a line "e1,...,ek" each, those of k +
+// 1. Where two lines agree in all fields but the last, it writes a line "e1,...,ek-1,a,b" with their last fields, a
+// before b in order of bytes. So the output is fit to be input again. Repeats in the input count once. A line without a
+// comma has one field.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +15,12 @@
 namespace millrace::examples {
 
 struct SelfJoin {
-  using Key = std::string_view;    // all fields but the last, with the comma behind them
+  using Key = std::string_view;    // all fields but the last, with the comma after them
   using Value = std::string_view;  // the last field
 
   void Map(std::string_view line, auto& emit) {
     if (line.empty()) return;
-    const std::size_t last = line.rfind(',') + 1;  // without a comma 0
+    const std::size_t last = line.rfind(',') + 1;  // 0 if there is no comma
     emit(line.substr(0, last), line.substr(last));
   }
 

@@ -1,5 +1,6 @@
-// PackedWord: a word of up to 15 bytes in place, else where it stands in a text. Of many words that are read in no
-// order each costs one cache miss, where a view costs one of its own and one of its text. Thread rule: immutable.
+// A PackedWord holds a word of up to 15 bytes in place, and of a longer one the place where it stands in a text. If
+// many words are read in no order, each costs one cache miss, where a view costs one of its own and one of its text.
+// Thread rule: immutable.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@ class PackedWord {
  public:
   static constexpr std::size_t kBytes = 16;
 
-  // The `size` bytes of `text` from `begin` on; text is shorter than 4 GiB.
+  // Packs the `size` bytes of `text` from `begin` on. Requires: the text is shorter than 4 GiB.
   PackedWord(std::string_view text, std::size_t begin, std::size_t size) {
     if (size < kBytes) {
       std::memcpy(bytes_, text.data() + begin, size);
@@ -24,14 +25,15 @@ class PackedWord {
     bytes_[kBytes - 1] = kElsewhere;
   }
 
-  // Valid as long as this and the text are.
+  // Returns the word, which lives as long as this and the text do.
   [[nodiscard]] std::string_view In(std::string_view text) const {
     if (bytes_[kBytes - 1] != kElsewhere) return {bytes_, static_cast<std::size_t>(bytes_[kBytes - 1])};
     std::uint32_t place[2];
     std::memcpy(place, bytes_, sizeof place);
     return text.substr(place[0], place[1]);
   }
-  // To `to`, where kBytes may be written even if the word is shorter; gives its end there.
+  // Copies the word to `to` and returns its end there. Requires: there is room for kBytes, which may be written even if
+  // the word is shorter.
   char* CopyTo(char* to, std::string_view text) const {
     std::memcpy(to, bytes_, kBytes);
     if (bytes_[kBytes - 1] != kElsewhere) [[likely]]
@@ -43,7 +45,7 @@ class PackedWord {
 
  private:
   static constexpr char kElsewhere = -1;
-  char bytes_[kBytes] = {};  // the last is the size
+  char bytes_[kBytes] = {};  // the last byte is the size
 };
 
 }  // namespace millrace::examples

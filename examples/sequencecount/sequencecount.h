@@ -1,12 +1,13 @@
-// Counts every three consecutive words of a file: a line "a|b|c TAB count" for each, over all files, or with
-// sequencecount.by_file "a|b|c|file TAB count" for each file, as the PUMA suite has it. Sequences go on over the ends
-// of lines and of splits (word_sequences.h).
+// Counts every three consecutive words of a file. It writes a line "a|b|c TAB count" for each, over all files, or with
+// sequencecount.by_file a line "a|b|c|file TAB count" for each in each file, as in the PUMA suite. Sequences go on over
+// the ends of lines and of splits (word_sequences.h).
 //
-// Most sequences occur once or twice, so a table of them would fold little and miss the cache at each. A map counts by
-// sorting instead (triple_counter.h), and what it emits is in order.
+// Most sequences occur once or twice, so a table of them would fold little and miss the cache at each. Instead a map
+// counts by sorting (triple_counter.h), and what it emits is in order.
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -36,7 +37,8 @@ struct SequenceCount {
       return;
     if (begun_) EmitAll(emit);
     for (const std::string_view word : sequence.words) {
-      MILLRACE_CHECK(triples_.Push(word), "three words do not fit into " + std::string(context_.input_name()));
+      if (!triples_.Push(word))
+        throw std::length_error("three words of " + file_ + " do not fit into the memory of a map");
     }
     begun_ = true;
   }
@@ -66,9 +68,9 @@ struct SequenceCount {
   TaskContext& context_;
   bool by_file_;
   TripleCounter triples_;
-  bool begun_ = false;  // the last sequence was of this file and is counted
+  bool begun_ = false;  // the last sequence is of this file and was counted
   std::uint64_t input_ = ~std::uint64_t{0};
-  std::string file_;  // the one that input_ numbers
+  std::string file_;  // the name of input input_
   std::string key_;
 };
 

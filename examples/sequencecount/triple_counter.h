@@ -1,9 +1,9 @@
-// TripleCounter: counts three words that follow each other, and gives the counts in the order of the text "a|b|c".
+// TripleCounter counts every three words that follow each other, and gives the counts in the order of the text "a|b|c".
 //
-// Words become numbers first, in the order in which they compare within such a text: then three of them are one number,
-// and sorting text has become sorting numbers. The first two compare with a bar behind them ("ab|" is less than "a|",
-// for a bar is behind all letters), the third as it is or, when text follows it, with a bar as well. (Where words hold
-// bars themselves, two triples can be one text, and what is given is not quite in order.)
+// Words become numbers first, in the order in which they compare within such a text. Three of them are then one number,
+// and sorting text has become sorting numbers. The first two compare with a bar after them ("ab|" is less than "a|",
+// because a bar comes after all letters). The third compares as it is or, when text follows it, with a bar as well.
+// (Where words hold bars themselves, two triples can be one text, and the counts are not quite in order.)
 // Thread rule: one thread.
 #pragma once
 
@@ -18,44 +18,39 @@
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
+#include "client/api/key_order.h"
+#include "client/api/key_table.h"
+#include "client/api/large_array.h"
 #include "examples/sequencecount/packed_word.h"
-#include "examples/words/word_table.h"
-#include "worker/task/collect/item_sort.h"
-#include "worker/task/collect/page_buffer.h"
 
 namespace millrace::examples {
 
 class TripleCounter {
  public:
-  // memory: bytes, about. barred: text follows the third word.
+  // It takes about `memory` bytes. `barred` says that text follows the third word.
   TripleCounter(std::uint64_t memory, bool barred)
       : barred_(barred),
         most_words_(std::clamp<std::uint64_t>(memory / 16, 1024, kRanked - 1)),
-        number_pages_(most_words_ * sizeof(Number)),
-        numbers_(reinterpret_cast<Number*>(number_pages_.data())),
-        table_({numbers_}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {
-    MILLRACE_CHECK(numbers_ != nullptr, "no memory to number words");
-  }
+        numbers_(most_words_),
+        table_({numbers_.data()}, std::clamp<std::uint64_t>(memory / 4, std::uint64_t{2} << 20, kMostTable)) {}
 
-  // The word follows the one that was pushed before it, unless a text ended there. False: it was not taken, there is no
-  // room; to be pushed again after Take, with the two words before it.
+  // Adds a word, which follows the one that was pushed before it, unless a text ended there. Returns false if there is
+  // no room and the word was not added: it is to be pushed again after Take, together with the two words before it.
   [[nodiscard]] bool Push(std::string_view word) {
     if (full_ || count_ == most_words_) return false;
     numbers_[count_] = static_cast<Number>(count_);
-    full_ = table_.Push(word, static_cast<Number>(count_));
+    full_ = table_.Add(word, static_cast<Number>(count_));
     ++count_;
     return true;
   }
   void EndText() { ends_.push_back(count_); }
-  // on_triple(std::string_view "a|b|c", std::uint64_t count), in order; then all is forgotten.
+  // Calls on_triple(std::string_view "a|b|c", std::uint64_t count) for all triples in order, and forgets them.
   template <class OnTriple>
   void Take(OnTriple&& on_triple) {
     EndText();
     NumberInOrder();
-    const map::PageBuffer pages(count_ * sizeof(std::uint64_t) + 1);
-    MILLRACE_CHECK(pages.data() != nullptr, "no memory to sort triples");
-    Give(MakeTriples(reinterpret_cast<std::uint64_t*>(pages.data())), on_triple);
+    const LargeArray<std::uint64_t> triples(count_);
+    Give(MakeTriples(triples.data()), on_triple);
     count_ = 0;
     full_ = false;
     ends_.clear();
@@ -64,47 +59,43 @@ class TripleCounter {
  private:
   using Number = std::uint32_t;
   static constexpr int kBucketBits = 11;
-  static constexpr std::size_t kAhead = 16;           // triples whose words are fetched
-  static constexpr Number kRanked = Number{1} << 31;  // set in the number of a first word that is in order already
+  static constexpr std::size_t kAhead = 16;           // how many triples ahead their words are fetched
+  static constexpr Number kRanked = Number{1} << 31;  // set in the number of a word's first place once it is in order
   // A table of this size holds fewer than 2^21 words, so that three numbers fit into 64 bits.
   static constexpr std::uint64_t kMostTable = std::uint64_t{64} << 20;
 
-  // Until words are numbered in order, the number of each is the place of the first that is the same.
+  // Until words are in order, the number of each is the place where the same word stands first.
   struct NoteFirst {
     Number* numbers;
     void operator()(Number& first, const Number& at) const { numbers[at] = first; }
   };
-  using Table = WordTable<Number, NoteFirst>;
+  using Table = KeyTable<Number, NoteFirst>;
 
   void NumberInOrder();
-  // The numbers below `count` in the order of the words word_at(number).
-  template <class WordAt>
-  [[nodiscard]] static std::vector<Number> OrderOf(std::size_t count, const WordAt& word_at);
-  // What of a third word does not compare.
+  // Returns how many bytes at the end of a third word do not compare.
   [[nodiscard]] std::size_t bars() const { return barred_ ? 0 : 1; }
-  // on_number(triple) for all, in the order of the texts.
+  // Calls on_number(triple) for all triples, in the order of the texts.
   template <class OnNumber>
   void ForEachTriple(const OnNumber& on_number) const;
-  // Sorted, in the memory given.
+  // Returns the triples, sorted, in the memory that is given.
   [[nodiscard]] std::span<const std::uint64_t> MakeTriples(std::uint64_t* triples) const;
   template <class OnTriple>
   void Give(std::span<const std::uint64_t> triples, OnTriple&& on_triple);
 
   const bool barred_;
   const std::uint64_t most_words_;
-  map::PageBuffer number_pages_;
-  Number* const numbers_;  // of the words in the order of the text
+  LargeArray<Number> numbers_;  // the words in the order of the text
   std::uint64_t count_ = 0;
   bool full_ = false;
-  std::vector<std::uint64_t> ends_;  // of the texts
+  std::vector<std::uint64_t> ends_;  // where the texts end
   Table table_;
 
-  // Of the different words, by number:
-  std::string text_;                // each with a bar behind it
-  std::vector<PackedWord> words_;   // in it
-  std::vector<Number> third_;       // which one it is as a third word
+  // The different words, by number:
+  std::string text_;                // all words, each with a bar after it
+  std::vector<PackedWord> words_;   // where they are in text_
+  std::vector<Number> third_;       // the number of the word as a third word
   std::vector<PackedWord> thirds_;  // by that number, without a bar
-  std::size_t longest_ = 0;         // with its bar
+  std::size_t longest_ = 0;         // the size of the longest word, with its bar
   int bits_ = 0;
 };
 
@@ -121,7 +112,7 @@ inline void TripleCounter::NumberInOrder() {
   });
   const std::string_view text = text_;
   const std::vector<Number> order =
-      OrderOf(words.size(), [&](std::uint64_t i) { return text.substr(words[i].begin, words[i].size); });
+      OrderOfKeys(words.size(), [&](std::uint64_t i) { return text.substr(words[i].begin, words[i].size); });
   words_.clear();
   longest_ = 0;
   for (Number i = 0; i < order.size(); ++i) {
@@ -137,7 +128,7 @@ inline void TripleCounter::NumberInOrder() {
     const std::string_view word = words_[i].In(text);
     return word.substr(0, word.size() - bars());
   };
-  const std::vector<Number> by_third = OrderOf(words_.size(), as_third);
+  const std::vector<Number> by_third = OrderOfKeys(words_.size(), as_third);
   third_.resize(words_.size());
   thirds_.clear();
   for (Number i = 0; i < by_third.size(); ++i) {
@@ -146,18 +137,6 @@ inline void TripleCounter::NumberInOrder() {
     thirds_.emplace_back(text, word.begin, word.size - 1);
   }
   bits_ = std::bit_width(words_.size());
-}
-
-template <class WordAt>
-std::vector<TripleCounter::Number> TripleCounter::OrderOf(std::size_t count, const WordAt& word_at) {
-  std::vector<map::SortItem> items;
-  items.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) items.push_back({map::PrefixOf(word_at(i)), i});
-  map::ItemSorter(word_at).Sort(items, 1);
-  std::vector<Number> order;
-  order.reserve(count);
-  for (const map::SortItem& item : items) order.push_back(static_cast<Number>(item.position()));
-  return order;
 }
 
 template <class OnNumber>
@@ -172,10 +151,10 @@ void TripleCounter::ForEachTriple(const OnNumber& on_number) const {
   }
 }
 
-// They are put into buckets by their first bits as they are made, so that what is sorted mostly fits the cache.
+// Triples are put into buckets by their first bits as they are made, so that what is sorted mostly fits the cache.
 inline std::span<const std::uint64_t> TripleCounter::MakeTriples(std::uint64_t* triples) const {
   const int shift = std::max(3 * bits_ - kBucketBits, 0);
-  std::array<std::uint64_t, (1u << kBucketBits) + 1> ends{};  // by bucket: its begin, then its end
+  std::array<std::uint64_t, (1u << kBucketBits) + 1> ends{};  // by bucket: first its begin, then its end
   ForEachTriple([&](std::uint64_t triple) { ++ends[(triple >> shift) + 1]; });
   std::partial_sum(ends.begin(), ends.end(), ends.begin());
   ForEachTriple([&](std::uint64_t triple) { triples[ends[triple >> shift]++] = triple; });
@@ -191,7 +170,7 @@ template <class OnTriple>
 void TripleCounter::Give(std::span<const std::uint64_t> triples, OnTriple&& on_triple) {
   const std::uint64_t mask = (std::uint64_t{1} << bits_) - 1;
   std::string room(3 * (longest_ + PackedWord::kBytes), '\0');
-  char* third = nullptr;  // behind the first two words
+  char* third = nullptr;  // where the third word stands, after the first two
   std::uint64_t pair = ~std::uint64_t{0};
   for (std::size_t i = 0, next = 0; i < triples.size(); i = next) {
     if (i + kAhead < triples.size()) {

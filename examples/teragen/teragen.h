@@ -1,6 +1,7 @@
-// Makes input.records records for terasort, of 100 bytes each: a random key of 10 bytes, 2 bytes 00 11, the record's
-// number in 32 hexadecimal digits, 88 99 aa bb, 48 bytes of filler, cc dd ee ff: the layout of Hadoop's TeraGen. A
-// record depends on its number and teragen.seed alone. The counter teragen.checksum is the sum of the records' CRC-32C.
+// Makes input.records records for terasort, of 100 bytes each: a random key of 10 bytes, the 2 bytes 00 11, the
+// record's number in 32 hexadecimal digits, 88 99 aa bb, 48 bytes of filler, cc dd ee ff. This is the layout of
+// Hadoop's TeraGen. A record depends on its number and teragen.seed alone. The counter teragen.checksum is the sum of
+// the records' CRC-32C.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,6 @@
 #include <limits>
 #include <string_view>
 
-#include "base/crc32c.h"
-#include "base/random.h"
 #include "client/api/job.h"
 #include "examples/terasort/range_partition.h"
 
@@ -36,7 +35,8 @@ struct TeraGen {
   }
 
   static void Fill(std::uint64_t seed, std::uint64_t number, char* record) {
-    Random random(Random(seed).Next() + number * 0xd1342543de82ef95u);  // far from the steps of Random
+    // so that streams of different numbers begin far apart
+    Random random(Random(seed).Next() + number * 0xd1342543de82ef95u);
     const std::uint64_t key[2] = {random.Next(), random.Next()};
     std::memcpy(record, key, kTeraKeyBytes);
     std::memcpy(record + 10, "\x00\x11", 2);

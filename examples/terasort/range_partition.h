@@ -1,6 +1,6 @@
-// RangePartition: which of n ranges of keys a key lies in, for output that is sorted over all reduces. Cuts come from a
-// sample of the keys: as many equal shares of it as there are ranges.
-// Source: O'Malley, "TeraByte Sort on Apache Hadoop" (2008), whose trie is here a table of first bytes.
+// RangePartition says in which of n ranges of keys a key lies, for output that is sorted over all reduces. The cuts
+// come from a sample of the keys and divide it into equal shares. Source: O'Malley, "TeraByte Sort on Apache Hadoop"
+// (2008), whose trie is a table of first bytes here.
 // Thread rule: any thread, once made.
 #pragma once
 
@@ -8,12 +8,12 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/check.h"
-#include "base/status.h"
+#include "client/api/job.h"
 
 namespace millrace::examples {
 
@@ -23,15 +23,17 @@ inline constexpr std::size_t kTeraRecordBytes = 100;
 class RangePartition {
  public:
   RangePartition() { Index(); }
-  // Keys of kTeraKeyBytes, in order: range i + 1 begins with the i-th.
+  // Range i + 1 begins with the i-th cut. Requires: the cuts are in order, and have kTeraKeyBytes each; it throws
+  // otherwise.
   explicit RangePartition(const std::vector<std::string>& cuts) {
     for (const std::string& cut : cuts) cuts_.push_back(Load(cut));
-    MILLRACE_CHECK(std::ranges::is_sorted(cuts_), "the cuts between ranges are not in order");
+    if (!std::ranges::is_sorted(cuts_)) throw std::invalid_argument("the cuts between ranges are not in order");
     Index();
   }
 
   [[nodiscard]] std::uint32_t ranges() const { return static_cast<std::uint32_t>(cuts_.size()) + 1; }
-  // How many cuts are not above the key; it has kTeraKeyBytes.
+  // Returns the range of a key: how many cuts are not above it. Requires: the key has kTeraKeyBytes; it throws
+  // otherwise.
   [[nodiscard]] std::uint32_t Find(std::string_view key) const {
     const auto first = static_cast<unsigned char>(key[0]);
     std::uint32_t at = below_[first], end = below_[first + 1u];
@@ -55,7 +57,7 @@ class RangePartition {
     auto operator<=>(const Key&) const = default;
   };
   static Key Load(std::string_view key) {
-    MILLRACE_CHECK(key.size() == kTeraKeyBytes, "a key has 10 bytes");
+    if (key.size() != kTeraKeyBytes) throw std::invalid_argument("a key has 10 bytes");
     Key loaded;
     std::memcpy(&loaded.high, key.data(), sizeof loaded.high);
     std::memcpy(&loaded.low, key.data() + sizeof loaded.high, sizeof loaded.low);
@@ -69,10 +71,11 @@ class RangePartition {
   }
 
   std::vector<Key> cuts_;
-  std::array<std::uint32_t, 257> below_{};  // cuts whose first byte is below the index
+  std::array<std::uint32_t, 257> below_{};  // how many cuts have a first byte below the index
 };
 
-// The cuts between `ranges` ranges, from keys in any order; ranges > 0. Without keys they are all zero.
+// Returns the cuts between `ranges` ranges, from keys in any order. Without keys they are all zero. Requires: ranges >
+// 0.
 inline std::vector<std::string> CutSample(std::vector<std::string> keys, std::uint32_t ranges) {
   std::ranges::sort(keys);
   std::vector<std::string> cuts;
@@ -82,7 +85,7 @@ inline std::vector<std::string> CutSample(std::vector<std::string> keys, std::ui
   return cuts;
 }
 
-// As text, twenty hexadecimal digits a cut, for an option.
+// Returns cuts as text for an option, twenty hexadecimal digits each.
 inline std::string ToHex(const std::vector<std::string>& cuts) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
@@ -92,10 +95,10 @@ inline std::string ToHex(const std::vector<std::string>& cuts) {
   return text;
 }
 
-// kInvalid for text that ToHex did not make.
+// Reads what ToHex made. kInvalid for any other text.
 inline Result<std::vector<std::string>> FromHex(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  if (text.size() % (2 * kTeraKeyBytes) != 0) return Invalid("the cuts are no whole number of keys of 10 bytes");
+  if (text.size() % (2 * kTeraKeyBytes) != 0) return Invalid("the cuts are not a whole number of keys of 10 bytes");
   std::vector<std::string> cuts(text.size() / (2 * kTeraKeyBytes));
   for (std::size_t i = 0; i < text.size(); i += 2) {
     const std::size_t high = kDigits.find(text[i]), low = kDigits.find(text[i + 1]);

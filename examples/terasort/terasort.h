@@ -1,4 +1,4 @@
-// Sorts records of 100 bytes by their first 10: part-r-00000, part-r-00001, ... one after the other are in order. The
+// Sorts records of 100 bytes by their first 10. part-r-00000, part-r-00001, ... are in order one after the other. The
 // ranges of the reduces come from a sample of the input that is taken when the job is submitted.
 #pragma once
 
@@ -50,7 +50,7 @@ struct TeraSort {
   std::uint32_t Partition(const std::string_view& key, std::uint32_t) const { return ranges_.Find(key); }
 
  private:
-  // Runs of records from places that are spread evenly over all files.
+  // Returns keys of runs of records, which are spread evenly over all files.
   static Result<std::vector<std::string>> Sample(Preparation& job, std::uint64_t size) {
     constexpr std::uint64_t kRun = 200;
     MILLRACE_ASSIGN(const std::vector<InputFile> files, job.Inputs());
@@ -58,7 +58,7 @@ struct TeraSort {
     for (const InputFile& file : files) records += file.length / kTeraRecordBytes;
     const std::uint64_t runs = std::max<std::uint64_t>(std::min(size, records) / kRun, 1);
     std::vector<std::string> keys;
-    std::uint64_t before = 0, run = 0;  // records of the files before this one; runs that were taken
+    std::uint64_t before = 0, run = 0;  // how many records the files before this one have, and how many runs were taken
     for (const InputFile& file : files) {
       const std::uint64_t here = file.length / kTeraRecordBytes;
       for (; run < runs && run * (records / runs) < before + here; ++run) {

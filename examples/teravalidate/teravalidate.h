@@ -1,7 +1,7 @@
-// Checks what terasort wrote: in each file, and from one file to the next in order of names, keys must not go back. A
-// line "misorder TAB file TAB what" for each split whose records do, or whose first key lies before the last key of the
-// splits before it; then "checksum TAB sum of the records' CRC-32C" and "records TAB how many", to be held against the
-// counters of teragen. One reduce, at most.
+// Checks what terasort wrote: in each file, and from one file to the next in order of names, keys must not go back. It
+// writes a line "misorder TAB file TAB what" for each split whose records do, or whose first key is less than the last
+// key of the splits before it. Then it writes "checksum TAB sum of the records' CRC-32C" and "records TAB how many", to
+// be compared with the counters of teragen. It takes one reduce at most.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,18 @@
 #include <string>
 #include <string_view>
 
-#include "base/crc32c.h"
 #include "client/api/job.h"
 #include "examples/terasort/range_partition.h"
 
 namespace millrace::examples {
 
-// What a split's records come to.
+// The summary of a split's records.
 struct TeraSummary {
   char first[kTeraKeyBytes] = {};
   char last[kTeraKeyBytes] = {};
   std::uint64_t records = 0;
   std::uint64_t checksum = 0;
-  std::uint64_t misorders = 0;  // records before which a greater key stands
+  std::uint64_t misorders = 0;  // how many records follow one with a greater key
 
   void Add(std::string_view record) {
     const char* const key = record.data();
@@ -34,7 +33,7 @@ struct TeraSummary {
   }
 };
 
-// One record a split: its summary.
+// Gives one record for each split: its summary.
 struct TeraSummaries {
   using Record = TeraSummary;
   static constexpr SplitBy kSplitBy = SplitBy::kFixed;
@@ -53,7 +52,7 @@ struct TeraSummaries {
 struct TeraValidate {
   using Input = TeraSummaries;
   using Key = Nothing;
-  using Value = std::string_view;  // a summary and the name of its file; they come in order of splits
+  using Value = std::string_view;  // a summary and the name of its file, in order of splits
 
   explicit TeraValidate(TaskContext& context) : context_(context) {}
 
@@ -66,7 +65,7 @@ struct TeraValidate {
     TeraSummary all;
     for (const std::string_view value : values) {
       TeraSummary split;
-      if (value.size() < sizeof split) continue;  // a map of ours writes no less
+      if (value.size() < sizeof split) continue;  // no map of this job writes less
       std::memcpy(&split, value.data(), sizeof split);
       if (split.records == 0) continue;
       const std::string name(value.substr(sizeof split));

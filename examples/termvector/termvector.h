@@ -1,6 +1,6 @@
-// Finds the words that characterise a document, which is a file: a line "file TAB word:count word:count ..." with its
-// words that occur at least termvector.least times, the most frequent first, then by their bytes. A file without such
-// words has no line.
+// Finds the words that characterise a document, which is a file. It writes a line "file TAB word:count word:count ..."
+// with the words that occur at least termvector.least times in the file, the most frequent first, then in order of
+// their bytes. A file without such words has no line.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,11 @@
 
 #include "client/api/job.h"
 #include "examples/words/words.h"
-#include "worker/task/collect/partition.h"
 
 namespace millrace::examples {
 
 struct TermVector {
-  using Key = std::string_view;  // file, NUL, word: names of files hold no NUL
+  using Key = std::string_view;  // file, NUL, word; names of files hold no NUL
   using Value = std::uint64_t;
 
   static void Options(JobOptions& options) {
@@ -43,9 +42,9 @@ struct TermVector {
   }
 
   static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
-  // All words of a file to one reduce.
+  // All words of a file go to one reduce.
   static std::uint32_t Partition(const std::string_view& key, std::uint32_t partitions) {
-    return map::PartitionOf(map::HashKey(key.substr(0, key.find('\0'))), partitions);
+    return HashPartition(key.substr(0, key.find('\0')), partitions);
   }
 
   // The keys of a file come one after the other.

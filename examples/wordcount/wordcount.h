@@ -1,4 +1,4 @@
-// Counts words: a line "word TAB count" for each.
+// Counts words and writes a line "word TAB count" for each.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// WordSequences<N>: an input format whose records are N consecutive words of a file, joined by '|': of "a b c d" and
-// N = 3, "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h); lines do not end a
-// sequence, files do. A sequence belongs to the split in which its first word starts, so a map reads on behind its
-// split for the N - 1 words that follow, and skips a word that started before it.
+// WordSequences<N> is an input format whose records are N consecutive words of a file, joined by '|': of "a b c d" with
+// N = 3 the records are "a|b|c" and "b|c|d", each with its words. Words lie between ASCII white space (words.h). A
+// sequence goes on over the end of a line, but not of a file. It belongs to the split in which its first word starts,
+// so a map reads on after its split for the N - 1 words that follow, and skips a word that started before it.
 // Thread rule: one thread.
 #pragma once
 
@@ -13,7 +13,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/text.h"
 #include "client/api/job.h"
 #include "examples/words/words.h"
 
@@ -21,22 +20,20 @@ namespace millrace::examples {
 
 template <std::size_t kWords>
 struct WordSequence {
-  std::string_view text;  // the words, joined; it and they live for the call
+  std::string_view text;  // the words, joined; it and `words` live for the call
   std::array<std::string_view, kWords> words;
 };
 
-inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-// Cuts pieces of text that follow each other into sequences. Each word is copied once, to the end of a buffer in which
-// every sequence is then a range.
+// Cuts consecutive pieces of text into sequences. Each word is copied once, to the end of a buffer in which every
+// sequence is then a range.
 template <std::size_t kWords, class OnSequence>
 class SequenceCutter {
  public:
-  // skip_first: the first piece begins inside a word that is not ours.
+  // `skip_first` says that the first piece begins inside a word that belongs to another split.
   SequenceCutter(bool skip_first, OnSequence& on_sequence)
       : on_sequence_(on_sequence), text_(kRoom), skipping_(skip_first) {}
 
-  // `offset`: of the piece's first byte in the file. False when a word is too long.
+  // Takes the next piece, whose first byte is at `offset` in the file. Returns false if a word is too long.
   bool Feed(std::string_view piece, std::uint64_t offset) {
     const char* const begin = piece.data();
     if ((open_ || skipping_) && !TakeRest(&piece, offset)) return !too_long_;
@@ -55,23 +52,23 @@ class SequenceCutter {
     }
     return !too_long_;
   }
-  // What is fed from here on lies behind the split.
+  // Tells that what is fed from here on lies after the split.
   void EndSplit() {
     const std::uint64_t own = words_ + (open_ ? 1 : 0);
     left_ = own == 0 ? 0 : own + kWords - 1 - words_;
   }
-  // The file ends.
+  // Tells that the file ends.
   void EndFile(std::uint64_t offset) {
     if (open_) End(offset);
     left_ = 0;
   }
-  // Words are still to come that belong to sequences of the split.
+  // Returns true as long as words are to come that belong to sequences of the split.
   [[nodiscard]] bool wants_more() const { return left_ > 0; }
 
  private:
   static constexpr std::size_t kRoom = std::size_t{64} << 10;
 
-  // Of the word that began in an earlier piece. False when the piece has no more.
+  // Takes the rest of the word that began in an earlier piece. Returns false if the piece has nothing more.
   bool TakeRest(std::string_view* piece, std::uint64_t offset) {
     const auto end = static_cast<std::size_t>(std::find_if(piece->begin(), piece->end(), IsSpace) - piece->begin());
     if (open_) Append(piece->substr(0, end));
@@ -86,7 +83,8 @@ class SequenceCutter {
     if (size_ > 0) Append("|");
     starts_[kWords - 1] = size_;
   }
-  // Most words are short, and 16 bytes are copied faster than few. `end`: up to where there are bytes to read.
+  // Appends a word. Most words are short, and copying 16 bytes is faster than copying few. Bytes can be read up to
+  // `end`.
   void AppendWord(std::string_view word, const char* end) {
     constexpr std::size_t kShort = 16;
     if (word.size() > kShort || static_cast<std::size_t>(end - word.data()) < kShort || text_.size() - size_ < kShort) {
@@ -112,7 +110,7 @@ class SequenceCutter {
     }
     on_sequence_(sequence, offset);
   }
-  // Only the last words are still needed; the buffer grows when these are long.
+  // Drops all but the last words, which alone are still needed. The buffer grows when these are long.
   bool MakeRoom(std::size_t bytes) {
     const std::size_t drop = starts_[0];
     std::memmove(text_.data(), text_.data() + drop, size_ - drop);
@@ -130,10 +128,10 @@ class SequenceCutter {
   OnSequence& on_sequence_;
   std::vector<char> text_;  // the last words, joined
   std::size_t size_ = 0;
-  std::size_t starts_[kWords] = {};         // of the last words in text_
-  std::uint64_t words_ = 0;                 // complete ones
-  std::uint64_t left_ = ~std::uint64_t{0};  // words to take
-  bool open_ = false;                       // the last word may go on
+  std::size_t starts_[kWords] = {};         // where the last words begin in text_
+  std::uint64_t words_ = 0;                 // how many words are complete
+  std::uint64_t left_ = ~std::uint64_t{0};  // how many words are still to be taken
+  bool open_ = false;                       // the last word may go on in the next piece
   bool skipping_;
   bool too_long_ = false;
 };

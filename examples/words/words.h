@@ -1,8 +1,11 @@
-// Words of a line: what lies between ASCII white space (space, \t, \n, \v, \f, \r), 32 bytes a step.
+// ForEachWord finds the words of a text: what lies between ASCII white space (space, \t, \n, \v, \f, \r). It takes 32
+// bytes at a time.
 // Thread rule: any thread.
 #pragma once
 
+#ifdef __AVX2__
 #include <immintrin.h>
+#endif
 
 #include <bit>
 #include <cstdint>
@@ -11,22 +14,35 @@
 
 namespace millrace::examples {
 
-// Bit i: byte i of the 32 at `at` is white space.
+inline bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// Returns a mask whose bit i says that byte i of the 32 at `at` is white space.
+inline std::uint32_t PlainWhiteSpaceMask(const char* at) {
+  std::uint32_t mask = 0;
+  for (int i = 0; i < 32; ++i) mask |= static_cast<std::uint32_t>(IsSpace(at[i])) << i;
+  return mask;
+}
+
+// Returns what PlainWhiteSpaceMask returns, by vector instructions where the machine has them.
 inline std::uint32_t WhiteSpaceMask(const char* at) {
+#ifdef __AVX2__
   const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
   const __m256i space = _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(' '));
-  // \t to \r are 9 to 13: after the subtraction, unsigned, at most 4.
+  // \t to \r are 9 to 13, so the unsigned difference is at most 4.
   const __m256i from_tab = _mm256_sub_epi8(bytes, _mm256_set1_epi8('\t'));
   const __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(from_tab, _mm256_set1_epi8(4)), from_tab);
   return static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_or_si256(space, control)));
+#else
+  return PlainWhiteSpaceMask(at);
+#endif
 }
 
-// Gives the words of `text` in order to on_word(std::string_view), as views of it.
+// Calls on_word(std::string_view) for each word of `text` in order, with a view of it.
 template <class OnWord>
 void ForEachWord(std::string_view text, OnWord&& on_word) {
   constexpr std::size_t kStep = 32;
   const char* const begin = text.data();
-  const char* word = nullptr;  // the one that is open
+  const char* word = nullptr;  // where the word begins that is open, if one is
   for (std::size_t at = 0; at < text.size(); at += kStep) {
     std::uint32_t space;
     if (text.size() - at >= kStep) {
@@ -37,7 +53,7 @@ void ForEachWord(std::string_view text, OnWord&& on_word) {
       std::memcpy(last, begin + at, text.size() - at);
       space = WhiteSpaceMask(last);
     }
-    // Where a word begins or ends: the byte differs from the one before it.
+    // A word begins or ends where a byte differs from the one before it.
     std::uint32_t edges = space ^ ((space << 1) | (word == nullptr ? 1u : 0u));
     for (; edges != 0; edges &= edges - 1) {
       const char* const edge = begin + at + std::countr_zero(edges);

@@ -52,7 +52,7 @@ void Write(const NodeRecord& node, wire::WorkerInfo::Builder out);
 [[nodiscard]] Result<JobRequest> Read(wire::JobRequest::Reader in);
 void Write(const JobView& view, wire::JobStatus::Builder out);
 void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder out);
-// Reads at most 1000 counters, and the first 255 bytes of each name, as tasks do (client/api/counters.h).
+// Reads at most 1000 counters, and the first 255 bytes of each name, as tasks do (client/job/counters.h).
 [[nodiscard]] Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in);
 
 // These return the most bytes that each takes in a message (master/jobs/answer_budget.h).

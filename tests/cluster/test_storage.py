@@ -147,7 +147,7 @@ class StorageTest(unittest.TestCase):
             cluster.kill_worker(2)
             cluster.start_worker(2, settings, wait=False)
             self.assertEqual(cluster.workers[2].wait(60), 1)
-            self.assertIn("is without its mark; mount its disk", cluster.log("worker2"))
+            self.assertIn("lacks its mark; mount its disk", cluster.log("worker2"))
             # The disk is back; what is on both of the worker's disks by now counts once.
             os.rmdir(disks[1])
             os.rename(disks[1] + ".gone", disks[1])

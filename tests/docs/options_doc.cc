@@ -2,7 +2,7 @@
 #include <iostream>
 #include <string>
 
-#include "client/api/engine_options.h"
+#include "client/job/engine_options.h"
 #include "master/control/master_config.h"
 #include "worker/daemon/agent/worker_config.h"
 

@@ -7,7 +7,7 @@
 namespace millrace::worker {
 namespace {
 
-// The callbacks belong to the copier: what is in the mailbox when the copier goes finds them gone.
+// The callbacks belong to the copier, so that what is still in the mailbox when the copier goes finds them gone.
 class BulkCopier final : public ReduceCopier {
  public:
   BulkCopier(net::BulkServer& server, const shuffle::MapOutputServer& local, std::uint32_t partition,
@@ -53,7 +53,7 @@ dfs::BlockObserver Posting(rpc::Mailbox& control, const std::shared_ptr<BlockEve
   dfs::BlockObserver observer;
   observer.received = [&control, events, &blocks](const dfs::StoredBlock& block) {
     control.Post([events, &blocks, block] {
-      // It may have gone meanwhile, with its disk, and have been told as gone.
+      // The block may have gone meanwhile, together with its disk, and the master may have been told so.
       if (events->received && blocks.Length(block.id) == block.length) events->received(block);
     });
   };

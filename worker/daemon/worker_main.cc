@@ -35,21 +35,21 @@ namespace {
 
 constexpr kj::Duration kLogSweep = 10 * kj::MINUTES;
 
-// What it is called where no name was given.
-const std::string& Place(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
+// Returns the address by which the worker is called where no name was given.
+const std::string& AddressOf(const WorkerConfig& config) { return config.host.empty() ? config.bind : config.host; }
 
 int Fail(const Status& why, int status) {
   std::cerr << "millrace: worker: " << why.message() << "\n";
   return status;
 }
 
-// A connection a fetch: executables are fetched once in a while.
+// Each fetch makes a connection of its own, since executables are fetched only once in a while.
 FetchFile FetchFrom(const WorkerConfig& config) {
   return [master = config.master, directory = config.directory](
              const std::string& path, const std::function<bool(std::string_view)>& sink) -> Status {
     dfs::ClientOptions options;
     options.master = master;
-    options.patience = options.call_timeout;  // a master that is started again costs no attempt
+    options.patience = options.call_timeout;  // so that a restarted master costs no attempt
     MILLRACE_ASSIGN(options.cluster, ReadClusterOf(directory));
     options.cluster_advice = "it is that of this worker";
     MILLRACE_ASSIGN(const auto client, dfs::DfsClient::Connect(options));
@@ -75,7 +75,7 @@ net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::stri
   options.bind = config.bind;
   options.port = static_cast<std::uint16_t>(config.port);
   options.local_socket = "millrace-" + storage;
-  // A connection that is served takes descriptors of files, too.
+  // A connection that is served takes descriptors of files, too, so half of them are for connections.
   const std::size_t room = daemon::ConnectionsFor(descriptors);
   options.max_connections = static_cast<unsigned>(config.max_connections == 0 ? std::min<std::size_t>(room / 2, 4096)
                                                                               : config.max_connections);
@@ -84,7 +84,7 @@ net::BulkServerOptions ServerOptions(const WorkerConfig& config, const std::stri
   return options;
 }
 
-// Until the promise is dropped.
+// Sweeps again and again until the promise is dropped.
 kj::Promise<void> SweepLogs(kj::Timer& timer, rpc::Background& background, DiskAttemptFiles& files, const Clock& clock,
                             const WorkerConfig& config) {
   background.Run([&files, &clock, &config] { files.SweepLogs(clock.Now() - config.log_retention, config.log_bytes); },
@@ -97,7 +97,7 @@ kj::Promise<void> UntilStopped(kj::UnixEventPort& port) {
   return port.onSignal(SIGTERM).ignoreResult().exclusiveJoin(port.onSignal(SIGINT).ignoreResult());
 }
 
-// Of the background's thread: whatever else wants the disk goes first.
+// Lets whatever else wants the disk go before the background's thread.
 void YieldTheDisk(rpc::Background& background) {
   constexpr int kLeast = 7;
   background.Run(
@@ -128,7 +128,7 @@ Result<std::unique_ptr<dfs::SpreadBlockStore>> OpenBlocks(const WorkerConfig& co
   return dfs::SpreadBlockStore::Over(std::move(disks), now, std::move(failing));
 }
 
-// A directory that is looked at on a thread of its own: what another disk takes its time for does not matter.
+// A directory that is probed on a thread of its own, so that a slow disk does not delay the checks of another.
 class Watched {
  public:
   Watched(std::unique_ptr<StorageProbe> probe, rpc::Mailbox& mailbox, kj::Timer& timer, Micros period,
@@ -145,7 +145,7 @@ class Watched {
   StorageWatch watch_;
 };
 
-// What of `directory` must be there: it is the worker's own, or blocks lie in it, or both.
+// Returns what must be there of a directory, which is the worker's own, or has blocks in it, or both.
 std::vector<std::string> PartsOf(bool own, bool blocks) {
   std::vector<std::string> parts = own ? WorkerParts() : std::vector<std::string>{"block_directory"};
   const std::vector<std::string> more = blocks ? BlockParts() : std::vector<std::string>();
@@ -155,7 +155,7 @@ std::vector<std::string> PartsOf(bool own, bool blocks) {
 
 using Watches = std::vector<std::unique_ptr<Watched>>;
 
-// The worker's own directory, without which it cannot go on, and those of blocks.
+// Watches the worker's own directory, without which it cannot go on, and the directories of blocks.
 Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::string>& directories, rpc::Mailbox& mailbox,
                          kj::Timer& timer, BlockDisks& disks, const std::function<void(const Status&)>& over) {
   Watches watches;
@@ -177,18 +177,18 @@ Result<Watches> WatchAll(const WorkerConfig& config, const std::vector<std::stri
   return watches;
 }
 
-// Later parts use earlier ones, so they go first: the agent, its processes, the bulk server, threads, the mailbox.
+// Parts are destroyed before those that they use: the agent, its processes, the bulk server, threads, the mailbox.
 Status Serve(const WorkerConfig& config, const std::string& minder, const Log& log) {
   if (::access(minder.c_str(), X_OK) != 0) {
     return FromErrno(errno, "cannot run " + Quote(minder) + ", which lies beside the program millrace; install it");
   }
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
   Random random(SeedFromSystem());
-  MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Take(config.directory, random));
+  MILLRACE_ASSIGN(const StorageLock storage, StorageLock::Acquire(config.directory, random));
   MILLRACE_ASSIGN(const auto files, DiskAttemptFiles::Open(config.directory, config.reserved_bytes));
   MILLRACE_ASSIGN(const auto directories,
-                  TakeBlockDirectories(config.directory, storage.id(), config.block_directories, random));
-  // Before any thread is started: they inherit the mask, so that the signals come to this one.
+                  AdoptBlockDirectories(config.directory, storage.id(), config.block_directories, random));
+  // This comes before any thread is started: threads inherit the mask, so the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   if (const Status adopts = AdoptOrphans(); !adopts.ok()) log->warn("{}", adopts.message());
@@ -223,7 +223,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
     const Status written = WriteFileDurably(config.ready_file, std::to_string(node) + "\n");
     if (!written.ok()) log->error("{}", written.message());
   });
-  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, Place(config), server.port());
+  log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, AddressOf(config), server.port());
   agent->Start();
   YieldTheDisk(checks);
   YieldTheDisk(scrubbing);
@@ -248,7 +248,7 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       .wait(io.waitScope);
   log->info("the worker stops");
   (storage_status.ok() ? agent->Leave() : agent->Leave(storage_status.message())).wait(io.waitScope);
-  agent.reset();  // copies stop before the threads they run on
+  agent.reset();  // stops copies before the threads on which they run
   server.Stop();
   return storage_status;
 }
@@ -262,7 +262,8 @@ int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
           daemon::ParseArguments("worker", "A worker: block server and task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
-  const Log log = MakeLog(config.name.empty() ? "worker " + Place(config) : "worker " + config.name, config.log_level);
+  const Log log =
+      MakeLog(config.name.empty() ? "worker " + AddressOf(config) : "worker " + config.name, config.log_level);
   try {
     const Status served = Serve(config, minder, log);
     return served.ok() ? 0 : Fail(served, 1);

@@ -59,6 +59,47 @@ TEST(JobShapesTest, APartitionerOfTheJobsOwnDecides) {
   EXPECT_EQ(RunJob(driver, files, piece, 2), (std::vector<std::string>{"ant\t2\nmole\t3\n", "nest\t4\nzoo\t1\n"}));
 }
 
+struct Unpartitioned {
+  using Key = std::string_view;
+  using Value = Nothing;
+  void Map(std::string_view line, auto& emit) { emit(line); }
+};
+
+// With a Combine keys are hashed by another collector.
+struct UnpartitionedSum {
+  using Key = std::string_view;
+  using Value = std::uint64_t;
+  void Map(std::string_view line, auto& emit) { emit(line, 1); }
+  static std::uint64_t Combine(std::uint64_t a, std::uint64_t b) { return a + b; }
+};
+
+template <class J>
+std::vector<std::string> PartsOf(const std::string& lines, std::uint32_t reduces) {
+  TaskFiles files;
+  TaskDriver driver(internal::BindJob<J>(), files);
+  return RunJob(driver, files, AddLocal(files, 1, "a", lines), reduces);
+}
+
+TEST(JobShapesTest, HashPartitionIsWhatAJobWithoutPartitionHas) {
+  constexpr std::uint32_t kReduces = 3;
+  std::string lines;
+  std::vector<std::string> sorted(kReduces), summed(kReduces);
+  for (int i = 10; i < 90; ++i) {
+    const std::string line = "a key of more than 16 bytes " + std::to_string(i),
+                      key = i % 2 == 0 ? line : line.substr(22);
+    lines += key + "\n";
+  }
+  std::map<std::string, int> keys;
+  std::istringstream in(lines);
+  for (std::string key; std::getline(in, key);) ++keys[key];
+  for (const auto& [key, count] : keys) {
+    sorted[HashPartition(key, kReduces)] += key + "\n";
+    summed[HashPartition(key, kReduces)] += key + "\t" + std::to_string(count) + "\n";
+  }
+  EXPECT_EQ(PartsOf<Unpartitioned>(lines, kReduces), sorted);
+  EXPECT_EQ(PartsOf<UnpartitionedSum>(lines, kReduces), summed);
+}
+
 TEST(JobShapesTest, CountersAreThoseOfTheAttempt) {
   TaskFiles files;
   TaskDriver driver(internal::BindJob<FirstLetter>(), files);

@@ -39,6 +39,16 @@ TEST(WordsTest, SameAsByDefinition) {
   }
 }
 
+TEST(WordsTest, MasksAreTheSameWithAndWithoutVectors) {
+  const std::uint64_t seed = 815;
+  Random random(seed);
+  for (int i = 0; i < 20'000; ++i) {
+    char bytes[32];
+    for (char& byte : bytes) byte = static_cast<char>(random.Below(random.Below(2) == 0 ? 40 : 256));
+    ASSERT_EQ(WhiteSpaceMask(bytes), PlainWhiteSpaceMask(bytes)) << "seed " << seed << ", round " << i;
+  }
+}
+
 TEST(WordsTest, EveryByte) {
   for (int c = 0; c < 256; ++c) {
     int words = 0;

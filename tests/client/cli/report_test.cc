@@ -8,7 +8,7 @@ namespace {
 job::JobStatus Running(double maps, double copy, double reduces) {
   job::JobStatus status;
   status.job = 3;
-  status.state = job::State::kRunning;
+  status.state = job::JobState::kRunning;
   status.maps = {10, 2, 4, maps};
   status.reduces = {2, 1, 0, reduces};
   status.copy_fraction = copy;
@@ -45,7 +45,7 @@ TEST(ReportTest, TimeLeftFollowsTheFraction) {
 
 TEST(ReportTest, TheSummaryTellsTheRateOfInput) {
   job::JobStatus status = Running(1, 1, 1);
-  status.state = job::State::kSucceeded;
+  status.state = job::JobState::kSucceeded;
   status.output = "/out";
   status.submitted = 1000 * kSecond;
   status.ended = 1010 * kSecond;

@@ -1,5 +1,5 @@
 // -D options of a job: pairs, one a line, and what the job says of itself for them.
-#include "client/api/job_options.h"
+#include "client/job/job_options.h"
 
 #include "client/job_client/job_description.h"
 #include "tests/fuzz/fuzz.h"

@@ -35,7 +35,7 @@ class BlockDirectoriesTest : public testing::Test {
   Result<std::vector<std::string>> Take(const std::vector<std::string>& names, const std::string& storage = kStorage) {
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ",") + Path(name);
-    return TakeBlockDirectories(Path("worker"), storage, list, random_);
+    return AdoptBlockDirectories(Path("worker"), storage, list, random_);
   }
   void ExpectRefused(const std::vector<std::string>& names, const std::string& why, const std::string& advice) {
     const auto taken = Take(names);
@@ -69,10 +69,10 @@ TEST_F(BlockDirectoriesTest, NewEmptyOnesAreTakenInAndKnownAgain) {
 TEST_F(BlockDirectoriesTest, OneWithoutItsMarkIsRefused) {
   ASSERT_TRUE(Take({"a", "b"}).ok());
   std::filesystem::remove(Path("a/block_directory"));  // the mount point
-  ExpectRefused({"a", "b"}, Path("a") + " of worker.block_directories is without its mark", "mount its disk");
+  ExpectRefused({"a", "b"}, Path("a") + " of worker.block_directories lacks its mark", "mount its disk");
   EXPECT_FALSE(std::filesystem::exists(Path("a/block_directory")));
   EXPECT_TRUE(Take({"b"}).ok());
-  ExpectRefused({"a", "b"}, "without its mark", "delete the line of this path in " + Path("worker/block_directories"));
+  ExpectRefused({"a", "b"}, "lacks its mark", "delete the line of this path in " + Path("worker/block_directories"));
   std::filesystem::remove(Path("worker/block_directories"));  // the other is known by its mark
   EXPECT_TRUE(Take({"a", "b"}).ok());
 }
@@ -91,17 +91,17 @@ TEST_F(BlockDirectoriesTest, OneOfAnotherWorkerIsRefused) {
 }
 
 TEST_F(BlockDirectoriesTest, WhatIsAbsentNotEmptyTwiceOrBrokenIsRefused) {
-  ExpectRefused({"absent"}, "is no directory that is there", "mount its disk");
+  ExpectRefused({"absent"}, "is not an existing directory", "mount its disk");
   EXPECT_FALSE(std::filesystem::exists(Path("absent")));
   std::ofstream(Path("b/photo")) << "x";
   ExpectRefused({"a", "b"}, "not empty: it holds \"photo\"", "give an empty directory");
   std::filesystem::create_directory_symlink(Path("a"), Path("link"));
-  ExpectRefused({"a", "link"}, "is twice in", "take one");
+  ExpectRefused({"a", "link"}, "occurs twice in", "take one");
   std::filesystem::create_directory(Path("copy"));
   std::filesystem::copy(Path("a"), Path("copy"));
   ExpectRefused({"a", "copy"}, "is a copy", "take one");
   std::ofstream(Path("copy/block_directory")) << "rubbish";
-  ExpectRefused({"copy"}, "no mark", "restore it");
+  ExpectRefused({"copy"}, "is not a mark", "restore it");
 }
 
 TEST_F(BlockDirectoriesTest, BlocksInTheOwnDirectoryAreNotForgotten) {

@@ -34,39 +34,39 @@ TEST_F(StorageTest, TheIdentityIsMadeOnceAndIsAUuid) {
   const std::string directory = directory_.path() + "/new";
   std::string first;
   {
-    auto lock = StorageLock::Take(directory, random_);
+    auto lock = StorageLock::Acquire(directory, random_);
     ASSERT_TRUE(lock.ok()) << lock.status().message();
     first = lock->id();
   }
   EXPECT_THAT(first, testing::MatchesRegex("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
-  EXPECT_EQ(StorageLock::Take(directory, random_)->id(), first);
+  EXPECT_EQ(StorageLock::Acquire(directory, random_)->id(), first);
 }
 
 TEST_F(StorageTest, TwoWorkersCannotShareADirectory) {
-  const auto held = StorageLock::Take(directory_.path(), random_);
+  const auto held = StorageLock::Acquire(directory_.path(), random_);
   ASSERT_TRUE(held.ok());
-  const auto second = StorageLock::Take(directory_.path(), random_);
+  const auto second = StorageLock::Acquire(directory_.path(), random_);
   EXPECT_EQ(second.status().code(), StatusCode::kBusy);
   EXPECT_THAT(second.status().message(), HasSubstr(directory_.path()));
 }
 
 TEST_F(StorageTest, ABrokenIdentityIsNotReplaced) {
   Write(directory_.path() + "/storage_id", "something else\n");
-  EXPECT_EQ(StorageLock::Take(directory_.path(), random_).status().code(), StatusCode::kCorrupt);
+  EXPECT_EQ(StorageLock::Acquire(directory_.path(), random_).status().code(), StatusCode::kCorrupt);
   EXPECT_EQ(*ReadWholeFile(directory_.path() + "/storage_id"), "something else\n");
 }
 
 TEST_F(StorageTest, TheClusterOfADirectoryIsKept) {
   const std::string cluster = "0123456789abcdef0123456789abcdef";
-  EXPECT_EQ(StorageLock::Take(directory_.path(), random_)->cluster(), "");
+  EXPECT_EQ(StorageLock::Acquire(directory_.path(), random_)->cluster(), "");
   ASSERT_TRUE(StoreClusterOf(directory_.path(), cluster).ok());
-  EXPECT_EQ(StorageLock::Take(directory_.path(), random_)->cluster(), cluster);
+  EXPECT_EQ(StorageLock::Acquire(directory_.path(), random_)->cluster(), cluster);
 }
 
 TEST_F(StorageTest, ABrokenClusterIsNotTakenForNone) {
   for (const std::string text : {"", "something else\n", "0123456789ABCDEF0123456789ABCDEF\n"}) {
     Write(directory_.path() + "/cluster_id", text);
-    const auto lock = StorageLock::Take(directory_.path(), random_);
+    const auto lock = StorageLock::Acquire(directory_.path(), random_);
     EXPECT_EQ(lock.status().code(), StatusCode::kCorrupt);
     EXPECT_THAT(lock.status().message(), HasSubstr("cluster_id"));
   }

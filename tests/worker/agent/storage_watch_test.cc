@@ -22,7 +22,7 @@ class DiskStorageProbeTest : public testing::Test {
  protected:
   DiskStorageProbeTest() {
     Random random(1);
-    lock_.emplace(std::move(*StorageLock::Take(path_, random)));
+    lock_.emplace(std::move(*StorageLock::Acquire(path_, random)));
     files_ = std::move(*DiskAttemptFiles::Open(path_, 0));
     blocks_ = std::move(*dfs::OpenDiskBlockStore(path_, 0));
     std::vector<std::string> parts = WorkerParts(), blocks = BlockParts();
@@ -41,14 +41,14 @@ class DiskStorageProbeTest : public testing::Test {
 };
 
 TEST_F(DiskStorageProbeTest, FindsNothingWrongWithStorageInUse) {
-  EXPECT_TRUE(probe_->Look().ok());
-  EXPECT_TRUE(probe_->Look().ok());
+  EXPECT_TRUE(probe_->Check().ok());
+  EXPECT_TRUE(probe_->Check().ok());
 }
 
 TEST_F(DiskStorageProbeTest, NoticesADirectoryThatWasDeletedWhollyOrInPart) {
   for (const char* part : {"/blocks/7f", "/writing", "/storage_id", ""}) {
     std::filesystem::remove_all(path_ + part);
-    EXPECT_FALSE(probe_->Look().ok()) << part;
+    EXPECT_FALSE(probe_->Check().ok()) << part;
     EXPECT_FALSE(std::filesystem::exists(path_ + part)) << "a look must not make a new directory";
   }
 }
@@ -56,7 +56,7 @@ TEST_F(DiskStorageProbeTest, NoticesADirectoryThatWasDeletedWhollyOrInPart) {
 TEST_F(DiskStorageProbeTest, NoticesAnotherDirectoryInItsPlace) {
   std::filesystem::rename(path_, path_ + ".old");
   std::filesystem::copy(path_ + ".old", path_, std::filesystem::copy_options::recursive);
-  EXPECT_THAT(probe_->Look().message(), HasSubstr("is another one"));
+  EXPECT_THAT(probe_->Check().message(), HasSubstr("is another one"));
 }
 
 TEST_F(DiskStorageProbeTest, NoticesThatItCannotWrite) {
@@ -65,10 +65,10 @@ TEST_F(DiskStorageProbeTest, NoticesThatItCannotWrite) {
   const auto was = ::signal(SIGXFSZ, SIG_IGN);
   const rlimit none{0, usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &none), 0);
-  EXPECT_FALSE(probe_->Look().ok());
+  EXPECT_FALSE(probe_->Check().ok());
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &usual), 0);
   ::signal(SIGXFSZ, was);
-  EXPECT_TRUE(probe_->Look().ok());
+  EXPECT_TRUE(probe_->Check().ok());
 }
 
 // A worker with thousands of connections is out of descriptors, and not of its disk.
@@ -78,9 +78,9 @@ TEST_F(DiskStorageProbeTest, ALackOfDescriptorsSaysNothingOfTheDisk) {
   const rlimit none{0, usual.rlim_max};
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const bool exhausted = OpenFile(path_ + "/lock", O_RDONLY).status().code() != StatusCode::kOk;
-  const Status healthy = probe_->Look();
+  const Status healthy = probe_->Check();
   const bool removed = std::filesystem::remove(path_ + "/storage_id");
-  const Status gone = probe_->Look();
+  const Status gone = probe_->Check();
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
   EXPECT_TRUE(exhausted);
   EXPECT_TRUE(healthy.ok()) << healthy.message();
@@ -89,7 +89,7 @@ TEST_F(DiskStorageProbeTest, ALackOfDescriptorsSaysNothingOfTheDisk) {
 }
 
 struct FakeProbe final : StorageProbe {
-  Status Look() override { return ++looks, answer; }
+  Status Check() override { return ++looks, answer; }
   int looks = 0;
   Status answer;
 };

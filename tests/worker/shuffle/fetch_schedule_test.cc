@@ -32,12 +32,12 @@ class CopyBookTest : public testing::Test {
 TEST_F(CopyBookTest, VisitsPlacesInTurnsAndOneAtATime) {
   for (const char* host : {"a", "b", "c"})
     EXPECT_TRUE(book_.Announce(At(static_cast<std::uint32_t>(*host - 'a'), 0, host)));
-  EXPECT_EQ(book_.Visit()->host, "a");
-  EXPECT_EQ(book_.Visit()->host, "b");
-  EXPECT_EQ(book_.Visit()->host, "c");
-  EXPECT_FALSE(book_.Visit().has_value());
+  EXPECT_EQ(book_.VisitNext()->host, "a");
+  EXPECT_EQ(book_.VisitNext()->host, "b");
+  EXPECT_EQ(book_.VisitNext()->host, "c");
+  EXPECT_FALSE(book_.VisitNext().has_value());
   book_.Leave({"a", 1});
-  EXPECT_EQ(book_.Visit()->host, "a");
+  EXPECT_EQ(book_.VisitNext()->host, "a");
 }
 
 TEST_F(CopyBookTest, ReducesBeginAtDifferentPlaces) {
@@ -46,8 +46,8 @@ TEST_F(CopyBookTest, ReducesBeginAtDifferentPlaces) {
     book->Announce(At(0, 0, "a"));
     book->Announce(At(1, 0, "b"));
   }
-  EXPECT_EQ(book_.Visit()->host, "a");
-  EXPECT_EQ(other.Visit()->host, "b");
+  EXPECT_EQ(book_.VisitNext()->host, "a");
+  EXPECT_EQ(other.VisitNext()->host, "b");
 }
 
 TEST_F(CopyBookTest, BatchesAreBoundedAndHoldEachOutputOnce) {

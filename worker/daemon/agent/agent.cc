@@ -15,12 +15,12 @@ namespace millrace::worker {
 namespace {
 
 constexpr kj::Duration kSweepPeriod = 1 * kj::MINUTES;
-// The trash gives its oldest blocks up when less is free (or less than a twentieth of a small disk).
+// The trash gives up its oldest blocks when less than this is free (or less than a twentieth of a small disk).
 constexpr std::uint64_t kTrashYieldsBelow = std::uint64_t{1} << 30;
 
-constexpr std::size_t kMostAttemptsTold = 40'000;  // of 16 bytes each
+constexpr std::size_t kMostAttemptsTold = 40'000;  // each takes 16 bytes in the message
 
-// Takes as many as there is room for.
+// Returns how many of the attempts there is room for, and takes that much from the room.
 template <class Attempts>
 unsigned Take(const Attempts& attempts, std::size_t* room) {
   const std::size_t taken = std::min(attempts.size(), *room);
@@ -67,7 +67,7 @@ void WorkerAgent::Start() {
 
 kj::Promise<void> WorkerAgent::Leave() {
   attempts_.LoseAll("its worker was stopped");
-  // Then the session ends by our word, so that nobody takes what was launched here meanwhile for the end of this
+  // The session then ends on our word, so that nobody believes that what was launched here meanwhile ended with this
   // process.
   return session_.reports().WhenEmpty().exclusiveJoin(parts_.timer.afterDelay(kFarewell)).then([this] {
     return session_.Leave("it was stopped");
@@ -121,7 +121,7 @@ void WorkerAgent::ForgetJob(std::uint32_t job) {
     if (known->second->state == WorkerJob::State::kReady) parts_.executables.Release(known->second->executable);
     jobs_.erase(known);
   }
-  // Processes may write until they are gone.
+  // The files go last, since processes may write until they are gone.
   tasks_.Add(parts_.runner.ForgetJob(job).then(
       [this, job] { parts_.background.Run([&files = parts_.files, job] { files.RemoveJob(job); }, [] {}); }));
 }
@@ -258,7 +258,7 @@ kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std:
           const Result<dfs::StoredBlock> block = blocks.Restore(id);
           if (block.ok()) restored->push_back(*block);
           if (block.ok()) continue;
-          // An earlier session asked for it too, and its list was made before it was back.
+          // An earlier session asked for the block too, and its list was made before the block was back.
           const Result<dfs::OpenBlock> here = blocks.Open(id);
           if (block.status().code() == StatusCode::kExists && here.ok() && blocks.Length(id).has_value()) {
             restored->push_back({id, here->length, here->content().crc});
@@ -275,7 +275,7 @@ kj::Promise<std::vector<dfs::StoredBlock>> WorkerAgent::Restore(std::vector<std:
 kj::Promise<void> WorkerAgent::SweepBlocks() {
   const dfs::BlockStore::Space space = parts_.blocks.space();
   const std::uint64_t least_free = std::min(kTrashYieldsBelow, space.capacity / 20);
-  // Nothing ends by age while there is no master that could ask for it, however long the worker was down.
+  // Nothing in the trash expires while there is no master that could ask for it, however long the worker was down.
   const bool offered = session_.blocks().trash_offered();
   const Micros before = offered ? parts_.clock.Now() - config_.trash_retention + 1 : std::numeric_limits<Micros>::min();
   parts_.background.Run(
@@ -317,7 +317,7 @@ void WorkerAgent::Found(const CheckedBlock& checked) {
   const std::uint64_t id = checked.block.id;
   switch (checked.state) {
     case dfs::wire::ReplicaState::SOUND:
-      // Only while it is listed: what is removed meanwhile is told after this.
+      // The block is told of only while it is listed: its removal, if it was removed meanwhile, is told afterwards.
       if (parts_.blocks.Length(id) == checked.block.length) session_.blocks().Received(checked.block);
       return;
     case dfs::wire::ReplicaState::ABSENT:

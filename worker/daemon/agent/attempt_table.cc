@@ -33,7 +33,8 @@ void FillSegments(capnp::List<task::wire::Segment>::Builder wire, const std::vec
   }
 }
 
-// What the heartbeat has room for: of an overlong one, without counters and with the beginning of the status.
+// Returns what the heartbeat has room for: an overlong message goes without counters and with the beginning of its
+// status.
 OwnedMessage<task::wire::Progress> Shortened(OwnedMessage<task::wire::Progress> progress) {
   if (progress.bytes() <= kMostOneProgressBytes) return progress;
   OwnedMessage<task::wire::Progress> brief;
@@ -45,7 +46,7 @@ OwnedMessage<task::wire::Progress> Shortened(OwnedMessage<task::wire::Progress> 
   return brief;
 }
 
-// As the task counted them (client/api); 0 when it did not.
+// Returns what the task counted (client/api), or 0 if it did not count.
 std::uint64_t BytesRead(task::wire::Done::Reader done) {
   std::uint64_t bytes = 0;
   for (const auto counter : done.getCounters()) {
@@ -100,7 +101,8 @@ AttemptTable::AttemptPtr AttemptTable::Find(const AttemptId& id) const {
 
 AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
   if (launched_since_claim_) launched_since_claim_->insert(id);
-  if (Find(id) != nullptr) return nullptr;  // a dead master launched it, and this one did so again: it goes on
+  // a dead master launched it, and this one has done so again: the attempt goes on
+  if (Find(id) != nullptr) return nullptr;
   const auto job = jobs_.find(id.task.job.value);
   if (job == jobs_.end()) {
     ReportFailed(id, {fmt::format("the worker was not told of job {} before", id.task.job.value), {}}, true);
@@ -113,7 +115,7 @@ AttemptTable::AttemptPtr AttemptTable::Admit(const AttemptId& id) {
         true);
     return nullptr;
   }
-  if (job->second->state == WorkerJob::State::kFailed) fetch_(job->second);  // it may be there now
+  if (job->second->state == WorkerJob::State::kFailed) fetch_(job->second);  // the executable may be there by now
   auto attempt = std::make_shared<Attempt>();
   attempt->id = id;
   attempt->job = job->second;
@@ -177,8 +179,8 @@ void AttemptTable::Proceed(Attempt& attempt) {
   parts_.runner.RunReduce(std::move(*attempt.reduce));
 }
 
-// As late as can be, so that the first copies of the job have been seen if there are any. The time that copies wait is
-// told as if nothing were compressed, or compressing would take away its own reason.
+// This is done as late as possible, so that the first copies of the job have been seen if there are any. The time that
+// copies wait is told as if nothing were compressed, because compression would otherwise remove its own reason.
 void AttemptTable::DescribeLink(Attempt& attempt) {
   if (attempt.crossing <= 0 || attempt.job->setup.reader().getReduces() == 0) return;
   const shuffle::FetchMeter::Figures seen = parts_.plane.Seen(attempt.id.task.job.value);
@@ -250,7 +252,7 @@ void AttemptTable::MapOutputs(std::uint32_t job, std::uint32_t own_node, const s
 
 void AttemptTable::Copied(Attempt& attempt, const std::vector<shuffle::CopiedSegment>& segments) {
   for (const shuffle::CopiedSegment& segment : segments)
-    attempt.shuffled += segment.segment.length;  // read in place too
+    attempt.shuffled += segment.segment.length;  // includes what is read in place
   const AttemptPaths paths = parts_.files.Paths(attempt.id);
   auto launch = attempt.reduce.emplace().builder();
   ToWire(attempt.id, launch.initAttempt());
@@ -324,7 +326,7 @@ bool AttemptTable::Stalled(Attempt& attempt) const {
   if (attempt.copier != nullptr && !attempt.computing) {
     const std::uint32_t copied = attempt.copier->copied();
     const std::uint64_t mark = attempt.copier->bytes_fetched() + copied;
-    // What has not been announced is not its to copy, nor is what it waits for at the gate.
+    // A copier cannot copy what has not been announced, and waiting at the gate is not its fault.
     if (mark != attempt.mark || copied >= attempt.job->announced.size()) Moved(attempt, mark);
   } else if (!attempt.started) {
     return false;
@@ -355,7 +357,7 @@ void AttemptTable::Stop(Attempt& attempt) {
   const bool started = attempt.started;
   Remove(attempt);
   if (!started) return RemoveFiles(id, true);
-  // The process may write until it is gone.
+  // The files go last, since the process may write until it is gone.
   tasks_.Add(parts_.runner.Kill(id).then([this, id] { RemoveFiles(id, true); }));
 }
 
@@ -443,7 +445,7 @@ void AttemptTable::ReportFailed(const AttemptId& id, TaskFailure failure, bool l
 
 void AttemptTable::ReportFetchFailed(Attempt& reduce, const AttemptId& map, const Status& why) {
   std::string what = ToText(reduce.id) + " cannot fetch the output of " + ToText(map);
-  if (session_.reports().Holds(what)) return;  // it is said again and again
+  if (session_.reports().Holds(what)) return;  // the copier says so again and again
   session_.reports().Keep({std::move(what), reduce.id, Report::Tells::kOther,
                            [reduce = reduce.id, map, number = ++reduce.fetch_reports,
                             reason = OneLine(why.message())](master::wire::WorkerSession::Client& session) {

@@ -15,7 +15,7 @@ Micros TimeoutOf(task::wire::JobSetup::Reader setup, Micros otherwise) {
     if (parameter.getName() != "task.timeout") continue;
     const auto value = parameter.getValue();
     const Result<Micros> given = ParseDuration({value.begin(), value.size()});
-    if (given.ok()) return *given;  // the client has checked it
+    if (given.ok()) return *given;  // the client has checked the value
   }
   return otherwise;
 }

@@ -39,7 +39,7 @@ void BlockReporter::Corrupt(std::uint64_t id) {
 }
 
 void BlockReporter::Happened(Event event) {
-  if (session_ == nullptr) return;  // the next session's list tells it
+  if (session_ == nullptr) return;  // the list of the next session will tell of it
   events_.push_back(event);
   Schedule();
 }
@@ -52,7 +52,7 @@ void BlockReporter::Open(master::wire::WorkerSession::Client session, std::vecto
   report_ = std::move(all);
   MarkCorrupt();
   trash_ = std::move(trash);
-  // Whatever the reason, the master may have missed something: a new session tells everything again.
+  // Whatever has ended the last session, the master may have missed something, so a new session tells everything again.
   calls_ = std::make_unique<rpc::TaskGroup>(broken_);
   sending_ = true;
   calls_->Add(SendReport(0).then([this] { return SendNext(); }));
@@ -67,7 +67,7 @@ void BlockReporter::Close() {
   events_.clear();
 }
 
-// In the list that is to be sent. What is not in it is gone.
+// Marks corrupt blocks in the list that is to be sent, and forgets those that are not in it, since they are gone.
 void BlockReporter::MarkCorrupt() {
   std::set<std::uint64_t> there;
   for (dfs::StoredBlock& block : report_) {
@@ -110,7 +110,7 @@ kj::Promise<void> BlockReporter::OfferTrash(std::size_t from) {
       .then([this, next = from + size] { return OfferTrash(next); });
 }
 
-// Told before the report ends, so that the master does not take them for missing in between.
+// The blocks are told of before the report ends, so that the master does not take them for missing in between.
 kj::Promise<void> BlockReporter::BringBack(std::vector<std::uint64_t> wanted) {
   if (wanted.empty()) return kj::READY_NOW;
   return restore_(std::move(wanted)).then([this](std::vector<dfs::StoredBlock> restored) -> kj::Promise<void> {
@@ -127,7 +127,7 @@ kj::Promise<void> BlockReporter::EndReport() {
   });
 }
 
-// In a later turn of the loop, so that what one turn brings is one call.
+// Sends in a later turn of the loop, so that what one turn brings becomes one call.
 void BlockReporter::Schedule() {
   if (session_ == nullptr || std::exchange(sending_, true)) return;
   calls_->Add(kj::evalLater([this] { return SendNext(); }));

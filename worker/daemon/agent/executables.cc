@@ -22,7 +22,7 @@ Status CheckFetched(const ExecutableId& id, std::uint64_t bytes, std::uint32_t c
                   Quote(id.path), bytes, crc, id.bytes, id.crc));
 }
 
-// A file of an earlier incarnation: used only if its bytes are right.
+// Returns true if a file of an earlier incarnation has the right bytes. It is used only then.
 bool IsIntact(const std::string& path, const ExecutableId& id) {
   const auto file = OpenFile(path, O_RDONLY);
   if (!file.ok()) return false;
@@ -75,7 +75,8 @@ Result<std::unique_ptr<ExecutableCache>> ExecutableCache::Open(const std::string
   return cache;
 }
 
-// Those of earlier incarnations count for the limit; their bytes are checked when somebody wants them.
+// Finds the executables of earlier incarnations. They count towards the limit; their bytes are checked when somebody
+// wants them.
 Status ExecutableCache::LoadEarlier() {
   MILLRACE_ASSIGN(const auto names, ListDirectory(directory_));
   for (const std::string& name : names) {

@@ -75,7 +75,7 @@ kj::Promise<void> MasterSession::Cycle() {
         blocks_.Close();
         session_ = nullptr;
         break_ = nullptr;
-        link_.Reset();  // it waits before it dials again, so this is no busy loop
+        link_.Reset();  // the link waits before it dials again, so this is no busy loop
         return AfterFailure(rpc::FromException(exception));
       })
       .then([this] { return Cycle(); });

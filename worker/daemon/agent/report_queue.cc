@@ -78,14 +78,15 @@ void ReportQueue::TellEmpty() {
 void ReportQueue::Refused(std::uint64_t serial, const Status& why) {
   const auto kept = Find(serial);
   switch (why.code()) {
-    case StatusCode::kBusy:  // Pump comes with the next heartbeat
+    case StatusCode::kBusy:  // the next heartbeat calls Pump
       if (kept != reports_.end()) kept->sent = false;
       return;
     case StatusCode::kUnavailable:
     case StatusCode::kTimeout:
       return broken_(why);
     case StatusCode::kInternal:
-      // Repeating what the master cannot digest would go on for ever. A new registration settles what it thinks of us.
+      // Repeating what the master cannot process would go on for ever. A new registration settles what the master
+      // believes of this worker.
       if (kept != reports_.end()) reports_.erase(kept);
       return broken_(why);
     default:

@@ -68,7 +68,7 @@ kj::Promise<void> SyntheticRunner::ForgetJob(std::uint32_t job) {
 
 namespace {
 
-// Has a map's output when it is announced, and is complete a turn of the loop after the last.
+// This copier has the output of a map as soon as it is announced, and is complete a turn of the loop after the last.
 class SyntheticCopier final : public ReduceCopier {
  public:
   SyntheticCopier(std::uint32_t maps, shuffle::CopyCallbacks callbacks, rpc::TaskGroup& tasks)
@@ -103,7 +103,7 @@ class SyntheticCopier final : public ReduceCopier {
   }
 
   std::uint32_t maps_;
-  std::shared_ptr<shuffle::CopyCallbacks> callbacks_;  // gone when we are
+  std::shared_ptr<shuffle::CopyCallbacks> callbacks_;  // die with the copier
   rpc::TaskGroup& tasks_;
   std::set<std::uint32_t> copied_, left_out_;
   bool complete_ = false;

@@ -1,11 +1,11 @@
-// millrace-minder PID: the parent of one task process, between it and the worker's daemon. User code knows its parent's
-// number and may do to it what it likes (`kill -9 $PPID`): it does it to this program, and the daemon lives on.
+// millrace-minder PID: the parent of one task process, between it and the worker's daemon. User code knows the number
+// of its parent and may do to it what it likes (`kill -9 $PPID`): it does so to this program, and the daemon lives on.
 //
-// It is started as the parent of the process PID, which leads a group of its own and gets SIGKILL when this program
-// dies, with SIGCHLD and SIGTERM blocked (worker/daemon/process/spawn.cc). SIGTERM: the group is killed. When the
-// process has ended, what is left of its group is killed, and this program ends as the process did: with its exit
-// status, or by its signal. Meanwhile it adopts and reaps orphans below it. Exit status 125: it was started in another
-// way.
+// It is started as the parent of the process PID, with SIGCHLD and SIGTERM blocked (worker/daemon/process/spawn.cc).
+// That process leads a group of its own and gets SIGKILL when this program dies. On SIGTERM this program kills the
+// group. When the process has ended, it kills what is left of the group and ends as the process did: with its exit
+// status, or by its signal. Meanwhile it adopts and reaps the orphans below it. Exit status 125 says that it was not
+// started in this way.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -28,7 +28,8 @@ constexpr int kWrongUse = 125;
   _exit(kWrongUse);
 }
 
-// Whatever has ended by now. The task stays a zombie until its group is killed, so the group's number is nobody else's.
+// Reaps whatever has ended by now, but for the task: it stays a zombie until its group is killed, so that nobody else
+// can have the number of the group.
 void Reap(pid_t task) {
   for (;;) {
     siginfo_t ended = {};

@@ -55,7 +55,7 @@ Status DiskAttemptFiles::Prepare(const AttemptId& attempt) {
   return MakeDirectories(fmt::format("{}/{}", logs_directory(), attempt.task.job.value));
 }
 
-// What cannot be removed now goes with the job or at the next start, so failures to remove are not passed on.
+// Failures are ignored: what cannot be removed now goes with the job, or at the next start.
 void DiskAttemptFiles::RemoveScratch(const AttemptId& attempt) {
   const AttemptPaths paths = Paths(attempt);
   (void)RemoveTree(paths.scratch);
@@ -87,7 +87,7 @@ Result<LogPiece> DiskAttemptFiles::ReadLog(const AttemptId& attempt, bool standa
 namespace {
 
 struct JobLogs {
-  Micros written = 0;  // latest of its files
+  Micros written = 0;  // when the latest of its files was written
   std::uint64_t bytes = 0;
   std::string path;
 };

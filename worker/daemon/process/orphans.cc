@@ -17,7 +17,7 @@
 namespace millrace::worker {
 namespace {
 
-// Of all threads: an orphan goes to any of them.
+// Returns the children of all threads, since an orphan goes to any of them.
 std::vector<pid_t> Children() {
   std::vector<pid_t> children;
   std::error_code error;

@@ -14,7 +14,7 @@
 namespace millrace::worker {
 namespace {
 
-constexpr kj::Duration kExitGrace = 5 * kj::SECONDS;  // for a process that was asked to end
+constexpr kj::Duration kExitGrace = 5 * kj::SECONDS;  // what a process has that was asked to end
 constexpr int kSweeps = 50;
 constexpr kj::Duration kSweepPause = 20 * kj::MILLISECONDS;
 constexpr std::size_t kTailBytes = std::size_t{4} << 10;
@@ -134,7 +134,7 @@ void ProcessRunner::Done(Process& process, task::wire::Done::Reader done) {
   if (observer_ != nullptr) observer_->TaskDone(attempt, std::move(copy));
 }
 
-// Nobody knows in what state the failure left the process, so it ends.
+// Nobody knows in what state the failure has left the process, so it is not used again.
 void ProcessRunner::Failed(Process& process, task::wire::Failed::Reader failed) {
   if (process.state != ProcessState::kBusy || FromWire(failed.getAttempt()) != process.work->attempt) {
     return process.process->Kill("the task process failed an attempt that it was not given");
@@ -157,7 +157,7 @@ void ProcessRunner::Ended(std::uint64_t serial, const std::string& how) {
     log_->info("{} failed: {}", ToText(process->work->attempt), how);
     observer_->TaskFailed(process->work->attempt, FailureOf(*process, how));
   }
-  // This is called from within the process, so it goes in a later turn.
+  // The process itself is the caller, so it is destroyed in a later turn.
   tasks_.Add(kj::evalLater([over = kj::heap<std::unique_ptr<Process>>(std::move(process))] {}));
 }
 
@@ -218,7 +218,8 @@ void ProcessRunner::After(kj::Duration delay, std::uint64_t serial, std::functio
 
 std::string ProcessRunner::MarkOf(std::uint64_t serial) const { return fmt::format("{}.{}", getpid(), serial); }
 
-// A round kills what it finds; the children of that come to us when it is gone, and are found by the next.
+// Each round kills what it finds. Their children come to this process once their parents are gone, and the next round
+// finds them.
 void ProcessRunner::Sweep(std::uint64_t serial, int rounds) {
   std::set<pid_t> ours;
   for (const auto& [number, process] : processes_) {
@@ -232,7 +233,7 @@ TaskFailure ProcessRunner::FailureOf(const Process& process, std::string error) 
   return {std::move(error), Tail(process), task::ReadRecordNote(process.work->record_note)};
 }
 
-// Of the attempt's own log; of what the process said before it had one if that is empty.
+// Returns the end of the attempt's own log, or, if that is empty, of what the process wrote before it had one.
 std::string ProcessRunner::Tail(const Process& process) const {
   if (!process.work) return {};
   std::string tail = TailOfFile(process.work->stderr_file, kTailBytes);

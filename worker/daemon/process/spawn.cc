@@ -23,14 +23,14 @@
 namespace millrace::worker {
 namespace {
 
-constexpr std::size_t kStack = std::size_t{256} << 10;  // of each of the two
+constexpr std::size_t kStack = std::size_t{256} << 10;  // the bytes of each of the two stacks
 
-// Of a stack that grows downwards.
+// Returns the top of a stack that grows downwards.
 void* TopOf(std::vector<char>& stack) {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(stack.data() + stack.size()) & ~std::uintptr_t{15});
 }
 
-// What the children need, prepared by us: they allocate nothing.
+// This is what the children need. The parent prepares it, because they allocate nothing.
 struct Child {
   const char* executable = nullptr;
   const char* minder = nullptr;
@@ -40,7 +40,7 @@ struct Child {
   int input = -1, output = -1, channel = -1;
   rlim_t memory_limit = RLIM_INFINITY;
   std::vector<char> minder_stack = std::vector<char>(kStack), task_stack = std::vector<char>(kStack);
-  // Written by the children, whose memory is ours.
+  // The children write the rest, since they run in their parent's memory.
   pid_t minder_pid = 0;
   const char* failed = nullptr;  // what could not be started
   int error = 0;
@@ -65,16 +65,16 @@ bool Limit(const Child& child) {
          (child.memory_limit == RLIM_INFINITY || setrlimit(RLIMIT_DATA, &data) == 0);
 }
 
-// dup2 of a descriptor onto itself would leave it to be closed by exec.
-bool Place(int from, int to) { return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to; }
+// A dup2 of a descriptor onto itself would leave it to be closed by exec.
+bool PlaceAt(int from, int to) { return from == to ? fcntl(to, F_SETFD, 0) == 0 : dup2(from, to) == to; }
 
-bool PlaceStandard(const Child& child) { return Place(child.input, 0) && Place(child.output, 1) && Place(1, 2); }
+bool PlaceStandard(const Child& child) { return PlaceAt(child.input, 0) && PlaceAt(child.output, 1) && PlaceAt(1, 2); }
 
-// Its parent may have died before the death signal was asked for.
+// The parent may have died before the death signal was asked for.
 bool EndWith(pid_t parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent; }
 
-// The children run in our memory while we are suspended (as vfork): async-signal-safe calls only, and no change to what
-// we hold but to what Child says. Every signal is blocked in them.
+// The children run in the memory of their parent, which is suspended (as with vfork). They make only calls that are
+// async-signal-safe, and change nothing of the parent's but what Child says. Every signal is blocked in them.
 [[noreturn]] void GiveUp(Child& child, const char* what) {
   child.error = errno;
   child.failed = what;
@@ -84,12 +84,12 @@ bool EndWith(pid_t parent) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && get
 int TaskMain(void* argument) {
   Child& child = *static_cast<Child*>(argument);
   const bool ready = setpgid(0, 0) == 0 && EndWith(child.minder_pid) && Limit(child) && PlaceStandard(child) &&
-                     Place(child.channel, 3) && close_range(4, ~0U, 0) == 0 && UnblockSignals();
+                     PlaceAt(child.channel, 3) && close_range(4, ~0U, 0) == 0 && UnblockSignals();
   if (ready) execve(child.executable, child.arguments, child.environment);
   GiveUp(child, child.executable);
 }
 
-// `number` as text that ends at `end`; returns where it begins.
+// Writes `number` as text that ends at `end`. Returns where it begins.
 char* WriteNumber(pid_t number, char* end) {
   *--end = '\0';
   for (; number > 0; number /= 10) *--end = static_cast<char>('0' + number % 10);
@@ -114,10 +114,10 @@ int MinderMain(void* argument) {
   const rlimit no_core = {0, 0};
   const bool ready = setrlimit(RLIMIT_CORE, &no_core) == 0 && PlaceStandard(child) && close_range(3, ~0U, 0) == 0;
   if (ready) execve(child.minder, arguments, no_environment);
-  GiveUp(child, child.minder);  // which ends the task
+  GiveUp(child, child.minder);  // this ends the task as well
 }
 
-// Descriptors below 4 are overwritten in the child before they are all placed.
+// Moves a descriptor above those that the child overwrites before it has placed them all.
 Result<Fd> AboveStandard(Fd fd, std::string_view what) {
   if (fd.get() > 3) return fd;
   Fd moved(fcntl(fd.get(), F_DUPFD_CLOEXEC, 4));
@@ -128,7 +128,7 @@ Result<Fd> AboveStandard(Fd fd, std::string_view what) {
 Result<pid_t> CloneChildren(Child& child) {
   sigset_t all, before;
   sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // none of our handlers may run in the children
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of the daemon may run in the children
   const pid_t pid = clone(MinderMain, TopOf(child.minder_stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
   const int error = errno;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -138,7 +138,8 @@ Result<pid_t> CloneChildren(Child& child) {
   return FromErrno(child.error, fmt::format("cannot start {}", child.failed));
 }
 
-// What programs need to run at all; the rest of the daemon's environment may hold secrets.
+// Returns true for the variables that programs need to run at all. The rest of the daemon's environment may hold
+// secrets.
 bool Inherited(std::string_view variable) {
   constexpr std::string_view kNames[] = {"PATH", "HOME", "USER",   "LOGNAME",        "SHELL",
                                          "LANG", "TZ",   "TMPDIR", "LD_LIBRARY_PATH"};

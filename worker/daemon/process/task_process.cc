@@ -10,8 +10,9 @@
 namespace millrace::worker {
 namespace {
 
-// The end of the channel and the end of the process are seen one shortly after the other, in either order. But a
-// process may close its channel and go on, and a descendant that left the group may hold it open.
+// The end of the channel and the end of the process are noticed shortly after each other, in either order. But a
+// process may close its channel and go on, and a descendant that left the group may hold it open, so after this time
+// nobody waits for the other end.
 constexpr kj::Duration kDrain = 1 * kj::SECONDS;
 
 constexpr unsigned kOwned = kj::LowLevelAsyncIoProvider::TAKE_OWNERSHIP | kj::LowLevelAsyncIoProvider::ALREADY_CLOEXEC |
@@ -51,7 +52,7 @@ void TaskProcess::Send(OwnedMessage<task::wire::ToTask> message) {
                   auto write = channel_->write(bytes->data(), bytes->size());
                   return write.attach(kj::mv(bytes));
                 })
-                .eagerlyEvaluate([](kj::Exception&&) {});  // the reading side sees the end as well
+                .eagerlyEvaluate([](kj::Exception&&) {});  // the reading side notices the end as well
 }
 
 void TaskProcess::Kill(std::string cause) {

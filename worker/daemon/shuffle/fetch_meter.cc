@@ -6,7 +6,7 @@
 namespace millrace::shuffle {
 namespace {
 
-constexpr double kLeastSeconds = 1e-6;  // what was there already is not infinitely fast
+constexpr double kLeastSeconds = 1e-6;  // bytes that were there already did not come infinitely fast
 
 }  // namespace
 

@@ -21,7 +21,7 @@ FetchSchedule::FetchSchedule(std::uint32_t partition, std::uint32_t maps, unsign
 bool FetchSchedule::Announce(const Source& source) {
   if (source.map.task.index >= outputs_.size()) return false;
   Output& output = outputs_[source.map.task.index];
-  if (Settled(output)) return false;
+  if (IsOver(output)) return false;
   const bool idle = output.state == OutputState::kUnknown || output.state == OutputState::kDoubted;
   if (!idle && SameSource(output.source, source)) return false;
   output.source = source;
@@ -34,11 +34,11 @@ bool FetchSchedule::Announce(const Source& source) {
 void FetchSchedule::Withdraw(const AttemptId& attempt) {
   if (attempt.task.index >= outputs_.size()) return;
   Output& output = outputs_[attempt.task.index];
-  if (!Settled(output) && output.source.map == attempt) output.state = OutputState::kUnknown;
+  if (!IsOver(output) && output.source.map == attempt) output.state = OutputState::kUnknown;
 }
 
 void FetchSchedule::LeaveOut(std::uint32_t map) {
-  if (map >= outputs_.size() || Settled(outputs_[map])) return;
+  if (map >= outputs_.size() || IsOver(outputs_[map])) return;
   outputs_[map].state = OutputState::kLeftOut;
   outputs_[map].source = {};
   ++left_out_;
@@ -82,7 +82,7 @@ void FetchSchedule::Drop(const FetchPlace& place, Queue& queue) {
   while (!queue.maps.empty() && !Waits(queue.maps.front(), place)) queue.maps.pop_front();
 }
 
-std::optional<FetchPlace> FetchSchedule::Visit() {
+std::optional<FetchPlace> FetchSchedule::VisitNext() {
   if (queues_.empty()) return std::nullopt;
   auto at = last_.has_value() ? queues_.upper_bound(*last_)
                               : std::next(queues_.begin(), static_cast<std::ptrdiff_t>(partition_ % queues_.size()));
@@ -159,7 +159,7 @@ void FetchSchedule::Rest(Output& output, OutputState state, Time now) {
 
 bool FetchSchedule::Keep(CopiedSegment segment) {
   Output& output = outputs_[segment.map];
-  if (Settled(output)) return false;
+  if (IsOver(output)) return false;
   output.state = OutputState::kCopied;
   output.segment = std::move(segment);
   output.source = {};

@@ -55,7 +55,7 @@ class FetchSchedule {
   [[nodiscard]] std::optional<Time> next_wake() const;
 
   // Returns a place that has wanted outputs and no connection; from now on it counts as connected, until Leave.
-  [[nodiscard]] std::optional<FetchPlace> Visit();
+  [[nodiscard]] std::optional<FetchPlace> VisitNext();
   void Leave(const FetchPlace& place);
   // Returns whether any output at `place` waits or is being fetched.
   [[nodiscard]] bool Wants(const FetchPlace& place) const;
@@ -90,7 +90,7 @@ class FetchSchedule {
     bool visited = false;
   };
 
-  static bool Settled(const Output& output) {
+  static bool IsOver(const Output& output) {
     return output.state == OutputState::kCopied || output.state == OutputState::kLeftOut;
   }
   Output* Find(const Ticket& ticket);  // nullptr if stale

@@ -17,7 +17,7 @@ bool Plausible(const SegmentHeader& header) {
   if (header.status != StatusCode::kOk || s.length == 0) {
     return s.length == 0 && s.raw_length == 0 && s.records == 0 && s.crc == 0;
   }
-  // A record has two lengths at least, of a byte each.
+  // A record has at least two lengths, of a byte each.
   return s.length <= kMaxSegmentBytes && (s.compressed || s.raw_length == s.length) && s.records <= s.raw_length / 2;
 }
 

@@ -18,7 +18,7 @@ namespace millrace::shuffle {
 using net::Awaitable;
 using net::Wire;
 
-// The handler of kFetchRuns; the bulk server holds it as well, and longer.
+// This is the handler of kFetchRuns. The bulk server holds it as well, and for longer.
 struct MapOutputServer::Impl final : net::BulkHandler {
   explicit Impl(Log log_to) : log(std::move(log_to)) {}
 
@@ -71,7 +71,7 @@ MapOutputServer::MapOutputServer(net::BulkServer& server, Log log) : impl_(std::
   server.Register(net::Operation::kFetchRuns, impl_);
 }
 
-// The bulk server still has the handler, which has nothing to serve any more.
+// The bulk server may still hold the handler, which then has nothing to serve.
 MapOutputServer::~MapOutputServer() {
   std::map<AttemptId, std::shared_ptr<const ServedRun>> closing;
   const std::unique_lock lock(impl_->mutex);

@@ -37,7 +37,7 @@ void ReduceCopy::Impl::Schedule() {
   for (const Source& source : book.Wake(std::chrono::steady_clock::now())) LookUp(source);
   if (ended) return;
   while (connections < limit.limit()) {
-    std::optional<FetchPlace> place = book.Visit();
+    std::optional<FetchPlace> place = book.VisitNext();
     if (!place.has_value()) break;
     auto guest = std::make_shared<Guest>();
     guests[*place] = guest;
@@ -63,7 +63,7 @@ void ReduceCopy::Impl::LeaveOut(const std::vector<std::uint32_t>& maps) {
   if (!ended) LeaveUnwanted();
 }
 
-// A worker that is gone often hangs rather than refuses: nobody waits for one that has nothing more to give.
+// Leaves the workers that have nothing more to give. A worker that is gone often hangs instead of refusing.
 void ReduceCopy::Impl::LeaveUnwanted() {
   std::vector<FetchPlace> places;
   for (const auto& [place, guest] : guests) {

@@ -1,4 +1,4 @@
-// The coroutines of a ReduceCopy: one for each worker that it is connected to.
+// The coroutines of a ReduceCopy, one for each worker to which it is connected.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -11,7 +11,8 @@ namespace millrace::shuffle {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
-constexpr std::uint64_t kBatchBytes = std::uint64_t{4} << 20;  // expected; what is lost with a connection at the most
+// A batch is expected to have so many bytes, which are what is lost at the most with a connection.
+constexpr std::uint64_t kBatchBytes = std::uint64_t{4} << 20;
 constexpr std::size_t kMaxBatch = 64;
 
 }  // namespace
@@ -31,7 +32,7 @@ Awaitable<void> ReduceCopy::Impl::Visit(std::shared_ptr<Impl> self, FetchPlace p
   self->Schedule();
 }
 
-// Until the place has nothing more that is wanted, or the connection fails.
+// Fetches until the place has nothing more that is wanted, or the connection fails.
 Awaitable<void> ReduceCopy::Impl::FetchAll(Guest& guest, FetchPlace place) {
   const auto buffer = std::make_unique_for_overwrite<char[]>(kPieceBytes);
   while (!ended && !guest.given_up) {
@@ -49,8 +50,8 @@ std::size_t ReduceCopy::Impl::BatchLimit() const {
   return std::clamp<std::size_t>(kBatchBytes / mean, 1, kMaxBatch);
 }
 
-// True if the connection can take another one. A failure counts for the output that it struck; those behind it were not
-// tried.
+// Fetches a batch. Returns true if the connection can take another one. A failure counts only for the output that it
+// struck, since those after it were not tried.
 Awaitable<bool> ReduceCopy::Impl::FetchBatch(Wire& wire, std::vector<Ticket> batch, char* buffer) {
   const Status asked = co_await Ask(wire, batch);
   if (!asked.ok()) {
@@ -84,8 +85,8 @@ Awaitable<Status> ReduceCopy::Impl::Ask(Wire& wire, const std::vector<Ticket>& b
   co_return net::ReplyStatus(*frame, payload, wire.peer());
 }
 
-// `follows`: it comes right behind another one, so that who waits for its header waits for the network, not for the
-// worker to find it.
+// Fetches one segment. `follows` says that it comes right after another one: whoever waits for its header then waits
+// for the network, and not for the worker to find the segment.
 auto ReduceCopy::Impl::FetchSegment(Wire& wire, const Ticket& ticket, bool follows, char* buffer)
     -> Awaitable<Fetched> {
   const std::string what = ToText(ticket.map) + " from " + wire.peer();
@@ -123,7 +124,8 @@ auto ReduceCopy::Impl::FetchSegment(Wire& wire, const Ticket& ticket, bool follo
   co_return Fetched{Status::Ok(), true};
 }
 
-// A segment of no bytes makes one empty piece, which creates the file: a segment names a file that exists.
+// Receives the bytes of a segment. A segment of no bytes makes one empty piece, which creates the file, because a
+// segment names a file that exists.
 Awaitable<Status> ReduceCopy::Impl::ReceiveBytes(Wire& wire, CopyFile::Extent extent, char* buffer,
                                                  std::uint32_t* crc) {
   std::uint64_t done = 0;

@@ -10,7 +10,7 @@
 namespace millrace::shuffle {
 namespace {
 
-constexpr std::uint64_t kMaxSend = std::uint64_t{1} << 30;  // sendfile gives no more than 2 GiB at once
+constexpr std::uint64_t kMaxSend = std::uint64_t{1} << 30;  // sendfile sends at most 2 GiB at once
 
 }  // namespace
 

@@ -15,7 +15,7 @@ CheckedBlock Judge(const dfs::StoredBlock& block, const Status& status) {
 CheckedBlock CheckBlock(dfs::BlockStore& blocks, std::uint64_t id) {
   dfs::StoredBlock block{id, 0};
   const auto check = [&]() -> Status {
-    MILLRACE_TRY(blocks.Verify(id, 0, 0));  // for one whose data are gone: it is not listed any more then
+    MILLRACE_TRY(blocks.Verify(id, 0, 0));  // this finds a block whose data are gone, which is then not listed any more
     MILLRACE_ASSIGN(const dfs::OpenBlock open, blocks.Open(id));
     block.length = open.length;
     block.crc = open.content().crc;

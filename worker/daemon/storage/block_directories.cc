@@ -19,7 +19,7 @@ constexpr const char* kMark = "/block_directory";
 constexpr const char* kOption = "worker.block_directories";
 
 struct Mark {
-  std::string storage, id;  // empty: there is none
+  std::string storage, id;  // both are empty if there is no mark
 };
 
 Result<Mark> ReadMark(const std::string& path) {
@@ -30,10 +30,11 @@ Result<Mark> ReadMark(const std::string& path) {
   Mark mark;
   words >> mark.storage >> mark.id;
   if (IsUuid(mark.storage) && IsUuid(mark.id)) return mark;
-  return Corrupt(path + kMark + " holds " + Quote(*text) + ", which is no mark; restore it or use an empty directory");
+  return Corrupt(path + kMark + " holds " + Quote(*text) +
+                 ", which is not a mark; restore it or use an empty directory");
 }
 
-using Known = std::map<std::string, std::string>;  // path by id
+using Known = std::map<std::string, std::string>;  // the path of each id
 
 Result<Known> ReadKnown(const std::string& file) {
   Known known;
@@ -44,7 +45,7 @@ Result<Known> ReadKnown(const std::string& file) {
   for (std::string line; std::getline(lines, line);) {
     const std::string id = line.substr(0, line.find(' '));
     if (!IsUuid(id) || line.size() < id.size() + 2) {
-      return Corrupt(file + " holds the line " + Quote(line) + ", which is no \"id path\"; correct or delete it");
+      return Corrupt(file + " holds the line " + Quote(line) + ", which is not \"ID PATH\"; correct or delete it");
     }
     known[id] = line.substr(id.size() + 1);
   }
@@ -57,11 +58,11 @@ std::string Text(const Known& known) {
   return text;
 }
 
-// By device and inode: whatever it is called.
-Result<std::pair<dev_t, ino_t>> Place(const std::string& path) {
+// Identifies a directory by device and inode, whatever its name is.
+Result<std::pair<dev_t, ino_t>> IdentityOf(const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return std::pair(info.st_dev, info.st_ino);
-  return NotFound(path + " of " + kOption + " is no directory that is there; mount its disk and make it, or take it " +
+  return NotFound(path + " of " + kOption + " is not an existing directory; mount its disk and create it, or take it " +
                   "out of the list");
 }
 
@@ -69,8 +70,7 @@ Result<std::pair<dev_t, ino_t>> Place(const std::string& path) {
 Status CheckNew(const std::string& path, const Known& known, const std::string& known_file) {
   const bool had_one = std::any_of(known.begin(), known.end(), [&](const auto& entry) { return entry.second == path; });
   if (had_one) {
-    return NotFound(path + " of " + kOption +
-                    " is without its mark; mount its disk, or, if there is a new disk in its " +
+    return NotFound(path + " of " + kOption + " lacks its mark; mount its disk, or, if there is a new disk in its " +
                     "place, delete the line of this path in " + known_file);
   }
   MILLRACE_ASSIGN(const std::vector<std::string> names, ListDirectory(path));
@@ -82,12 +82,12 @@ Status CheckNew(const std::string& path, const Known& known, const std::string& 
   return Status::Ok();
 }
 
-class Taking {
+class Adoption {
  public:
-  Taking(const std::string& directory, const std::string& storage, Random& random, Known known)
+  Adoption(const std::string& directory, const std::string& storage, Random& random, Known known)
       : file_(directory + "/block_directories"), storage_(storage), random_(random), known_(std::move(known)) {}
 
-  Status Take(const std::string& path) {
+  Status Adopt(const std::string& path) {
     MILLRACE_ASSIGN(Mark mark, ReadMark(path));
     if (mark.storage.empty()) {
       MILLRACE_TRY(CheckNew(path, known_, file_));
@@ -99,14 +99,14 @@ class Taking {
                      ", and this one is " + storage_ +
                      "; give an empty directory, or that worker its worker.directory");
     }
-    if (!taken_.insert(mark.id).second) {
-      return Invalid(path + " of " + kOption + " is a copy of another one of the list; take one of them out");
+    if (!adopted_.insert(mark.id).second) {
+      return Invalid(path + " of " + kOption + " is a copy of another directory in the list; take one of them out");
     }
     changed_ |= known_[mark.id] != path;
     known_[mark.id] = path;
     return Status::Ok();
   }
-  // Last: a mark that the worker did not remember would be its own all the same.
+  // Call this last: a mark that the worker has not remembered counts as its own all the same.
   Status Remember() const { return changed_ ? WriteFileDurably(file_, Text(known_)) : Status::Ok(); }
 
  private:
@@ -114,7 +114,7 @@ class Taking {
   const std::string& storage_;
   Random& random_;
   Known known_;
-  std::set<std::string> taken_;
+  std::set<std::string> adopted_;
   bool changed_ = false;
 };
 
@@ -146,25 +146,25 @@ Result<std::vector<std::string>> SplitDirectories(std::string_view list) {
   return paths;
 }
 
-Result<std::vector<std::string>> TakeBlockDirectories(const std::string& directory, const std::string& storage,
-                                                      std::string_view list, Random& random) {
+Result<std::vector<std::string>> AdoptBlockDirectories(const std::string& directory, const std::string& storage,
+                                                       std::string_view list, Random& random) {
   MILLRACE_ASSIGN(std::vector<std::string> paths, SplitDirectories(list));
   if (paths.empty()) return std::vector<std::string>{directory};
   MILLRACE_ASSIGN(Known known, ReadKnown(directory + "/block_directories"));
-  MILLRACE_ASSIGN(const auto own, Place(directory));
-  Taking taking(directory, storage, random, std::move(known));
+  MILLRACE_ASSIGN(const auto own, IdentityOf(directory));
+  Adoption adoption(directory, storage, random, std::move(known));
   std::set<std::pair<dev_t, ino_t>> places;
   for (std::string& path : paths) {
-    MILLRACE_ASSIGN(const auto place, Place(path));
-    if (!places.insert(place).second) return Invalid(path + " is twice in " + kOption + "; take one of them out");
+    MILLRACE_ASSIGN(const auto place, IdentityOf(path));
+    if (!places.insert(place).second) return Invalid(path + " occurs twice in " + kOption + "; take one of them out");
     if (place == own) {
       path = directory;
     } else {
-      MILLRACE_TRY(taking.Take(path));
+      MILLRACE_TRY(adoption.Adopt(path));
     }
   }
   if (!places.contains(own)) MILLRACE_TRY(CheckNoBlocks(directory));
-  MILLRACE_TRY(taking.Remember());
+  MILLRACE_TRY(adoption.Remember());
   return paths;
 }
 

@@ -18,12 +18,12 @@ namespace millrace::worker {
 [[nodiscard]] Result<std::vector<std::string>> SplitDirectories(std::string_view list);
 
 // Returns the directories of `list` in its order; `directory` alone when the list is empty. A directory that is new,
-// and empty, is taken in and marked. Otherwise kInvalid, kNotFound or kCorrupt says which directory is not to be used,
+// and empty, is adopted and marked. Otherwise kInvalid, kNotFound or kCorrupt says which directory is not to be used,
 // and what to do: it is not there, without its mark, not empty, another worker's, or there twice; or blocks lie in
 // `directory`, which is not in the list. Nothing but marks is written. Requires: `directory` is held, and `storage` is
 // its id.
-[[nodiscard]] Result<std::vector<std::string>> TakeBlockDirectories(const std::string& directory,
-                                                                    const std::string& storage, std::string_view list,
-                                                                    Random& random);
+[[nodiscard]] Result<std::vector<std::string>> AdoptBlockDirectories(const std::string& directory,
+                                                                     const std::string& storage, std::string_view list,
+                                                                     Random& random);
 
 }  // namespace millrace::worker

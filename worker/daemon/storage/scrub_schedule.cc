@@ -12,7 +12,7 @@ namespace millrace::worker {
 namespace {
 
 template <class Number>
-bool TakeNumber(std::string_view* text, Number* number) {
+bool ReadNumber(std::string_view* text, Number* number) {
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *number);
   text->remove_prefix(static_cast<std::size_t>(end - text->data()));
   if (!text->empty()) text->remove_prefix(1);
@@ -22,13 +22,13 @@ bool TakeNumber(std::string_view* text, Number* number) {
 }  // namespace
 
 ScrubSchedule::ScrubSchedule(Micros period, std::string_view saved, Micros now) : period_(period) {
-  MILLRACE_CHECK(period > 0, "a scrub period of nothing");
+  MILLRACE_CHECK(period > 0, "the scrub period is not positive");
   while (!saved.empty()) {
     std::string_view line = saved.substr(0, saved.find('\n'));
     saved.remove_prefix(std::min(saved.size(), line.size() + 1));
     std::uint64_t id = 0;
     Micros last = 0;
-    if (TakeNumber(&line, &id) && TakeNumber(&line, &last)) Set(id, std::min(last, now));
+    if (ReadNumber(&line, &id) && ReadNumber(&line, &last)) Set(id, std::min(last, now));
   }
 }
 

@@ -27,7 +27,7 @@ Scrubber::Scrubber(kj::Timer& timer, const Clock& clock, dfs::BlockStore& blocks
 Scrubber::~Scrubber() noexcept = default;
 
 void Scrubber::Start() {
-  // Lost or unreadable progress costs time only: the blocks count as new.
+  // Progress that is lost or unreadable costs nothing but time, since the blocks then count as new.
   const Result<std::string> saved = ReadWholeFile(options_.progress_file);
   saved_ = started_ = clock_.Now();
   origin_ = timer_.now();
@@ -51,7 +51,7 @@ kj::Promise<void> Scrubber::Wait(Micros until) {
 
 kj::Promise<void> Scrubber::Cycle() {
   const auto next = std::make_shared<std::optional<ScrubSchedule::Next>>();
-  // The schedule is a background's while one is under way: nothing else is done meanwhile.
+  // While a background call is under way, the schedule belongs to it: nothing else is done meanwhile.
   return InBackground([next, schedule = schedule_, &blocks = blocks_, now = Now()] {
            *next = schedule->Choose(blocks.List(), now);
          })
@@ -67,13 +67,13 @@ kj::Promise<void> Scrubber::Cycle() {
       .then([this] { return Cycle(); });
 }
 
-// A piece takes at least the time that it has at the highest rate.
+// Reads a piece. That takes at least as long as it would at the highest rate that is allowed.
 kj::Promise<void> Scrubber::Read(std::shared_ptr<Reading> reading) {
   const std::uint64_t size = std::min(kCheckPiece, reading->block.length - reading->at);
   const double seconds = static_cast<double>(size) / static_cast<double>(options_.rate);
   const Micros until = Now() + static_cast<Micros>(seconds * static_cast<double>(kSecond));
   return InBackground([reading, size, &blocks = blocks_] {
-           const bool listed = blocks.Length(reading->block.id).has_value();  // else it was removed on order
+           const bool listed = blocks.Length(reading->block.id).has_value();  // otherwise it was removed on order
            if (listed) reading->status = blocks.Verify(reading->block.id, reading->at, size);
            if (!listed) reading->status = Cancelled("removed meanwhile");
          })
@@ -89,7 +89,7 @@ kj::Promise<void> Scrubber::Read(std::shared_ptr<Reading> reading) {
 kj::Promise<void> Scrubber::Save() {
   saved_ = Now();
   return InBackground([schedule = schedule_, file = options_.progress_file] {
-    (void)WriteFileDurably(file, schedule->Text());  // what is not saved is read once more
+    (void)WriteFileDurably(file, schedule->Text());  // a block whose check is not saved is read once more
   });
 }
 

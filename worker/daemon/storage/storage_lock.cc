@@ -13,7 +13,7 @@
 namespace millrace::worker {
 namespace {
 
-// Empty when there is no such file.
+// Returns the identity in the file, which is empty if there is no such file.
 Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::string_view), const char* what) {
   auto text = ReadWholeFile(path);
   if (text.status().code() == StatusCode::kNotFound) return std::string();
@@ -21,12 +21,12 @@ Result<std::string> ReadIdentity(const std::string& path, bool (*is_one)(std::st
   std::string id = *std::move(text);
   if (id.ends_with('\n')) id.pop_back();
   if (is_one(id)) return id;
-  return Corrupt(path + " holds " + Quote(id) + ", which is no " + what + "; restore it or use an empty directory");
+  return Corrupt(path + " holds " + Quote(id) + ", which is not a " + what + "; restore it or use an empty directory");
 }
 
 }  // namespace
 
-Result<StorageLock> StorageLock::Take(const std::string& directory, Random& random) {
+Result<StorageLock> StorageLock::Acquire(const std::string& directory, Random& random) {
   MILLRACE_TRY(MakeDirectories(directory));
   const std::string lock_path = directory + "/lock";
   MILLRACE_ASSIGN(Fd lock, OpenFile(lock_path, O_RDWR | O_CREAT));

@@ -18,7 +18,7 @@ class StorageLock {
  public:
   // Makes the directory if need be, and `<directory>/storage_id` with a version-4 UUID drawn from `random` if there is
   // none. kBusy when another worker holds it; kCorrupt when storage_id, or cluster_id, holds something else.
-  static Result<StorageLock> Take(const std::string& directory, Random& random);
+  static Result<StorageLock> Acquire(const std::string& directory, Random& random);
   [[nodiscard]] const std::string& id() const { return id_; }
   // Returns the id in `<directory>/cluster_id` (base/cluster_id.h); empty before the worker was taken into a cluster.
   [[nodiscard]] const std::string& cluster() const { return cluster_; }

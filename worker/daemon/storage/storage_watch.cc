@@ -32,12 +32,12 @@ Result<std::unique_ptr<DiskStorageProbe>> DiskStorageProbe::Make(const std::stri
     if (::stat(path.c_str(), &info) != 0) return FromErrno(errno, "look at " + path);
     known.push_back({path, info.st_dev, info.st_ino});
   }
-  // Opened once: a lack of descriptors says nothing of the disk.
+  // The file is opened only once, because a lack of descriptors says nothing about the disk.
   MILLRACE_ASSIGN(Fd probe, OpenFile(directory + "/probe", O_RDWR | O_CREAT));
   return std::unique_ptr<DiskStorageProbe>(new DiskStorageProbe(directory, std::move(known), std::move(probe)));
 }
 
-Status DiskStorageProbe::Look() {
+Status DiskStorageProbe::Check() {
   for (const Known& file : known_) {
     struct stat info = {};
     if (::stat(file.path.c_str(), &info) != 0) return FromErrno(errno, "look at " + file.path);
@@ -50,7 +50,7 @@ Status DiskStorageProbe::Look() {
     const std::string text = fmt::format("{:020}\n", ++looks_);
     MILLRACE_TRY(WriteAllAt(probe_.get(), text, 0, path));
     if (::fdatasync(probe_.get()) != 0) return FromErrno(errno, "sync " + path);
-    ::posix_fadvise(probe_.get(), 0, 0, POSIX_FADV_DONTNEED);  // so that the disk is read
+    ::posix_fadvise(probe_.get(), 0, 0, POSIX_FADV_DONTNEED);  // so that the bytes are read from the disk
     std::string read(text.size(), '\0');
     MILLRACE_TRY(ReadExactlyAt(probe_.get(), read.data(), read.size(), 0, path));
     return read == text ? Status::Ok() : Corrupt(path + " does not hold what was written to it");
@@ -73,7 +73,7 @@ kj::Promise<void> StorageWatch::Cycle() {
     auto looked = kj::newPromiseAndFulfiller<void>();
     const auto tell = std::make_shared<kj::Own<kj::PromiseFulfiller<void>>>(kj::mv(looked.fulfiller));
     const auto seen = std::make_shared<Status>();
-    background_.Run([seen, &probe = probe_] { *seen = probe.Look(); }, [tell] { (*tell)->fulfill(); });
+    background_.Run([seen, &probe = probe_] { *seen = probe.Check(); }, [tell] { (*tell)->fulfill(); });
     return looked.promise.then([this, seen]() -> kj::Promise<void> {
       if (seen->ok()) return Cycle();
       gone_(*seen);

@@ -23,20 +23,20 @@ class StorageProbe {
  public:
   virtual ~StorageProbe() = default;
   // Returns OK, or why the storage is gone. May be called from any thread, one at a time; it blocks on the disk.
-  [[nodiscard]] virtual Status Look() = 0;
+  [[nodiscard]] virtual Status Check() = 0;
 };
 
 // These return what stands in the worker's own directory, and in one where blocks lie.
 [[nodiscard]] std::vector<std::string> WorkerParts();
 [[nodiscard]] std::vector<std::string> BlockParts();
 
-// Remembers `directory` and which files and directories its `parts` are. Look checks that they are still the same, then
-// writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk does not count as gone.
+// Remembers `directory` and which files and directories its `parts` are. Check looks whether they are still the same,
+// then writes and syncs `<directory>/probe`, and reads it back from the disk. A full disk does not count as gone.
 class DiskStorageProbe final : public StorageProbe {
  public:
   static Result<std::unique_ptr<DiskStorageProbe>> Make(const std::string& directory,
                                                         const std::vector<std::string>& parts);
-  [[nodiscard]] Status Look() override;
+  [[nodiscard]] Status Check() override;
 
  private:
   struct Known {

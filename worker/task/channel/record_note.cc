@@ -9,7 +9,7 @@
 
 namespace millrace::task {
 
-// Written and not only made longer: a disk that is full says so now, and not by a signal later.
+// The bytes are written, and the file is not only made longer, so that a full disk shows now and not later by a signal.
 Result<RecordNote> RecordNote::Create(const std::string& path) {
   constexpr std::size_t kBytes = kWords * sizeof(std::uint64_t);
   MILLRACE_ASSIGN(const Fd file, OpenFile(path, O_RDWR | O_CREAT | O_TRUNC));

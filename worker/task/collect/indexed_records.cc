@@ -5,7 +5,7 @@
 namespace millrace::map {
 namespace {
 
-constexpr std::size_t kPrefetch = 12;  // records ahead of the writer
+constexpr std::size_t kPrefetch = 12;  // how many records it fetches ahead of the writer
 
 }  // namespace
 

@@ -23,7 +23,7 @@ namespace millrace::map {
 
 class OrderedRecords {
  public:
-  enum class Taken : std::uint8_t { kYes, kOutOfOrder, kNoRoom };
+  enum class AddResult : std::uint8_t { kAdded, kOutOfOrder, kNoRoom };
 
   // With very many partitions `memory` is too small for their chunks: then nothing is taken. Requires: `memory`
   // outlives this.
@@ -33,19 +33,19 @@ class OrderedRecords {
   }
 
   // Adds the record after the partition's others, if the key is not less than their last.
-  Taken Add(std::uint32_t partition, std::string_view key, std::string_view value) {
+  AddResult Add(std::uint32_t partition, std::string_view key, std::string_view value) {
     Lane& lane = lanes_[partition];
-    if (key < lane.last) return Taken::kOutOfOrder;
+    if (key < lane.last) return AddResult::kOutOfOrder;
     const std::size_t most = 2 * run::kMaxVarintBytes + key.size() + value.size();
     if (static_cast<std::size_t>(lane.end - lane.at) < most && !Extend(&lane, most)) [[unlikely]]
-      return Taken::kNoRoom;
+      return AddResult::kNoRoom;
     char* const out = run::PutVarint(run::PutVarint(lane.at, key.size()), value.size());
     if (!key.empty()) std::memcpy(out, key.data(), key.size());
     if (!value.empty()) std::memcpy(out + key.size(), value.data(), value.size());
     lane.last = {out, key.size()};
     lane.at = out + key.size() + value.size();
     ++lane.chunks.back().records;
-    return Taken::kYes;
+    return AddResult::kAdded;
   }
 
   [[nodiscard]] bool empty() const { return used_ == 0; }

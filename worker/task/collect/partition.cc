@@ -2,7 +2,7 @@
 
 namespace millrace::map::internal {
 
-// Blocks of 16 bytes from the front; the last block ends with the key and may overlap the one before.
+// Hashes blocks of 16 bytes from the front. The last block ends with the key and may overlap the one before it.
 std::uint64_t HashLongKey(std::string_view key) {
   std::uint64_t state = 0;
   std::string_view rest = key;

@@ -15,11 +15,12 @@ namespace {
 
 constexpr std::uint64_t kMinMemory = 4096;
 constexpr std::uint64_t kMaxMemory = std::uint64_t{1} << kPositionBits;
-constexpr std::size_t kSoon = 8;  // records that are out of order after this part of the memory or less are sorted
+// If order ends within this part of the memory, what came in order is sorted too, and makes no run of its own.
+constexpr std::size_t kSoon = 8;
 
 }  // namespace
 
-// One buffer: for records that come in order, and from the first that does not, for an index and the sort.
+// The one buffer serves for records that come in order, and, from the first that does not, for an index and the sort.
 struct SortCollector::Impl {
   Impl(CollectorOptions o, RunCombiner* c)
       : options(std::move(o)),
@@ -34,7 +35,7 @@ struct SortCollector::Impl {
     failure = NoSpace("sort map output: no memory for a buffer of " + std::to_string(buffer.size()) + " bytes");
   }
 
-  bool TakeInOrder(std::uint32_t partition, std::string_view key, std::string_view value);
+  bool AddInOrder(std::uint32_t partition, std::string_view key, std::string_view value);
   void SortInstead();
   void Index(std::uint32_t partition, std::string_view key, std::string_view value);
   Status SpillAlone(std::uint32_t partition, std::string_view key, std::string_view value);
@@ -45,7 +46,7 @@ struct SortCollector::Impl {
   const CollectorOptions options;
   RunCombiner* const combiner;
   PageBuffer buffer;
-  OrderedRecords ordered;  // one of these two is empty
+  OrderedRecords ordered;  // one of these two is always empty
   IndexedRecords indexed;
   bool in_order;
   SpillSet spills;
@@ -54,21 +55,21 @@ struct SortCollector::Impl {
   CollectorFigures figures;
 };
 
-// Of records that come in order. False when this one has to be sorted in.
-bool SortCollector::Impl::TakeInOrder(std::uint32_t partition, std::string_view key, std::string_view value) {
-  const OrderedRecords::Taken taken = ordered.Add(partition, key, value);
-  if (taken == OrderedRecords::Taken::kYes) [[likely]]
+// Adds a record that comes in order. Returns false if it has to be sorted in.
+bool SortCollector::Impl::AddInOrder(std::uint32_t partition, std::string_view key, std::string_view value) {
+  const OrderedRecords::AddResult added = ordered.Add(partition, key, value);
+  if (added == OrderedRecords::AddResult::kAdded) [[likely]]
     return true;
-  const bool soon = taken == OrderedRecords::Taken::kOutOfOrder && ordered.bytes() <= buffer.size() / kSoon;
-  if (!soon && !ordered.empty()) {  // they make a run, and perhaps order begins anew
+  const bool soon = added == OrderedRecords::AddResult::kOutOfOrder && ordered.bytes() <= buffer.size() / kSoon;
+  if (!soon && !ordered.empty()) {  // what came so far makes a run, and perhaps order begins anew
     failure = Spill();
-    if (!failure.ok() || ordered.Add(partition, key, value) == OrderedRecords::Taken::kYes) return true;
+    if (!failure.ok() || ordered.Add(partition, key, value) == OrderedRecords::AddResult::kAdded) return true;
   }
   SortInstead();
   return false;
 }
 
-// What came in order so far is sorted together with what comes.
+// Sorts what came in order so far together with what is to come.
 void SortCollector::Impl::SortInstead() {
   in_order = false;
   const std::vector<std::string> came = ordered.Copy();
@@ -84,7 +85,8 @@ void SortCollector::Impl::SortInstead() {
 }
 
 void SortCollector::Impl::Index(std::uint32_t partition, std::string_view key, std::string_view value) {
-  if (!failure.ok() || indexed.Add(partition, key, value)) return;  // of many records one may have failed
+  // A record of several that are indexed in a row may have failed before this one.
+  if (!failure.ok() || indexed.Add(partition, key, value)) return;
   if (!indexed.empty()) failure = Spill();
   if (!failure.ok() || indexed.Add(partition, key, value)) return;
   failure = SpillAlone(partition, key, value);
@@ -110,7 +112,7 @@ Status SortCollector::Impl::Spill() {
   return writer.Finish();
 }
 
-// Empties the buffer.
+// Writes the content of the buffer to a run and empties it.
 Status SortCollector::Impl::Write(run::RunWriter& writer, std::uint64_t* records) {
   const Status written =
       in_order ? ordered.Write(writer, records) : indexed.Write(options.partitions, combiner, writer, records);
@@ -146,7 +148,7 @@ void SortCollector::Emit(std::uint32_t partition, std::string_view key, std::str
                            std::to_string(impl.options.partitions) + "; the job's partitioner is wrong");
     return;
   }
-  if (impl.in_order && impl.TakeInOrder(partition, key, value)) return;
+  if (impl.in_order && impl.AddInOrder(partition, key, value)) return;
   impl.Index(partition, key, value);
 }
 

@@ -28,7 +28,7 @@ double ThreadSeconds() {
   return static_cast<double>(at.tv_sec) + 1e-9 * static_cast<double>(at.tv_nsec);
 }
 
-// As a run's frames are made and read: a context serves many of them.
+// Compresses as the frames of a run are made and read, where a context serves many of them.
 class ZstdProbe {
  public:
   CompressionFigures operator()(std::string_view sample) {
@@ -38,7 +38,7 @@ class ZstdProbe {
       packed_.resize(ZSTD_compressBound(kFrameBytes));
       unpacked_.resize(kFrameBytes);
       if (compressor_ == nullptr || decompressor_ == nullptr) return {};
-      (void)Once(sample.substr(0, kLeastSample));  // first use of its memory is no frame's cost
+      (void)Once(sample.substr(0, kLeastSample));  // the first use of its memory is not part of a frame's cost
     }
     return Once(sample);
   }
@@ -49,7 +49,7 @@ class ZstdProbe {
     const std::size_t size =
         ZSTD_compressCCtx(compressor_.get(), packed_.data(), packed_.size(), sample.data(), sample.size(), kZstdLevel);
     if (ZSTD_isError(size) != 0) return {};
-    if (size >= sample.size()) return {1, 1};  // stored as it is
+    if (size >= sample.size()) return {1, 1};  // such a frame is stored as it is
     const std::size_t back =
         ZSTD_decompressDCtx(decompressor_.get(), unpacked_.data(), unpacked_.size(), packed_.data(), size);
     if (back != sample.size()) return {};

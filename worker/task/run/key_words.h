@@ -2,7 +2,9 @@
 // keys start from them.
 #pragma once
 
+#ifdef __BMI2__
 #include <immintrin.h>
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +34,15 @@ inline KeyWords LoadBlock(const char* key) {
   return words;
 }
 
+// Returns the lowest `bits` bits of a word: all of them from 64 on.
+inline std::uint64_t LowBits(std::uint64_t word, unsigned bits) {
+#ifdef __BMI2__
+  return _bzhi_u64(word, bits);
+#else
+  return bits < 64 ? word & ((std::uint64_t{1} << bits) - 1) : word;
+#endif
+}
+
 // Returns the words of a key. It reads 16 bytes wherever they lie in one page, so it never reads memory that does not
 // exist, and masks away what comes after the key. Sanitizers, which object to that, get the plain copy.
 [[gnu::always_inline]] inline KeyWords LoadKeyWords(std::string_view key) {
@@ -43,9 +54,8 @@ inline KeyWords LoadBlock(const char* key) {
     asm("" : "+r"(at));  // hides from the compiler which object this is
     const KeyWords words = LoadBlock(at);
     const std::size_t bytes = size < kKeyWordBytes ? size : kKeyWordBytes;
-    const auto low_bits = static_cast<unsigned>(8 * bytes);  // bzhi keeps all from 64 on
-    const auto high_bits = static_cast<unsigned>(8 * (bytes > 8 ? bytes - 8 : 0));
-    return {_bzhi_u64(words.low, low_bits), _bzhi_u64(words.high, high_bits)};
+    return {LowBits(words.low, static_cast<unsigned>(8 * bytes)),
+            LowBits(words.high, static_cast<unsigned>(8 * (bytes > 8 ? bytes - 8 : 0)))};
   }
 #endif
   return CopyKeyWords(at, size);

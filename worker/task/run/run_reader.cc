@@ -11,7 +11,8 @@
 namespace millrace::run {
 namespace {
 
-// No zstd frame shrinks by more (a block of 128 KiB takes 4 bytes), so a damaged length cannot ask for all memory.
+// No zstd frame shrinks by more than this (a block of 128 KiB takes 4 bytes), so a damaged length cannot ask for all
+// memory.
 constexpr std::uint64_t kMaxRatio = std::uint64_t{1} << 16;
 
 Status BadIndex(std::string_view path, std::string_view why) {

@@ -25,7 +25,7 @@ struct FreeContext {
 struct RunWriter::Impl {
   Fd fd;
   std::string path;
-  bool compress = false;  // also while `decide` is still to be asked
+  bool compress = false;  // also set as long as `decide` has not been asked
   Decide decide;
   Status failure;
   std::vector<SegmentInfo> segments;
@@ -33,7 +33,7 @@ struct RunWriter::Impl {
 
   std::unique_ptr<char[]> buffer{new char[kBufferBytes]};  // stored bytes to be written
   std::size_t used = 0;
-  std::size_t summed = 0;     // of those, in the crc of their segment
+  std::size_t summed = 0;     // how many of those are in the CRC of their segment
   std::uint64_t flushed = 0;  // bytes in the file
 
   std::string frame;  // raw records, when compressing
@@ -68,7 +68,7 @@ struct RunWriter::Impl {
     return Status::Ok();
   }
   Status CutFrame();
-  Status Settle();
+  Status DecideCompression();
   void MakeContext();
   Status AddToFrame(std::string_view header, std::string_view key, std::string_view value);
   Status AddToBuffer(std::string_view header, std::string_view key, std::string_view value);
@@ -79,8 +79,8 @@ void RunWriter::Impl::MakeContext() {
   MILLRACE_CHECK(context != nullptr, "out of memory for a zstd context");
 }
 
-// Of the first records, which no segment holds yet.
-Status RunWriter::Impl::Settle() {
+// Decides by the first records, which no segment holds yet, whether the run is compressed.
+Status RunWriter::Impl::DecideCompression() {
   compress = std::exchange(decide, nullptr)(frame);
   segments.back().compressed = compress;
   if (compress) {
@@ -94,7 +94,7 @@ Status RunWriter::Impl::Settle() {
 
 Status RunWriter::Impl::CutFrame() {
   if (frame.empty()) return Status::Ok();
-  if (decide) MILLRACE_TRY(Settle());
+  if (decide) MILLRACE_TRY(DecideCompression());
   if (frame.empty()) return Status::Ok();
   compressed.resize(ZSTD_compressBound(frame.size()));
   const std::size_t size =

@@ -10,7 +10,7 @@
 namespace millrace::run {
 namespace {
 
-constexpr std::uint64_t kLong = kKeyWordBytes + 1;  // the rank's length of keys that do not fit the words
+constexpr std::uint64_t kLong = kKeyWordBytes + 1;  // the length in the rank of a key that does not fit the words
 
 }  // namespace
 
@@ -50,7 +50,7 @@ bool SegmentMerger::Start() {
       if (!status_.ok()) return false;
     }
   }
-  // Winners of the games from the leaves up; the losers stay.
+  // The winners of the games rise from the leaves, and the losers stay.
   std::vector<std::uint32_t> winners(2 * std::size_t{count});
   for (std::uint32_t i = 0; i < count; ++i) winners[count + i] = i;
   for (std::uint32_t node = count - 1; node >= 1; --node) {
@@ -77,7 +77,7 @@ bool SegmentMerger::Less(std::uint32_t a, std::uint32_t b) const {
   if (x.high == y.high && x.low == y.low && (x.rank >> 32) >= kLong && (y.rank >> 32) >= kLong) [[unlikely]] {
     return LessInLongKeys(a, b);
   }
-  // Without branches: who wins cannot be foretold.
+  // This has no branches, because nobody can foretell which key wins.
   const bool low_less = (x.low < y.low) | ((x.low == y.low) & (x.rank < y.rank));
   return (x.high < y.high) | ((x.high == y.high) & low_less);
 }

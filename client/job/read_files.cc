@@ -1,4 +1,4 @@
-#include "client/api/read_files.h"
+#include "client/job/read_files.h"
 
 #include <fnmatch.h>
 
@@ -17,7 +17,8 @@ bool Hidden(const std::string& path) {
   return first == '_' || first == '.';
 }
 
-// `depth`: names of the pattern that are still to be matched; 0: everything below is taken.
+// Collects the files below `directory`. `depth` is how many names of the pattern are still to be matched; at 0,
+// everything below is taken.
 Status Collect(dfs::DfsClient& files, const std::string& directory, const std::string& pattern, long depth,
                std::vector<InputFile>* found) {
   std::vector<dfs::FileInfo> entries;
@@ -27,7 +28,7 @@ Status Collect(dfs::DfsClient& files, const std::string& directory, const std::s
   }));
   for (const dfs::FileInfo& entry : entries) {
     if (depth == 0 && Hidden(entry.path)) continue;
-    // The pattern up to as many names as the entry's path has.
+    // Cuts the pattern after as many names as the entry's path has.
     const auto names = std::count(entry.path.begin(), entry.path.end(), '/');
     std::size_t end = 0;
     for (long i = 0; i < names && end != std::string::npos; ++i) end = pattern.find('/', end + 1);

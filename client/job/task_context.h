@@ -12,8 +12,8 @@
 
 #include "base/ids/ids.h"
 #include "base/status.h"
-#include "client/api/counters.h"
-#include "client/api/job_options.h"
+#include "client/job/counters.h"
+#include "client/job/job_options.h"
 
 namespace millrace {
 
@@ -32,9 +32,9 @@ class TaskContext {
   TaskContext(Facts facts, const JobOptions& options, ReadFiles read_files)
       : facts_(std::move(facts)), options_(options), read_files_(std::move(read_files)) {}
 
-  // Returns a counter of the job; counters are summed over the job's tasks. Look it up once (in Start), then increment
-  // it:
-  // +counter or counter += n. The first 255 bytes of group and name count.
+  // Returns a counter of the job; counters are summed over the job's tasks. Look it up once (in Start), then add to it
+  // by
+  // ++counter or counter += n. The first 255 bytes of group and name count.
   [[nodiscard]] Counter& counter(std::string_view group, std::string_view name) { return counters_.Get(group, name); }
   // Sets the line that is shown for this task until the next call.
   void set_status(std::string text);

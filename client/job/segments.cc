@@ -1,4 +1,4 @@
-#include "client/api/segments.h"
+#include "client/job/segments.h"
 
 #include <fcntl.h>
 

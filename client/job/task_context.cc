@@ -1,4 +1,4 @@
-#include "client/api/task_context.h"
+#include "client/job/task_context.h"
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ double TaskContext::fraction() const {
   const std::uint64_t total = total_.load(std::memory_order_relaxed);
   if (total == 0) return 0;
   const std::uint64_t offset = offset_.load(std::memory_order_relaxed), begin = begin_.load(std::memory_order_relaxed);
-  // Several loads: between two inputs they may not fit together, so the result is bounded.
+  // These are several loads, which may not fit together between two inputs, so the result is bounded.
   const std::uint64_t done = done_.load(std::memory_order_relaxed) + (offset > begin ? offset - begin : 0);
   return std::min(1.0, static_cast<double>(done) / static_cast<double>(total));
 }

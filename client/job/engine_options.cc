@@ -1,4 +1,4 @@
-#include "client/api/engine_options.h"
+#include "client/job/engine_options.h"
 
 namespace millrace {
 

@@ -11,14 +11,13 @@
 
 #include "base/random.h"
 #include "base/status.h"
-#include "client/api/input_formats.h"
-#include "client/api/job_options.h"
-#include "client/api/preparation.h"
-#include "client/api/record_watch.h"
-#include "client/api/segments.h"
-#include "client/api/task_context.h"
 #include "client/format/byte_source.h"
 #include "client/format/output_file.h"
+#include "client/job/job_options.h"
+#include "client/job/preparation.h"
+#include "client/job/record_watch.h"
+#include "client/job/segments.h"
+#include "client/job/task_context.h"
 #include "worker/task/collect/collector.h"
 
 namespace millrace {
@@ -48,6 +47,12 @@ struct ReduceAttempt {
   std::uint64_t groups = 0;  // result
 };
 
+// What a job asks for that makes its data from numbers (SplitBy::kNumbers).
+struct NumberRange {
+  std::uint32_t maps = 0;
+  std::uint64_t records = 0;  // of all maps together
+};
+
 // A job as the runtime sees it. `map` and `reduce` may throw whatever user code throws.
 struct JobBinding {
   SplitBy split_by = SplitBy::kBlock;
@@ -56,7 +61,8 @@ struct JobBinding {
   bool combines = false;
   bool map_only = false;  // the job emits nothing for reduces
   std::function<void(JobOptions&)> declare;
-  std::function<Status(Preparation&)> prepare;  // null: there is nothing to prepare
+  std::function<NumberRange(const JobOptions&)> numbers;  // null unless split_by is kNumbers
+  std::function<Status(Preparation&)> prepare;            // null: there is nothing to prepare
   std::function<Status(MapAttempt&)> map;
   std::function<Status(ReduceAttempt&)> reduce;
 };

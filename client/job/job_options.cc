@@ -1,4 +1,4 @@
-#include "client/api/job_options.h"
+#include "client/job/job_options.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "client/api/counters.h"
+#include "client/job/counters.h"
 
 #include "base/text.h"
 

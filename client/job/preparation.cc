@@ -1,4 +1,4 @@
-#include "client/api/preparation.h"
+#include "client/job/preparation.h"
 
 namespace millrace {
 

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "base/status.h"
-#include "client/api/engine_options.h"
+#include "client/job/engine_options.h"
 
 namespace millrace {
 

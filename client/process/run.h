@@ -13,7 +13,7 @@
 // Thread rule: the main thread.
 #pragma once
 
-#include "client/api/attempt.h"
+#include "client/job/attempt.h"
 
 namespace millrace::internal {
 

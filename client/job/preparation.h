@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "client/api/job_options.h"
-#include "client/api/read_files.h"
+#include "client/job/job_options.h"
+#include "client/job/read_files.h"
 
 namespace millrace {
 
