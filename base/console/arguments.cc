@@ -44,7 +44,7 @@ std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const 
 }
 
 Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, std::size_t most) {
-  // Only what stands before "--" can be an option.
+  // Only arguments before "--" can be options.
   const auto mark = std::find(args.begin(), args.end(), "--");
   std::vector<std::string> reversed(std::make_reverse_iterator(mark), args.rend());
   app_.parse(reversed);

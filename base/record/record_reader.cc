@@ -19,7 +19,7 @@ struct Block {
   std::uint32_t raw_size = 0;
   std::uint32_t flags = 0;
   std::string_view stored;
-  std::uint64_t next = 0;  // where the block behind it starts
+  std::uint64_t next = 0;  // where the next block starts
 };
 
 }  // namespace
@@ -47,11 +47,11 @@ struct RecordReader::Impl {
   std::string name;
 
   std::string marker;
-  std::uint64_t trailer = 0;   // where it starts
-  std::uint64_t position = 0;  // of the next block
+  std::uint64_t trailer = 0;   // its offset
+  std::uint64_t position = 0;  // the offset of the next block
   std::uint64_t previous = 0;  // what the next block must say about the one before it
-  std::string raw;             // of the current block
-  Decoder rest{{}};            // of raw
+  std::string raw;             // the bytes of the current block, decompressed
+  Decoder rest{{}};            // what is left of raw
   Status failure;
 
   std::string window;  // bytes of the file from window_start on
@@ -59,7 +59,7 @@ struct RecordReader::Impl {
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> decompressor{ZSTD_createDCtx(), &ZSTD_freeDCtx};
 };
 
-// The bytes live until the next Fetch. They lie within the file.
+// Returns bytes of the file, which live until the next Fetch. Requires: they lie within the file.
 Result<std::string_view> RecordReader::Impl::Fetch(std::uint64_t offset, std::size_t bytes) {
   const bool held = offset >= window_start && offset - window_start <= window.size() &&
                     bytes <= window.size() - (offset - window_start);
@@ -74,7 +74,7 @@ Result<std::string_view> RecordReader::Impl::Fetch(std::uint64_t offset, std::si
   return std::string_view(window).substr(offset - window_start, bytes);
 }
 
-// Header, then trailer; with both sound the file is whole.
+// Checks the header and then the trailer. A file in which both are sound is whole.
 Status RecordReader::Impl::ReadEnds() {
   if (size < kHeaderBytes + kTrailerBytes) return NotOne("too short, it was cut off or is none");
   MILLRACE_ASSIGN(const std::string_view header, Fetch(0, kHeaderBytes));
@@ -113,7 +113,7 @@ Result<Block> RecordReader::Impl::ReadBlock(std::uint64_t offset) {
   return block;
 }
 
-// The first marker at or behind `from`; the trailer has one, at the latest.
+// Returns the offset of the first marker at or after `from`, which is the trailer's at the latest.
 Result<std::uint64_t> RecordReader::Impl::FindMarker(std::uint64_t from) {
   for (std::uint64_t at = from; at < trailer;) {
     const std::size_t bytes = std::min<std::uint64_t>(kReadAhead, trailer + kMarkerBytes - at);
@@ -125,8 +125,8 @@ Result<std::uint64_t> RecordReader::Impl::FindMarker(std::uint64_t from) {
   return trailer;
 }
 
-// To the first block of the split. The block found must follow one that starts before the split: else one in between
-// has lost its marker.
+// Moves to the first block of the split. The block found must follow one that starts before the split; otherwise a
+// block between them has lost its marker.
 Status RecordReader::Impl::FindStart() {
   if (begin <= kHeaderBytes) {
     position = kHeaderBytes;
