@@ -107,7 +107,7 @@ double ReduceModel::GatherOutputs(const Attempt& attempt, Copy& copy, const Shuf
   copy.batch_maps = 0;
   for (std::uint32_t i = copy.batch_begin; i < copy.looked; ++i) {
     const Output& output = shuffle.outputs[i];
-    // A reduce that has copied the first output of a map does not need the one that was made again.
+    // A reduce that has copied the first output of a map does not need a second one.
     if (output.gone && !output.again) copy.wanted.insert(output.map);
     if (output.gone || (output.again && !copy.wanted.contains(output.map))) continue;
     ++copy.batch_maps;
@@ -173,7 +173,7 @@ void ReduceModel::Wake(Shuffle& shuffle) {
 
 void ReduceModel::OutputReady(const AttemptId& attempt, NodeId node) {
   Shuffle* shuffle = shuffles_[attempt.task.job.value].get();
-  if (shuffle == nullptr) return;  // the job has ended, and its shuffle with it
+  if (shuffle == nullptr) return;  // the job has ended, and so has its shuffle
   const std::uint32_t map = attempt.task.index;
   const std::uint64_t bytes = shuffle->job->maps[map].output;
   const bool again = shuffle->output_of[map] != kNone;
@@ -230,8 +230,8 @@ void ReduceModel::TellSpace(std::uint32_t node) {
   (void)host_.Apply(sched::NodeSpace{NodeId{node}, space > kept ? space - kept : 0});
 }
 
-// The rule is the master's (master/jobs/job_tracker.cc): where the policy launches more reduces than there are slots,
-// those beyond the slots only copy.
+// Follows the master's rule (master/jobs/job_tracker.cc): where the policy launches more reduces than there are slots,
+// the ones beyond the slots only copy.
 std::uint32_t ReduceModel::Permits(std::uint32_t node) const {
   const sched::NodeState& state = *state_.engine.state().FindNode(NodeId{node});
   const bool more_than_slots = state.limits.total > state.slots.maps + state.slots.reduces;
