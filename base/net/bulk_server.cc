@@ -149,7 +149,7 @@ struct BulkServer::Impl {
   // Returns nothing if the connection is refused.
   std::optional<Admitted> Enter(const std::string& address, bool loopback, bool local);
   void Leave(const Admitted& place);
-  void Take(Wire::Socket socket, std::string peer, const Admitted& place);
+  void BeginServing(Wire::Socket socket, std::string peer, const Admitted& place);
   Awaitable<void> Serve(std::shared_ptr<Wire> wire, Admitted place);
   void Refused(const std::string& peer, const char* what);
 
@@ -223,7 +223,7 @@ Awaitable<void> BulkServer::Impl::Accept(asio::basic_socket_acceptor<Protocol>& 
       continue;
     }
     if (const std::optional<Admitted> place = Enter(address, loopback, local)) {
-      Take(Wire::Socket(std::move(socket)), std::move(peer), *place);
+      BeginServing(Wire::Socket(std::move(socket)), std::move(peer), *place);
     } else {
       Refused(peer, local ? "local connections" : "connections");
     }
@@ -267,7 +267,7 @@ void BulkServer::Impl::Refused(const std::string& peer, const char* what) {
   refused = 0;
 }
 
-void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, const Admitted& place) {
+void BulkServer::Impl::BeginServing(Wire::Socket socket, std::string peer, const Admitted& place) {
   const Executor executor = socket.get_executor();
   auto wire = Wire::Accepted(threads, std::move(socket), std::move(peer), place.local);
   if (!place.local) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kReadAhead = std::size_t{256} << 10;
 
-struct Block {
+struct RecordBlock {
   std::uint64_t previous = 0;
   std::uint32_t raw_size = 0;
   std::uint32_t flags = 0;
@@ -28,10 +28,10 @@ struct RecordReader::Impl {
   Status ReadEnds();
   Status FindStart();
   Result<std::string_view> Fetch(std::uint64_t offset, std::size_t bytes);
-  Result<Block> ReadBlock(std::uint64_t offset);
+  Result<RecordBlock> ReadBlock(std::uint64_t offset);
   Result<std::uint64_t> FindMarker(std::uint64_t from);
   Status LoadNext();
-  Status Unpack(const Block& block);
+  Status Unpack(const RecordBlock& block);
   [[nodiscard]] Status Damaged(std::uint64_t offset, std::string_view why) const {
     return Corrupt("record file " + Quote(name) + ": block at byte " + std::to_string(offset) + ": " +
                    std::string(why));
@@ -86,18 +86,18 @@ Status RecordReader::Impl::ReadEnds() {
   if (in.U32() != Crc32c(header.substr(0, kHeaderBytes - 4))) return NotOne("damaged in its header");
   if (version != kVersion) return NotOne("of version " + std::to_string(version) + ", this program reads 1");
   trailer = size - kTrailerBytes;
-  const Result<Block> last = ReadBlock(trailer);
+  const Result<RecordBlock> last = ReadBlock(trailer);
   if (!last.ok()) return last.status().Within("no trailer (cut off?)");
   if (last.value().flags != kTrailer) return Damaged(trailer, "not the trailer; the file was cut off");
   return Status::Ok();
 }
 
-Result<Block> RecordReader::Impl::ReadBlock(std::uint64_t offset) {
+Result<RecordBlock> RecordReader::Impl::ReadBlock(std::uint64_t offset) {
   if (offset > size || size - offset < kBlockHeaderBytes) return Damaged(offset, "goes beyond the end of the file");
   MILLRACE_ASSIGN(const std::string_view header, Fetch(offset, kBlockHeaderBytes));
   if (header.substr(0, kMarkerBytes) != marker) return Damaged(offset, "does not start with the marker");
   Decoder in(header.substr(kMarkerBytes));
-  Block block;
+  RecordBlock block;
   block.previous = in.U64();
   const std::uint32_t stored_size = in.U32();
   block.raw_size = in.U32();
@@ -137,14 +137,14 @@ Status RecordReader::Impl::FindStart() {
     return Status::Ok();
   }
   MILLRACE_ASSIGN(position, FindMarker(begin));
-  MILLRACE_ASSIGN(const Block first, ReadBlock(position));
+  MILLRACE_ASSIGN(const RecordBlock first, ReadBlock(position));
   if (first.previous >= begin) return Damaged(first.previous, "does not start with the marker");
   previous = first.previous;
   return Status::Ok();
 }
 
 Status RecordReader::Impl::LoadNext() {
-  MILLRACE_ASSIGN(const Block block, ReadBlock(position));
+  MILLRACE_ASSIGN(const RecordBlock block, ReadBlock(position));
   if (block.previous != previous) return Damaged(position, "does not follow the one before it");
   if (block.flags == kTrailer) return Damaged(position, "a trailer before the end");
   MILLRACE_TRY(Unpack(block));
@@ -154,7 +154,7 @@ Status RecordReader::Impl::LoadNext() {
   return Status::Ok();
 }
 
-Status RecordReader::Impl::Unpack(const Block& block) {
+Status RecordReader::Impl::Unpack(const RecordBlock& block) {
   if (block.raw_size > kLargestRaw) return Damaged(position, "is larger than any block");
   if (block.flags != kCompressed) {
     if (block.raw_size != block.stored.size()) return Damaged(position, "says two sizes");

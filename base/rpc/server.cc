@@ -66,11 +66,11 @@ struct Server::Impl final : kj::TaskSet::ErrorHandler {
   std::shared_ptr<MessageMemory> memory = std::make_shared<MessageMemory>();
   Sessions sessions;
   bool sweeping = false;
-  struct Times {
+  struct TroubleCount {
     std::uint64_t count = 0;
     std::string last;  // the address of the peer that caused it last
   };
-  std::map<std::string, Times> troubles;
+  std::map<std::string, TroubleCount> troubles;
   std::optional<kj::TimePoint> told;
   kj::TaskSet tasks;  // last, because its promises use the members above
 };
@@ -189,18 +189,19 @@ void Server::Impl::SweepOnce() {
 }
 
 void Server::Impl::Trouble(const std::string& what, const std::string& who) {
-  Times& times = troubles[what];
-  ++times.count;
-  times.last = who;
+  TroubleCount& trouble = troubles[what];
+  ++trouble.count;
+  trouble.last = who;
   if (!std::exchange(sweeping, true)) tasks.add(Sweep());
 }
 
 void Server::Impl::TellTroubles() {
   if (troubles.empty() || (told && timer.now() - *told < kTellEvery)) return;
   told = timer.now();
-  for (const auto& [what, times] : std::exchange(troubles, {})) {
-    const std::string who = times.last.empty() ? "" : ", last of " + times.last;
-    tell("control connections: " + what + " (" + std::to_string(times.count) + " times" + who + ")");
+  for (const auto& [what, trouble] : std::exchange(troubles, {})) {
+    const std::string who = trouble.last.empty() ? "" : ", last from " + trouble.last;
+    tell("control connections: " + what + " (" + std::to_string(trouble.count) +
+         (trouble.count == 1 ? " time" : " times") + who + ")");
   }
 }
 

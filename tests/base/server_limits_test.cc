@@ -136,7 +136,7 @@ TEST_F(ServerLimitsTest, AConnectionThatAsksForNothingIsDropped) {
   EXPECT_EQ(server_->connections(), 1u);
   loop_.Advance(3600 * kj::SECONDS);  // one that has asked may be silent for ever
   EXPECT_TRUE(Ping(*served));
-  EXPECT_THAT(troubles_, HasSubstr("no call after it connected (1 times, last of 10.0.0.1)"));
+  EXPECT_THAT(troubles_, HasSubstr("no call after it connected (1 time, last from 10.0.0.1)"));
 }
 
 TEST_F(ServerLimitsTest, AMessageThatDoesNotEndCostsItsConnection) {
@@ -263,7 +263,7 @@ TEST_F(ServerLimitsTest, StrangersLeaveRoomForPeersOfThisMachine) {
   Connection full(Open("127.0.0.1", true), {});
   EXPECT_FALSE(Ping(full));
   loop_.Advance(2 * kj::SECONDS);
-  EXPECT_THAT(troubles_, HasSubstr("refused: too many connections (2 times, last of 127.0.0.1)"));
+  EXPECT_THAT(troubles_, HasSubstr("refused: too many connections (2 times, last from 127.0.0.1)"));
 }
 
 TEST_F(ServerLimitsTest, TheBootstrapKnowsThePeer) {
