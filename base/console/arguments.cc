@@ -23,7 +23,10 @@ void Arguments::List(const std::string& names, std::vector<std::string>* field, 
 
 void Arguments::Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
                         const std::string& one_line) {
-  app_.add_option(names, *field, one_line)->check(CLI::Range(least, most));
+  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+  app_.add_option(names, *field, one_line + "; " + range)
+      ->type_name("N")
+      ->check(CLI::Range(least, most).description(""));
 }
 
 std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const Console& console, std::size_t least,

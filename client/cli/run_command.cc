@@ -161,16 +161,15 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
                                "Runs a job: a bundled example by name, or the path of an executable.");
   arguments.Text("-o,--output", &options->output, "directory for the output; must not exist");
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
-                    "reduce tasks; 0: the maps write the output (default 1; 0 for a job that has maps only)");
+                    "reduce tasks; 0: the maps write the output (default 1, or 0 for a job without reduces)");
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
   for (const SchedulingOption& option : SchedulingOptionsOf(options))
     arguments.Text(option.flag, option.field, option.one_line);
   arguments.Integer("--max-failed-maps", &options->max_failed_maps, 0, 100,
-                    "percent of the maps that the job goes on without once their attempts have failed (default 0)");
-  arguments.Integer(
-      "--skip-bad-records", &options->skip_bad_records, 0, kMostSkippedRecords,
-      "records of each map that the job goes on without once two attempts have failed at each (default 0)");
-  arguments.Text("--name", &options->name, "what listings call it (default: the name of the job)");
+                    "percent of the maps that may be left out, once their attempts have failed (default 0)");
+  arguments.Integer("--skip-bad-records", &options->skip_bad_records, 0, kMostSkippedRecords,
+                    "records of each map that may be left out, once two attempts have failed at each (default 0)");
+  arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return status;
@@ -183,16 +182,18 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
 
 std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options) {
   return {
-      {"--pool", "pool", &options->pool, "pool or queue, for schedulers that know them (default: one for each user)"},
-      {"--user", "user", &options->user, "whose job it is (default: yours)"},
+      {"--pool", "pool", &options->pool,
+       "the job's pool or queue, for schedulers that have them (default: one for each user)"},
+      {"--user", "user", &options->user, "the job's owner (default: you)"},
       {"--priority", "priority", &options->priority, "VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW (default NORMAL)"},
       {"--deadline", "deadline", &options->deadline,
-       "time from now by which the job should end, as 10m; for schedulers that know deadlines"},
+       "the time from now by which the job should end, such as 10m; for schedulers that know deadlines"},
       {"--map-time", "map_time", &options->map_time,
-       "what a map takes, as 30s; for schedulers that plan, instead of what earlier runs took"},
-      {"--reduce-time", "reduce_time", &options->reduce_time, "likewise, of a reduce"},
+       "how long a map takes, such as 30s; for schedulers that plan, in place of the times of earlier runs"},
+      {"--reduce-time", "reduce_time", &options->reduce_time, "the same for a reduce"},
       {"--locality-wait", "locality_wait", &options->locality_wait,
-       "how long maps wait for a node near their data, as 5s, or 5s,10s,20s for rack, datacenter and any; with +delay"},
+       "with +delay: how long maps wait for a node near their data, such as 5s, or 5s,10s,20s before they take one in "
+       "the same rack, in the same datacenter and anywhere"},
   };
 }
 
