@@ -83,7 +83,7 @@ TEST(PrepareRunTest, FillsTheRequest) {
   EXPECT_EQ(request.skip_bad_records, 4u);
   EXPECT_EQ(request.parameters.size(), 7u);
   EXPECT_EQ(request.token.size(), 32u);
-  options.max_failed_maps = 7;  // --max-failed-maps goes before -D
+  options.max_failed_maps = 7;  // --max-failed-maps overrides -D
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.max_failed_maps, 7u);
   options.skip_bad_records = 8;
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.skip_bad_records, 8u);
