@@ -58,7 +58,7 @@ Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, 
   if (mark != args.end()) operands_.insert(operands_.end(), mark + 1, args.end());
   const std::string usage = "; usage: millrace " + verb_ + " [OPTIONS] " + operands_text_;
   if (operands_.size() < least) {
-    return Invalid((operands_.empty() ? "nothing is named" : "too few arguments") + usage);
+    return Invalid((operands_.empty() ? "no argument is given" : "too few arguments") + usage);
   }
   if (operands_.size() > most) return Invalid("unexpected argument " + Quote(operands_[most]) + usage);
   return Status::Ok();

@@ -28,7 +28,7 @@ Result<std::unique_ptr<dfs::DfsClient>> Invocation::Connect(const std::function<
   };
   options.delayed = [to = console](const std::string& why) { console::SayLine(to, "millrace: waiting: " + why); };
   if (!cluster.empty() && !IsClusterId(cluster))
-    return Invalid("MILLRACE_CLUSTER " + Quote(cluster) + " is no cluster id: 32 hexadecimal digits");
+    return Invalid("MILLRACE_CLUSTER " + Quote(cluster) + " is not a cluster id, which has 32 hexadecimal digits");
   if (!cluster.empty() || known_clusters.empty() || IsLoopback(master)) return dfs::DfsClient::Connect(options);
 
   const Result<KnownAddresses> found = FindKnownCluster(known_clusters, master);

@@ -77,7 +77,7 @@ Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options)
 Result<Micros> ParseTimeOption(const char* option, const std::string& text, Micros most) {
   if (text.empty()) return Micros{0};
   MILLRACE_ASSIGN(const Micros time, ParseDuration(text));
-  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is no time at all");
+  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is too short; the least is 1 ms");
   if (time > most) return Invalid(std::string(option) + " " + Quote(text) + " is more than " + FormatDuration(most));
   return time;
 }
@@ -113,9 +113,9 @@ Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
 
 Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   const bool reads = job.split_by != job::SplitBy::kNumbers;
-  if (reads && options.inputs.empty()) return Invalid("the job reads input and none is named; give INPUT...");
+  if (reads && options.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
   if (reads || options.inputs.empty()) return Status::Ok();
-  return Invalid("the job makes its data itself; leave the input " + Quote(options.inputs[0]) + " out");
+  return Invalid("the job makes its own data; leave out the input " + Quote(options.inputs[0]));
 }
 
 bool IsGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
@@ -174,7 +174,7 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return status;
   if (options->output.empty())
-    return invocation.Fail(verb, Invalid("the output is not named; give -o OUTPUT"), kWrongUsage);
+    return invocation.Fail(verb, Invalid("the output is missing; give -o OUTPUT"), kWrongUsage);
   options->job = arguments.operands()[0];
   options->inputs.assign(arguments.operands().begin() + 1, arguments.operands().end());
   return std::nullopt;
@@ -221,7 +221,7 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   for (const std::string& input : options.inputs) request.inputs.push_back(Absolute(input));
   request.output = Absolute(options.output);
   if (request.description.map_only && options.reducers > 0)
-    return Invalid("the job has maps only; leave --reducers out");
+    return Invalid("the job has no reduces; leave out --reducers");
   request.reduces = options.reducers >= 0          ? static_cast<std::uint32_t>(options.reducers)
                     : request.description.map_only ? 0
                                                    : 1;

@@ -87,7 +87,7 @@ Result<sched::Slots> ParseSlots(const std::string& text) {
     const bool digits = !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string::npos;
     if (digits) counts.push_back(static_cast<std::uint32_t>(std::stoul(word)));
   }
-  if (words.size() != 2 || counts.size() != 2) return Invalid("--slots " + Quote(text) + " is not M,R, as 4,2");
+  if (words.size() != 2 || counts.size() != 2) return Invalid("--slots " + Quote(text) + " is not M,R, such as 4,2");
   return sched::Slots{counts[0], counts[1]};
 }
 
@@ -173,7 +173,8 @@ Result<Plan> MakePlan(const SimWords& words, const std::string& path) {
     std::string why;
     if (sched::MakePolicy(scheduler, plan.settings, &why) == nullptr) return Invalid(why);
   }
-  if (!words.journal.empty() && plan.schedulers.size() > 1) return Invalid("--journal is of one scheduler, not more");
+  if (!words.journal.empty() && plan.schedulers.size() > 1)
+    return Invalid("--journal takes the run of one scheduler only");
   MILLRACE_ASSIGN(plan.file, LoadWorkload(words, path));
   plan.options.seed = plan.file.seed;
   plan.options.stop_at = plan.file.stop_at;

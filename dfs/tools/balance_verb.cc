@@ -29,7 +29,7 @@ Result<double> ParseThreshold(const std::string& text) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
   const bool whole = error == std::errc() && end == number.data() + number.size();
   if (whole && percent > 0 && percent <= 100) return percent / 100;
-  return Invalid("--threshold: " + Quote(text) + " is no percentage above 0 and up to 100");
+  return Invalid("--threshold: " + Quote(text) + " is not a percentage above 0 and up to 100");
 }
 
 std::string Percent(double share) {

@@ -43,7 +43,7 @@ int RunMv(const Args& args, const FsContext& context) {
     if (sources.size() > 1) {
       const Result<FileInfo> found = client.Stat(to);
       if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
-      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is no directory; make it first");
+      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is not a directory; make it first");
     }
     for (const std::string& source : sources) {
       MILLRACE_ASSIGN(const std::string from, CanonicalPath(source));

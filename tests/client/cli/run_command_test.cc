@@ -152,7 +152,7 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
   RunOptions options;
   options.job = WriteScript(console.directory() + "/reads", kJob);
   EXPECT_EQ(PrepareRun(console.Make(), options).status().message(),
-            "the job reads input and none is named; give INPUT...");
+            "the job reads input, but none is given; give INPUT...");
   options.job = WriteScript(
       console.directory() + "/makes",
       R"(echo '{"millrace_job":1,"name":"gen","split_by":"numbers","record_bytes":0,"maps":3,"records":9}')");
@@ -175,7 +175,7 @@ TEST(PrepareRunTest, HowManyReducesThereAreUnlessItIsSaid) {
                   R"(echo '{"millrace_job":1,"name":"m","split_by":"block","record_bytes":0,"map_only":true}')");
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.reduces, 0u);
   options.reducers = 1;
-  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("maps only"), std::string::npos);
+  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("no reduces"), std::string::npos);
 }
 
 TEST(FindJobTest, BundledJobsLieBesideTheProgram) {
