@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-// Of IPv6, whoever has one address has its /64.
+// Whoever has one IPv6 address has the whole /64, so the /64 counts as one peer.
 std::string PeerKey(const std::string& address) {
   std::size_t end = 0;
   for (int colons = 0; end < address.size(); ++end) {

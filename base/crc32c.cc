@@ -7,7 +7,8 @@
 namespace millrace {
 
 std::uint32_t Crc32c(std::string_view data, std::uint32_t previous) {
-  // ISA-L takes an int length, works on the inverted register and does not write to the buffer it takes as non-const.
+  // ISA-L takes an int as the length and works on the inverted register. It takes the buffer as non-const but does not
+  // write to it.
   constexpr std::size_t kStep = std::size_t{1} << 30;
   std::uint32_t state = ~previous;
   while (!data.empty()) {

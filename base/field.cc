@@ -29,7 +29,7 @@ std::string NumberText(double number) {
 
 std::string IntegerText(std::int64_t number) { return std::to_string(number); }
 
-// The largest unit that divides it, so that the text is exact.
+// Uses the largest unit that divides `bytes`, so that the text is exact.
 std::string BytesText(std::uint64_t bytes) {
   constexpr std::pair<const char*, int> kUnits[] = {{"TiB", 40}, {"GiB", 30}, {"MiB", 20}, {"KiB", 10}};
   for (const auto& [name, shift] : kUnits) {
@@ -48,19 +48,19 @@ std::string DurationText(Micros duration) {
   return std::to_string(duration) + "us";
 }
 
-// A wrong value, for a message: a number as it is, all else in quotes.
+// Returns a wrong value as a message shows it: a number as it is, anything else in quotes.
 std::string Shown(std::string_view text) {
   return text.size() < 40 && ParseNumber<double>(text) ? std::string(text) : Quote(text);
 }
 
-// What a value may be, in one type for all numbers.
+// The bounds of a value, in one template for all kinds of number.
 template <class T>
 struct Bounds {
   T least, most;
   std::string (*format)(T);
   bool open_below = false;
 
-  // "1 to 9", "above 0", "at least 1", "at most 9" or nothing.
+  // Returns "1 to 9", "above 0", "at least 1", "at most 9" or nothing.
   [[nodiscard]] std::string Text() const {
     const bool no_least = least <= std::numeric_limits<T>::lowest(), no_most = most >= std::numeric_limits<T>::max();
     if (open_below) return "above " + format(least) + (no_most ? "" : ", at most " + format(most));
@@ -86,7 +86,8 @@ std::optional<T> AsOptional(const std::optional<T>& value) {
   return value;
 }
 
-// A field of type T or std::optional<T>: `read` makes a T of the text, which is checked and stored.
+// Returns a field that is stored as a T or a std::optional<T>. `read` turns the text into a T, which is checked against
+// the bounds before it is stored.
 template <class T, class Stored, class Read>
 Field Numeric(OptionType type, Stored* field, Bounds<T> bounds, Read read) {
   const auto set = [field, bounds, read](std::string_view text) -> Status {
@@ -110,13 +111,13 @@ Result<double> ReadReal(std::string_view text) {
 
 Result<std::int64_t> ReadInteger(std::string_view text) {
   if (const auto number = ParseNumber<std::int64_t>(text)) return *number;
-  constexpr double kExact = 9007199254740992;  // 2^53: a double holds each whole number up to it
+  constexpr double kExact = 9007199254740992;  // 2^53: a double holds every whole number up to here
   const auto real = ParseNumber<double>(text);
   if (real && *real == std::floor(*real) && std::abs(*real) <= kExact) return static_cast<std::int64_t>(*real);
   return Invalid(Shown(text) + " is not a whole number" + (real && *real == std::floor(*real) ? " of 64 bits" : ""));
 }
 
-// A plain number below 0 is a duration that is out of range, and not something else.
+// A plain number below 0 is reported as a duration out of range, not as something that is no duration.
 Result<Micros> ReadDuration(std::string_view text) {
   const auto number = ParseNumber<double>(text);
   if (number && *number < 0) return Micros{-1};

@@ -10,10 +10,10 @@ bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0
 
 struct Character {
   std::size_t size = 1;
-  bool printable = false;  // false: escape its bytes
+  bool printable = false;  // if not, its bytes are escaped
 };
 
-// The character at the front of `text` (not empty), RFC 3629.
+// Returns the UTF-8 character (RFC 3629) at the front of `text`. Requires: `text` is not empty.
 Character FrontCharacter(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text[0]);
   if (lead < 0x80) return {1, lead >= 0x20 && lead != 0x7f};
@@ -26,9 +26,9 @@ Character FrontCharacter(std::string_view text) {
   }
   constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
   if (point < kLeast[size] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000)) return {};
-  const bool control = point < 0xa0 || point == 0x2028 || point == 0x2029;  // C1, line and paragraph separator
+  const bool control = point < 0xa0 || point == 0x2028 || point == 0x2029;  // C1, line and paragraph separators
   const bool turns = point == 0x200e || point == 0x200f || (point >= 0x202a && point <= 0x202e) ||
-                     (point >= 0x2066 && point <= 0x2069);  // marks and overrides of direction
+                     (point >= 0x2066 && point <= 0x2069);  // marks that change the direction of text
   return {size, !control && !turns};
 }
 
@@ -46,7 +46,7 @@ void AppendEscaped(std::string& out, std::string_view bytes) {
   }
 }
 
-// `quoted`: it stands between double quotes.
+// `quoted` says that the text stands between double quotes, so that a quote in it is escaped.
 void AppendPrintable(std::string& out, std::string_view text, bool quoted) {
   while (!text.empty()) {
     const Character front = FrontCharacter(text);
@@ -97,7 +97,7 @@ std::string Quote(std::string_view name, std::size_t longest) {
     AppendPrintable(out, name, true);
     return out + '"';
   }
-  const std::size_t end = (longest - 3) / 2;  // what stays at either end
+  const std::size_t end = (longest - 3) / 2;  // what is kept at either end
   std::size_t head = end;
   std::size_t tail = name.size() - end;
   for (int i = 0; i < 3 && IsContinuation(name[head]); ++i) --head;
@@ -109,7 +109,7 @@ std::string Quote(std::string_view name, std::size_t longest) {
 }
 
 std::optional<std::string> Nearest(std::string_view name, const std::vector<std::string>& candidates) {
-  if (name.size() > 200) return std::nullopt;  // nobody mistyped that
+  if (name.size() > 200) return std::nullopt;  // too long to be a typing error, and the distance takes quadratic time
   const std::string* best = nullptr;
   std::size_t least = std::max<std::size_t>(name.size() / 3, 1) + 1;
   for (const std::string& candidate : candidates) {

@@ -12,7 +12,7 @@ std::optional<std::string> TomlValueText(const toml::node& node) {
   if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
   if (const auto* integer = node.as_integer()) return std::to_string(integer->get());
   if (const auto* real = node.as_floating_point()) {
-    char text[512];  // the longest number has 309 digits before the point, and 324 after it if none is before
+    char text[512];  // a double has at most 309 digits before the point, or 324 after it
     const auto end = std::to_chars(text, text + sizeof text, real->get(), std::chars_format::fixed).ptr;
     return std::string(text, end);
   }

@@ -39,7 +39,8 @@ constexpr Unit kTimeUnits[] = {
     {"", kSecond}, {"us", 1}, {"ms", kMillisecond}, {"s", kSecond}, {"m", kMinute}, {"min", kMinute}, {"h", kHour},
 };
 
-// digits [. digits] [spaces] unit, in units of factor 1, rounded down; none when it is not that or exceeds `most`.
+// Reads "digits[.digits] [spaces] unit". Returns the value in units of factor 1, rounded down, or nothing if the text
+// is not of this form or the value exceeds `most`.
 std::optional<std::uint64_t> ParseScaled(std::string_view text, std::span<const Unit> units, std::uint64_t most) {
   unsigned __int128 number = 0;
   std::uint64_t divisor = 1;
@@ -60,7 +61,7 @@ std::optional<std::uint64_t> ParseScaled(std::string_view text, std::span<const 
   while (i < text.size() && text[i] == ' ') ++i;
   for (const Unit& unit : units) {
     if (unit.suffix != text.substr(i)) continue;
-    if (unit.factor == 1 && point) return std::nullopt;  // half a byte
+    if (unit.factor == 1 && point) return std::nullopt;  // there is no half a byte
     const unsigned __int128 scaled = number * unit.factor / divisor;
     if (scaled > most) return std::nullopt;
     return static_cast<std::uint64_t>(scaled);
@@ -95,7 +96,7 @@ std::string FormatBytes(std::uint64_t bytes) {
   constexpr const char* kNames[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   std::size_t name = 0;
   auto number = static_cast<double>(bytes);
-  // 1023.95 and more would be printed as 1024.0 of the smaller unit.
+  // From 1023.95 on, the number would be printed as 1024.0 of the smaller unit.
   for (; number >= (name == 0 ? 1024.0 : 1023.95); ++name) number /= 1024;
   return OneDecimal(number, kNames[name]);
 }

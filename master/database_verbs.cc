@@ -30,7 +30,7 @@ struct Holdings {
 };
 
 Status CountHoldings(const KeyValueStore& store, Holdings* holdings) {
-  dfs::Namespace names([]() -> dfs::BlockId { return 0; });  // it is looked at and gets no blocks
+  dfs::Namespace names([]() -> dfs::BlockId { return 0; });  // it is only read and gets no blocks
   MILLRACE_TRY(names.Load(store));
   MILLRACE_ASSIGN(holdings->usage, names.Measure("/"));
   return store.Scan("j/", {}, [holdings](std::string_view, std::string_view) { return ++holdings->jobs, true; });
@@ -74,8 +74,10 @@ int RunRestore(const std::vector<std::string>& args) {
   OptionSet options = DeclareMasterOptions(&config);
   const std::vector<std::string> rest(args.begin() + (help ? 0 : 1), args.end());
   if (const auto exit = daemon::ParseArguments(
-          verb, "DIRECTORY: makes a master's database of the latest backup in it. Refuses to replace one.", rest,
-          options))
+          verb,
+          "Makes a master's database of the latest backup in DIRECTORY, which comes before the options. It refuses to "
+          "replace an existing database.",
+          rest, options))
     return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   const std::string database = DatabaseOf(config);
@@ -88,14 +90,13 @@ int RunRestore(const std::vector<std::string>& args) {
 
 int RunRepair(const std::vector<std::string>& args) {
   const std::string verb = "master repair";
-  std::vector<std::string> rest = args;
-  const bool apply = std::erase(rest, "--yes") > 0;
+  bool apply = false;
+  const daemon::Flag yes{"--yes", &apply, "take that state, and keep the damaged database aside"};
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   if (const auto exit = daemon::ParseArguments(
-          verb,
-          "Says what the last good state of a damaged database is; with --yes, takes it and keeps the rest aside.",
-          rest, options))
+          verb, "Shows what the last good state of a damaged database is, and takes it with --yes.", args, options,
+          {yes}))
     return *exit;
   if (const Status checked = CheckMasterConfig(config); !checked.ok()) return Fail(verb, checked, 2);
   Holdings holdings;

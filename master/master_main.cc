@@ -109,9 +109,9 @@ int Init(const MasterConfig& config) {
 }
 
 constexpr const char* kAbout =
-    "The master: name node and job tracker of a cluster. `millrace master backup DIRECTORY` adds a backup of its "
-    "database while it runs. While it does not, `millrace master restore DIRECTORY` makes a database of the latest "
-    "backup, and `millrace master repair` takes the last good state of a damaged one.";
+    "Runs the master: name node and job tracker of a cluster. While it runs, `millrace master backup DIRECTORY` adds a "
+    "backup of its database. While it does not, `millrace master restore DIRECTORY` makes a database of the latest "
+    "backup, and `millrace master repair` shows and takes the last good state of a damaged one.";
 
 }  // namespace
 
@@ -122,7 +122,7 @@ int RunMaster(const std::vector<std::string>& args) {
   MasterConfig config;
   OptionSet options = DeclareMasterOptions(&config);
   bool init = false;
-  const daemon::Flag flag{"--init", &init, "make a new, empty cluster in master.directory, print its id and end"};
+  const daemon::Flag flag{"--init", &init, "make a new, empty cluster in master.directory, print its id and exit"};
   if (const auto exit = daemon::ParseArguments("master", kAbout, args, options, {flag})) {
     return *exit;
   }

@@ -23,7 +23,10 @@ void Arguments::List(const std::string& names, std::vector<std::string>* field, 
 
 void Arguments::Integer(const std::string& names, std::int64_t* field, std::int64_t least, std::int64_t most,
                         const std::string& one_line) {
-  app_.add_option(names, *field, one_line)->check(CLI::Range(least, most));
+  const std::string range = std::to_string(least) + " to " + std::to_string(most);
+  app_.add_option(names, *field, one_line + "; " + range)
+      ->type_name("N")
+      ->check(CLI::Range(least, most).description(""));
 }
 
 std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const Console& console, std::size_t least,
@@ -44,7 +47,7 @@ std::optional<int> Arguments::Parse(const std::vector<std::string>& args, const 
 }
 
 Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, std::size_t most) {
-  // Only what stands before "--" can be an option.
+  // Only arguments before "--" can be options.
   const auto mark = std::find(args.begin(), args.end(), "--");
   std::vector<std::string> reversed(std::make_reverse_iterator(mark), args.rend());
   app_.parse(reversed);
@@ -55,7 +58,7 @@ Status Arguments::Read(const std::vector<std::string>& args, std::size_t least, 
   if (mark != args.end()) operands_.insert(operands_.end(), mark + 1, args.end());
   const std::string usage = "; usage: millrace " + verb_ + " [OPTIONS] " + operands_text_;
   if (operands_.size() < least) {
-    return Invalid((operands_.empty() ? "nothing is named" : "too few arguments") + usage);
+    return Invalid((operands_.empty() ? "no argument is given" : "too few arguments") + usage);
   }
   if (operands_.size() > most) return Invalid("unexpected argument " + Quote(operands_[most]) + usage);
   return Status::Ok();

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kGathered = std::size_t{64} << 10;
 
 void WriteLine(int fd, std::string_view line) {
-  (void)WriteAll(fd, Printable(line) + "\n", "standard error");  // there is nobody left to tell
+  (void)WriteAll(fd, Printable(line) + "\n", "standard error");  // if it fails, there is nobody left to tell
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ void Interrupt::Wait() {
     if (::read(signals_.get(), &info, sizeof info) != sizeof info) continue;
     signal_ = static_cast<int>(info.ssi_signo);
     Raise(seen_.get());
-    // A signal to the process goes to any thread that does not block it.
+    // A signal to the process goes to any thread that does not block it, so unblocking it here is enough for a second
+    // one to have its usual effect.
     const sigset_t set = Ending();
     ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
   }

@@ -7,10 +7,11 @@ namespace millrace::daemon {
 namespace {
 
 std::string Describe(const OptionSet& options) {
-  std::string text = "Options:\n";
+  std::string text = "For --set and for the file, with default and range:\n";
   for (const OptionInfo& option : options.List()) {
-    text += "  " + option.name + "  (" + option.default_text + (option.range.empty() ? "" : "; " + option.range) +
-            ")  " + option.one_line + "\n";
+    const std::string initial = option.default_text.empty() ? "empty" : option.default_text;
+    text += "  " + option.name + "  (" + initial + (option.range.empty() ? "" : "; " + option.range) + ")  " +
+            option.one_line + "\n";
   }
   return text;
 }

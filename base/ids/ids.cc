@@ -19,7 +19,7 @@ std::optional<std::uint32_t> ParsePrefixed(std::string_view prefix, std::string_
   return ParseNumber(text.substr(prefix.size()));
 }
 
-// The text before the first dot, or all of it; *text keeps what is behind.
+// Returns the text before the first dot, or all of it. *text keeps what comes after.
 std::string_view CutField(std::string_view* text) {
   const std::size_t at = std::min(text->find('.'), text->size());
   const std::string_view field = text->substr(0, at);

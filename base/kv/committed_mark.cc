@@ -14,7 +14,7 @@ namespace millrace {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x6b72616d7663726d;  // "mrcvmark"
-constexpr std::size_t kSlotBytes = 512;               // a sector: written whole or not at all by most disks
+constexpr std::size_t kSlotBytes = 512;               // a sector: most disks write it whole or not at all
 
 std::string EncodeSlot(std::uint64_t number) {
   std::string slot(kSlotBytes, '\0');

@@ -28,7 +28,7 @@ class MemoryStore final : public KeyValueStore {
     return std::optional(it->second);
   }
 
-  // Visits a copy: the visitor may write, and sees the store as of the call.
+  // Visits a copy, so that the visitor may write to the store and still sees it as it was at the call.
   Status Scan(std::string_view prefix, std::string_view from,
               const std::function<bool(std::string_view, std::string_view)>& visit) const override {
     MILLRACE_CHECK(from.empty() || from.starts_with(prefix), "Scan from outside of the prefix");

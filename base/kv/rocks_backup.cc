@@ -1,4 +1,5 @@
-// Backups, by RocksDB's backup engine, which shares files between the backups of a directory and knows their checksums.
+// Makes and restores backups with RocksDB's backup engine, which shares files between the backups of one directory and
+// keeps their checksums.
 #include <rocksdb/utilities/backup_engine.h>
 #include <stdio.h>
 
@@ -26,7 +27,7 @@ Status RestoreFiles(const std::string& backup, const std::string& directory) {
 
 namespace rocks {
 
-// Flushed before, so that a backup is files that never change and no log.
+// The database is flushed first, so that a backup consists of files that never change and needs no log.
 Result<BackupFacts> BackUp(rocksdb::DB& db, const std::string& directory) {
   const std::string what = "back up the database to " + directory;
   MILLRACE_TRY(MakeDirectories(directory).Within(what));
@@ -61,9 +62,10 @@ Result<std::uint64_t> RestoreRocksStore(const std::string& backup, const std::st
     MILLRACE_ASSIGN(const std::unique_ptr<rocksdb::DB> db, rocks::OpenDatabase(rocks::MakeOptions(), aside));
     end = db->GetLatestSequenceNumber();
   }
-  // The mark first: of a restoration that is broken off here, it says that the database is missing.
+  // The mark is made first: if the restoration is broken off here, it says that the database is missing.
   MILLRACE_TRY(CommittedMark::Make(rocks::MarkPath(directory), end));
-  // What lies there, though not as a database, may be all that is newer than the backup: a repair could still read it.
+  // The directory may hold files of a damaged database. They may be the only data that is newer than the backup, and a
+  // repair could still read them, so they are moved aside.
   if (std::filesystem::exists(directory)) MILLRACE_TRY(rocks::MoveAside(directory).status());
   if (::rename(aside.c_str(), directory.c_str()) != 0) return FromErrno(errno, "rename " + aside);
   MILLRACE_TRY(SyncDirectory(rocks::Parent(directory)));

@@ -1,5 +1,5 @@
-// The last good state of a damaged database: by cutting its log at the damage, or else from whatever tables and logs
-// can be read.
+// Recovers the last good state of a damaged database: it cuts the log at the damage, or, if that is not enough, uses
+// whatever tables and logs can be read.
 #include <stdio.h>
 
 #include <cerrno>
@@ -19,7 +19,7 @@ Status Copy(const std::string& from, const std::string& to) {
   return Status::Ok();
 }
 
-// Opens `copy`, which it changes, and says how.
+// Copies the database `from` to `copy`, repairs the copy and opens it. *method then says how, for people.
 Result<std::unique_ptr<rocksdb::DB>> Salvage(const std::string& from, const std::string& copy, std::string* method) {
   rocksdb::Options options = rocks::MakeOptions();
   options.create_if_missing = false;

@@ -41,18 +41,19 @@ class StoreOnDisk final : public RocksStore {
   StoreOnDisk(std::string directory, Fd lock, std::optional<CommittedMark> mark, std::unique_ptr<rocksdb::DB> db)
       : directory_(std::move(directory)), lock_(std::move(lock)), mark_(std::move(mark)), db_(std::move(db)) {}
   ~StoreOnDisk() override {
-    if (mark_) (void)mark_->Sync();  // what it does not say is not missed
+    if (mark_) (void)mark_->Sync();  // a mark that is too low weakens the next check, and breaks nothing
   }
 
-  // It was opened to be read only.
+  // Says that the database was opened for reading only. The first write that finds `needed` bytes free opens it for
+  // writing.
   void AwaitRoom(std::uint64_t needed, RoomProbe free) {
     room_needed_ = needed;
     free_ = std::move(free);
   }
   std::uint64_t room_needed() const override { return room_needed_; }
 
-  // One at a time, so that the last operation after a sync is one that was synced; the commit log has one writer
-  // anyway.
+  // Writes one batch at a time, so that the last operation after a sync is one that was synced. The commit log has only
+  // one writer anyway.
   Status Write(const WriteBatch& batch, Durability durability) override {
     const std::lock_guard lock(write_mutex_);
     if (room_needed_ > 0) MILLRACE_TRY(OpenForWriting());
@@ -89,7 +90,8 @@ class StoreOnDisk final : public RocksStore {
   }
 
  private:
-  // What opening makes of the logs is what was read from them: nobody else writes here.
+  // Opening for writing replays the same logs that were read before, since nobody else writes here. So readers see no
+  // difference.
   Status OpenForWriting() {
     MILLRACE_ASSIGN(const std::uint64_t available, free_(directory_));
     if (available < room_needed_) return NoRoom(directory_, available, room_needed_);
@@ -116,12 +118,12 @@ class StoreOnDisk final : public RocksStore {
   }
 
   std::string directory_;
-  Fd lock_;  // released after the database is closed
+  Fd lock_;  // declared before db_, so that it is released after the database is closed
   std::mutex write_mutex_;
   std::optional<CommittedMark> mark_;
   RoomProbe free_;
   std::atomic<std::uint64_t> room_needed_ = 0;
-  mutable std::shared_mutex db_mutex_;  // readers share it; held alone while db_ is exchanged
+  mutable std::shared_mutex db_mutex_;  // shared by readers; exclusive while db_ is exchanged
   std::unique_ptr<rocksdb::DB> db_;
 };
 
@@ -129,7 +131,7 @@ class StoreOnDisk final : public RocksStore {
 
 namespace rocks {
 
-// RocksDB quotes whole keys and paths in its messages; line ends in them must not split ours.
+// RocksDB quotes whole keys and paths in its messages. Line ends in them must not split our message.
 std::string OneLine(std::string text) {
   for (char& c : text) {
     if (c == '\n' || c == '\r') c = ' ';
@@ -155,7 +157,7 @@ Result<Fd> LockDirectory(const std::string& directory) {
   return Busy("open database " + directory + ": another process has it open; stop that one or give another directory");
 }
 
-// For metadata of some hundred megabytes beside a process that keeps its own copy in memory.
+// These options suit a few hundred megabytes of metadata beside a process that keeps its own copy in memory.
 rocksdb::Options MakeOptions() {
   rocksdb::Options options;
   options.create_if_missing = true;
@@ -166,10 +168,10 @@ rocksdb::Options MakeOptions() {
   options.max_background_jobs = 2;
   options.compression = rocksdb::kLZ4Compression;
   options.level_compaction_dynamic_level_bytes = true;
-  // The log ends at its first damage: after a loss of power, sectors that were never synced may be there or not in any
-  // order. That this is no earlier than what was acknowledged is the mark's to say (CheckEnd).
+  // The log is taken to end at its first damage, because after a loss of power any of the sectors that were never
+  // synced may be missing. CheckEnd compares this end with the mark, and so with what was acknowledged.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kPointInTimeRecovery;
-  // A log that was closed is known by its length to the manifest; the mark beside the database knows the rest.
+  // The manifest knows the length of every log that was closed; the mark beside the database covers the last one.
   options.track_and_verify_wals_in_manifest = true;
   options.info_log_level = rocksdb::InfoLogLevel::WARN_LEVEL;
   options.max_log_file_size = std::size_t{1} << 20;
@@ -225,7 +227,8 @@ Result<std::uint64_t> RoomToOpen(const std::string& directory) {
   return needed;
 }
 
-// Read-only, so that what is missing can still be put back: to open a database for good makes its end the end.
+// Opens the database for reading only, so that missing files can still be put back: opening it for writing would make
+// its present end final.
 Status CheckEnd(const std::string& directory) {
   const std::string what = "open database " + directory;
   const Result<CommittedMark> mark = CommittedMark::Open(MarkPath(directory));

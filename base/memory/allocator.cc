@@ -1,9 +1,9 @@
-// How a program allocates (jemalloc, TUNING of its manual page).
+// Sets how a program allocates (jemalloc; see TUNING in its manual page).
 //
-// What a scheduler holds of a large cluster is hundreds of megabytes that are visited at random. On pages of 4 KiB much
-// of its time is then the search for pages, so masters and simulations ask for huge ones, where the system has them
-// (`madvise` or `always` in /sys/kernel/mm/transparent_hugepage/enabled). Workers and commands hold little, and would
-// only become larger. MALLOC_CONF in the environment overrides this.
+// A scheduler's state of a large cluster is hundreds of megabytes that are accessed at random. With pages of 4 KiB it
+// would spend much of its time on page table lookups, so masters and simulations ask for huge pages where the system
+// has them (`madvise` or `always` in /sys/kernel/mm/transparent_hugepage/enabled). Workers and commands hold little and
+// would only become larger. MALLOC_CONF in the environment overrides this.
 #include <string_view>
 
 extern "C" {
@@ -19,7 +19,7 @@ void Choose(int argc, char** argv, char**) {
   if (path.substr(path.rfind('/') + 1) == "millrace" && verb != "master" && verb != "sim") malloc_conf = "thp:default";
 }
 
-// Before anything allocates: the allocator looks once.
+// This runs before anything allocates, because the allocator reads its configuration only once.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const choose)(int, char**, char**) = &Choose;
 
 }  // namespace

@@ -26,7 +26,7 @@ Status PeerGone(const std::string& peer, int error) {
   return Unavailable(peer + ": " + (error == 0 ? "the peer closed the connection" : std::strerror(error)));
 }
 
-// OK when `events` (or an error, which the next call will name) are there before `stall` has passed.
+// Returns OK if one of `events`, or an error that the next call will name, comes before `stall` has passed.
 Status WaitFor(int fd, short events, Micros stall, const std::string& peer) {
   const auto end = SteadyClock::now() + std::chrono::microseconds(stall);
   while (true) {

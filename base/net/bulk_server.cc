@@ -22,11 +22,11 @@ using asio::ip::tcp;
 using boost::system::error_code;
 using Local = asio::local::stream_protocol;
 
-constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when there are no descriptors left
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);  // when no descriptors are left
 
 constexpr auto kSayEvery = std::chrono::seconds(10);
 
-// sendfile has no MSG_NOSIGNAL.
+// sendfile(2) has no MSG_NOSIGNAL, so the disk threads block the signal.
 void BlockSigpipe() {
   sigset_t set;
   ::sigemptyset(&set);
@@ -77,7 +77,7 @@ void BulkServer::Threads::Start() {
 }
 
 void BulkServer::Threads::Stop() {
-  std::vector<std::shared_ptr<Wire>> open;  // released without the lock: a wire that ends takes it
+  std::vector<std::shared_ptr<Wire>> open;  // released without the lock, which a wire takes when it ends
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -141,15 +141,15 @@ struct BulkServer::Impl {
   Status ListenLocal();
   template <class Protocol>
   Awaitable<void> Accept(asio::basic_socket_acceptor<Protocol>& acceptor, bool local);
-  // A place for a connection, from Enter to Leave.
+  // A connection's place among those that are admitted, from Enter to Leave.
   struct Admitted {
     bool local = false;
-    std::uint64_t id = 0;  // over TCP
+    std::uint64_t id = 0;  // only over TCP
   };
-  // None: it is refused.
+  // Returns nothing if the connection is refused.
   std::optional<Admitted> Enter(const std::string& address, bool loopback, bool local);
   void Leave(const Admitted& place);
-  void Take(Wire::Socket socket, std::string peer, const Admitted& place);
+  void BeginServing(Wire::Socket socket, std::string peer, const Admitted& place);
   Awaitable<void> Serve(std::shared_ptr<Wire> wire, Admitted place);
   void Refused(const std::string& peer, const char* what);
 
@@ -157,10 +157,10 @@ struct BulkServer::Impl {
   const Log log;
   std::map<Operation, std::shared_ptr<BulkHandler>> handlers;
   std::mutex mutex;
-  Admission admission;  // under the mutex, as the next two
+  Admission admission;  // the mutex guards this and the next two
   unsigned local_connections = 0;
-  std::unordered_map<std::uint64_t, std::weak_ptr<Wire>> wires;  // those over TCP
-  std::uint64_t refused = 0;                                     // since it was last said; on the acceptors' strand
+  std::unordered_map<std::uint64_t, std::weak_ptr<Wire>> wires;  // only those over TCP
+  std::uint64_t refused = 0;  // since the last message about it; used on the acceptors' strand
   std::chrono::steady_clock::time_point said{};
   std::uint16_t port = 0;
   bool started = false, stopped = false;
@@ -223,7 +223,7 @@ Awaitable<void> BulkServer::Impl::Accept(asio::basic_socket_acceptor<Protocol>& 
       continue;
     }
     if (const std::optional<Admitted> place = Enter(address, loopback, local)) {
-      Take(Wire::Socket(std::move(socket)), std::move(peer), *place);
+      BeginServing(Wire::Socket(std::move(socket)), std::move(peer), *place);
     } else {
       Refused(peer, local ? "local connections" : "connections");
     }
@@ -232,7 +232,7 @@ Awaitable<void> BulkServer::Impl::Accept(asio::basic_socket_acceptor<Protocol>& 
 
 std::optional<BulkServer::Impl::Admitted> BulkServer::Impl::Enter(const std::string& address, bool loopback,
                                                                   bool local) {
-  std::shared_ptr<Wire> gone;  // released without the lock
+  std::shared_ptr<Wire> gone;  // released without the lock, as in Stop
   const std::lock_guard lock(mutex);
   if (local) {
     if (local_connections >= options.max_local) return std::nullopt;
@@ -257,7 +257,7 @@ void BulkServer::Impl::Leave(const Admitted& place) {
   }
 }
 
-// Anyone can make this happen as often as they like: it is not said each time.
+// Anyone can make this happen as often as they like, so not every refusal is logged.
 void BulkServer::Impl::Refused(const std::string& peer, const char* what) {
   ++refused;
   const auto now = std::chrono::steady_clock::now();
@@ -267,7 +267,7 @@ void BulkServer::Impl::Refused(const std::string& peer, const char* what) {
   refused = 0;
 }
 
-void BulkServer::Impl::Take(Wire::Socket socket, std::string peer, const Admitted& place) {
+void BulkServer::Impl::BeginServing(Wire::Socket socket, std::string peer, const Admitted& place) {
   const Executor executor = socket.get_executor();
   auto wire = Wire::Accepted(threads, std::move(socket), std::move(peer), place.local);
   if (!place.local) {

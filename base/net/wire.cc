@@ -20,7 +20,7 @@ namespace {
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Small packets go out at once, and a host that vanished is noticed even where we wait with patience.
+// Sends small packets at once, and lets the kernel notice a host that has vanished even during a long wait.
 void TuneTcp(int fd) {
   const int on = 1, idle_s = 30, interval_s = 10, probes = 3;
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -50,7 +50,7 @@ Awaitable<void> Signal::Wait() {
   co_await timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
 }
 
-// Sets a deadline while an operation is under way.
+// Sets a deadline for as long as an operation is under way.
 class Wire::Until {
  public:
   Until(Wire& wire, Time Wire::*which, std::chrono::microseconds silence) : at_(wire.*which) {
@@ -194,7 +194,7 @@ Awaitable<Result<Operation>> Wire::ReadRequest(std::string* header) {
   const Result<Frame> frame = DecodeRequestFrame({bytes.data(), bytes.size()});
   if (!frame.ok()) co_return frame.status().Within(peer_);
   header->clear();
-  while (header->size() < frame->length) {  // memory as its bytes arrive: anyone can claim a long one
+  while (header->size() < frame->length) {  // memory is taken only as bytes arrive: anyone can claim a long header
     const std::size_t have = header->size();
     header->resize(std::min<std::size_t>(frame->length, std::max<std::size_t>(have * 4, 4096)));
     read = co_await Read(header->data() + have, header->size() - have);
@@ -233,7 +233,8 @@ void Wire::Abort() {
   asio::post(executor(), [self = shared_from_this()] { self->AbortHere(); });
 }
 
-// Shut down, not closed: a disk thread may be at sendfile with the descriptor, which must not become another file's.
+// The socket is shut down and not closed: a disk thread may be using its descriptor in sendfile, so the number must not
+// be reused for another file.
 void Wire::AbortHere() {
   aborted_ = true;
   error_code ignored;
@@ -242,8 +243,8 @@ void Wire::AbortHere() {
   watchdog_.cancel();
 }
 
-// Wakes at the next deadline, but after one silence at the latest: no deadline that is set meanwhile can pass unseen,
-// since none is shorter.
+// Wakes at the next deadline, or after one `silence` at the latest. No deadline is set for sooner than that, so none
+// that is set in the meantime can pass unnoticed.
 void Wire::Watch() {
   watching_ = true;
   const Time now = std::chrono::steady_clock::now();

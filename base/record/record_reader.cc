@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t kReadAhead = std::size_t{256} << 10;
 
-struct Block {
+struct RecordBlock {
   std::uint64_t previous = 0;
   std::uint32_t raw_size = 0;
   std::uint32_t flags = 0;
   std::string_view stored;
-  std::uint64_t next = 0;  // where the block behind it starts
+  std::uint64_t next = 0;  // where the next block starts
 };
 
 }  // namespace
@@ -28,10 +28,10 @@ struct RecordReader::Impl {
   Status ReadEnds();
   Status FindStart();
   Result<std::string_view> Fetch(std::uint64_t offset, std::size_t bytes);
-  Result<Block> ReadBlock(std::uint64_t offset);
+  Result<RecordBlock> ReadBlock(std::uint64_t offset);
   Result<std::uint64_t> FindMarker(std::uint64_t from);
   Status LoadNext();
-  Status Unpack(const Block& block);
+  Status Unpack(const RecordBlock& block);
   [[nodiscard]] Status Damaged(std::uint64_t offset, std::string_view why) const {
     return Corrupt("record file " + Quote(name) + ": block at byte " + std::to_string(offset) + ": " +
                    std::string(why));
@@ -47,11 +47,11 @@ struct RecordReader::Impl {
   std::string name;
 
   std::string marker;
-  std::uint64_t trailer = 0;   // where it starts
-  std::uint64_t position = 0;  // of the next block
+  std::uint64_t trailer = 0;   // its offset
+  std::uint64_t position = 0;  // the offset of the next block
   std::uint64_t previous = 0;  // what the next block must say about the one before it
-  std::string raw;             // of the current block
-  Decoder rest{{}};            // of raw
+  std::string raw;             // the bytes of the current block, decompressed
+  Decoder rest{{}};            // what is left of raw
   Status failure;
 
   std::string window;  // bytes of the file from window_start on
@@ -59,7 +59,7 @@ struct RecordReader::Impl {
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> decompressor{ZSTD_createDCtx(), &ZSTD_freeDCtx};
 };
 
-// The bytes live until the next Fetch. They lie within the file.
+// Returns bytes of the file, which live until the next Fetch. Requires: they lie within the file.
 Result<std::string_view> RecordReader::Impl::Fetch(std::uint64_t offset, std::size_t bytes) {
   const bool held = offset >= window_start && offset - window_start <= window.size() &&
                     bytes <= window.size() - (offset - window_start);
@@ -74,7 +74,7 @@ Result<std::string_view> RecordReader::Impl::Fetch(std::uint64_t offset, std::si
   return std::string_view(window).substr(offset - window_start, bytes);
 }
 
-// Header, then trailer; with both sound the file is whole.
+// Checks the header and then the trailer. A file in which both are sound is whole.
 Status RecordReader::Impl::ReadEnds() {
   if (size < kHeaderBytes + kTrailerBytes) return NotOne("too short, it was cut off or is none");
   MILLRACE_ASSIGN(const std::string_view header, Fetch(0, kHeaderBytes));
@@ -86,18 +86,18 @@ Status RecordReader::Impl::ReadEnds() {
   if (in.U32() != Crc32c(header.substr(0, kHeaderBytes - 4))) return NotOne("damaged in its header");
   if (version != kVersion) return NotOne("of version " + std::to_string(version) + ", this program reads 1");
   trailer = size - kTrailerBytes;
-  const Result<Block> last = ReadBlock(trailer);
+  const Result<RecordBlock> last = ReadBlock(trailer);
   if (!last.ok()) return last.status().Within("no trailer (cut off?)");
   if (last.value().flags != kTrailer) return Damaged(trailer, "not the trailer; the file was cut off");
   return Status::Ok();
 }
 
-Result<Block> RecordReader::Impl::ReadBlock(std::uint64_t offset) {
+Result<RecordBlock> RecordReader::Impl::ReadBlock(std::uint64_t offset) {
   if (offset > size || size - offset < kBlockHeaderBytes) return Damaged(offset, "goes beyond the end of the file");
   MILLRACE_ASSIGN(const std::string_view header, Fetch(offset, kBlockHeaderBytes));
   if (header.substr(0, kMarkerBytes) != marker) return Damaged(offset, "does not start with the marker");
   Decoder in(header.substr(kMarkerBytes));
-  Block block;
+  RecordBlock block;
   block.previous = in.U64();
   const std::uint32_t stored_size = in.U32();
   block.raw_size = in.U32();
@@ -113,7 +113,7 @@ Result<Block> RecordReader::Impl::ReadBlock(std::uint64_t offset) {
   return block;
 }
 
-// The first marker at or behind `from`; the trailer has one, at the latest.
+// Returns the offset of the first marker at or after `from`, which is the trailer's at the latest.
 Result<std::uint64_t> RecordReader::Impl::FindMarker(std::uint64_t from) {
   for (std::uint64_t at = from; at < trailer;) {
     const std::size_t bytes = std::min<std::uint64_t>(kReadAhead, trailer + kMarkerBytes - at);
@@ -125,8 +125,8 @@ Result<std::uint64_t> RecordReader::Impl::FindMarker(std::uint64_t from) {
   return trailer;
 }
 
-// To the first block of the split. The block found must follow one that starts before the split: else one in between
-// has lost its marker.
+// Moves to the first block of the split. The block found must follow one that starts before the split; otherwise a
+// block between them has lost its marker.
 Status RecordReader::Impl::FindStart() {
   if (begin <= kHeaderBytes) {
     position = kHeaderBytes;
@@ -137,14 +137,14 @@ Status RecordReader::Impl::FindStart() {
     return Status::Ok();
   }
   MILLRACE_ASSIGN(position, FindMarker(begin));
-  MILLRACE_ASSIGN(const Block first, ReadBlock(position));
+  MILLRACE_ASSIGN(const RecordBlock first, ReadBlock(position));
   if (first.previous >= begin) return Damaged(first.previous, "does not start with the marker");
   previous = first.previous;
   return Status::Ok();
 }
 
 Status RecordReader::Impl::LoadNext() {
-  MILLRACE_ASSIGN(const Block block, ReadBlock(position));
+  MILLRACE_ASSIGN(const RecordBlock block, ReadBlock(position));
   if (block.previous != previous) return Damaged(position, "does not follow the one before it");
   if (block.flags == kTrailer) return Damaged(position, "a trailer before the end");
   MILLRACE_TRY(Unpack(block));
@@ -154,7 +154,7 @@ Status RecordReader::Impl::LoadNext() {
   return Status::Ok();
 }
 
-Status RecordReader::Impl::Unpack(const Block& block) {
+Status RecordReader::Impl::Unpack(const RecordBlock& block) {
   if (block.raw_size > kLargestRaw) return Damaged(position, "is larger than any block");
   if (block.flags != kCompressed) {
     if (block.raw_size != block.stored.size()) return Damaged(position, "says two sizes");

@@ -12,11 +12,11 @@ using namespace record;
 struct RecordWriter::Compressor {
   ~Compressor() { ZSTD_freeCCtx(context); }
 
-  // The compressed bytes, or none when they are not fewer.
+  // Returns the compressed bytes, or nothing if compression does not make them fewer.
   std::optional<std::string_view> Shrink(std::string_view raw) {
     out.resize(raw.size());
     const std::size_t size = ZSTD_compressCCtx(context, out.data(), out.size(), raw.data(), raw.size(), 1);
-    if (ZSTD_isError(size) || size >= raw.size()) return std::nullopt;  // no room for them is an error too
+    if (ZSTD_isError(size) || size >= raw.size()) return std::nullopt;  // too little room is an error too
     return std::string_view(out.data(), size);
   }
 

@@ -39,8 +39,8 @@ class InlineCommitLog final : public CommitLog {
   bool failed_ = false;
 };
 
-// Calls are numbered; the writer takes all that has gathered, writes it and tells the loop up to which number it is
-// done.
+// Numbers the calls. The writer thread takes all batches that have gathered, writes them as one, and tells the loop up
+// to which number everything is written.
 class ThreadedCommitLog final : public CommitLog {
  public:
   ThreadedCommitLog(KeyValueStore& store, std::function<void(const Status&)> on_failure)
@@ -114,21 +114,22 @@ class ThreadedCommitLog final : public CommitLog {
   }
 
   KeyValueStore& store_;
-  std::function<void(const Status&)> on_failure_;  // the loop's; empty once it was called
-  std::deque<Waiter> waiters_;                     // the loop's
+  std::function<void(const Status&)> on_failure_;  // used on the loop; empty once it has been called
+  std::deque<Waiter> waiters_;                     // used on the loop
   Mailbox mailbox_;
 
   std::mutex mutex_;
   std::condition_variable gathered_;
-  WriteBatch batch_;                               // mutex_: not yet taken by the writer
-  Durability durability_ = Durability::kBuffered;  // mutex_: what the most demanding of it asks for
-  std::uint64_t handed_ = 0;                       // mutex_
-  std::uint64_t taken_ = 0;                        // mutex_
-  bool closing_ = false;                           // mutex_
+  // mutex_ guards these.
+  WriteBatch batch_;                               // what the writer has not yet taken
+  Durability durability_ = Durability::kBuffered;  // the most that any call in batch_ asks for
+  std::uint64_t handed_ = 0;
+  std::uint64_t taken_ = 0;
+  bool closing_ = false;
 
-  std::uint64_t written_ = 0;  // the writer's, until it is joined
+  std::uint64_t written_ = 0;  // used by the writer until it is joined
   Status failure_;             // set by the writer before it posts about it and ends
-  std::thread writer_;         // last: it uses what stands above
+  std::thread writer_;         // last, because it uses the members above
 };
 
 }  // namespace

@@ -6,7 +6,7 @@ using capnp::rpc::twoparty::Side;
 
 capnp::ReaderOptions ReaderLimits(const ConnectionLimits& limits) {
   capnp::ReaderOptions options;
-  options.traversalLimitInWords = limits.max_message_words;  // also the largest message that is read at all
+  options.traversalLimitInWords = limits.max_message_words;  // no larger message is read at all
   options.nestingLimit = 32;
   return options;
 }

@@ -11,7 +11,7 @@
 
 namespace millrace::rpc {
 
-// The queue is shared with whoever posts; `turn` belongs to the loop.
+// All threads that post share the queue. `turn` and `again` belong to the loop.
 struct Mailbox::Impl {
   void Arm() {
     auto wake_up = kj::newPromiseAndCrossThreadFulfiller<void>();
@@ -41,9 +41,10 @@ struct Mailbox::Impl {
   }
 
   std::mutex mutex;
-  std::vector<std::function<void()>> queue;             // mutex
-  bool closed = false;                                  // mutex
-  kj::Own<kj::CrossThreadPromiseFulfiller<void>> wake;  // mutex
+  // `mutex` guards these three.
+  std::vector<std::function<void()>> queue;
+  bool closed = false;
+  kj::Own<kj::CrossThreadPromiseFulfiller<void>> wake;
   kj::Promise<void> turn = nullptr;
   kj::Promise<void> again = nullptr;
 };
@@ -69,7 +70,8 @@ void Mailbox::Post(std::function<void()> f) {
 
 namespace {
 
-// The outcome of Run. Told to the caller when it is known or, at the latest, when the last copy goes.
+// The outcome of Run. The caller learns it when the object is destroyed: what Set was given, or kCancelled if the call
+// was not done by then.
 class Outcome {
  public:
   Outcome() = default;
@@ -105,19 +107,19 @@ struct ControlThread::Impl final : kj::TaskSet::ErrorHandler {
     stopping.promise.wait(context.waitScope);
   }
 
-  // After Stop f is dropped.
+  // Drops `f` after Stop.
   void Post(std::function<void()> f) {
     const std::lock_guard lock(mutex);
     if (mailbox != nullptr) mailbox->Post(std::move(f));
   }
 
   std::mutex mutex;
-  Mailbox* mailbox = nullptr;        // mutex; null once stopped
-  kj::AsyncIoContext* io = nullptr;  // the loop's
-  kj::TaskSet* tasks = nullptr;      // the loop's
+  Mailbox* mailbox = nullptr;        // guarded by `mutex`; null after Stop
+  kj::AsyncIoContext* io = nullptr;  // used on the loop
+  kj::TaskSet* tasks = nullptr;      // used on the loop
   kj::Own<kj::CrossThreadPromiseFulfiller<void>> stop;
-  std::mutex join_mutex;  // never held with mutex: what still runs on the loop may post
-  std::thread thread;     // join_mutex
+  std::mutex join_mutex;  // never held together with `mutex`: what still runs on the loop may post
+  std::thread thread;     // guarded by `join_mutex`
 };
 
 ControlThread::ControlThread() : impl_(std::make_unique<Impl>()) {

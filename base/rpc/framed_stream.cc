@@ -1,4 +1,5 @@
-// The framing: u32 segments minus one, u32 words of each segment, padded to a word; the segments. Little endian.
+// Cap'n Proto's framing: a u32 with the number of segments minus one, a u32 with the words of each segment, padding to
+// a whole word, then the segments. Numbers are little-endian.
 #include "base/rpc/framed_stream.h"
 
 #include <algorithm>
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kMostSegments = 512;
 constexpr std::size_t kMostAtOnce = 64 << 10;
-constexpr std::size_t kFirstWords = 512, kGrowth = 4;  // what is taken before a byte of the body is here; 4 KiB
+constexpr std::size_t kFirstWords = 512, kGrowth = 4;  // 4 KiB are taken before a byte of the body has come
 
 std::uint32_t LittleEndian(const kj::byte* bytes) {
   return std::uint32_t{bytes[0]} | std::uint32_t{bytes[1]} << 8 | std::uint32_t{bytes[2]} << 16 |
@@ -40,7 +41,7 @@ void MessageMemory::Share::Leave() {
   all_->bytes_ -= bytes_;
 }
 
-// A message that arrives, and later what its reader points to.
+// A message that is arriving. Once it is complete, its reader points into it.
 class FramedStream::Incoming {
  public:
   explicit Incoming(std::shared_ptr<MessageMemory::Share> share) : share_(std::move(share)) {}
@@ -65,7 +66,7 @@ class FramedStream::Incoming {
   }
   [[nodiscard]] std::size_t total() const { return total_; }
 
-  // Valid as long as this.
+  // Returns the segments of the message, which live as long as this object. Requires: it is called once.
   kj::ArrayPtr<const kj::ArrayPtr<const capnp::word>> Segments() {
     std::size_t at = 0;
     for (const std::uint32_t size : sizes_) {
@@ -123,7 +124,7 @@ kj::Promise<void> FramedStream::ReadAll(void* out, std::size_t size) {
 }
 
 kj::Promise<void> FramedStream::ReadSizes(Incoming& message, const capnp::ReaderOptions& options) {
-  const std::uint32_t more = LittleEndian(message.first);  // segments behind the first
+  const std::uint32_t more = LittleEndian(message.first);  // the segments after the first
   if (more >= kMostSegments) return ToException(Unavailable("a message has too many segments"));
   message.others.resize((more + more % 2) * 4);
   return ReadAll(message.others.data(), message.others.size())
@@ -144,7 +145,8 @@ kj::Promise<void> FramedStream::ReadBody(Incoming& message) {
     grown_();
   }
   kj::ArrayPtr<kj::byte> room = message.Room();
-  const std::size_t some = std::min(room.size(), kMostAtOnce);  // so that thousands of senders do not hold up the loop
+  const std::size_t some =
+      std::min(room.size(), kMostAtOnce);  // so that even thousands of senders do not hold up the loop
   return stream_.tryRead(room.begin(), some, some)
       .then([this, &message, size = some](std::size_t got) -> kj::Promise<void> {
         if (got < size) return ToException(Unavailable("the peer left in the middle of a message"));

@@ -15,7 +15,7 @@ constexpr kj::Duration kDialLimit = 5 * kj::SECONDS;
 
 using Stream = kj::Own<kj::AsyncIoStream>;
 
-// "one:7700,two:7700" -> each; at least one.
+// Splits "one:7700,two:7700" at its commas. Returns at least one address.
 std::vector<std::string> Addresses(const std::string& list) {
   std::vector<std::string> addresses;
   for (std::size_t begin = 0; begin <= list.size();) {
@@ -48,8 +48,8 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
     MILLRACE_CHECK(false, "link to " + address + ": " + FromException(failure).message());
   }
 
-  // Dials each address once until one answers, beginning with the one that answered last; whoever comes first with a
-  // connection sets the one that stands. Rejects with what the last address said.
+  // Dials each address once until one answers, beginning with the one that answered last. If several calls are under
+  // way, the first that gets a connection sets it for all. Rejects with the failure of the last address.
   kj::Promise<void> Dial() { return DialNext(addresses.size()); }
 
   kj::Promise<void> DialNext(std::size_t left) {
@@ -81,7 +81,8 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
     for (auto& waiter : std::exchange(waiters, {})) waiter->fulfill(kj::cp(bootstrap));
   }
 
-  // A connection that did not last counts as a failed attempt: a server that hangs up at once is not called in a loop.
+  // A connection that did not last counts as a failed attempt, so that a server that hangs up at once is not called in
+  // a tight loop.
   void Break() {
     ++generation;
     bootstrap = nullptr;
@@ -96,7 +97,7 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
 
   void Slow() { step = step == 0 * kj::NANOSECONDS ? back_off.first : kj::min(step * 2, back_off.limit); }
 
-  // Waits as the back-off says and dials, until a connection stands.
+  // Waits as long as the back-off says and dials, again and again until there is a connection.
   kj::Promise<void> Try() {
     if (connection.get() != nullptr) return kj::READY_NOW;
     const std::int64_t whole = step / kj::MICROSECONDS;
@@ -118,32 +119,32 @@ struct Link::Impl final : kj::TaskSet::ErrorHandler {
     if (std::exchange(trying, true)) return;
     tasks.add(Try().then([this] {
       trying = false;
-      if (!waiters.empty()) StartTrying();  // it broke in the meantime
+      if (!waiters.empty()) StartTrying();  // the connection broke in the meantime
     }));
   }
 
   Dialer& dialer;
   kj::Timer& timer;
-  const std::string address;  // as given
+  const std::string address;  // as it was given, perhaps a list
   const std::vector<std::string> addresses;
   std::size_t turn = 0;  // the address to dial next
   Random random;
   BackOff back_off;
   ConnectionLimits limits;
 
-  kj::Own<Connection> connection;  // null when none stands
-  // Asked for once: between the end of a connection and the news of it here, asking again would throw inside Cap'n
-  // Proto.
+  kj::Own<Connection> connection;  // null if there is none
+  // Each connection is asked for its bootstrap once. After it has ended, but before we learn of that, Cap'n Proto would
+  // throw if it were asked again.
   capnp::Capability::Client bootstrap = nullptr;
-  std::uint64_t generation = 0;  // tells the news of the standing connection from that of older ones
+  std::uint64_t generation = 0;  // tells the end of this connection from the ends of older ones
   kj::TimePoint established = kj::origin<kj::TimePoint>();
-  kj::Duration step = 0 * kj::NANOSECONDS;  // before the next attempt, at most
+  kj::Duration step = 0 * kj::NANOSECONDS;  // the longest wait before the next attempt
   bool trying = false;
   std::vector<kj::Own<kj::PromiseFulfiller<capnp::Capability::Client>>> waiters;
   std::vector<kj::Own<kj::PromiseFulfiller<void>>> break_waiters;
   std::function<void(const Status&)> failed = [](const Status&) {};
-  kj::Canceler attempts;  // those of ConnectOnce
-  kj::TaskSet tasks;      // last: its promises use what stands above
+  kj::Canceler attempts;  // of ConnectOnce
+  kj::TaskSet tasks;      // last, because its promises use the members above
 };
 
 Link::Link(Dialer& dialer, kj::Timer& timer, std::string address, Random random, BackOff back_off,

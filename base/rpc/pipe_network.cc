@@ -1,4 +1,4 @@
-// The in-memory transport.
+// The in-memory transport: PipeNetwork.
 #include <set>
 
 #include "base/rpc/status_codec.h"
@@ -9,13 +9,13 @@ namespace {
 
 class Pipe;
 
-// What streams need of their network after it is gone: where they are listed.
+// The list of a network's open streams. The streams share it, since they may outlive the network.
 struct Registry {
-  std::map<std::uint64_t, Pipe*> pipes;  // by age, so that a cut breaks them in the same order every time
+  std::map<std::uint64_t, Pipe*> pipes;  // keyed by age, so that a cut breaks them in the same order every time
   std::uint64_t next = 0;
 };
 
-// One end of a pipe, which can be broken from outside whatever is under way on it.
+// One end of a pipe. It can be broken from outside, whatever is under way on it.
 class Pipe final : public kj::AsyncIoStream {
  public:
   Pipe(kj::Own<kj::AsyncIoStream> inner, std::string address, std::shared_ptr<Registry> registry)

@@ -20,7 +20,7 @@ constexpr kj::Duration kSweep = 1 * kj::SECONDS, kAcceptPause = 100 * kj::MILLIS
 
 struct Server::Impl final : kj::TaskSet::ErrorHandler {
   struct Session;
-  using Sessions = std::map<std::uint64_t, Session*>;  // by age
+  using Sessions = std::map<std::uint64_t, Session*>;  // keyed by age
 
   Impl(kj::Timer& clock, BootstrapFor what, const ServerLimits& most)
       : timer(clock),
@@ -29,7 +29,7 @@ struct Server::Impl final : kj::TaskSet::ErrorHandler {
         admission(most.max_connections, most.max_per_peer),
         tasks(*this) {}
 
-  void taskFailed(kj::Exception&&) override {}  // a connection that broke with an error is as gone as any other
+  void taskFailed(kj::Exception&&) override {}  // a connection that ends with an error has merely ended
 
   void Open(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std::uint64_t id);
   void Leave(Session& session);
@@ -43,7 +43,7 @@ struct Server::Impl final : kj::TaskSet::ErrorHandler {
   kj::Promise<void> AcceptNext(Server& server, kj::ConnectionReceiver& receiver) {
     return receiver.accept()
         .then([&server](kj::Own<kj::AsyncIoStream> stream) {
-          // A peer that is gone already must not end the loop.
+          // A peer that has already gone must not end the loop.
           Peer peer;
           const bool here = kj::runCatchingExceptions([&] {
                               TuneTcp(*stream);
@@ -66,16 +66,16 @@ struct Server::Impl final : kj::TaskSet::ErrorHandler {
   std::shared_ptr<MessageMemory> memory = std::make_shared<MessageMemory>();
   Sessions sessions;
   bool sweeping = false;
-  struct Times {
+  struct TroubleCount {
     std::uint64_t count = 0;
-    std::string last;  // who
+    std::string last;  // the address of the peer that caused it last
   };
-  std::map<std::string, Times> troubles;
+  std::map<std::string, TroubleCount> troubles;
   std::optional<kj::TimePoint> told;
-  kj::TaskSet tasks;  // last: its promises use what stands above
+  kj::TaskSet tasks;  // last, because its promises use the members above
 };
 
-// One connection. It counts until Leave, and is destroyed with its promise soon after.
+// One connection. It counts as open until Leave, and is destroyed with its promise soon after.
 struct Server::Impl::Session final : capnp::BootstrapFactory<VatId> {
   Session(Impl& of, std::uint64_t number, kj::Own<kj::AsyncIoStream> connected, Peer who,
           kj::Own<kj::PromiseFulfiller<void>> drop)
@@ -105,7 +105,7 @@ struct Server::Impl::Session final : capnp::BootstrapFactory<VatId> {
   kj::Own<kj::AsyncIoStream> stream;
   const Peer peer;
   const kj::TimePoint opened;
-  bool asked = false;  // for the bootstrap
+  bool asked = false;  // whether the peer has asked for the bootstrap
   const std::shared_ptr<MessageMemory::Share> share;
   FramedStream framed;
   kj::Own<kj::PromiseFulfiller<void>> dropped;
@@ -119,7 +119,8 @@ void Server::Impl::Leave(Session& session) {
   session.share->Leave();
 }
 
-// Its promise ends with the loop's next turns, so that this may be called from within its own calls.
+// The session's promise ends only in a later turn of the loop, so this may be called from within the session's own
+// calls.
 void Server::Impl::Drop(Session& session, const std::string& why) {
   Trouble("dropped: " + why, session.peer.address);
   Leave(session);
@@ -134,7 +135,7 @@ void Server::Impl::Open(kj::Own<kj::AsyncIoStream> stream, const Peer& peer, std
   if (!std::exchange(sweeping, true)) tasks.add(Sweep());
 }
 
-// A message of this session takes more memory.
+// Makes room after a message of session `by` has taken more memory.
 void Server::Impl::Grown(Session& by) {
   if (sessions.contains(by.id) && by.network.getCurrentQueueSize() > limits.unread_bytes)
     Drop(by, "it does not take its answers");
@@ -188,18 +189,19 @@ void Server::Impl::SweepOnce() {
 }
 
 void Server::Impl::Trouble(const std::string& what, const std::string& who) {
-  Times& times = troubles[what];
-  ++times.count;
-  times.last = who;
+  TroubleCount& trouble = troubles[what];
+  ++trouble.count;
+  trouble.last = who;
   if (!std::exchange(sweeping, true)) tasks.add(Sweep());
 }
 
 void Server::Impl::TellTroubles() {
   if (troubles.empty() || (told && timer.now() - *told < kTellEvery)) return;
   told = timer.now();
-  for (const auto& [what, times] : std::exchange(troubles, {})) {
-    const std::string who = times.last.empty() ? "" : ", last of " + times.last;
-    tell("control connections: " + what + " (" + std::to_string(times.count) + " times" + who + ")");
+  for (const auto& [what, trouble] : std::exchange(troubles, {})) {
+    const std::string who = trouble.last.empty() ? "" : ", last from " + trouble.last;
+    tell("control connections: " + what + " (" + std::to_string(trouble.count) +
+         (trouble.count == 1 ? " time" : " times") + who + ")");
   }
 }
 

@@ -8,11 +8,11 @@
 namespace millrace::rpc {
 namespace {
 
-// What travels is "millrace-status CODE SIZE MESSAGE". Each hop puts kRemote in front and may add lines of context
-// behind, so the message carries its size.
+// A status travels as "millrace-status CODE SIZE MESSAGE". Each hop puts kRemote in front and may add lines of context
+// after it, so the message carries its size.
 constexpr std::string_view kMarker = "millrace-status ";
 constexpr std::string_view kRemote = "remote exception: ";
-constexpr std::size_t kLongestMessage = 16 << 10;  // far below what breaks a connection
+constexpr std::size_t kLongestMessage = 16 << 10;  // far below the size that breaks a connection
 
 kj::Exception::Type TypeOf(StatusCode code) {
   switch (code) {
@@ -41,8 +41,8 @@ std::string_view WithoutHops(std::string_view text) {
   return text;
 }
 
-// A number and the blank behind it.
-std::optional<std::size_t> TakeNumber(std::string_view& text) {
+// Removes a number and the blank after it from the front of `text`, and returns the number.
+std::optional<std::size_t> CutNumber(std::string_view& text) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end == text.data() + text.size() || *end != ' ') return std::nullopt;
@@ -53,10 +53,10 @@ std::optional<std::size_t> TakeNumber(std::string_view& text) {
 std::optional<Status> Decode(std::string_view text) {
   if (!text.starts_with(kMarker)) return std::nullopt;
   text.remove_prefix(kMarker.size());
-  const auto code = TakeNumber(text);
-  const auto size = TakeNumber(text);
+  const auto code = CutNumber(text);
+  const auto size = CutNumber(text);
   if (!code || !size || *size > text.size() || *code == 0) return std::nullopt;
-  const bool known = *code <= static_cast<std::size_t>(StatusCode::kInternal);  // a newer peer may know more
+  const bool known = *code <= static_cast<std::size_t>(StatusCode::kInternal);  // a newer peer may know more codes
   return Status(known ? static_cast<StatusCode>(*code) : StatusCode::kInternal, std::string(text.substr(0, *size)));
 }
 

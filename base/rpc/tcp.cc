@@ -1,4 +1,4 @@
-// The real transport.
+// The real transport: TCP.
 #include "base/rpc/tcp.h"
 
 #include <arpa/inet.h>
@@ -16,8 +16,8 @@
 namespace millrace::rpc {
 namespace {
 
-// KJ's texts are its source and its variables: "::bind(sockfd, ...): Address already in use", "DNS lookup failed.;
-// params.host = x; ... gai_strerror(status) = Name or service not known".
+// KJ's messages quote its source code and its variables: "::bind(sockfd, ...): Address already in use", "DNS lookup
+// failed.; params.host = x; ... gai_strerror(status) = Name or service not known". Returns the part meant for people.
 std::string Plain(const kj::Exception& why) {
   const std::string text = FromException(kj::Exception(kj::Exception::Type::DISCONNECTED, why.getFile(), why.getLine(),
                                                        kj::str(why.getDescription())))

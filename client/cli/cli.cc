@@ -28,7 +28,14 @@ Verb Branch(const std::string& name, const std::string& one_line, const std::vec
       Names(verbs)};
 }
 
-// Checks an address: HOST:PORT, or several of them (those of a master and its standby), separated by commas.
+constexpr std::string_view kGlobalOptions =
+    "\n"
+    "Options before COMMAND:\n"
+    "  --master HOST:PORT  the address of the master (default: MILLRACE_MASTER, or 127.0.0.1:7700)\n"
+    "  --wait TIME         how long to wait for a master that cannot be reached (default: MILLRACE_WAIT, or 30s)\n"
+    "  --version           print the version and exit\n";
+
+// Checks HOST:PORT, or several of them (a master and its standby), separated by commas.
 Status CheckAddress(const std::string& master) {
   for (std::size_t begin = 0, end = 0; end < master.size() || begin == 0; begin = end + 1) {
     end = std::min(master.find(',', begin), master.size());
@@ -46,7 +53,7 @@ Result<Words> ReadLeadingOptions(const Words& words, Invocation* invocation) {
   const struct {
     std::string name, value;
     std::string* field;
-  } options[] = {{"--master", "HOST:PORT", &invocation->master}, {"--wait", "a time, as 30s", &invocation->wait}};
+  } options[] = {{"--master", "HOST:PORT", &invocation->master}, {"--wait", "a time such as 30s", &invocation->wait}};
   auto at = words.begin();
   while (at != words.end()) {
     const std::string name = at->substr(0, at->find('='));
@@ -70,10 +77,10 @@ Result<Words> ReadLeadingOptions(const Words& words, Invocation* invocation) {
 std::vector<Verb> AllVerbs(const std::vector<Verb>& more) {
   std::vector<Verb> verbs{
       {"run", "run a job over files of the cluster", RunCommand, {}},
-      Branch("job", "list, wait for, kill and look into jobs", JobVerbs()),
+      Branch("job", "list, wait for, kill and inspect jobs", JobVerbs()),
       {"fs", "the file system: ls, put, get, cat and so on", FsCommand, {}},
-      Branch("node", "list, decommission and look into workers", NodeVerbs()),
-      Branch("scheduler", "list, show and set the scheduler", SchedulerVerbs()),
+      Branch("node", "list, decommission and inspect workers", NodeVerbs()),
+      Branch("scheduler", "list the schedulers, show and set the one in use", SchedulerVerbs()),
       {"sim", "simulate a workload under schedulers", SimCommand, {}},
   };
   for (const dfs::FsVerb& verb : dfs::FsVerbs()) verbs[2].below.push_back(verb.name);
@@ -97,7 +104,9 @@ int RunCli(Invocation defaults, const Words& words, const std::vector<Verb>& mor
     console::Printer(defaults.console.out) << "millrace " << kVersion << "\n";
     return kDone;
   }
-  return RunVerb(defaults, "", AllVerbs(more), *rest);
+  const int status = RunVerb(defaults, "", AllVerbs(more), *rest);
+  if (!rest->empty() && AsksForHelp((*rest)[0])) console::Printer(defaults.console.out) << kGlobalOptions;
+  return status;
 }
 
 }  // namespace millrace::cli

@@ -62,10 +62,10 @@ int PrintList(const Invocation& invocation, const std::vector<job::JobStatus>& j
 }
 
 int List(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job list", "", "Lists the jobs that the master remembers, in order of submission.");
+  Arguments arguments("job list", "", "Lists the jobs that the master remembers, in the order of their submission.");
   bool json = false, live = false;
-  arguments.Flag("--json", &json, "one JSON array");
-  arguments.Flag("--live", &live, "only those that have not ended");
+  arguments.Flag("--json", &json, "print one JSON array");
+  arguments.Flag("--live", &live, "only jobs that have not ended");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("job list", files.status(), kUnreachable);
@@ -91,9 +91,9 @@ std::string Details(const job::JobStatus& status) {
 }
 
 int ShowStatus(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job status", "JOB", "Shows how far a job is.");
+  Arguments arguments("job status", "JOB", "Shows how far a job has got.");
   bool json = false;
-  arguments.Flag("--json", &json, "one JSON object");
+  arguments.Flag("--json", &json, "print one JSON object");
   OneJob one;
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
   const Result<job::JobStatus> status = one.client().GetStatus(one.job);
@@ -105,7 +105,7 @@ int ShowStatus(const Invocation& invocation, const Words& args) {
 }
 
 int Wait(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job wait", "JOB", "Waits until a job has ended; exit status 1 if it did not succeed.");
+  Arguments arguments("job wait", "JOB", "Waits until a job has ended. The exit status is 1 if it did not succeed.");
   bool json = false;
   arguments.Flag("--json", &json, "print its final state as JSON");
   SigintHold sigint;
@@ -120,7 +120,7 @@ int Wait(const Invocation& invocation, const Words& args) {
 int Kill(const Invocation& invocation, const Words& args) {
   Arguments arguments("job kill", "JOB", "Ends a job; its output is removed.");
   std::string reason;
-  arguments.Text("--reason", &reason, "why, for its status");
+  arguments.Text("--reason", &reason, "the reason that the job's status shows");
   OneJob one;
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
   const Status killed = one.client().Kill(one.job, reason);
@@ -149,9 +149,9 @@ Json ToJson(const job::Counter& counter) {
 }
 
 int ShowCounters(const Invocation& invocation, const Words& args) {
-  Arguments arguments("job counters", "JOB", "Shows a job's counters: its own, and those of the engine.");
+  Arguments arguments("job counters", "JOB", "Shows a job's counters: its own and those of the engine.");
   bool json = false;
-  arguments.Flag("--json", &json, "one JSON array");
+  arguments.Flag("--json", &json, "print one JSON array");
   OneJob one;
   if (const std::optional<int> status = Begin(invocation, arguments, args, 1, &one)) return *status;
   const Result<std::vector<job::Counter>> counters = one.client().Counters(one.job);
@@ -190,10 +190,10 @@ Result<std::map<std::uint64_t, std::string>> Journal(job::JobClient client, std:
 int ShowHistory(const Invocation& invocation, const Words& args) {
   Arguments arguments(
       "job history", "[JOB]",
-      "Prints what happened to a job, or to the whole cluster, one event a line, as the journal has it. "
-      "`millrace sim` reads the whole.");
+      "Prints what happened to a job, or to the whole cluster, as the journal has it, one event on each line. "
+      "`millrace sim --replay` reads the journal of the whole cluster.");
   bool json = false;
-  arguments.Flag("--json", &json, "one JSON array of lines");
+  arguments.Flag("--json", &json, "print one JSON array of lines");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 1)) return *status;
   std::optional<std::uint32_t> only;
   if (!arguments.operands().empty()) {
@@ -224,7 +224,7 @@ int ShowHistory(const Invocation& invocation, const Words& args) {
 std::vector<Verb> JobVerbs() {
   return {
       {"list", "the jobs that the master remembers", List, {}},
-      {"status", "how far a job is", ShowStatus, {}},
+      {"status", "how far a job has got", ShowStatus, {}},
       {"wait", "wait until a job has ended", Wait, {}},
       {"kill", "end a job", Kill, {}},
       {"counters", "a job's counters", ShowCounters, {}},

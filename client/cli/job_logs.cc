@@ -53,7 +53,7 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t
 int LogsCommand(const Invocation& invocation, const Words& args) {
   console::Arguments arguments(
       "job logs", "JOB [ATTEMPT]",
-      "Prints what a job's attempts printed; all of them, each under a line that names it, or one.");
+      "Prints what one of a job's attempts printed, or what all of them did, each under a line that names it.");
   bool only_out = false, only_err = false;
   arguments.Flag("--stdout", &only_out, "standard output only");
   arguments.Flag("--stderr", &only_err, "standard error only");

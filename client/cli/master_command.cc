@@ -18,8 +18,8 @@ constexpr Micros kCopying = 1800 * kSecond;  // how long copying the whole datab
 int BackUpMaster(const Invocation& invocation, const Words& args) {
   console::Arguments arguments(
       "master backup", "DIRECTORY",
-      "Adds a backup of the running master's database to DIRECTORY, on the master's machine; what "
-      "earlier backups there have is not copied again.");
+      "Adds a backup of the running master's database to DIRECTORY on the master's machine. What earlier backups there "
+      "have is not copied again.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const std::string directory = std::filesystem::absolute(arguments.operands()[0]).string();
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect({}, kCopying);

@@ -26,8 +26,8 @@ std::string AvoidedLine(const job::Node& node) {
   std::string jobs;
   for (const std::uint32_t job : node.avoided_by) jobs += (jobs.empty() ? "" : ", ") + std::to_string(job);
   return "node " + std::to_string(node.node) + ": no tasks go to it for another " + FormatDuration(node.avoided_for) +
-         ", since too many of jobs " + jobs + " failed there; `millrace node recommission " +
-         std::to_string(node.node) + "` takes it into use at once";
+         ", because too many tasks of jobs " + jobs + " failed there; `millrace node recommission " +
+         std::to_string(node.node) + "` puts it back into use at once";
 }
 
 Json ToJson(const job::Node& node) {
@@ -83,7 +83,7 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
 int ListNodes(const Invocation& invocation, const Words& args) {
   Arguments arguments("node list", "", "Lists the workers that the master knows.");
   bool json = false;
-  arguments.Flag("--json", &json, "one JSON array");
+  arguments.Flag("--json", &json, "print one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node list", files.status(), kUnreachable);
@@ -141,7 +141,7 @@ Status PrintUnknown(job::JobClient& client, const std::string& word, bool json, 
 int Unknown(const Invocation& invocation, const Words& args) {
   Arguments arguments("node unknown", "NODE", "Lists the blocks on a node that belong to no file.");
   bool json = false;
-  arguments.Flag("--json", &json, "one JSON array");
+  arguments.Flag("--json", &json, "print one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node unknown", files.status(), kUnreachable);
@@ -153,8 +153,8 @@ int Unknown(const Invocation& invocation, const Words& args) {
 
 int DiscardUnknown(const Invocation& invocation, const Words& args) {
   Arguments arguments("node discard-unknown", "NODE",
-                      "Lets the blocks on a node that belong to no file go to the node's trash, however many they are; "
-                      "there they can come back from for worker.trash_retention.");
+                      "Moves the blocks on a node that belong to no file to the node's trash, however many they are. "
+                      "They can come back from there for worker.trash_retention.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node discard-unknown", files.status(), kUnreachable);
@@ -172,7 +172,7 @@ int Drain(const Invocation& invocation, const Words& args, const std::string& ve
           const std::string& one_line) {
   Arguments arguments(verb, "NODE...", one_line);
   bool force = false;
-  if (drained) arguments.Flag("--force", &force, "even if no node is left to take the blocks");
+  if (drained) arguments.Flag("--force", &force, "do it even if no node is left to take the blocks");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 10000)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
@@ -185,19 +185,20 @@ int Drain(const Invocation& invocation, const Words& args, const std::string& ve
 
 int Decommission(const Invocation& invocation, const Words& args) {
   return Drain(invocation, args, "node decommission", true,
-               "Gives a node no new tasks and copies its blocks elsewhere; `node list` tells when it is done.");
+               "Gives a node no new tasks and copies its blocks elsewhere. `node list` shows when that is done.");
 }
 
 int Recommission(const Invocation& invocation, const Words& args) {
-  return Drain(invocation, args, "node recommission", false, "Takes a node into use again.");
+  return Drain(invocation, args, "node recommission", false, "Puts a node back into use.");
 }
 
 int Forget(const Invocation& invocation, const Words& args) {
-  Arguments arguments("node forget", "NODE...",
-                      "Takes a lost node off the list for good; a worker that comes back with its directory is a new "
-                      "node.");
+  Arguments arguments(
+      "node forget", "NODE...",
+      "Removes a lost node from the list for good. A worker that comes back with its directory is a new "
+      "node.");
   bool force = false;
-  arguments.Flag("--force", &force, "even if blocks are missing that it may have");
+  arguments.Flag("--force", &force, "do it even if blocks are missing that the node may have");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 10000)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node forget", files.status(), kUnreachable);

@@ -77,7 +77,7 @@ Status TakeSchedulerParameters(job::Parameters* parameters, RunOptions* options)
 Result<Micros> ParseTimeOption(const char* option, const std::string& text, Micros most) {
   if (text.empty()) return Micros{0};
   MILLRACE_ASSIGN(const Micros time, ParseDuration(text));
-  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is less than a millisecond");
+  if (time < kMillisecond) return Invalid(std::string(option) + " " + Quote(text) + " is too short; the least is 1 ms");
   if (time > most) return Invalid(std::string(option) + " " + Quote(text) + " is more than " + FormatDuration(most));
   return time;
 }
@@ -113,9 +113,9 @@ Status ApplyScheduling(RunOptions options, job::JobRequest* request) {
 
 Status CheckInputs(const RunOptions& options, const job::JobDescription& job) {
   const bool reads = job.split_by != job::SplitBy::kNumbers;
-  if (reads && options.inputs.empty()) return Invalid("the job reads input and none is named; give INPUT...");
+  if (reads && options.inputs.empty()) return Invalid("the job reads input, but none is given; give INPUT...");
   if (reads || options.inputs.empty()) return Status::Ok();
-  return Invalid("the job makes its data itself; leave the input " + Quote(options.inputs[0]) + " out");
+  return Invalid("the job makes its own data; leave out the input " + Quote(options.inputs[0]));
 }
 
 bool IsGlob(const std::string& path) { return path.find_first_of("*?[") != std::string::npos; }
@@ -161,21 +161,20 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
                                "Runs a job: a bundled example by name, or the path of an executable.");
   arguments.Text("-o,--output", &options->output, "directory for the output; must not exist");
   arguments.Integer("-r,--reducers", &options->reducers, 0, kMostReducers,
-                    "reduce tasks; 0: the maps write the output (default 1; 0 for a job that has maps only)");
+                    "reduce tasks; 0: the maps write the output (default 1, or 0 for a job without reduces)");
   arguments.List("-D", &options->parameters, "an option of the job, NAME=VALUE; may be repeated");
   for (const SchedulingOption& option : SchedulingOptionsOf(options))
     arguments.Text(option.flag, option.field, option.one_line);
   arguments.Integer("--max-failed-maps", &options->max_failed_maps, 0, 100,
-                    "percent of the maps that the job goes on without once their attempts have failed (default 0)");
-  arguments.Integer(
-      "--skip-bad-records", &options->skip_bad_records, 0, kMostSkippedRecords,
-      "records of each map that the job goes on without once two attempts have failed at each (default 0)");
-  arguments.Text("--name", &options->name, "what listings call it (default: the name of the job)");
+                    "percent of the maps that may be left out, once their attempts have failed (default 0)");
+  arguments.Integer("--skip-bad-records", &options->skip_bad_records, 0, kMostSkippedRecords,
+                    "records of each map that may be left out, once two attempts have failed at each (default 0)");
+  arguments.Text("--name", &options->name, "the job's name in listings (default: the name that its program has)");
   arguments.Flag("--detach", &options->detach, "print the job's number and do not wait for it");
   arguments.Flag("--json", &options->json, "print the job's final state as JSON");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, kAll)) return status;
   if (options->output.empty())
-    return invocation.Fail(verb, Invalid("the output is not named; give -o OUTPUT"), kWrongUsage);
+    return invocation.Fail(verb, Invalid("the output is missing; give -o OUTPUT"), kWrongUsage);
   options->job = arguments.operands()[0];
   options->inputs.assign(arguments.operands().begin() + 1, arguments.operands().end());
   return std::nullopt;
@@ -183,16 +182,18 @@ std::optional<int> ParseRunOptions(const Invocation& invocation, const Words& ar
 
 std::vector<SchedulingOption> SchedulingOptionsOf(RunOptions* options) {
   return {
-      {"--pool", "pool", &options->pool, "pool or queue, for schedulers that know them (default: one for each user)"},
-      {"--user", "user", &options->user, "whose job it is (default: yours)"},
+      {"--pool", "pool", &options->pool,
+       "the job's pool or queue, for schedulers that have them (default: one for each user)"},
+      {"--user", "user", &options->user, "the job's owner (default: you)"},
       {"--priority", "priority", &options->priority, "VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW (default NORMAL)"},
       {"--deadline", "deadline", &options->deadline,
-       "time from now by which the job should end, as 10m; for schedulers that know deadlines"},
+       "the time from now by which the job should end, such as 10m; for schedulers that know deadlines"},
       {"--map-time", "map_time", &options->map_time,
-       "what a map takes, as 30s; for schedulers that plan, instead of what earlier runs took"},
-      {"--reduce-time", "reduce_time", &options->reduce_time, "likewise, of a reduce"},
+       "how long a map takes, such as 30s; for schedulers that plan, in place of the times of earlier runs"},
+      {"--reduce-time", "reduce_time", &options->reduce_time, "the same for a reduce"},
       {"--locality-wait", "locality_wait", &options->locality_wait,
-       "how long maps wait for a node near their data, as 5s, or 5s,10s,20s for rack, datacenter and any; with +delay"},
+       "with +delay: how long maps wait for a node near their data, such as 5s, or 5s,10s,20s before they take one in "
+       "the same rack, in the same datacenter and anywhere"},
   };
 }
 
@@ -220,7 +221,7 @@ Result<Prepared> PrepareRun(const Invocation& invocation, const RunOptions& opti
   for (const std::string& input : options.inputs) request.inputs.push_back(Absolute(input));
   request.output = Absolute(options.output);
   if (request.description.map_only && options.reducers > 0)
-    return Invalid("the job has maps only; leave --reducers out");
+    return Invalid("the job has no reduces; leave out --reducers");
   request.reduces = options.reducers >= 0          ? static_cast<std::uint32_t>(options.reducers)
                     : request.description.map_only ? 0
                                                    : 1;

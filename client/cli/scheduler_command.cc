@@ -83,7 +83,7 @@ int ListSchedulers(const Invocation& invocation, const Words& args) {
   Arguments arguments("scheduler list", "",
                       "Lists the schedulers that the master can use, and the parts that can be added to each.");
   bool json = false;
-  arguments.Flag("--json", &json, "one JSON array");
+  arguments.Flag("--json", &json, "print one JSON array");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("scheduler list", files.status(), kUnreachable);
@@ -110,7 +110,7 @@ int ShowScheduler(const Invocation& invocation, const Words& args) {
   Arguments arguments("scheduler show", "",
                       "Shows the scheduler in use: pools or queues, their shares, and why each waiting job waits.");
   bool json = false;
-  arguments.Flag("--json", &json, "one JSON object");
+  arguments.Flag("--json", &json, "print one JSON object");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 0, 0)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("scheduler show", files.status(), kUnreachable);
@@ -122,7 +122,8 @@ int ShowScheduler(const Invocation& invocation, const Words& args) {
 
 int SetScheduler(const Invocation& invocation, const Words& args) {
   Arguments arguments("scheduler set", "NAME[+PART...]",
-                      "Changes the scheduler while jobs run, as to fair+delay+ccs; `scheduler list` has the names.");
+                      "Changes the scheduler while jobs run, for example to fair+delay+ccs. `scheduler list` shows the "
+                      "names.");
   if (const std::optional<int> status = arguments.Parse(args, invocation.console, 1, 1)) return *status;
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("scheduler set", files.status(), kUnreachable);

@@ -44,28 +44,29 @@ struct Plan {
 
 void Declare(Arguments& arguments, SimWords* words) {
   arguments.Text("--scheduler", &words->scheduler, "schedulers to compare, separated by commas");
-  arguments.Text("-o,--output", &words->directory, "directory for reports in JSON and CSV; none: only the table");
-  arguments.Text("--cluster", &words->cluster, "file with a [cluster], in place of the workload's own");
+  arguments.Text("-o,--output", &words->directory, "directory for reports in JSON and CSV (default: only the table)");
+  arguments.Text("--cluster", &words->cluster, "file whose [cluster] is used in place of the workload's own");
   arguments.Integer("--nodes", &words->nodes, 1, 100'000, "nodes of the cluster");
   arguments.Integer("--racks", &words->racks, 1, 100'000, "racks of the cluster");
   arguments.Integer("--datacenters", &words->datacenters, 1, 100'000, "datacenters of the cluster");
-  arguments.Text("--slots", &words->slots, "map and reduce slots of each node: M,R");
-  arguments.Text("--settings", &words->settings, "scheduler file, as the master's");
-  arguments.Integer("--seed", &words->seed, 0, 1'000'000'000'000'000, "seed of everything random");
-  arguments.Text("--block-size", &words->block_size, "bytes of a block, where the workload derives maps from it");
+  arguments.Text("--slots", &words->slots, "map and reduce slots of each node, as M,R");
+  arguments.Text("--settings", &words->settings, "scheduler file, like the master's");
+  arguments.Integer("--seed", &words->seed, 0, 1'000'000'000'000'000, "seed of all random choices");
+  arguments.Text("--block-size", &words->block_size, "bytes of a block, if the workload derives maps from it");
   arguments.Integer("--replication", &words->replication, 1, 1000, "replicas of a block");
   arguments.Text("--stop-at", &words->stop_at, "end the simulation at this time");
   arguments.options()
-      .add_option("--scale", words->scale, "of a trace: factor of all its sizes")
+      .add_option("--scale", words->scale, "for a trace: the factor for all its sizes")
       ->check(CLI::Range(1 / kTopScale, kTopScale));
-  arguments.Text("--bytes-per-reduce", &words->bytes_per_reduce, "of a trace: a reduce for so many bytes");
-  arguments.Text("--map-rate", &words->map_rate, "of a trace: bytes a map computes in a second");
-  arguments.Text("--reduce-rate", &words->reduce_rate, "of a trace: bytes a reduce computes in a second");
+  arguments.Text("--bytes-per-reduce", &words->bytes_per_reduce,
+                 "for a trace: the bytes for which there is one reduce");
+  arguments.Text("--map-rate", &words->map_rate, "for a trace: the bytes that a map computes in a second");
+  arguments.Text("--reduce-rate", &words->reduce_rate, "for a trace: the bytes that a reduce computes in a second");
   arguments.Flag("--slowdown", &words->slowdowns, "also run each job alone and report slowdowns");
-  arguments.Flag("--tasks", &words->tasks, "write a row for each attempt however many they are");
-  arguments.Flag("--no-tasks", &words->no_tasks, "write no rows of attempts");
-  arguments.Text("--journal", &words->journal, "write the events of the (one) scheduler's run to this file");
-  arguments.Flag("--replay", &words->replay, "WORKLOAD is a journal: check that decisions are the same again");
+  arguments.Flag("--tasks", &words->tasks, "write a row for each attempt, however many there are");
+  arguments.Flag("--no-tasks", &words->no_tasks, "write no rows for attempts");
+  arguments.Text("--journal", &words->journal, "write the events of the run to this file; for a single scheduler");
+  arguments.Flag("--replay", &words->replay, "take WORKLOAD as a journal, and check that its decisions are made again");
   arguments.Flag("--json", &words->json, "print the comparison as one JSON array");
 }
 
@@ -86,7 +87,7 @@ Result<sched::Slots> ParseSlots(const std::string& text) {
     const bool digits = !word.empty() && word.size() < 6 && word.find_first_not_of("0123456789") == std::string::npos;
     if (digits) counts.push_back(static_cast<std::uint32_t>(std::stoul(word)));
   }
-  if (words.size() != 2 || counts.size() != 2) return Invalid("--slots " + Quote(text) + " is not M,R, as 4,2");
+  if (words.size() != 2 || counts.size() != 2) return Invalid("--slots " + Quote(text) + " is not M,R, such as 4,2");
   return sched::Slots{counts[0], counts[1]};
 }
 
@@ -254,7 +255,7 @@ int SimCommand(const Invocation& invocation, const Words& args) {
   const std::string& path = arguments.operands()[0];
   if (words.replay) return Replay(invocation, words, path);
   if (words.scheduler.empty()) {
-    return invocation.Fail(kVerb, Invalid("--scheduler is missing; `millrace sim --help` tells more"), kWrongUsage);
+    return invocation.Fail(kVerb, Invalid("--scheduler is missing; see `millrace sim --help`"), kWrongUsage);
   }
   Result<Plan> plan = MakePlan(words, path);
   if (!plan.ok()) {

@@ -13,6 +13,8 @@ Words Names(const std::vector<Verb>& verbs) {
   return names;
 }
 
+bool AsksForHelp(const std::string& word) { return word == "--help" || word == "-h" || word == "help"; }
+
 int RunVerb(const Invocation& invocation, const std::string& command, const std::vector<Verb>& verbs,
             const Words& args) {
   const Words names = Names(verbs);
@@ -21,11 +23,11 @@ int RunVerb(const Invocation& invocation, const std::string& command, const std:
     return invocation.Fail(command.empty() ? "command line" : command,
                            Invalid("a command is missing; " + shown + " --help lists them"), kWrongUsage);
   }
-  if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") {
+  if (AsksForHelp(args[0])) {
     std::size_t width = 0;
     for (const std::string& name : names) width = std::max(width, name.size());
     console::Printer out(invocation.console.out);
-    out << "Usage: " << shown << " COMMAND ...; COMMAND --help tells more\n";
+    out << "Usage: " << shown << " COMMAND ...; see " << shown << " COMMAND --help for more\n\n";
     for (const Verb& verb : verbs) out << "  " << console::Left(verb.name, width) << "  " << verb.one_line << "\n";
     return kDone;
   }

@@ -1,4 +1,4 @@
-// Finds which verb of a command is meant. Thread rule: any thread.
+// Finds the verb of a command and runs it. Thread rule: any thread.
 #pragma once
 
 #include <functional>
@@ -17,6 +17,7 @@ struct Verb {
 };
 
 [[nodiscard]] Words Names(const std::vector<Verb>& verbs);
+[[nodiscard]] bool AsksForHelp(const std::string& word);  // "--help", "-h" or "help"
 
 // Runs the verb that args[0] names. Without a verb, or with an unknown one, it prints one line and returns kWrongUsage.
 // --help lists the verbs.

@@ -60,7 +60,7 @@ Result<std::uint8_t> ParsePriority(std::string_view name) {
   for (std::size_t i = 0; i < kPriorities.size(); ++i) {
     if (kPriorities[i] == name) return static_cast<std::uint8_t>(i);
   }
-  return Invalid("priority " + Quote(name) + " is none of VERY_HIGH, HIGH, NORMAL, LOW, VERY_LOW");
+  return Invalid("priority " + Quote(name) + " is not VERY_HIGH, HIGH, NORMAL, LOW or VERY_LOW");
 }
 
 Result<std::uint32_t> ParseJobArgument(std::string_view text) {

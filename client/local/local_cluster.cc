@@ -39,13 +39,13 @@ sigset_t Handled() {
 
 Status SortSetting(const std::string& setting, ClusterOptions* options) {
   const std::string key = setting.substr(0, setting.find_first_of(".="));
-  if (setting.find('=') == std::string::npos) return Invalid("--set " + Quote(setting) + " is not KEY=VALUE");
+  if (setting.find('=') == std::string::npos) return Invalid("--set " + Quote(setting) + " is not NAME=VALUE");
   if (key == "master" || key == "dfs") {
     options->master_settings.push_back(setting);
   } else if (key == "worker" || key == "task") {
     options->worker_settings.push_back(setting);
   } else {
-    return Invalid("--set " + Quote(setting) + ": keys begin with master, dfs, worker or task");
+    return Invalid("--set " + Quote(setting) + ": names begin with master, dfs, worker or task");
   }
   return Status::Ok();
 }

@@ -126,18 +126,18 @@ std::optional<int> ParseLocalOptions(const Invocation& invocation, const Words& 
   const std::size_t end = EndOfOptions(args);
   ClusterOptions& cluster = options->cluster;
   Words settings;
-  console::Arguments arguments(
-      "local", "(-- COMMAND... | run JOB LOCAL_INPUT... -o LOCAL_DIR)",
-      "Starts a cluster on this machine, runs a command in it, and removes it. The command finds the cluster by "
-      "MILLRACE_MASTER, and millrace on its PATH; its exit status is ours.");
+  console::Arguments arguments("local", "(-- COMMAND... | run JOB LOCAL_INPUT... -o LOCAL_DIR)",
+                               "Starts a cluster on this machine, runs a command in it, and removes the cluster. The "
+                               "command finds the cluster by "
+                               "MILLRACE_MASTER and millrace on its PATH. The exit status is that of the command.");
   arguments.Integer("--workers", &cluster.workers, 1, 1000, "how many workers (default 3)");
-  arguments.Integer("--racks", &cluster.racks, 1, 1000, "racks, over which the workers are spread (default 1)");
+  arguments.Integer("--racks", &cluster.racks, 1, 1000, "racks over which the workers are spread (default 1)");
   arguments.Integer("--datacenters", &cluster.datacenters, 1, 1000,
-                    "datacenters, over which the racks are spread (default 1)");
-  arguments.Text("--scheduler", &cluster.scheduler, "the scheduling policy");
+                    "datacenters over which the racks are spread (default 1)");
+  arguments.Text("--scheduler", &cluster.scheduler, "the scheduler (default fifo)");
   arguments.List("--set", &settings,
-                 "an option of the daemons, KEY=VALUE: master.* and dfs.*, worker.* and task.*; may be repeated");
-  arguments.Text("--keep", &cluster.keep, "a directory, empty or new, for logs and data, which stays");
+                 "an option of the daemons, NAME=VALUE: master.* and dfs.*, worker.* and task.*; may be repeated");
+  arguments.Text("--keep", &cluster.keep, "an empty or new directory for logs and data, which is kept");
   if (const std::optional<int> status =
           arguments.Parse({args.begin(), args.begin() + static_cast<std::ptrdiff_t>(end)}, invocation.console, 0, 0)) {
     return status;

@@ -29,7 +29,7 @@ Result<double> ParseThreshold(const std::string& text) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
   const bool whole = error == std::errc() && end == number.data() + number.size();
   if (whole && percent > 0 && percent <= 100) return percent / 100;
-  return Invalid("--threshold: " + Quote(text) + " is no percentage above 0 and up to 100");
+  return Invalid("--threshold: " + Quote(text) + " is not a percentage above 0 and up to 100");
 }
 
 std::string Percent(double share) {
@@ -102,7 +102,7 @@ Status Conclude(const BalanceStatus& status, Printer& out) {
     case BalancePhase::kStopped:
       return Cancelled("it was stopped after " + Moved(status) + "; run it again to go on");
     default:
-      return Unavailable("the master was started anew and does not remember it; run it again to go on");
+      return Unavailable("the master was restarted and does not remember it; run it again to go on");
   }
 }
 
@@ -128,8 +128,7 @@ Status Wait(DfsClient& client, Micros limit, const FsContext& context, Printer& 
     if (left > pause) continue;
     line.Clear();
     return Timeout(
-        "balancing goes on, and was waited for as long as --limit says; `millrace fs balance "
-        "--status` tells how it stands");
+        "balancing goes on after the time that --limit gives; `millrace fs balance --status` shows how far it has got");
   }
 }
 
@@ -143,15 +142,16 @@ Status Balance(DfsClient& client, const BalanceOptions& options, double threshol
   if (options.stop) {
     MILLRACE_ASSIGN(const BalanceStatus status, client.GetBalance(0));
     MILLRACE_TRY(client.StopBalance());
-    out << (status.phase == BalancePhase::kMoving ? "balancing is stopped; what is on its way arrives\n"
-                                                  : "balancing was not under way\n");
+    out << (status.phase == BalancePhase::kMoving
+                ? "balancing is stopped; replicas that are on their way still arrive\n"
+                : "balancing was not under way\n");
     return out.Flush();
   }
   MILLRACE_TRY(client.StartBalance(threshold));
   if (options.wait) return Wait(client, limit, context, out);
   MILLRACE_ASSIGN(const BalanceStatus status, client.GetBalance(0));
   out << "balancing begins with " << FormatBytes(status.bytes_left)
-      << " to move; `millrace fs balance --status` tells how it stands\n";
+      << " to move; `millrace fs balance --status` shows how far it has got\n";
   return out.Flush();
 }
 
@@ -163,15 +163,15 @@ int RunBalance(const Args& args, const FsContext& context) {
       "fs balance", "",
       "Moves replicas from workers whose share of used space is more than the threshold above that of the whole "
       "cluster "
-      "to emptier ones, and fills those that are as far below, until none is. It begins in the background, after "
-      "copies "
-      "that blocks lack, and ends with the master. With --wait exit status 1 if it ends before that.");
-  arguments.Text("--threshold", &options.threshold, "percent of a worker's capacity; 10 unless told");
-  arguments.Flag("--wait", &options.wait, "until it has ended, and say how far it is");
-  arguments.Text("--limit", &options.limit, "wait for so long at most; 24h unless told");
-  arguments.Flag("--stop", &options.stop, "end it");
-  arguments.Flag("--status", &options.status, "how it stands");
-  arguments.Flag("--json", &options.json, "with --status: as JSON");
+      "to emptier ones, and fills workers that are as far below it, until no worker is that far off. It runs in the "
+      "background, after copies that blocks lack, and ends if the master stops. With --wait the exit status is 1 if it "
+      "ends before the cluster is balanced.");
+  arguments.Text("--threshold", &options.threshold, "percent of a worker's capacity (default 10)");
+  arguments.Flag("--wait", &options.wait, "wait until it has ended, and show how far it has got");
+  arguments.Text("--limit", &options.limit, "with --wait: the longest time to wait (default 24h)");
+  arguments.Flag("--stop", &options.stop, "stop balancing");
+  arguments.Flag("--status", &options.status, "show how far it has got");
+  arguments.Flag("--json", &options.json, "with --status: print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 0)) return *status;
   const auto wrong = [&context](const Status& why) {
     console::SayError(context.console, "fs balance", why);

@@ -11,8 +11,9 @@ namespace millrace::dfs {
 
 int RunMkdir(const Args& args, const FsContext& context) {
   bool parents = true;
-  console::Arguments arguments("fs mkdir", "PATH...", "Makes directories and their parents; existing ones are fine.");
-  arguments.Flag("-p,--parents", &parents, "as always: parents are made");
+  console::Arguments arguments("fs mkdir", "PATH...",
+                               "Makes directories and their parents. Directories that exist are no error.");
+  arguments.Flag("-p,--parents", &parents, "accepted for compatibility: parents are always made");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   return ForEachPath(context, "mkdir", arguments.operands(),
                      [](DfsClient& client, const std::string& path) { return client.MakeDirectory(path); });
@@ -21,8 +22,8 @@ int RunMkdir(const Args& args, const FsContext& context) {
 int RunRm(const Args& args, const FsContext& context) {
   bool recursive = false, force = false;
   console::Arguments arguments("fs rm", "PATH...", "Removes files and directories.");
-  arguments.Flag("-r,-R,--recursive", &recursive, "directories with all that is in them");
-  arguments.Flag("-f,--force", &force, "a path that does not exist is fine");
+  arguments.Flag("-r,-R,--recursive", &recursive, "remove directories with everything in them");
+  arguments.Flag("-f,--force", &force, "a path that does not exist is no error");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   return ForEachPath(context, "rm", arguments.operands(), [&](DfsClient& client, const std::string& path) {
     Status removed = client.Remove(path, recursive);
@@ -31,7 +32,8 @@ int RunRm(const Args& args, const FsContext& context) {
 }
 
 int RunMv(const Args& args, const FsContext& context) {
-  console::Arguments arguments("fs mv", "SOURCE... TARGET", "Renames, or moves into TARGET if that is a directory.");
+  console::Arguments arguments("fs mv", "SOURCE... TARGET",
+                               "Renames SOURCE to TARGET, or moves it into TARGET if that is a directory.");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
   Args sources = arguments.operands();
   const std::string target = sources.back();
@@ -41,7 +43,7 @@ int RunMv(const Args& args, const FsContext& context) {
     if (sources.size() > 1) {
       const Result<FileInfo> found = client.Stat(to);
       if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
-      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is no directory; make it first");
+      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is not a directory; make it first");
     }
     for (const std::string& source : sources) {
       MILLRACE_ASSIGN(const std::string from, CanonicalPath(source));
@@ -54,8 +56,9 @@ int RunMv(const Args& args, const FsContext& context) {
 int RunSetrep(const Args& args, const FsContext& context) {
   bool recursive = true;
   console::Arguments arguments("fs setrep", "REPLICAS PATH...",
-                               "Sets how many replicas a file, or each file below a directory, shall have.");
-  arguments.Flag("-R,--recursive", &recursive, "as always: files below directories too");
+                               "Sets how many replicas a file, or each file below a directory, should have.");
+  arguments.Flag("-R,--recursive", &recursive,
+                 "accepted for compatibility: files below directories are always included");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
   Args paths = arguments.operands();
   const std::string text = paths.front();
@@ -63,7 +66,7 @@ int RunSetrep(const Args& args, const FsContext& context) {
   std::uint32_t replicas = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), replicas);
   if (error != std::errc() || end != text.data() + text.size() || replicas < 1 || replicas > 64) {
-    console::SayError(context.console, "fs setrep", Invalid(Quote(text) + " is no number of replicas; 1 to 64"));
+    console::SayError(context.console, "fs setrep", Invalid(Quote(text) + " is not a number of replicas from 1 to 64"));
     return console::kWrongUsage;
   }
   return ForEachPath(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {

@@ -19,12 +19,12 @@ const std::vector<FsVerb>& FsVerbs() {
       {"mkdir", "make directories, parents included", RunMkdir},
       {"rm", "remove files and, with -r, directories", RunRm},
       {"mv", "rename, or move into a directory", RunMv},
-      {"du", "bytes below a directory", RunDu},
-      {"stat", "what is known of a path", RunStat},
+      {"du", "show the bytes below a directory", RunDu},
+      {"stat", "show what is known about a path", RunStat},
       {"setrep", "set how many replicas a file has", RunSetrep},
-      {"fsck", "the health of all blocks", RunFsck},
-      {"safemode", "whether the master waits for workers, or is read-only", RunSafemode},
-      {"verify", "have replicas read and checked now", RunVerify},
+      {"fsck", "show the health of all blocks", RunFsck},
+      {"safemode", "show whether the master waits for workers or is read-only", RunSafemode},
+      {"verify", "have all replicas read and checked now", RunVerify},
       {"balance", "move replicas from full workers to emptier ones", RunBalance},
   };
   return kVerbs;
@@ -39,7 +39,7 @@ int RunFsCommand(const std::vector<std::string>& args, const FsContext& context)
   }
   if (args[0] == "--help" || args[0] == "-h") {
     Printer out(context.console.out);
-    out << "Usage: millrace fs COMMAND [OPTIONS] ...\n\n";
+    out << "Usage: millrace fs COMMAND [OPTIONS] ...; see millrace fs COMMAND --help for more\n\n";
     for (const FsVerb& verb : FsVerbs()) out << "  " + console::Left(verb.name, 10) + verb.one_line + "\n";
     return console::kDone;
   }

@@ -55,9 +55,8 @@ void Show(const Health& health, Printer& out) {
   }
   if (health.holding_workers == 0) return;
   out << "Of the unknown blocks, which no file has, " << std::to_string(health.holding_workers)
-      << " workers hold too many to be right: they stay until `millrace node discard-unknown`; `millrace node list` "
-         "tells "
-         "where\n";
+      << " workers hold too many to be right: they stay until `millrace node discard-unknown`; "
+         "`millrace node list` shows where\n";
 }
 
 Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out) {
@@ -99,9 +98,9 @@ int RunFsck(const Args& args, const FsContext& context) {
   bool json = false;
   console::Arguments arguments(
       "fs fsck", "[PATH]",
-      "The health of all blocks; lists those that are not healthy (below PATH). Exit status 1 if "
-      "blocks are missing or replicas corrupt.");
-  arguments.Flag("--json", &json, "as JSON");
+      "Shows the health of all blocks, and lists the blocks (below PATH) that are not healthy. The exit status is 1 if "
+      "blocks are missing or replicas are corrupt.");
+  arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 1)) return *status;
   return WithClient(context, "fsck", [&](DfsClient& client) -> Status {
     MILLRACE_ASSIGN(const std::string below,

@@ -36,8 +36,10 @@ Status GetAll(DfsClient& client, const Args& sources, const std::string& target,
 int RunGet(const Args& args, const FsContext& context) {
   GetOptions options;
   std::string progress = "auto";
-  console::Arguments arguments("fs get", "SOURCE... [TARGET]",
-                               "Fetches files and directories; TARGET is a local name, a directory (default .) or -.");
+  console::Arguments arguments(
+      "fs get", "SOURCE... [TARGET]",
+      "Fetches files and directories. TARGET is a local name, a directory (default .) or - for "
+      "standard output.");
   arguments.Flag("-f,--force", &options.overwrite, "replace a local file that exists");
   arguments.Text("--progress", &progress, "auto, bar, plain or none");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;

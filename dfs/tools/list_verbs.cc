@@ -185,9 +185,10 @@ int Listing(const FsContext& context, const std::string& verb, const Args& paths
 int RunLs(const Args& args, const FsContext& context) {
   bool recursive = false, json = false;
   console::Arguments arguments(
-      "fs ls", "[PATH...]", "Lists files and what is in directories: kind, replicas, owner, bytes, time (UTC), path.");
-  arguments.Flag("-R,--recursive", &recursive, "everything below");
-  arguments.Flag("--json", &json, "as JSON");
+      "fs ls", "[PATH...]",
+      "Lists files and the contents of directories: kind, replicas, owner, bytes, time (UTC), path.");
+  arguments.Flag("-R,--recursive", &recursive, "list everything below");
+  arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
   const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
   return Listing(context, "ls", paths, json,
@@ -198,10 +199,11 @@ int RunLs(const Args& args, const FsContext& context) {
 
 int RunDu(const Args& args, const FsContext& context) {
   bool summary = false, json = false;
-  console::Arguments arguments("fs du", "[PATH...]",
-                               "Bytes, bytes with all replicas and files of each entry of a directory.");
-  arguments.Flag("-s,--summary", &summary, "one line for each path");
-  arguments.Flag("--json", &json, "as JSON");
+  console::Arguments arguments(
+      "fs du", "[PATH...]",
+      "Shows the bytes, the bytes with all replicas, and the files of each entry of a directory.");
+  arguments.Flag("-s,--summary", &summary, "print one line for each path");
+  arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, args.size())) return *status;
   const Args paths = arguments.operands().empty() ? Args{"/"} : arguments.operands();
   return Listing(context, "du", paths, json,
@@ -212,8 +214,8 @@ int RunDu(const Args& args, const FsContext& context) {
 
 int RunStat(const Args& args, const FsContext& context) {
   bool json = false;
-  console::Arguments arguments("fs stat", "PATH...", "What is known of a path, and where its blocks are.");
-  arguments.Flag("--json", &json, "as JSON");
+  console::Arguments arguments("fs stat", "PATH...", "Shows what is known about a path, and where its blocks are.");
+  arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   return Listing(context, "stat", arguments.operands(), json,
                  [&](DfsClient& client, const std::string& path, Printer& out, JsonList* list) {

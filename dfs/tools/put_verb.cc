@@ -25,7 +25,7 @@ Result<PutOptions> ToOptions(const PutFlags& flags, const console::Console& cons
   if (!flags.sync.empty()) {
     const Result<Micros> every = ParseDuration(flags.sync);
     if (!every.ok()) return every.status().Within("--sync");
-    if (*every <= 0) return Invalid("--sync: " + Quote(flags.sync) + " is no time in which anything could come");
+    if (*every <= 0) return Invalid("--sync: " + Quote(flags.sync) + " is not above 0");
     options.sync_every = *every;
   }
   options.write.replication = static_cast<std::uint32_t>(flags.replication);
@@ -40,13 +40,13 @@ Result<PutOptions> ToOptions(const PutFlags& flags, const console::Console& cons
 int RunPut(const Args& args, const FsContext& context) {
   PutFlags flags;
   console::Arguments arguments("fs put", "SOURCE... TARGET",
-                               "Stores local files and directories; SOURCE - is standard input.");
+                               "Stores local files and directories. A SOURCE of - is standard input.");
   arguments.Flag("-f,--force", &flags.force, "replace files that exist");
-  arguments.Text("--block-size", &flags.block_size, "bytes of a block, as 64M; 1M to 1G");
+  arguments.Text("--block-size", &flags.block_size, "bytes of a block, such as 64M; 1M to 1G");
   arguments.Integer("--replication", &flags.replication, 1, 64, "replicas of each block");
   arguments.Text("--sync", &flags.sync,
-                 "a time, as 10s: what has come is kept that long after at the latest, even if this command is killed");
-  arguments.Integer("--jobs", &flags.jobs, 1, 64, "files in flight at once");
+                 "how often to sync, such as 10s: what has been synced is kept even if this command is killed");
+  arguments.Integer("--jobs", &flags.jobs, 1, 64, "files to transfer at a time");
   arguments.Text("--progress", &flags.progress, "auto, bar, plain or none");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
   Result<PutOptions> options = ToOptions(flags, context.console);

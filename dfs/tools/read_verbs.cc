@@ -18,7 +18,7 @@ Status Print(DfsClient& client, const std::string& path, std::uint64_t last, con
 }  // namespace
 
 int RunCat(const Args& args, const FsContext& context) {
-  console::Arguments arguments("fs cat", "PATH...", "Writes files to standard output, one after the other.");
+  console::Arguments arguments("fs cat", "PATH...", "Writes files to standard output, one after another.");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   return ForEachPath(context, "cat", arguments.operands(), [&](DfsClient& client, const std::string& path) {
     return Print(client, path, ~std::uint64_t{0}, context);
@@ -28,7 +28,7 @@ int RunCat(const Args& args, const FsContext& context) {
 int RunTail(const Args& args, const FsContext& context) {
   std::string bytes = "1K";
   console::Arguments arguments("fs tail", "PATH", "Writes the end of a file to standard output.");
-  arguments.Text("-c,--bytes", &bytes, "how much of it, as 1000 or 4K (1K)");
+  arguments.Text("-c,--bytes", &bytes, "how many bytes, such as 1000 or 4K (default 1K)");
   if (const auto status = arguments.Parse(args, context.console, 1, 1)) return *status;
   const Result<std::uint64_t> last = ParseBytes(bytes);
   if (!last.ok()) {

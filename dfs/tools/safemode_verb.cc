@@ -27,11 +27,11 @@ int RunSafemode(const Args& args, const FsContext& context) {
   bool json = false;
   console::Arguments arguments(
       "fs safemode", "get|wait",
-      "Safe mode is the time after a start of the master in which it waits for the reports of its workers, at most "
-      "master.startup_grace: a block without a replica is not missing yet. `get` says whether it lasts, whom the "
-      "master "
-      "waits for, and whether it is read-only since its disk is full; `wait` waits for the end of safe mode first.");
-  arguments.Flag("--json", &json, "as JSON");
+      "Shows whether the master is in safe mode. After a start it waits there for the reports of its workers, for at "
+      "most master.startup_grace, and a block without a replica does not count as missing yet. `get` says whether safe "
+      "mode is on, which workers the master waits for, and whether it is read-only because its disk is full. `wait` "
+      "waits for the end of safe mode first.");
+  arguments.Flag("--json", &json, "print JSON");
   if (const auto status = arguments.Parse(args, context.console, 1, 1)) return *status;
   const std::string what = arguments.operands()[0];
   if (what != "get" && what != "wait") {

@@ -6,7 +6,7 @@ bool BadRecords::Fail(const RecordPlace& record, std::uint32_t number, std::uint
   const auto known = records_.find(record);
   if (known != records_.end() && known->second != kKept) {
     if (number >= known->second) return false;
-    ++forgiven_;  // it was launched before the record was left out
+    ++forgiven_;  // the attempt was launched before the record was left out
     return true;
   }
   if (left_out_ >= most) return false;

@@ -1,4 +1,4 @@
-// ClusterState: nodes, their limits, their room and what is free on them.
+// The part of ClusterState about nodes: their limits, their space, and their free slots.
 #include <algorithm>
 #include <utility>
 
@@ -119,7 +119,7 @@ void ClusterState::NoteBandwidth(NodeId from, NodeId to, double bytes_per_second
 
 void ClusterState::SetSpace(NodeId node, std::uint64_t free_bytes) {
   NodeState& state = Node(node);
-  // A map that was refused may have waited for just this room.
+  // A map that was refused may have been waiting for this space.
   if (state.free_bytes && free_bytes > *state.free_bytes) nodes_changed_ = true;
   state.free_bytes = free_bytes;
 }

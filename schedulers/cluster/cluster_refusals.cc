@@ -1,4 +1,5 @@
-// ClusterState: nodes that are refused to jobs, nodes that all jobs avoid, and the ends of these with time.
+// The part of ClusterState about nodes that single jobs refuse and nodes that all jobs avoid, and when each of these
+// ends.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -30,7 +31,7 @@ void ClusterState::Refuse(JobId id, NodeId node, Micros until) {
   NoteChanged(job);
 }
 
-// The count stays one below the limit, so the next failure is again one too many.
+// Leaves the count one below the limit, so that the next failure is again one too many.
 void ClusterState::EndRefusal(JobId id, NodeId node) {
   JobState& job = MutableJob(id);
   job.bad_nodes.erase(node);
@@ -85,7 +86,7 @@ bool ClusterState::EndBlames(Micros now) {
   return true;
 }
 
-// Returns when so many of the jobs that blame the node have stopped that it is no longer avoided.
+// Returns the time at which so few jobs will still blame the node that it is no longer avoided.
 Micros ClusterState::AvoidedUntil(NodeId node) const {
   const auto at = blames_.find(node);
   SCHED_CHECK(at != blames_.end() && at->second.size() >= kBlamesToAvoid, "n" + std::to_string(node.value));
@@ -106,7 +107,7 @@ bool ClusterState::OthersServe(const NodeState& node, const std::vector<NodeId>&
   return serves(&Slots::maps) && serves(&Slots::reduces);
 }
 
-// This looks at what holds now alone, and not at what was avoided before: a journal may begin at any moment.
+// Uses only what holds now, and not which nodes were avoided before, because a journal may begin at any moment.
 std::vector<NodeId> ClusterState::ToAvoid() const {
   std::vector<std::tuple<std::size_t, Micros, NodeId>> worst;
   for (const auto& [node, jobs] : blames_) {

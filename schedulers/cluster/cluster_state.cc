@@ -8,7 +8,7 @@
 namespace millrace::sched {
 
 const NodeState* ClusterState::FindNode(NodeId node) const {
-  // An id that no node has used yet has an entry without slots.
+  // An id that no node has used yet has an entry without a location.
   if (node.value >= nodes_.size() || nodes_[node.value].location == Location{}) return nullptr;
   return &nodes_[node.value];
 }
@@ -34,7 +34,7 @@ bool ClusterState::Avoids(const JobState& job, TaskKind kind, std::uint32_t inde
   const auto& failed_on = job.failed_on[kind];
   if (failed_on.empty() || !failed_on.contains({index, node})) return false;
   const OrderedBits& open = open_[kind];
-  std::uint32_t closed = 0;  // open nodes that the task should keep off
+  std::uint32_t closed = 0;  // open nodes that the task should avoid
   for (auto at = failed_on.lower_bound({index, NodeId{0}}); at != failed_on.end() && at->first == index; ++at) {
     if (open.Contains(at->second.value)) ++closed;
   }
@@ -138,7 +138,7 @@ std::optional<MapChoice> ClusterState::BestPendingMap(JobId job, NodeId node, Lo
   SCHED_CHECK(state->alive(), "job" + std::to_string(job.value));
   auto choice = ClosestPendingMap(*state, node, worst);
   if (choice && LacksSpace(*state, choice->map, node)) choice.reset();
-  if (choice) {  // whoever launches the map reads these next, and they lie among millions
+  if (choice) {  // the launch of the map reads these next, and they are a few among millions
     __builtin_prefetch(&state->maps[choice->map]);
     if (local_jobs_) state->pending_maps.Prefetch(choice->map);
     if (state->progress.reduces > 0) __builtin_prefetch(&state->spec.maps[choice->map]);

@@ -1,4 +1,4 @@
-// ClusterState: the tasks of its jobs.
+// The part of ClusterState about the tasks of its jobs.
 #include <algorithm>
 #include <utility>
 

@@ -10,7 +10,8 @@
 namespace millrace::sched {
 namespace {
 
-// The place is in the upper half and the map in the lower one, so that one sort of integers orders all shelves.
+// Each pair has the place in its upper half and the map in its lower half, so that one sort of integers orders all
+// shelves.
 using Pairs = std::vector<std::uint64_t>;
 
 constexpr std::size_t kFewPairs = 512;  // below this many, counting does not pay
@@ -97,7 +98,7 @@ std::uint32_t& PendingMaps::CountOf(PlaceKey place) const {
   return shelf != nullptr ? shelf->count : strays_[place];
 }
 
-// A map leaves its shelves.
+// Counts a map out of its shelves.
 void PendingMaps::CountShelved(std::uint32_t map, const MapInput& input, std::vector<NodeId>* nodes) {
   if (nodes == nullptr || shelves_of_[map][0] == kMany) return CountNodes(input, false, nodes);
   for (const std::uint32_t number : shelves_of_[map]) {
@@ -107,7 +108,7 @@ void PendingMaps::CountShelved(std::uint32_t map, const MapInput& input, std::ve
   }
 }
 
-// Only nodes have counts; racks and datacenters have none.
+// Counts a map in or out at the nodes of its input. Racks and datacenters have no counts.
 void PendingMaps::CountNodes(const MapInput& input, bool came, std::vector<NodeId>* nodes) {
   if (nodes == nullptr) {
     counted_ = false;

@@ -3,7 +3,7 @@
 namespace millrace::sched {
 namespace {
 
-// Counts have the same bounds in whole numbers.
+// Returns a bound as a whole number, for counts.
 std::uint32_t Whole(double bound) { return static_cast<std::uint32_t>(bound); }
 
 }  // namespace

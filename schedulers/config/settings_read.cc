@@ -1,4 +1,4 @@
-// Reading settings.
+// Reads settings from a scheduler file or from a journal.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -19,12 +19,12 @@ constexpr std::size_t kMostBytes = std::size_t{1} << 20;
 
 class Reader {
  public:
-  // Of a file: strict, and pools inherit. Of the journal: neither.
+  // If `of_a_file`, unknown names are errors, and pools inherit from [pool_defaults]. A journal has neither rule.
   Reader(std::string file_name, bool of_a_file) : file_name_(std::move(file_name)), of_a_file_(of_a_file) {}
 
   Result<Settings> Read(std::string_view text) {
     MILLRACE_ASSIGN(const std::vector<TomlEntry> entries, ReadToml(text, file_name_));
-    // [pool_defaults] before the pools that inherit from it.
+    // [pool_defaults] is read before the pools that inherit from it.
     for (const bool named : {false, true}) {
       for (const TomlEntry& entry : entries) {
         const Section* section = Find(entry.path.front());
@@ -43,7 +43,7 @@ class Reader {
   Status Fail(std::size_t line, const std::string& why) const {
     return Invalid(file_name_ + ":" + std::to_string(line) + ": " + why);
   }
-  // At the key if the file has it, else at its section.
+  // Returns a failure at the line of the key if the file has it, else at the line of its section.
   Status FailAt(const std::string& section, const std::string& key, const std::string& why) const {
     const auto at = lines_.find(section + "." + key);
     const auto above = lines_.find(section);
@@ -57,7 +57,7 @@ class Reader {
     return at == sections.end() ? nullptr : &*at;
   }
 
-  // The entry is [pools], [fair] or [pools.NAME], or a key of one of the latter two.
+  // Reads one entry, which is [pools], [fair] or [pools.NAME], or a key of one of the latter two.
   Status ReadEntry(const Section& section, const TomlEntry& entry) {
     const std::size_t depth = section.named ? 2 : 1;
     std::string header(section.name), name;
@@ -99,7 +99,7 @@ class Reader {
                                 (nearest ? "did you mean " + *nearest + "?" : "docs/scheduler-settings.md lists them"));
   }
 
-  // Those that have a name each come first: of two that are as near to a wrong word, the first is suggested.
+  // Sections with names of their own come first: if two are equally near to a wrong word, the first is suggested.
   static std::vector<std::string> SectionNames() {
     std::vector<std::string> names;
     for (const bool named : {true, false}) {
@@ -121,7 +121,7 @@ class Reader {
   std::string file_name_;
   bool of_a_file_;
   Settings settings_;
-  std::map<std::string, std::size_t> lines_;  // of sections and keys
+  std::map<std::string, std::size_t> lines_;  // the lines of sections and keys
 };
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace millrace::sched {
 namespace {
 
-// A key of TOML; quoted unless it may stand bare.
+// Returns the name as a TOML key, in quotes unless it may stand bare.
 std::string KeyText(std::string_view name) {
   constexpr std::string_view kBare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
   if (!name.empty() && name.find_first_not_of(kBare) == std::string_view::npos) return std::string(name);
@@ -37,7 +37,7 @@ void Append(const std::string& header, const SettingSection& section, std::strin
 }  // namespace
 
 std::string FormatSettings(const Settings& settings) {
-  Settings copy = settings;  // the keys are bound to it
+  Settings copy = settings;  // the keys need something that they could change
   std::string text;
   for (const Section& section : ListSections()) {
     const std::string header(section.name);

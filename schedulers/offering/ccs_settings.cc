@@ -7,7 +7,7 @@ namespace millrace::sched {
 void Declare(KeyList& keys, CcsSettings& settings) {
   auto& [max_reducers] = settings;
   keys.Real("max_reducers", &max_reducers, {1, 16},
-            "with +ccs: reduces that a node holds, copying ones included, x its reduce slots");
+            "how many reduces a node holds, including those that copy, as a multiple of its reduce slots");
 }
 
 }  // namespace millrace::sched

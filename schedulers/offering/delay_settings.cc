@@ -15,11 +15,11 @@ constexpr std::pair<std::string_view, DelaySettings::Mode> kDelayModes[] = {{"fi
 void Declare(KeyList& keys, DelaySettings& settings) {
   auto& [mode, rack_wait, datacenter_wait, off_wait] = settings;
   keys.Choice<DelaySettings::Mode>("mode", &mode, kDelayModes,
-                                   "waits as they stand here, or adapted to what a job gains by waiting");
+                                   "waits as given here, or adapted to what a job gains by waiting");
   keys.Duration("rack_wait", &rack_wait, kHour,
-                "how long a job waits for a node with its data before a node of the rack will do (T1)");
-  keys.Duration("datacenter_wait", &datacenter_wait, kHour, "and then before one of the datacenter will do (T2)");
-  keys.Duration("off_wait", &off_wait, kHour, "and then before any will do (T3)");
+                "how long a job waits for a node with its data before it takes one in the same rack (T1)");
+  keys.Duration("datacenter_wait", &datacenter_wait, kHour, "and then before it takes one in the same datacenter (T2)");
+  keys.Duration("off_wait", &off_wait, kHour, "and then before it takes any node (T3)");
 }
 
 }  // namespace millrace::sched

@@ -26,13 +26,13 @@ struct Greedy::Impl {
   Admission admission;
   SlotOffers offers{order.get(), &admission};
   RefusalMemory refusals{admission.copy() != nullptr};
-  bool evicted = false;  // a job was, since the order's round began
-  Micros clock = 0;      // of the last call of Next
+  bool evicted = false;  // whether a job was evicted since the order's round began
+  Micros clock = 0;      // the time of the last call of Next
 
   void BeginRound(const ClusterState& state, Micros now);
   std::optional<Decision> NextOf(const ClusterState& state, TaskKind kind, Micros now);
   std::optional<Decision> NextAtItsData(const ClusterState& state, JobId first, Micros now);
-  // Returns the job if the launch of its map stops its clock.
+  // Returns the job of the map if the launch of the map stops the job's clock, else nothing.
   static std::optional<JobId> StopsClock(const ClusterState& state, const TaskId& map);
   bool PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching);
   std::optional<Decision> NextIdle(const ClusterState& state, Micros now);
@@ -114,7 +114,7 @@ std::optional<Decision> Greedy::Next(const ClusterState& state, Micros now) {
       impl_->refusals[TaskKind::kMap].MayAcceptMore(job);
     }
   }
-  if (impl_->evicted) impl_->BeginRound(state, now);  // what the job held may let others in
+  if (impl_->evicted) impl_->BeginRound(state, now);  // what the job held may let other jobs in
   for (const TaskKind kind : kTaskKinds) {
     if (auto decision = impl_->NextOf(state, kind, now)) return decision;
   }
@@ -140,7 +140,7 @@ std::optional<Decision> Greedy::Impl::NextOf(const ClusterState& state, TaskKind
                     : offers.ToAcceptingMore(state, kind, memory.accepting_more(), to, now, &decision);
     });
     if (node) {
-      // The nodes that came before it in turn were offered as well, though nobody was asked who had refused them.
+      // The nodes before it in turn count as offered too, although no job that had refused them was asked again.
       if (kind == TaskKind::kMap && *node != first_in_turn)
         PassOver(state, first_in_turn, now, StopsClock(state, decision.task));
       return decision;
@@ -154,15 +154,16 @@ std::optional<JobId> Greedy::Impl::StopsClock(const ClusterState& state, const T
   return unlocated ? std::nullopt : std::optional(map.job);
 }
 
-// Slots stay free that a job has refused before it launched its last task: it is as if they were offered again. True
-// if there are offers to make after that.
+// Passes over the jobs that refused the node before they launched their last task. Its slot is still free, so it counts
+// as offered to them again. Returns true if some of them may run farther from their data after that, so that slots have
+// to be offered once more.
 bool Greedy::Impl::PassOver(const ClusterState& state, NodeId node, Micros now, std::optional<JobId> launching) {
   const auto raised = offers.PassOver(state, node, now, launching);
   for (const JobId job : raised) refusals[TaskKind::kMap].MayAcceptMore(job);
   return !raised.empty();
 }
 
-// When several nodes are free, one that holds the data of the first job's first pending map comes before its turn.
+// Serves a free node that holds the data of the first job's first pending map before its turn.
 std::optional<Decision> Greedy::Impl::NextAtItsData(const ClusterState& state, JobId first, Micros now) {
   const OrderedBits& free = state.FreeNodes(TaskKind::kMap);
   const JobState& job = *state.FindJob(first);
@@ -178,7 +179,7 @@ std::optional<Decision> Greedy::Impl::NextAtItsData(const ClusterState& state, J
   return Decision{{first, TaskKind::kMap, choice->map}, *at, false, choice->locality};
 }
 
-// Everybody refused what is still free.
+// Offers slots that all jobs refused to the jobs with more maps than slots at their data.
 std::optional<Decision> Greedy::Impl::NextIdle(const ClusterState& state, Micros now) {
   if (!offers.HasJobsBeyondLocalSlots(state)) return std::nullopt;
   Decision decision;
@@ -209,7 +210,7 @@ bool Greedy::MayRun(const ClusterState& state, TaskKind kind, JobId job) const {
 
 std::optional<Micros> Greedy::NextWake(const ClusterState& state) const {
   auto wake = impl_->order->NextWake(state);
-  if (state.FreeNodes(TaskKind::kMap).empty()) return wake;  // a slot that frees is an event
+  if (state.FreeNodes(TaskKind::kMap).empty()) return wake;  // nothing can start before an event frees a slot
   const auto gate = impl_->admission.NextWake(state);
   return wake && gate ? std::min(wake, gate) : std::max(wake, gate);
 }

@@ -11,7 +11,7 @@ namespace {
 constexpr Locality kFarther[] = {Locality::kRack, Locality::kDatacenter, Locality::kOff};
 constexpr TaskKind kMaps = TaskKind::kMap;
 
-// Returns how many pending maps of the job have their input somewhere.
+// Returns how many pending maps of the job have input with a known location.
 std::uint32_t Located(const JobState& job) {
   return job.pending_maps.all().size() - job.pending_maps.unlocated().size();
 }
@@ -85,7 +85,7 @@ void LocalityWait::StopClock(JobId job, JobClock& clock) {
 void LocalityWait::OnSkipped(const ClusterState& state, JobId job, NodeId node, Micros now) {
   JobClock& clock = Of(job);
   if (clock.since || clock.at_once || Worst(state, job, now) == Locality::kOff) return;
-  if (Located(*state.FindJob(job)) == 0) return;  // it waits for no place
+  if (Located(*state.FindJob(job)) == 0) return;  // there is no place to wait for
   if (settings_.mode == DelaySettings::Mode::kAuto && !WorthWaiting(state, *state.FindJob(job), node)) {
     clock.at_once = true;
     return;
@@ -117,7 +117,8 @@ std::uint32_t LocalityWait::SlotsAtData(const ClusterState& state, const JobStat
   clock.counted_pending = pending;
   clock.counted_version = nodes_version_;
   clock.slots = 0;
-  // Unless it is to be judged what a wait is worth, it is enough to know that there are as many slots as maps.
+  // Only mode = auto judges what a wait is worth and needs the whole count. Otherwise it is enough to know that there
+  // are as many slots as maps.
   const std::uint32_t enough = settings_.mode == DelaySettings::Mode::kAuto ? 0xffffffff : pending;
   job.pending_maps.VisitNodes([&](NodeId id) {
     const NodeState* node = state.FindNode(id);
@@ -155,7 +156,7 @@ std::optional<Micros> LocalityWait::NextWake(const ClusterState&) const {
   return due_.empty() ? std::nullopt : std::optional(due_.begin()->first);
 }
 
-// A level that is new has to be waited for by those who wait already.
+// If the nodes form a new level (a second rack or datacenter), jobs that already wait have to wait for that level too.
 void LocalityWait::OnNodesChanged(const ClusterState& state) {
   ++nodes_version_;
   const Topology& topology = state.topology();

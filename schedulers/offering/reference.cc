@@ -17,7 +17,7 @@ void GreedyReference::OnJobEnded(const ClusterState& state, JobId job) {
 
 void GreedyReference::OnJobChanged(const ClusterState& state, JobId job) {
   order_->OnJobChanged(state, job);
-  if (admission_.locality() != nullptr) admission_.locality()->OnDataMoved(job);  // counts anew
+  if (admission_.locality() != nullptr) admission_.locality()->OnDataMoved(job);  // the gate counts again
 }
 
 void GreedyReference::OnNodesChanged(const ClusterState& state) {

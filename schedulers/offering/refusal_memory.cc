@@ -35,7 +35,8 @@ void SlotRefusals::RecordRefusal(std::uint32_t node) {
   to_recheck_.Erase(node);
 }
 
-// The jobs that accept more have been asked. A node that was not free they have not refused.
+// All jobs that accept more have been asked about the free nodes. They have not refused the nodes that were not free,
+// so these are offered to all again.
 void SlotRefusals::EndWalk() {
   for (const std::uint32_t node : to_recheck_) {
     refused_by_all_.Erase(node);

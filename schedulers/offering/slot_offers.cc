@@ -113,7 +113,7 @@ bool SlotOffers::Ask(Offer& offer, JobId job) {
   }
   offer.choice = TaskFor(offer.state, offer.kind, job, offer.node, offer.now);
   if (offer.choice) return true;
-  // Space may come back without notice.
+  // A job that lacks space may be able to run later, and no event will say so.
   if (offer.kind == TaskKind::kMap) offer.unsure |= admission_->LacksSpace(offer.state, job, offer.node, offer.now);
   if (gated) UpdateLocality(offer.state, job, offer.now);
   return false;
@@ -139,7 +139,7 @@ SlotRefusals::Answer SlotOffers::ToAll(const ClusterState& state, TaskKind kind,
     if (CollectFew(state, node)) return ToSome(offer, few_, decision);
     if (order_->FollowsSubmitQueue()) return AlongTheQueue(offer, decision);
   }
-  // One pointer, so that std::function does not allocate.
+  // The lambda captures only one pointer, so that std::function does not allocate.
   const auto taker = order_->Offer(state, kind, now, [&offer](JobId job) { return offer.self->Ask(offer, job); });
   return Finish(offer, taker, decision);
 }
@@ -151,7 +151,7 @@ SlotRefusals::Answer SlotOffers::AlongTheQueue(Offer& offer, Decision* decision)
     return !taker;
   };
   auto next = queued_.begin();
-  // Whoever is asked may enter or leave queued_, so the place is found anew.
+  // A job that is asked may enter or leave queued_, so the position is looked up again.
   const auto ask_and_go_on = [&](const QueueKey key) {
     const bool go_on = ask(key.job);
     next = queued_.Behind(key);
@@ -174,7 +174,7 @@ SlotRefusals::Answer SlotOffers::ToSome(Offer& offer, const std::vector<JobId>& 
     const bool runnable = offer.state.FindJob(job)->runnable[offer.kind];
     if (runnable && order_->MayRun(offer.state, offer.kind, job)) asked.push_back(job);
   }
-  // The first mostly takes it, so they are put in order no further than they are asked.
+  // Mostly the first job takes the slot, so a heap orders the jobs only as far as they are asked.
   const auto later = [&](JobId a, JobId b) { return order_->Before(offer.state, offer.kind, offer.now, b, a); };
   std::make_heap(asked.begin(), asked.end(), later);
   std::optional<JobId> taker;
@@ -192,7 +192,7 @@ SlotRefusals::Answer SlotOffers::ToAcceptingMore(const ClusterState& state, Task
   Offer offer{state, kind, node, now, this, {}};
   const SlotRefusals::Answer answer = ToSome(offer, jobs, decision);
   if (answer != SlotRefusals::Answer::kTaken || kind == TaskKind::kReduce) return answer;
-  // The jobs before the one that takes it are passed over, again.
+  // The jobs that come before the one that takes the slot have been passed over once more.
   const std::vector<std::uint32_t> clock_stopped(clock_stopped_.begin(), clock_stopped_.end());
   for (const std::uint32_t id : clock_stopped) {
     const JobId job{id};

@@ -11,10 +11,10 @@ namespace millrace::sched {
 namespace {
 
 constexpr Micros kLookInterval = 1 * kSecond;
-constexpr Micros kLeastAge = 1 * kSecond;  // progress is told about as often
+constexpr Micros kLeastAge = 1 * kSecond;  // progress is reported about as often
 
-// So that this share of the values, rounded down, is below it, or fewer if some are equal. The values are these and
-// `more` times `usual`; there is one.
+// Returns the value below which this share of the values lies, rounded down, or less if some are equal. The values are
+// `values` and `more` times `usual`. Requires: there is at least one.
 double Quantile(std::vector<double> values, double share, std::size_t more = 0, double usual = 0) {
   std::sort(values.begin(), values.end());
   const std::size_t all = values.size() + more;
@@ -115,7 +115,7 @@ void Speculating::Look(const ClusterState& state, TaskKind kind, Micros now) {
             [](const Judged& a, const Judged& b) { return a.left != b.left ? a.left < b.left : b.task < a.task; });
 }
 
-// [begin, end): what runs of one job.
+// Judges [begin, end), the running attempts of one job.
 void Speculating::PickSlow(const ClusterState& state, TaskKind kind, const Judged* begin, const Judged* end) {
   const JobState& job = *state.FindJob(begin->task.job);
   const std::uint32_t finished = job.times[kind].finished;
@@ -149,7 +149,7 @@ bool Speculating::Takes(const ClusterState& state, const Judged& slow, NodeId no
   const JobState& job = *state.FindJob(slow.task.job);
   if (state.Refused(job, node) || state.Avoids(job, slow.task.kind, slow.task.index, node)) return false;
   if (slow.task.kind == TaskKind::kMap) return !state.LacksSpace(job, slow.task.index, node);
-  const NodeState& host = *state.FindNode(node);  // the rule of `+ccs`, which holds anyway where there is none
+  const NodeState& host = *state.FindNode(node);  // duplicates follow the rule of `+ccs` even without it
   return host.Copying(slow.task.job) < std::max(host.slots.reduces, 1U);
 }
 

@@ -8,14 +8,15 @@ void Declare(KeyList& keys, SpeculationSettings& settings) {
   auto& [enabled, slow_task_share, slow_node_share, max_share, min_runtime] = settings;
   keys.Flag(
       "enabled", &enabled,
-      "duplicate slow tasks when nothing else is left to run (LATE); not set: in a live cluster, not in simulations");
+      "duplicate slow tasks if nothing else is left to run (LATE); not set: in a live cluster, not in simulations");
   keys.Real("slow_task_share", &slow_task_share, kFraction,
-            "part of the running tasks, the slowest by progress, that may be duplicated");
-  keys.Real("slow_node_share", &slow_node_share, kFraction, "part of the nodes, the slowest, that get no duplicates");
-  keys.Real("max_share", &max_share, kFraction, "part of the slots of a kind that duplicates may hold");
-  keys.Duration(
-      "min_runtime", &min_runtime, kHour,
-      "an attempt is not judged before it has run so long, or as long as tasks of its job take if that is less");
+            "the share of the running tasks, the slowest by progress, that may be duplicated");
+  keys.Real("slow_node_share", &slow_node_share, kFraction,
+            "the share of the nodes, the slowest, that get no duplicates");
+  keys.Real("max_share", &max_share, kFraction, "the share of the slots of a kind that duplicates may hold");
+  keys.Duration("min_runtime", &min_runtime, kHour,
+                "an attempt is not judged before it has run for this long, or for as long as tasks of its job take if "
+                "that is less");
 }
 
 }  // namespace millrace::sched

@@ -16,7 +16,7 @@ namespace {
 using Unit = TomlSection::Unit;
 
 constexpr std::uint32_t kMostJobs = 1'000'000;
-constexpr std::uint64_t kMostTasks = 100'000'000;  // in one workload
+constexpr std::uint64_t kMostTasks = 100'000'000;  // the most in one workload
 
 Arrival ReadArrival(TomlSection& section) {
   Arrival arrival;

@@ -25,7 +25,7 @@ namespace {
 using sched::Event;
 using sched::JournalMark;
 
-// This policy is in force until the journal names a scheduler. It decides nothing.
+// The policy until the journal names a scheduler. It decides nothing.
 class NoPolicy : public sched::Policy {
  public:
   [[nodiscard]] std::string_view name() const override { return "none"; }
@@ -72,8 +72,8 @@ Result<std::vector<Line>> ParseJournal(std::string_view journal, const std::stri
 
 bool IsDecision(const Line& line) { return line.event() != nullptr && sched::IsDecision(*line.event()); }
 
-// A live journal names only those calls of Decide that cannot be told from its other lines. This adds the others: one
-// after the lines of each moment, and one before the decisions that it led to.
+// A live journal has a line only for those calls of Decide that its other lines do not imply. This class adds the
+// others: one after the lines of each moment, and one before the decisions that it led to.
 class DecisionAdder {
  public:
   std::vector<Line> Add(std::vector<Line> lines) {
@@ -123,8 +123,8 @@ std::optional<JobId> JobOf(const Event& event) {
 
 class Replayer {
  public:
-  // `live`: the journal is that of a live master, which writes no event that the engine refused and no launch but its
-  // own.
+  // `live` says that a live master wrote the journal. Such a journal has no event that the engine refused, and no
+  // launch but the engine's own.
   Replayer(const std::vector<Line>& lines, std::unique_ptr<sched::Policy> policy, bool live)
       : lines_(lines), live_(live), engine_(std::make_unique<sched::Engine>(Options(), std::move(policy))) {}
 
@@ -159,7 +159,7 @@ class Replayer {
     return engine_->Apply(line.time, *line.event(), &effects);
   }
 
-  // A master that starts again would begin here: NodesAsEvents in master/jobs/job_tracker.cc.
+  // Notes that a master that starts again would begin here (NodesAsEvents in master/jobs/job_tracker.cc).
   void NoteQuiet(const Line& line, std::size_t at) {
     if (!std::holds_alternative<sched::JobSubmitted>(*line.event()) || !engine_->state().LiveJobs().empty()) return;
     begin_ = at - 1;
@@ -175,7 +175,7 @@ class Replayer {
     }
   }
 
-  // The master does the same (master/jobs/job_tracker.cc), and then names the scheduler.
+  // Does what the master does when it starts again (master/jobs/job_tracker.cc). The journal then names the scheduler.
   void Restart(std::size_t at) {
     std::set<JobId> live;
     for (const sched::QueueKey& key : engine_->state().LiveJobs()) live.insert(key.job);
@@ -235,7 +235,8 @@ class Replayer {
   std::unique_ptr<sched::Engine> engine_;
   ReplayResult result_;
   std::map<NodeId, sched::NodeJoined> joined_;
-  // Where the replay began anew after a moment without live jobs: the first line since, and the nodes at that moment.
+  // The last moment without live jobs, from which the engine could begin again: the first line after it, and the nodes
+  // at that moment.
   std::size_t begin_ = 0;
   std::vector<Line> nodes_;
 };

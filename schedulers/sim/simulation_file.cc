@@ -30,7 +30,7 @@ void Override(const Overrides& overrides, Shape* shape) {
   if (shape->racks == 0) shape->racks = std::max((shape->nodes + kNodesOfRack - 1) / kNodesOfRack, shape->datacenters);
 }
 
-// Reads what a node has, for all nodes or for those of one group.
+// Reads what a node has, for all nodes or for the nodes of one group.
 void ReadNode(TomlSection& section, NodeSpec* node) {
   section.Integer("map_slots", &node->slots.maps, 0, sched::kMaxSlots);
   section.Integer("reduce_slots", &node->slots.reduces, 0, sched::kMaxSlots);

@@ -13,9 +13,10 @@
 namespace millrace::sim {
 namespace {
 
-constexpr std::int64_t kMost = 9'000'000'000'000'000;  // of any number in a file: what a double holds exactly
+constexpr std::int64_t kMost =
+    9'000'000'000'000'000;  // the largest number in a file; a double holds all whole numbers up to it
 constexpr double kMicros = 1e6;
-constexpr double kMostOfZipf = 1e7;  // values: each has a weight in memory
+constexpr double kMostOfZipf = 1e7;  // the most values, since each has a weight in memory
 
 }  // namespace
 
@@ -140,7 +141,7 @@ std::optional<Distribution> TomlSection::ReadDraws(const toml::node& node, Unit 
     std::string_view name;
     Kind kind;
     std::size_t least, most;
-    unsigned plain;  // bits of the values that have no unit
+    unsigned plain;  // a bit for each value that has no unit
   };
   constexpr std::size_t kMany = 1'000'000;
   constexpr Form kConstant{"", Kind::kConstant, 1, 1, 0};

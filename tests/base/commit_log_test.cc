@@ -9,7 +9,7 @@
 namespace millrace::rpc {
 namespace {
 
-// Notes every write, can hold the first one up, and can refuse.
+// A store that notes every write, and that can hold up the first write or refuse later ones.
 class NotingStore final : public KeyValueStore {
  public:
   struct Noted {
@@ -43,7 +43,7 @@ class NotingStore final : public KeyValueStore {
   std::size_t refuse_from = 1000000;
   std::promise<void> entered;
   std::promise<void> release;
-  std::vector<Noted> writes;  // read it when the log is destroyed or its promises have resolved
+  std::vector<Noted> writes;  // may be read once the log is destroyed or its promises have resolved
 };
 
 WriteBatch Batch(const std::string& key) {
@@ -56,7 +56,7 @@ void NoFailure(const Status& status) { ADD_FAILURE() << status.message(); }
 
 class CommitLogTest : public testing::Test {
  protected:
-  ~CommitLogTest() noexcept override = default;  // KJ's may throw
+  ~CommitLogTest() noexcept override = default;  // KJ's destructors may throw
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   NotingStore store_;

@@ -66,7 +66,7 @@ TEST(ControlThreadTest, StopCancelsWhatIsUnderWay) {
 
 TEST(ControlThreadTest, ManyCallersAtOnce) {
   ControlThread control;
-  int count = 0;  // the loop's
+  int count = 0;  // used on the loop
   std::vector<std::thread> callers;
   for (int t = 0; t < 4; ++t) {
     callers.emplace_back([&] {

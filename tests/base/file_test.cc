@@ -23,7 +23,7 @@ TEST_F(FileTest, FdIsClosedOnce) {
     raw = fd.get();
     EXPECT_EQ(::fcntl(raw, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     Fd moved = std::move(fd);
-    EXPECT_FALSE(fd.valid());  // NOLINT: what a move leaves is defined here
+    EXPECT_FALSE(fd.valid());  // NOLINT: the state after a move is defined here
     EXPECT_EQ(moved.get(), raw);
     EXPECT_TRUE(IsOpen(raw));
   }

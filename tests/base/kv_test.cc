@@ -1,4 +1,4 @@
-// The contract of KeyValueStore, run on both implementations.
+// Tests the contract of KeyValueStore on both implementations.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -1,5 +1,5 @@
-// kv_writer DIRECTORY: writes 0, 1, 2 ... to a database for ever, every third one synced, and acknowledges each on
-// standard output as eight bytes. Its test kills it.
+// kv_writer DIRECTORY: writes 0, 1, 2 and so on to a database until its test kills it. It syncs every third number, and
+// acknowledges each on standard output as eight bytes.
 #include <unistd.h>
 
 #include "base/kv/rocks_store.h"

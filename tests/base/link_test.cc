@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Notes when it is asked.
+// A dialer that notes when it is asked.
 class NotingDialer final : public Dialer {
  public:
   NotingDialer(Dialer& next, kj::Timer& timer) : next_(next), timer_(timer) {}
@@ -33,7 +33,7 @@ class SilentDialer final : public Dialer {
   kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr) override { return kj::NEVER_DONE; }
 };
 
-// Connections that end at once.
+// A dialer whose connections end at once.
 class HangingUpDialer final : public Dialer {
  public:
   kj::Promise<kj::Own<kj::AsyncIoStream>> Dial(kj::StringPtr) override {
@@ -44,7 +44,7 @@ class HangingUpDialer final : public Dialer {
 
 class LinkTest : public testing::Test {
  protected:
-  ~LinkTest() noexcept override = default;  // KJ's may throw
+  ~LinkTest() noexcept override = default;  // KJ's destructors may throw
 
   Link MakeLink(Dialer& dialer) { return Link(dialer, loop_.timer, "master:7000", Random(7)); }
   Status Ping(capnp::Capability::Client server) {
@@ -73,7 +73,7 @@ TEST_F(LinkTest, ConnectsAndServesManyAskersWithOneConnection) {
   EXPECT_EQ(server_.connections(), 1u);
 }
 
-// A master and its standby: whoever answers is taken, and after it broke the other is asked too.
+// A master and its standby: the one that answers is used, and after its connection has broken the other is asked too.
 TEST_F(LinkTest, OfSeveralAddressesTheOneThatAnswersIsTaken) {
   Link link(dialer_, loop_.timer, "master:7000,standby:7000", Random(7));
   network_.Serve("standby:7000", server_);
@@ -105,7 +105,7 @@ TEST_F(LinkTest, SaysWhyAnAttemptFailed) {
   EXPECT_THAT(told, testing::Each(testing::Eq("connect to master:7000: nobody answers there")));
 }
 
-// A call learns of the end of its connection before the link does, and may ask for another at once.
+// A call learns that its connection has ended before the link does, and may ask for another one at once.
 TEST_F(LinkTest, ACallMayAskAgainTheMomentItsConnectionEnds) {
   network_.Serve("master:7000", server_);
   Link link = MakeLink(dialer_);

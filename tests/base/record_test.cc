@@ -37,7 +37,7 @@ Result<RecordReader> Open(const std::string& file, std::uint64_t begin = 0, std:
       file.size(), begin, end, "part-0");
 }
 
-// Adds what the split holds; the failure that ended it, if any.
+// Adds the records of the split. Returns the failure that ended it, if any.
 Status Read(const std::string& file, Pairs& records, std::uint64_t begin = 0, std::uint64_t end = kEnd) {
   MILLRACE_ASSIGN(RecordReader reader, Open(file, begin, end));
   while (true) {
@@ -60,7 +60,7 @@ std::string RandomText(Random& random, std::size_t size) {
   return text;
 }
 
-// `blocks` blocks that hold one small record each: a large one, which shrinks to little, ends every block.
+// Returns records that fill `blocks` blocks, one for each: a record as large as a block, which compresses to little.
 Pairs SmallBlocks(int blocks) {
   Pairs records;
   for (int i = 0; i < blocks; ++i) records.emplace_back("k" + std::to_string(i), std::string(kRecordBlockBytes, 'a'));
@@ -99,7 +99,7 @@ TEST(RecordFileTest, BlocksAreSmall) {
   for (int i = 0; i < 1000; ++i) records.emplace_back("k", RandomText(random, 1000));
   const std::string file = Write(records);
   Pairs first;
-  ASSERT_TRUE(Read(file, first, 0, 33).ok());         // the block that starts behind the header, at byte 32
+  ASSERT_TRUE(Read(file, first, 0, 33).ok());         // the block that starts after the header, at byte 32
   EXPECT_EQ(first.size(), kRecordBlockBytes / 1004);  // 1 + 1 for the key, 2 + 1000 for the value
 }
 

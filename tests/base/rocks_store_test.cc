@@ -1,4 +1,5 @@
-// What RocksDB owes beyond the common contract: reopening, death of the process, damage, its footprint.
+// Tests what the store on RocksDB must do beyond the common contract: reopening, death of the process, damage, its
+// size.
 #include "base/kv/rocks_store.h"
 
 #include <fcntl.h>
@@ -34,7 +35,7 @@ class RocksStoreTest : public testing::Test {
     ASSERT_TRUE(store.Write(batch, durability).ok());
   }
 
-  // The log that holds what was written since the store was opened.
+  // Returns the name of the log that has what was written since the store was opened.
   std::string NewestLog() {
     std::string newest;
     const auto names = ListDirectory(path_);
@@ -266,7 +267,7 @@ TEST_F(RocksStoreTest, ABackupTakesThePlaceOfADatabaseThatWasLost) {
   EXPECT_EQ(*store->Get("first"), "1");
 }
 
-// It is no database any more, but a repair could still read it.
+// What is left is no longer a database, but a repair could still read it.
 TEST_F(RocksStoreTest, WhatIsLeftOfADatabaseIsMovedAsideByARestoration) {
   const std::string backups = directory_->path() + "/backups";
   auto store = Open();

@@ -1,4 +1,4 @@
-// What the tests of base/rpc share: an echo service, and a loop whose time stands still until it is moved.
+// What the tests of base/rpc share: an echo service, and a loop whose time stands still until a test moves it.
 #pragma once
 
 #include <kj/async.h>
@@ -33,7 +33,7 @@ class EchoServer final : public wire::Echo::Server {
   kj::Promise<void> never(NeverContext) override { return kj::NEVER_DONE; }
 };
 
-// Passes failures on from a server further away.
+// Passes on the failures of a server further away.
 class RelayServer final : public wire::Echo::Server {
  public:
   explicit RelayServer(wire::Echo::Client next) : next_(kj::mv(next)) {}
@@ -49,7 +49,7 @@ class RelayServer final : public wire::Echo::Server {
 };
 
 struct DrivenLoop {
-  // Lets everything happen that happens within `by`.
+  // Moves time on by `by`, and lets everything happen that is due until then.
   void Advance(kj::Duration by) {
     const kj::TimePoint end = timer.now() + by;
     scope.poll();
@@ -69,7 +69,7 @@ struct DrivenLoop {
   kj::TimerImpl timer{kj::origin<kj::TimePoint>()};
 };
 
-// How the promise, which must be settled without moving time, turned out.
+// Returns how the promise has turned out. Requires: it settles without time being moved.
 template <class T>
 Status Outcome(kj::Promise<T> promise, kj::WaitScope& scope) {
   Status status = Internal("not settled");

@@ -1,4 +1,4 @@
-// Status across calls, deadlines, limits on connections, the call gate.
+// Tests statuses across calls, deadlines, limits on connections, and the call gate.
 #include <gmock/gmock.h>
 
 #include "base/rpc/call_gate.h"
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 class RpcTest : public testing::Test {
  protected:
-  ~RpcTest() noexcept override = default;  // KJ's may throw
+  ~RpcTest() noexcept override = default;  // KJ's destructors may throw
 
   wire::Echo::Client Connect(const std::string& address, ConnectionLimits limits = {}) {
     auto stream = network_.Dial(address.c_str()).wait(loop_.scope);
@@ -173,7 +173,7 @@ TEST_F(RpcTest, CallGateTurnsAwayWhatIsTooMuch) {
   EXPECT_THAT(third.message(), HasSubstr("far"));
   first = nullptr;
   EXPECT_EQ(gate.in_flight(), 1u);
-  EXPECT_TRUE(gate.TryEnter().has_value());  // and leaves again
+  EXPECT_TRUE(gate.TryEnter().has_value());  // the pass is given back at once
   EXPECT_EQ(gate.in_flight(), 1u);
   EXPECT_EQ(gate.Call<int>([] { return kj::Promise<int>(3); }).wait(loop_.scope), 3);
   EXPECT_EQ(gate.in_flight(), 1u);

@@ -1,4 +1,4 @@
-// What strangers may take of a server: connections, memory, time.
+// Tests the limits on what strangers may take from a server: connections, memory, time.
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 
@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// Gives what it is told to give: errors and streams.
+// A receiver that gives the errors and streams that a test has set.
 class ScriptedReceiver final : public kj::ConnectionReceiver {
  public:
   kj::Promise<kj::Own<kj::AsyncIoStream>> accept() override {
@@ -56,13 +56,13 @@ class Addressed final : public kj::AsyncIoStream {
 
 class ServerLimitsTest : public testing::Test {
  protected:
-  ~ServerLimitsTest() noexcept override = default;  // KJ's may throw
+  ~ServerLimitsTest() noexcept override = default;  // KJ's destructors may throw
 
   void Start(const ServerLimits& limits) {
     server_.emplace(loop_.timer, kj::heap<EchoServer>(), limits);
     server_->OnTrouble([this](const std::string& line) { troubles_ += line + "\n"; });
   }
-  // The other end of a new connection.
+  // Returns the client's end of a new connection.
   kj::Own<kj::AsyncIoStream> Open(const std::string& address = "", bool loopback = false) {
     kj::TwoWayPipe pipe = kj::newTwoWayPipe();
     server_->Accept(kj::mv(pipe.ends[0]), Peer{address, loopback});
@@ -86,7 +86,7 @@ class ServerLimitsTest : public testing::Test {
     writes_.push_back(stream.write(kept.begin(), bytes.size()).catch_([](kj::Exception&&) {}).eagerlyEvaluate(nullptr));
     loop_.scope.poll();
   }
-  // The first words of a message of so many bytes.
+  // Returns the beginning of a message of this many bytes.
   static std::string Frame(std::uint32_t bytes) {
     const std::uint32_t words = bytes / 8;
     std::string frame(4, '\0');
@@ -112,7 +112,7 @@ TEST_F(ServerLimitsTest, AFailingAcceptIsTriedAgainAndNothingEnds) {
   auto loop = server_->AcceptLoop(kj::mv(own)).then([&] { ended = true; }, [&](kj::Exception&&) { ended = true; });
   auto accepting = loop.eagerlyEvaluate(nullptr);
   loop_.scope.poll();
-  EXPECT_EQ(receiver.asked, 1);  // and not in a busy loop
+  EXPECT_EQ(receiver.asked, 1);  // it does not ask in a busy loop
   loop_.Advance(299 * kj::MILLISECONDS);
   EXPECT_EQ(receiver.asked, 3);
   EXPECT_EQ(server_->connections(), 0u);
@@ -134,9 +134,9 @@ TEST_F(ServerLimitsTest, AConnectionThatAsksForNothingIsDropped) {
   EXPECT_EQ(server_->connections(), 2u);
   loop_.Advance(2 * kj::SECONDS);
   EXPECT_EQ(server_->connections(), 1u);
-  loop_.Advance(3600 * kj::SECONDS);  // one that has asked may be silent for ever
+  loop_.Advance(3600 * kj::SECONDS);  // a peer that has asked once may be silent forever
   EXPECT_TRUE(Ping(*served));
-  EXPECT_THAT(troubles_, HasSubstr("no call after it connected (1 times, last of 10.0.0.1)"));
+  EXPECT_THAT(troubles_, HasSubstr("no call after it connected (1 time, last from 10.0.0.1)"));
 }
 
 TEST_F(ServerLimitsTest, AMessageThatDoesNotEndCostsItsConnection) {
@@ -182,7 +182,7 @@ TEST_F(ServerLimitsTest, UnfinishedMessagesOfAllAreBoundedTheOldestGoesFirst) {
     loop_.Advance(1 * kj::MILLISECONDS);
     ASSERT_LE(server_->message_bytes(), 10u << 20);
   }
-  EXPECT_EQ(server_->connections(), 11u);  // ten of theirs
+  EXPECT_EQ(server_->connections(), 11u);  // the one that is served, and ten of the strangers'
   EXPECT_TRUE(Ping(*served, 1 << 19));     // the newest always finds room
   EXPECT_LE(server_->message_bytes(), 10u << 20);
   loop_.Advance(2 * kj::SECONDS);
@@ -208,7 +208,7 @@ TEST_F(ServerLimitsTest, APeerThatTakesNoAnswersIsDropped) {
   auto served = Call();
   kj::TwoWayPipe pipe = kj::newTwoWayPipe();
   server_->Accept(kj::mv(pipe.ends[0]), Peer{});
-  // A client whose answers nobody reads: its requests go through, the pipe has no room of its own.
+  // This client reads no answers. Its requests go through, and the pipe has no buffer of its own.
   kj::AsyncIoStream& raw = *pipe.ends[1];
   const std::string bootstrap = [] {
     std::string bytes = Frame(5 * 8);
@@ -245,7 +245,7 @@ TEST_F(ServerLimitsTest, OneAddressHasItsShareAndSilentOnesMakeRoom) {
   three = nullptr;
   loop_.scope.poll();
   three = Call("10.0.0.1");
-  // Of IPv6, one peer has a whole /64.
+  // A whole /64 of IPv6 counts as one peer.
   auto six = Call("fd00:1:2:3::1"), seven = Call("fd00:1:2:3::2"), eight = Call("fd00:1:2:3:9::1");
   Connection nine(Open("fd00:1:2:3::4"), {});
   EXPECT_FALSE(Ping(nine));
@@ -263,7 +263,7 @@ TEST_F(ServerLimitsTest, StrangersLeaveRoomForPeersOfThisMachine) {
   Connection full(Open("127.0.0.1", true), {});
   EXPECT_FALSE(Ping(full));
   loop_.Advance(2 * kj::SECONDS);
-  EXPECT_THAT(troubles_, HasSubstr("refused: too many connections (2 times, last of 127.0.0.1)"));
+  EXPECT_THAT(troubles_, HasSubstr("refused: too many connections (2 times, last from 127.0.0.1)"));
 }
 
 TEST_F(ServerLimitsTest, TheBootstrapKnowsThePeer) {

@@ -1,4 +1,4 @@
-// The transport over real sockets.
+// Tests the transport over real sockets.
 #include <gmock/gmock.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class TcpTest : public testing::Test {
  protected:
-  ~TcpTest() noexcept override = default;  // KJ's may throw
+  ~TcpTest() noexcept override = default;  // KJ's destructors may throw
 
   kj::AsyncIoContext io_ = kj::setupAsyncIo();
   kj::Network& network_ = io_.provider->getNetwork();

@@ -29,7 +29,7 @@ TEST(QuoteTest, ControlBytesAndWrongUtf8AreEscaped) {
   EXPECT_EQ(Quote("\xe2\x80\xa8"), R"("\xe2\x80\xa8")");          // line separator
 }
 
-// What a hostile name may hold: nothing of it moves the cursor, ends the line or turns the direction of writing.
+// A hostile name may hold anything, but nothing in it moves the cursor, ends the line or changes the direction of text.
 constexpr std::string_view kHostile = "a\x1b[2J\r\nb\t\x07\xc2\x9b\xe2\x80\xaeltr\xff\\\"\xc3\xbc";
 
 TEST(PrintableTest, WhatATerminalWouldObeyIsEscapedAndNothingElse) {

@@ -231,7 +231,7 @@ class GeneratedTest(unittest.TestCase):
         self.assertIn(b"reads input", self.cluster.run("run", "terasort", "-o", "/x", status=2)[1])
         self.assertIn(b"leave the input", self.cluster.run("run", "teragen", "/tera", "-o", "/x", "-D", "input.records=1", status=2)[1])
         self.assertIn(b"input.records", self.cluster.run("run", "teragen", "-o", "/x", status=2)[1])
-        self.assertIn(b"maps only", self.cluster.run("run", "teragen", "-o", "/x", "-D", "input.records=1", "--reducers", "2", status=2)[1])
+        self.assertIn(b"no reduces", self.cluster.run("run", "teragen", "-o", "/x", "-D", "input.records=1", "--reducers", "2", status=2)[1])
         self.cluster.run("fs", "put", "-", "/one", input=b"x" * RECORD)
         self.assertIn(b"--reducers", self.cluster.run("run", "terasort", "/one", "-o", "/x", "--reducers", "0", status=1)[1])
 

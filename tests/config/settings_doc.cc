@@ -25,12 +25,12 @@ int main() {
 
 Printed from the table of keys (`schedulers/config/settings_keys.cc`); `tests/config/check_settings` holds this page against it.
 
-`master.scheduler_file` names one TOML file with what the schedulers can be told; it serves all of them, so that `millrace scheduler set`
-keeps what was said of each. The master reads it when it starts and again whenever it changes. A file with a mistake is refused, with
-file, line and reason in the master's log and in `millrace scheduler show`, and what was in force stays in force.
+`master.scheduler_file` names one TOML file with the settings of all schedulers, so that `millrace scheduler set` keeps the settings of
+each. The master reads it when it starts and again whenever it changes. A file with a mistake is refused, with file, line and reason in the
+master's log and in `millrace scheduler show`, and the settings that were in force stay in force.
 
 Durations are texts (`"5s"`, `"200ms"`, `"1.5h"`) or numbers of seconds; bandwidths are numbers or texts (`"100M"`). What a section
-`[pools.NAME]` leaves out is as `[pool_defaults]` has it. A pool without a section needs none: it is made when a job names it.
+`[pools.NAME]` leaves out is taken from `[pool_defaults]`. A pool needs no section: it is made when a job names it.
 )";
   Settings settings;
   for (const Section& section : ListSections()) Print(KeysOf(section, &settings, "NAME"));

@@ -1,4 +1,4 @@
-// The file system in memory behind the contract of DfsClient, for all tests of what is built on it. Thread rule: any
+// A file system in memory with the contract of DfsClient, for all tests of what is built on that. Thread rule: any
 // thread.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace millrace::dfs::testing {
 
-// What outlives the clients.
+// The part that outlives the clients.
 struct FakeTree {
   struct Node {
     bool directory = false;
@@ -35,7 +35,7 @@ struct FakeTree {
   int balance_stops = 0;
   std::vector<UnhealthyBlock> unhealthy;
   std::map<std::string, std::vector<CheckedReplica>> replicas;
-  // Called without the lock, before a write of `path` takes bytes, and before each piece of a read; a failure is given
+  // Called without the lock, before a write of `path` takes bytes and before each piece of a read. A failure is passed
   // on.
   std::function<Status(const std::string& path)> on_write = [](const std::string&) { return Status::Ok(); };
   std::function<void(const std::string& path)> on_sync = [](const std::string&) {};  // after it

@@ -1,5 +1,5 @@
-// Every list that the master answers with, with the longest texts that it takes: over a real connection, through the
-// clients that people use. Each is larger than a message.
+// Tests every list that the master answers with, with the longest texts that it accepts, over a real connection and
+// through the clients that people use. Each list is larger than a message.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ constexpr std::uint32_t kNodes = 700, kHolders = 45, kBlocks = 8000, kLocated = 
                         kMaps = 300;
 constexpr std::uint32_t kTasksWithCounters = 3, kCountersOfATask = 1000;
 
-// `text` made as long as a name may be.
+// Returns `text` extended to the longest length of a name.
 std::string Long(const std::string& text) { return text + std::string(kLongestName - text.size(), 'x'); }
 
 std::string DeepDirectory() {
@@ -93,7 +93,7 @@ class ServedMaster {
   JobId large_job, counted_job;
 
  private:
-  // Nodes 1 to kHolders hold blocks, the next one held some and is gone; all but the last have no slots.
+  // Nodes 1 to kHolders hold blocks; the next one held some and is gone. Only the last has slots.
   void AddNodes() {
     Step step = control_->Begin();
     for (std::uint32_t i = 1; i <= kNodes; ++i) {
@@ -276,7 +276,7 @@ TEST_F(AnswersTest, Counters) {
   EXPECT_THAT(names, SizeIs(counters->size()));
 }
 
-// A line for each of 300 maps and more, and reasons that make a megabyte.
+// The history has a line for each of more than 300 maps, and reasons that make up a megabyte.
 TEST_F(AnswersTest, HistoryOfManyLines) {
   std::vector<std::uint64_t> numbers;
   std::size_t bytes = 0;

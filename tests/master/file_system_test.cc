@@ -1,4 +1,4 @@
-// What FileSystem refuses though namespace and block manager, each for itself, would take it.
+// Tests what FileSystem refuses although the namespace and the block manager, each by itself, would accept it.
 #include "master/cluster/file_system.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ class FileSystemTest : public testing::Test {
   void Start() {
     files_ = std::make_unique<FileSystem>(Random(7), [numbers = Random(8)]() mutable { return numbers.Next(); });
   }
-  // A new life of the master, in which no worker has come back yet.
+  // Begins a new life of the master, in which no worker has come back yet.
   void Restart() {
     ASSERT_TRUE(store_->Write(batch_, Durability::kSynced).ok());
     batch_ = {};
@@ -75,7 +75,7 @@ TEST_F(FileSystemTest, AfterARestartCompleteNamesNodesThatExist) {
   EXPECT_TRUE(completed.ok()) << completed.message();
 }
 
-// More than a tenth of what the worker holds: if the master did not know them it would hold them back.
+// These are more than a tenth of what the worker holds: if the master did not know them, it would hold them back.
 TEST_F(FileSystemTest, WhatWasRemovedIsDeletedAfterARestart) {
   std::vector<dfs::Block> held;
   for (int i = 0; i < 30; ++i) {
@@ -103,7 +103,7 @@ TEST_F(FileSystemTest, WhatWasRemovedIsDeletedAfterARestart) {
   EXPECT_EQ(work.remove.front().blocks.size(), held.size());
 }
 
-// It is looked after as the block of a file that is complete: copied, and known after a restart.
+// The block is treated like that of a complete file: it is copied, and it is known after a restart.
 TEST_F(FileSystemTest, ASyncedBlockIsABlockOfAFile) {
   const dfs::WrittenBlock written{block_.id, 10, {block_.targets[0]}, 99};
   ASSERT_TRUE(files_->Sync(file_, 0, {written}, &batch_).ok());
@@ -136,7 +136,7 @@ TEST_F(FileSystemTest, SyncNamesOnlyNodesThatTheBlockWasGivenOutWith) {
   EXPECT_TRUE(files_->CheckNotSynced(file_).ok());
 }
 
-// Its replica may have gone since: what the writer knew of it when it synced is no news.
+// Its replica may be gone by now: what the writer knew of it when it synced is out of date.
 TEST_F(FileSystemTest, CompleteTellsNothingOfSyncedBlocks) {
   const dfs::WrittenBlock written{block_.id, 10, block_.targets, 99};
   ASSERT_TRUE(files_->Sync(file_, 0, {written}, &batch_).ok());

@@ -66,7 +66,7 @@ TEST(JobRecordTest, RoundTrip) {
   EXPECT_EQ(EncodeJob(*read), EncodeJob(record));
 }
 
-// A record as version 1 wrote it: what the second brought is not there.
+// The record is as version 1 wrote it, without what version 2 added.
 TEST(JobRecordTest, TheFirstVersionIsRead) {
   Encoder out;
   out.U8(1);

@@ -264,7 +264,7 @@ TEST_F(JobTrackerTest, ATaskThatTakesDownThreeWorkersFailsItsJobAcrossRestartsOf
   EXPECT_EQ(jobs->View(job)->state, JobState::kFailed);
 }
 
-// Across a restart, before and after which reduces are told.
+// Reduces are told before and after a restart.
 TEST_F(JobTrackerTest, AJobGoesOnWithoutMapsThatFailed) {
   const NodeNumber node = AddWorker("a", 1, 0);
   const NodeNumber reducing = AddWorker("b", 0, 1);
@@ -308,7 +308,7 @@ TEST_F(JobTrackerTest, AJobGoesOnWithoutMapsThatFailed) {
   expect_left_out();
 }
 
-// Two bad records, and a restart between each attempt and the next.
+// There are two bad records, and a restart between each attempt and the next.
 TEST_F(JobTrackerTest, RecordsThatFailedTwiceAreLeftOutAcrossRestarts) {
   const NodeNumber node = AddWorker("a", 1, 0);
   AddFile("/in/text", 1, {node});
@@ -349,7 +349,7 @@ TEST_F(JobTrackerTest, RecordsThatFailedTwiceAreLeftOutAcrossRestarts) {
   }
 }
 
-// A worker may say anything.
+// The master must cope with anything that a worker may say.
 TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
   const NodeNumber node = AddWorker("a", 1, 0);
   AddFile("/in/text", 1, {node});
@@ -366,7 +366,7 @@ TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
   EXPECT_EQ(jobs->Attempts(job)->front().reason, "signal 6");
 }
 
-// Its output was counted, then lost; now nothing of it counts.
+// Its output was counted and then lost; now nothing of it counts.
 TEST_F(JobTrackerTest, AMapThatIsLeftOutCountsForNothing) {
   const NodeNumber node = AddWorker("a", 1, 0);
   AddFile("/in/text", 1, {node});
@@ -408,7 +408,7 @@ TEST_F(JobTrackerTest, AnEmptyInputStillMakesAnOutput) {
   EXPECT_EQ(jobs->View(job)->state, JobState::kSucceeded);
 }
 
-// 100 files on two of three nodes each, so that every two nodes hold a third of them together.
+// There are 100 files, each on two of three nodes, so that any two nodes have a third of the files in common.
 TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
   const NodeNumber a = AddWorker("a", 2, 1), b = AddWorker("b", 2, 1), holder = AddWorker("c", 0, 0);
   const std::vector<std::vector<NodeNumber>> places = {{a, b}, {b, holder}, {holder, a}};
@@ -416,7 +416,7 @@ TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
   JobRequest request = Request("/out", 1);
   request.pack = std::uint64_t{64} << 20;
   const JobId job = Submit(request);
-  // 100 MiB and four slots: at most 12 files a map.
+  // With 100 MiB and four slots, a map has at most 12 files.
   const std::vector<sched::MapInput> inputs = jobs->cluster().FindJob(job)->spec.maps;
   EXPECT_THAT(inputs.size(), AllOf(Ge(9u), Le(12u)));
   const std::vector<MapSplits> maps = *jobs->Splits(job);

@@ -11,7 +11,7 @@ constexpr Micros kGrace = 10 * kSecond, kLimit = 60 * kSecond, kPeriod = kSecond
 
 class LeasesTest : public ::testing::Test {
  protected:
-  // The files that lapse meanwhile; negative ones were held.
+  // Returns the files whose leases lapse in the meantime; those that were held are negative.
   std::vector<std::int64_t> Advance(Micros time) {
     std::vector<std::int64_t> files;
     for (const Micros end = now_ + time; now_ < end;) {
@@ -23,7 +23,7 @@ class LeasesTest : public ::testing::Test {
     }
     return files;
   }
-  // The master does not run.
+  // Lets time pass in which the master does not run.
   void Sleep(Micros time) { now_ += time; }
 
   Micros now_ = 1000 * kSecond;
@@ -68,7 +68,7 @@ TEST_F(LeasesTest, WhatBelongsToAJobDoesNotLapse) {
   EXPECT_THAT(Advance(3600 * kSecond), IsEmpty());
 }
 
-// Nobody could be heard while the master was stopped.
+// No writer could be heard while the master was stopped.
 TEST_F(LeasesTest, TimeInWhichTheMasterDidNotRunDoesNotCount) {
   const std::uint64_t token = leases.Take(7);
   Sleep(3600 * kSecond);

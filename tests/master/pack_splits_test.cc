@@ -24,7 +24,7 @@ struct Input {
   std::vector<Split> splits;
   std::vector<std::vector<dfs::NodeId>> nodes;  // of each
 
-  // Splits are told from each other by the number of their block.
+  // The number of its block identifies a split.
   void Add(std::uint64_t length, std::vector<dfs::NodeId> on) {
     const std::string path = "/f" + std::to_string(splits.size());
     splits.push_back({path, path.substr(1), length, 0, length, {{splits.size(), length}}, 0});
@@ -101,7 +101,7 @@ TEST(PackSplitsTest, SplitsWithoutKnownNodesShareMapsAmongThemselves) {
   EXPECT_THAT(maps[1].nodes, IsEmpty());
 }
 
-// What a launch names is bounded, however little the splits count.
+// The number of splits that a launch names is bounded, however little they count.
 TEST(PackSplitsTest, ALaunchStaysShort) {
   Input many;
   for (std::size_t i = 0; i < 2 * kMostPacked + 1; ++i) many.Add(1, {1});
@@ -140,7 +140,7 @@ struct RandomInput : Input {
       Add(length, std::move(on));
     }
   }
-  // The nodes that hold all splits of the map, computed anew.
+  // Returns the nodes that hold all splits of the map, computed independently.
   [[nodiscard]] std::vector<dfs::NodeId> Common(const PackedSplits& map) const {
     std::map<dfs::NodeId, std::size_t> holds;
     for (const std::uint64_t number : Numbers(map)) {
@@ -171,7 +171,7 @@ void CheckMap(const RandomInput& input, const PackedSplits& map, std::uint64_t t
   for (const std::uint64_t number : Numbers(map)) EXPECT_THAT(input.nodes[number], IsEmpty());
 }
 
-// Of two maps opened on a node one after the other, the splits count more than the target.
+// The splits of two maps that are opened on a node one after another count more than the target together.
 void CheckNumberOfMaps(const RandomInput& input, const std::vector<PackedSplits>& maps, std::uint64_t target) {
   std::uint64_t cost = 0, small = 0;
   for (const PackedSplits& map : maps) {

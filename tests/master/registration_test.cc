@@ -1,5 +1,5 @@
-// A worker registers again: every claim of it against every belief of the master, played through a real tracker, and
-// what the database says of it afterwards.
+// A worker registers again. Plays each of its claims against each belief of the master through a real tracker, and
+// checks what the database says afterwards.
 #include <gmock/gmock.h>
 
 #include "base/ids/ids.h"
@@ -15,7 +15,7 @@ using worker::Claim;
 using worker::MasterDoes;
 using worker::WorkerDoes;
 
-// Whose attempt it is. Not every belief is possible of each.
+// The kind of task that the attempt belongs to. Not every belief is possible for each.
 enum class Of { kMap, kMapOfMapOnly, kReduce };
 struct Case {
   Of of;
@@ -53,7 +53,8 @@ std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
 
 class RegistrationTest : public TrackerFixture, public ::testing::WithParamInterface<Case> {
  protected:
-  // The one worker runs a job of two maps, and so many reduces; the attempt in question is of its first map or reduce.
+  // Lets the one worker run a job of two maps and this many reduces. The attempt in question is of its first map or
+  // reduce.
   LaunchOrder Begin() {
     node_ = AddWorker("a", 1, 2);
     AddFile("/in/text", 2, {node_});
@@ -80,7 +81,7 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
     jobs->AttemptFailed(launch.node, launch.attempt, true, "a test wants it", &step);
     Finish(std::move(step));
   }
-  // Brings the master to believe that of the attempt.
+  // Makes the master believe this of the attempt.
   AttemptId Believe(Belief belief) {
     const LaunchOrder launch = Begin();
     switch (belief) {
@@ -108,7 +109,7 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
   }
   JobTracker::Reconciled Register(const AttemptId& attempt, Claim claim) {
     Claims claims;
-    // What else is there is in step on both sides.
+    // Everything else is the same on both sides.
     const sched::NodeState* node = jobs->cluster().FindNode(NodeId{node_});  // null after a restart without jobs
     for (const AttemptId& other : node == nullptr ? std::vector<AttemptId>() : node->running) {
       if (other != attempt) claims.running.push_back(other);
@@ -127,7 +128,7 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
     EXPECT_TRUE(store->Write(step.batch, Durability::kSynced).ok());  // nothing is decided yet
     return answer;
   }
-  // As the engine has it: "running", "done" or "pending".
+  // Returns the state in the engine: "running", "done" or "pending".
   std::string StateOf(const AttemptId& attempt) {
     const sched::JobState* job = jobs->cluster().FindJob(attempt.task.job);
     if (job == nullptr || !job->alive()) return "no job";
@@ -152,7 +153,7 @@ TEST_P(RegistrationTest, BothSidesAgreeAfterwardsAndSoDoesTheJournal) {
   EXPECT_EQ(answer.forgotten, settled.worker == WorkerDoes::kForgetJob ? std::vector{job_} : std::vector<JobId>());
   EXPECT_EQ(StateOf(attempt), settled.master == MasterDoes::kNothing ? before : "does not run");
 
-  // What the worker goes on with, and what the master counts on, are the same.
+  // Checks that the worker goes on with exactly what the master counts on.
   const bool runs_there = settled.worker == WorkerDoes::kNothing && claim == Claim::kRunning;
   const bool serves = (settled.worker == WorkerDoes::kNothing && claim == Claim::kServed) ||
                       (settled.worker == WorkerDoes::kSettle && of == Of::kMap);
@@ -179,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(All, RegistrationTest, ::testing::ValuesIn(AllCases()),
 
 class LateReportTest : public TrackerFixture {};
 
-// It crossed the message that killed it: its output would lie about until the job ends.
+// The report crossed the message that killed the attempt: its output would be left until the job ends.
 TEST_F(LateReportTest, OfAnAttemptThatIsNotWantedDropsItsOutput) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});

@@ -122,7 +122,7 @@ TEST_F(SchedulerFileTest, SettingsThatTheSchedulerRefusesCountAsWrong) {
 
 class WatchedFileTest : public ::testing::Test {
  protected:
-  // As of a given second, so that the resolution of the file system's clock does not matter.
+  // The file gets the time of a given second, so that the resolution of the file system's clock does not matter.
   void Write(const std::string& text, time_t second) {
     ASSERT_TRUE(WriteFileDurably(path_, text).ok());
     const struct timespec times[2] = {{second, 0}, {second, 0}};

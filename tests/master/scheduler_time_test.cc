@@ -21,7 +21,7 @@ TEST(SchedulerTime, NoTwoStepsHaveTheSame) {
   EXPECT_EQ(time.Now({kHour, 0}), kHour + 1);
 }
 
-// Otherwise what waits for a time would wait for the hour as well.
+// Otherwise everything that waits for a time would wait an hour longer.
 TEST(SchedulerTime, GoesOnWhenTheWallClockIsSetBack) {
   SchedulerTime time(0, {5 * kHour, 0});
   EXPECT_EQ(time.Step({5 * kHour, 0}), 5 * kHour);

@@ -19,15 +19,15 @@ class TrackerFixture : public ::testing::Test {
  protected:
   TrackerFixture();
 
-  // A new process: everything in memory is read back from the store.
+  // Begins a new process, which reads everything in memory back from the store.
   void Restart();
 
   NodeNumber AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
-  // After a restart: its blocks can be written to again.
+  // Lets the node's blocks be written to again after a restart.
   void ComeBack(NodeNumber node);
-  // A file of blocks of 1 MiB, each on these nodes.
+  // Makes a file with blocks of 1 MiB, each on these nodes.
   void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& nodes);
-  // An open file with one block, as a task leaves it for its attempt.
+  // Makes an open file with one block, as a task leaves it for its attempt.
   AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
   // Decides and stores the step; what was ordered is gathered in `launches` and so on.

@@ -1,4 +1,4 @@
-// What the job tracker does for schedulers: who is told what, and what the journal keeps.
+// Tests what the job tracker does for schedulers: who is told what, and what the journal keeps.
 #include <gmock/gmock.h>
 
 #include "schedulers/cluster/cluster_state.h"
@@ -19,7 +19,7 @@ using ::testing::SizeIs;
 
 class TrackerSchedulerTest : public TrackerFixture {
  protected:
-  // The journal's lines of the job (0: of nodes and schedulers) that contain `word`.
+  // Returns the journal's lines about the job (0: about nodes and schedulers) that contain `word`.
   std::vector<std::string> Lines(std::uint32_t job, const std::string& word) {
     std::vector<std::string> lines;
     EXPECT_TRUE(store
@@ -113,7 +113,7 @@ TEST_F(TrackerSchedulerTest, AReplayGoesThroughTheSwitches) {
   EXPECT_EQ(jobs->View(job)->maps.running, 1u);
 }
 
-// A drained node stays so in the history of the jobs that come after a quiet time.
+// A drained node is still drained in the history of the jobs that come after a quiet time.
 TEST_F(TrackerSchedulerTest, ADrainedNodeIsStillDrainedAfterARestart) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
@@ -249,7 +249,8 @@ TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {
   EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(3)) << "a MiB more or less is nothing";
 }
 
-// A pool that was below its minimum for too long gets a slot back: the attempt is killed, and counts as never started.
+// A pool that has been below its minimum for too long gets a slot back: an attempt is killed, and counts as never
+// started.
 TEST_F(TrackerSchedulerTest, APreemptedAttemptIsKilledAndRunsAgain) {
   SetScheduler({"fair+preempt", "[fair]\nmin_share_timeout = 1\n[pools.ads]\nmin_maps = 1\n"});
   const NodeNumber node = AddWorker("a", 1, 1);
@@ -287,7 +288,8 @@ TEST_F(TrackerSchedulerTest, APreemptedAttemptIsKilledAndRunsAgain) {
   EXPECT_EQ((*jobs->Attempts(spam))[0].state, AttemptState::kPreempted) << "in its journal";
 }
 
-// Two jobs, each with a map done and another that does not fit: the later gives way and workers drop what it left.
+// Two jobs each have one map done and another one that does not fit. The later job gives way, and workers drop what it
+// left.
 TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
@@ -358,7 +360,8 @@ TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
   EXPECT_EQ(rate, (4 << 20) / 0.05);
 }
 
-// A map of several files has one rate: it is told of the node from which more than half came, if there is one.
+// A map of several files has one rate, which is counted for the node that more than half of the bytes came from, if
+// there is one.
 TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
   const NodeNumber reader = AddWorker("r", 1, 0), one = AddWorker("a", 0, 0), two = AddWorker("b", 0, 0),
                    all = AddWorker("c", 0, 0);
@@ -387,7 +390,7 @@ TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
   }
 }
 
-// Copy-compute splitting: more reduces than slots are launched, and as many may compute as there are slots.
+// With copy-compute splitting, more reduces than slots are launched, and as many may compute as there are slots.
 TEST_F(TrackerSchedulerTest, SplitReducesComputeOnTheNodesReduceSlots) {
   SetScheduler({"fair+ccs", "[ccs]\nmax_reducers = 3\n"});
   const NodeNumber node = AddWorker("a", 3, 1);
@@ -401,7 +404,7 @@ TEST_F(TrackerSchedulerTest, SplitReducesComputeOnTheNodesReduceSlots) {
   for (const LaunchOrder& reduce : launches) EXPECT_EQ(reduce.computing, 1u);
 }
 
-// Slots without a type: every reduce that was let in may compute.
+// If slots have no type, every reduce that was let in may compute.
 TEST_F(TrackerSchedulerTest, OnSlotsWithoutATypeEveryReduceComputes) {
   SetScheduler({"fresh-dynamic", ""});
   const NodeNumber node = AddWorker("a", 2, 1);
@@ -415,7 +418,7 @@ TEST_F(TrackerSchedulerTest, OnSlotsWithoutATypeEveryReduceComputes) {
   for (const LaunchOrder& reduce : launches) EXPECT_EQ(reduce.computing, 3u);
 }
 
-// What a program did is known when it runs again over input of that type, after a restart too.
+// What a program did is known when it runs again over input of the same type, also after a restart.
 TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
   const NodeNumber node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});

@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What Read says of a proper request that was changed by `change`.
+// Returns what Read says of a valid request that `change` has changed.
 Status StatusOf(const std::function<void(wire::JobRequest::Builder)>& change) {
   capnp::MallocMessageBuilder message;
   auto request = message.initRoot<wire::JobRequest>();

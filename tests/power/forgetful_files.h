@@ -25,9 +25,9 @@ class ForgetfulFiles {
   ~ForgetfulFiles();
   ForgetfulFiles(const ForgetfulFiles&) = delete;
 
-  // Makes `image`, which does not exist, what would be left of the directory.
+  // Makes `image` what would be left of the directory. Requires: `image` does not exist.
   void Cut(const std::string& image, Random& random);
-  // From now on a sync is believed to be one, but is none: a disk that lies.
+  // From now on a sync does nothing, though it seems to succeed: the disk lies.
   void Lie();
   [[nodiscard]] std::uint64_t calls() const;
 

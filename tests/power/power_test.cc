@@ -1,4 +1,4 @@
-// The machine loses its power at any call: what was acknowledged is there afterwards.
+// Tests that what was acknowledged is there after the machine has lost power at any call.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -49,7 +49,8 @@ class Cuts {
   std::unique_ptr<power::ForgetfulFiles> files_;
 };
 
-// Writes 0, 1, 2 ..., some synced; reopened now and then. Acknowledged: so many of them.
+// Writes 0, 1, 2 and so on, some of them synced, and reopens the database now and then. What is acknowledged is how
+// many there are.
 void WriteNumbers(Cuts<std::uint64_t>& cuts, Random& random, const std::string& path) {
   std::uint64_t n = 0;
   while (!cuts.Done()) {
@@ -65,7 +66,7 @@ void WriteNumbers(Cuts<std::uint64_t>& cuts, Random& random, const std::string& 
   }
 }
 
-// How many numbers are in the database; they are the first ones.
+// Returns how many numbers are in the database, after it has checked that they are the first ones.
 Result<std::uint64_t> CountNumbers(const std::string& path) {
   MILLRACE_ASSIGN(const auto store, OpenRocksStore(path));
   std::uint64_t count = 0;
@@ -98,7 +99,7 @@ TEST(PowerTest, ADatabaseKeepsWhatItAcknowledged) {
   EXPECT_GT(most, 50u);
 }
 
-// The check itself: on a disk that takes no sync seriously, what was acknowledged is lost, or the loss is refused.
+// Tests the check itself: on a disk that ignores syncs, what was acknowledged is lost, or the database is refused.
 TEST(PowerTest, ADiskThatLiesIsFoundOut) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// dl decides as DlReference does, and what +delay needs to know of changed nodes reaches it.
+// Tests that dl decides as DlReference does, and that it passes on to +delay what has changed about nodes.
 #include "schedulers/policies/simple/dl.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST_P(DelayedDl, LearnsThatSlotsAtTheDataAreGone) {
   )");
 }
 
-// An evicted job waits until another ends, also where its data is, and although it was submitted first.
+// An evicted job waits until another one ends, even where its data is, and even if it was submitted first.
 TEST(HeldJob, GetsNoSlotAtItsData) {
   for (const PolicyInfo& info : ListPolicies()) {
     SCOPED_TRACE(info.name);

@@ -1,4 +1,4 @@
-// Attempts: launch, retry, speculation, late reports, drained nodes.
+// Tests attempts: launch, retry, speculation, late reports, drained nodes.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -178,7 +178,8 @@ TEST_F(Attempts, ATaskIsPendingOnlyWhenItsLastRunningAttemptIsGone) {
   )");
 }
 
-// The policy of that day may have had other limits (+ccs holds more reduces on a node than it has slots).
+// The policy at the time of the journal may have had other limits (with +ccs a node holds more reduces than it has
+// slots).
 TEST_F(Attempts, WhatWasLaunchedIsReplayedBeyondTheLimitsOfToday) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1 reduces=1
@@ -281,7 +282,7 @@ TEST_F(Attempts, MayCommitWhileItRuns) {
   EXPECT_FALSE(engine_.MayCommit(*ParseAttempt("job1.m.0.1")));
 }
 
-// It may be what kills them (`kill -9 $PPID`), and would go on for ever.
+// The task may be what kills them (`kill -9 $PPID`), and it would go on forever.
 TEST(EnginePoison, ATaskThatIsLostWithThreeWorkersFailsItsJob) {
   Engine engine({}, std::make_unique<Fifo>());
   EXPECT_PLAYS(&engine, R"(
@@ -313,7 +314,7 @@ TEST(EnginePoison, ATaskThatIsLostWithThreeWorkersFailsItsJob) {
   )");
 }
 
-// Machines and networks fail often enough; no task can do that.
+// Machines and networks fail often enough by themselves, and no task can make them.
 TEST(EnginePoison, SilentNodesDoNotCount) {
   Engine engine({}, std::make_unique<Fifo>());
   EXPECT_PLAYS(&engine, R"(

@@ -1,4 +1,4 @@
-// Nodes where attempts fail: a task keeps off them, and a job refuses them.
+// Tests nodes where attempts fail: a task avoids them, and a job refuses them.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -55,8 +55,8 @@ TEST_F(BadNodes, AFailedTaskGoesToAnotherNodeThatWouldTakeIt) {
   )");
 }
 
-// n1 turns bad by outputs that cannot be fetched. The reduce that waits for it goes back to n2, though nothing else has
-// changed for it.
+// n1 turns bad because outputs cannot be fetched from it. The reduce that waits for n1 goes back to n2, though nothing
+// else has changed for it.
 TEST_F(BadNodes, ANodeThatTurnsBadIsNotWaitedFor) {
   for (const std::string policy : {"fifo", "dl", "fair"}) {
     SCOPED_TRACE(policy);
@@ -115,8 +115,8 @@ TEST_F(BadNodes, ATaskThatFailedEverywhereIsTriedAnywhere) {
   )");
 }
 
-// Of the nodes where it failed, one that is gone is not counted, and one that is refused is not counted twice: n3,
-// which is busy, is waited for.
+// A node where the task failed is not counted if it is gone, and not counted twice if it is refused as well: the task
+// waits for n3, which is busy.
 TEST_F(BadNodes, AnotherNodeThatIsBusyIsWaitedFor) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1
@@ -148,7 +148,7 @@ TEST_F(BadNodes, AnotherNodeThatIsBusyIsWaitedFor) {
   )");
 }
 
-// n6 is refused to the job and so no other place for a task that failed on n1.
+// n6 is refused to the job, so it is no alternative for a task that failed on n1.
 TEST_F(BadNodes, ARefusedNodeIsNoOtherPlaceToGo) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1
@@ -172,7 +172,7 @@ TEST_F(BadNodes, ARefusedNodeIsNoOtherPlaceToGo) {
   )");
 }
 
-// Five nodes, so that one of them is fewer than a quarter.
+// There are five nodes, so that one of them is fewer than a quarter.
 constexpr char kFiveNodes[] = R"(
   0 NodeJoined node=n1 maps=1
   0 NodeJoined node=n2

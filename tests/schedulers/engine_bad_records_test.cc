@@ -1,4 +1,4 @@
-// Records that the maps of a job leave out (JobSpec::skip_bad_records).
+// Tests the records that the maps of a job leave out (JobSpec::skip_bad_records).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,7 +105,7 @@ TEST_F(BadRecordsTest, FailuresElsewhereCountAsEver) {
   )");
 }
 
-// It ran beside the one whose failure was the second.
+// It ran beside the attempt whose failure was the second.
 TEST_F(BadRecordsTest, ATwinThatWasNotToldIsForgivenAndOneThatWasIsNot) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=3
@@ -150,7 +150,7 @@ TEST_F(BadRecordsTest, AMapThatIsLeftOutLeavesNoRecordsOut) {
   EXPECT_EQ(LeftOut(), 0U);
 }
 
-// Whatever attempts say, a map ends: each failure counts, or is one of a bounded number that do not.
+// A map ends, whatever its attempts say: each failure either counts or is one of a bounded number that do not.
 TEST(BadRecordsProperty, AttemptsAreBoundedAndBadRecordsAreFoundInTwiceTheirNumber) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE(testing::Message() << "seed " << seed);

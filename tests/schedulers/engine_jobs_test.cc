@@ -1,4 +1,4 @@
-// The life of a job: submission, slow start, priority, kill, end, forgetting; replacing the policy.
+// Tests the life of a job: submission, slow start, priority, kill, end, forgetting. Also tests replacing the policy.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -80,7 +80,8 @@ TEST_F(Jobs, SlowStartHoldsReducesUntilTheFractionOfMapsIsDone) {
   )");
 }
 
-// k of n maps done, by what the fraction says in decimal: 0.07 of 100 is 7, whatever 0.07 * 100 is in binary.
+// The number of maps that must be done follows the decimal fraction: 0.07 of 100 is 7, whatever 0.07 * 100 is in
+// binary.
 TEST_F(Jobs, SlowStartIsExactForDecimalFractions) {
   struct Case {
     std::uint32_t maps;
@@ -177,7 +178,7 @@ TEST_F(Jobs, AClockThatGoesBackStandsStill) {
   EXPECT_EQ(engine_.Progress(JobId{1})->ended, 9);
 }
 
-// What the engine says to a policy.
+// A policy that notes what the engine tells it.
 class Told : public Fifo {
  public:
   explicit Told(std::vector<std::string>* told) : told_(told) {}

@@ -1,4 +1,4 @@
-// Maps that a job goes on without (JobSpec::max_failed_maps).
+// Tests maps that a job goes on without (JobSpec::max_failed_maps).
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -109,7 +109,7 @@ TEST_F(LeftOut, LossesDoNotCountAndTheTwinOfTheLastFailureIsKilled) {
   )");
 }
 
-// Its first attempt's output was there, and is on the node's list still.
+// The output of its first attempt was there, and is still on the node's list.
 TEST_F(LeftOut, ItHasNoOutputToLoseOrToFetch) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1

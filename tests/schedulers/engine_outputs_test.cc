@@ -1,4 +1,4 @@
-// Map outputs: ready, gone with a node, gone by fetch failures; moved replicas.
+// Tests map outputs that become ready, are lost with a node or because fetches fail, and replicas that move.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -23,7 +23,7 @@ class Outputs : public testing::Test {
   Engine engine_{{}, std::make_unique<Fifo>()};
 };
 
-// Two maps on n1 and n2, a reduce that runs on n3.
+// Sets up two maps on n1 and n2, and a reduce that runs on n3.
 constexpr char kTwoMapsOneReduce[] = R"(
   0 NodeJoined node=n1 maps=1
   0 NodeJoined node=n2 maps=1
@@ -175,7 +175,7 @@ TEST_F(Outputs, ThreeReducesMustReportEachCountedOnce) {
   )");
 }
 
-// Three maps' outputs and as many reduces as `reduces`, all of which copy.
+// Sets up the outputs of three maps and `reduces` reduces, all of which copy.
 std::string ReducesThatCopy(std::uint32_t reduces) {
   std::string script =
       "0 NodeJoined node=n1 maps=1 reduces=9\n 1 JobSubmitted job=job1 maps=1:n1 reduces=" + std::to_string(reduces) +
@@ -295,7 +295,7 @@ TEST_F(Outputs, AnOutputThatMovedIsNotLostWithItsOldNode) {
   )");
 }
 
-// The list of a node's outputs is pruned as it grows: what is of use stays, what is not does not pile up.
+// The list of a node's outputs is pruned as it grows: outputs that are needed stay, and others do not pile up.
 TEST_F(Outputs, ANodeKeepsAllOutputsOfUseAndFewOthers) {
   const auto apply = [this](const Event& event) {
     Effects effects;

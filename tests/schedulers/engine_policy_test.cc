@@ -1,4 +1,4 @@
-// What a policy can do besides filling slots: limits of nodes, preemption, duplicates; and what it is told.
+// Tests what a policy can do besides filling slots (limits of nodes, preemption, duplicates) and what it is told.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -15,7 +15,7 @@
 namespace millrace::sched {
 namespace {
 
-// Does what the test says and writes down what it is told.
+// What a policy under test is to do, and what it has been told.
 struct Orders {
   std::deque<Decision> launches;
   std::vector<Victim> victims;
@@ -137,7 +137,7 @@ TEST_F(EnginePolicy, LimitsAreThePolicys) {
   EXPECT_TRUE(engine_.state().FreeNodes(TaskKind::kReduce).empty()) << "two maps hold both slots";
   Play(&engine_, "2 AttemptLost attempt=job1.m.0.0");
   EXPECT_TRUE(engine_.state().FreeNodes(TaskKind::kReduce).Contains(1));
-  // Fewer than run: nothing is killed, and nothing is free until they are gone.
+  // The limit is below what is running: nothing is killed, and nothing is free until the surplus has ended.
   orders_->limits = {0, 1, 1};
   orders_->limits_changed = true;
   EXPECT_PLAYS(&engine_, "3 decide");
@@ -217,7 +217,7 @@ TEST_F(EnginePolicy, SumsOfTimesAndBytesAreKept) {
   EXPECT_EQ(engine_.state().FindJob(JobId{1})->map_output_bytes, 60U) << "kept for the history";
 }
 
-// Microseconds since the epoch: 6,000 of them are more than 64 bits with a sign hold.
+// Times are microseconds since the epoch, and the sum of 6,000 of them exceeds a signed 64-bit integer.
 TEST(SlotTimeTest, IsRightForThousandsOfAttemptsAtTimesOfToday) {
   constexpr Micros kToday = 1'800'000'000'000'000;
   ClusterState state;

@@ -1,5 +1,5 @@
-// A node that is refused to a job is tried again after a while; one that several jobs refuse is avoided by all for a
-// while.
+// Tests that a job tries a node again some time after it began to refuse it, and that all jobs avoid a node for a while
+// if several refuse it.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 
 class Refusals : public testing::Test {
  protected:
-  // n1 has slots; the others only make it one of many.
+  // Only n1 has slots. The other nodes only make it one of many.
   Refusals() {
     EXPECT_PLAYS(&engine_, R"(
       0 NodeJoined node=n1 maps=1 reduces=1
@@ -62,7 +62,7 @@ TEST_F(Refusals, ANodeIsTriedAgainAfterAWhileThatDoublesUpToTheLongest) {
   EXPECT_FALSE(engine_.NextWake());
 }
 
-// The count goes on where it was: of three that are too many, one more is.
+// The count goes on where it was: after three failures, which were too many, one more is too many again.
 TEST(RefusalsOfThree, OneMoreFailureIsEnoughOnceItIsTriedAgain) {
   Engine engine({.max_failures_per_node = 3, .refusal = 100, .retry_pause = 0}, std::make_unique<Fifo>());
   EXPECT_PLAYS(&engine, R"(
@@ -187,7 +187,7 @@ TEST_F(Refusals, AJobThatFailedOrWasKilledBlamesNobody) {
   EXPECT_FALSE(Avoids(1));
 }
 
-// One that fails on a quarter of the nodes has itself to blame.
+// A job that fails on a quarter of the nodes is to blame itself.
 TEST_F(Refusals, AJobThatFailsInManyPlacesBlamesNobodyMore) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n2 maps=1 reduces=1

@@ -1,4 +1,4 @@
-// Room for map outputs: where a map is placed, and who gives way when nobody can go on.
+// Tests the space for map outputs: where a map is placed, and which job gives way when no job can go on.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -109,7 +109,7 @@ TEST_F(Space, AnEvictionIsReplayed) {
   EXPECT_TRUE(engine_.state().RunnableJobs(TaskKind::kMap).size() == 1);
 }
 
-// As after a recovery, which hears of the eviction and not of the job that has ended since.
+// This is the state after a recovery, which learns of the eviction but not of the job that has ended since.
 TEST_F(Space, AHeldJobThatLivesAloneGoesOn) {
   EXPECT_PLAYS(&engine_, R"(
     0 NodeJoined node=n1 maps=1

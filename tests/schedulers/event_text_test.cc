@@ -207,7 +207,7 @@ TEST(EventText, AnyEventReadsBackAsItself) {
   }
 }
 
-// Damaged lines and noise: parsed or not, nothing crashes, and what is parsed reads back as itself.
+// Damaged lines and noise may be parsed or not, but nothing crashes, and what is parsed reads back as itself.
 TEST(EventText, HostileBytesDoNoHarm) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

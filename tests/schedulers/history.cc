@@ -1,4 +1,4 @@
-// What happens in a random history.
+// Plays what happens in a random history.
 #include "tests/schedulers/history.h"
 
 #include <gtest/gtest.h>
@@ -89,8 +89,8 @@ Event History::RandomReport() {
   }
 }
 
-// As if an earlier policy had speculated; where there is room, so that the slots are never over-filled. At a time of
-// its own, for at that of a decision the journal would say that it was decided.
+// Launches a duplicate as if an earlier policy had speculated, where there is room, so that slots are never
+// over-filled. It has a time of its own, because at the time of a decision the journal would say that it was decided.
 Event History::RandomDuplicate(const AttemptId& attempt) {
   const NodeId node{Below(kNodes)};
   if (!engine_.state().FreeNodes(attempt.task.kind).Contains(node.value))

@@ -23,13 +23,13 @@ namespace millrace::sched {
 struct HistoryOptions {
   std::string scheduler = "fifo";
   Settings settings;
-  // After each Decide no slot idles that a task could have: what the scheduler promises.
+  // Checks after each Decide that no slot idles that a task could have, if the scheduler promises that.
   bool conserving = true;
   // After each Decide no reduce waits for a permit that is free: nothing holds a job back.
   bool gives_all_permits = true;
   // Refusals end while a history lasts, some of them when nothing else goes on.
   EngineOptions engine = {.max_failures_per_node = 2, .refusal = 2 * kSecond, .longest_refusal = 16 * kSecond};
-  // Makes the policy instead of the catalog, which then does not know `scheduler`.
+  // Makes the policy in place of the catalog, which does not know `scheduler` then.
   std::function<std::unique_ptr<Policy>()> make = {};
 };
 
@@ -40,12 +40,13 @@ class History {
  public:
   explicit History(unsigned seed, HistoryOptions options = {});
 
-  // One event, often followed by Decide.
+  // Plays one event, which is often followed by Decide.
   void Step();
-  // No faults any more: every node comes back and every attempt succeeds, until no job lives. The test fails if one
-  // stays.
+  // Goes on without faults: every node comes back and every attempt succeeds, until no job is live. The test fails if
+  // one stays.
   void FinishAll();
-  // Running attempts and map outputs as the model has them, and each index of ClusterState as a search finds it.
+  // Checks that running attempts and map outputs are as the model has them, and that each index of ClusterState agrees
+  // with a search.
   void CheckState() const;
 
   // Of a call of Decide, whose launches and preemptions are the records after it.

@@ -1,4 +1,4 @@
-// What must hold in a random history: a plain model of it, fed by the events and the effects.
+// Checks what must hold in a random history by a plain model of it, fed by the events and the effects.
 #include <gtest/gtest.h>
 
 #include <algorithm>

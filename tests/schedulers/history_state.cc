@@ -1,4 +1,4 @@
-// What must hold at any time in a random history.
+// Checks what must hold at any time in a random history.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Random histories: the rules of the engine hold throughout, every job ends, and a recorded history gives the same
-// state.
+// Plays random histories: the rules of the engine hold throughout, every job ends, and a recorded history gives the
+// same state.
 #include "tests/schedulers/history.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ class Idle : public Policy {
   std::optional<Decision> Next(const ClusterState&, Micros) override { return std::nullopt; }
 };
 
-// Applies the records to a fresh engine, through text. Its policy is another, which decides nothing.
+// Applies the records, as text, to a fresh engine with another policy, which decides nothing.
 std::string Replay(const std::vector<History::Record>& records) {
   Engine engine(HistoryOptions().engine, std::make_unique<Idle>());
   for (const History::Record& record : records) {
@@ -60,7 +60,7 @@ TEST(History, KeepsTheRulesEndsAllJobsAndReplaysToTheSameState) {
   }
 }
 
-// The histories above are worth something only if they go where the rules are.
+// The histories above are only worth something if they exercise the rules.
 TEST(History, ReachesEveryKindOfEffectAndEvent) {
   std::map<std::string, int> seen;
   for (unsigned seed = 1; seed <= 30; ++seed) {

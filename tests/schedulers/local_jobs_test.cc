@@ -1,4 +1,4 @@
-// The lists of jobs by node are made when somebody asks for them, whenever that is.
+// Tests the lists of jobs by node, which are made when somebody asks for them.
 #include "schedulers/cluster/local_jobs.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@
 namespace millrace::sched {
 namespace {
 
-// CheckState asks, and compares with a search through all pending maps.
+// CheckState asks for them, and compares them with a search through all pending maps.
 TEST(LocalJobs, AreWhatASearchFindsWheneverTheFirstQuestionComes) {
   const unsigned base = std::random_device()();
   for (unsigned round = 0; round < 60; ++round) {
@@ -89,7 +89,7 @@ TEST(LocalJobs, OfAJobThatGoesToTheFrontStandBeforeTheOthers) {
   EXPECT_FALSE(jobs.MoreThan(node, 3));
 }
 
-// Jobs come and go, many and few of them, so that seats run out and are given anew.
+// Jobs come and go, many or few at a time, so that seats run out and are numbered again.
 TEST(LocalJobs, AreWhatSetsAre) {
   const unsigned seed = std::random_device()();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,4 +1,4 @@
-// The index of pending maps against a plain search through all of them.
+// Compares the index of pending maps with a plain search through all of them.
 #include "schedulers/cluster/pending_maps.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ class Model {
     if (pending_.contains(map)) index_.Insert(map, inputs_[map], topology_, &nodes_);
   }
 
-  // The pending maps with a replica there.
+  // Returns the pending maps with a replica there.
   std::vector<std::uint32_t> At(std::uint32_t node) const {
     std::vector<std::uint32_t> maps;
     for (const auto map : pending_) {
@@ -154,7 +154,7 @@ TEST(PendingMaps, FindsWhatAPlainSearchFinds) {
   }
 }
 
-// Counts by node are right when somebody asks, also after changes of which nobody wanted to know the nodes.
+// Counts by node are right when somebody asks, even after changes whose nodes nobody wanted to know.
 TEST(PendingMaps, MakesUpForCountsThatWereLeftBehind) {
   constexpr std::uint32_t kSeed = 7, kMaps = 40, kNodes = 12;
   std::mt19937 random(kSeed);

@@ -1,6 +1,7 @@
-// Every scheduler of the catalog, with every part that it takes, and an order that is not of the catalog, over random
-// histories with faults: no slot over-filled, no task lost or run twice at once, every job ends, nothing idles where
-// the scheduler promises it, and the same events give the same decisions wherever memory lies.
+// Plays random histories with faults to every scheduler of the catalog, with every part that it takes, and to an order
+// that is not in the catalog. No slot is over-filled, no task is lost or run twice at a time, every job ends, no slot
+// idles where the scheduler promises that, and the same events give the same decisions, whatever the addresses in
+// memory.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -22,7 +23,7 @@
 namespace millrace::sched {
 namespace {
 
-// Those that may leave a slot idle although a task could run there: by design, as said.
+// These may leave a slot idle although a task could run there, by design, for the reason given.
 const std::map<std::string, std::string> kNotConserving = {
     {"cp", "reduces wait for all maps of their job"},
     {"fresh-dynamic", "a reduce waits for all maps of its job"},
@@ -55,13 +56,13 @@ std::vector<HistoryOptions> EveryScheduler() {
       all.push_back(options);
     }
   }
-  // What somebody writes who has read the seam and nothing else.
+  // An order as somebody would write it who has read only the seam.
   all.emplace_back().scheduler = "round robin of a newcomer";
   all.back().make = [] { return std::make_unique<Greedy>("round-robin", std::make_unique<RoundRobin>(), Admission()); };
   return all;
 }
 
-// The same events and calls of Decide, to an engine of its own.
+// Plays the same events and calls of Decide to an engine of its own.
 std::string DecideAgain(const std::vector<History::Record>& records, const HistoryOptions& options) {
   std::vector<std::unique_ptr<int[]>> elsewhere;  // so that nothing lies where it lay
   Engine engine(options.engine, MakePolicyOf(options));
@@ -127,7 +128,7 @@ class Forgiving {
     EXPECT_TRUE(engine_.Apply(now_, timed->event, &effects_)) << event;
   }
 
-  // Asks now, and as long as there is something to wait for before `limit`. Returns the first launch on n1.
+  // Asks now, and again as long as there is something to wait for before `limit`. Returns the first launch on n1.
   std::optional<AttemptId> LaunchBefore(Micros limit) {
     while (true) {
       effects_.clear();
@@ -169,7 +170,7 @@ TEST_P(EveryPolicy, TakesANodeThatIsNotRefusedAnyMoreThoughNothingElseHappens) {
 }
 
 TEST_P(EveryPolicy, TakesANodeThatIsNotAvoidedAnyMoreThoughNothingElseHappens) {
-  // More than n2 takes under any scheduler.
+  // These are more than n2 takes under any scheduler.
   for (const char* tasks : {"maps=1:n1;1:n1;1:n1;1:n1;1:n1", "maps=1:n9;1:n9;1:n9;1:n9;1:n9", "reduces=5"}) {
     SCOPED_TRACE(tasks);
     Forgiving cluster(GetParam());

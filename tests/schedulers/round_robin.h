@@ -12,7 +12,7 @@ namespace millrace::sched {
 
 class RoundRobin : public JobOrder {
  public:
-  // With `most_tasks` a job that runs so many tasks of a kind gets no more of that kind.
+  // A job that runs `most_tasks` tasks of a kind gets no more of that kind.
   explicit RoundRobin(std::optional<std::uint32_t> most_tasks = std::nullopt) : most_tasks_(most_tasks) {}
 
   void OnJobSubmitted(const ClusterState& state, JobId job) override;

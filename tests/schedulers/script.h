@@ -11,7 +11,7 @@
 //   -> ended job1 succeeded
 //
 // An event that the engine refuses gives "-> refused". Empty lines, lines that begin with '#' and white space at both
-// ends of a line count for nothing.
+// ends of a line are ignored.
 #pragma once
 
 #include <string>
@@ -26,15 +26,15 @@ namespace millrace::sched {
 // "gone job1.m.0.0 n1", "evict job1", "blame n1 by job1 until 602", "ended job1 failed: REASON".
 std::string FormatEffect(const Effect& effect);
 
-// The script without its effects, comments and white space, played to the engine, with the effects that came of it.
-// A line that is neither event nor "decide" gives "-> not a line of a script".
+// Plays the script to the engine. Returns the script without its effects, comments and white space, but with the
+// effects that really followed. A line that is neither event nor "decide" gives "-> not a line of a script".
 std::string Play(Engine* engine, std::string_view script);
-// The script as Play would give it back if every effect in it were right.
+// Returns the script as Play would return it if every effect in it were right.
 std::string Tidy(std::string_view script);
 
 }  // namespace millrace::sched
 
-// Plays the script and compares; the difference is printed line by line.
+// Plays the script and compares. The difference is printed line by line.
 #define EXPECT_PLAYS(engine, script)                                           \
   do {                                                                         \
     const std::string script_expected = ::millrace::sched::Tidy(script);       \

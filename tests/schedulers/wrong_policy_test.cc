@@ -1,4 +1,4 @@
-// A wrong policy is an aborted test, not a corrupt cluster: the engine checks each decision.
+// Tests that the engine checks each decision: a wrong policy aborts a test and does not corrupt a cluster.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace millrace::sched {
 namespace {
 
-// Decides what it is told, once.
+// A policy that decides what it is told, once.
 class Wrong : public Fifo {
  public:
   explicit Wrong(Decision decision) : decision_(decision) {}

@@ -258,8 +258,8 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
 int RunWorker(const std::vector<std::string>& args, const std::string& minder) {
   WorkerConfig config;
   OptionSet options = DeclareWorkerOptions(&config);
-  if (const auto exit =
-          daemon::ParseArguments("worker", "A worker: block server and task slots of one machine.", args, options))
+  if (const auto exit = daemon::ParseArguments(
+          "worker", "Runs a worker: the block server and the task slots of one machine.", args, options))
     return *exit;
   if (const Status checked = CheckWorkerConfig(config); !checked.ok()) return Fail(checked, 2);
   const Log log =

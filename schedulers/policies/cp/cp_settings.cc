@@ -19,7 +19,7 @@ void Declare(KeyList& keys, CpSettings& settings) {
                                      "what is minimised: lateness and turnaround together, or as the paper prints it");
   keys.Duration("budget", &budget, 60 * kSecond, "time of one search for a plan");
   keys.Count("evaluations", &evaluations, NumberRange{1, 1e6},
-             "plans that one search tries where time must not count (millrace sim)");
+             "how many plans a search tries where time must not count (millrace sim)");
 }
 
 }  // namespace millrace::sched

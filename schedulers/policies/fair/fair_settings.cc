@@ -21,14 +21,15 @@ std::optional<Contradiction> CheckPool(const std::string& section, const PoolSet
 
 void Declare(KeyList& keys, PoolSettings& settings) {
   auto& [weight, min_maps, min_reduces, max_maps, max_reduces, max_running_jobs, min_share_timeout, order] = settings;
-  keys.Real("weight", &weight, kAbove0, "how much of the slots it gets in relation to the others");
-  keys.Count("min_maps", &min_maps, kUpToAMillion, "map slots that it is guaranteed");
-  keys.Count("min_reduces", &min_reduces, kUpToAMillion, "reduce slots that it is guaranteed");
-  keys.Count("max_maps", &max_maps, kUpToAMillion, "map slots that it gets at most; not set: no limit");
-  keys.Count("max_reduces", &max_reduces, kUpToAMillion, "reduce slots that it gets at most; not set: no limit");
-  keys.Count("max_running_jobs", &max_running_jobs, kUpToAMillion, "jobs of it that run at once; not set: no limit");
+  keys.Real("weight", &weight, kAbove0, "its part of the slots, in relation to the weights of the others");
+  keys.Count("min_maps", &min_maps, kUpToAMillion, "map slots that are guaranteed to it");
+  keys.Count("min_reduces", &min_reduces, kUpToAMillion, "reduce slots that are guaranteed to it");
+  keys.Count("max_maps", &max_maps, kUpToAMillion, "the most map slots that it gets; not set: no limit");
+  keys.Count("max_reduces", &max_reduces, kUpToAMillion, "the most reduce slots that it gets; not set: no limit");
+  keys.Count("max_running_jobs", &max_running_jobs, kUpToAMillion,
+             "how many of its jobs run at a time; not set: no limit");
   keys.Duration("min_share_timeout", &min_share_timeout, kDay,
-                "as fair.min_share_timeout, for this pool; not set: as there");
+                "like fair.min_share_timeout, but for this pool; not set: the same");
   keys.Choice<PoolOrder>("order", &order, kOrders, "how it orders its jobs; not set: fair.order");
 }
 
@@ -52,7 +53,7 @@ void Declare(KeyList& keys, FairSettings& settings) {
   auto& [order, min_share_timeout, fair_share_timeout] = settings;
   keys.Choice<PoolOrder>("order", &order, kOrders, "how a pool orders its jobs");
   keys.Duration("min_share_timeout", &min_share_timeout, kDay,
-                "with +preempt: a pool that is below its minimum for so long takes slots from others");
+                "with +preempt: a pool that has been below its minimum for this long takes slots from others");
   keys.Duration("fair_share_timeout", &fair_share_timeout, kDay,
                 "the same for a pool below its fair share; at least min_share_timeout");
 }
@@ -66,7 +67,7 @@ std::optional<Contradiction> FairSettings::Check(const Settings& settings) {
 
 void Declare(KeyList& keys, MlqSettings& settings) {
   auto& [small_job_maps, small_weight, large_weight] = settings;
-  keys.Count("small_job_maps", &small_job_maps, kUpToAMillion, "a job with at most so many maps is a small one");
+  keys.Count("small_job_maps", &small_job_maps, kUpToAMillion, "a job with at most this many maps is small");
   keys.Real("small_weight", &small_weight, kAbove0, "weight of the queue of small jobs");
   keys.Real("large_weight", &large_weight, kAbove0, "weight of the queue of large jobs");
 }

@@ -36,7 +36,7 @@ struct PoolDefaults {
   PoolSettings pool;
 
   static constexpr std::string_view kSection = "pool_defaults";
-  static constexpr std::string_view kOneLine = "What a pool has that says nothing else.";
+  static constexpr std::string_view kOneLine = "What holds for a pool that does not say otherwise.";
 };
 
 struct FairSettings {
@@ -54,7 +54,7 @@ struct MlqSettings {
   double small_weight = 1, large_weight = 1;
 
   static constexpr std::string_view kSection = "mlq";
-  static constexpr std::string_view kOneLine = "Pools of which the order is mlq.";
+  static constexpr std::string_view kOneLine = "Pools whose order is mlq.";
 };
 
 void Declare(KeyList& keys, PoolSettings& settings);

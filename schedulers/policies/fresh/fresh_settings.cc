@@ -15,13 +15,13 @@ constexpr std::pair<std::string_view, FreshSettings::Order> kFreshOrders[] = {
 void Declare(KeyList& keys, FreshSettings& settings) {
   auto& [k, order, tau_progress, tau_change] = settings;
   keys.Count("k", &k, kUpToAMillion,
-             "jobs that are in their map phase at once, and as many in their reduce phase; 0: no limit");
+             "how many jobs are in their map phase at a time, and as many in their reduce phase; 0: no limit");
   keys.Choice<FreshSettings::Order>("order", &order, kFreshOrders,
-                                    "in which order jobs enter: as submitted, or by Johnson's rule");
+                                    "the order in which jobs enter: as submitted, or by Johnson's rule");
   keys.Real("tau_progress", &tau_progress, kFraction,
-            "progress of the job next to finish its maps from which the dynamic split looks ahead (tau 1)");
+            "progress of the job that finishes its maps next, from which on the dynamic split looks ahead (tau 1)");
   keys.Real("tau_change", &tau_change, kAtLeast0,
-            "relative change of the split above which it jumps to the expected one (tau 2)");
+            "relative change of the split above which the split jumps to the expected one (tau 2)");
 }
 
 }  // namespace millrace::sched

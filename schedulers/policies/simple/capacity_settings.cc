@@ -13,10 +13,11 @@ constexpr NumberRange kPercent{0, 100};
 
 void Declare(KeyList& keys, QueueSettings& settings) {
   auto& [capacity, max_capacity, user_limit, supports_priority] = settings;
-  keys.Real("capacity", &capacity, kPercent, "% of the slots that it is guaranteed; all queues together at most 100");
-  keys.Real("max_capacity", &max_capacity, kPercent, "% of the slots that it gets at most; at least its capacity");
+  keys.Real("capacity", &capacity, kPercent,
+            "% of the slots that are guaranteed to it; at most 100 for all queues together");
+  keys.Real("max_capacity", &max_capacity, kPercent, "the highest % of the slots that it gets; at least its capacity");
   keys.Real("user_limit", &user_limit, {0, 100, true},
-            "% of it that each of its active users is guaranteed; 100: users do not matter");
+            "% of the queue that is guaranteed to each of its active users; 100: users do not matter");
   keys.Flag("supports_priority", &supports_priority, "its jobs are ordered by priority before submit order");
 }
 

@@ -1,4 +1,4 @@
-// QueueSettings: what `capacity` can be told about its queues. Without any there is one, "default", with everything.
+// QueueSettings: what `capacity` can be told about its queues. If there is none, one queue, "default", has everything.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ struct QueueSettings {
 
   static constexpr std::string_view kSection = "queues";
   static constexpr std::string_view kOneLine =
-      "A queue of capacity; without any there is one, \"default\", with everything.";
+      "A queue of capacity; if there is none, one queue, \"default\", has everything.";
   // Checks all queues together.
   static std::optional<Contradiction> Check(const Settings& settings);
 };

@@ -1,9 +1,10 @@
 // Zaharia et al. section 5.3: what fair sharing does to a batch, figures 7 to 9.
 //
-// Figure 7: two jobs, each 100 s of maps and 100 s of reduces alone. Figures 8 and 9: 10 nodes of one map and one
-// reduce slot, 30 jobs of Zipf(1) sizes from 1 to 400 maps with 1 to maps/5 reduces at random intervals, 20 schedules.
-// What the paper leaves open: a map takes 20 s, the reduces of a job half as long as its maps together and next to
-// nothing to copy; 60 s between jobs on average; preemption after 60 s below the fair share.
+// Figure 7 has two jobs, each of which takes 100 s of maps and 100 s of reduces alone. Figures 8 and 9 have 10 nodes of
+// one map and one reduce slot, and 30 jobs that come at random intervals: their sizes follow Zipf(1) from 1 to 400
+// maps, with 1 to maps/5 reduces. There are 20 schedules. The paper leaves open what follows. Here a map takes 20 s,
+// the reduces of a job take half as long as its maps together and copy next to nothing, jobs come 60 s apart on
+// average, and preemption comes after 60 s below the fair share.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -59,13 +60,13 @@ Workload Schedule(std::uint64_t seed, double slow_start) {
 }
 
 struct Mean {
-  double makespan = 0, most = 0, mean = 0;  // s, slowdowns
+  double makespan = 0, most = 0, mean = 0;  // seconds; the largest and the mean slowdown
 };
 
 struct Batches {
   std::map<std::string, Mean> means;  // by scheduler
-  double worst_fifo = 0;              // slowdown, of all schedules
-  double fifo_first = 0;              // schedules that end first under a FIFO
+  double worst_fifo = 0;              // the largest slowdown under FIFO in any schedule
+  double fifo_first = 0;              // how many schedules end first under one of the two FIFOs
 };
 
 constexpr const char* kSchedulers[] = {"fifo", "fifo+ccs", "fair", "fair+preempt", "fair+ccs", "fair+ccs+preempt"};

@@ -1,11 +1,11 @@
 // Lim et al. section 5: open streams of jobs with deadlines, figures 6 to 13.
 //
-// 4 nodes of one map and one reduce slot; small jobs of 3 maps, medium ones of 10, large ones of 20, one reduce each,
-// and all three mixed; Poisson arrivals for five hours; a deadline is the job's time alone x a number uniform in 1
-// to 5. Task times follow from what the paper says: time alone (50, 80, 100 s) and utilisation of the map slots at one
-// rate (0.92, 0.89, 0.37); they vary by 10%. The paper's EDF does not interleave jobs (edf.exclusive); `edf` does. The
-// time of the searches is not charged to the simulated clock, and their cost is in the benchmarks, for it differs
-// between machines.
+// There are 4 nodes of one map and one reduce slot. Small jobs have 3 maps, medium ones 10 and large ones 20, each with
+// one reduce; a fourth stream mixes all three. Jobs arrive for five hours as a Poisson process. A deadline is the job's
+// time alone times a number that is uniform in 1 to 5. Task times follow from what the paper says: the time alone (50,
+// 80, 100 s) and the utilisation of the map slots at one rate (0.92, 0.89, 0.37); they vary by 10%. The paper's EDF
+// does not interleave jobs (edf.exclusive); `edf` does. The time of the searches is not charged to the simulated clock.
+// It differs between machines, so the benchmarks measure it.
 #include <string>
 #include <utility>
 
@@ -29,7 +29,7 @@ constexpr JobClass kLarge{"large", 20, 5.2, 74};
 constexpr std::uint32_t kSlots = 4;
 constexpr double kHours = 5;
 
-constexpr double kSpread = 0.1;  // of task times
+constexpr double kSpread = 0.1;  // task times vary by this share
 
 double MostAlone(const JobClass& of) {
   const std::uint32_t waves = (of.maps + kSlots - 1) / kSlots;
@@ -44,7 +44,7 @@ SimJob MakeJob(const JobClass& of, double at, Random* random) {
   job.deadline = Seconds(MostAlone(of) * Uniform(random, 1, 5));
   job.map_time = Seconds(of.map_seconds);
   job.reduce_time = Seconds(of.reduce_seconds);
-  job.slow_start = 1;  // MRCP: reduces after all maps
+  job.slow_start = 1;  // in the paper's model (MRCP), reduces start after all maps
   for (std::uint32_t m = 0; m < of.maps; ++m) job.maps.push_back({kMegabyte / 2, about(of.map_seconds), kMegabyte / 2});
   job.reduces.push_back({1, about(of.reduce_seconds), 0});
   return job;
@@ -72,8 +72,8 @@ constexpr Contender kContenders[] = {
 };
 
 struct Outcome {
-  double late = 0;        // P, %
-  double turnaround = 0;  // T, s
+  double late = 0;        // the paper's P, in %
+  double turnaround = 0;  // the paper's T, in seconds
 };
 
 Outcome MeanOf(const Contender& contender, const std::vector<JobClass>& classes, double interval,

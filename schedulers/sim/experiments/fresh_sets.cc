@@ -1,11 +1,11 @@
 // Wang et al. section VI: makespan and fairness of mixed batches, figures 4 to 6 and table II.
 //
-// 10 nodes of 4 slots (table II: 20). Jobs and their numbers of tasks are those of table I; the batch stands in
-// Johnson's order. What the paper leaves open: task times. They are chosen so that the benchmarks it calls
-// map-intensive and reduce-intensive are, that set B is balanced, as it says, and the work which table II's makespans
-// on 80 slots have room for; each task takes 20% less to 20% more. Profiles are off by up to 30%, as in the paper.
-// Reduces copy little. For every scheduler reduces start when the maps of their job are done, as in FRESH's own model:
-// with Hadoop's slow start at 5% fair sharing would be far worse than the paper has it.
+// There are 10 nodes of 4 slots (20 nodes for table II). Jobs and their numbers of tasks are those of table I, and the
+// batch is in Johnson's order. The paper leaves task times open. They are chosen so that the benchmarks that it calls
+// map-intensive and reduce-intensive are so, that set B is balanced, as it says, and that the work is what table II's
+// makespans on 80 slots have room for. Each task takes 20% less to 20% more. Profiles are off by up to 30%, as in the
+// paper. Reduces copy little. Under every scheduler, reduces start when the maps of their job are done, as in FRESH's
+// own model: with Hadoop's slow start at 5%, fair sharing would be far worse than the paper has it.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -23,7 +23,7 @@ namespace {
 struct Benchmark {
   const char* name;
   double map_seconds, reduce_seconds;
-  std::array<std::uint32_t, 2> maps, reduces;  // of 8 GB and of 4 GB
+  std::array<std::uint32_t, 2> maps, reduces;  // with 8 GB and with 4 GB of input
 };
 
 enum : std::size_t { kClassification, kInvertedIndex, kWordCount, kGrep, kRatings, kMovies };
@@ -35,7 +35,7 @@ constexpr Benchmark kBenchmarks[] = {
 
 struct Member {
   std::size_t benchmark;
-  bool large;  // 8 GB
+  bool large;  // whether its input is 8 GB and not 4 GB
 };
 using JobSet = std::vector<Member>;
 
@@ -47,7 +47,7 @@ JobSet EqualSet(std::uint32_t large, std::uint32_t small) {
   return batch;
 }
 
-// Eight jobs of two benchmarks and one of each other one.
+// Returns four jobs of each of two benchmarks, and one job of every other one.
 JobSet SkewedSet(std::size_t first, std::size_t second) {
   JobSet batch;
   for (std::size_t b = 0; b < std::size(kBenchmarks); ++b) {
@@ -62,7 +62,7 @@ double ReduceWork(const SimJob& job) {
   return static_cast<double>(job.reduces.size()) * static_cast<double>(job.reduce_time);
 }
 
-// Johnson's rule for two machines.
+// Orders jobs by Johnson's rule for two machines.
 bool JohnsonBefore(const SimJob& a, const SimJob& b) {
   const bool a_first = MapWork(a) < ReduceWork(a), b_first = MapWork(b) < ReduceWork(b);
   if (a_first != b_first) return a_first;
@@ -94,7 +94,7 @@ Workload MakeBatch(const JobSet& batch, std::uint64_t seed) {
   return workload;
 }
 
-// Two queues of the same capacity hold half of the jobs each, and each may grow to 90%.
+// Puts half of the jobs into each of two queues of the same capacity, which may grow to 90% each.
 sched::Settings TwoQueues(Workload* workload) {
   sched::Settings settings;
   for (const char* queue : {"q0", "q1"})
@@ -104,16 +104,16 @@ sched::Settings TwoQueues(Workload* workload) {
 }
 
 struct Outcome {
-  double makespan = 0;  // s
+  double makespan = 0;  // seconds
   double fairness = 0;
-  double with_waiting = 0;  // fairness when jobs that have not started count, with nothing used
+  double with_waiting = 0;  // fairness if jobs that have not started count too, with no usage
 };
 
 double WithWaiting(const SimResult& result) {
   double sum = 0, count = 0;
   for (const auto& sample : result.samples) {
     if (sample.jobs == 0) continue;
-    sum += sample.fairness * sample.active / sample.jobs;  // a job without usage adds to the jobs alone
+    sum += sample.fairness * sample.active / sample.jobs;  // a job without usage adds to the number of jobs only
     ++count;
   }
   return count > 0 ? sum / count : 1;
@@ -154,7 +154,7 @@ struct Contender {
   const char* name;
   const char* scheduler;
   std::uint32_t map_slots;
-  double k;  // share of the jobs that may be in a phase at once; 0: one job
+  double k;  // the share of the jobs that may be in a phase at once; 0 means one job
 };
 constexpr Contender kContenders[] = {
     {"FIFO", "fifo", 2, 1},

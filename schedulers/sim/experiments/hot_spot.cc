@@ -1,9 +1,10 @@
 // Zaharia et al. section 6.2.4, figure 15: IO-rate biasing on a hot file.
 //
-// The EC2 cluster. 20 users run map-only jobs on one file of 2 GB (16 blocks, 3 replicas) for 10
-// minutes, each user one after the other: ten of them scans (9 s a map), ten computations (36 s a map). Under fair
-// sharing: T1 = 10 s for all, no delay at all, T1 = 10 s for scans and 0 for computations. A user's next job comes at
-// once; a Hadoop job of 9 s maps took 35 s (section 6.2.3), so 26 s between jobs are looked at too.
+// On the EC2 cluster, 20 users run map-only jobs on one file of 2 GB (16 blocks, 3 replicas) for 10 minutes. Ten of
+// them run scans (9 s a map) and ten run computations (36 s a map), each user one job after the other. Fair sharing is
+// run with T1 = 10 s for all jobs, with no delay at all, and with T1 = 10 s for scans and 0 for computations. A user's
+// next job comes at once. A Hadoop job of 9 s maps took 35 s (section 6.2.3), so runs with 26 s between jobs are shown
+// too.
 #include "schedulers/offering/delay_settings.h"
 #include "schedulers/sim/experiments/draw.h"
 #include "schedulers/sim/experiments/list.h"
@@ -13,7 +14,7 @@ namespace millrace::sim::experiments {
 namespace {
 
 constexpr double kMinutes = 10;
-// Every user gets enough jobs that none runs out of them. The run is stopped at its time.
+// Returns more jobs than any user can finish: the run is stopped after kMinutes.
 Workload Users(bool biased, double pause, std::uint64_t seed) {
   Workload workload;
   Random random(seed);
@@ -36,12 +37,12 @@ Workload Users(bool biased, double pause, std::uint64_t seed) {
 }
 
 struct Done {
-  double scan = 0, compute = 0;              // jobs that ended
-  double scan_local = 0, compute_local = 0;  // node-local maps of them, in %
+  double scan = 0, compute = 0;              // how many jobs ended
+  double scan_local = 0, compute_local = 0;  // the share of their maps that were node-local, in %
 };
 
 struct Setting {
-  double link = kEc2Link;  // bytes/s of a node
+  double link = kEc2Link;  // a node's link, in bytes/s
   double pause = 0;        // seconds between two jobs of a user
 };
 

@@ -1,10 +1,11 @@
 // Lee et al. section 6: small and mixed workloads on two datacenters, figures 7 to 14 and tables 8 to 10.
 //
-// 30 nodes of one map and one reduce slot, half of them in each datacenter, one replica a block, one reduce a job,
-// blocks of 128 MB; numbers of jobs and arrivals are those of tables 6 and 7 (small: as bursty as SWIM's, by a gamma
-// distribution of the same mean and deviation; mixed: Poisson). Filtering percentages are table 5's and are learnt by
-// the scheduler as jobs end. What the paper leaves open: task times (a map 20 to 60 s, by benchmark; a reduce 30 s a
-// GB), node links of 62.5 MB/s and a link between the datacenters of 40 MB/s each way.
+// There are 30 nodes of one map and one reduce slot, half of them in each datacenter, one replica of each block, one
+// reduce in each job, and blocks of 128 MB. The numbers of jobs and their arrivals are those of tables 6 and 7: small
+// jobs arrive in bursts like SWIM's, by a gamma distribution of the same mean and deviation, and mixed ones as a
+// Poisson process. Filtering percentages are those of table 5; the scheduler learns them as jobs end. The paper leaves
+// task times and links open. Here a map takes 20 to 60 s, depending on the benchmark, and a reduce 30 s for each GB;
+// nodes have links of 62.5 MB/s, and the link between the datacenters has 40 MB/s each way.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -41,7 +42,7 @@ SimJob MakeJob(const Benchmark& benchmark, std::uint32_t gigabytes, Random* rand
   return job;
 }
 
-// Marsaglia and Tsang's method, for a shape below 1 by way of shape + 1.
+// Draws from a gamma distribution by Marsaglia and Tsang's method. A shape below 1 goes by way of shape + 1.
 double Gamma(Random* random, double shape, double scale) {
   if (shape < 1) return Gamma(random, shape + 1, scale) * std::pow(1 - random->Unit(), 1 / shape);
   const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
@@ -98,7 +99,7 @@ std::vector<JobRow> OfGroup(const SimResult& result, const std::string& group) {
   return rows;
 }
 
-// Returns which part of the bytes that the reduces fetched came from their own datacenter, in %.
+// Returns the share of the fetched bytes that reduces fetched from their own datacenter, in %.
 double ReduceLocality(const std::vector<JobRow>& jobs) {
   double all = 0, near = 0;
   for (const JobRow& job : jobs) {

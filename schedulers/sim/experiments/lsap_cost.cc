@@ -1,10 +1,10 @@
 // Guo et al. section 4.3: the data locality cost (DLC) of one round, figures 5 to 8.
 //
-// 100 to 500 nodes of 4 slots, as many tasks as idle slots, 3 replicas. Figure 5: every task that is not local costs 1.
-// Figures 6 and 7: racks of 20 nodes, costs drawn for each task, half or a fifth of the slots idle. Figure 8: 100
-// nodes of one slot each, a fifth, half or all of them idle, 1 to 13 replicas. lsap knows the costs by the sizes of the
-// tasks and the bandwidths of the levels; lsap-uniform does not look at them. The last columns draw a cost for each
-// pair of nodes instead, which lsap learns from measured bandwidths.
+// There are 100 to 500 nodes of 4 slots, as many tasks as idle slots, and 3 replicas. In figure 5 every task that is
+// not local costs 1. Figures 6 and 7 have racks of 20 nodes, a cost that is drawn for each task, and half or a fifth of
+// the slots idle. Figure 8 has 100 nodes of one slot each, a fifth, half or all of them idle, and 1 to 13 replicas.
+// lsap computes the costs from the sizes of the tasks and the bandwidths of the levels; lsap-uniform ignores them. The
+// last columns draw a cost for each pair of nodes instead, which lsap learns from measured bandwidths.
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/round.h"
 
@@ -28,7 +28,7 @@ Costs MeanCosts(const RoundSpec& spec, RoundCosts kind, const Options& options, 
 
 double Saved(double cost, double against) { return against > 0 ? 100 * (1 - cost / against) : 0; }
 
-// Returns how much lsap saves against dl, in %, with a cost for each pair of nodes.
+// Returns how much lsap saves compared with dl, in %, if each pair of nodes has its own cost.
 double SavedByPair(const RoundSpec& spec, const Options& options, std::uint32_t draws) {
   double dl = 0;
   double lsap = 0;

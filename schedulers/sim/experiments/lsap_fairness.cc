@@ -1,7 +1,8 @@
 // Guo et al. section 4.4, figure 9: what lsap-fair trades as locality gets dearer.
 //
-// 60 nodes of one slot, half of them idle, one replica, 30 running and 90 waiting tasks of 5 groups at random, weights
-// 1, 2, 4, 8, 16. The cost of a task that is not local is alpha: its transfer takes 1 for every pair.
+// There are 60 nodes of one slot, half of them idle, and one replica of each block. 30 running and 90 waiting tasks
+// belong at random to 5 groups with weights 1, 2, 4, 8 and 16. A task that is not local costs alpha, since its transfer
+// takes 1 between any two nodes.
 #include "schedulers/policies/lsap/lsap_settings.h"
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/round.h"

@@ -1,8 +1,8 @@
 // Guo et al. section 4.2: how many of the tasks of one round are local, figures 3 and 4.
 //
-// Figure 4: 100 to 500 nodes of 4 slots, half of the slots idle, as many tasks, 3 replicas on random nodes. Figure 3:
-// 100 nodes of one slot, half of them idle and as many tasks, 1 to 19 replicas (3a); 100 idle slots and 5 to 100 tasks
-// (3b).
+// Figure 4 has 100 to 500 nodes of 4 slots, half of the slots idle, as many tasks as idle slots, and 3 replicas on
+// random nodes. Figure 3 has 100 nodes of one slot: in 3a half of them are idle, with as many tasks and 1 to 19
+// replicas; in 3b all 100 slots are idle, with 5 to 100 tasks.
 #include "schedulers/sim/experiments/list.h"
 #include "schedulers/sim/experiments/round.h"
 

@@ -1,8 +1,9 @@
 // Zaharia et al. section 6.1: the multi-user benchmark BM (table 2), figures 10 and 11.
 //
-// 100 nodes of 4 map and 2 reduce slots (Ec2Cluster); 50 jobs of 9 sizes in a random order, one every 30 s by a Poisson
-// process. Each job draws its map time (9 to 60 s a block of 128 MiB), the share of its input that the maps keep (0 to
-// 1), its number of reduces (5% to 25% of its maps) and its reduce time (half of the map's per byte). T1 = 10 s.
+// There are 100 nodes of 4 map and 2 reduce slots (Ec2Cluster), and 50 jobs of 9 sizes in a random order, which come as
+// a Poisson process, one every 30 s on average. Each job draws its map time (9 to 60 s for a block of 128 MiB), the
+// share of its input that the maps keep (0 to 1), its number of reduces (5% to 25% of its maps) and its reduce time
+// (half of the map's per byte). T1 = 10 s.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -139,7 +140,7 @@ Table Gains(const Runs& runs) {
   return table;
 }
 
-// The means over all schedules: no single schedule is typical.
+// Returns the means over all schedules, since no single schedule is typical.
 Table MeanGains(const std::vector<Runs>& schedules) {
   Table table{"the same, mean gain of a bin over all schedules", {{"bin"}}};
   const char* kSchedulers[] = {"fair", "fair+ccs", "fifo+ccs", "fair+delay+ccs"};

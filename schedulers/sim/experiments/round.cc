@@ -18,10 +18,10 @@
 namespace millrace::sim::experiments {
 namespace {
 
-constexpr double kBlock = 64e6;  // bytes of a task's input
-constexpr double kFar = 4;       // the cost between racks, as a multiple of that within one
+constexpr double kBlock = 64e6;  // the bytes of a task's input
+constexpr double kFar = 4;       // the cost between racks, as a multiple of the cost within one
 
-// A transfer takes time, so a value below a twentieth is drawn again.
+// Returns a factor around 1. A transfer takes some time, so a value below a twentieth is drawn again.
 double DrawFactor(Random* random) {
   for (;;) {
     const double factor = Gaussian(random, 1.0, 0.5);

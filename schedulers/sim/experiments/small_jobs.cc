@@ -1,8 +1,9 @@
 // Zaharia et al. section 6.2.1, table 3 and figure 12: streams of small scan jobs.
 //
-// 100 nodes in 4 racks, 6 map slots each, 1 Gbit/s; map-only jobs of 3, 10 or 100 maps of 128 MiB, T1 = T2 = 15 s. The
-// paper does not say how many jobs ran at once: here as many as fill the slots one and a half times, each followed by
-// the next. A local map takes 4 s, what four disks that six maps share need for a block.
+// There are 100 nodes in 4 racks, with 6 map slots each and links of 1 Gbit/s. Map-only jobs have 3, 10 or 100 maps of
+// 128 MiB, and T1 = T2 = 15 s. The paper does not say how many jobs ran at once. Here it is as many as fill the slots
+// one and a half times, and each is followed by the next. A local map takes 4 s, which is what four disks shared by six
+// maps need for a block.
 #include <algorithm>
 
 #include "schedulers/offering/delay_settings.h"
@@ -19,12 +20,12 @@ constexpr double kMapSeconds = 4;
 
 struct Case {
   std::uint32_t maps;
-  double gain, node, rack, delay_node, delay_rack;  // the paper's
+  double gain, node, rack, delay_node, delay_rack;  // what the paper has
 };
 constexpr Case kCases[] = {{3, 1.2, 2, 50, 75, 96}, {10, 1.7, 37, 98, 99, 100}, {100, 1.3, 84, 99, 94, 99}};
 
-// There are about 40 maps for every slot, so that the start and the end of the run weigh little. With a pace, one job
-// comes every `pace` seconds, however many wait.
+// Returns about 40 maps for every slot, so that the start and the end of the run weigh little. With a pace, one job
+// comes every `pace` seconds, however many are waiting.
 Workload Streams(std::uint32_t maps, double pace, const Options& options) {
   Workload workload;
   Random random(options.seed + maps);
@@ -44,8 +45,8 @@ Workload Streams(std::uint32_t maps, double pace, const Options& options) {
   return workload;
 }
 
-// Node-local maps in % when a job's maps are given one by one to nodes that nobody chose (head-of-line scheduling): of
-// 3 k replicas that k pending maps have, the node holds none with probability (1 - 3/nodes)^k.
+// Returns the node-local maps in % if a job's maps go one by one to whatever node is free (head-of-line scheduling). Of
+// the 3 k replicas of k pending maps, the node holds none with probability (1 - 3/nodes)^k.
 double HeadOfLine(std::uint32_t maps) {
   double local = 0;
   double none = 1;
@@ -101,7 +102,7 @@ std::vector<Table> SmallJobs(const Options& options) {
                              Rack(runs.fair), c.delay_node, Node(runs.fair_delay), c.delay_rack,
                              Rack(runs.fair_delay)});
   }
-  // Here it is the start of a job that limits small jobs.
+  // At these paces, small jobs are limited by how fast jobs start.
   for (const std::uint32_t pace : {18U, 24U, 26U, 30U}) {
     const Runs runs = RunAll(Streams(3, 0.001 * pace, options), options.seed);
     gains.rows.push_back({"3, a job every " + std::to_string(pace) + " ms", 1.2, Gain(runs.fifo, runs.fifo_delay),

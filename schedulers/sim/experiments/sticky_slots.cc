@@ -1,8 +1,8 @@
 // Zaharia et al. section 4.1, figure 5, and section 6.2.2, figures 13 and 14: the job that freed a slot gets it back.
 //
-// Figure 5: 100 nodes of one slot, 3 replicas, J jobs at once with more maps than they can keep waiting; no network.
-// Maps differ in time by a tenth, so that slots free one by one. Figures 13 and 14: the EC2
-// cluster, J scans of one data set of 180 GB, 9 s a local map, T1 = 10 s.
+// Figure 5 has 100 nodes of one slot, 3 replicas, no network, and J jobs at once that never run out of pending maps.
+// Map times differ by a tenth, so that slots become free one by one. Figures 13 and 14 have the EC2 cluster and J scans
+// of one data set of 180 GB, with 9 s for a local map and T1 = 10 s.
 #include <cmath>
 
 #include "schedulers/offering/delay_settings.h"
@@ -20,7 +20,7 @@ sched::Settings Waits(double seconds) {
   return settings;
 }
 
-// Every job scans `maps` blocks, in a tenth more or less than `seconds` each.
+// Returns jobs that scan `maps` blocks each. A map takes a tenth more or less than `seconds`.
 Workload Scans(std::uint32_t jobs, std::uint32_t maps, double seconds, const std::string& input, std::uint64_t seed) {
   Workload workload;
   workload.placement.kind = Placement::Kind::kRandom;
@@ -38,17 +38,18 @@ Workload Scans(std::uint32_t jobs, std::uint32_t maps, double seconds, const std
 constexpr std::uint32_t kNodes = 100;
 constexpr std::uint32_t kReplicas = 3;
 
-// The paper's formula: each of a job's N/J nodes holds a block with probability R/N, independently of the others.
+// Returns the paper's formula: each of a job's N/J nodes holds a block with probability R/N, independently of the
+// others.
 double Formula(std::uint32_t jobs) { return 100 * (1 - std::pow(1 - 1.0 * kReplicas / kNodes, 1.0 * kNodes / jobs)); }
 
-// The same with R replicas on distinct nodes: the probability that all of them are on nodes of other jobs.
+// Returns the same for R replicas on distinct nodes, from the probability that all of them are on nodes of other jobs.
 double Exact(std::uint32_t jobs) {
   double none = 1;
   for (std::uint32_t r = 0; r < kReplicas; ++r) none *= (kNodes - 1.0 * kNodes / jobs - r) / (kNodes - r);
   return 100 * (1 - none);
 }
 
-// Replicas are placed as the formula assumes: some blocks have none, some have more than three.
+// Places replicas as the formula assumes, so that some blocks have none and some have more than three.
 void PlaceIndependently(Workload* workload, std::uint64_t seed) {
   Random random(seed);
   for (SimJob& job : workload->jobs) {

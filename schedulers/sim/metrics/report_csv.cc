@@ -1,4 +1,4 @@
-// Rows of jobs, attempts and moments as CSV.
+// Writes rows of jobs, attempts and moments as CSV.
 #include <charconv>
 #include <cstdio>
 
@@ -56,7 +56,7 @@ const char* Outcome(const JobRow& row) {
   return "";
 }
 
-// A figure that is not known of the job is left empty.
+// Adds the job's times. A figure that is not known is left empty.
 void AddTimes(const JobRow& row, std::vector<std::string>* fields) {
   const auto add = [fields](bool known, const std::string& text) { fields->push_back(known ? text : ""); };
   const bool ended = row.Ended();

@@ -10,11 +10,12 @@ namespace millrace::sim {
 namespace {
 
 constexpr double kMicrosPerSecond = 1e6;
-constexpr Micros kReadTimeout = 10 * kSecond;  // a map gives up this long after it found no replica
+constexpr Micros kReadTimeout = 10 * kSecond;  // a map that finds no replica gives up after this time
 
 }  // namespace
 
-// The data lies on the node itself, or nowhere: the time of reading is then a part of the time of computing.
+// Starts to read the input. If it is on the node itself, or its location is not known, the time to read it is a part of
+// the time to compute.
 void MapModel::Start(SlotId slot, Locality locality) {
   Attempt& attempt = state_.attempts[slot];
   const SimMap& map = state_.MapOf(attempt);
@@ -37,7 +38,8 @@ void MapModel::Start(SlotId slot, Locality locality) {
   host_.Compute(slot);
 }
 
-// Returns the closest replica on a live node. Among equals the choice depends on the attempt, so that readers spread.
+// Returns the closest replica on a live node. Among equally close ones the choice depends on the attempt, so that
+// readers spread.
 std::optional<NodeId> MapModel::Source(const Attempt& attempt) const {
   const sched::JobState& job = *state_.engine.state().FindJob(attempt.id.task.job);
   std::vector<NodeId> best;

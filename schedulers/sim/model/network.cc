@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr double kMicrosPerSecond = 1e6;
-constexpr double kLongest = 9e18;  // us: a transfer that takes longer never ends
-// A new rate that differs from the old one by less than this is the same but for rounding, and the flow's end stays.
+constexpr double kLongest = 9e18;  // in microseconds: a transfer that takes longer never ends
+// If a new rate differs from the old one by less than this, only rounding has changed it, and the flow's end stays.
 constexpr double kSame = 1e-12;
 constexpr double kLeastWeight = 1e-12;  // a smaller weight is the result of rounding
 
@@ -42,7 +42,7 @@ FlowId Network::Start(Micros now, std::span<const LinkUse> uses, double bytes, s
   flow.uses.clear();
   for (const LinkUse& use : uses) flow.uses.push_back({use.link, use.weight, 0});
   flow.left = bytes;
-  flow.rate = -1;  // no rate yet: the first one is a change
+  flow.rate = -1;  // it has no rate yet, so that the first one counts as a change
   flow.since = now;
   flow.tag = tag;
   flow.serial = serial_++;
@@ -162,7 +162,7 @@ void Network::Advance(Micros now, std::vector<std::uint64_t>* ended) {
   }
 }
 
-// The heap is built anew, because most of its levels are out of date after a solution.
+// Solves the rates of all flows. The heap of ends is rebuilt, because most of its ends are out of date after that.
 void Network::Solve(Micros now) {
   Fill();
   dirty_ = false;
@@ -175,8 +175,8 @@ void Network::Solve(Micros now) {
   std::make_heap(finishes_.begin(), finishes_.end(), std::greater<>());
 }
 
-// Progressive filling. The level at which a link fills up only rises while flows elsewhere are fixed. So the heap may
-// hold old levels, as long as the first one is computed again before it is believed.
+// Computes the rates by progressive filling. The level at which a link fills up only rises while flows elsewhere are
+// fixed, so the heap may hold old levels, as long as the first one is computed again before it is used.
 void Network::Fill() {
   using LevelOfLink = std::pair<double, LinkId>;
   std::vector<LevelOfLink> levels;

@@ -97,7 +97,7 @@ double ReduceModel::GatherOutputs(const Attempt& attempt, Copy& copy, const Shuf
   copy.batch_maps = 0;
   for (std::uint32_t i = copy.batch_begin; i < copy.looked; ++i) {
     const Output& output = shuffle.outputs[i];
-    // A reduce that has copied the first output of a map does not need the one that was made again.
+    // A reduce that has copied the first output of a map does not need a second one.
     if (output.gone && !output.again) copy.wanted.insert(output.map);
     if (output.gone || (output.again && !copy.wanted.contains(output.map))) continue;
     ++copy.batch_maps;
@@ -163,7 +163,7 @@ void ReduceModel::Wake(Shuffle& shuffle) {
 
 void ReduceModel::OutputReady(const AttemptId& attempt, NodeId node) {
   Shuffle* shuffle = shuffles_[attempt.task.job.value].get();
-  if (shuffle == nullptr) return;  // the job has ended, and its shuffle with it
+  if (shuffle == nullptr) return;  // the job has ended, and so has its shuffle
   const std::uint32_t map = attempt.task.index;
   const std::uint64_t bytes = shuffle->job->maps[map].output;
   const bool again = shuffle->output_of[map] != kNone;

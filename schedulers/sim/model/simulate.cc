@@ -13,9 +13,9 @@
 namespace millrace::sim {
 namespace {
 
-// Beyond these a run would take for ever, and mean nothing.
-constexpr double kMostBytes = 1e16;                      // of a job's input or map output: 10 PB
-constexpr Micros kLongestTask = 366 * 86'400 * kSecond;  // of computing
+// A run beyond these limits would take forever and mean nothing.
+constexpr double kMostBytes = 1e16;                      // the most input or map output of a job: 10 PB
+constexpr Micros kLongestTask = 366 * 86'400 * kSecond;  // the longest time to compute
 
 Status CheckSizes(const SimJob& job, const std::string& who) {
   double input = 0, output = 0;
@@ -67,7 +67,7 @@ Status Check(const ClusterSpec& cluster, const Workload& workload) {
   return Status::Ok();
 }
 
-// Returns what decides how long the job takes when it runs alone: two jobs with the same value take the same time.
+// Returns everything that decides how long the job takes alone: two jobs with the same value take the same time.
 auto Likeness(const SimJob& job) {
   std::vector<std::tuple<std::uint64_t, Micros, std::uint64_t>> maps;
   std::vector<std::tuple<double, Micros>> reduces;

@@ -20,7 +20,7 @@ namespace {
 
 using sched::Event;
 
-constexpr std::uint32_t kProgressStep = 50;  // per mille: smaller steps are not reported
+constexpr std::uint32_t kProgressStep = 50;  // in per mille; smaller steps are not reported
 constexpr Micros kLeastProgressInterval = 100 * kMillisecond;
 
 double SecondsSince(std::chrono::steady_clock::time_point begin) {
@@ -86,8 +86,8 @@ bool Simulator::Idle() const {
 }
 
 bool Simulator::Stuck() const {
-  // What the engine itself waits for (a pause after a failure, the end of a refusal) comes once. A policy's own waits
-  // are a few for each job (those of `+delay` are three).
+  // What the engine itself waits for (a pause after a failure, the end of a refusal) will come, and only once. A policy
+  // has a few waits of its own for each job (`+delay` has three).
   if (!Idle() || state_.engine.state().NextEnd()) return false;
   return !wake_ || idle_wakes_ > 100 + 10 * workload_.jobs.size();
 }
@@ -156,7 +156,7 @@ void Simulator::Decide() {
   state_.engine.Decide(state_.now, &effects_);
   wake_ = state_.engine.NextWake();
   decision_seconds_ += SecondsSince(begin);
-  // A wake-up in the past needs no event: the policy has been asked just now.
+  // A wake-up in the past is put off: the policy has been asked just now.
   if (wake_ && *wake_ <= state_.now) wake_ = state_.now + kMillisecond;
   for (const sched::Effect& effect : effects_) {
     if (const auto decision = sched::DecisionOf(effect)) Journal(*decision);

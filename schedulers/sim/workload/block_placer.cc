@@ -10,7 +10,7 @@
 namespace millrace::sim {
 namespace {
 
-constexpr int kTries = 16;  // random picks, before all nodes are looked at
+constexpr int kTries = 16;  // random picks before all nodes are searched
 
 std::uint64_t Hash(const std::string& text) {  // FNV-1a
   std::uint64_t hash = 0xcbf29ce484222325u;
@@ -44,7 +44,7 @@ std::uint64_t BlockPlacer::DataKey(const SimJob& job, std::uint32_t index) {
   return job.input.empty() ? MixSeeds(0, index) : Hash(job.input);
 }
 
-// Returns a node that fits and holds no replica yet; if none fits, any that holds none.
+// Adds a node that fits and holds no replica yet; if none fits, any node that holds none.
 template <class Source, class Fits>
 void BlockPlacer::Add(Source& random, std::vector<NodeId>* chosen, const Fits& fits) const {
   const auto nodes = static_cast<std::uint32_t>(rack_.size());

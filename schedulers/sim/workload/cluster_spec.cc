@@ -9,7 +9,7 @@
 namespace millrace::sim {
 namespace {
 
-// Returns at least 1 us.
+// Draws from an exponential distribution. Returns at least 1 us.
 Micros Exponential(Random& random, Micros mean) {
   return std::max<Micros>(1, static_cast<Micros>(-std::log1p(-random.Unit()) * static_cast<double>(mean)));
 }

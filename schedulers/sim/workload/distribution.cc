@@ -7,7 +7,7 @@
 namespace millrace::sim {
 namespace {
 
-double StandardNormal(Random& random) {  // Box and Muller
+double StandardNormal(Random& random) {  // by Box and Muller's method
   const double radius = std::sqrt(-2 * std::log1p(-random.Unit()));
   return radius * std::cos(2 * std::numbers::pi * random.Unit());
 }

@@ -15,7 +15,7 @@ std::size_t Count(double value, std::uint32_t most) {
   return static_cast<std::size_t>(std::clamp(std::round(value), 0.0, static_cast<double>(most)));
 }
 
-// The times of a job's tasks of one kind: from the rate if there is one, else as drawn.
+// Draws the times of a job's tasks of one kind: by the rate if there is one, else by the time.
 class TaskTimes {
  public:
   TaskTimes(const JobClass& of, const Distribution& time, const std::optional<Distribution>& rate, Random& random)

@@ -39,7 +39,7 @@ Micros CpuTime(const SwimOptions& options, double bytes, double rate) {
   return options.task_overhead + static_cast<Micros>(bytes / rate * kSecond);
 }
 
-// Splits `total` into `parts` that are as equal as possible: the first ones are one byte larger.
+// Returns one of the `parts` into which `total` is split as equally as possible: the first ones are one byte larger.
 std::uint64_t Part(std::uint64_t total, std::uint64_t parts, std::uint64_t index) {
   return total / parts + (index < total % parts ? 1 : 0);
 }

@@ -1,4 +1,4 @@
-// The server with a handler that echoes, over real sockets.
+// Tests the server with a handler that echoes, over real sockets.
 #include "base/net/bulk_server.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,8 @@ using testing::HasSubstr;
 
 constexpr Micros kStall = 20 * kSecond;
 
-// Echoes; "descriptor" passes one of a file that holds "inside"; "silence" waits for bytes that never come.
+// Echoes, except that "descriptor" passes a descriptor of a file that holds "inside", and "silence" waits for bytes
+// that never come.
 class Echo final : public BulkHandler {
  public:
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {

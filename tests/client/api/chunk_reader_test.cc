@@ -15,7 +15,7 @@
 namespace millrace {
 namespace {
 
-// The chunks of a split, with what must hold of each of them checked.
+// Returns the chunks of a split, after it has checked what must hold of each of them.
 std::vector<Line> ReadChunks(std::string_view file, std::uint64_t offset, std::uint64_t length, std::size_t piece,
                              bool strip = false) {
   MemorySource source(file, piece);
@@ -31,7 +31,7 @@ std::vector<Line> ReadChunks(std::string_view file, std::uint64_t offset, std::u
   return chunks;
 }
 
-// By the definition: those that begin there.
+// Returns the lines of a split by the definition: those that begin in it.
 std::vector<Line> LinesIn(std::string_view file, std::size_t offset, std::size_t size) {
   std::vector<Line> lines;
   for (Line& line : LinesOf(file)) {

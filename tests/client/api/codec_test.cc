@@ -16,7 +16,7 @@ std::string KeyOf(const T& value) {
   return std::string(Codec<T>::Encode(value, &scratch));
 }
 
-// `rising` values: they come back, and their bytes rise as they do.
+// Checks that values, given in rising order, come back, and that their bytes are in the same order.
 template <class T>
 void ExpectOrdered(const std::vector<T>& rising) {
   for (std::size_t i = 0; i < rising.size(); ++i) {

@@ -47,7 +47,7 @@ struct ViewCombine {
   static std::string_view Combine(std::string_view a, std::string_view) { return a; }
 };
 
-// Takes the first byte of each file, and says how many reduces there are.
+// A job whose Prepare takes the first byte of each file and sets the number of reduces.
 struct Looks {
   void Map(std::string_view line, auto& emit) { emit(line); }
   static void Options(JobOptions& options) {

@@ -21,7 +21,7 @@ std::string Written(const TaskFiles& files, std::uint32_t reduce) {
   return files.tree->written.at("/out/_temporary/job3.r." + number + ".0/part-r-0000" + number);
 }
 
-// Runs one map over `piece` and `reduces` reduces; what each wrote.
+// Runs one map over `piece` and `reduces` reduces. Returns what each reduce wrote.
 std::vector<std::string> RunJob(TaskDriver& driver, TaskFiles& files, const Piece& piece, std::uint32_t reduces) {
   EXPECT_EQ(driver.SetUpJob(reduces), "");
   driver.LaunchMap(0, {piece}, driver.Path("m0"));
@@ -35,7 +35,7 @@ std::vector<std::string> RunJob(TaskDriver& driver, TaskFiles& files, const Piec
   return parts;
 }
 
-// Keys by their first letter: a to m, then the rest.
+// Partitions keys by their first letter: a to m, then the rest.
 struct FirstLetter {
   using Input = KeyValueText;
   using Key = std::string_view;
@@ -138,7 +138,7 @@ TEST(JobShapesTest, FixedLengthRecordsInAndOut) {
   EXPECT_EQ(RunJob(driver, files, piece, 1)[0], std::string("\ncccbbbbdd\0d", 12));
 }
 
-// First and last of a line's numbers, folded by an operation that does not commute.
+// Keeps the first and the last of a line's numbers, folded by an operation that does not commute.
 struct FirstAndLast {
   struct Value {
     std::uint64_t first = 0, last = 0, count = 0;

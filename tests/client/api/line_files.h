@@ -1,4 +1,4 @@
-// Files that readers of lines may trip over, and their lines.
+// Files that are difficult for readers of lines, and their lines.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct Line {
   bool operator==(const Line&) const = default;
 };
 
-// By the definition: byte for byte.
+// Returns the lines by the definition, byte for byte.
 inline std::vector<Line> LinesOf(std::string_view file) {
   std::vector<Line> lines;
   Line line;

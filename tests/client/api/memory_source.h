@@ -1,4 +1,4 @@
-// A ByteSource over a string, which hands out pieces of a size that the test chooses.
+// A ByteSource over a string. It hands out pieces of a size that the test chooses.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class MemorySource final : public ByteSource {
     const std::uint64_t end = offset + size;
     if (end > bytes_.size()) return Corrupt("the file is shorter");
     while (offset < end) {
-      // A copy, so that what is used after the call is found by the sanitizer.
+      // This is a copy, so that the sanitizer finds bytes that are used after the call.
       const std::string piece(bytes_.substr(offset, std::min<std::uint64_t>(piece_, end - offset)));
       if (!sink(piece)) return Status::Ok();
       offset += piece.size();

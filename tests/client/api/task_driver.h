@@ -41,7 +41,7 @@ class TaskDriver {
     if (thread_.joinable()) Close();
   }
 
-  // The daemon goes away; gives what the loop returned.
+  // Lets the daemon go away. Returns what the loop returned.
   int Close() {
     channel_.reset();
     thread_.join();
@@ -61,7 +61,7 @@ class TaskDriver {
     return std::move(**message);
   }
 
-  // Gives what Ready says.
+  // Returns what Ready says.
   std::string SetUpJob(std::uint32_t reduces, std::vector<std::pair<std::string, std::string>> parameters = {}) {
     Send([&](wire::ToTask::Builder to) {
       auto set_up = to.initSetUp();
@@ -115,7 +115,7 @@ class TaskDriver {
       for (capnp::uint i = 0; i < inputs.size(); ++i) Fill(pieces[i], inputs[i]);
     });
   }
-  // The segments of reduce `task` in the run files, in their order.
+  // Launches reduce `task` over its segments in the run files, in the order of the files.
   void LaunchReduce(std::uint32_t task, const std::vector<std::string>& runs, std::uint32_t crc_error = 0) {
     Send([&](wire::ToTask::Builder to) {
       auto reduce = to.initReduce();
@@ -139,7 +139,8 @@ class TaskDriver {
     });
   }
 
-  // The error of the attempt, empty when it is done; counters of the engine's group and the job's, as "group.name".
+  // How an attempt ended. The error is empty if it succeeded. The counters are those of the engine's group and of the
+  // job, as "group.name".
   struct End {
     std::string error;
     std::map<std::string, std::int64_t> counters;
@@ -190,7 +191,7 @@ class TaskDriver {
   int exit_status_ = -1;
 };
 
-// Adds a file of one block that lies on this machine, and returns the piece that is all of it.
+// Adds a file of one block on this machine, and returns the piece that is all of it.
 inline TaskDriver::Piece AddLocal(TaskFiles& files, std::uint64_t block, const std::string& name,
                                   const std::string& bytes) {
   files.local[block] = bytes;

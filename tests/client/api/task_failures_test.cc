@@ -47,7 +47,7 @@ TEST(TaskFailuresTest, AnExceptionFailsTheAttemptAndTheProcessGoesOn) {
   EXPECT_EQ(files.tree->written["/out/_temporary/job3.r.0.0/part-r-00000"], "-1\n");  // identity, value Nothing
 }
 
-// Lines of which some are bad, and a FinishMap that may be.
+// A job that fails at some lines, and perhaps in FinishMap.
 struct BadLines {
   using Key = std::string;
   using Value = std::string;

@@ -5,7 +5,7 @@
 namespace millrace {
 namespace {
 
-// Words before those of a file go to reduce 0, the others to reduce 1.
+// Sends words that come before those of a file to reduce 0, and the others to reduce 1.
 struct TwoRanges {
   using Key = std::string_view;
   using Value = Nothing;
@@ -50,7 +50,7 @@ TEST(TaskHooksTest, PartitionMayAskWhatStartHasRead) {
   EXPECT_EQ(InTwoRanges<TwoCounts>(), (std::vector<std::string>{"a\t1\nl\t1\n", "m\t1\nz\t1\n"}));
 }
 
-// Counts in memory and tells at the end.
+// Counts in memory and emits at the end.
 struct Totals {
   using Key = std::string_view;
   using Value = std::uint64_t;

@@ -58,7 +58,7 @@ struct Lines {
   }
 };
 
-// Whatever the link of its worker was when a map ran, its reduce gives the same.
+// The reduce gives the same output, whatever the worker's link was when the map ran.
 TEST(TaskLoopTest, SomeMapsOfAJobAreCompressedAndSomeAreNot) {
   std::string text;
   for (int i = 0; i < 30000; ++i) text += "line " + std::to_string(100000 + i * 7919 % 30000) + "\n";

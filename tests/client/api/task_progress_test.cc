@@ -9,7 +9,7 @@
 namespace millrace {
 namespace {
 
-// Waits in Map until the test saw a report.
+// Waits in Map until the test has seen a report.
 struct Gate {
   std::mutex mutex;
   std::condition_variable changed;

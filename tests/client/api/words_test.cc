@@ -29,7 +29,7 @@ TEST(WordsTest, SameAsByDefinition) {
   Random random(seed);
   for (int i = 0; i < 20'000; ++i) {
     std::string text;
-    const std::uint64_t spaces = 1 + random.Below(20);  // one byte in so many
+    const std::uint64_t spaces = 1 + random.Below(20);  // the mean number of bytes for one space
     for (std::uint64_t n = random.Below(150); n > 0; --n) {
       text.push_back(random.Below(spaces) == 0 ? " \t\n\v\f\r"[random.Below(6)] : static_cast<char>(random.Next()));
     }

@@ -8,7 +8,7 @@
 namespace millrace::cli {
 namespace {
 
-// What bash itself makes of the script.
+// Returns what bash itself makes of the script.
 std::string Complete(const std::string& words, int at) {
   const TempDir directory = TempDir::Make("completion-test-").value();
   const std::vector<Verb> verbs{{"job", "", nullptr, {"list", "logs", "kill"}}, {"fs", "", nullptr, {"ls"}}};

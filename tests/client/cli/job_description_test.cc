@@ -83,7 +83,7 @@ TEST_F(DescriptionTest, OtherProgramsAreNoJobs) {
 }
 
 TEST_F(DescriptionTest, AProgramThatHangsIsKilledWithItsChildren) {
-  // The pipe is held open by the child as well; its end comes only when both are gone.
+  // The child holds the pipe open as well, so its end comes only when both are gone.
   const Result<JobDescription> description =
       DescribeJob(Script("cat /dev/zero > /dev/null & wait"), {}, {.timeout = 50 * kMillisecond});
   EXPECT_NE(description.status().message().find("no answer within 50 ms"), std::string::npos)

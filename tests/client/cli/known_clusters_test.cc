@@ -44,7 +44,7 @@ TEST_F(KnownClustersTest, RemembersByAddress) {
   EXPECT_EQ(ListDirectory(made_.path() + "/state/millrace")->size(), 1u) << "nothing is left beside it";
 }
 
-// A master and its standbys are of one cluster, whichever of them is named, and in which order.
+// A master and its standbys belong to one cluster, whichever of them is named, in whatever order.
 TEST_F(KnownClustersTest, AListIsKnownByEachOfItsMasters) {
   const std::string list = FindKnownCluster(file_, "two:2,one:1,two:2")->unknown;
   EXPECT_EQ(list, "one:1,two:2");

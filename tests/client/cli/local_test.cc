@@ -58,8 +58,8 @@ TEST(WorkerSettingsTest, WorkersAreSpreadOverRacksAndRacksOverDatacenters) {
   EXPECT_TRUE(Contains(settings, "worker.rack=rack2"));
   EXPECT_TRUE(Contains(settings, "worker.datacenter=datacenter0"));
   EXPECT_TRUE(Contains(settings, "worker.master=h:1"));
-  EXPECT_EQ(settings.back(), "worker.rack=mine");  // the user's come last and win
-  // A rack stands in one datacenter only.
+  EXPECT_EQ(settings.back(), "worker.rack=mine");  // the user's settings come last and win
+  // A rack is in only one datacenter.
   options.racks = 1;
   EXPECT_TRUE(Contains(WorkerSettings(options, 1, "/d", "h:1"), "worker.rack=rack1"));
 }

@@ -22,7 +22,7 @@ TEST(ReportTest, APipeHearsOfTenPointsOnly) {
   EXPECT_EQ(progress.Update(Running(0.10, 0, 0)), "job 3: map 10%, copy 0%, reduce 0%");
   EXPECT_EQ(progress.Update(Running(0.19, 0.05, 0)), "");
   EXPECT_EQ(progress.Update(Running(0.19, 0.10, 0)), "job 3: map 19%, copy 10%, reduce 0%");
-  // A lost worker takes its maps back.
+  // Progress goes back when a worker is lost, because its maps have to run again.
   EXPECT_EQ(progress.Update(Running(0.05, 0.10, 0)), "job 3: map 5%, copy 10%, reduce 0%");
 }
 

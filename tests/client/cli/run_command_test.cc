@@ -83,7 +83,7 @@ TEST(PrepareRunTest, FillsTheRequest) {
   EXPECT_EQ(request.skip_bad_records, 4u);
   EXPECT_EQ(request.parameters.size(), 7u);
   EXPECT_EQ(request.token.size(), 32u);
-  options.max_failed_maps = 7;  // --max-failed-maps goes before -D
+  options.max_failed_maps = 7;  // --max-failed-maps overrides -D
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.max_failed_maps, 7u);
   options.skip_bad_records = 8;
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.skip_bad_records, 8u);
@@ -152,7 +152,7 @@ TEST(PrepareRunTest, InputIsNamedWhereItIsRead) {
   RunOptions options;
   options.job = WriteScript(console.directory() + "/reads", kJob);
   EXPECT_EQ(PrepareRun(console.Make(), options).status().message(),
-            "the job reads input and none is named; give INPUT...");
+            "the job reads input, but none is given; give INPUT...");
   options.job = WriteScript(
       console.directory() + "/makes",
       R"(echo '{"millrace_job":1,"name":"gen","split_by":"numbers","record_bytes":0,"maps":3,"records":9}')");
@@ -175,7 +175,7 @@ TEST(PrepareRunTest, HowManyReducesThereAreUnlessItIsSaid) {
                   R"(echo '{"millrace_job":1,"name":"m","split_by":"block","record_bytes":0,"map_only":true}')");
   EXPECT_EQ(PrepareRun(console.Make(), options)->request.reduces, 0u);
   options.reducers = 1;
-  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("maps only"), std::string::npos);
+  EXPECT_NE(PrepareRun(console.Make(), options).status().message().find("no reduces"), std::string::npos);
 }
 
 TEST(FindJobTest, BundledJobsLieBesideTheProgram) {

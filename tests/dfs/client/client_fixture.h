@@ -35,7 +35,7 @@ class ClientTest : public NodesTest {
     return data;
   }
   static void Ok(const Status& status) { EXPECT_TRUE(status.ok()) << status.message(); }
-  // The blocks of a file as the master knows them.
+  // Returns the blocks of a file as the master knows them.
   std::vector<WrittenBlock> BlocksOf(const std::string& path) {
     const std::lock_guard lock(master_.mutex);
     return master_.files.at(path).blocks;

@@ -124,7 +124,8 @@ TEST_F(DfsClientTest, OthersMayUseTheConnection) {
   EXPECT_TRUE(master_.WasCalled("makeDirectory "));
 }
 
-// Node 2 is slow for two answers: what node 1 has read is not read again, and what node 2 said is not asked again.
+// Node 2 is too slow for two answers. What node 1 has read is not read again, and node 2 is not asked again for what it
+// has said.
 TEST_F(DfsClientTest, OnlyTheReplicasThatHaveNotAnsweredAreAskedAgain) {
   {
     const std::lock_guard lock(master_.mutex);
@@ -142,7 +143,7 @@ TEST_F(DfsClientTest, OnlyTheReplicasThatHaveNotAnsweredAreAskedAgain) {
                           "verify 7 on 2", "verify 8 on 2", "verify 7 on 2", "verify 9 on 1"));
 }
 
-// Who does not wait is told of each once.
+// A caller that does not wait is told of each replica once.
 TEST_F(DfsClientTest, WhoDoesNotWaitAsksOnce) {
   {
     const std::lock_guard lock(master_.mutex);
@@ -186,7 +187,7 @@ TEST_F(OtherClusterTest, TheMasterOfAnotherClusterIsRefusedWithTheAdvice) {
   EXPECT_THAT(refused.message(), HasSubstr("remove line 7"));
 }
 
-// Another cluster's master does not become the right one by being waited for, also when it comes late.
+// It is no use to wait if the master is another cluster's, also if that master appears late.
 TEST_F(OtherClusterTest, NobodyWaitsForTheMasterOfAnotherCluster) {
   ServeOther();
   ClientOptions options;

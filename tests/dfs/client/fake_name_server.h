@@ -1,5 +1,5 @@
-// The file system's part of a master, in memory, behind a real TCP connection that tests can break, with block servers
-// that they name. Answers in short pages. Thread rule: any thread.
+// The file system's part of a master, in memory, behind a real TCP connection that tests can break. Its block servers
+// are those that the test names. It answers in short pages. Thread rule: any thread.
 #pragma once
 
 #include <condition_variable>
@@ -24,14 +24,14 @@ class FakeNameServer {
   FakeNameServer();
   ~FakeNameServer() noexcept;
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
-  // Breaks every connection and refuses new ones; at the same address again.
+  // Stop breaks every connection and refuses new ones; Start serves at the same address again.
   void Stop();
   void Start();
 
-  // The next call of this name is carried out, and fails as if the connection had broken before it was answered.
+  // Lets the next call of this name be carried out and then fail, as if the connection had broken before the answer.
   void LoseAnswerOf(const std::string& call);
-  // What was called, with what: "create /a", "addBlock 5 without 1", "bad 7 on 2", "renew 5", "verify 7 on 2" (one for
-  // each replica that is asked for).
+  // Returns the calls and their arguments: "create /a", "addBlock 5 without 1", "bad 7 on 2", "renew 5", "verify 7 on
+  // 2" (one for each replica that is asked for).
   [[nodiscard]] std::vector<std::string> Calls();
   [[nodiscard]] bool WasCalled(const std::string& call);
   void AwaitCall(const std::string& call);
@@ -42,7 +42,7 @@ class FakeNameServer {
   };
   struct OpenFile {
     std::string path;
-    std::set<std::uint64_t> blocks;  // given out
+    std::set<std::uint64_t> blocks;  // blocks that were handed out
     std::vector<WrittenBlock> synced = {};
   };
   std::mutex mutex;
@@ -55,7 +55,7 @@ class FakeNameServer {
   std::uint32_t renew_millis = 0;     // how often writers of new files renew their leases; 0: never
   std::multiset<std::uint32_t> slow;  // nodes that do not read their replicas in time for one answer, each
 
-  // For the services. With the mutex held.
+  // The services use these. The mutex is held.
   void Log(const std::string& call);
   [[nodiscard]] bool TakeLoss(const std::string& call);
 
@@ -65,7 +65,7 @@ class FakeNameServer {
   std::condition_variable called_;
   unsigned port_ = 0;
   rpc::ControlThread thread_;
-  // The loop's own.
+  // Used on the loop only.
   std::unique_ptr<rpc::Server> server_;
   kj::Promise<void> accepting_ = nullptr;
 };

@@ -11,12 +11,12 @@ using testing::HasSubstr;
 class FileReadTest : public ClientTest {
  protected:
   void SetUp() override { WriteFile("/f", data_); }
-  // With sockets of this machine the blocks are there by descriptor.
+  // With sockets of this machine, blocks are read by descriptor.
   void MakeLocal() {
     const std::lock_guard lock(master_.mutex);
     for (std::size_t i = 0; i < nodes_.size(); ++i) master_.places[i] = nodes_[i]->Local();
   }
-  // Another cluster's block of this number and length stands on the node instead of ours.
+  // Puts another cluster's block of the same number and length on the node in place of ours.
   void MakeForeign(std::size_t node, const WrittenBlock& block) {
     BlockStore& store = *nodes_[node]->store;
     Ok(store.Remove(block.id));
@@ -123,7 +123,7 @@ TEST_F(FileReadTest, KnownBlocksNeedNoLookUpAndOthersAreFound) {
 }
 
 TEST_F(FileReadTest, AFileThatWasReplacedIsNotMixedWithItsSuccessor) {
-  const auto reader = client_->Open("/f").value();  // knows one page of blocks
+  const auto reader = client_->Open("/f").value();  // it knows one page of blocks
   {
     const std::lock_guard lock(master_.mutex);
     master_.files["/f"].id += 1000;

@@ -53,7 +53,7 @@ TEST_F(FileWriteTest, OnANodesMachineItNeedsNoNetwork) {
   {
     const std::lock_guard lock(master_.mutex);
     ReplicaHost here = nodes_[0]->Local();
-    here.port = 1;  // nobody there: TCP would fail
+    here.port = 1;  // nothing listens there, so TCP would fail
     master_.places = {here};
   }
   const std::string data = RandomBytes(2 * kBlockSize + 7, 3);
@@ -214,7 +214,7 @@ TEST_F(FileWriteTest, AnIdleWriterTakesItsFileUpAgain) {
   EXPECT_EQ(ReadFile("/f"), "before and after");
 }
 
-// Also when the connection that it was opened over is gone.
+// This also works if the connection over which the file was opened is gone.
 TEST_F(FileWriteTest, AnIdleWriterRenewsItsLease) {
   master_.renew_millis = 5;
   const auto writer = Create("/f");

@@ -1,4 +1,4 @@
-// Reading over the network and by descriptor, with replicas that fail; and replication between nodes.
+// Tests reading over the network and by descriptor, with replicas that fail, and replication between nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class BlockReadTest : public NodesTest {
     std::snprintf(text, sizeof text, "%08x", crc);
     return text;
   }
-  // As the namespace knows a block that was written with these bytes.
+  // Returns a block that was written with these bytes, as the namespace knows it.
   LocatedBlock Located(std::uint64_t block, std::string_view data) {
     return {block, data.size(), 0, Pipeline(), StoredAs(block, data).crc};
   }
@@ -68,7 +68,7 @@ TEST_F(BlockReadTest, LocalReplicasAreReadByDescriptor) {
   WriteBlock(1, Pipeline(), data);
   LocatedBlock block = Located(1, data);
   block.replicas = {nodes_[0]->Local()};
-  block.replicas[0].port = 1;  // nobody there: TCP would fail
+  block.replicas[0].port = 1;  // nothing listens there, so TCP would fail
   const auto read = ReadAll(block, kChunkBytes - 1, 2 * kPacketBytes);
   ASSERT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_EQ(read.bytes, data.substr(kChunkBytes - 1, 2 * kPacketBytes));
@@ -189,8 +189,8 @@ TEST_F(BlockReadTest, TheSinkMayStop) {
   EXPECT_EQ(pieces, 2);
 }
 
-// Another cluster's server: it holds a block of the same number and length, whole and sound, of other bytes. Its own
-// checks find nothing; what the namespace knows of the block does.
+// Another cluster's server holds a sound block of the same number and length with other bytes. Its own checks find
+// nothing wrong; a comparison with what the namespace knows does.
 class ForeignReplicaTest : public BlockReadTest {
  protected:
   void SetUp() override {
@@ -273,7 +273,7 @@ TEST_F(ReplicateTest, AForeignReplicaIsReportedAndNeverCopied) {
   EXPECT_TRUE(nodes_[1]->store->List().empty());
 }
 
-// A source that does not check: one that was told nothing, or whose memory fails.
+// A source that does not check, because it was told nothing or because its memory fails.
 TEST_F(ReplicateTest, TargetsFinishNothingElse) {
   for (int i = 0; i < 2; ++i) AddNode();
   const std::string data = RandomBytes(3 * kPacketBytes + 7, 1);

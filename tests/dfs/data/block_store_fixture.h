@@ -1,4 +1,5 @@
-// For the contract of BlockStore: the store on disk, its twin in memory, and one over several of either.
+// The stores that the contract of BlockStore is tested on: the store on disk, its twin in memory, and a store over
+// several of either kind.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +34,7 @@ class BlockStoreTest : public testing::TestWithParam<Twin> {
     store_ = std::move(*SpreadBlockStore::Over(std::move(disks), 0, [](std::size_t, const Status&) {}));
   }
 
-  // Appends all of `data` by packets.
+  // Appends all of `data` in packets.
   std::unique_ptr<BlockFile> Write(std::uint64_t id, std::string_view data) {
     std::unique_ptr<BlockFile> file = std::move(*store_->Create(id));
     for (std::size_t at = 0; at < data.size(); at += kPacketBytes) {

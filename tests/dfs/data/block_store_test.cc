@@ -1,4 +1,4 @@
-// The contract of BlockStore, for the store on disk and for its twin in memory.
+// Tests the contract of BlockStore on the store on disk and on its twin in memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -118,7 +118,7 @@ TEST_P(BlockStoreTest, RemoveTakesWhatIsLeftOfABrokenWrite) {
   ASSERT_TRUE(store_->Remove(8).ok());
   EXPECT_EQ(store_->FinishAt(8, kPacketBytes).status().code(), StatusCode::kNotFound);
   const auto file = Write(8, "new");
-  ASSERT_TRUE(store_->Remove(8).ok());  // being written: left alone
+  ASSERT_TRUE(store_->Remove(8).ok());  // it is being written, so it is left alone
   ASSERT_TRUE(file->Finish().ok());
   EXPECT_EQ(*store_->Read(8, 0, 3), "new");
 }

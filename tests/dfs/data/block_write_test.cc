@@ -1,4 +1,4 @@
-// Writing through pipelines of real servers, and what happens when one of them fails: all of it from another machine
+// Tests writing through pipelines of real servers, and what happens when one of them fails, both from another machine
 // and from the first node's own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class BlockWriteTest : public NodesTest, public testing::WithParamInterface<Writ
     for (std::size_t i = 0; i < nodes_.size(); ++i) places.push_back(PlaceOf(i));
     return places;
   }
-  // The failure that writing all of `data` ends with.
+  // Returns the failure that writing all of `data` ends with.
   static Status WriteAll(BlockWriter& writer, std::string_view data) {
     const Status status = writer.Write(data);
     return status.ok() ? writer.Finish().status() : status;
@@ -149,7 +149,7 @@ TEST_P(BlockWriteTest, AFullDiskNamesItsNode) {
     const auto saved = writer->Salvage(&rest, &failed);
     ASSERT_TRUE(saved.ok()) << saved.status().message();
     EXPECT_THAT(failed, ElementsAre(full));
-    // What all had acknowledged stays on all; the full one can hold it.
+    // What all nodes had acknowledged stays on all of them, and the full one has space for it.
     EXPECT_LE(saved->length, 5 * kPacketBytes);
     for (const std::uint32_t node : saved->nodes) {
       EXPECT_EQ(*nodes_[node - 1]->store->Read(1, 0, saved->length) + rest, data);

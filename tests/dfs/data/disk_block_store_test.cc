@@ -1,4 +1,4 @@
-// What only the store on disk can suffer: damage, crashes, a full disk.
+// Tests what can only happen to the store on disk: damage, crashes, a full disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -33,7 +33,7 @@ class DiskBlockStoreTest : public testing::Test {
     ASSERT_TRUE(file->Append(data, ChunkCrcs(data)).ok());
     ASSERT_TRUE(file->Finish().ok());
   }
-  // Where block 0xab1 lies, by the layout that the header promises.
+  // Returns the path of block 0xab1, by the layout that the header promises.
   [[nodiscard]] std::string DataPath() const { return directory_.path() + "/blocks/b1/0000000000000ab1"; }
   static void Flip(const std::string& path, std::streamoff at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -45,7 +45,7 @@ class DiskBlockStoreTest : public testing::Test {
   }
 
   TempDir directory_;
-  BlockStore::Swept yielded_;  // by the trash, to appends
+  BlockStore::Swept yielded_;  // what the trash gave up for appends
   int times_yielded_ = 0;
   std::unique_ptr<BlockStore> store_;
   static constexpr std::uint64_t kId = 0xab1;
@@ -176,7 +176,7 @@ TEST_F(DiskBlockStoreTest, KeepsTheReservedBytesFree) {
   EXPECT_EQ(file->length(), 0u);
 }
 
-// As on a disk that is full.
+// A full disk has the same effect.
 TEST_F(DiskBlockStoreTest, ABlockThatCouldNotBeFinishedLeavesNothing) {
   auto file = std::move(*store_->Create(kId));
   ASSERT_TRUE(file->Append("abc", ChunkCrcs("abc")).ok());

@@ -1,4 +1,5 @@
-// In which order a node of a pipeline forwards, reads and stores, seen from its store; and a store that lies.
+// Tests the order in which a node of a pipeline forwards, reads and stores, as its store sees it, and a store that
+// lies.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,13 +17,13 @@
 namespace millrace::dfs {
 namespace {
 
-// A store in memory that says what its files are asked for.
+// A store in memory that notes what its files are asked for.
 class WatchedStore final : public BlockStore {
  public:
   struct Watch {
     std::function<void()> storing = [] {};  // called before each packet is stored
     std::atomic<int> reads{0};
-    std::uint32_t wrong = 0;  // its checksums differ from the right ones by so much
+    std::uint32_t wrong = 0;  // how much its checksums differ from the right ones
   };
   explicit WatchedStore(Watch& watch) : watch_(watch) {}
 
@@ -102,7 +103,8 @@ class ForwardTest : public NodesTest, public testing::WithParamInterface<bool> {
   }
 };
 
-// What BlockWriter relies on when it salvages. One packet: nothing but this order can bring it to the second node.
+// BlockWriter relies on this when it salvages. There is only one packet, so nothing but this order can bring it to the
+// second node.
 TEST_P(ForwardTest, ANodeForwardsBeforeItStores) {
   WatchedStore::Watch first, second;
   std::promise<void> forwarded;
@@ -148,7 +150,7 @@ TEST_P(ForwardTest, ANodeThatKeepsSomethingElseIsNamedAndNotCountedOn) {
   }
 }
 
-// Waited for by its writer, a node says that it lives, however long its disk takes.
+// A node whose writer is waiting says that it is alive, however long its disk takes.
 TEST_P(ForwardTest, ASlowDiskIsNoSilence) {
   WatchedStore::Watch watch;
   std::promise<void> released;
@@ -168,7 +170,7 @@ TEST_P(ForwardTest, ASlowDiskIsNoSilence) {
   EXPECT_EQ(ack.length, data.size());
 }
 
-// Takes a block, and says nothing any more once the pipeline stands.
+// Accepts a block, and falls silent once the pipeline is set up.
 class SilentHandler final : public net::BulkHandler {
  public:
   net::Awaitable<bool> Serve(std::shared_ptr<net::Wire> wire, std::string header) override {
@@ -183,7 +185,7 @@ class SilentHandler final : public net::BulkHandler {
   }
 };
 
-// A node of which only the answers to the writer are there.
+// A node that does nothing but answer its writer.
 struct ScriptedNode {
   ScriptedNode(std::uint32_t number, std::shared_ptr<net::BulkHandler> handler) : server(Options(), MakeSilentLog()) {
     server.Register(net::Operation::kWriteBlock, std::move(handler));
@@ -202,7 +204,7 @@ struct ScriptedNode {
   ReplicaHost place;
 };
 
-// Three that wait for the fourth: it is named, and none of them.
+// Three nodes wait for the fourth. The failure names the fourth and none of the others.
 TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
   for (int i = 0; i < 3; ++i) AddNode(std::uint64_t{1} << 30, 2 * kSecond);
   ScriptedNode silent(4, std::make_shared<SilentHandler>());
@@ -232,7 +234,7 @@ TEST_F(NodesTest, AFirstNodeThatIsSilentIsLeftOut) {
   EXPECT_EQ(failed, std::vector<std::uint32_t>{1});
 }
 
-// Takes a packet and the empty last one, and only then says that it lives; and, in the same breath, what it stored.
+// Takes a packet and the empty last one. Only then does it say that it is alive, together with what it has stored.
 class LateHandler final : public net::BulkHandler {
  public:
   explicit LateHandler(std::optional<Ack> stored) : stored_(std::move(stored)) {}
@@ -255,7 +257,7 @@ class LateHandler final : public net::BulkHandler {
   const std::optional<Ack> stored_;
 };
 
-// A packet to a node with that handler, and a minute after it the end.
+// Sends a packet to a node with that handler, and finishes a minute later.
 Result<WrittenBlock> WritePausing(const std::string& data, std::optional<Ack> stored) {
   ScriptedNode node(1, std::make_shared<LateHandler>(std::move(stored)));
   PipelineWriter::TimePoint now{};
@@ -268,7 +270,7 @@ Result<WrittenBlock> WritePausing(const std::string& data, std::optional<Ack> st
   return written;
 }
 
-// What the node said while nobody read is older than what comes after it.
+// What the node said while nobody was reading is older than what comes after it.
 TEST(PausingWriterTest, APauseOfTheWriterIsNoStallOfThePipeline) {
   const std::string data = RandomBytes(kPacketBytes, 1);
   Ack stored;

@@ -1,5 +1,5 @@
-// What only a writer on the first node's machine can do, rightly or wrongly. (What it shares with others is in
-// block_write_test.cc.)
+// Tests what only a writer on the first node's machine can do, rightly or wrongly. (What it has in common with others
+// is in block_write_test.cc.)
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using testing::IsEmpty;
 
 class LocalWriteTest : public NodesTest {
  protected:
-  // The first node on this machine, the others elsewhere.
+  // Returns the nodes with the first one on this machine and the others elsewhere.
   [[nodiscard]] std::vector<ReplicaHost> Through(std::size_t nodes) const {
     std::vector<ReplicaHost> pipeline = Pipeline();
     pipeline.resize(nodes);
@@ -37,7 +37,7 @@ TEST_F(LocalWriteTest, WritesWhatAWriterElsewhereWrites) {
   AddNode();
   for (const auto& node : nodes_) {
     ReplicaHost local = node->Local();
-    local.port = 1;  // nobody there: TCP would fail
+    local.port = 1;  // nothing listens there, so TCP would fail
     std::uint64_t block = 0;
     for (const std::size_t size : {std::size_t{0}, std::size_t{7}, kPacketBytes, 40 * kPacketBytes + 12345}) {
       const std::string data = RandomBytes(size, size);
@@ -72,7 +72,7 @@ TEST_F(LocalWriteTest, ANodeThatHangsUpOnUsIsWrittenToByTcp) {
   net::BulkServerOptions options;
   options.bind = "127.0.0.1";
   options.local_socket = nodes_[0]->local_socket + "-of-another-user";
-  options.max_local = 0;  // closes without a word, as for a peer of another user
+  options.max_local = 0;  // the connection is closed without a word, as for a peer of another user
   net::BulkServer foreign(options, MakeSilentLog());
   ASSERT_TRUE(foreign.Start().ok());
   ReplicaHost place = nodes_[0]->place;
@@ -81,14 +81,14 @@ TEST_F(LocalWriteTest, ANodeThatHangsUpOnUsIsWrittenToByTcp) {
   EXPECT_EQ(*nodes_[0]->store->Read(1, 0, 16), "over the network");
 }
 
-// Alone the node reads the file when it stores, before another node when it forwards.
+// The only node of a pipeline reads the file when it stores; one with another node after it reads when it forwards.
 class LyingWriterTest : public LocalWriteTest, public testing::WithParamInterface<std::size_t> {
  protected:
   LyingWriterTest() {
     AddDiskNode();
     AddDiskNode();
   }
-  // Two packets are announced; what `spoil` does to the file lies between.
+  // Announces two packets, and lets `spoil` change the file in between.
   void Refused(const std::function<void(int file)>& spoil) {
     RawWriter writer(1, Through(GetParam()));
     writer.Put(PacketOf(0, data_.substr(0, kPacketBytes)), data_.substr(0, kPacketBytes));
@@ -100,7 +100,7 @@ class LyingWriterTest : public LocalWriteTest, public testing::WithParamInterfac
     EXPECT_EQ(ack.failure.code(), StatusCode::kCorrupt) << ack.failure.message();
     EXPECT_THAT(ack.failed_nodes, ElementsAre(1));
     for (const auto& node : nodes_) EXPECT_THAT(node->store->List(), IsEmpty());
-    // What was acknowledged before can be saved.
+    // What was acknowledged before can be salvaged.
     auto stream = RawWriter::Connect(nodes_[0]->place);
     const auto closed = stream->Call(net::Operation::kFinishBlockAt, Encode(FinishRequest{1, kPacketBytes}));
     ASSERT_TRUE(closed.ok()) << closed.status().message();
@@ -158,7 +158,8 @@ TEST_F(LocalWriteTest, ACopyToANodeOfThisMachine) {
   for (const int i : {1, 2}) EXPECT_TRUE(*nodes_[i]->store->Read(1, 0, data.size()) == data);
 }
 
-// A node that passes `file` and keeps the headers of what it is sent; anything else between them ends the connection.
+// A node that passes `file` and keeps the headers of the packets that it gets. Anything else between them ends the
+// connection.
 class HeaderTaker final : public net::BulkHandler {
  public:
   explicit HeaderTaker(Fd passed) : file(std::move(passed)) {}
@@ -184,12 +185,12 @@ class HeaderTaker final : public net::BulkHandler {
   }
   const Fd file;
   std::vector<std::uint32_t> chunk_crcs;
-  std::vector<Packet> packets;  // to be read when the writer has been answered, or the server stopped
+  std::vector<Packet> packets;  // may be read once the writer has been answered or the server has stopped
 };
 
 class LocalWriterTest : public testing::Test {
  protected:
-  // A node of this kind, number 7.
+  // Starts a node of this kind, with number 7. Returns how to reach it.
   ReplicaHost Start(Fd file) {
     net::BulkServerOptions options;
     options.bind = "127.0.0.1";

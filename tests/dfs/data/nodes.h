@@ -28,7 +28,7 @@ class Told {
     return {[this](const StoredBlock& block) { Add(received_, block); },
             [this](std::uint64_t id) { Add(corrupt_, id); }};
   }
-  // Waits for the first.
+  // Waits for the first of them.
   StoredBlock Received() { return First(received_); }
   std::uint64_t Corrupt() { return First(corrupt_); }
 
@@ -68,7 +68,7 @@ struct Node {
   }
   ~Node() { server->Stop(); }
 
-  // The place as seen from this machine; without it reads go over TCP.
+  // Returns the node as a client on this machine sees it, with the local socket. Without that, reads go over TCP.
   [[nodiscard]] ReplicaHost Local() const {
     ReplicaHost local = place;
     local.local_socket = local_socket;
@@ -85,7 +85,7 @@ struct Node {
 
 class NodesTest : public testing::Test {
  protected:
-  // Numbered from 1.
+  // Adds a node. Nodes are numbered from 1.
   Node& AddNode(std::uint64_t capacity = std::uint64_t{1} << 30, Micros idle = 60 * kSecond) {
     const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
     nodes_.push_back(std::make_unique<Node>(number, MakeMemoryBlockStore(capacity), idle));
@@ -121,7 +121,7 @@ class NodesTest : public testing::Test {
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 
-// ReadBlock into a string.
+// What ReadBlock returned, with the bytes as a string.
 struct ReadResult {
   Status status;
   std::string bytes;

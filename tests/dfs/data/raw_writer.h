@@ -1,5 +1,5 @@
-// A writer by hand, for tests of what a node makes of packets: over the local socket, with the data in the node's file,
-// if the first place has one; else over TCP.
+// A writer for tests of how a node handles single packets. If the first node has a local socket, it uses that and
+// writes the data into the node's file; otherwise it uses TCP.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ struct RawWriter {
   }
 
   Result<net::BlockingStream> stream;
-  Fd file;  // of a local write
+  Fd file;  // for a local write
 };
 
 }  // namespace millrace::dfs

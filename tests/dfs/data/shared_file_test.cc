@@ -1,4 +1,4 @@
-// The contract of BlockFile where another process writes into the unfinished file, for both stores.
+// Tests the contract of BlockFile when another process writes into the unfinished file, on both stores.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 class SharedFileTest : public BlockStoreTest {
  protected:
-  // What another process put into the file behind `file`'s end, as a node takes it.
+  // Adopts what another process has written after the end of `file`, as a node does.
   static Status Adopt(BlockFile& file, std::size_t size, const std::vector<std::uint32_t>& crcs) {
     std::string bytes(size, '\0');
     MILLRACE_TRY(file.ReadShared(file.length(), size, crcs, bytes.data()));
@@ -22,7 +22,7 @@ class SharedFileTest : public BlockStoreTest {
 
 TEST_P(SharedFileTest, AdoptsWhatAnotherProcessWrote) {
   const std::string data = RandomBytes(20 * kPacketBytes + 17, 1);  // more than is flushed at once
-  const auto file = Write(1, data.substr(0, kPacketBytes));         // some of it ourselves
+  const auto file = Write(1, data.substr(0, kPacketBytes));         // we write some of it ourselves
   const Fd shared = std::move(*file->Share());
   for (std::size_t at = kPacketBytes; at < data.size(); at += kPacketBytes) {
     const std::string piece = data.substr(at, kPacketBytes);

@@ -1,4 +1,4 @@
-// What only a store over several disks can suffer: disks that differ, one that fails, one that comes back.
+// Tests what can only happen to a store over several disks: disks that differ, one that fails, one that comes back.
 #include "dfs/data/spread_block_store.h"
 
 #include <gmock/gmock.h>
@@ -160,7 +160,7 @@ TEST_F(SpreadTest, WhatADiskHadIsGoneWhenItFails) {
   EXPECT_EQ(store_->Open(expected[0]).status().code(), StatusCode::kNotFound);
   EXPECT_EQ(store_->space().capacity, 1000u);
   EXPECT_EQ(store_->space().blocks, 2u);
-  Store(expected[0]);  // copied anew, to the other
+  Store(expected[0]);  // it is copied again, to the other disk
   EXPECT_THAT(below_[0]->List(), SizeIs(3));
   EXPECT_THAT(below_[1]->List(), SizeIs(2));
 }
@@ -231,7 +231,7 @@ class SpreadDiskTest : public testing::Test {
   TempDir directory_ = std::move(*TempDir::Make("disks"));
 };
 
-// It had failed, and its blocks were copied to the other disk of this worker.
+// The disk had failed, and its blocks were copied to the other disk of this worker.
 TEST_F(SpreadDiskTest, ABlockThatIsOnTwoDisksStaysOnOne) {
   for (int i = 0; i < 2; ++i) {
     const auto disk = std::move(*OpenDiskBlockStore(Path(i), 0));

@@ -1,4 +1,4 @@
-// The rule of dfs/name/balancer.h.
+// Tests the rule of dfs/name/balancer.h.
 #include "dfs/name/balancer.h"
 
 #include <gmock/gmock.h>
@@ -65,8 +65,8 @@ TEST(Shares, TheReceiverEndsNoFullerThanTheGiver) {
   EXPECT_FALSE(shares.Helps(1, 2, 21));
 }
 
-// Blocks of one length, moved as long as any move helps: the sum that the header speaks of falls each time, and all
-// nodes end within the threshold, or within a block of it.
+// Blocks of one length are moved as long as any move helps. Each time the sum that the header names gets smaller, and
+// in the end all nodes are within the threshold, or within a block of it.
 TEST(Shares, MovesComeToAnEndWithinTheThreshold) {
   const std::uint64_t base = SeedFromSystem();
   for (std::uint64_t round = 0; round < 300; ++round) {

@@ -1,4 +1,4 @@
-// Balancing by BlockManager: each rule of its header, and random clusters in which they hold all the time.
+// Tests balancing by BlockManager: each rule of its header, and random clusters in which the rules hold all the time.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ constexpr std::uint64_t kFree = 1'000'000;
 
 class BlockBalanceTest : public testing::Test {
  protected:
-  // Holds blocks [first, last), which are wanted once unless they are already.
+  // Lets the node hold blocks [first, last). Blocks that are not wanted yet get one wanted replica.
   void Up(NodeId node, BlockId first, BlockId last, const Location& where = {"r", "d"}) {
     std::vector<Block> blocks;
     for (BlockId id = first; id < last; ++id) {
@@ -53,7 +53,7 @@ class BlockBalanceTest : public testing::Test {
     for (const DeleteWork& removal : work.remove) all[removal.node] = removal.blocks;
     return all;
   }
-  // Until it has ended; every copy arrives, every deletion is done.
+  // Goes on until balancing has ended; every copy arrives, and every deletion is done.
   void Finish() {
     for (int call = 0; call < 200 && State() == BalanceState::kMoving; ++call) {
       const BlockWork work = Work();
@@ -104,7 +104,7 @@ TEST_F(BlockBalanceTest, TheSourceGivesUpItsReplicaAndNotWhoHasLeastRoom) {
   Up(0, 1, 11);
   Up(1, 1, 2);
   Up(2, 0, 0);
-  blocks_.NodeSpace(1, 5, kCapacity);  // would be the choice by space
+  blocks_.NodeSpace(1, 5, kCapacity);  // so that it would be chosen by space
   blocks_.StartBalance(0.1);
   std::map<NodeId, std::vector<BlockId>> deleted;
   for (const ReplicateWork& copy : Work().replicate) {
@@ -120,7 +120,7 @@ TEST_F(BlockBalanceTest, AboveTheMeanGivesToTheUnder) {
   Up(0, 1, 7);
   Up(1, 7, 13);
   Up(2, 0, 0);
-  blocks_.StartBalance(0.25);  // 60%, 60% and 0% round 40%: nobody is over, one is under
+  blocks_.StartBalance(0.25);  // 60%, 60% and 0% with a mean of 40%: no node is over, and one is under
   Finish();
   EXPECT_EQ(State(), BalanceState::kBalanced);
   EXPECT_EQ(blocks_.Balance().moved_blocks, 2u);
@@ -270,11 +270,11 @@ TEST_F(BlockBalanceTest, AMoveThatTimesOutIsForgotten) {
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(2));
   now_ = kTimeout;
-  const BlockWork others = Work();  // each is offered once in a pass
+  const BlockWork others = Work();  // each block is offered once in a pass
   for (const ReplicateWork& copy : others.replicate) {
     for (const ReplicateWork& late : work.replicate) EXPECT_NE(copy.block.id, late.block.id);
   }
-  blocks_.NodeSpace(1, 5, kCapacity);  // the choice by space
+  blocks_.NodeSpace(1, 5, kCapacity);  // so that it is chosen by space
   Arrive(work.replicate[0]);
   EXPECT_EQ(Deletions(Work()), (Deleted{{1, {work.replicate[0].block.id}}}));
   EXPECT_EQ(blocks_.Balance().moved_blocks, 0u);
@@ -318,7 +318,7 @@ TEST_F(BlockBalanceTest, ABlockWithASurplusOrADoubtStays) {
   Up(1, 0, 0);
   blocks_.Expect(50);
   Up(2, 0, 0);
-  for (BlockId id = 1; id < 11; ++id) blocks_.Received(2, {id, kLength});  // surplus now
+  for (BlockId id = 1; id < 11; ++id) blocks_.Received(2, {id, kLength});  // they are surplus now
   blocks_.ReportBegin(2);                                                  // and it is not known whether it has them
   blocks_.StartBalance(0.1);
   EXPECT_THAT(Work().replicate, IsEmpty());
@@ -376,7 +376,7 @@ TEST_F(BlockBalanceTest, WhereASurplusReplicaIsBeingDeletedNoneIsMoved) {
   EXPECT_EQ(work.replicate[0].block.id, 2u);
 }
 
-// A report names what an order to delete has not reached yet: that replica does not count for one that stays.
+// A report names a replica that an order to delete has not reached yet. That replica does not count as one that stays.
 TEST_F(BlockBalanceTest, ABlockOfWhichAReplicaIsBeingDeletedDoesNotMove) {
   blocks_.Want({1, kLength}, 2);
   Up(0, 1, 4);
@@ -385,7 +385,7 @@ TEST_F(BlockBalanceTest, ABlockOfWhichAReplicaIsBeingDeletedDoesNotMove) {
   blocks_.NodeSpace(2, 5, kCapacity);
   ASSERT_EQ(Deletions(Work()), (Deleted{{2, {1}}}));
   Report(2, {{1, kLength}});
-  blocks_.Deleted(1, 1);  // as a worker says that lost it
+  blocks_.Deleted(1, 1);  // as a worker reports that has lost it
   Up(3, 0, 0);
   blocks_.StartBalance(0);
   const BlockWork work = Work();
@@ -434,8 +434,8 @@ TEST_F(BlockBalanceTest, WhatANodeHoldsIsCountedThroughEveryChange) {
 
 // ---- random clusters ----
 
-// Carries out what BlockManager says, late, some copies never. Nodes do not fail here (block_convergence_test.cc has
-// that, with balancing too), so nothing but moves could cost a block a replica or a rack.
+// Carries out what BlockManager says, but late, and some copies never. Nodes do not fail here (in
+// block_convergence_test.cc they do, with balancing too), so only moves could cost a block a replica or a rack.
 class RandomCluster {
  public:
   RandomCluster(std::uint64_t seed, bool lossy) : random_(seed), manager_(Random(seed + 1)), lossy_(lossy) {
@@ -484,7 +484,7 @@ class RandomCluster {
     constexpr std::uint32_t kMost = 4;
     const bool moving = manager_.Balance().state == BalanceState::kMoving;
     const BlockWork work = manager_.NextWork(now_, kMost, kTimeout);
-    // Looked at here, for a copy that was given up may still arrive and change what its node holds.
+    // This is checked here because a copy that was given up may still arrive and change what its node holds.
     if (const BalanceView view = manager_.Balance(); moving && view.state != BalanceState::kMoving) {
       EXPECT_EQ(view.state == BalanceState::kBalanced, view.bytes_left == 0);
     }

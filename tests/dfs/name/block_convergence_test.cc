@@ -1,6 +1,6 @@
-// A simulated cluster carries out what BlockManager says, late, twice or not at all, while nodes die, come back, lose
-// or spoil replicas and files come and go, and what they hold is balanced. No block may be lost by deletion; and when
-// the failures stop, every block reaches its replication and no unwanted replica remains.
+// A simulated cluster carries out what BlockManager says late, twice or not at all. Meanwhile nodes die, come back, and
+// lose or spoil replicas, files come and go, and nodes are balanced. No block may be lost by deletion. When the
+// failures stop, every block reaches its replication, and no unwanted replica remains.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -161,7 +161,8 @@ class Cluster {
   void SpoilOne(NodeId n) {
     if (!up_[n] || disks_[n].empty()) return;
     auto it = std::next(disks_[n].begin(), static_cast<std::ptrdiff_t>(random_.Below(disks_[n].size())));
-    // What failures alone can lose proves nothing: one good copy must be left that no late order will delete.
+    // A block that failures alone can lose proves nothing. So failures leave one good copy that no late order will
+    // delete.
     std::set<NodeId> safe = GoodCopies(it->first);
     safe.erase(n);
     for (const Order& order : orders_) {

@@ -27,7 +27,7 @@ class BlockManagerTest : public testing::Test {
     blocks_.ReportPart(node, blocks);
     blocks_.ReportEnd(node);
   }
-  // Node n, for each n, holds these blocks of the usual length.
+  // Lets node n, for each n, hold these blocks of the usual length.
   void UpAll(const std::vector<std::vector<BlockId>>& held) {
     for (NodeId node = 0; node < held.size(); ++node) {
       std::vector<Block> blocks;

@@ -1,4 +1,4 @@
-// Every rule of dfs/name/block_manager.h, one at a time.
+// Tests every rule of dfs/name/block_manager.h, one at a time.
 #include <algorithm>
 
 #include "tests/dfs/name/block_manager_fixture.h"
@@ -166,7 +166,7 @@ TEST_F(BlockManagerTest, OfAForgottenNodeNothingIsLeft) {
   EXPECT_FALSE(blocks_.Knows(0));
   EXPECT_THAT(blocks_.AllReplicas(2), IsEmpty()) << "also of what was bad on it";
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
-  Up(2, {{1, kLength}, {2, kLength}});  // its directory, with a new number
+  Up(2, {{1, kLength}, {2, kLength}});  // the directory of node 0, with a new number
   EXPECT_THAT(blocks_.Replicas(2), ElementsAre(2));
   EXPECT_EQ(blocks_.Health().missing, 0u);
   Up(0);
@@ -182,7 +182,7 @@ TEST_F(BlockManagerTest, CopiesThroughANodeThatGoesDownAreGivenOutAgain) {
   EXPECT_EQ(blocks_.Health().pending, 0u);
   Up(2);
   ASSERT_THAT(Work().replicate, SizeIs(1));
-  blocks_.NodeUp(2, {"r", "d"});  // a new session: it lost its orders
+  blocks_.NodeUp(2, {"r", "d"});  // in a new session, it has lost its orders
   ExpectIdle();
   Report(2, {});
   EXPECT_THAT(Work().replicate, SizeIs(1));
@@ -195,7 +195,7 @@ TEST_F(BlockManagerTest, NothingIsToldToANodeWhoseReportIsNotComplete) {
   blocks_.ReportBegin(0);
   blocks_.ReportPart(0, {{1, kLength}, {66, 5}});
   Up(1);
-  ExpectIdle();  // neither copied from 0 nor 66 put aside there
+  ExpectIdle();  // nothing is copied from 0, and 66 is not put aside there
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
   blocks_.ReportEnd(0);
   const BlockWork work = Work();
@@ -209,7 +209,7 @@ TEST_F(BlockManagerTest, SurplusWaitsForTheReportsOfAllHolders) {
   UpAll({{1}, {1}});
   blocks_.ReportBegin(0);
   ExpectIdle();
-  blocks_.ReportEnd(0);  // it has it no more
+  blocks_.ReportEnd(0);  // it no longer has the block
   ExpectIdle();
   EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1));
 }
@@ -363,7 +363,7 @@ TEST_F(BlockManagerTest, LateOrdersCannotTakeTheLastCopy) {
   ASSERT_THAT(first, SizeIs(1));
   const NodeId ordered = first.begin()->first;
   const NodeId other = 1 - ordered;
-  blocks_.NodeSpace(other, 1);  // would be the choice by space
+  blocks_.NodeSpace(other, 1);  // so that it would be chosen by space
   Report(ordered, {{1, kLength}});
   EXPECT_EQ(Deletions(), first) << "the same one again";
   blocks_.NodeDown(ordered);

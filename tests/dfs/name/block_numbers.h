@@ -1,4 +1,4 @@
-// Numbers of blocks for tests: as by chance, the same every time.
+// Block numbers for tests: they look random, and are the same every time.
 #pragma once
 
 #include "base/random.h"

@@ -1,4 +1,4 @@
-// What Load makes of what is stored: stores that do not fit together are refused, and ids never come again.
+// Tests what Load makes of what is stored: inconsistent stores are refused, and ids are never used again.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ std::string Open(std::string_view path) {
 }
 
 TEST(NamespaceLoad, DirectoriesMayBeMetAfterWhatIsInThem) {
-  // 9 lies in 20, which lies in the root; entries come by number of the directory, so 9's first.
+  // 9 is in 20, which is in the root. Entries are stored by the number of their directory, so those of 9 come first.
   const auto store = StoreOf({{"i", EncodeIdLimit(100)},
                               {EncodeEntryKey(5, "f"), FileOf(30, {{31, 7, 0xfeedf00d}})},
                               {EncodeEntryKey(9, "b"), Dir(5)},

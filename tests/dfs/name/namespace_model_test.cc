@@ -1,5 +1,5 @@
-// Random operations on a Namespace and on a model that is nothing but a map from path to entry. After every few
-// operations what was stored is loaded into a fresh Namespace and compared as well; so is every prefix of the batches.
+// Runs random operations on a Namespace and on a model that is just a map from path to entry. After every few
+// operations, what was stored is loaded into a fresh Namespace and compared as well; so is every prefix of the batches.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ struct Model {
   }
 };
 
-// Everything that can be seen from outside, in the model's terms.
+// Returns everything that can be seen from outside, in the model's terms.
 Model Seen(const Namespace& names) {
   Model seen;
   seen.tree.clear();
@@ -139,7 +139,7 @@ class Driver {
     ExpectTotals(*names_);
   }
 
-  // A new life: the Namespace is what the store says.
+  // Begins a new life, in which the Namespace is what the store says.
   void Reload() {
     names_ = NewNames();
     const Status loaded = names_->Load(*store_);
@@ -148,7 +148,7 @@ class Driver {
   }
 
  private:
-  // All lives draw from one source.
+  // All lives draw numbers from one source.
   std::unique_ptr<Namespace> NewNames() {
     return std::make_unique<Namespace>([this] { return numbers_(); });
   }
@@ -373,7 +373,7 @@ class Driver {
     return names_->Sync(file, first, blocks, batch).code();
   }
 
-  // An open file becomes visible with these blocks.
+  // Makes an open file visible with these blocks.
   void Appear(FileId file, const ModelOpen& was, const std::string& path, const std::vector<Block>& blocks) {
     for (const BlockId b : was.blocks) {
       if (std::none_of(blocks.begin(), blocks.end(), [b](const Block& n) { return n.id == b; })) {
@@ -436,8 +436,8 @@ TEST(NamespaceModel, BehavesAsAMapOfPaths) {
   }
 }
 
-// The batches are the commits: a crash leaves a prefix of them. Each step is followed by a new life, so every prefix is
-// loaded, compared with the model at that point, and gone on from.
+// A crash leaves a prefix of the committed batches. Each step is followed by a new life, so every prefix is loaded,
+// compared with the model at that point, and continued from.
 TEST(NamespaceModel, EveryPrefixOfTheBatchesIsConsistent) {
   const std::uint64_t base = SeedFromSystem();
   for (std::uint64_t round = 0; round < 5; ++round) {

@@ -1,4 +1,4 @@
-// Every rule of dfs/name/namespace.h, one at a time.
+// Tests every rule of dfs/name/namespace.h, one at a time.
 #include "dfs/name/namespace.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 class NamespaceTest : public testing::Test {
  protected:
-  // Writes a whole file of blocks of these lengths; the ids of its blocks.
+  // Writes a whole file with blocks of these lengths. Returns the ids of its blocks.
   std::vector<Block> Write(std::string_view path, const std::vector<std::uint64_t>& lengths, bool overwrite = false) {
     const Result<FileId> id = names_.Create(path, Options(overwrite), 5, &batch_);
     EXPECT_TRUE(id.ok()) << id.status().message();

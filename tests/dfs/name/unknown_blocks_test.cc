@@ -1,4 +1,4 @@
-// Replicas that belong to no file: what is put aside, and what is held until somebody confirms.
+// Tests replicas that belong to no file: which are put aside, and which are held until somebody confirms.
 #include "tests/dfs/name/block_manager_fixture.h"
 
 namespace millrace::dfs {
@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class UnknownBlocksTest : public BlockManagerTest {
  protected:
-  // Node 0 with `known` wanted blocks from 1 and `unknown` others from 1001.
+  // Sets up node 0 with `known` wanted blocks from 1 and `unknown` other blocks from 1001.
   void UpWithUnknown(BlockId known, BlockId unknown) {
     std::vector<Block> held;
     for (BlockId id = 1; id <= known; ++id) {
@@ -40,7 +40,7 @@ TEST_F(UnknownBlocksTest, UnknownReplicasArePutAsideAndNotDeleted) {
   blocks_.Deleted(0, 1001);
   EXPECT_EQ(blocks_.UnknownOn(0).count, 1u);
   ExpectIdle();
-  blocks_.Received(0, {2000, kLength});  // that nobody asked for
+  blocks_.Received(0, {2000, kLength});  // a block that nobody asked for
   EXPECT_EQ(PutAside(), 1u);
 }
 
@@ -63,7 +63,8 @@ TEST_F(UnknownBlocksTest, TooManyUnknownReplicasStayUntilSomebodyConfirms) {
   EXPECT_EQ(blocks_.Health().nodes_held, 0u);
 }
 
-// Of the parts that are missing nobody knows how many there are, and what the question was asked about is gone.
+// Nobody knows how many unknown blocks the missing parts of the report had, and those that raised the question are
+// gone.
 TEST_F(UnknownBlocksTest, HalfAReportIsNotActedOn) {
   UpWithUnknown(9, 24);
   blocks_.ReportBegin(0);

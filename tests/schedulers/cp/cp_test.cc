@@ -16,7 +16,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Inline, as in the simulator. Times are in us: 10 s is 10000000.
+// The planner runs inline, as in the simulator. Times are in microseconds: 10 s is 10000000.
 class CpTest : public testing::Test {
  protected:
   Engine engine_{{}, std::make_unique<Cp>("cp", CpSettings(), Admission())};
@@ -74,7 +74,7 @@ TEST_F(CpTest, MapsGoToTheirDataAtDispatch) {
   )");
 }
 
-// What a planner was asked, and what it answers.
+// What a planner was asked, and what it is to answer.
 struct Desk {
   std::vector<PlanProblem> problems;
   std::unique_ptr<const Plan> plan;
@@ -97,7 +97,7 @@ class DeskPlanner : public Planner {
   std::shared_ptr<Desk> desk_;
 };
 
-// A planner that takes its time, as the live one.
+// The planner takes its time, like the live one.
 class CpPlanningTest : public testing::Test {
  protected:
   static CpSettings Background() {
@@ -301,7 +301,7 @@ TEST(CpSnapshotTest, PoolsSlotsAndFixesRunningTasks) {
   const CpSnapshot snapshot = TakeSnapshot(engine.state(), CpSettings(), 4'000'000);
   const PlanProblem& problem = snapshot.problem;
   EXPECT_EQ(problem.now, 4'000'000);
-  // n3 takes nothing new; the other map ends at 6 s.
+  // n3 takes no new tasks; the other map ends at 6 s.
   EXPECT_THAT(problem.map_slots, ElementsAre(SlotGroup{4'000'000, 3}, SlotGroup{6'000'000, 1}));
   EXPECT_THAT(problem.reduce_slots, ElementsAre(SlotGroup{4'000'000, 2}, SlotGroup{6'000'000, 1}));
   ASSERT_EQ(problem.jobs.size(), 1U);  // job5 is fixed: it ends at 6 s, 5 s after it came

@@ -58,7 +58,7 @@ TEST(EdfTest, ALaterJobUsesWhatTheFirstLeavesAndANewOneGoesBeforeIt) {
   )");
 }
 
-// A job is let in by the round that begins, whoever of the jobs is then asked for the slot.
+// The round that begins lets a job in, whichever job is then asked for the slot.
 TEST(EdfTest, ExclusiveAJobIsLetInOnTheOnlyFreeNodeAlsoWithDelay) {
   EdfSettings settings;
   settings.exclusive = true;

@@ -70,7 +70,7 @@ TEST(EvaluatorTest, ThePaperCountsLateJobsAndTheWorstTurnaround) {
   EXPECT_EQ(PlanCost(problem, std::vector<Micros>{50, 60, 30}), (1 + 1) * 50.0);
 }
 
-// Orders of all shapes, with and without checkpoints, against a simulation of single slots tick by tick.
+// Compares orders of all shapes, with and without checkpoints, with a simulation of single slots tick by tick.
 TEST(EvaluatorTest, DoesWhatFollowingTheOrderTickByTickDoes) {
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

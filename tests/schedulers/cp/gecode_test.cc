@@ -1,4 +1,4 @@
-// Gecode as prover and as oracle, where it is part of the build.
+// Tests Gecode as a prover, and uses it as an oracle, if it is part of the build.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@
 namespace millrace::sched {
 namespace {
 
-// The least cost of any schedule under the objective of the paper, by a complete search; 0 if none is below.
+// Returns the least cost of any schedule under the objective of the paper, by a complete search, or 0 if no schedule
+// costs less than `below`.
 double Solve(const PlanProblem& problem, double below) {
   double best = 0;
   for (;;) {

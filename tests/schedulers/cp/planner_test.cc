@@ -28,11 +28,11 @@ TEST(InlinePlannerTest, GivesThePlanOfTheSearchOnce) {
   EXPECT_EQ(planner->TakePlan(), nullptr);
 }
 
-// The clock is asked on the planner's thread: at the start of a search, then before each evaluation but the first. So
-// it is where these tests meet that thread.
+// The planner's thread asks the clock at the start of a search, and then before each evaluation but the first. So the
+// clock is where these tests meet that thread.
 class BackgroundPlannerTest : public testing::Test {
  protected:
-  // The planner stops in the given call of the clock until `go`.
+  // Stops the planner in the given call of the clock until `go`.
   std::unique_ptr<Planner> Make(int stop_in, Micros budget, Micros step) {
     return MakeBackgroundPlanner({budget, [this, stop_in, step] {
                                     const int call = ++calls_;
@@ -71,7 +71,7 @@ TEST_F(BackgroundPlannerTest, ANewProblemReplacesTheOneBeingSolved) {
 }
 
 TEST_F(BackgroundPlannerTest, TheBudgetIsKept) {
-  // Every call of the clock is a millisecond later: 30 evaluations in all, then the thread rests.
+  // Every call of the clock is a millisecond later: there are 30 evaluations in all, then the thread rests.
   const auto planner = Make(31, 30'000, 1'000);
   planner->Submit(Problem(3, 40));
   there_.acquire();

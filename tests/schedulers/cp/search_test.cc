@@ -26,7 +26,7 @@ PlanJob Job(std::uint32_t id, std::uint32_t maps, Micros map_time, Micros deadli
   return job;
 }
 
-// The plan as an order by index of the problem.
+// Returns the plan as an order of indices into the problem.
 PlanOrder Indexed(const PlanProblem& problem, const Plan& plan) {
   std::map<JobId, std::uint32_t> index;
   for (std::uint32_t i = 0; i < problem.jobs.size(); ++i) index[problem.jobs[i].id] = i;
@@ -70,7 +70,7 @@ TEST(SearchTest, TheBestOrderIsWithinAFewPercentOfTheBestSchedule) {
     found += plan.cost / best;
     least += 1;
   }
-  // The rest are problems whose best schedule lets a slot wait, which no order does.
+  // In the other problems the best schedule lets a slot wait, which no order does.
   EXPECT_GE(optimal, problems * 95 / 100);
   EXPECT_LE(found, least * 1.005);
 }

@@ -43,7 +43,7 @@ TEST(SlotPoolTest, AMillionTasksOnFewSlotsAreFewSteps) {
   EXPECT_EQ(pool.Place(1'000'000, 10).last_end, 2'500'001);
 }
 
-// Against one number a slot, the least first.
+// Compares the pool with one number for each slot, the least first.
 TEST(SlotPoolTest, DoesWhatAListOfSlotsDoes) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -1,5 +1,5 @@
-// An open stream of jobs with deadlines, played to a policy in an engine on a cluster where every task takes just the
-// time of its job: Lim et al., section 5, without network and disks.
+// An open stream of jobs with deadlines, played to a policy in an engine on a cluster where every task takes exactly
+// the time that its job says: Lim et al., section 5, without network and disks.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ struct StreamResult {
   double decision_ms = 0;        // O, by the wall clock, of a job
   std::uint32_t idle_slots = 0;  // times that a slot was left idle after a decision although a task could run there
 };
-// On so many nodes with one slot of each kind.
+// Plays the stream on this many nodes with one slot of each kind.
 StreamResult RunStream(const std::vector<StreamJob>& jobs, std::unique_ptr<Policy> policy, std::uint32_t nodes = 4);
 
 }  // namespace millrace::sched

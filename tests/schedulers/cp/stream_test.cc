@@ -1,4 +1,5 @@
-// Open streams of the paper's workloads, as far as list scheduling goes: who is late under which scheduler.
+// Tests how many jobs are late under each scheduler, in open streams of the paper's workloads, as far as list
+// scheduling can show it.
 #include "tests/schedulers/cp/stream.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +32,7 @@ Maker CpWith(CpSettings::Objective objective) {
   };
 }
 
-// Mean over seeds; the same streams for every scheduler.
+// Returns the mean over seeds. Every scheduler gets the same streams.
 StreamResult Mean(const StreamShape& shape, const Maker& make) {
   constexpr std::uint64_t kSeeds = 10;
   StreamResult mean;

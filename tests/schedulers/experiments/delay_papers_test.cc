@@ -1,4 +1,4 @@
-// The experiments of Zaharia et al. 2009 against the paper and its formulas.
+// Compares the experiments of Zaharia et al. 2009 with the paper and its formulas.
 #include <gtest/gtest.h>
 
 #include "schedulers/sim/experiments/list.h"

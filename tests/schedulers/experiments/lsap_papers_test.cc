@@ -1,4 +1,4 @@
-// The experiments of Guo et al. 2012 against the paper.
+// Compares the experiments of Guo et al. 2012 with the paper.
 #include <gtest/gtest.h>
 
 #include "schedulers/sim/experiments/list.h"

@@ -1,4 +1,4 @@
-// FRESH, JoSS and MRCP: what their papers say of them, with fewer repetitions.
+// Tests what the papers on FRESH, JoSS and MRCP say, with fewer repetitions.
 #include <gtest/gtest.h>
 
 #include "schedulers/sim/experiments/list.h"

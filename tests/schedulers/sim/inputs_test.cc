@@ -1,4 +1,4 @@
-// Workloads, clusters, placement and journals: what is read.
+// Tests the reading of workloads, clusters, placement and journals.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -334,7 +334,7 @@ TEST(Replay, AfterARestartTheEngineKnowsWhatRecoveryReads) {
   ASSERT_TRUE(replayed.ok()) << replayed.status().message();
   EXPECT_EQ(replayed->differs_at, 0U) << replayed->expected << " against " << replayed->decided;
   EXPECT_EQ(replayed->launches, 4U);
-  // Of an ended job nothing is known any more.
+  // Nothing is known any more of a job that has ended.
   EXPECT_EQ(ReplayJournal(journal + "13 AttemptSucceeded attempt=job2.m.0.0\n", "j", "", {})->decided, "refused");
 }
 

@@ -43,8 +43,8 @@ std::vector<double> Solve(const Scene& scene) {
   return rates;
 }
 
-// Progressive filling as it is defined: all rates grow by a small step until a link would overflow, then the flows on
-// it stop.
+// Progressive filling by its definition: all rates grow in small steps until a link would overflow; then the flows on
+// that link stop growing.
 std::vector<double> FillByStep(const Scene& scene, double step) {
   std::vector<double> rates(scene.flows.size());
   std::vector<bool> stopped(scene.flows.size());
@@ -73,8 +73,8 @@ TEST(Network, RatesAreThoseOfProgressiveFilling) {
   }
 }
 
-// What characterises the max-min solution: no link is over its capacity, and each flow has a full link on which no
-// other is faster.
+// Checks what characterises the max-min solution: no link is over its capacity, and each flow has a full link on which
+// no other flow is faster.
 TEST(Network, EachFlowHasABottleneck) {
   for (unsigned seed = 1000; seed < 2000; ++seed) {
     std::mt19937 random(seed);
@@ -102,7 +102,7 @@ TEST(Network, EachFlowHasABottleneck) {
   }
 }
 
-// Runs to the end; when each tag's flow ended.
+// Runs to the end. Returns when the flow of each tag ended.
 std::map<std::uint64_t, Micros> RunOut(Network& network, Micros now) {
   std::map<std::uint64_t, Micros> ends;
   while (const auto next = network.NextChange(now)) {
@@ -151,7 +151,8 @@ TEST(Network, NothingToCarryOrNoLinkEndsAtOnce) {
   EXPECT_EQ(RunOut(network, 7), (std::map<std::uint64_t, Micros>{{1, 7}, {2, 7}}));
 }
 
-// 300 flows through 20 links: rates that are solved only now and then end transfers about when exact ones do.
+// 300 flows go through 20 links. With rates that are only solved now and then, transfers end at about the same time as
+// with exact ones.
 TEST(Network, FewerSolutionsMoveEndsByAboutOneQuantum) {
   constexpr Micros kPerFlow = 1'000;
   std::map<std::uint64_t, Micros> ends[2];

@@ -1,4 +1,4 @@
-// What holds for any workload under any scheduler.
+// Tests what holds for any workload under any scheduler.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -10,7 +10,7 @@
 
 namespace millrace::sim {
 
-// Maps of so many seconds that read nothing, and reduces that copy nothing.
+// Returns a job with maps of this many seconds that read nothing, and reduces that copy nothing.
 inline SimJob MakeJob(std::size_t maps, Micros map_seconds, std::size_t reduces = 0, Micros reduce_seconds = 0) {
   SimJob job;
   job.name = "job";
@@ -31,7 +31,7 @@ inline SimResult MustSimulate(const ClusterSpec& cluster, const Workload& worklo
   return std::move(result).value();
 }
 
-// All that a run says of itself, but for wall time.
+// Returns everything that a run reports, except wall time.
 inline std::string Everything(const SimResult& result) {
   return SummaryJson(result) + JobsCsv(result) + TasksCsv(result) + SamplesCsv(result) + ComparisonCsv({result});
 }

@@ -1,4 +1,4 @@
-// Runs small enough to be worked out by hand.
+// Tests runs that are small enough to be worked out by hand.
 #include <gtest/gtest.h>
 
 #include "tests/schedulers/sim/testing.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kSecondOfLink = 125'000'000;  // bytes that a node's link carries in a second
 
-// Nodes with so many map and reduce slots, in one rack.
+// Returns nodes with these map and reduce slots, in one rack.
 ClusterSpec Nodes(const std::vector<sched::Slots>& slots) {
   ClusterSpec cluster = MakeCluster(static_cast<std::uint32_t>(slots.size()));
   for (std::size_t i = 0; i < slots.size(); ++i) cluster.nodes[i].slots = slots[i];
@@ -71,7 +71,7 @@ TEST(Timeline, RackUplinksAndDatacenterLinksLimit) {
   EXPECT_EQ(EndOf(cluster, WithData(1, NodeId{0})), 14 * kSecond);
 }
 
-// Maps on nodes 0 and 1, the reduce on node 2, through whose link all comes.
+// The maps are on nodes 0 and 1. The reduce is on node 2, whose link carries everything.
 SimJob WithShuffle(double slow_start) {
   SimJob job = MakeJob(2, 10, 1, 5);
   for (SimMap& map : job.maps) map.output = kSecondOfLink;
@@ -190,7 +190,7 @@ TEST(Timeline, JobsThatNothingCanRunAreStuck) {
   EXPECT_EQ(result.stuck[1].why, "the job that it comes after has not ended");
 }
 
-// The clocks of starving pools are renewed for ever, though nothing runs that could be preempted.
+// The clocks of starving pools are renewed forever, though nothing runs that could be preempted.
 TEST(Timeline, StuckAlsoUnderASchedulerThatAsksToBeWoken) {
   ClusterSpec cluster = MakeCluster(3, 1, 1, {2, 1});
   for (NodeSpec& node : cluster.nodes) node.space = 1000;
@@ -210,7 +210,7 @@ TEST(Timeline, StuckAlsoUnderASchedulerThatAsksToBeWoken) {
   }
 }
 
-// A pause after a failure is no end: the task runs again when it is over.
+// A pause after a failure is not the end: the task runs again when it is over.
 TEST(Timeline, NotStuckWhileSomethingIsToCome) {
   ClusterSpec cluster = MakeCluster(1, 1, 1, {1, 1});
   cluster.failures = {{.node = 0, .at = 5 * kSecond, .back = 500'000 * kSecond}};
@@ -246,7 +246,7 @@ TEST(Timeline, DeadlinesAndSlowdowns) {
   EXPECT_DOUBLE_EQ(result.summary.utilisation[TaskKind::kMap], 1);
 }
 
-// A profile is kept of the first job and serves the second.
+// The profile of the first job is kept and used for the second.
 TEST(Timeline, HistoryIsKept) {
   SimJob job = MakeJob(2, 10, 1, 7);
   job.program = "p";

@@ -44,7 +44,7 @@ Load RandomLoad(unsigned seed, const LoadOptions& options) {
     if (below(2) == 0) one.spec.deadline = one.at + (100 + below(2000)) * kSecond;
     load.jobs.push_back(std::move(one));
   }
-  // In the order in which they are submitted, which is that of their ids.
+  // Jobs are in the order in which they are submitted, which is that of their ids.
   std::stable_sort(load.jobs.begin(), load.jobs.end(), [](const LoadJob& a, const LoadJob& b) { return a.at < b.at; });
   for (std::uint32_t i = 0; i < load.jobs.size(); ++i) load.jobs[i].job = JobId{i + 1};
   return load;

@@ -29,7 +29,7 @@ struct Load {
   std::vector<NodeJoined> nodes;
   std::vector<LoadJob> jobs;
 
-  // Over all nodes; with a datacenter, over those there.
+  // Returns the sum over all nodes, or over the nodes of a datacenter if one is given.
   [[nodiscard]] Micros Slots(TaskKind kind, const std::string& datacenter = {}) const;
   [[nodiscard]] Micros Longest(TaskKind kind) const;
 };

@@ -1,4 +1,5 @@
-// How long a job is passed over by turns and waits: `+delay`, the queues of JoSS, the ageing of lsap-fair.
+// Tests how long a job can be passed over because of turns and waits: `+delay`, the queues of JoSS, the ageing of
+// lsap-fair.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How late a job can end, by the work there is: for every scheduler, over random loads.
+// Tests how late a job can end, by the work there is, for every scheduler over random loads.
 //
 // Written below: s_J when J is submitted, m and r the map and reduce slots, p_J and q_J the time of one of its maps and
 // reduces, W_m and W_r the work of all maps and reduces there ever are, P and Q the longest of them. slow_start is 1.

@@ -1,4 +1,4 @@
-// Checker: that the master and its workers agree.
+// The part of Checker that checks that the master and its workers agree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 namespace millrace::simulated {
 namespace {
 
-// Seconds after the last fault at either of two who talk, until both have noticed and have found each other again.
+// Seconds after the last fault at either of two peers until both have noticed it and have found each other again.
 constexpr double kSettled = 30;
-// Seconds that orders and reports take then, the disk of the master included.
+// Seconds that orders and reports take after that, including the disk of the master.
 constexpr double kOnTheWay = 15;
 
-// The outputs on the node that the master would send reduces to.
+// Returns the outputs on the node that the master would send reduces to.
 std::vector<AttemptId> CountedOn(const sched::ClusterState& state, const sched::NodeState& node) {
   std::vector<AttemptId> counted;
   for (const TaskId& map : node.outputs) {
@@ -53,7 +53,7 @@ void Checker::CheckAgreementWith(WorkerMachine& worker, std::uint32_t number, Di
   const sched::ClusterState& state = cluster_.master().control()->jobs().cluster();
   const sched::NodeState* node = state.FindNode(NodeId{number});
   if (node == nullptr || !node->alive) return;
-  // Whoever is registered has what it is counted on for, at any moment: who drops it was told to by the master.
+  // A registered worker has what it is counted on for, at any moment: it only drops what the master told it to drop.
   for (const AttemptId& output : CountedOn(state, *node)) {
     if (worker.running()->plane().served().contains(output)) continue;
     return cluster_.world().Fail(
@@ -72,7 +72,7 @@ void Checker::CheckAgreementWith(WorkerMachine& worker, std::uint32_t number, Di
   }
 }
 
-// What is on its way may differ for a while.
+// Messages that are on their way may make the two sides differ for a while.
 void Checker::Differ(WorkerMachine& worker, const std::string& what, Differences* differ) {
   const double now = cluster_.world().seconds();
   const auto before = differ_.find({worker.name(), what});
@@ -84,7 +84,7 @@ void Checker::Differ(WorkerMachine& worker, const std::string& what, Differences
     cluster_.world().Fail("agreement", fmt::format("{}: {}, for {:.0f} s", worker.name(), what, kOnTheWay));
 }
 
-// A worker is not lost while nothing is wrong with it; that the master stands still is no fault of a worker.
+// A worker is not lost while nothing is wrong with it. If the master stands still, that is not a worker's fault.
 void Checker::Journaled(const WriteBatch& batch) {
   const double now = cluster_.world().seconds();
   if (cluster_.master().control() == nullptr || now - master_started_ < kSettled + kOnTheWay) return;

@@ -20,7 +20,7 @@ namespace millrace::simulated {
 
 inline constexpr const char* kMasterAddress = "master:1";
 
-// What `promise` gives, or the failure that it ends with.
+// Returns what `promise` gives, or the failure that it ends with.
 template <class T>
 Result<T> Await(kj::Promise<T> promise, kj::WaitScope& scope) {
   try {
@@ -46,8 +46,9 @@ class MasterCaller {
         dialer_(network, host, process),
         link_(dialer_, process.timer(), kMasterAddress, world.Fork()) {}
 
-  // One call. kCancelled: nobody can say whether it was done (the connection broke, or no answer came in time); every
-  // other code is the master's word. `start` is given the bootstrap capability and returns the promise of an answer.
+  // Makes one call. `start` gets the bootstrap capability and returns the promise of an answer. Returns kCancelled if
+  // nobody can say whether the call was done (the connection broke, or no answer came in time); every other code is the
+  // master's answer.
   template <class Answer, class Start>
   Result<capnp::Response<Answer>> Call(kj::WaitScope& scope, const std::string& what, const Start& start) {
     try {

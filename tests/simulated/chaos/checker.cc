@@ -43,7 +43,7 @@ void Checker::SetWanted(std::uint64_t block, std::uint32_t wanted) {
   now = wanted;
 }
 
-// What a worker has found when it started it has told.
+// Damage that a worker found when it started has been reported, so it does not count here.
 std::uint32_t Checker::Unnoticed(std::uint64_t block) const {
   std::uint32_t bad = 0;
   for (const auto& worker : cluster_.workers()) {
@@ -103,7 +103,7 @@ void Checker::Removing(WorkerMachine& machine, std::uint64_t block) {
   }
 }
 
-// A master that lost the end of its memory may give a number again; the worker that has the older one is told.
+// A master that lost the end of its memory may hand out a number again; the worker that has the older one is told.
 void Checker::Started(const AttemptId& attempt, WorkerMachine& machine) {
   const double now = cluster_.world().seconds();
   const auto [before, fresh] = started_.try_emplace(attempt, now);
@@ -118,7 +118,7 @@ void Checker::Started(const AttemptId& attempt, WorkerMachine& machine) {
 
 namespace {
 
-// All that a restart must bring back of a master, as text.
+// Returns everything about a master that a restart must bring back, as text.
 std::string Describe(const master::FileSystem& files, const master::JobTracker& jobs) {
   std::string text;
   (void)files.names().Walk("/", [&](const dfs::FileStatus& status) {
@@ -215,8 +215,8 @@ void Checker::CheckJournal() {
   }
 }
 
-// Too many unknown blocks stay until somebody confirms that they may go: those of a file whose writer got them from a
-// master that died before they were on its disk.
+// Too many unknown blocks stay until somebody confirms that they may go. They can be those of a file whose writer got
+// them from a master that died before they were on its disk.
 void Checker::ConfirmUnknown() {
   master::Control* control = cluster_.master().control();
   if (control == nullptr) return;

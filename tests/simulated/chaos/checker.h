@@ -1,4 +1,4 @@
-// Checker: what must hold at every step, and what must hold when all is quiet again. Thread rule: one thread.
+// Checker: checks what must hold at every step, and what must hold when all is quiet again. Thread rule: one thread.
 //
 // At every step: the last good replica of an acknowledged block is never removed, nor one of those that are wanted; no
 // attempt is begun twice; what a client reads is what it wrote; no worker is taken for lost that nothing is wrong with;
@@ -29,7 +29,7 @@ class Checker {
     std::string path;
   };
   void Acknowledge(std::uint64_t block, AckedBlock what) { blocks_[block] = std::move(what); }
-  // From now on it may go.
+  // From now on the file may disappear.
   void Release(std::uint64_t block) { blocks_.erase(block); }
   void SetWanted(std::uint64_t block, std::uint32_t wanted);
   void Accepted(std::uint32_t job, const std::string& token);
@@ -47,31 +47,32 @@ class Checker {
   void Hurt(std::uint64_t block) { hurt_.insert(block); }  // a fault of a disk met a replica of it
 
   [[nodiscard]] bool IsHurt(std::uint64_t block) const { return hurt_.contains(block); }
-  // A damage that nobody knows of yet loses nothing there. It does while fewer replicas are about to be kept.
+  // Damage that nobody knows of yet loses nothing there, except while fewer replicas are about to be kept.
   [[nodiscard]] bool HasOtherGoodReplica(WorkerMachine& machine, std::uint64_t block) const;
   [[nodiscard]] std::uint32_t GoodReplicas(std::uint64_t block) const;
 
-  // Bad replicas that their workers take for good.
+  // Bad replicas that their workers believe to be good.
   [[nodiscard]] std::uint32_t Unnoticed(std::uint64_t block) const;
   [[nodiscard]] bool Acknowledged(std::uint64_t block) const { return blocks_.contains(block); }
   [[nodiscard]] std::string WhereIs(std::uint64_t block) const;  // for a message
 
-  // Another master, made of what the disk has and would have, against the one that runs.
+  // Compares the running master with another one that is made from what the disk has and would have.
   void CheckReplay();
-  // One success a task in the journal, no launch of a number twice.
+  // Checks that the journal has one success for each task, and no launch of a number twice.
   void CheckJournal();
-  // The newest lines of the journal become part of the record.
+  // Adds the newest lines of the journal to the record.
   void NoteJournal();
-  // The figures of the engine against its lists of what runs.
+  // Compares the counts of the engine with its lists of running attempts.
   void CheckSlots();
-  // What the master counts on a worker for, and what the worker has.
+  // Compares what the master counts on a worker for with what the worker has.
   void CheckAgreement();
-  // The master hands that to its log.
+  // Notes that the master hands this to its log.
   void Journaled(const WriteBatch& batch);
-  // What an operator does about workers that hold too many unknown blocks.
+  // Does what an operator does about workers that hold too many unknown blocks.
   void ConfirmUnknown();
-  // When all has been quiet for the grace: no attempt, file of an attempt, open file or block of no file is left; slots
-  // are free; every acknowledged block has the replicas that it wants. Empty: it holds.
+  // Checks, when all has been quiet for the grace, that no attempt, file of an attempt, open file or block of no file
+  // is left, that slots are free, and that every acknowledged block has the replicas that it wants. Returns what is
+  // wrong, or an empty text.
   [[nodiscard]] std::string Untidy() const;
 
  private:

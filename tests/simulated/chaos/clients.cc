@@ -19,7 +19,7 @@ using dfs::wire::NameService;
 
 NameService::Client Names(master::wire::Master::Client& master) { return master.namesRequest().send().getService(); }
 
-// Requests give promises of their own kind.
+// Turns the promise of a request, which has a type of its own, into a plain one.
 template <class Promise>
 auto Plain(Promise&& promise) {
   return promise.then([](auto&& answer) { return kj::mv(answer); });
@@ -156,7 +156,8 @@ Client::Outcome Client::Put(kj::WaitScope& scope, const std::string& path, std::
   return done ? Outcome::kDone : Outcome::kNotDone;
 }
 
-// A file whose writer syncs it, and goes: it appears with what was synced, and nothing that was not written.
+// The writer of this file syncs it and leaves. The file appears with what was synced, and with nothing that was not
+// written.
 void Client::Stream(kj::WaitScope& scope, const std::string& path) {
   const std::uint64_t misled = Misled();
   Written written;
@@ -254,11 +255,11 @@ void Client::Rename(kj::WaitScope& scope, const std::string& from, const std::st
   Keep(to, std::move(file));
 }
 
-// Until it is known which of the two holds, the smaller one is wanted.
+// Until it is known which of the two numbers holds, the smaller one is wanted.
 void Client::SetReplication(kj::WaitScope& scope, const std::string& path) {
   const std::uint64_t misled = Misled();
   File& file = files_.at(path);
-  // Of a block with a damage that nobody has found yet the bad replica may be the one that stays.
+  // If a block has damage that nobody has found yet, the bad replica may be the one that stays.
   const Checker& checker = cluster_.checker();
   const auto hurt = [&](std::uint64_t block) { return checker.IsHurt(block); };
   if (std::any_of(file.blocks.begin(), file.blocks.end(), hurt)) return;
@@ -450,7 +451,7 @@ std::optional<std::uint32_t> Client::Submit(kj::WaitScope& scope, const std::str
       cluster_.checker().Accepted(job, token);
       return job;
     }
-    // kBusy: the master has just started and puts it off.
+    // kBusy means that the master has just started and puts the call off.
     if (status.code() != StatusCode::kCancelled && status.code() != StatusCode::kBusy) {
       world_.Fail("jobs", "submit " + token + ": " + status.message());
       return std::nullopt;
@@ -459,8 +460,8 @@ std::optional<std::uint32_t> Client::Submit(kj::WaitScope& scope, const std::str
   }
 }
 
-// Only by what was done to it: workers that died with an attempt, one after the other; tasks that hang; whatever else
-// one fault can do.
+// A job may fail only because of what was done to it: workers that died with an attempt, one after another, tasks that
+// hang, or whatever else one fault can do.
 bool Client::MayFail(const std::string& reason) {
   const auto is = [&reason](const char* part) { return reason.find(part) != std::string::npos; };
   if (is("was lost with its worker")) return cluster_.faults().count() >= 3;

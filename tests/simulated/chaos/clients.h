@@ -1,6 +1,6 @@
-// Client: somebody who works with the cluster and remembers what was acknowledged: one thread of files below a
-// directory of its own, and one of jobs. An answer that never came leaves two possibilities; it is found out which by
-// an operation that is acknowledged after it, and then by looking. Thread rule: one thread.
+// Client: works with the cluster and remembers what was acknowledged. One thread works with files below a directory of
+// its own, and one with jobs. An answer that never came leaves two possibilities. The client finds out which one holds
+// by an operation that is acknowledged after it, and then by looking. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace millrace::simulated {
 class Client {
  public:
   Client(Cluster& cluster, std::uint32_t number);
-  // Begins; the checker is told when it has done what the plan says.
+  // Begins. The checker is told when the client has done what the plan says.
   void Start();
 
  private:
@@ -40,7 +40,7 @@ class Client {
   void SetReplication(kj::WaitScope& scope, const std::string& path);
   void ReadAndCompare(kj::WaitScope& scope, const std::string& path);
   void ListAndCompare(kj::WaitScope& scope);
-  // True when every file was read in the end.
+  // Reads every file in the end, and fails the run if one cannot be read or has other bytes.
   void ReadAll(kj::WaitScope& scope);
 
   // ---- jobs ----
@@ -55,12 +55,12 @@ class Client {
                      const std::vector<std::string>& expected, bool reduces);
 
   // ---- what both need ----
-  // The call's status, or kCancelled if the master was not the right one at any time since `misled`.
+  // Returns the call's status, or kCancelled if the master was the wrong one at any time since `misled`.
   [[nodiscard]] Status Trust(Status status, std::uint64_t misled) const;
   [[nodiscard]] std::uint64_t Misled() const;
   // Waits until what was sent before is done or never will be, and what was done before is on disk.
   void Fence(kj::WaitScope& scope);
-  // The file there; its id is 0 if there is none.
+  // The file at a path. Its id is 0 if there is none.
   struct Seen {
     std::uint64_t id = 0;
     std::uint32_t replication = 0;

@@ -1,4 +1,4 @@
-// Cluster: the machines of one simulation and what joins them. Thread rule: one thread.
+// Cluster: the machines of one simulation and what connects them. Thread rule: one thread.
 #pragma once
 
 #include <cstdint>
@@ -32,10 +32,10 @@ class Cluster {
   [[nodiscard]] FaultActor& faults() { return *faults_; }
   [[nodiscard]] MasterMachine& master() { return *master_; }
   [[nodiscard]] std::vector<std::unique_ptr<WorkerMachine>>& workers() { return workers_; }
-  // By its host's name; null: there is none.
+  // Returns the machine with this host name, or null if there is none.
   [[nodiscard]] WorkerMachine* FindWorker(const std::string& host);
   [[nodiscard]] HostId AddHost() { return next_host_++; }
-  // No machine is down, stopped or cut off any more, but for those that are gone.
+  // Brings back every machine that is down, stopped or cut off, except those that are gone.
   void Heal();
   void BringBack();
   [[nodiscard]] bool whole() const;  // nobody is gone

@@ -17,7 +17,7 @@ constexpr std::uint64_t kSegmentBytes = 4096;  // what a segment counts for on t
 
 }  // namespace
 
-// The copy phase of a reduce: the real book of what is wanted, and fetches that block.
+// The copy phase of a reduce, with the real book of what is wanted and with fetches that block.
 class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet::ErrorHandler {
  public:
   ~Copier() noexcept override = default;
@@ -56,7 +56,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     return shuffle::FetchSchedule::Time(std::chrono::microseconds(micros));
   }
 
-  // Callbacks may destroy us: they come later, from elsewhere.
+  // Callbacks may destroy this object, so they are called later, from elsewhere.
   void Tell(const AttemptId& map, const Status& why) {
     plane_.tasks_.Add(kj::evalLater([known = std::weak_ptr(callbacks_), map, why] {
       if (const auto alive = known.lock()) alive->failed(map, why);
@@ -109,7 +109,7 @@ class DataPlane::Copier final : public worker::ReduceCopier, private kj::TaskSet
     Schedule();
   }
 
-  // False: nothing more from there for now.
+  // Returns false if there is nothing more from there for now.
   bool FetchBatch(kj::WaitScope& scope, const shuffle::FetchPlace& place) {
     constexpr std::size_t kBatch = 4;
     WorkerProcess* server = Reach(plane_.cluster_, scope, plane_.machine_.host(), place.host);

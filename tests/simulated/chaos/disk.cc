@@ -301,7 +301,7 @@ std::vector<dfs::StoredBlock> DiskBlocks::ListTrash() const {
   return list;
 }
 
-// There is always room.
+// This disk always has room.
 dfs::BlockStore::Swept DiskBlocks::SweepTrash(Micros before, std::uint64_t) {
   Swept swept;
   for (auto at = disk_.trash.begin(); at != disk_.trash.end();) {

@@ -1,4 +1,4 @@
-// Disks that lose. What a process wrote survives its death; what was not synced may be lost when the machine loses
+// Disks that lose data. What a process wrote survives its death; what was not synced may be lost when the machine loses
 // power. Thread rule: one thread.
 #pragma once
 
@@ -21,8 +21,8 @@
 
 namespace millrace::simulated {
 
-// The twin of a database that keeps a log: batches apply in order and whole; a loss of power takes back the newest of
-// those since the last synced one, as many as chance says.
+// The twin of a database that keeps a log. Batches apply in order and as a whole. A loss of power takes back a random
+// number of the newest batches since the last synced one.
 class LosingStore final : public KeyValueStore {
  public:
   Status Write(const WriteBatch& batch, Durability durability) override;
@@ -31,7 +31,7 @@ class LosingStore final : public KeyValueStore {
                             const std::function<bool(std::string_view, std::string_view)>& visit) const override;
 
   void LosePower(Random& random);
-  // What it holds now, as another store.
+  // Returns what it holds now, as another store.
   [[nodiscard]] std::unique_ptr<LosingStore> Copy() const;
   [[nodiscard]] bool empty() const { return map_.empty(); }
 
@@ -41,8 +41,8 @@ class LosingStore final : public KeyValueStore {
   std::vector<Undo> unsynced_;
 };
 
-// Group commit in driven time: what gathers while a group is being written is the next group. Between the moment at
-// which a group is on the disk and that at which anybody is told, time passes.
+// Group commit in driven time: what gathers while a group is being written is the next group. Time passes between the
+// moment when a group is on the disk and the moment when anybody is told.
 class DrivenCommitLog final : public rpc::CommitLog {
  public:
   struct Times {
@@ -54,9 +54,9 @@ class DrivenCommitLog final : public rpc::CommitLog {
   [[nodiscard]] kj::Promise<void> Commit(WriteBatch batch) override;
   void CommitLazily(WriteBatch batch) override { Hand(std::move(batch), Durability::kBuffered); }
 
-  // The process is dead: nothing is written any more, and nobody is told.
+  // Lets the process be dead: nothing more is written, and nobody is told.
   void Abandon();
-  // What to do when a group of this kind is written. Once.
+  // What to do, once, when a group of this kind is written.
   struct Moment {
     bool (*suits)(const WriteBatch& group) = nullptr;
     bool before =
@@ -65,9 +65,9 @@ class DrivenCommitLog final : public rpc::CommitLog {
     std::function<void()> action;
   };
   void AtWrite(Moment moment) { moment_ = std::move(moment); }
-  // Sees all that is handed over.
+  // Sees everything that is handed over.
   void Observe(std::function<void(const WriteBatch& batch)> observer) { observer_ = std::move(observer); }
-  // What was handed over and is not on the disk yet.
+  // Returns what was handed over and is not on the disk yet.
   [[nodiscard]] WriteBatch Pending() const;
   [[nodiscard]] bool idle() const { return !writing_; }
 
@@ -113,10 +113,10 @@ class BlockDisk {
   std::map<std::uint64_t, Trashed> trash;
 };
 
-// What a worker's process makes of its disk: the list of blocks is read at the start and kept in memory.
+// A worker's process's view of its disk: it reads the list of blocks at its start and keeps it in memory.
 class DiskBlocks final : public dfs::BlockStore {
  public:
-  // `removing` hears of a finished block before it goes, to the trash or for good.
+  // `removing` is told of a finished block before it goes to the trash or goes for good.
   DiskBlocks(BlockDisk& disk, std::function<void(std::uint64_t id)> removing);
 
   [[nodiscard]] Result<std::unique_ptr<dfs::BlockFile>> Create(std::uint64_t id) override;

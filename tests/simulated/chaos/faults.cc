@@ -32,7 +32,7 @@ void FaultActor::Note(const std::string& what) {
   world_.Note("fault: " + what);
 }
 
-// Seldom long, often short: what is back before anybody noticed, and what is not.
+// Returns a time that is often short, so that a machine is back before anybody has noticed, and seldom long.
 double FaultActor::Duration() { return 0.02 * std::pow(1200.0, random_.Unit()); }
 double FaultActor::DownTime() { return cluster_.plan().quick_restarts ? 0.02 + 0.5 * random_.Unit() : Duration(); }
 
@@ -117,7 +117,7 @@ bool TellsOfSuccess(const WriteBatch& group) {
     return change.value && change.value->find(" AttemptSucceeded ") != std::string::npos;
   });
 }
-// A file, or what served a job that has ended.
+// Returns whether the group removes a file, or what served a job that has ended.
 bool Removes(const WriteBatch& group) {
   return std::any_of(group.changes().begin(), group.changes().end(),
                      [](const WriteBatch::Change& change) { return !change.value; });
@@ -149,7 +149,8 @@ void FaultActor::HitMaster(Fault fault) {
   cluster_.checker().CheckReplay();
   if (fault == Fault::kEmptyMaster) return Mislead(seconds);
   if (random_.Below(3) == 0) return EndMaster(fault, seconds);
-  // When something is to be on the disk and is not yet, or is and nobody has been told; and the disk may be slow.
+  // The master ends when something is not on the disk yet, or when it is and nobody has been told. The disk may be
+  // slow.
   ++pending_;
   const std::uint64_t incarnation = master.process().incarnation();
   auto armed = std::make_shared<bool>(true);
@@ -171,7 +172,7 @@ void FaultActor::HitMaster(Fault fault) {
   world_.Do(kPatience, hit);
 }
 
-// Nobody may notice. It is not always put right.
+// Nobody may notice this, and it is not always put right.
 void FaultActor::MoveClock(double seconds) {
   constexpr double kAhead[] = {-3600, -30, -2, 2, 30, 3600, 400 * 86400.0};
   const double ahead = kAhead[random_.Below(std::size(kAhead))];
@@ -243,7 +244,7 @@ void FaultActor::HitWorker(Fault fault) {
   TakeAway(worker, down, power ? Death::kSilent : random_.Below(2) == 0 ? Death::kDelivered : Death::kLost);
 }
 
-// Its master hears of the end of one life and the beginning of the next at once, in any order.
+// The master learns of the end of one life and the beginning of the next at the same time, in any order.
 void FaultActor::RestartBehindItsBack(double seconds) {
   WorkerMachine& worker = AnyWorker();
   if (worker.running() == nullptr) return;
@@ -261,7 +262,7 @@ void FaultActor::TakeAway(WorkerMachine& worker, double seconds, Death death) {
   });
 }
 
-// One at a time, and nobody that has what no other has.
+// Only one machine is taken at a time, and never one that has something that no other has.
 void FaultActor::TakeForLong(WorkerMachine& worker) {
   constexpr std::size_t kLeast = 3;
   if (!cluster_.whole() || worker.stranger() || cluster_.workers().size() < kLeast) return;
@@ -286,14 +287,14 @@ void FaultActor::KillSoon(WorkerMachine& machine, const std::string& why) {
 
 void FaultActor::HitLink(Fault fault) {
   WorkerMachine& worker = AnyWorker();
-  // To the master, or to another worker.
+  // The link leads to the master or to another worker.
   WorkerMachine& other = AnyWorker();
   const bool to_master = &other == &worker || random_.Below(2) == 0;
   const HostId a = worker.host();
   const HostId b = to_master ? cluster_.master().host() : other.host();
   const std::string names = worker.name() + " and " + (to_master ? "the master" : other.name());
   const bool reset = fault == Fault::kLinkReset;
-  // What a session begins with is worth a fault of its own.
+  // The beginning of a session is worth a fault of its own.
   const bool at_registration = to_master && !reset && random_.Below(3) == 0;
   if (reset || at_registration) {
     Note("connections between " + names + " break");
@@ -337,7 +338,7 @@ void FaultActor::Cut(Fault fault, HostId a, HostId b, const std::string& names) 
   });
 }
 
-// Nothing is hurt of which no good replica would be left.
+// No replica is damaged if its block would have no good one left.
 void FaultActor::HitDisk(Fault fault) {
   WorkerMachine& worker = AnyWorker();
   if (worker.disk().finished.empty()) return;
@@ -364,8 +365,8 @@ void FaultActor::LoseDirectory(WorkerMachine& worker) {
   });
 }
 
-// While the daemon runs, or in a crash of it: then of acknowledged blocks alone, since who completes a file is believed
-// in which replicas it wrote.
+// This happens while the daemon runs or in a crash of it. In a crash only acknowledged blocks are lost, since a writer
+// that completes a file is believed about the replicas that it wrote.
 void FaultActor::Damage(Fault fault, WorkerMachine& worker) {
   if (worker.stranger()) return;
   auto& files = worker.disk().finished;
@@ -397,7 +398,7 @@ void FaultActor::LoseOutput(WorkerMachine& worker, const AttemptId& map) {
   worker.running()->files().LoseRun(map);
 }
 
-// Most reduces have not copied it then.
+// Most reduces have not copied the output by then.
 void FaultActor::LoseNextOutput(WorkerMachine& worker) {
   constexpr double kPatience = 10;
   ++pending_;
@@ -427,7 +428,7 @@ void FaultActor::Invite() {
       ++blocks;
     }
   }
-  // It knows to which one, or does not: its directory was made before clusters had ids.
+  // It may know which cluster it belongs to, or not, if its directory was made before clusters had ids.
   stranger->MakeStranger(random_.Below(2) == 0 ? FormatClusterId(2, random_.Next()) : "");
   Note(fmt::format("{} of another cluster joins with {} blocks", stranger->name(), blocks));
   stranger->Start();

@@ -1,5 +1,5 @@
-// FaultActor: what goes wrong, by the plan and its seed, and what is put right again after a while. Thread rule: one
-// thread.
+// FaultActor: makes things go wrong, by the plan and its seed, and puts them right again after a while. Thread rule:
+// one thread.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,21 @@ class FaultActor {
   explicit FaultActor(Cluster& cluster);
 
   void Start();
-  // No fault will come any more, and what can be put right is.
+  // Returns whether no fault will come any more and everything that can be put right has been.
   [[nodiscard]] bool over() const { return over_; }
   [[nodiscard]] std::uint32_t count() const { return count_; }  // of faults until now
-  // Nothing is wrong with the host since then, in seconds; infinite while something is.
+  // Returns since when nothing has been wrong with the host, in seconds; infinite while something is.
   [[nodiscard]] double CalmSince(HostId host) const;
 
-  // Asked once for an attempt that begins.
+  // Is asked once for each attempt that begins.
   [[nodiscard]] TaskFate FateOf(const AttemptId& attempt, WorkerMachine& machine);
   void KillSoon(WorkerMachine& machine, const std::string& why);
-  // Jobs of which every attempt of the first map kills its worker.
+  // Makes every attempt of the first map of the job kill its worker.
   void Poison(std::uint32_t job) { poisoned_.push_back(job); }
   [[nodiscard]] bool WriterGoes();
-  // The master has taken it in.
+  // Is told that the master has accepted the worker.
   void Registered(WorkerMachine& worker);
-  // Of a worker that serves this output from now on.
+  // Is told that a worker serves this output from now on.
   void Serving(WorkerMachine& worker, const AttemptId& map);
 
  private:
@@ -60,7 +60,7 @@ class FaultActor {
   void Invite();  // a worker of another cluster
   void Note(const std::string& what);
   void Later(double seconds, std::function<void()> action);
-  // Something is wrong with the host from now on, and is no more.
+  // Note that something is wrong with the host from now on, and that it no longer is.
   void Begin(HostId host) { ++trouble_[host].kinds; }
   void End(HostId host);
   void Touch(HostId host);  // both at once

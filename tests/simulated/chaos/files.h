@@ -35,40 +35,42 @@ struct Written {
 
 inline constexpr double kStall = 20;  // seconds after which a silent worker is given up
 
-// A request to the worker's bulk server has arrived and is looked at. Null: it is not there, or does not answer. Valid
-// until the caller waits for anything.
+// Returns the worker whose bulk server has received a request and handles it, or null if it is not there or does not
+// answer. The pointer is valid until the caller waits for anything.
 [[nodiscard]] WorkerProcess* Reach(Cluster& cluster, kj::WaitScope& scope, HostId from, const std::string& host);
 
-// A block of another machine's disk, checked by its checksums as a reader does. kUnavailable: it cannot be reached.
+// Reads a block from another machine's disk, and checks its checksums as a reader does. Returns kUnavailable if the
+// machine cannot be reached.
 [[nodiscard]] Result<std::string> ReadReplica(Cluster& cluster, kj::WaitScope& scope, HostId reader,
                                               const std::string& host, const BlockPlaces& block);
-// Finished on that disk when it is OK.
+// Writes a block to that machine's disk. If it returns OK, the block is finished there.
 [[nodiscard]] Status WriteReplica(Cluster& cluster, kj::WaitScope& scope, HostId writer, const std::string& host,
                                   std::uint64_t id, const std::string& data);
-// From the first holder that has it; bad replicas are told to the master.
+// Reads a block from the first holder that has it, and reports bad replicas to the master.
 [[nodiscard]] Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId reader, MasterCaller& caller,
                                             const BlockPlaces& block);
 
-// The blocks of a file as the master says.
+// Returns the blocks of a file as the master has them.
 [[nodiscard]] Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& scope,
                                                       const std::string& path, std::uint64_t* file);
 
-// Writes the blocks of a file through a lease; Complete or HandOver ends it. The lease is taken up again when the
-// connection breaks. A failure before the end leaves the file to be given up by the master.
+// Writes the blocks of a file through a lease, until Complete or HandOver ends it. The lease is resumed when the
+// connection breaks. After a failure before the end, the master gives the file up.
 class FileMaker {
  public:
   FileMaker(Cluster& cluster, MasterCaller& caller, HostId writer);
   Status Create(kj::WaitScope& scope, const std::string& path, std::uint32_t replication, bool overwrite);
   Status AddBlock(kj::WaitScope& scope, const std::string& data);
-  // What was written stays whatever becomes of the writer. kCancelled: it may or may not, who knows.
+  // After this, what was written stays, whatever happens to the writer. Returns kCancelled if nobody can say whether it
+  // does.
   Status Sync(kj::WaitScope& scope);
-  // kCancelled: it may stand or not, who knows.
+  // Returns kCancelled if nobody can say whether the file is there.
   Status Complete(kj::WaitScope& scope);
   Status HandOver(kj::WaitScope& scope, const std::string& attempt);
   [[nodiscard]] const Written& written() const { return written_; }
 
  private:
-  // The blocks from number `first` on.
+  // Returns the blocks from number `first` on.
   template <class Request>
   void Name(std::size_t first, Request& request) const;
   // Calls `start` with the lease until a master has answered.

@@ -73,7 +73,7 @@ bool Parse(int argc, char** argv, Arguments* out) {
   ::_exit(verdict.failure.empty() ? 0 : 1);
 }
 
-// One process a seed: what a seed does to its process (an assertion, a leak) is its own.
+// Each seed has a process of its own, so that what it does to its process (an assertion, a leak) affects no other.
 pid_t Begin(std::uint64_t seed, const std::set<Fault>& faults) {
   std::fflush(nullptr);
   const pid_t child = ::fork();

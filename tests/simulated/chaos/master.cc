@@ -10,7 +10,7 @@
 
 namespace millrace::simulated {
 
-// The scheduler file: it does not change.
+// The scheduler file, which does not change.
 class MasterMachine::SettingsFile final : public master::WatchedFile {
  public:
   explicit SettingsFile(std::string text) : text_(std::move(text)) {}
@@ -73,7 +73,8 @@ void MasterMachine::Kill(Death death) {
   cluster_.network().StopServing(kMasterAddress);
   process_.Die();
   server_.reset();
-  // Calls that wait for the disk hold sessions and leases, which refer to the control: it stays, deaf and without time.
+  // Calls that wait for the disk hold sessions and leases, which refer to the Control. So it stays, but hears nothing
+  // and has no time.
   commit_log_->Abandon();
   dead_.push_back({std::move(commit_log_), std::move(control_)});
 }

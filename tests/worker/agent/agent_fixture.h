@@ -22,7 +22,7 @@
 
 namespace millrace::worker {
 
-// What the master heard, as text, in order; and how it answers.
+// What the master has heard, as text, in order, and how it answers.
 struct MasterRecord {
   static constexpr const char* kCluster = "0123456789abcdef0123456789abcdef";
   struct Registration {
@@ -203,7 +203,7 @@ class FakeMaster final : public master::wire::Master::Server {
   MasterRecord& record_;
 };
 
-// Executes nothing: a test says how attempts go.
+// A runner that executes nothing: a test says what attempts do.
 struct ManualRunner final : TaskRunner {
   void Observe(TaskObserver* who) override { observer = who; }
   void SetUpJob(std::uint32_t job, std::string executable, OwnedMessage<task::wire::SetUp> set_up) override {

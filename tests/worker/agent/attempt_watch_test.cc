@@ -1,4 +1,4 @@
-// Attempts without progress.
+// Tests attempts without progress.
 #include <gmock/gmock.h>
 
 #include "tests/worker/agent/agent_fixture.h"

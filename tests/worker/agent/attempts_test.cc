@@ -1,4 +1,4 @@
-// The way of map and reduce attempts through the agent.
+// Tests the way of map and reduce attempts through the agent.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
@@ -104,7 +104,7 @@ TEST_F(AttemptsTest, AMapIsToldWhatToLeaveOutAndWhereToNote) {
   EXPECT_THAT(runner_.record_notes, ElementsAre(files_->Paths(map).scratch + "/.record"));
 }
 
-// How many run is the scheduler's to say, to a point.
+// The scheduler says how many attempts run, up to a limit.
 TEST_F(AttemptsTest, AnAttemptFarBeyondTheSlotsIsLost) {
   config_.map_slots = 1;
   config_.reduce_slots = 1;
@@ -227,7 +227,7 @@ TEST_F(AttemptsTest, AKilledAttemptIsNotReportedAndItsSlotIsFree) {
   EXPECT_THAT(record_.log, ElementsAre("end of report"));
 }
 
-// So that nobody takes it for a death.
+// This keeps the end of the process from being taken for a death.
 TEST_F(AttemptsTest, AWorkerThatLeavesSaysThatItsAttemptsAreLost) {
   StartAgent();
   SetUpJob();

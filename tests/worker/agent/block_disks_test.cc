@@ -1,4 +1,4 @@
-// The directories of blocks: which a worker takes, and what becomes of it when the disk of one fails.
+// Tests the directories of blocks: which ones a worker accepts, and what it does when the disk of one fails.
 #include "worker/daemon/storage/block_disks.h"
 
 #include <gmock/gmock.h>

@@ -80,7 +80,7 @@ void OpenAlive(task::wire::RunMap::Reader map) {
   Hang();
 }
 
-// The same, with a child and a grandchild in sessions of their own, whose parent is gone.
+// Does the same with a child and a grandchild in sessions of their own, whose parent is gone.
 [[noreturn]] void HangWithRunaways(task::Channel& channel, task::wire::RunMap::Reader map) {
   OpenAlive(map);
   int ready[2];

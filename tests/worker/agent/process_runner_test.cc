@@ -95,7 +95,7 @@ class ProcessRunnerTest : public testing::Test {
     EXPECT_EQ(seen_.failures.size(), 1U);
     return seen_.failures.empty() ? TaskFailure() : seen_.failures.back();
   }
-  // Ends when all those are dead that opened the other end (fake_task.cc).
+  // The pipe ends when all processes are dead that opened its other end (fake_task.cc).
   Fd Alive() {
     const std::string fifo = directory_.path() + "/alive";
     EXPECT_EQ(mkfifo(fifo.c_str(), 0600), 0);
@@ -174,7 +174,7 @@ TEST_F(ProcessRunnerTest, ACrashNamesItsSignal) {
   EXPECT_EQ(FailureOf("crash").error, "killed by signal 11 (SIGSEGV)");
 }
 
-// However its process ended.
+// This holds however its process ended.
 TEST_F(ProcessRunnerTest, AFailureNamesTheRecordThatWasUnderWay) {
   MakeRunner();
   const TaskFailure crash = FailureOf("crash at a record");
@@ -231,7 +231,7 @@ TEST_F(ProcessRunnerTest, KillEndsTheProcessAndItsDescendantsAndNobodyHearsOfIt)
   EXPECT_TRUE(seen_.failures.empty());
 }
 
-// Its group does not hold them: they have sessions of their own, and so have their children.
+// They are not in its process group: they have sessions of their own, and so have their children.
 TEST_F(ProcessRunnerTest, DescendantsThatLeftTheGroupEndWithTheProcess) {
   ASSERT_TRUE(AdoptOrphans().ok());
   MakeRunner();
@@ -252,7 +252,7 @@ TEST_F(ProcessRunnerTest, TheGroupOfATaskEndsWithIt) {
   AwaitDeath(alive);
 }
 
-// What the daemon would not survive if it were the parent.
+// The daemon would not survive this if it were the parent.
 TEST_F(ProcessRunnerTest, ATaskThatKillsItsParentEndsItself) {
   MakeRunner();
   const Fd alive = Alive();

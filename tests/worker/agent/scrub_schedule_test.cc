@@ -43,7 +43,7 @@ TEST(ScrubScheduleTest, WhatWasSavedIsTakenUpAndTheOldestComesFirst) {
   EXPECT_EQ(second.Choose(blocks, kStart + 3)->block.id, 3u);
   second.Began(3, kStart + 3);
   EXPECT_EQ(second.Choose(blocks, kStart + 4)->block.id, 1u);
-  // A clock that was set back must not keep a block from its turn.
+  // A clock that was set back must not delay a block's turn.
   ScrubSchedule third(kPeriod, "1 " + std::to_string(kStart + 1000 * kHour) + "\n", kStart);
   ASSERT_TRUE(third.Choose({{1, 1}}, kStart).has_value());
   third.Began(1, kStart);
@@ -62,7 +62,7 @@ TEST(ScrubScheduleTest, WhatIsOverdueIsNotWaitedFor) {
   EXPECT_GT(schedule.Choose(blocks, kStart)->at, kStart + kHour);
 }
 
-// Blocks come in bursts and go, the process is restarted: no block waits for longer than the period.
+// Blocks come in bursts and go, and the process is restarted, but no block waits for longer than the period.
 TEST(ScrubScheduleTest, EveryBlockIsReadWithinThePeriodWhateverComesAndGoes) {
   const std::uint64_t seed = SeedFromSystem();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -90,7 +90,7 @@ TEST(ScrubScheduleTest, EveryBlockIsReadWithinThePeriodWhateverComesAndGoes) {
     std::vector<dfs::StoredBlock> list;
     for (const auto& [id, length] : blocks) list.push_back({id, length});
     const auto next = schedule->Choose(list, now);
-    // The caller looks again now and then, since others may have become more urgent.
+    // The caller checks again now and then, since other blocks may have become more urgent.
     if (!next || next->at > now + kHour / 2) {
       now += kHour / 2;
       continue;

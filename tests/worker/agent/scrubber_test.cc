@@ -1,4 +1,4 @@
-// The scrubber under driven time, over blocks on a real disk.
+// Tests the scrubber under driven time, over blocks on a real disk.
 #include "worker/daemon/storage/scrubber.h"
 
 #include <gmock/gmock.h>
@@ -91,7 +91,7 @@ TEST_F(ScrubberTest, SoundBlocksAreNotSpokenOf) {
 }
 
 TEST_F(ScrubberTest, DoesNotReadFasterThanItsRate) {
-  // All are overdue, so that nothing but the rate holds it back: a second a block.
+  // All blocks are overdue, so that only the rate holds the scrubber back, at one second for each block.
   ASSERT_TRUE(WriteFileDurably(directory_.path() + "/scrubbed", "1 0\n2 0\n3 0\n4 0\n").ok());
   Flip(DataPath(4));
   clock_.Set(kEpoch + 2 * kPeriod);

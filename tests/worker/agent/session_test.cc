@@ -1,4 +1,4 @@
-// Registration, heartbeats, reports and their repetition.
+// Tests registration, heartbeats, reports and their repetition.
 #include <gmock/gmock.h>
 
 #include "tests/worker/agent/agent_fixture.h"

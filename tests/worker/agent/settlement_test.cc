@@ -1,4 +1,4 @@
-// What becomes of attempts and of reports without an answer when a worker registers again.
+// Tests what happens to attempts and to unanswered reports when a worker registers again.
 #include "base/protocol/settlement.h"
 
 #include <gmock/gmock.h>
@@ -61,7 +61,7 @@ TEST_F(RegisterAgainTest, AnUnansweredReportIsRepeatedOnTheNextConnectionAndItsA
   EXPECT_EQ(record_.Count("done job3.m.0.0 read 1234 shuffled 0"), 2);
 }
 
-// Every state of a map attempt against everything that the master may want done with it.
+// Plays every state of a map attempt against everything that the master may want done with it.
 class SettlementTest : public AgentTest, public testing::WithParamInterface<std::tuple<Claim, WorkerDoes>> {
  protected:
   AttemptId Bring(Claim claim) {
@@ -183,12 +183,12 @@ TEST_F(RegisterAgainTest, WhatTheMasterDoesNotWantAnyMoreIsKilledAtRegistration)
   EXPECT_EQ(record_.Count("done job3.m.1.0 read 1234 shuffled 0"), 1);
 }
 
-// A master died before its launch was on disk. The next one does not know the attempt, says so, and gives its number
-// again; and the answer to the registration can come after that launch.
+// A master died before its launch was on disk. The next one does not know the attempt, says so, and hands out its
+// number again; and the answer to the registration can come after that launch.
 class LateAnswerTest : public AgentTest {
  protected:
   ~LateAnswerTest() noexcept override = default;
-  // Of a map whose failure was told and not answered.
+  // Returns an attempt of a map whose failure was reported and not answered.
   AttemptId FailUnanswered() {
     StartAgent();
     SetUpJob();

@@ -1,4 +1,4 @@
-// The worker's directory: lock and identity, files of attempts, executables; and its options.
+// Tests the worker's directory (lock and identity, files of attempts, executables) and its options.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

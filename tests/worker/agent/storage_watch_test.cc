@@ -71,7 +71,7 @@ TEST_F(DiskStorageProbeTest, NoticesThatItCannotWrite) {
   EXPECT_TRUE(probe_->Check().ok());
 }
 
-// A worker with thousands of connections is out of descriptors, and not of its disk.
+// A worker with thousands of connections has run out of descriptors, and has not lost its disk.
 TEST_F(DiskStorageProbeTest, ALackOfDescriptorsSaysNothingOfTheDisk) {
   rlimit usual = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);

@@ -1,4 +1,4 @@
-// A worker without processes, disks and sockets, as simulated clusters use it.
+// Tests a worker without processes, disks and sockets, as simulated clusters use it.
 #include <gmock/gmock.h>
 
 #include "tests/worker/agent/agent_fixture.h"
@@ -6,7 +6,7 @@
 namespace millrace::worker {
 namespace {
 
-// When the attempts of a job of three maps and a reduce were done, and the order in which they were.
+// Notes when the attempts of a job of three maps and a reduce were done, and in which order.
 struct Course {
   std::vector<std::string> log;
   std::int64_t micros = 0;

@@ -1,4 +1,4 @@
-// Blocks that no file has: the trash of a worker.
+// Tests the trash of a worker, for blocks that no file has.
 #include <gmock/gmock.h>
 
 #include "tests/worker/agent/agent_fixture.h"

@@ -15,7 +15,8 @@ struct Sum {
 };
 using SumCollector = CombineCollector<std::uint64_t, Sum, VarintCodec>;
 
-// A fold that is associative but not commutative, so that its result tells the order; wider than a counter.
+// A fold that is associative but not commutative, so that its result shows the order. Its value is wider than a
+// counter.
 struct Ends {
   std::uint64_t first, last, count;
 };

@@ -47,7 +47,7 @@ TEST(CompressRule, SavesMoreThanItCosts) {
   }
 }
 
-// A rate that wanders within the band changes the decision once at most.
+// A rate that wanders within the band changes the decision at most once.
 TEST(CompressRule, DoesNotFlap) {
   bool compressed = false;
   int changes = 0;

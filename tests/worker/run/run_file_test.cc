@@ -136,7 +136,7 @@ TEST_P(RunFileTest, CutsFramesBetweenRecords) {
   EXPECT_EQ(raw, info.raw_length);
 }
 
-// The layout that run_file.h promises, by hand.
+// The expected layout is what run_file.h promises, built by hand.
 TEST_P(RunFileTest, HasTheDocumentedLayout) {
   Write({{{"k", "v"}}, {}});
   Encoder segment;
@@ -188,7 +188,8 @@ TEST_P(RunFileTest, FlippedSegmentFailsVerification) {
   EXPECT_FALSE(VerifySegment(std::string_view(bytes).substr(0, info.length - 1), info, "s").ok());
 }
 
-// Damaged bytes that nobody checked: the cursor ends with or without a failure, but stays within them (asan watches).
+// With damaged bytes that nobody checked, the cursor ends with or without a failure, but stays within them (which asan
+// checks).
 TEST_P(RunFileTest, DamagedSegmentsAreNeverReadOutOfRange) {
   const std::uint64_t seed = 5;
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -13,7 +13,7 @@ namespace {
 
 bool KeyLess(const Record& a, const Record& b) { return a.first < b.first; }
 
-// Segments sorted stably, merged, against one stable sort of them all in the order of the segments.
+// Compares the merge of stably sorted segments with one stable sort of all of them in the order of the segments.
 void ExpectMerged(std::vector<std::vector<Record>> segments) {
   std::vector<Record> expected;
   std::vector<std::string> bytes;

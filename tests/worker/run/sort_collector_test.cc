@@ -13,7 +13,7 @@ bool KeyLess(const Record& a, const Record& b) { return a.first < b.first; }
 
 class SortCollectorTest : public CollectorTest {
  protected:
-  // What comes out of a collector that is given all of them, in this order, is what a stable sort gives.
+  // Checks that a collector that gets all of them, in this order, gives what a stable sort gives.
   void ExpectStablySorted(const CollectorOptions& options,
                           const std::vector<std::pair<std::uint32_t, Record>>& emitted) {
     Partitions expected(options.partitions);
@@ -72,7 +72,7 @@ TEST_F(SortCollectorTest, LikeAStableSortForManySizesAndTinyMemory) {
   }
 }
 
-// Sorted as they come, in pieces of any length: what breaks the order, and when, changes nothing in the output.
+// Records come sorted, in pieces of any length. What breaks the order, and when, changes nothing in the output.
 TEST_F(SortCollectorTest, LikeAStableSortForRecordsThatComeInOrderForAWhile) {
   const std::uint64_t first_seed = SeedFromSystem();
   for (std::uint64_t seed = first_seed; seed < first_seed + 60; ++seed) {
@@ -96,7 +96,7 @@ TEST_F(SortCollectorTest, LikeAStableSortForRecordsThatComeInOrderForAWhile) {
   }
 }
 
-// An index would take 16 bytes a record.
+// An index would take 16 bytes for each record.
 TEST_F(SortCollectorTest, RecordsInOrderNeedNoMemoryButTheirOwn) {
   SortCollector collector(Options(1, 1 << 20), nullptr);
   Partitions expected(1);
@@ -201,7 +201,7 @@ TEST_F(SortCollectorTest, AFailedSpillIsGivenByFinish) {
   EXPECT_NE(status.message().find("/missing"), std::string::npos);
 }
 
-// The sorter on its own, with more items than any radix level leaves to comparisons.
+// Tests the sorter by itself, with more items than any radix level leaves to comparisons.
 TEST(ItemSorterTest, LikeStdSort) {
   for (std::uint64_t seed = 1; seed <= 24; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A network that gives `rate(fetches)` bytes per second to so many, in driven time.
+// A network that gives `rate(fetches)` bytes per second to this many fetches, in driven time.
 class FetchLimitTest : public testing::Test {
  protected:
   using Rate = std::function<double(unsigned fetches)>;

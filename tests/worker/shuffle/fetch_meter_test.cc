@@ -12,7 +12,7 @@ constexpr std::uint64_t kWindow = FetchMeter::kWindowBytes;
 
 class FetchMeterTest : public testing::Test {
  protected:
-  // A window that takes so long, and then something else to do.
+  // Measures a window of this length, and then does something else.
   void Window(std::uint32_t job, milliseconds wait, milliseconds busy = milliseconds(0)) {
     meter_.Wait(job, now_);
     now_ += wait;

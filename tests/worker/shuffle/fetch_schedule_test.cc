@@ -81,7 +81,7 @@ TEST_F(CopyBookTest, DoubtsAtOnceWhatIsNotThere) {
   EXPECT_TRUE(book_.Fail(One("a"), true, now_));
 }
 
-// The one that waits for it may be the only one left: it must be heard again.
+// The reduce that waits for the output may be the only one left, so it must be heard again.
 TEST_F(CopyBookTest, WhatIsDoubtedIsTriedAndToldAgainAndAgainAfterLongerRests) {
   book_.Announce(At(0, 0, "a"));
   EXPECT_TRUE(book_.Fail(One("a"), true, now_));

@@ -20,7 +20,7 @@ SegmentHeader SomeHeader() {
   return header;
 }
 
-// With the checksum made right again after `change`.
+// Applies `change`, and then makes the checksum right again.
 std::string Changed(std::size_t at, std::uint64_t value, std::size_t size) {
   std::string bytes = EncodeSegmentHeader(SomeHeader());
   std::memcpy(bytes.data() + at, &value, size);

@@ -1,4 +1,4 @@
-// Copies between real servers on loopback.
+// Tests copies between real servers on loopback.
 #include "worker/daemon/shuffle/reduce_copy.h"
 
 #include <fcntl.h>
@@ -212,7 +212,7 @@ TEST_F(ReduceCopyTest, GivesUpOnAWorkerThatIsDown) {
   ExpectAll(told_.WaitComplete(), 0, 2);
 }
 
-// An honest beginning of map 1's segment, and nothing after it.
+// Sends a correct beginning of map 1's segment, and nothing after it.
 Awaitable<Status> SendHalf(Wire& wire) {
   SegmentHeader header;
   header.attempt = MapAttemptId(JobId{kJob}, 1, 0);
@@ -322,7 +322,7 @@ TEST_F(ReduceCopyTest, WhatIsGoneIsTriedNoMoreAndNotReported) {
   EXPECT_TRUE(told_.failed.empty());
 }
 
-// The only connection that it may have hangs at a worker whose output is not wanted any more.
+// The only connection that the copy may have hangs at a worker whose output is no longer wanted.
 TEST_F(ReduceCopyTest, WhatIsGoneKeepsNobodyWaiting) {
   options_.max_connections = 1;
   options_.stall = 3600 * kSecond;
@@ -345,7 +345,7 @@ TEST_F(ReduceCopyTest, WhatIsGoneKeepsNobodyWaiting) {
   EXPECT_TRUE(told_.failed.empty());
 }
 
-// The last output that is wanted hangs; then its map is left out, and nothing is wanted any more.
+// The last output that is wanted hangs. Then its map is left out, and nothing more is wanted.
 TEST_F(ReduceCopyTest, IsCompleteWithoutMapsThatAreLeftOut) {
   options_.stall = 3600 * kSecond;
   std::promise<void> hangs;

@@ -1,5 +1,5 @@
-// Workers with real bulk servers, run files of known content, and what a copy told. Thread rule: the test's thread;
-// Told takes callbacks from any.
+// Workers with real bulk servers, run files of known content, and what a copy reported. Thread rule: the test's thread;
+// Told accepts callbacks from any thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kJob = 3;
 
 using Records = std::vector<std::pair<std::string, std::string>>;
 
-// What partition `partition` of map `map` holds: none, a few, or more than a megabyte.
+// Returns what partition `partition` of map `map` holds: nothing, a few records, or more than a megabyte.
 inline Records Content(std::uint32_t map, std::uint32_t partition) {
   Records records;
   const std::uint32_t count = (map * 7 + partition * 3) % 10 == 0 ? 0
@@ -95,7 +95,7 @@ class FakeWorker final {
   std::unique_ptr<net::BulkServer> server_;
 };
 
-// What the callbacks of a copy said.
+// What the callbacks of a copy have said.
 class Told {
  public:
   [[nodiscard]] CopyCallbacks Callbacks() {
@@ -113,7 +113,7 @@ class Told {
     Wait([this] { return !complete.empty(); });
     return complete.front().first;
   }
-  // The n-th failure.
+  // Returns the n-th failure.
   std::pair<AttemptId, Status> WaitFailed(std::size_t n = 1) {
     Wait([this, n] { return failed.size() >= n; });
     return failed[n - 1];

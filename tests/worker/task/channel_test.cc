@@ -71,7 +71,7 @@ TEST(FrameParserTest, EveryFlippedBitIsFound) {
     FrameParser parser;
     parser.Feed(bad);
     const auto message = parser.Next();
-    // A length that grew waits for more bytes; nothing else may pass.
+    // A length that has become larger waits for more bytes. No other damage may pass.
     EXPECT_TRUE(!message.ok() || !message->has_value()) << "bit " << bit;
     if (!message.ok()) {
       EXPECT_EQ(message.status().code(), StatusCode::kCorrupt);

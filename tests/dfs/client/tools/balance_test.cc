@@ -25,7 +25,7 @@ TEST_F(BalanceTest, BeginsInTheBackground) {
   const Ran ran = Run({"balance"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(tree_->thresholds, std::vector<double>{0.1});
-  EXPECT_EQ(ran.out, "balancing begins with 64 MiB to move; `millrace fs balance --status` tells how it stands\n");
+  EXPECT_EQ(ran.out, "balancing begins with 64 MiB to move; `millrace fs balance --status` shows how far it has got\n");
 }
 
 TEST_F(BalanceTest, TakesPercents) {
@@ -59,20 +59,20 @@ TEST_F(BalanceTest, WhoWaitsIsToldWhyItEnded) {
   tree_->balance = {InPhase(BalancePhase::kStopped, 9)};
   Refuses(1, {"balance", "--wait"}, {"was stopped after 3 blocks"});
   tree_->balance = {BalanceStatus{}};
-  Refuses(1, {"balance", "--wait"}, {"the master was started anew"});
+  Refuses(1, {"balance", "--wait"}, {"the master was restarted"});
 }
 
 TEST_F(BalanceTest, WaitsNoLongerThanTheLimit) {
   tree_->balance = {InPhase(BalancePhase::kMoving, 9)};
   const Ran ran = Run({"balance", "--wait", "--limit", "0"});
   EXPECT_EQ(ran.status, 1);
-  EXPECT_NE(ran.err.find("as long as --limit says"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.err.find("after the time that --limit gives"), std::string::npos) << ran.err;
   EXPECT_EQ(tree_->balance_stops, 0) << "it goes on";
 }
 
 TEST_F(BalanceTest, Stops) {
   tree_->balance = {InPhase(BalancePhase::kMoving)};
-  EXPECT_EQ(Run({"balance", "--stop"}).out, "balancing is stopped; what is on its way arrives\n");
+  EXPECT_EQ(Run({"balance", "--stop"}).out, "balancing is stopped; replicas that are on their way still arrive\n");
   tree_->balance = {InPhase(BalancePhase::kBalanced)};
   EXPECT_EQ(Run({"balance", "--stop"}).out, "balancing was not under way\n");
   EXPECT_EQ(tree_->balance_stops, 2);

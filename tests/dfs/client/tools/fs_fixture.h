@@ -21,10 +21,10 @@ struct Ran {
 class FsTest : public ::testing::Test {
  protected:
   FsTest();
-  // `in`: standard input.
+  // Runs the command with `in` as its standard input.
   Ran Run(const std::vector<std::string>& args, const std::string& in = {});
   Ran RunFrom(const std::vector<std::string>& args, int in);
-  // One line on standard error, which holds every one of `mentions`, and the status.
+  // Expects the status, and one line on standard error that has all of `mentions`.
   void Refuses(int status, const std::vector<std::string>& args, const std::vector<std::string>& mentions);
 
   [[nodiscard]] std::string Local(const std::string& name) const { return dir_.path() + "/" + name; }

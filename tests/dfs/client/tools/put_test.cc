@@ -29,7 +29,7 @@ TEST_F(PutTest, ATreeKeepsItsShapeAndEmptyDirectories) {
   EXPECT_EQ(Run({"put", Local("t"), "/t"}).status, 0);
   EXPECT_EQ(tree_->Files(), (Files{{"/t/a b", "1"}, {"/t/sub/d\ne", "2"}, {"/t/sub/\xff", "3"}}));
   EXPECT_TRUE(tree_->Has("/t/empty"));
-  EXPECT_EQ(Run({"put", Local("t") + "/", "/t"}).status, 0);  // now into it
+  EXPECT_EQ(Run({"put", Local("t") + "/", "/t"}).status, 0);  // the directory exists now, so it goes into it
   EXPECT_EQ(tree_->Files().count("/t/t/a b"), 1u);
 }
 
