@@ -39,7 +39,7 @@ Status Storage::ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, 
 }
 
 dfs::BadReplica Storage::Reporter() {
-  return [this](std::uint64_t block, std::uint32_t node) {
+  return [this](std::uint64_t block, NodeId node) {
     // A report that cannot be made is made by the next reader, or by the node's own scrub.
     if (auto client = Client(); client.ok()) (*client)->ReportBadReplica(block, node);
   };

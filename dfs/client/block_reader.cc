@@ -65,7 +65,7 @@ class Reading {
   const Micros stall_;
   const BadReplica& bad_replica_;
   const std::function<bool(std::string_view)>& sink_;
-  std::set<std::uint32_t> bad_;
+  std::set<NodeId> bad_;
   bool corrupt_ = false;
   std::string reasons_;
 };
@@ -81,7 +81,7 @@ Status Reading::HandOver(std::uint64_t offset, std::string_view bytes) {
 }
 
 void Reading::Note(const ReplicaHost& place, const Status& status) {
-  reasons_ += (reasons_.empty() ? "" : "; ") + ("node " + std::to_string(place.node) + ": ") + status.message();
+  reasons_ += (reasons_.empty() ? "" : "; ") + ("node " + std::to_string(place.node.value) + ": ") + status.message();
   corrupt_ = corrupt_ || status.code() == StatusCode::kCorrupt;
   if (status.code() != StatusCode::kCorrupt && status.code() != StatusCode::kNotFound) return;
   bad_.insert(place.node);

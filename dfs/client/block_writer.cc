@@ -8,7 +8,7 @@
 namespace millrace::dfs {
 
 Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
-                                                       Micros stall, std::vector<std::uint32_t>* failed_nodes,
+                                                       Micros stall, std::vector<NodeId>* failed_nodes,
                                                        const std::optional<BlockContent>& expected) {
   MILLRACE_CHECK(!pipeline.empty() && pipeline.size() <= kMaxPipeline, std::to_string(pipeline.size()));
   failed_nodes->clear();

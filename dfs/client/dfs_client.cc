@@ -223,11 +223,11 @@ class DfsClientImpl final : public DfsClient {
         std::make_unique<BlockFileWriter>(std::move(lease), std::string(path), options_.stall_timeout));
   }
 
-  void ReportBadReplica(std::uint64_t block, std::uint32_t node) override {
+  void ReportBadReplica(std::uint64_t block, NodeId node) override {
     (void)Ask("report a bad replica", [&](Names::Client names) {
       auto request = names.reportBadReplicaRequest();
       request.setBlock(block);
-      request.setNode(node);
+      request.setNode(node.value);
       return request.send().ignoreResult();
     });
   }
@@ -268,7 +268,7 @@ class DfsClientImpl final : public DfsClient {
       auto named = request.initAgain(static_cast<unsigned>(again.size()));
       for (unsigned i = 0; i < named.size(); ++i) {
         named[i].setBlock(again[i].block);
-        named[i].setNode(again[i].node);
+        named[i].setNode(again[i].node.value);
       }
       return request.send().then([&page](capnp::Response<Names::VerifyResults>&& response) {
         page.replicas.clear();
@@ -301,7 +301,7 @@ class DfsClientImpl final : public DfsClient {
     return std::make_unique<BlockFileReader>(
         std::move(info), std::move(blocks), complete,
         [this](const std::string& path, std::uint32_t first) { return Locate(path, first); },
-        [this](std::uint64_t block, std::uint32_t node) { ReportBadReplica(block, node); }, options_.stall_timeout);
+        [this](std::uint64_t block, NodeId node) { ReportBadReplica(block, node); }, options_.stall_timeout);
   }
 
   const ClientOptions options_;

@@ -41,7 +41,7 @@ Status BlockFileWriter::WriteOnce(std::string_view data) {
 Status BlockFileWriter::OpenBlock() {
   while (true) {
     MILLRACE_ASSIGN(const Lease::NewBlock block, AddBlock());
-    std::vector<std::uint32_t> failed_nodes;
+    std::vector<NodeId> failed_nodes;
     Result<std::unique_ptr<BlockWriter>> opened = BlockWriter::Open(block.id, block.targets, stall_, &failed_nodes);
     if (opened.ok()) {
       block_ = *std::move(opened);
@@ -75,7 +75,7 @@ Status BlockFileWriter::FinishBlock() {
 Status BlockFileWriter::Recover(const Status& why) {
   if (++failures_ >= kMostFailures) return why.Within("write " + Quote(path_));
   std::string unacknowledged;
-  std::vector<std::uint32_t> failed_nodes;
+  std::vector<NodeId> failed_nodes;
   const std::unique_ptr<BlockWriter> broken = std::move(block_);
   const Result<WrittenBlock> saved = broken->Salvage(&unacknowledged, &failed_nodes);
   if (!saved.ok()) return saved.status().Within("write " + Quote(path_) + ": " + why.message());

@@ -100,13 +100,13 @@ Status Lease::Call(const char* what, const WithLease& f) {
       });
 }
 
-Result<Lease::NewBlock> Lease::AddBlock(const std::vector<std::uint32_t>& excluded) {
+Result<Lease::NewBlock> Lease::AddBlock(const std::vector<NodeId>& excluded) {
   NewBlock block;
   MILLRACE_TRY(Call("write", [&](wire::FileLease::Client lease) {
     auto request = lease.addBlockRequest();
     WriteAsker(options_, request.initAsker());
     auto nodes = request.initExcluded(static_cast<unsigned>(excluded.size()));
-    for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, excluded[i]);
+    for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, excluded[i].value);
     return request.send().then([&block](capnp::Response<wire::FileLease::AddBlockResults>&& response) {
       block.id = response.getId();
       block.targets.clear();

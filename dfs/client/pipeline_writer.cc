@@ -75,13 +75,13 @@ Status PipelineWriter::BeginTcp(std::string_view request) {
   return opened.ok() ? opened : Fail(opened, {first().node});
 }
 
-Status PipelineWriter::Fail(Status why, std::vector<std::uint32_t> nodes) {
+Status PipelineWriter::Fail(Status why, std::vector<NodeId> nodes) {
   failure_ = why.Within("write " + BlockName(block_));
-  for (const std::uint32_t node : nodes) AddFailed(node);
+  for (const NodeId node : nodes) AddFailed(node);
   return failure_;
 }
 
-void PipelineWriter::AddFailed(std::uint32_t node) {
+void PipelineWriter::AddFailed(NodeId node) {
   if (std::find(failed_nodes_.begin(), failed_nodes_.end(), node) == failed_nodes_.end()) failed_nodes_.push_back(node);
 }
 
@@ -103,7 +103,7 @@ Status PipelineWriter::ReceiveAck() {
   }
   if (ack->finished) {
     const Status same = CheckContent(block_, SentUpTo(sent_bytes_), {ack->length, ack->crc});
-    if (!same.ok()) return Fail(same.Within("node " + std::to_string(first().node)), {first().node});
+    if (!same.ok()) return Fail(same.Within("node " + std::to_string(first().node.value)), {first().node});
   }
   const TimePoint now = now_();
   if (ack->length > acked_bytes_ || ack->finished) {
@@ -145,7 +145,7 @@ Status PipelineWriter::SendPending(bool last) {
 Status PipelineWriter::SendPacket(const Packet& packet, std::string_view data) {
   if (file_.valid()) {
     const Status put = WriteAllAt(file_.get(), data, packet.offset, "into the node's file");
-    if (!put.ok()) return Fail(put.Within("node " + std::to_string(first().node)), {first().node});
+    if (!put.ok()) return Fail(put.Within("node " + std::to_string(first().node.value)), {first().node});
     data = {};
   }
   // A little more patience than the first node has with the second: it stops to read while that one hangs.
@@ -195,7 +195,7 @@ Status PipelineWriter::FinishAt(const ReplicaHost& place, std::uint64_t length, 
                   stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length})));
   if (length == 0) return Status::Ok();
   MILLRACE_ASSIGN(const std::uint32_t crc, DecodeCrc(reply));
-  return CheckContent(block_, SentUpTo(length), {length, crc}).Within("node " + std::to_string(place.node));
+  return CheckContent(block_, SentUpTo(length), {length, crc}).Within("node " + std::to_string(place.node.value));
 }
 
 // A node that does not answer discards it at its next start.
@@ -255,7 +255,7 @@ void PipelineWriter::TakeFrom(std::uint64_t length, std::string* out) const {
   out->append(pending_);
 }
 
-Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) {
+Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) {
   MILLRACE_CHECK(!failure_.ok() && !closed_, "nothing to salvage");
   HangUp();
   closed_ = true;

@@ -33,8 +33,8 @@ class PipelineWriter final : public BlockWriter {
   Status Begin();
   Status Write(std::string_view data) override;
   Result<WrittenBlock> Finish() override;
-  Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) override;
-  [[nodiscard]] const std::vector<std::uint32_t>& failed_nodes() const { return failed_nodes_; }
+  Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) override;
+  [[nodiscard]] const std::vector<NodeId>& failed_nodes() const { return failed_nodes_; }
   void KeepNothing() { closed_ = true; }
 
  private:
@@ -49,8 +49,8 @@ class PipelineWriter final : public BlockWriter {
   Status SendPending(bool last);
   Status SendPacket(const Packet& packet, std::string_view data);
   Status ReceiveAck();
-  Status Fail(Status why, std::vector<std::uint32_t> nodes);
-  void AddFailed(std::uint32_t node);
+  Status Fail(Status why, std::vector<NodeId> nodes);
+  void AddFailed(NodeId node);
   void HangUp();
   [[nodiscard]] BlockContent SentUpTo(std::uint64_t length) const;
   Status FinishAt(const ReplicaHost& place, std::uint64_t length, Micros stall);
@@ -77,7 +77,7 @@ class PipelineWriter final : public BlockWriter {
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;
-  std::vector<std::uint32_t> failed_nodes_;
+  std::vector<NodeId> failed_nodes_;
 };
 
 }  // namespace millrace::dfs

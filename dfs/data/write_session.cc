@@ -430,7 +430,7 @@ Awaitable<Status> WriteSession::SendAck(Ack ack) {
 
 // ---- failure ----
 
-void WriteSession::Fail(Status why, std::vector<std::uint32_t> nodes) {
+void WriteSession::Fail(Status why, std::vector<NodeId> nodes) {
   if (failed_) return;
   failed_ = true;
   failure_.failure = std::move(why);
@@ -446,7 +446,7 @@ void WriteSession::FailNext(const Status& why) {
 }
 
 void WriteSession::FailHere(const Status& why) {
-  Fail(why.Within("node " + std::to_string(request_.node)), {request_.node});
+  Fail(why.Within("node " + std::to_string(request_.node.value)), {request_.node});
 }
 
 void WriteSession::Abort() {

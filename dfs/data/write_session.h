@@ -84,7 +84,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   Status StoreShared(const Incoming& incoming);
   [[nodiscard]] std::vector<Incoming> TakeBatch(std::deque<Incoming>& from) const;
   [[nodiscard]] std::unique_ptr<char[]> Buffer();
-  void Fail(Status why, std::vector<std::uint32_t> nodes);
+  void Fail(Status why, std::vector<NodeId> nodes);
   void FailHere(const Status& why);
   void FailNext(const Status& why);
   void Start(net::Awaitable<void> child);

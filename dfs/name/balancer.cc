@@ -12,7 +12,7 @@ namespace millrace::dfs {
 Shares::Shares(const std::vector<NodeUse>& nodes, double threshold) : threshold_(threshold) {
   double used = 0, capacity = 0;
   for (const NodeUse& node : nodes) {
-    MILLRACE_CHECK(node.capacity > 0, "node " + std::to_string(node.node) + " has no capacity, and so no share");
+    MILLRACE_CHECK(node.capacity > 0, "node " + std::to_string(node.node.value) + " has no capacity, and so no share");
     nodes_.push_back({node.node, static_cast<double>(node.used), static_cast<double>(node.capacity)});
     used += nodes_.back().used;
     capacity += nodes_.back().capacity;

@@ -16,7 +16,7 @@
 namespace millrace::dfs {
 
 struct NodeUse {
-  NodeId node = 0;
+  NodeId node;
   std::uint64_t used = 0;
   std::uint64_t capacity = 0;  // more than 0
 };
@@ -47,7 +47,7 @@ class Shares {
 
  private:
   struct Node {
-    NodeId id = 0;
+    NodeId id;
     double used = 0, capacity = 0;
     [[nodiscard]] double Share(double more = 0) const { return (used + more) / capacity; }
   };

@@ -42,7 +42,7 @@ class BlockManager::Impl::Mover {
   static constexpr std::size_t kMaxListed = 200'000;  // blocks
 
   struct Taker {
-    NodeId id = 0;
+    NodeId id;
     const NodeState* node = nullptr;
     std::uint64_t room = 0;  // bytes
   };

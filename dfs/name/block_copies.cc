@@ -7,7 +7,7 @@ namespace millrace::dfs {
 
 std::uint32_t BlockManager::Impl::CopiesOf(BlockId block) const {
   std::uint32_t count = 0;
-  for (auto it = copies.lower_bound({block, 0}); it != copies.end() && it->first.first == block; ++it) ++count;
+  for (auto it = copies.lower_bound({block, NodeId{}}); it != copies.end() && it->first.first == block; ++it) ++count;
   return count;
 }
 
@@ -35,7 +35,7 @@ std::optional<NodeId> BlockManager::Impl::FinishCopy(BlockId block, NodeId to) {
 }
 
 void BlockManager::Impl::CancelCopiesOf(BlockId block, const NodeId* from_only) {
-  for (auto it = copies.lower_bound({block, 0}); it != copies.end() && it->first.first == block;) {
+  for (auto it = copies.lower_bound({block, NodeId{}}); it != copies.end() && it->first.first == block;) {
     const auto copy = it++;
     if (from_only == nullptr || copy->second.from == *from_only) EndCopy(copy);
   }
@@ -104,7 +104,7 @@ class BlockManager::Impl::Copier {
     request.block_size = std::max<std::uint64_t>(1, block.length);
     request.existing.assign(block.holders.begin(), block.holders.end());
     std::erase_if(request.existing, [this](NodeId n) { return impl_.draining.contains(n); });
-    for (auto it = impl_.copies.lower_bound({id, 0}); it != impl_.copies.end() && it->first.first == id; ++it) {
+    for (auto it = impl_.copies.lower_bound({id, NodeId{}}); it != impl_.copies.end() && it->first.first == id; ++it) {
       request.existing.push_back(it->first.second);
     }
     if (const auto bad = impl_.bad_at.find(id); bad != impl_.bad_at.end()) request.excluded = bad->second;

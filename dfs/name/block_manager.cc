@@ -198,7 +198,7 @@ Result<std::uint64_t> BlockManager::DiscardUnknown(NodeId id) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr) return std::uint64_t{0};
   if (!node->Ready())
-    return Busy("put unknown blocks aside: node " + std::to_string(id) +
+    return Busy("put unknown blocks aside: node " + std::to_string(id.value) +
                 " is telling which blocks it has; try again when it has told all");
   node->unknown_held = false;
   node->to_aside.clear();

@@ -32,11 +32,11 @@ namespace millrace::dfs {
 
 struct ReplicateWork {
   Block block;
-  NodeId from = 0;
+  NodeId from;
   std::vector<NodeId> to;
 };
 struct DeleteWork {
-  NodeId node = 0;
+  NodeId node;
   std::vector<BlockId> blocks;
 };
 struct BlockWork {

@@ -36,7 +36,7 @@ struct BlockState {  // of a wanted block; millions of them
 };
 
 struct ExpectedReplica {
-  NodeId node = 0;
+  NodeId node;
   Block reported;
 };
 
@@ -70,15 +70,15 @@ struct NodeState {
 };
 
 struct Copy {
-  NodeId from = 0;
+  NodeId from;
   Micros started = 0;
   bool moves = false;  // `from` is to give up its replica afterwards
 };
 
 // A replica that was copied so that its source may give it up; the source has not done so yet.
 struct Move {
-  NodeId from = 0;
-  NodeId to = 0;
+  NodeId from;
+  NodeId to;
 };
 
 // Balancing goes in passes. Each pass offers every replica of a node that is too full once. The last pass is one in
@@ -95,7 +95,7 @@ struct Balancing {
 struct Expiry {
   Micros started = 0;
   BlockId block = 0;
-  NodeId to = 0;
+  NodeId to;
 };
 
 struct BlockManager::Impl {

@@ -122,7 +122,7 @@ void BlockManager::NodeDown(NodeId id) {
 void BlockManager::ForgetNode(NodeId id) {
   const auto it = impl_->nodes.find(id);
   if (it == impl_->nodes.end()) return;
-  MILLRACE_CHECK(!it->second.up, "node " + std::to_string(id) + " is forgotten though it is up");
+  MILLRACE_CHECK(!it->second.up, "node " + std::to_string(id.value) + " is forgotten though it is up");
   while (!it->second.bad.empty()) impl_->UnmarkBad(id, &it->second, it->second.bad.begin()->first);
   impl_->draining.erase(id);
   impl_->nodes.erase(it);

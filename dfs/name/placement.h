@@ -19,7 +19,7 @@
 namespace millrace::dfs {
 
 struct Candidate {
-  NodeId node = 0;
+  NodeId node;
   Location where = {};
   std::uint64_t free_bytes = 0;  // as last reported
   std::uint32_t writes_under_way = 0;

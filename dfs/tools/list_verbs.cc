@@ -117,7 +117,7 @@ Status Du(DfsClient& client, const std::string& path, bool summary, const consol
 std::string Nodes(const LocatedBlock& block) {
   std::string nodes;
   for (const ReplicaHost& place : block.replicas) {
-    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + Printable(place.host) + ", " +
+    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node.value) + " (" + Printable(place.host) + ", " +
              Printable(place.rack) + ")";
   }
   return nodes.empty() ? "no live replica" : nodes;
@@ -127,7 +127,7 @@ Json ToJson(const std::vector<LocatedBlock>& blocks) {
   Json list = Json::array();
   for (const LocatedBlock& block : blocks) {
     Json nodes = Json::array();
-    for (const ReplicaHost& place : block.replicas) nodes.push_back(place.node);
+    for (const ReplicaHost& place : block.replicas) nodes.push_back(place.node.value);
     list.push_back(
         {{"block", BlockText(block.id)}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
   }

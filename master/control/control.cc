@@ -46,7 +46,7 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       watchers_(seams_.timer, jobs_, tasks_),
       dispatcher_(
           seams_.timer, files_, nodes_, jobs_, tasks_,
-          [this](NodeNumber node, const AttemptId& attempt, const std::string& reason) {
+          [this](NodeId node, const AttemptId& attempt, const std::string& reason) {
             Step step = Begin();
             jobs_.AttemptFailed(node, attempt, false, reason, &step);
             FinishLazily(std::move(step));

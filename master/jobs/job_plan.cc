@@ -53,7 +53,7 @@ Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const File
 sched::MapInput InputOf(const PackedSplits& map) {
   sched::MapInput input;
   for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
-  for (const dfs::NodeId node : map.nodes) input.replicas.push_back(NodeId{node});
+  input.replicas = map.nodes;
   return input;
 }
 

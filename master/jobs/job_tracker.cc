@@ -82,12 +82,12 @@ void JobTracker::ReplayEvent(const sched::Event& event, Micros time) {
   last_time_ = std::max(last_time_, time);
   if (!engine_.Apply(last_time_, event, &effects)) return;
   if (const auto* joined = std::get_if<sched::NodeJoined>(&event)) {
-    LoseAttemptsOn(joined->node.value, &unsent);
-    joined_[joined->node.value] = *joined;
+    LoseAttemptsOn(joined->node, &unsent);
+    joined_[joined->node] = *joined;
   }
   if (const auto* lost = std::get_if<sched::NodeLost>(&event)) {
-    LoseAttemptsOn(lost->node.value, &unsent);
-    joined_.erase(lost->node.value);
+    LoseAttemptsOn(lost->node, &unsent);
+    joined_.erase(lost->node);
   }
   jobs_.Follow(event, time);
   for (const sched::Effect& effect : effects) {
@@ -102,8 +102,8 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
   std::vector<sched::Event> events;
   for (const auto& [node, joined] : joined_) {
     events.emplace_back(joined);
-    const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
-    if (known != nullptr && known->drained) events.emplace_back(sched::NodeDrained{NodeId{node}, true});
+    const sched::NodeState* known = engine_.state().FindNode(node);
+    if (known != nullptr && known->drained) events.emplace_back(sched::NodeDrained{node, true});
   }
   for (const auto& [node, jobs] : engine_.state().blames()) {
     for (const auto& [job, until] : jobs) events.emplace_back(sched::NodeBlamed{node, job, until});
@@ -176,7 +176,7 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
   for (const auto& [attempt, claim] : GatherClaims(node.number, claims, jobs_, engine_))
     SettleAttempt(node.number, attempt, claim, &answer, step);
   std::set<JobId> reducing;
-  for (const AttemptId& attempt : engine_.RunningOn(NodeId{node.number})) {
+  for (const AttemptId& attempt : engine_.RunningOn(node.number)) {
     if (attempt.task.kind == TaskKind::kReduce) reducing.insert(attempt.task.job);
   }
   for (const JobId job : reducing) AnnounceOutputs(job, node.number, step);  // some announcements did not reach it
@@ -186,17 +186,17 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
 // The engine is told of a node that is new to it, or another incarnation or shape of the one that it knows.
 void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
   const sched::NodeJoined joined{
-      NodeId{node.number}, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
+      node.number, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
   const auto known = joined_.find(node.number);
   if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation) return;
   LoseAttemptsOn(node.number, step);
   Apply(joined, JobId{0}, step);
   joined_[node.number] = joined;
   incarnations_[node.number] = node.facts.incarnation;
-  if (node.draining) Apply(sched::NodeDrained{NodeId{node.number}, true}, JobId{0}, step);
+  if (node.draining) Apply(sched::NodeDrained{node.number, true}, JobId{0}, step);
 }
 
-void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {
+void JobTracker::SettleAttempt(NodeId node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {
   const auto [ours, theirs] = worker::Settle(claim, BeliefOf(node, attempt, jobs_, engine_));
   switch (ours) {
     case MasterDoes::kNothing:
@@ -205,7 +205,7 @@ void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim 
       AttemptFailed(node, attempt, true, "the worker does not know of it any more", step);
       break;
     case MasterDoes::kLoseOutput:
-      log_->warn("worker {}: it does not have the output of {}, which runs again", node, ToText(attempt));
+      log_->warn("worker {}: it does not have the output of {}, which runs again", node.value, ToText(attempt));
       Apply(sched::AttemptLost{attempt, "its worker does not have its output any more"}, attempt.task.job, step);
       break;
   }
@@ -225,32 +225,32 @@ void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim 
   }
 }
 
-void JobTracker::NodeLost(NodeNumber node, bool died, Step* step) {
+void JobTracker::NodeLost(NodeId node, bool died, Step* step) {
   LoseAttemptsOn(node, step);
   joined_.erase(node);
   incarnations_.erase(node);
-  Apply(sched::NodeLost{NodeId{node}, died}, JobId{0}, step);
+  Apply(sched::NodeLost{node, died}, JobId{0}, step);
 }
 
-void JobTracker::NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step) {
+void JobTracker::NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step) {
   constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
-  const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
+  const sched::NodeState* known = engine_.state().FindNode(node);
   if (known == nullptr || !known->alive) return;
   const std::uint64_t believed = known->free_bytes.value_or(0);
   const std::uint64_t off = believed > free_bytes ? believed - free_bytes : free_bytes - believed;
   if (known->free_bytes && off < std::max(kLeast, free_bytes / 16)) return;
-  Apply(sched::NodeSpace{NodeId{node}, free_bytes}, JobId{0}, step);
+  Apply(sched::NodeSpace{node, free_bytes}, JobId{0}, step);
 }
 
-std::vector<NodeNumber> JobTracker::EngineNodes() const {
-  std::vector<NodeNumber> nodes;
+std::vector<NodeId> JobTracker::EngineNodes() const {
+  std::vector<NodeId> nodes;
   for (const auto& [node, joined] : joined_) nodes.push_back(node);
   return nodes;
 }
 
 // ---- attempts ----
 
-void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const TaskReport& report,
+void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                              const std::optional<AttemptOutput>& output, Step* step) {
   TrackedJob* job = jobs_.Find(attempt.task.job);
   const bool may_commit = job != nullptr && jobs_.NodeOf(attempt) == node && engine_.MayCommit(attempt);
@@ -283,8 +283,8 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   Apply(succeeded, attempt.task.job, step);
 }
 
-void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& said,
-                               Step* step, std::optional<sched::RecordPlace> record) {
+void JobTracker::AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& said, Step* step,
+                               std::optional<sched::RecordPlace> record) {
   TrackedJob* job = jobs_.Find(attempt.task.job);
   if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
   std::string reason = said;
@@ -302,13 +302,13 @@ void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool l
   }
 }
 
-void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report,
+void JobTracker::FetchFailed(NodeId node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report,
                              Step* step) {
   if (jobs_.NodeOf(reduce) != node) return;
   Apply(sched::FetchFailed{reduce, map, report}, reduce.task.job, step);
 }
 
-void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step) {
+void JobTracker::Progress(NodeId node, const AttemptId& attempt, double fraction, Step* step) {
   constexpr std::uint32_t kStep = 50;  // per mille: so much news is worth a line of the journal
   TrackedJob* job = jobs_.Find(attempt.task.job);
   if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
@@ -321,7 +321,7 @@ void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double frac
   Apply(sched::AttemptProgressed{attempt, per_mille}, attempt.task.job, step);
 }
 
-void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {
+void JobTracker::ReduceComputing(NodeId node, const AttemptId& attempt, Step* step) {
   if (jobs_.NodeOf(attempt) != node || attempt.task.kind != TaskKind::kReduce) return;
   const sched::RunningAttempt* running =
       engine_.state().FindJob(attempt.task.job)->reduces[attempt.task.index].Find(attempt.number);
@@ -346,7 +346,7 @@ void JobTracker::EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptSt
   step->changed.insert(job.record.id);
 }
 
-void JobTracker::LoseAttemptsOn(NodeNumber node, Step* step) {
+void JobTracker::LoseAttemptsOn(NodeId node, Step* step) {
   for (const JobId id : jobs_.live()) {
     TrackedJob& job = jobs_.At(id);
     std::vector<AttemptId> there;
@@ -358,10 +358,10 @@ void JobTracker::LoseAttemptsOn(NodeNumber node, Step* step) {
 }
 
 // The rate is that of all that came from elsewhere: it says something of a node from which most of it came.
-void JobTracker::NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step) {
+void JobTracker::NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step) {
   if (bytes_per_second == 0) return;
   const auto from = MainInputSource(node, splits, files_, engine_.state().topology());
-  if (from) Apply(sched::BandwidthMeasured{NodeId{*from}, NodeId{node}, bytes_per_second}, JobId{0}, step);
+  if (from) Apply(sched::BandwidthMeasured{*from, node, bytes_per_second}, JobId{0}, step);
 }
 
 // ---- decisions and effects ----
@@ -390,7 +390,7 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
     if (const auto* launch = std::get_if<sched::Launch>(&effect)) {
       CarryLaunch(*launch, step);
     } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
-      step->kills.push_back({kill->node.value, kill->attempt, kill->reason});
+      step->kills.push_back({kill->node, kill->attempt, kill->reason});
       if (TrackedJob* job = jobs_.Find(kill->attempt.task.job))
         EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, step);
     } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
@@ -400,9 +400,9 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
     } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
       CarryBlame(*blame, step);
     } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
-      CarryOutput(ready->map_attempt, ready->node.value, true, step);
+      CarryOutput(ready->map_attempt, ready->node, true, step);
     } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
-      CarryOutput(gone->map_attempt, gone->node.value, false, step);
+      CarryOutput(gone->map_attempt, gone->node, false, step);
     } else if (const auto* left_out = std::get_if<sched::MapLeftOut>(&effect)) {
       CarryLeftOut(*left_out, step);
     } else if (const auto* end = std::get_if<sched::JobEnded>(&effect)) {
@@ -414,7 +414,7 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
 void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
   TrackedJob& job = jobs_.At(launch.attempt.task.job);
   journal_.Record(sched::AttemptLaunched{launch.attempt, launch.node}, launch.attempt.task.job, step);
-  const NodeNumber node = launch.node.value;
+  const NodeId node = launch.node;
   job.attempts.Begin(launch.attempt, node, step->now);
   job.nodes.insert(node);
   if (job.record.first_launch == 0) {
@@ -431,7 +431,7 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
 void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
   const AttemptId& attempt = preempt.attempt;
   journal_.Record(sched::AttemptPreempted{attempt, preempt.reason}, attempt.task.job, step);
-  step->kills.push_back({preempt.node.value, attempt, preempt.reason});
+  step->kills.push_back({preempt.node, attempt, preempt.reason});
   EndAttempt(jobs_.At(attempt.task.job), attempt, AttemptState::kPreempted, preempt.reason, step);
 }
 
@@ -440,7 +440,7 @@ void JobTracker::CarryEvict(JobId id, Step* step) {
   journal_.Record(sched::JobEvicted{id}, id, step);
   log_->warn("job {} gives way: there is no room for the map outputs of all running jobs", id.value);
   TrackedJob& job = jobs_.At(id);
-  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, id});
+  for (const NodeId node : job.nodes) step->forgets.push_back({node, id});
   job.nodes.clear();
   step->changed.insert(id);
 }
@@ -454,32 +454,32 @@ void JobTracker::CarryBlame(const sched::Blame& blame, Step* step) {
 }
 
 void JobTracker::LogAvoidedNodes() {
-  std::set<NodeNumber> now;
+  std::set<NodeId> now;
   for (const auto& [node, jobs] : engine_.state().blames()) {
-    if (engine_.state().Avoids(node)) now.insert(node.value);
+    if (engine_.state().Avoids(node)) now.insert(node);
   }
-  for (const NodeNumber node : now) {
+  for (const NodeId node : now) {
     if (avoided_.contains(node)) continue;
     log_->warn(
         "worker {}: no tasks go to it: {} jobs had too many that failed there; `millrace node list` says how long",
-        node, engine_.state().blames().at(NodeId{node}).size());
+        node.value, engine_.state().blames().at(node).size());
   }
-  for (const NodeNumber node : avoided_) {
-    if (!now.contains(node)) log_->info("worker {}: tasks may go to it again", node);
+  for (const NodeId node : avoided_) {
+    if (!now.contains(node)) log_->info("worker {}: tasks may go to it again", node.value);
   }
   avoided_ = std::move(now);
 }
 
-void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
+void JobTracker::AnnounceOutputs(JobId job, NodeId node, Step* step) {
   OutputsOrder& order = step->OutputsFor(node, job);
   order.ready.clear();
   for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job))
-    order.ready.emplace_back(output.map_attempt, output.node.value);
+    order.ready.emplace_back(output.map_attempt, output.node);
   order.left_out = engine_.LeftOutMaps(job);
 }
 
-void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
-  for (const NodeNumber target : jobs_.At(map.task.job).ReducingNodes()) {
+void JobTracker::CarryOutput(const AttemptId& map, NodeId node, bool ready, Step* step) {
+  for (const NodeId target : jobs_.At(map.task.job).ReducingNodes()) {
     OutputsOrder& order = step->OutputsFor(target, map.task.job);
     if (ready) {
       order.ready.emplace_back(map, node);
@@ -504,7 +504,7 @@ void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
     job.reports.erase(map);
     step->batch.Remove(TaskKey(map));
   }
-  for (const NodeNumber node : job.ReducingNodes()) step->OutputsFor(node, map.job).left_out.push_back(map.index);
+  for (const NodeId node : job.ReducingNodes()) step->OutputsFor(node, map.job).left_out.push_back(map.index);
   step->changed.insert(map.job);
 }
 
@@ -537,7 +537,7 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   record.counters = CountersOf(job);
   for (const auto& [task, report] : job.reports) step->batch.Remove(TaskKey(task));
   for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, step->now, &step->batch);
-  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
+  for (const NodeId node : job.nodes) step->forgets.push_back({node, record.id});
   job.DropWork();
   jobs_.NoteEnded(record.id);
   RecordHistory(job, step);

@@ -132,16 +132,16 @@ std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt, const sched:
   return bad == state->bad_records.end() ? std::vector<sched::RecordPlace>() : bad->second.LeftOutBy(attempt.number);
 }
 
-double CrossingShare(NodeNumber node, const sched::ClusterState& cluster) {
-  const sched::NodeState* const state = cluster.FindNode(NodeId{node});
+double CrossingShare(NodeId node, const sched::ClusterState& cluster) {
+  const sched::NodeState* const state = cluster.FindNode(node);
   const std::uint32_t slots = cluster.Capacity(TaskKind::kReduce);
   if (state == nullptr || slots == 0) return 0;
   return 1 - static_cast<double>(state->counted.reduces) / slots;
 }
 
-std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node, const sched::Engine& engine) {
+std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeId node, const sched::Engine& engine) {
   std::pair<std::uint32_t, std::uint32_t> running;
-  for (const AttemptId& attempt : engine.RunningOn(NodeId{node})) {
+  for (const AttemptId& attempt : engine.RunningOn(node)) {
     ++(attempt.task.kind == TaskKind::kMap ? running.first : running.second);
   }
   return running;

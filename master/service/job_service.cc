@@ -144,7 +144,8 @@ class JobServiceImpl final : public wire::JobService::Server {
                                  context.getResults().setSize(response.getSize());
                                }));
     }
-    Require(Unavailable("log of " + name + ": its worker (node " + std::to_string(found->node) + ") is not connected"));
+    Require(Unavailable("log of " + name + ": its worker (node " + std::to_string(found->node.value) +
+                        ") is not connected"));
     return kj::READY_NOW;
   }
 
@@ -176,7 +177,7 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
     ToWire(record.attempt, out.initAttempt());
-    out.setNode(record.node);
+    out.setNode(record.node.value);
     if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
     out.setState(static_cast<wire::AttemptState>(record.state));
     out.setLaunched(record.launched);

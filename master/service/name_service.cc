@@ -150,7 +150,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
     // A reader's word is checked by the worker itself: it reads the block again and reports it corrupt if it is.
     const auto params = context.getParams();
-    control_.CheckReplicaLater(params.getNode(), params.getBlock());
+    control_.CheckReplicaLater(NodeId{params.getNode()}, params.getBlock());
     return kj::READY_NOW;
   }
 
@@ -230,9 +230,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {
       const dfs::BlockId block = blocks[count].block.id;
       bytes += blocks[count].block.length;
-      const std::vector<dfs::NodeId> holders = files().blocks().AllReplicas(block);
-      for (const dfs::NodeId node : holders) checks->push_back({block, node, dfs::wire::ReplicaState::UNKNOWN});
-      if (holders.empty()) checks->push_back({block, 0, dfs::wire::ReplicaState::ABSENT});
+      const std::vector<NodeId> holders = files().blocks().AllReplicas(block);
+      for (const NodeId node : holders) checks->push_back({block, node, dfs::wire::ReplicaState::UNKNOWN});
+      if (holders.empty()) checks->push_back({block, NodeId{}, dfs::wire::ReplicaState::ABSENT});
     }
     KeepNamed(params.getAgain(), checks.get());
     const bool more = count < blocks.size();
@@ -287,15 +287,15 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   struct ReplicaCheck {
     dfs::BlockId block;
-    NodeNumber node;  // 0: there is no replica
+    NodeId node;  // 0: there is no replica
     dfs::wire::ReplicaState state;
   };
 
   // All, if none is named.
   static void KeepNamed(capnp::List<dfs::wire::ReplicaName>::Reader names, std::vector<ReplicaCheck>* checks) {
     if (names.size() == 0) return;
-    std::set<std::pair<dfs::BlockId, NodeNumber>> named;
-    for (const auto name : names) named.emplace(name.getBlock(), name.getNode());
+    std::set<std::pair<dfs::BlockId, NodeId>> named;
+    for (const auto name : names) named.emplace(name.getBlock(), NodeId{name.getNode()});
     std::erase_if(*checks, [&](const ReplicaCheck& check) { return !named.contains({check.block, check.node}); });
   }
 
@@ -304,7 +304,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     auto all = kj::heapArrayBuilder<kj::Promise<void>>(checks->size());
     for (std::size_t i = 0; i < checks->size(); ++i) {
       const ReplicaCheck& check = (*checks)[i];
-      if (check.node == 0) {
+      if (check.node == NodeId{}) {
         all.add(kj::READY_NOW);
       } else if (wait) {
         all.add(control_.CheckReplica(check.node, check.block).then([checks, i](dfs::wire::ReplicaState state) {
@@ -321,7 +321,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   void WriteChecks(const std::vector<ReplicaCheck>& checks, capnp::List<dfs::wire::CheckedReplica>::Builder out) {
     for (unsigned i = 0; i < out.size(); ++i) {
       out[i].setBlock(checks[i].block);
-      out[i].setNode(checks[i].node);
+      out[i].setNode(checks[i].node.value);
       out[i].setState(checks[i].state);
       const NodeRecord* node = control_.nodes().Find(checks[i].node);
       if (node == nullptr) continue;

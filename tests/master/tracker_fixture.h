@@ -22,11 +22,11 @@ class TrackerFixture : public ::testing::Test {
   // A new process: everything in memory is read back from the store.
   void Restart();
 
-  NodeNumber AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
+  NodeId AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
   // After a restart: its blocks can be written to again.
-  void ComeBack(NodeNumber node);
+  void ComeBack(NodeId node);
   // A file of blocks of 1 MiB, each on these nodes.
-  void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& nodes);
+  void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeId>& nodes);
   // An open file with one block, as a task leaves it for its attempt.
   AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
@@ -48,7 +48,7 @@ class TrackerFixture : public ::testing::Test {
   std::unique_ptr<JobTracker> jobs;
   std::vector<LaunchOrder> launches;  // since the test emptied it
   std::vector<KillOrder> kills;
-  std::map<std::pair<NodeNumber, JobId>, OutputsOrder> outputs;
+  std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;
   std::set<JobId> ended;
 };

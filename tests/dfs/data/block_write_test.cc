@@ -103,7 +103,7 @@ TEST_P(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
     const StoredBlock next = StoredAs(block + 1000, rest);
     const auto whole = ReadAll({next.id, next.length, saved->length, survivors, next.crc}, 0, rest.size());
     EXPECT_EQ(data.substr(0, saved->length) + whole.bytes, data);
-    nodes_[victim] = std::make_unique<Node>(victim + 1, MakeMemoryBlockStore(1 << 30), kStall);
+    nodes_[victim] = std::make_unique<Node>(NodeId{victim + 1}, MakeMemoryBlockStore(1 << 30), kStall);
   }
 }
 
@@ -151,8 +151,8 @@ TEST_P(BlockWriteTest, AFullDiskNamesItsNode) {
     EXPECT_THAT(failed, ElementsAre(full));
     // What all had acknowledged stays on all; the full one can hold it.
     EXPECT_LE(saved->length, 5 * kPacketBytes);
-    for (const std::uint32_t node : saved->nodes) {
-      EXPECT_EQ(*nodes_[node - 1]->store->Read(1, 0, saved->length) + rest, data);
+    for (const NodeId node : saved->nodes) {
+      EXPECT_EQ(*nodes_[node.value - 1]->store->Read(1, 0, saved->length) + rest, data);
     }
   }
 }
@@ -229,7 +229,7 @@ TEST_P(BlockWriteTest, BytesThatFailTheirChecksumOnTheWayAreRefused) {
     const Ack ack = writer.NextAck();
     EXPECT_EQ(ack.failure.code(), StatusCode::kCorrupt);
     EXPECT_THAT(ack.failure.message(), HasSubstr("chunk 1"));
-    EXPECT_THAT(ack.failed_nodes, ElementsAre(1));
+    EXPECT_THAT(ack.failed_nodes, ElementsAre(1_n));
   }
   WriteBlock(100, Pipeline(), "alive");
 }

@@ -92,8 +92,7 @@ class WatchedStore final : public BlockStore {
 class ForwardTest : public NodesTest, public testing::WithParamInterface<bool> {
  protected:
   void AddWatchedNode(WatchedStore::Watch& watch, Micros idle = 60 * kSecond) {
-    const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
-    nodes_.push_back(std::make_unique<Node>(number, std::make_unique<WatchedStore>(watch), idle));
+    nodes_.push_back(std::make_unique<Node>(NextId(), std::make_unique<WatchedStore>(watch), idle));
   }
   [[nodiscard]] std::vector<ReplicaHost> FromHereOrElsewhere() const {
     std::vector<ReplicaHost> pipeline = Pipeline();
@@ -142,7 +141,7 @@ TEST_P(ForwardTest, ANodeThatKeepsSomethingElseIsNamedAndNotCountedOn) {
     ASSERT_TRUE(saved.ok()) << saved.status().message();
     EXPECT_EQ(saved->length + rest.size(), data.size());
     EXPECT_EQ(saved->crc, StoredAs(1, std::string_view(data).substr(0, saved->length)).crc);
-    EXPECT_EQ(saved->nodes, std::vector<std::uint32_t>{liar == 0 ? 2u : 1u});
+    EXPECT_EQ(saved->nodes, std::vector{liar == 0 ? 2_n : 1_n});
     EXPECT_NE(std::find(failed.begin(), failed.end(), liar + 1), failed.end());
     nodes_.clear();
   }
@@ -185,10 +184,10 @@ class SilentHandler final : public net::BulkHandler {
 
 // A node of which only the answers to the writer are there.
 struct ScriptedNode {
-  ScriptedNode(std::uint32_t number, std::shared_ptr<net::BulkHandler> handler) : server(Options(), MakeSilentLog()) {
+  ScriptedNode(NodeId id, std::shared_ptr<net::BulkHandler> handler) : server(Options(), MakeSilentLog()) {
     server.Register(net::Operation::kWriteBlock, std::move(handler));
     EXPECT_TRUE(server.Start().ok());
-    place.node = number;
+    place.node = id;
     place.host = "127.0.0.1";
     place.port = server.port();
   }
@@ -205,7 +204,7 @@ struct ScriptedNode {
 // Three that wait for the fourth: it is named, and none of them.
 TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
   for (int i = 0; i < 3; ++i) AddNode(std::uint64_t{1} << 30, 2 * kSecond);
-  ScriptedNode silent(4, std::make_shared<SilentHandler>());
+  ScriptedNode silent(4_n, std::make_shared<SilentHandler>());
   std::vector<ReplicaHost> pipeline = Pipeline();
   pipeline.push_back(silent.place);
   const auto writer = OpenWriter(1, pipeline);
@@ -222,7 +221,7 @@ TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
 }
 
 TEST_F(NodesTest, AFirstNodeThatIsSilentIsLeftOut) {
-  ScriptedNode silent(1, std::make_shared<SilentHandler>());
+  ScriptedNode silent(1_n, std::make_shared<SilentHandler>());
   std::vector<std::uint32_t> failed;
   const auto writer = BlockWriter::Open(1, {silent.place}, 300 * kMillisecond, &failed);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
@@ -257,7 +256,7 @@ class LateHandler final : public net::BulkHandler {
 
 // A packet to a node with that handler, and a minute after it the end.
 Result<WrittenBlock> WritePausing(const std::string& data, std::optional<Ack> stored) {
-  ScriptedNode node(1, std::make_shared<LateHandler>(std::move(stored)));
+  ScriptedNode node(1_n, std::make_shared<LateHandler>(std::move(stored)));
   PipelineWriter::TimePoint now{};
   PipelineWriter writer(1, {node.place}, 30 * kSecond, {}, [&now] { return now; });
   MILLRACE_TRY(writer.Begin());
