@@ -15,8 +15,8 @@ Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, cons
   auto writer = std::make_unique<PipelineWriter>(block, pipeline, stall, expected);
   if (const Status begun = writer->Begin(); !begun.ok()) {
     *failed_nodes = writer->failed_nodes();
-    // A node that refused it may hold a finished block of this number, which is not ours to touch; the others drop a
-    // block without bytes by themselves.
+    // A node that refused the block may hold a finished one of the same id, which this writer must not touch. The
+    // other nodes drop a block without bytes by themselves.
     writer->KeepNothing();
     return begun;
   }

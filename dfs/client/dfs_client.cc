@@ -152,11 +152,11 @@ class DfsClientImpl final : public DfsClient {
     return Status::Ok();
   }
 
-  // Holders read whole blocks, and the master answers before a call is given up: then those that have not answered are
-  // asked again, and join the reading that is under way.
+  // Holders read whole blocks, which may take longer than one call may. The master answers in time, and replicas that
+  // it does not know of yet are asked for again; the new call joins the reading that is under way.
   Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) override {
     std::uint32_t first = 0;
-    std::vector<CheckedReplica> again;  // of the blocks from `first` on
+    std::vector<CheckedReplica> again;  // replicas of the blocks from `first` on
     for (bool more = true; more;) {
       MILLRACE_ASSIGN(const CheckedPage page, VerifyPage(path, first, wait, again));
       again.clear();
@@ -256,7 +256,7 @@ class DfsClientImpl final : public DfsClient {
     std::uint32_t next = 0;  // the first block of the next page
     bool more = false;
   };
-  // `again` as in verify of base/protocol/name.capnp.
+  // `again` means what it means in `verify` of base/protocol/name.capnp.
   Result<CheckedPage> VerifyPage(std::string_view path, std::uint32_t first, bool wait,
                                  const std::vector<CheckedReplica>& again) {
     CheckedPage page;

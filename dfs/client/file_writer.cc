@@ -7,7 +7,7 @@
 namespace millrace::dfs {
 namespace {
 
-constexpr int kMostFailures = 5;  // in a row, before a write is given up
+constexpr int kMostFailures = 5;  // a write is given up after this many in a row
 
 }  // namespace
 
@@ -55,7 +55,7 @@ Status BlockFileWriter::OpenBlock() {
   }
 }
 
-// A node that failed us once is worth another try when no other is left: a worker may just have been started again.
+// When no other node is left, those that have failed are tried again: a worker may have been restarted meanwhile.
 Result<Lease::NewBlock> BlockFileWriter::AddBlock() {
   Result<Lease::NewBlock> block = lease_->AddBlock(excluded_);
   if (block.ok() || excluded_.empty()) return block;
@@ -91,7 +91,7 @@ Status BlockFileWriter::Recover(const Status& why) {
 Status BlockFileWriter::FinishAll(const char* what) {
   if (!failed_.ok()) return failed_;
   if (lease_ == nullptr) return Invalid(what + (" " + Quote(path_)) + ": the file is closed already");
-  while (block_ != nullptr && failed_.ok()) failed_ = FinishBlock();  // a recovery may open another block
+  while (block_ != nullptr && failed_.ok()) failed_ = FinishBlock();  // a recovery may open another one
   return failed_;
 }
 

@@ -24,10 +24,10 @@ using net::Wire;
 
 namespace {
 
-constexpr unsigned kReplicators = 2;  // copies at once: enough to keep a disk busy, and no more than it can bear
+constexpr unsigned kReplicators = 2;  // copies at a time, enough to keep a disk busy without slowing down readers
 constexpr Micros kReplicationStall = 20 * kSecond;
 
-// What handlers, which the bulk server owns, share with the block server.
+// What the block server shares with its handlers, which belong to the bulk server and may outlive it.
 struct Shared {
   Shared(BlockStore& blocks, BlockObserver told, Log to)
       : store(blocks), log(std::move(to)), observer(std::move(told)) {}
@@ -41,7 +41,7 @@ struct Shared {
     const std::lock_guard lock(mutex);
     if (observer.corrupt) observer.corrupt(id);
   }
-  // Opens, and reports a block whose checksums do not fit.
+  // Opens the block. If its checksums do not fit, it is reported as corrupt.
   Result<OpenBlock> Open(std::uint64_t id) {
     Result<OpenBlock> open = store.Open(id);
     if (!open.ok() && open.status().code() == StatusCode::kCorrupt) Corrupt(id, open.status());
@@ -52,7 +52,7 @@ struct Shared {
   const Log log;
   ActiveWrites active;
   std::mutex mutex;
-  BlockObserver observer;  // empty when the block server is gone
+  BlockObserver observer;  // empty once the block server is gone
 };
 
 class Handler : public net::BulkHandler {

@@ -27,13 +27,14 @@ struct Trashed {
 struct Bytes {
   std::string data;
   std::vector<std::uint32_t> chunk_crcs;
-  std::optional<Micros> left;  // unfinished by its writer: when a sweep found it so
+  std::optional<Micros> left;  // when a sweep first found that its writer had left it unfinished
   [[nodiscard]] StoredBlock Stored(std::uint64_t id) const { return {id, data.size(), BlockCrc(chunk_crcs)}; }
 };
 
-// What files and the store share: a file may outlive a call, never the store.
+// What the store shares with its files. A file must not outlive the store.
 struct BlocksInMemory {
-  // Under mutex. Removes the block that came first into the trash, unless it came at `before` or later.
+  // Removes the block that has been in the trash longest. Returns false if there is none that came before `before`.
+  // Requires: the caller holds the mutex.
   bool RemoveOldest(Micros before, BlockStore::Swept* swept) {
     const auto oldest = std::min_element(trash.begin(), trash.end(),
                                          [](const auto& a, const auto& b) { return a.second.when < b.second.when; });
@@ -46,7 +47,7 @@ struct BlocksInMemory {
   }
 
   std::mutex mutex;
-  std::uint64_t capacity = 0, used = 0;  // used: unfinished ones, too
+  std::uint64_t capacity = 0, used = 0;  // `used` counts unfinished blocks too
   std::map<std::uint64_t, std::shared_ptr<const Bytes>> finished;
   std::map<std::uint64_t, Trashed> trash;
   std::unordered_map<std::uint64_t, std::unique_ptr<Bytes>> broken;  // null while their file exists
@@ -119,7 +120,7 @@ class MemoryBlockFile final : public BlockFile {
   BlocksInMemory& state_;
   const std::uint64_t id_;
   std::unique_ptr<Bytes> bytes_;
-  Fd shared_;  // what another process writes before it is adopted
+  Fd shared_;  // another process writes here what is adopted afterwards
   StoredBlock finished_;
 };
 

@@ -1,4 +1,4 @@
-// Copies: those under way, and which to start.
+// Keeps the copies that are under way, and chooses which to start.
 #include <algorithm>
 
 #include "dfs/name/block_manager_impl.h"
@@ -48,7 +48,7 @@ void BlockManager::Impl::CancelCopiesAt(NodeId node) {
   }
 }
 
-// One call's choice of copies.
+// Chooses the copies of one call.
 class BlockManager::Impl::Copier {
  public:
   Copier(Impl* impl, Micros now, std::uint32_t max_copies, std::vector<ReplicateWork>* work)
@@ -64,7 +64,7 @@ class BlockManager::Impl::Copier {
       open_targets_ += target.free_bytes > 0 ? 1 : 0;
     }
     for (std::size_t level = 0; level < kLevels; ++level) {
-      // With a replica on every node there is no other place; in a small cluster that is every block.
+      // A block with a replica on every node has no place for another. In a small cluster that is true of every block.
       if (level + 1 < kLevels && level + 1 >= impl_.nodes_up) return;
       RunLevel(level);
     }
@@ -87,7 +87,7 @@ class BlockManager::Impl::Copier {
         --attempts;
         CopyBlock(id, block);
       }
-      if (Lacking(id, block) > 0) impl_.Enqueue(id, &block);  // where it belongs
+      if (Lacking(id, block) > 0) impl_.Enqueue(id, &block);  // at the level where it belongs
     }
   }
 
@@ -110,7 +110,7 @@ class BlockManager::Impl::Copier {
     if (const auto bad = impl_.bad_at.find(id); bad != impl_.bad_at.end()) request.excluded = bad->second;
     ReplicateWork work{.block = {id, block.length, block.crc}, .from = *from, .to = {}};
     work.to = dfs::ChooseTargets(targets_, request, impl_.random);
-    // There an order to delete this block may still be under way.
+    // An order to delete this block may still be on its way to these nodes.
     std::erase_if(work.to, [&](NodeId n) { return impl_.nodes.at(n).ordered.contains(id); });
     if (work.to.empty()) return;
     for (const NodeId to : work.to) {
@@ -121,7 +121,7 @@ class BlockManager::Impl::Copier {
     work_.push_back(std::move(work));
   }
 
-  // A holder with the fewest copies under way, by chance among equals.
+  // Returns a holder with the fewest copies under way. Ties are broken at random.
   std::optional<NodeId> Source(BlockId id, const BlockState& block) {
     std::optional<NodeId> best;
     std::uint32_t fewest = max_copies_;
@@ -149,7 +149,7 @@ class BlockManager::Impl::Copier {
   const Micros now_;
   const std::uint32_t max_copies_;
   std::vector<ReplicateWork>& work_;
-  std::vector<Candidate> targets_;  // no free bytes: takes no copy now
+  std::vector<Candidate> targets_;  // those without free bytes take no copy now
   std::size_t open_targets_ = 0;
 };
 

@@ -34,7 +34,7 @@ void MeasureNode(const Node& node, Namespace::Usage* usage) {
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) MeasureNode(*child, usage);
 }
 
-// Bytes of the longest path below a node, counted from the end of its own.
+// Returns the length of the longest path below the node, counted from the end of the node's own path.
 std::size_t LongestBelow(const Node& node) {
   std::size_t longest = 0;
   if (!node.directory) return longest;
@@ -71,8 +71,8 @@ Status NotOpen(FileId file) {
   return NotFound("file " + std::to_string(file) + " is not open: completed or given up; create it again to write it");
 }
 
-// Which of the blocks given out are named; kInvalid for one that was not given out or is named twice or too long, or
-// another than is synced in its place.
+// Returns, for each block that was given out, whether it is named. Returns kInvalid if a named block was not given out,
+// is named twice, is too long, or is not the one that was synced in its place.
 Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Block>& blocks) {
   std::vector<bool> named(file.blocks.size(), false);
   for (const Block& block : blocks) {
@@ -96,7 +96,7 @@ Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Bl
   return named;
 }
 
-// Gives out ids that repeat in no later life: they all lie below the stored limit.
+// Gives out ids that are not given out again after a restart, since all of them lie below the stored limit.
 class IdSource {
  public:
   std::uint64_t Take(WriteBatch* batch) {
@@ -132,7 +132,7 @@ std::string EncodeOpen(const OpenEntry& entry) {
 struct Namespace::Impl {
   explicit Impl(BlockNumbers source) : numbers(std::move(source)) {}
 
-  mutable Tree tree;  // Find serves both the calls that look and those that change
+  mutable Tree tree;  // const calls use Find too, which returns nodes that can be changed
   OpenTable open;
   IdSource ids;
   BlockNumbers numbers;
@@ -140,16 +140,16 @@ struct Namespace::Impl {
   [[nodiscard]] BlockId NewBlock() const;
   [[nodiscard]] Result<Node*> Existing(std::string_view path) const;  // kNotFound
   [[nodiscard]] Result<const File*> ExistingFile(std::string_view path) const;
-  // The directory in which the last component of at.rest belongs, made with all that is missing above it.
+  // Makes the missing directories on the way. Returns the one in which the last component of at.rest belongs.
   Directory* MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch);
   Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now,
                            WriteBatch* batch);
-  // Whether a file may become visible at `path`; `self`: the open file that wants it, 0 for none yet.
+  // Checks that a file may become visible at `path`. `self` is the open file that wants to, or 0 if it is not open yet.
   [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
                                   Micros now) const;
   void StoreNode(const Node& node, WriteBatch* batch) const;
-  void RemoveKeys(const Node& node, WriteBatch* batch) const;  // of the node and all below it
-  // An open file leaves the table; its blocks, apart from those `kept` (by index), go to *freed.
+  void RemoveKeys(const Node& node, WriteBatch* batch) const;  // those of the node and of all below it
+  // Removes an open file from the table. Its blocks go to *freed, except those that `kept` has by their index.
   void CloseOpen(const OpenEntry& entry, const std::vector<bool>& kept, WriteBatch* batch, std::vector<BlockId>* freed);
 };
 
@@ -238,7 +238,7 @@ std::vector<FileId> Namespace::OpenFiles() const {
   return ids;
 }
 
-// ---- the tree changes ----
+// ---- Changes of the tree ----
 
 void Namespace::Impl::StoreNode(const Node& node, WriteBatch* batch) const {
   std::string key = EncodeEntryKey(node.parent->id, *node.name);
@@ -337,7 +337,7 @@ Status Namespace::SetReplication(std::string_view path, std::uint32_t replicatio
   return Status::Ok();
 }
 
-// ---- files that are being written ----
+// ---- Files that are being written ----
 
 Status Namespace::Impl::CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
                                    Micros now) const {

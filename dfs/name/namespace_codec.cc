@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kNumberBytes = 8;
-constexpr std::size_t kLeastBlockBytes = 13;  // of a stored block
+constexpr std::size_t kLeastBlockBytes = 13;  // the least that a stored block takes
 enum Kind : std::uint8_t { kDirectory = 0, kFile = 1 };
 enum Flag : std::uint8_t { kOverwrite = 1, kOrphaned = 2 };
 
@@ -213,7 +213,7 @@ Result<std::uint64_t> DecodeIdLimit(std::string_view value) {
 }
 
 std::string DescribeKey(std::string_view key) {
-  const std::size_t begin = kEntryPrefix.size();  // both prefixes are as long
+  const std::size_t begin = kEntryPrefix.size();  // both prefixes have this length
   if (key.size() < begin + kNumberBytes) return Quote(key);
   const std::string head =
       std::string(key.substr(0, begin)) + std::to_string(ReadNumber(key.substr(begin, kNumberBytes)));

@@ -34,7 +34,7 @@ Result<double> ParseThreshold(const std::string& text) {
 
 std::string Percent(double share) {
   char text[32];
-  // As many digits as a threshold of a small part of a percent needs.
+  // A threshold of a small part of a percent needs more digits.
   std::snprintf(text, sizeof text, "%.*f%%", share != 0 && share < 0.001 ? 6 : 1, 100 * share);
   return text;
 }

@@ -14,7 +14,7 @@
 namespace millrace::dfs {
 namespace {
 
-// To fetch and check a block costs as much as to write it, so the next one is made ready while one is written.
+// Fetching and checking a block costs as much as writing it, so the next block is fetched while one is written.
 constexpr std::size_t kBlocksAtOnce = 2;
 
 enum class Local { kNothing, kFile, kDirectory };
