@@ -11,7 +11,7 @@ namespace millrace::master {
 namespace {
 
 constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
-constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // whole blocks are read, one after the other
+constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // long, since whole blocks are read one after the other
 constexpr std::size_t kOutputsPerMessage = 2000;
 constexpr std::size_t kGonePerMessage = 20'000;
 constexpr std::size_t kLeftOutPerMessage = 20'000;
@@ -78,7 +78,7 @@ void Dispatcher::SetUp(Peer& peer, const JobRecord& record) {
 void Dispatcher::Launch(const LaunchOrder& order) {
   const auto it = peers_.find(order.node);
   const std::vector<MapSplits>* splits = jobs_.Splits(order.attempt.task.job);
-  if (it == peers_.end() || splits == nullptr) return;  // registering again, or the job's end, settles it
+  if (it == peers_.end() || splits == nullptr) return;  // the next registration settles it, or the job has ended
   const Result<JobView> view = jobs_.View(order.attempt.task.job);
   if (!view.ok()) return;
   SetUp(it->second, *view->record);

@@ -27,7 +27,7 @@ void Workers::LoseSilent() {
   for (const NodeId node : sessions_.Silent(control_.Awake())) Lose(node);
 }
 
-// --- Registration ---
+// ---- Registration ----
 
 Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                                 const Claims& claims) {
@@ -42,7 +42,7 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   registration.epoch = sessions_.Register(node.number, control_.Awake() + control_.config().lost_after, settled);
   dfs::BlockManager& blocks = control_.files().blocks();
   blocks.NodeUp(node.number, {facts.rack, facts.datacenter});
-  blocks.ReportBegin(node.number);  // the worker lists its blocks once it has our answer
+  blocks.ReportBegin(node.number);  // the worker lists its blocks once it has the answer
   blocks.SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
   if (settled) registration.reconciled = control_.jobs().NodeRegistered(node, claims, &step);
@@ -58,9 +58,9 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   return registration;
 }
 
-// One worker has an address. Who registers there with another storage is found by all who look for the one before it,
-// and has what they write to that one: counted for both, it would be one replica too many. Who is still connected
-// stays.
+// An address belongs to one worker. If a worker with another storage registers there, what is written to the earlier
+// one reaches the new one, and a replica counted for both would be one too many. So the earlier one is taken for lost,
+// unless it is still connected.
 void Workers::LoseOthersAt(const WorkerFacts& facts) {
   std::vector<NodeId> others;
   for (const NodeId number : sessions_.Nodes()) {
@@ -90,7 +90,8 @@ kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
   return master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);
 }
 
-// Two who ask at once both find the holder silent, and then the first of them in its place.
+// If two workers ask at the same time, both find the holder silent. The second then finds the first in its place, and
+// asks anew.
 kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) {
   const NodeRecord* node = control_.nodes().FindByStorage(facts.storage);
   const auto epoch = node == nullptr ? std::nullopt : sessions_.EpochOf(node->number);
@@ -112,7 +113,7 @@ kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) {
   });
 }
 
-// --- Sessions ---
+// ---- Sessions ----
 
 bool Workers::Heard(NodeId node, std::uint64_t epoch) {
   if (!sessions_.IsCurrent(node, epoch)) return false;
@@ -139,8 +140,8 @@ void Workers::SessionDropped(NodeId node, std::uint64_t epoch) {
   if (dialer_ != nullptr) tasks_.add(AskAfter(node, epoch));
 }
 
-// A process takes its attempts with it, so for one that is gone there is nothing to wait for. One that is about to end
-// may still listen for a moment: the question is put again.
+// A worker's process takes its attempts with it, so nobody waits for one that is gone. A process that is about to end
+// may still listen for a moment, so the master asks again.
 kj::Promise<void> Workers::AskAfter(NodeId node, std::uint64_t epoch) {
   constexpr kj::Duration kAgain = 200 * kj::MILLISECONDS;
   const auto waited_for = [this, node, epoch] {
@@ -174,12 +175,12 @@ void Workers::Lose(NodeId node) {
   if (NodeRecord* record = control_.nodes().Find(node)) record->alive = false;
   control_.files().blocks().NodeDown(node);
   Step step = control_.Begin();
-  // A machine that is gone, or cannot be reached, is silent; a connection ends with its process.
+  // A machine that is gone or cannot be reached is silent, whereas a connection ends with its process.
   control_.jobs().NodeLost(node, died, &step);
   control_.FinishLazily(std::move(step));
 }
 
-// --- Forgetting ---
+// ---- Forgetting ----
 
 Status Workers::CheckForget(NodeId number, bool force) const {
   const NodeRecord* node = control_.nodes().Find(number);
@@ -214,8 +215,8 @@ Status Workers::ForgetNodes(const std::set<NodeId>& nodes, bool force, Step* ste
   return Status::Ok();
 }
 
-// When a node was lost is noted here and not when it happens, for the sake of those that did not come back after a
-// start.
+// Notes here when a node was lost, and not when that happens. So it is also noted of nodes that did not come back after
+// a start.
 void Workers::ForgetOld() {
   if (InStartupGrace()) return;
   Step step = control_.Begin();
@@ -233,7 +234,7 @@ void Workers::ForgetOld() {
   if (!step.batch.empty()) control_.FinishLazily(std::move(step));
 }
 
-// --- Waiting for workers after a start ---
+// ---- Waiting for workers after a start ----
 
 bool Workers::AwaitingReports() const {
   if (!InStartupGrace()) return false;

@@ -32,7 +32,7 @@ std::map<AttemptId, Claim> GatherClaims(NodeId node, const Claims& claims, const
   add(claims.served, Claim::kServed);
   add(engine.RunningOn(node), Claim::kUnknown);
   for (const TaskId& map : engine.state().FindNode(node)->outputs) {
-    const sched::JobState* job = engine.state().FindJob(map.job);  // the list holds outputs of no use any more too
+    const sched::JobState* job = engine.state().FindJob(map.job);  // the list also has outputs that are no longer used
     if (job == nullptr || !job->alive()) continue;
     const AttemptId attempt{map, job->maps[map.index].winner};
     if (BeliefOf(node, attempt, jobs, engine) == Belief::kServedHere) all.try_emplace(attempt, Claim::kUnknown);

@@ -24,7 +24,7 @@ std::optional<NodeId> ClosestHolder(NodeId node, const Split& split, const FileS
 
 std::optional<NodeId> MainInputSource(NodeId node, const MapSplits& splits, const FileSystem& files,
                                       const sched::Topology& topology) {
-  std::map<NodeId, std::uint64_t> bytes;  // from each other node
+  std::map<NodeId, std::uint64_t> bytes;  // that come from each other node
   std::uint64_t total = 0;
   for (const Split& split : splits) {
     const std::optional<NodeId> from = ClosestHolder(node, split, files, topology);

@@ -31,8 +31,8 @@ std::unique_ptr<sched::Policy> FirstPolicy(const TrackerOptions& options) {
   return policy;
 }
 
-// Where the policy lets no more tasks run than the node has slots, each task has a slot to compute on. Where it lets
-// more in (copy-compute splitting), those beyond the reduce slots only copy.
+// If the policy lets no more tasks run than the node has slots, each task has a slot to compute on. If it lets more in
+// (copy-compute splitting), only as many reduces compute as there are reduce slots, and the others copy.
 std::uint32_t ComputePermits(const sched::NodeState& node) {
   const bool more_than_slots = node.limits.total > node.slots.maps + node.slots.reduces;
   return std::max(1U, more_than_slots ? node.slots.reduces : node.limits.reduces);
@@ -50,7 +50,7 @@ JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOpt
 
 JobTracker::~JobTracker() = default;
 
-// ---- reading back ----
+// ---- Reading back ----
 
 Status JobTracker::Load(const NodeTable& nodes) {
   MILLRACE_TRY(job_numbers_.Load(store_));
@@ -67,7 +67,7 @@ Status JobTracker::Load(const NodeTable& nodes) {
   return Status::Ok();
 }
 
-// It only helps to guess: what is not understood is passed over.
+// A record that is not understood is passed over, since the history serves only for estimates.
 Status JobTracker::LoadHistory() {
   return store_.Scan(kHistoryPrefix, {}, [&](std::string_view key, std::string_view value) {
     if (!history_.Restore(key.substr(kHistoryPrefix.size()), value))
@@ -111,7 +111,7 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
   return events;
 }
 
-// ---- jobs ----
+// ---- Jobs ----
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   if (const auto known = FindToken(request.token)) return *known;
@@ -122,7 +122,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state().Capacity(TaskKind::kMap)));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
-  // Recovery can begin at the first job after a quiet time.
+  // When no other job lives, recovery can begin at this one.
   if (jobs_.live().empty()) journal_.Snapshot(NodesAsEvents(), step);
   const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
   JobRecord record;
@@ -168,7 +168,7 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
 }
 
-// ---- nodes ----
+// ---- Nodes ----
 
 JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step) {
   AdmitNode(node, step);
@@ -183,7 +183,7 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
   return answer;
 }
 
-// The engine is told of a node that is new to it, or another incarnation or shape of the one that it knows.
+// Tells the engine of the node if it is new, or if its incarnation, place or slots have changed.
 void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
   const sched::NodeJoined joined{
       node.number, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
@@ -219,7 +219,7 @@ void JobTracker::SettleAttempt(NodeId node, const AttemptId& attempt, Claim clai
       answer->killed.push_back(attempt);
       break;
     case WorkerDoes::kForgetJob:
-      if (answer->forgotten.empty() || answer->forgotten.back() != attempt.task.job)  // they come in order of the job
+      if (answer->forgotten.empty() || answer->forgotten.back() != attempt.task.job)  // attempts come ordered by job
         answer->forgotten.push_back(attempt.task.job);
       break;
   }
@@ -248,7 +248,7 @@ std::vector<NodeId> JobTracker::EngineNodes() const {
   return nodes;
 }
 
-// ---- attempts ----
+// ---- Attempts ----
 
 void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                              const std::optional<AttemptOutput>& output, Step* step) {
@@ -309,7 +309,7 @@ void JobTracker::FetchFailed(NodeId node, const AttemptId& reduce, const Attempt
 }
 
 void JobTracker::Progress(NodeId node, const AttemptId& attempt, double fraction, Step* step) {
-  constexpr std::uint32_t kStep = 50;  // per mille: so much news is worth a line of the journal
+  constexpr std::uint32_t kStep = 50;  // per mille; a step of this size is worth a line of the journal
   TrackedJob* job = jobs_.Find(attempt.task.job);
   if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
   AttemptRecord& record = *job->attempts.FindRunning(attempt);
@@ -357,14 +357,14 @@ void JobTracker::LoseAttemptsOn(NodeId node, Step* step) {
   }
 }
 
-// The rate is that of all that came from elsewhere: it says something of a node from which most of it came.
+// The rate is that of all input from other nodes. It tells of one of them if most of the input came from it.
 void JobTracker::NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step) {
   if (bytes_per_second == 0) return;
   const auto from = MainInputSource(node, splits, files_, engine_.state().topology());
   if (from) Apply(sched::BandwidthMeasured{*from, node, bytes_per_second}, JobId{0}, step);
 }
 
-// ---- decisions and effects ----
+// ---- Decisions and effects ----
 
 void JobTracker::Decide(Step* step) {
   const std::optional<Micros> wake = engine_.NextWake();
@@ -372,7 +372,8 @@ void JobTracker::Decide(Step* step) {
   engine_.Decide(step->now, &effects);
   Carry(effects, step);
   LogAvoidedNodes();
-  // What is journaled at this time says that it was decided. If nothing is, the policy's clocks may still have moved.
+  // A line of the journal at this time shows that the policy decided then. If there is none, the policy's clocks may
+  // still have moved.
   const bool woken = (wake && *wake <= step->now) || engine_.NextWake() != wake;
   if (woken && !journal_.HasEventAt(step->now)) journal_.RecordMark(sched::JournalMark::kWoken, step);
 }
@@ -435,7 +436,7 @@ void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
   EndAttempt(jobs_.At(attempt.task.job), attempt, AttemptState::kPreempted, preempt.reason, step);
 }
 
-// Its kills follow; workers drop what they hold of it and are told of the job anew when it goes on.
+// The kills of its attempts follow. Workers drop what they hold of the job, and are told of it anew when it goes on.
 void JobTracker::CarryEvict(JobId id, Step* step) {
   journal_.Record(sched::JobEvicted{id}, id, step);
   log_->warn("job {} gives way: there is no room for the map outputs of all running jobs", id.value);
@@ -445,7 +446,7 @@ void JobTracker::CarryEvict(JobId id, Step* step) {
   step->changed.insert(id);
 }
 
-// Among the events of nodes, since it outlives the job.
+// The event is recorded among those of nodes, since it outlives the job.
 void JobTracker::CarryBlame(const sched::Blame& blame, Step* step) {
   journal_.Record(sched::NodeBlamed{blame.node, blame.by, blame.until}, JobId{0}, step);
   if (blame.until <= step->now) return;
@@ -490,7 +491,7 @@ void JobTracker::CarryOutput(const AttemptId& map, NodeId node, bool ready, Step
   }
 }
 
-// An earlier attempt of it may have succeeded and lost its output: then its report does not count either.
+// An earlier attempt of the map may have succeeded and its output been lost. Its report does not count then.
 void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
   const TaskId& map = left_out.map;
   TrackedJob& job = jobs_.At(map.job);
@@ -528,7 +529,7 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
   CloseJob(job, step);
 }
 
-// The figures and counters are fixed, what served only the running job goes.
+// Fixes the figures and counters, and drops what only a running job needs.
 void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   JobRecord& record = job.record;
   record.ended = step->now;
@@ -564,7 +565,7 @@ void JobTracker::ForgetOldJobs(Step* step) {
   }
 }
 
-// ---- looking ----
+// ---- Views ----
 
 Result<JobView> JobTracker::View(JobId id) const {
   MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));

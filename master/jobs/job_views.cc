@@ -9,7 +9,7 @@ namespace millrace::master {
 
 namespace {
 
-// A reduce's fraction counts its copy phase as the first third (the worker reports it so, as Hadoop does).
+// The fraction of a reduce counts its copy phase as the first third, as the worker reports it and as Hadoop does.
 constexpr double kCopyShare = 1.0 / 3;
 
 double PhaseFraction(const PhaseView& phase, double running_sum) {
@@ -121,7 +121,7 @@ Result<std::vector<AttemptRecord>> AttemptsOf(const TrackedJob& job, const Journ
   AttemptList attempts;
   MILLRACE_TRY(
       journal.ReadJob(job.record.id, [&](const sched::Event& event, Micros time) { attempts.Follow(event, time); }));
-  attempts.KillRest(job.record.ended);  // the end of the job or of a node stopped them without a line of their own
+  attempts.KillRest(job.record.ended);  // they ended with the job or a node, and have no line of their own
   return attempts.all();
 }
 

@@ -43,7 +43,7 @@ class Packer {
     std::size_t map = kNone;
     std::uint64_t cost = 0;
     std::size_t names = 0;
-    std::uint64_t given = 0;  // to all maps that were opened on the node
+    std::uint64_t given = 0;  // the cost of all maps that were opened on the node
   };
 
   static std::size_t NameBytes(const Split& split) { return split.path.size() + split.name.size(); }

@@ -45,7 +45,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     facts.remote = !peer_.address.empty() && !peer_.loopback;
     Require(CheckReach(facts, control_.nodes()));
     Require(control_.workers().CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
-    context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
+    context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not admitted
     return control_.workers()
         .DialBack(facts)
         .then([this, facts]() { return control_.workers().AwaitVacancy(facts); })

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
-constexpr std::size_t kUnhealthyBytes = 64;  // of an UnhealthyBlock without its path
+constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its path
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
@@ -46,7 +46,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> locate(LocateContext context) override { return Locate(context, control_.timer().now()); }
 
-  // After a start the workers' reports may still be on their way: then a block without a replica is waited for.
+  // After a start of the master, reports of workers may still be on their way. If a block has no replica, the call
+  // waits for them.
   kj::Promise<void> Locate(LocateContext context, kj::TimePoint since) {
     const auto params = context.getParams();
     const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
@@ -148,7 +149,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
-    // A reader's word is checked by the worker itself: it reads the block again and reports it corrupt if it is.
+    // A reader's word is not enough. The worker itself reads the block again, and reports it if it is corrupt.
     const auto params = context.getParams();
     control_.CheckReplicaLater(NodeId{params.getNode()}, params.getBlock());
     return kj::READY_NOW;
@@ -281,9 +282,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
  private:
-  static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of so many bytes about
+  static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of about this many bytes:
   static constexpr std::uint64_t kVerifiedBytes = std::uint64_t{64} << 20;
-  static constexpr kj::Duration kVerifyPatience = 15 * kj::SECONDS;  // less than a client's for its call
+  static constexpr kj::Duration kVerifyPatience = 15 * kj::SECONDS;  // less than a client waits for its call
 
   struct ReplicaCheck {
     dfs::BlockId block;
@@ -291,7 +292,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     dfs::wire::ReplicaState state;
   };
 
-  // All, if none is named.
+  // Keeps those that are named; all of them if none is named.
   static void KeepNamed(capnp::List<dfs::wire::ReplicaName>::Reader names, std::vector<ReplicaCheck>* checks) {
     if (names.size() == 0) return;
     std::set<std::pair<dfs::BlockId, NodeId>> named;
@@ -299,7 +300,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     std::erase_if(*checks, [&](const ReplicaCheck& check) { return !named.contains({check.block, check.node}); });
   }
 
-  // Those that took too long stay unknown; who asks again joins the reading that is under way.
+  // Replicas whose check takes too long stay UNKNOWN. A caller that asks again joins the reading that is under way.
   kj::Promise<void> CheckAll(const std::shared_ptr<std::vector<ReplicaCheck>>& checks, bool wait) {
     auto all = kj::heapArrayBuilder<kj::Promise<void>>(checks->size());
     for (std::size_t i = 0; i < checks->size(); ++i) {

@@ -28,7 +28,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
     if (control_.Held()) return kj::READY_NOW;
     Step step = control_.Begin();
-    if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // else it could not look
+    if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // 0: it is not known
     for (const auto progress : context.getParams().getProgress()) {
       control_.jobs().Progress(node_, FromWire(progress.getAttempt()), progress.getFraction(), &step);
     }
@@ -63,7 +63,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   }
 
   kj::Promise<void> endReport(EndReportContext) override {
-    // The calls of the report are a stream: this one is answered when all of them were taken.
+    // The calls of the report are a stream. This one is answered after all of them have been taken in.
     Listen();
     control_.workers().Reported(node_);
     return kj::READY_NOW;
@@ -149,7 +149,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> reducePhase(ReducePhaseContext context) override {
     Listen();
     Require(control_.CheckGoingOn());
-    constexpr double kCopyShare = 1.0 / 3;  // as in progress reports
+    constexpr double kCopyShare = 1.0 / 3;  // as progress reports have it
     if (!context.getParams().getComputing()) return kj::READY_NOW;
     const AttemptId attempt = FromWire(context.getParams().getAttempt());
     Step step = control_.Begin();
