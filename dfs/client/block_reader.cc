@@ -123,7 +123,7 @@ Status Reading::Receive(BlockingStream& stream, std::span<const std::uint32_t> c
     MILLRACE_TRY(stream.Receive(header, sizeof header));
     MILLRACE_ASSIGN(const Packet packet, DecodePacket({header, sizeof header}));
     if (packet.offset != next || packet.length == 0 || packet.length > end - next) {
-      return Corrupt(BlockName(block_) + ": a packet that was not asked for");
+      return Corrupt(BlockName(block_) + ": received a packet that was not asked for");
     }
     MILLRACE_TRY(stream.Receive(buffer.get(), packet.length));
     const std::string_view bytes(buffer.get(), packet.length);

@@ -165,7 +165,7 @@ struct BlockServer::Impl {
 
 Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets) {
   const std::string what = "replicate " + BlockName(block.id);
-  if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": to 1 to 16 targets only");
+  if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": give 1 to 16 targets");
   MILLRACE_ASSIGN(const OpenBlock open, shared->Open(block.id));
   if (Status same = CheckContent(block.id, block.content(), open.content()); !same.ok()) {
     shared->Corrupt(block.id, same);

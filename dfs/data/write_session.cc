@@ -365,7 +365,7 @@ Awaitable<void> WriteSession::ReadAcks() {
     } else if (!ack->failure.ok()) {
       Fail(ack->failure, ack->failed_nodes);
     } else if (ack->length < next_acked_ || ack->length > forwarded_ || (ack->finished && last_ < Last::kForwarded)) {
-      FailNext(Corrupt(next_->peer() + ": acknowledges what it was not sent"));
+      FailNext(Corrupt(next_->peer() + ": acknowledges bytes that it was not sent"));
     } else if (ack->length > next_acked_ || ack->finished) {
       got_on = SteadyClock::now();
       next_acked_ = ack->length;

@@ -199,7 +199,7 @@ Result<std::uint64_t> BlockManager::DiscardUnknown(NodeId id) {
   if (node == nullptr) return std::uint64_t{0};
   if (!node->Ready())
     return Busy("put unknown blocks aside: node " + std::to_string(id.value) +
-                " is telling which blocks it has; try again when it has told all");
+                " is still listing its blocks; try again when it has listed all");
   node->unknown_held = false;
   node->to_aside.clear();
   for (const auto& [block, length] : node->unknown) node->to_aside.push_back(block);

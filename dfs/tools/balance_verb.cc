@@ -29,7 +29,7 @@ Result<double> ParseThreshold(const std::string& text) {
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), percent);
   const bool whole = error == std::errc() && end == number.data() + number.size();
   if (whole && percent > 0 && percent <= 100) return percent / 100;
-  return Invalid("--threshold: " + Quote(text) + " is no percentage above 0 and up to 100");
+  return Invalid("--threshold: " + Quote(text) + " is not a percentage above 0 and up to 100");
 }
 
 std::string Percent(double share) {
@@ -94,15 +94,13 @@ Status Conclude(const BalanceStatus& status, Printer& out) {
       return out.Flush();
     case BalancePhase::kStuck:
       return Unavailable(
-          "nothing else can be moved without fewer racks for a block or a target without room, and the "
-          "workers hold " +
+          "nothing else can be moved without leaving a block in fewer racks or filling a worker up; the workers hold " +
           Shares(status) + " where " + Percent(status.mean) +
-          " is the mean; add workers to the racks of "
-          "the full ones, or raise --threshold");
+          " is the mean; add workers to the racks of the full ones, or raise --threshold");
     case BalancePhase::kStopped:
-      return Cancelled("it was stopped after " + Moved(status) + "; run it again to go on");
+      return Cancelled("balancing was stopped after " + Moved(status) + "; run it again to go on");
     default:
-      return Unavailable("the master was started anew and does not remember it; run it again to go on");
+      return Unavailable("balancing ended when the master was restarted; run it again to go on");
   }
 }
 
@@ -128,8 +126,7 @@ Status Wait(DfsClient& client, Micros limit, const FsContext& context, Printer& 
     if (left > pause) continue;
     line.Clear();
     return Timeout(
-        "balancing goes on, and was waited for as long as --limit says; `millrace fs balance "
-        "--status` tells how it stands");
+        "balancing has not ended within --limit and goes on; `millrace fs balance --status` shows how far it is");
   }
 }
 
@@ -143,7 +140,7 @@ Status Balance(DfsClient& client, const BalanceOptions& options, double threshol
   if (options.stop) {
     MILLRACE_ASSIGN(const BalanceStatus status, client.GetBalance(0));
     MILLRACE_TRY(client.StopBalance());
-    out << (status.phase == BalancePhase::kMoving ? "balancing is stopped; what is on its way arrives\n"
+    out << (status.phase == BalancePhase::kMoving ? "balancing is stopped; copies under way still arrive\n"
                                                   : "balancing was not under way\n");
     return out.Flush();
   }
@@ -151,7 +148,7 @@ Status Balance(DfsClient& client, const BalanceOptions& options, double threshol
   if (options.wait) return Wait(client, limit, context, out);
   MILLRACE_ASSIGN(const BalanceStatus status, client.GetBalance(0));
   out << "balancing begins with " << FormatBytes(status.bytes_left)
-      << " to move; `millrace fs balance --status` tells how it stands\n";
+      << " to move; `millrace fs balance --status` shows how far it is\n";
   return out.Flush();
 }
 
@@ -170,7 +167,7 @@ int RunBalance(const Args& args, const FsContext& context) {
   arguments.Flag("--wait", &options.wait, "until it has ended, and say how far it is");
   arguments.Text("--limit", &options.limit, "wait for so long at most; 24h unless told");
   arguments.Flag("--stop", &options.stop, "end it");
-  arguments.Flag("--status", &options.status, "how it stands");
+  arguments.Flag("--status", &options.status, "show how far it is");
   arguments.Flag("--json", &options.json, "with --status: as JSON");
   if (const auto status = arguments.Parse(args, context.console, 0, 0)) return *status;
   const auto wrong = [&context](const Status& why) {

@@ -12,7 +12,7 @@ namespace millrace::dfs {
 int RunMkdir(const Args& args, const FsContext& context) {
   bool parents = true;
   console::Arguments arguments("fs mkdir", "PATH...", "Makes directories and their parents; existing ones are fine.");
-  arguments.Flag("-p,--parents", &parents, "as always: parents are made");
+  arguments.Flag("-p,--parents", &parents, "accepted for habit: parents are always made");
   if (const auto status = arguments.Parse(args, context.console, 1, args.size())) return *status;
   return ForEachPath(context, "mkdir", arguments.operands(),
                      [](DfsClient& client, const std::string& path) { return client.MakeDirectory(path); });
@@ -41,7 +41,7 @@ int RunMv(const Args& args, const FsContext& context) {
     if (sources.size() > 1) {
       const Result<FileInfo> found = client.Stat(to);
       if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
-      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is no directory; make it first");
+      if (!found.ok() || !found->directory) return Invalid(Quote(to) + " is not a directory; make it first");
     }
     for (const std::string& source : sources) {
       MILLRACE_ASSIGN(const std::string from, CanonicalPath(source));
@@ -54,8 +54,8 @@ int RunMv(const Args& args, const FsContext& context) {
 int RunSetrep(const Args& args, const FsContext& context) {
   bool recursive = true;
   console::Arguments arguments("fs setrep", "REPLICAS PATH...",
-                               "Sets how many replicas a file, or each file below a directory, shall have.");
-  arguments.Flag("-R,--recursive", &recursive, "as always: files below directories too");
+                               "Sets the number of replicas of a file, or of each file below a directory.");
+  arguments.Flag("-R,--recursive", &recursive, "accepted for habit: files below directories always change too");
   if (const auto status = arguments.Parse(args, context.console, 2, args.size())) return *status;
   Args paths = arguments.operands();
   const std::string text = paths.front();
@@ -63,7 +63,8 @@ int RunSetrep(const Args& args, const FsContext& context) {
   std::uint32_t replicas = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), replicas);
   if (error != std::errc() || end != text.data() + text.size() || replicas < 1 || replicas > 64) {
-    console::SayError(context.console, "fs setrep", Invalid(Quote(text) + " is no number of replicas; 1 to 64"));
+    console::SayError(context.console, "fs setrep",
+                      Invalid(Quote(text) + " is not a number of replicas; give 1 to 64"));
     return console::kWrongUsage;
   }
   return ForEachPath(context, "setrep", paths, [&](DfsClient& client, const std::string& path) {

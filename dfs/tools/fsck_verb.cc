@@ -54,10 +54,9 @@ void Show(const Health& health, Printer& out) {
     if (!what.empty()) out << what << "\n";
   }
   if (health.holding_workers == 0) return;
-  out << "Of the unknown blocks, which no file has, " << std::to_string(health.holding_workers)
-      << " workers hold too many to be right: they stay until `millrace node discard-unknown`; `millrace node list` "
-         "tells "
-         "where\n";
+  out << std::to_string(health.holding_workers)
+      << " workers hold too many blocks that no file has; they stay until `millrace node discard-unknown`, and "
+         "`millrace node list` shows where\n";
 }
 
 Status Check(DfsClient& client, const std::string& below, bool as_json, Printer& out) {
@@ -85,8 +84,9 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
   MILLRACE_TRY(out.Flush());
   if (health.missing == 0 && health.corrupt_replicas == 0) return Status::Ok();
   if (!health.awaiting.empty() && health.corrupt_replicas == 0) {
-    return Unavailable(std::to_string(health.missing) + " blocks have no live replica yet, and are not missing: " +
-                       health.awaiting + "; `millrace fs safemode wait` waits for the end of that");
+    return Unavailable(std::to_string(health.missing) +
+                       " blocks have no live replica yet, but do not count as missing: " + health.awaiting +
+                       "; `millrace fs safemode wait` waits until that is over");
   }
   return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " +
                  std::to_string(health.corrupt_replicas) +

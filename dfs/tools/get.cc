@@ -70,7 +70,8 @@ std::uint64_t GetPlan::bytes() const {
 Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
                                      const std::string& target, bool overwrite) {
   const bool into = LookLocal(target) == Local::kDirectory;
-  if (!into && (sources.size() > 1 || target.ends_with('/'))) return Invalid(Quote(target) + " is no local directory");
+  if (!into && (sources.size() > 1 || target.ends_with('/')))
+    return Invalid(Quote(target) + " is not a local directory");
   std::vector<GetPlan> plans;
   for (const std::string& source : sources) {
     GetPlan plan;

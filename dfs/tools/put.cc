@@ -44,7 +44,7 @@ Status PlanDirectory(const std::string& local, const std::string& remote, std::v
       MILLRACE_TRY(PlanDirectory(from, to, items));
     } else {
       return Invalid(Quote(from) +
-                     ": neither a file nor a directory; leave it out, or put what a link leads to by itself");
+                     ": neither a file nor a directory; leave it out, or name the target of a link as a source");
     }
   }
   return Status::Ok();
@@ -101,8 +101,9 @@ class Copier {
   Status Stopped() const {
     const bool seen = options_.interrupt != nullptr && options_.interrupt->Seen();
     if (!seen) return Status::Ok();
-    return Cancelled(options_.sync_every == 0 ? "interrupted; what was not whole is not stored"
-                                              : "interrupted; of what was not whole there is what was synced");
+    return Cancelled(options_.sync_every == 0
+                         ? "interrupted; files that were not complete are not stored"
+                         : "interrupted; of files that were not complete, what was synced is kept");
   }
 
  private:
@@ -164,13 +165,13 @@ Result<std::vector<PutItem>> PlanPut(DfsClient& client, const std::vector<std::s
   if (!found.ok() && found.status().code() != StatusCode::kNotFound) return found.status();
   const bool directory = found.ok() && found->directory;
   if (!directory && (sources.size() > 1 || (target.ends_with('/') && to != "/"))) {
-    return Invalid(Quote(to) + " is no directory; make it first (millrace fs mkdir)");
+    return Invalid(Quote(to) + " is not a directory; make it first (millrace fs mkdir)");
   }
   std::vector<PutItem> items;
   for (const std::string& source : sources) {
     std::string remote = to;
     if (directory) {
-      if (source == "-") return Invalid(Quote(to) + " is a directory; name the file that standard input shall become");
+      if (source == "-") return Invalid(Quote(to) + " is a directory; name the file that takes standard input");
       MILLRACE_ASSIGN(const std::string name, NameOf(source));
       remote = JoinPath(to, name);
     }

@@ -25,7 +25,7 @@ Result<PutOptions> ToOptions(const PutFlags& flags, const console::Console& cons
   if (!flags.sync.empty()) {
     const Result<Micros> every = ParseDuration(flags.sync);
     if (!every.ok()) return every.status().Within("--sync");
-    if (*every <= 0) return Invalid("--sync: " + Quote(flags.sync) + " is no time in which anything could come");
+    if (*every <= 0) return Invalid("--sync: " + Quote(flags.sync) + " is not a time above 0");
     options.sync_every = *every;
   }
   options.write.replication = static_cast<std::uint32_t>(flags.replication);

@@ -110,7 +110,7 @@ Status FileSystem::CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock
         targets == nullptr ? blocks_.Knows(node) : std::find(targets->begin(), targets->end(), node) != targets->end();
     if (!asked && !blocks_.Holds(node, written.id)) {
       return Invalid(what + ": worker " + std::to_string(node.value) +
-                     " was not asked to hold it; name those that it was " + "given out with");
+                     " was not asked to hold it; name those that it was given out with");
     }
   }
   return Status::Ok();
@@ -163,7 +163,7 @@ Status FileSystem::Sync(dfs::FileId file, std::size_t first, const std::vector<d
 Status FileSystem::CheckNotSynced(dfs::FileId file) const {
   const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
   if (!open || open->synced.empty()) return Status::Ok();
-  return Invalid("hand over " + Quote(open->path) + ": something of it is synced, which stays whichever attempt wins");
+  return Invalid("hand over " + Quote(open->path) + ": part of it is synced, and stays whichever attempt wins");
 }
 
 Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros now, WriteBatch* batch) {

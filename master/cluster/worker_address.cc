@@ -20,7 +20,7 @@ kj::Promise<void> Reach(rpc::Dialer& dialer, kj::Timer& timer, const std::string
 }  // namespace
 
 Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer) {
-  if (said.empty() && peer.address.empty()) return Invalid("the worker says no host; set worker.host");
+  if (said.empty() && peer.address.empty()) return Invalid("the worker gives no host; set worker.host");
   if (said.empty()) return peer.address;
   if (IsLoopback(said) && !peer.address.empty() && !peer.loopback) {
     return Invalid("worker.host is " + said + ", but the worker is at " + peer.address +
@@ -55,7 +55,7 @@ kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::str
     return rpc::ToException(
         Unavailable("the master cannot reach the worker's port: " + rpc::FromException(why).message() +
                     "; set worker.bind to 0.0.0.0 and worker.host to what other machines "
-                    "reach, and see that no firewall is between"));
+                    "reach, and see that no firewall is in between"));
   });
 }
 

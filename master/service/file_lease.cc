@@ -83,7 +83,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     Require(control_.RenewLease(file_, token_));
     const std::string text = ToString(context.getParams().getAttempt());
     const std::optional<AttemptId> attempt = ParseAttempt(text);
-    if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " names no attempt"));
+    if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " is not an attempt"));
     Require(control_.files().CheckNotSynced(file_));
     Require(control_.jobs().HandOver(file_, *attempt));
     control_.LeaseToJob(file_);

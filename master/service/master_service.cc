@@ -151,8 +151,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     const NodeId node{context.getParams().getNode()};
     Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
     const std::uint64_t blocks = Require(control_.files().blocks().DiscardUnknown(node));
-    control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as somebody asked", node.value,
-                         blocks);
+    control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as asked for", node.value, blocks);
     context.getResults().setBlocks(blocks);
     return kj::READY_NOW;
   }

@@ -108,7 +108,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
       output = AttemptOutput{done.getOutput().getFile(), ToString(done.getOutput().getName()),
                              Read(done.getOutput().getBlocks())};
       if (output->name.empty() || output->name.find('/') != std::string::npos)
-        Require(Invalid("attempt done: its output has no proper name"));
+        Require(Invalid("attempt done: its output has no valid name"));
     }
     Step step = control_.Begin();
     control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, output, &step);

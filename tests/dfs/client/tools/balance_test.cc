@@ -25,7 +25,7 @@ TEST_F(BalanceTest, BeginsInTheBackground) {
   const Ran ran = Run({"balance"});
   EXPECT_EQ(ran.status, 0);
   EXPECT_EQ(tree_->thresholds, std::vector<double>{0.1});
-  EXPECT_EQ(ran.out, "balancing begins with 64 MiB to move; `millrace fs balance --status` tells how it stands\n");
+  EXPECT_EQ(ran.out, "balancing begins with 64 MiB to move; `millrace fs balance --status` shows how far it is\n");
 }
 
 TEST_F(BalanceTest, TakesPercents) {
@@ -72,7 +72,7 @@ TEST_F(BalanceTest, WaitsNoLongerThanTheLimit) {
 
 TEST_F(BalanceTest, Stops) {
   tree_->balance = {InPhase(BalancePhase::kMoving)};
-  EXPECT_EQ(Run({"balance", "--stop"}).out, "balancing is stopped; what is on its way arrives\n");
+  EXPECT_EQ(Run({"balance", "--stop"}).out, "balancing is stopped; copies under way still arrive\n");
   tree_->balance = {InPhase(BalancePhase::kBalanced)};
   EXPECT_EQ(Run({"balance", "--stop"}).out, "balancing was not under way\n");
   EXPECT_EQ(tree_->balance_stops, 2);

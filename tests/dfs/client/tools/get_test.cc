@@ -52,7 +52,7 @@ TEST_F(GetTest, TheRootUnderAName) {
 TEST_F(GetTest, SeveralNeedADirectory) {
   tree_->MakeFile("/a", "1");
   tree_->MakeFile("/b", "2");
-  Refuses(1, {"get", "/a", "/b", Local("nowhere")}, {"no local directory"});
+  Refuses(1, {"get", "/a", "/b", Local("nowhere")}, {"not a local directory"});
   EXPECT_EQ(Run({"get", "/a", "/b", dir_.path()}).status, 0);
   EXPECT_EQ(LocalNames(), (std::vector<std::string>{"a", "b"}));
 }
