@@ -187,7 +187,7 @@ Result<WrittenBlock> PipelineWriter::Finish() {
   return written;
 }
 
-// ---- Unfinished blocks ----
+// ---- unfinished blocks ----
 
 // Closes the block on the node at `length` bytes, or discards it if `length` is 0. Returns kCorrupt if what the node
 // closed is not what was sent. Such a replica is not counted, and the master will find it bad.

@@ -164,7 +164,7 @@ void WriteSession::Start(Awaitable<void> child) {
   }
 }
 
-// ---- From upstream to the next node ----
+// ---- from upstream to the next node ----
 
 // After a failure packets are still received, and dropped. If the connection were closed while the writer sends, it
 // would be reset before the writer has read the reason.
@@ -266,7 +266,7 @@ std::unique_ptr<char[]> WriteSession::Buffer() {
   return buffer;
 }
 
-// ---- To the disk, and acknowledgements back ----
+// ---- to the disk, and acknowledgements back ----
 
 std::vector<WriteSession::Incoming> WriteSession::TakeBatch(std::deque<Incoming>& from) const {
   std::vector<Incoming> batch;
@@ -429,7 +429,7 @@ Awaitable<Status> WriteSession::SendAck(Ack ack) {
   co_return co_await upstream_->Write(bytes);
 }
 
-// ---- Failure ----
+// ---- failure ----
 
 void WriteSession::Fail(Status why, std::vector<NodeId> nodes) {
   if (failed_) return;

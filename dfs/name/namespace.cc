@@ -238,7 +238,7 @@ std::vector<FileId> Namespace::OpenFiles() const {
   return ids;
 }
 
-// ---- Changes of the tree ----
+// ---- changes of the tree ----
 
 void Namespace::Impl::StoreNode(const Node& node, WriteBatch* batch) const {
   std::string key = EncodeEntryKey(node.parent->id, *node.name);
@@ -337,7 +337,7 @@ Status Namespace::SetReplication(std::string_view path, std::uint32_t replicatio
   return Status::Ok();
 }
 
-// ---- Files that are being written ----
+// ---- files that are being written ----
 
 Status Namespace::Impl::CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
                                    Micros now) const {

@@ -85,7 +85,7 @@ SchedulerTime::Clocks Control::ShownByClocks() const {
 
 Micros Control::Awake() const { return ShownByClocks().monotonic - asleep_; }
 
-// ---- Steps ----
+// ---- steps ----
 
 Step Control::Begin() { return Step(time_.Step(ShownByClocks())); }
 
@@ -169,7 +169,7 @@ kj::Promise<BackupFacts> Control::BackUp(const std::string& directory) {
   return seams_.back_up(directory);
 }
 
-// ---- Open files ----
+// ---- open files ----
 
 Status Control::RenewLease(dfs::FileId file, std::uint64_t token) {
   if (!files_.names().FindOpen(file)) {
@@ -206,7 +206,7 @@ Status Control::GiveUp(dfs::FileId file, std::string_view why) {
   return Status::Ok();
 }
 
-// ---- The clock ----
+// ---- the clock ----
 
 kj::Promise<void> Control::Clockwork() {
   return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this, due = Awake() + TickPeriod()]() {
@@ -252,7 +252,7 @@ void Control::ScheduleBlockWork() {
   tasks_.add(commits_.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
 }
 
-// ---- Balancing ----
+// ---- balancing ----
 
 void Control::StartBalance(double threshold) {
   files_.blocks().StartBalance(threshold);
@@ -288,7 +288,7 @@ void Control::NoticeBalanceEnd() {
   for (auto& waiter : std::exchange(balance_waiters_, {})) waiter->fulfill();
 }
 
-// ---- A full disk ----
+// ---- a full disk ----
 
 Status Control::CheckChange() const { return room_.writing() == Writing::kAll ? Status::Ok() : NoSpace(room_.Line()); }
 
@@ -325,7 +325,7 @@ void Control::GoOn() {
   FinishLazily(Begin());
 }
 
-// ---- The scheduler: as configured, as set by a user, as in the scheduler file ----
+// ---- the scheduler: as configured, as set by a user, as in the scheduler file ----
 
 Status Control::SetScheduler(const std::string& name, Step* step) {
   MILLRACE_TRY(UseScheduler(name, scheduler_file_.settings(), step).Within("scheduler"));

@@ -27,7 +27,7 @@ void Workers::LoseSilent() {
   for (const NodeId node : sessions_.Silent(control_.Awake())) Lose(node);
 }
 
-// ---- Registration ----
+// ---- registration ----
 
 Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                                 const Claims& claims) {
@@ -113,7 +113,7 @@ kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) {
   });
 }
 
-// ---- Sessions ----
+// ---- sessions ----
 
 bool Workers::Heard(NodeId node, std::uint64_t epoch) {
   if (!sessions_.IsCurrent(node, epoch)) return false;
@@ -180,7 +180,7 @@ void Workers::Lose(NodeId node) {
   control_.FinishLazily(std::move(step));
 }
 
-// ---- Forgetting ----
+// ---- forgetting ----
 
 Status Workers::CheckForget(NodeId number, bool force) const {
   const NodeRecord* node = control_.nodes().Find(number);
@@ -234,7 +234,7 @@ void Workers::ForgetOld() {
   if (!step.batch.empty()) control_.FinishLazily(std::move(step));
 }
 
-// ---- Waiting for workers after a start ----
+// ---- waiting for workers after a start ----
 
 bool Workers::AwaitingReports() const {
   if (!InStartupGrace()) return false;

@@ -50,7 +50,7 @@ JobTracker::JobTracker(FileSystem& files, const KeyValueStore& store, TrackerOpt
 
 JobTracker::~JobTracker() = default;
 
-// ---- Reading back ----
+// ---- reading back ----
 
 Status JobTracker::Load(const NodeTable& nodes) {
   MILLRACE_TRY(job_numbers_.Load(store_));
@@ -111,7 +111,7 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
   return events;
 }
 
-// ---- Jobs ----
+// ---- jobs ----
 
 Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   if (const auto known = FindToken(request.token)) return *known;
@@ -168,7 +168,7 @@ void JobTracker::SetScheduler(const sched::SchedulerSet& scheduler, Step* step) 
   wants_progress_ = settings.ok() && settings->Of<sched::SpeculationSettings>().on();
 }
 
-// ---- Nodes ----
+// ---- nodes ----
 
 JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step) {
   AdmitNode(node, step);
@@ -248,7 +248,7 @@ std::vector<NodeId> JobTracker::EngineNodes() const {
   return nodes;
 }
 
-// ---- Attempts ----
+// ---- attempts ----
 
 void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                              const std::optional<AttemptOutput>& output, Step* step) {
@@ -364,7 +364,7 @@ void JobTracker::NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_
   if (from) Apply(sched::BandwidthMeasured{*from, node, bytes_per_second}, JobId{0}, step);
 }
 
-// ---- Decisions and effects ----
+// ---- decisions and effects ----
 
 void JobTracker::Decide(Step* step) {
   const std::optional<Micros> wake = engine_.NextWake();
@@ -565,7 +565,7 @@ void JobTracker::ForgetOldJobs(Step* step) {
   }
 }
 
-// ---- Views ----
+// ---- views ----
 
 Result<JobView> JobTracker::View(JobId id) const {
   MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));

@@ -105,7 +105,7 @@ TEST_F(ListTest, NothingIsMissingWhileTheMasterWaitsForWorkers) {
   const std::string line = "the master has started 3 s ago and waits for the reports of 2 of 5 workers (a:1, b:2)";
   tree_->health = {.blocks = 10, .missing = 2, .awaiting = line};
   tree_->unhealthy = {{.path = "/d/there", .block = 4, .length = 9, .live = 0, .wanted = 3}};
-  Refuses(1, {"fsck"}, {"2 blocks have no live replica yet, and are not missing: " + line, "safemode wait"});
+  Refuses(1, {"fsck"}, {"2 blocks have no live replica yet, but do not count as missing: " + line, "safemode wait"});
   EXPECT_NE(Run({"fsck"}).out.find("awaited           2"), std::string::npos) << Run({"fsck"}).out;
   EXPECT_NE(Run({"fsck"}).out.find("awaited   block"), std::string::npos);
   EXPECT_NE(Run({"fsck"}).out.find(line + "\n"), std::string::npos);
