@@ -248,8 +248,8 @@ WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
   return written;
 }
 
-void PipelineWriter::TakeFrom(std::uint64_t length, std::string* out) const {
-  for (const Sent& sent : sent_) {
+void PipelineWriter::AppendFrom(std::uint64_t length, std::string* out) const {
+  for (const SentPacket& sent : sent_) {
     const std::uint64_t skip =
         std::clamp<std::uint64_t>(length, sent.offset, sent.offset + sent.data.size()) - sent.offset;
     out->append(sent.data, skip);
@@ -274,7 +274,7 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
                        ": none of its nodes answers any more; last failure: " + failure_.message());
   }
   unacknowledged->clear();
-  TakeFrom(written.length, unacknowledged);
+  AppendFrom(written.length, unacknowledged);
   return written;
 }
 

@@ -38,7 +38,7 @@ class PipelineWriter final : public BlockWriter {
   void KeepNothing() { closed_ = true; }
 
  private:
-  struct Sent {
+  struct SentPacket {
     std::uint64_t offset;
     std::string data;
   };
@@ -59,7 +59,7 @@ class PipelineWriter final : public BlockWriter {
   [[nodiscard]] Micros StallOf(const ReplicaHost& place) const;
   void NoteAnswer(const ReplicaHost& place, const Status& status);
   [[nodiscard]] std::uint64_t SalvageableLength();
-  void TakeFrom(std::uint64_t length, std::string* out) const;
+  void AppendFrom(std::uint64_t length, std::string* out) const;
 
   const std::uint64_t block_;
   const std::vector<ReplicaHost> pipeline_;
@@ -71,7 +71,7 @@ class PipelineWriter final : public BlockWriter {
   std::optional<net::BlockingStream> stream_;
   Fd file_;                                // the first node's, of a local write
   std::string pending_;                    // not yet a whole packet
-  std::deque<Sent> sent_;                  // not yet acknowledged
+  std::deque<SentPacket> sent_;            // not yet acknowledged
   std::string spare_;                      // a buffer to use again
   std::vector<std::uint32_t> chunk_crcs_;  // of all that was sent
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;

@@ -28,8 +28,8 @@ constexpr unsigned kReplicators = 2;  // copies at a time, enough to keep a disk
 constexpr Micros kReplicationStall = 20 * kSecond;
 
 // What the block server shares with its handlers, which belong to the bulk server and may outlive it.
-struct Shared {
-  Shared(BlockStore& blocks, BlockObserver told, Log to)
+struct HandlerContext {
+  HandlerContext(BlockStore& blocks, BlockObserver told, Log to)
       : store(blocks), log(std::move(to)), observer(std::move(told)) {}
 
   void Received(const StoredBlock& block) {
@@ -57,10 +57,10 @@ struct Shared {
 
 class Handler : public net::BulkHandler {
  public:
-  explicit Handler(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  explicit Handler(std::shared_ptr<HandlerContext> shared) : shared_(std::move(shared)) {}
 
  protected:
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<HandlerContext> shared_;
 };
 
 Status CheckLocal(const Wire& wire) {
@@ -69,7 +69,7 @@ Status CheckLocal(const Wire& wire) {
 
 class WriteHandler final : public Handler {
  public:
-  WriteHandler(std::shared_ptr<Shared> shared, DataFrom data_from)
+  WriteHandler(std::shared_ptr<HandlerContext> shared, DataFrom data_from)
       : Handler(std::move(shared)), data_from_(data_from) {}
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     Result<WriteRequest> request = DecodeWriteRequest(header);
@@ -154,11 +154,12 @@ class OpenLocalHandler final : public Handler {
 
 struct BlockServer::Impl {
   Impl(BlockStore& store, BlockObserver observer, Log log)
-      : shared(std::make_shared<Shared>(store, std::move(observer), std::move(log))), replicators(kReplicators) {}
+      : shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
+        replicators(kReplicators) {}
 
   Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets);
 
-  std::shared_ptr<Shared> shared;
+  std::shared_ptr<HandlerContext> shared;
   std::atomic<bool> stopping{false};
   asio::thread_pool replicators;
 };

@@ -107,7 +107,7 @@ class BlockStore {
   // not listed any more.
   virtual Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) = 0;
   // Lists a damaged block again. It is no failure if the block is listed. Requires: all of the block was verified.
-  virtual Status TakeBack(std::uint64_t id) = 0;
+  virtual Status Relist(std::uint64_t id) = 0;
   // Removes the block, also what is left of an unfinished one that nobody is writing. It is no failure if there is
   // none.
   virtual Status Remove(std::uint64_t id) = 0;

@@ -106,7 +106,7 @@ class DiskBlockStore final : public BlockStore {
   Result<OpenBlock> Open(std::uint64_t id) const override;
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
-  Status TakeBack(std::uint64_t id) override;
+  Status Relist(std::uint64_t id) override;
   Status Remove(std::uint64_t id) override;
   bool Has(std::uint64_t id) const override;
   std::vector<StoredBlock> List() const override;
@@ -290,7 +290,7 @@ void DiskBlockStore::Forget(std::uint64_t id) {
   shelf_.finished.erase(found);
 }
 
-Status DiskBlockStore::TakeBack(std::uint64_t id) {
+Status DiskBlockStore::Relist(std::uint64_t id) {
   MILLRACE_ASSIGN(const OpenBlock block, Open(id));
   const std::lock_guard lock(shelf_.mutex);
   if (shelf_.damaged.erase(id) == 0) return Status::Ok();

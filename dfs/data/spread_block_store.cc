@@ -256,10 +256,10 @@ Status SpreadBlockStore::Verify(std::uint64_t id, std::uint64_t offset, std::uin
   return home->store->Verify(id, offset, size);
 }
 
-Status SpreadBlockStore::TakeBack(std::uint64_t id) {
+Status SpreadBlockStore::Relist(std::uint64_t id) {
   Spindle* const home = Home(id);
   if (home == nullptr) return NotFound(BlockName(id) + " is not here");
-  return home->store->TakeBack(id);
+  return home->store->Relist(id);
 }
 
 Status SpreadBlockStore::Remove(std::uint64_t id) {

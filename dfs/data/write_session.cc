@@ -179,7 +179,7 @@ Awaitable<void> WriteSession::Receive() {
     }
     if (incoming.packet.last) last_ = Last::kReceived;
     if (failed_) continue;
-    co_await Take(std::move(incoming));
+    co_await Accept(std::move(incoming));
     while (arrived_.size() + queue_.size() >= kWindowPackets && !failed_) co_await changed_.Wait();
   }
 }
@@ -198,7 +198,7 @@ Awaitable<Status> WriteSession::ReceivePacket(Incoming* incoming) {
   co_return co_await upstream_->Read(incoming->data.get(), packet->length);
 }
 
-Awaitable<void> WriteSession::Take(Incoming incoming) {
+Awaitable<void> WriteSession::Accept(Incoming incoming) {
   if (!shares()) {
     const Status sound =
         CheckChunks(incoming.bytes(), incoming.crcs(), request_.block, incoming.packet.offset / kChunkBytes);

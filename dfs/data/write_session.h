@@ -69,7 +69,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   net::Awaitable<void> Transfer();
   net::Awaitable<void> Receive();
   net::Awaitable<Status> ReceivePacket(Incoming* incoming);
-  net::Awaitable<void> Take(Incoming incoming);
+  net::Awaitable<void> Accept(Incoming incoming);
   net::Awaitable<void> ReadShared();
   Status ReadSharedBatch(std::vector<Incoming>& batch);
   net::Awaitable<void> Forward(Incoming incoming);

@@ -61,7 +61,7 @@ class BlockManager::Impl::Mover {
     for (const auto& [id, move] : impl_.moves_to_end) {
       ++moving_;
       const auto block = impl_.blocks.find(id);
-      if (block != impl_.blocks.end()) shares_.Take(move.from, block->second.length);
+      if (block != impl_.blocks.end()) shares_.Subtract(move.from, block->second.length);
     }
     all_known_ = std::all_of(impl_.candidates.begin(), impl_.candidates.end(), [this](const Candidate& candidate) {
       const NodeState& node = impl_.nodes.at(candidate.node);
@@ -75,7 +75,7 @@ class BlockManager::Impl::Mover {
     ++moves_[from];
     ++moves_[to];
     coming_[to] += length;
-    shares_.Take(from, length);
+    shares_.Subtract(from, length);
     shares_.Add(to, length);
   }
 

@@ -11,7 +11,7 @@ std::uint32_t BlockManager::Impl::CopiesOf(BlockId block) const {
   return count;
 }
 
-void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::iterator copy) {
+void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, BlockCopy>::iterator copy) {
   --nodes.at(copy->second.from).copies;
   --nodes.at(copy->first.second).copies;
   const BlockId id = copy->first.first;
@@ -20,7 +20,7 @@ void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::ite
 }
 
 void BlockManager::Impl::BeginCopy(const Block& block, NodeId from, NodeId to, Micros now, bool moves) {
-  copies.emplace(std::pair(block.id, to), Copy{from, now, moves});
+  copies.emplace(std::pair(block.id, to), BlockCopy{from, now, moves});
   expiries.push_back({now, block.id, to});
   ++nodes.at(from).copies;
   ++nodes.at(to).copies;
@@ -29,7 +29,7 @@ void BlockManager::Impl::BeginCopy(const Block& block, NodeId from, NodeId to, M
 std::optional<NodeId> BlockManager::Impl::FinishCopy(BlockId block, NodeId to) {
   const auto it = copies.find({block, to});
   if (it == copies.end()) return std::nullopt;
-  const Copy copy = it->second;
+  const BlockCopy copy = it->second;
   EndCopy(it);
   return copy.moves ? std::optional(copy.from) : std::nullopt;
 }
@@ -155,7 +155,7 @@ class BlockManager::Impl::Copier {
 
 void BlockManager::Impl::ExpireCopies(Micros now, Micros timeout) {
   for (; !expiries.empty() && expiries.front().started + timeout <= now; expiries.pop_front()) {
-    const Expiry& expiry = expiries.front();
+    const CopyExpiry& expiry = expiries.front();
     const auto copy = copies.find({expiry.block, expiry.to});
     if (copy != copies.end() && copy->second.started == expiry.started) EndCopy(copy);
   }

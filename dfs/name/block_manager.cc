@@ -126,7 +126,7 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   for (const ExpectedReplica& replica : replicas) {
     impl_->AddHolder(block.id, &state, replica.node);
     if (state.Is(replica.reported)) continue;
-    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, Flaw::kOther);
+    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, ReplicaFlaw::kOther);
   }
 }
 

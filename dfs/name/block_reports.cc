@@ -26,12 +26,12 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
   }
   BlockState& block = it->second;
   if (!block.Is(reported)) {
-    MarkBad(id, node, reported.id, Flaw::kOther);
+    MarkBad(id, node, reported.id, ReplicaFlaw::kOther);
     if (node->reporting) node->named.insert(reported.id);  // or else ReportEnd would take the flaw for gone
     return;
   }
   if (const auto bad = node->bad.find(reported.id); bad != node->bad.end()) {
-    if (bad->second == Flaw::kBytes && !fresh) {
+    if (bad->second == ReplicaFlaw::kBytes && !fresh) {
       node->to_delete.push_back(reported.id);
       return;
     }
@@ -59,11 +59,11 @@ void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& r
   }
 }
 
-void BlockManager::Impl::MarkBad(NodeId id, NodeState* node, BlockId block, Flaw flaw) {
+void BlockManager::Impl::MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw) {
   const bool was_unconfirmed = node->unconfirmed.erase(block) > 0;
   node->blocks.erase(block);
   const auto [mark, fresh] = node->bad.try_emplace(block, flaw);
-  if (flaw == Flaw::kBytes) mark->second = flaw;
+  if (flaw == ReplicaFlaw::kBytes) mark->second = flaw;
   if (fresh) bad_at[block].push_back(id);
   if (node->reporting && !was_unconfirmed) node->named.insert(block);
   node->to_delete.push_back(block);
@@ -235,7 +235,7 @@ void BlockManager::Deleted(NodeId id, BlockId block) {
 void BlockManager::Corrupt(NodeId id, BlockId block) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr || (!node->blocks.contains(block) && !node->unconfirmed.contains(block))) return;
-  if (impl_->blocks.contains(block)) return impl_->MarkBad(id, node, block, Flaw::kBytes);
+  if (impl_->blocks.contains(block)) return impl_->MarkBad(id, node, block, ReplicaFlaw::kBytes);
   constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // no block has it, so Want will find the replica bad
   impl_->HoldExpected(id, node, {block, kNoLength, 0}, &impl_->expected.at(block));
 }

@@ -85,7 +85,7 @@ class BlockManager::Impl::Remover {
 
   // Returns true if the source may still give up its replica. Nodes may have come, gone or changed their place since
   // the move began.
-  static bool CanEnd(const Move& move, const std::vector<Candidate>& holders) {
+  static bool CanEnd(const BlockMove& move, const std::vector<Candidate>& holders) {
     const Location* from = nullptr;
     const Location* to = nullptr;
     std::vector<const Location*> others;

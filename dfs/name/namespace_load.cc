@@ -108,7 +108,7 @@ Status AddSynced(const OpenKey& id, std::string_view key, std::string_view value
   return Status::Ok();
 }
 
-Status TakeSynced(const SyncedBlocks& synced, OpenTable* open) {
+Status AttachSynced(const SyncedBlocks& synced, OpenTable* open) {
   for (const auto& [file, blocks] : synced) {
     const OpenEntry& entry = *open->Find(file);
     for (const auto& [position, block] : blocks) {
@@ -182,7 +182,7 @@ Status LoadOpenFiles(const KeyValueStore& store, std::uint64_t id_limit, const T
   MILLRACE_TRY(ScanAll(store, kOpenPrefix, [&](std::string_view key, std::string_view value) {
     return AddOpen(tree, id_limit, key, value, open, &synced);
   }));
-  return TakeSynced(synced, open);
+  return AttachSynced(synced, open);
 }
 
 }  // namespace millrace::dfs

@@ -130,12 +130,13 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
   MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
   EndWrites(file);
   given_out_.erase(file);
-  Take(written, open->synced.size(), open->options.replication);
+  AdoptBlocks(written, open->synced.size(), open->options.replication);
   Free(freed, batch);
   return Status::Ok();
 }
 
-void FileSystem::Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication) {
+void FileSystem::AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from,
+                             std::uint32_t replication) {
   for (std::size_t i = from; i < written.size(); ++i) {
     const dfs::Block block{written[i].id, written[i].length, written[i].crc};
     blocks_.Want(block, replication);
@@ -156,7 +157,7 @@ Status FileSystem::Sync(dfs::FileId file, std::size_t first, const std::vector<d
   const auto writing = pipelines_.find(file);
   const auto ended = [&](const dfs::WrittenBlock& w) { return w.id == writing->second.id; };
   if (writing != pipelines_.end() && std::any_of(written.begin(), written.end(), ended)) EndWrites(file);
-  Take(written, open->synced.size() - first, open->options.replication);
+  AdoptBlocks(written, open->synced.size() - first, open->options.replication);
   return Status::Ok();
 }
 

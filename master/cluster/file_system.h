@@ -76,7 +76,7 @@ class FileSystem {
   void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
   void EndWrites(dfs::FileId file);
   // Makes the blocks of `written` from index `from` on blocks of a file, with these replicas.
-  void Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
+  void AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
   [[nodiscard]] Status CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const;
 
   dfs::Namespace names_;

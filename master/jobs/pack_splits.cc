@@ -18,7 +18,7 @@ class Packer {
   void Add(Split split, std::vector<NodeId> nodes) {
     const std::uint64_t cost = PackCost(split);
     if (cost >= std::min(target_, kLargeSplit)) return Begin(std::move(split), std::move(nodes));
-    Open& open = Choose(nodes, split);
+    OpenMap& open = Choose(nodes, split);
     open.given += cost;
     const std::size_t names = NameBytes(split);
     if (HasRoom(open, split)) {
@@ -39,7 +39,7 @@ class Packer {
  private:
   static constexpr NodeId kNobody{std::numeric_limits<std::uint32_t>::max()};
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  struct Open {  // the open map of a node
+  struct OpenMap {  // the open map of a node
     std::size_t map = kNone;
     std::uint64_t cost = 0;
     std::size_t names = 0;
@@ -54,15 +54,15 @@ class Packer {
     maps_.push_back({std::move(splits), std::move(nodes)});
   }
 
-  [[nodiscard]] bool HasRoom(const Open& open, const Split& split) const {
+  [[nodiscard]] bool HasRoom(const OpenMap& open, const Split& split) const {
     return open.map != kNone && open.cost + PackCost(split) <= target_ &&
            open.names + NameBytes(split) <= kMostPackedNames && maps_[open.map].splits.size() < kMostPacked;
   }
 
-  Open& Choose(const std::vector<NodeId>& nodes, const Split& split) {
+  OpenMap& Choose(const std::vector<NodeId>& nodes, const Split& split) {
     if (nodes.empty()) return open_[kNobody];
     const auto rank = [&](NodeId node) {
-      const Open& open = open_[node];
+      const OpenMap& open = open_[node];
       return std::tuple(!HasRoom(open, split), open.given, node);
     };
     return open_[*std::ranges::min_element(nodes, {}, rank)];
@@ -70,7 +70,7 @@ class Packer {
 
   const std::uint64_t target_;
   std::vector<PackedSplits> maps_;
-  std::unordered_map<NodeId, Open> open_;
+  std::unordered_map<NodeId, OpenMap> open_;
 };
 
 }  // namespace

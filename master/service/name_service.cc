@@ -191,12 +191,12 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
-    struct Found {
+    struct UnhealthyBlock {
       dfs::Block block;
       std::uint32_t live = 0, wanted = 0;
       std::string path = {};
     };
-    std::vector<Found> found;
+    std::vector<UnhealthyBlock> found;
     const std::uint64_t after = context.getParams().getAfter();
     files().blocks().ForEachUnhealthy([&](const dfs::Block& block, std::uint32_t live, std::uint32_t wanted) {
       if (block.id > after) found.push_back({block, live, wanted});

@@ -94,7 +94,7 @@ TEST(Shares, MovesComeToAnEndWithinTheThreshold) {
           const double before = sum();
           nodes[from.value].used -= block;
           nodes[to.value].used += block;
-          shares.Take(from, block);
+          shares.Subtract(from, block);
           shares.Add(to, block);
           EXPECT_LT(sum(), before);
           return true;
