@@ -118,7 +118,7 @@ class BlockManager::Impl::Mover {
     const BlockState& block = it->second;
     bool later = false;
     Taker* best = nullptr;
-    Distance best_distance = Distance::kOff;
+    Locality best_distance = Locality::kOff;
     const Location& where = impl_.nodes.at(giver).where;
     for (Taker& taker : takers_) {
       --pairs_;
@@ -127,11 +127,11 @@ class BlockManager::Impl::Mover {
         later = true;
         continue;
       }
-      const Distance distance = DistanceBetween(giver, where, taker.id, taker.node->where);
+      const Locality distance = DistanceBetween(giver, where, taker.id, taker.node->where);
       if (best != nullptr && distance >= best_distance) continue;
       best = &taker;
       best_distance = distance;
-      if (distance == Distance::kRack) break;
+      if (distance == Locality::kRack) break;
     }
     if (best == nullptr) return later ? Outcome::kLater : Outcome::kNever;
     Begin({id, block.length, block.crc}, giver, best);

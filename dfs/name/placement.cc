@@ -141,10 +141,10 @@ bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location&
   return rack_won >= rack_lost && datacenter_won >= datacenter_lost;
 }
 
-Distance DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where) {
-  if (a == b) return Distance::kNode;
-  if (a_where == b_where) return Distance::kRack;
-  return a_where.datacenter == b_where.datacenter ? Distance::kDatacenter : Distance::kOff;
+Locality DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where) {
+  if (a == b) return Locality::kNode;
+  if (a_where == b_where) return Locality::kRack;
+  return a_where.datacenter == b_where.datacenter ? Locality::kDatacenter : Locality::kOff;
 }
 
 }  // namespace millrace::dfs

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "base/random.h"
 #include "dfs/name/types.h"
 
@@ -49,8 +50,7 @@ struct PlacementRequest {
 [[nodiscard]] bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location& from,
                                    const Location& to);
 
-// How far a reader is from a replica. Smaller is closer.
-enum class Distance : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
-[[nodiscard]] Distance DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where);
+// Returns how far a reader is from a replica. Smaller is closer.
+[[nodiscard]] Locality DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where);
 
 }  // namespace millrace::dfs

@@ -188,13 +188,13 @@ TEST(Surplus, KeepsRacksThenDatacentersThenSpace) {
 
 TEST(DistanceOf, IsByNodeRackDatacenter) {
   const Location a{"r0", "d0"};
-  EXPECT_EQ(DistanceBetween(1_n, a, 1_n, a), Distance::kNode);
-  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, a), Distance::kRack);
-  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, {"r1", "d0"}), Distance::kDatacenter);
-  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, {"r0", "d1"}), Distance::kOff);
-  EXPECT_LT(Distance::kNode, Distance::kRack);
-  EXPECT_LT(Distance::kRack, Distance::kDatacenter);
-  EXPECT_LT(Distance::kDatacenter, Distance::kOff);
+  EXPECT_EQ(DistanceBetween(1_n, a, 1_n, a), Locality::kNode);
+  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, a), Locality::kRack);
+  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, {"r1", "d0"}), Locality::kDatacenter);
+  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, {"r0", "d1"}), Locality::kOff);
+  EXPECT_LT(Locality::kNode, Locality::kRack);
+  EXPECT_LT(Locality::kRack, Locality::kDatacenter);
+  EXPECT_LT(Locality::kDatacenter, Locality::kOff);
 }
 
 TEST(MoveKeepsSpread, CountsRacksAndDatacenters) {
