@@ -23,7 +23,7 @@ Result<Found> LookFor(const std::string& directory) {
   Result<std::vector<std::string>> names = ListDirectory(DatabaseIn(directory));
   if (names.status().code() == StatusCode::kNotFound) return Found::kNothing;
   if (!names.ok()) return names.status();
-  std::erase(*names, "OWNER");  // an --init that got no further leaves it
+  std::erase(*names, "OWNER");  // left by an attempt that got no further
   if (names->empty()) return Found::kNothing;
   return std::find(names->begin(), names->end(), "CURRENT") != names->end() ? Found::kDatabase : Found::kRemains;
 }

@@ -14,7 +14,7 @@ Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namesp
   return ComputeSplits(names, request.inputs, request.split_by);
 }
 
-// Jobs with records of a fixed length may rely on the places of their splits, and numbers are spread over maps already.
+// Records of a fixed length are for jobs that compute with their positions, and numbers are spread over maps already.
 bool MayPack(SplitBy split_by) { return split_by == SplitBy::kBlock || split_by == SplitBy::kFile; }
 
 }  // namespace
