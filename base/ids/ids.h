@@ -81,9 +81,3 @@ enum class Locality : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff
 [[nodiscard]] std::optional<AttemptId> ParseAttempt(std::string_view text);
 
 }  // namespace millrace
-
-// For tables that are looked up, and never walked.
-template <class Tag>
-struct std::hash<millrace::StrongId<Tag>> {
-  std::size_t operator()(const millrace::StrongId<Tag>& id) const { return std::hash<std::uint32_t>()(id.value); }
-};

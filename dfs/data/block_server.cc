@@ -172,7 +172,7 @@ Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<Repli
     shared->Corrupt(block.id, same);
     return same;
   }
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   MILLRACE_ASSIGN(const auto writer, BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content()));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {

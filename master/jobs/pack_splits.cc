@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace millrace::master {
@@ -70,7 +70,7 @@ class Packer {
 
   const std::uint64_t target_;
   std::vector<PackedSplits> maps_;
-  std::unordered_map<NodeId, OpenMap> open_;
+  std::map<NodeId, OpenMap> open_;
 };
 
 }  // namespace

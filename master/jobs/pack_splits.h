@@ -34,7 +34,7 @@ struct PackedSplits {
 [[nodiscard]] std::uint64_t PackTarget(const std::vector<Split>& splits, std::uint64_t most, std::uint64_t map_slots);
 
 // Gives every split to one map; the maps are ordered by their first split. `nodes_of` names a split's nodes, each once,
-// in any order. With target 0 each split has a map of its own. O(splits x replicas).
+// in any order. With target 0 each split has a map of its own. O(splits x replicas x log nodes).
 using NodesOf = std::function<std::vector<NodeId>(const Split&)>;
 [[nodiscard]] std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const NodesOf& nodes_of,
                                                    std::uint64_t target);

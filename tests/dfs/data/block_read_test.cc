@@ -279,7 +279,7 @@ TEST_F(ReplicateTest, TargetsFinishNothingElse) {
   const std::string data = RandomBytes(3 * kPacketBytes + 7, 1);
   for (const BlockContent& other :
        {StoredAs(1, RandomBytes(data.size(), 2)).content(), BlockContent{data.size() + 1, StoredAs(1, data).crc}}) {
-    std::vector<std::uint32_t> failed;
+    std::vector<NodeId> failed;
     auto writer = BlockWriter::Open(1, Pipeline(), kStall, &failed, other);
     ASSERT_TRUE(writer.ok()) << writer.status().message();
     ASSERT_TRUE((*writer)->Write(data).ok());

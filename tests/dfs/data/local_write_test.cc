@@ -245,7 +245,7 @@ TEST_F(LocalWriterTest, AFullDiskUnderItsOwnWriteIsTheNodes) {
   ASSERT_TRUE(saved.ok()) << saved.status().message();
   EXPECT_EQ(saved->length, 0u);
   EXPECT_TRUE(rest == data);
-  EXPECT_THAT(failed, ElementsAre(7));
+  EXPECT_THAT(failed, ElementsAre(7_n));
 }
 
 }  // namespace
