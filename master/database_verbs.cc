@@ -30,7 +30,7 @@ struct Holdings {
 };
 
 Status CountHoldings(const KeyValueStore& store, Holdings* holdings) {
-  dfs::Namespace names([]() -> dfs::BlockId { return 0; });  // it is only read and gets no blocks
+  dfs::Namespace names([]() -> dfs::BlockId { return 0; });  // no blocks are added to it
   MILLRACE_TRY(names.Load(store));
   MILLRACE_ASSIGN(holdings->usage, names.Measure("/"));
   return store.Scan("j/", {}, [holdings](std::string_view, std::string_view) { return ++holdings->jobs, true; });

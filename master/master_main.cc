@@ -45,15 +45,15 @@ rpc::ServerLimits LimitsOf(const MasterConfig& config, std::uint64_t descriptors
   return limits;
 }
 
-// What is there already needs no room.
+// A file that has this text already is not written, since the disk may be full.
 Status TellAddress(const std::string& path, const std::string& text) {
   const Result<std::string> there = ReadWholeFile(path);
   return there.ok() && *there == text ? Status::Ok() : WriteFileDurably(path, text);
 }
 
 Status Serve(const MasterConfig& config, const Log& log) {
-  // Before any thread is started, those of the database too: they inherit the mask, so that the signals come to this
-  // one.
+  // This comes before any thread is started, those of the database included: threads inherit the signal mask, so that
+  // the signals come to this one.
   kj::UnixEventPort::captureSignal(SIGTERM);
   kj::UnixEventPort::captureSignal(SIGINT);
   const std::uint64_t descriptors = daemon::RaiseDescriptorLimit();
@@ -96,7 +96,7 @@ Status Serve(const MasterConfig& config, const Log& log) {
       .wait(io.waitScope);
   log->info("the master stops");
   server.reset();
-  io.waitScope.poll();  // what the connections held goes before what it refers to
+  io.waitScope.poll();  // drops what the connections held before `control` goes
   return disk;
 }
 

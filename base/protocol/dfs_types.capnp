@@ -1,16 +1,17 @@
 @0xa1f0c8d2b7e64301;
-# Plain types of the file system, for messages of every process. No interfaces: users link no RPC code.
+# Plain types of the file system, for the messages of every process. There are no interfaces here, so that users link no
+# RPC code.
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("millrace::dfs::wire");
 
 struct Block {
   id @0 :UInt64;
   length @1 :UInt64;   # bytes
-  crc @2 :UInt32;      # of its chunks' checksums (dfs/wire/chunks.h)
+  crc @2 :UInt32;      # BlockCrc (dfs/wire/chunks.h): the checksum of its chunks' checksums
 }
 
 struct ReplicaHost {
-  # A live worker that holds (or shall hold) a replica, and how it is reached.
+  # A live worker that holds a replica, or is to hold one, and how it is reached.
   node @0 :UInt32;
   host @1 :Text;
   port @2 :UInt16;         # of its bulk server
@@ -22,13 +23,13 @@ struct ReplicaHost {
 struct LocatedBlock {
   block @0 :Block;
   offset @1 :UInt64;              # of its first byte in the file
-  replicas @2 :List(ReplicaHost);       # closest to the asker first
+  replicas @2 :List(ReplicaHost); # the closest to the asker comes first
 }
 
 struct WrittenBlock {
-  # What a writer says of a block it finished.
+  # What a writer says of a block that it has finished.
   block @0 :Block;
-  nodes @1 :List(UInt32);         # that acknowledged all of it, on disk
+  nodes @1 :List(UInt32);         # the nodes that acknowledged all of it, on disk
 }
 
 struct FileStatus {
@@ -51,10 +52,10 @@ struct Usage {
 }
 
 enum ReplicaState {
-  # What the holder found when it read its replica.
-  unknown @0;                     # it was asked, and has not answered
+  # What the holder finds when it reads its replica.
+  unknown @0;                     # the holder was asked, and has not answered
   sound @1;
-  corrupt @2;                     # data or checksums are damaged, cut or cannot be read
+  corrupt @2;                     # the data or the checksums are damaged, cut short or unreadable
   absent @3;
-  unreachable @4;                 # the holder went away, or was too slow
+  unreachable @4;                 # the holder has gone away, or was too slow
 }

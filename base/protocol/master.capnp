@@ -1,5 +1,5 @@
 @0xe9a4daf9b2c88505;
-# What the master serves: its bootstrap capability and what hangs on it.
+# What the master serves: its bootstrap capability, and what can be reached through it.
 using Cxx = import "/capnp/c++.capnp";
 using T = import "/base/protocol/dfs_types.capnp";
 using N = import "/base/protocol/name.capnp";
@@ -11,42 +11,45 @@ interface Master extends(N.NameProvider) {
   jobs @0 () -> (service :JobService);
   register @1 (worker :WorkerInfo, control :W.WorkerControl) -> (node :UInt32, session :WorkerSession, settings :WorkerSettings);
   nodes @2 (after :UInt32) -> (nodes :List(NodeStatus), more :Bool);
-  # By rising number, those after `after`.
+  # Returns the nodes after number `after`, by rising number.
   drainNode @3 (nodes :List(UInt32), drained :Bool, force :Bool) -> ();
-  # All or none. Without `force` the last live nodes that take tasks and blocks are not drained.
+  # Drains all of them or none, or with `drained` false takes them back. Without `force` it is refused if no live node would be
+  # left to take tasks and blocks.
   version @4 () -> (version :Text, cluster :Text);
-  # cluster: base/cluster_id.h. A worker asks before it registers, so that it hands nothing over to another cluster.
+  # For `cluster` see base/cluster_id.h. A worker asks for it before it registers, so that it hands nothing over to another
+  # cluster.
   schedulers @5 () -> (active :Text, available :List(SchedulerInfo));
   setScheduler @6 (name :Text) -> ();
-  # A name and parts, "fair+delay+ccs". Answered when it is on disk.
+  # `name` is a name with parts, such as "fair+delay+ccs". Returns when the change is on disk.
   showScheduler @7 () -> (view :SchedulerView);
   backUp @8 (directory :Text) -> (operations :UInt64, bytes :UInt64);
-  # Adds a backup of the database, as of now, to a directory of the master's machine; answered when it is on disk.
+  # Adds a backup of the database, as it is now, to a directory of the master's machine. Returns when it is on disk.
   unknownBlocks @9 (node :UInt32, after :UInt64, limit :UInt32) -> (blocks :List(T.Block), more :Bool);
-  # On this node, of no file; by rising id.
+  # Returns the blocks on this node that belong to no file, after id `after`, by rising id.
   discardUnknown @10 (node :UInt32) -> (blocks :UInt64);
-  # They may be put aside though they are many; says how many there are.
+  # Allows these blocks to be put aside, however many they are. Returns how many there are.
   forgetNodes @11 (nodes :List(UInt32), force :Bool) -> ();
-  # All or none, lost ones only. Without `force` not while blocks are missing that may be on them.
+  # Forgets all of them or none; only lost nodes can be forgotten. Without `force` it is refused while blocks are missing that
+  # may be on them.
 }
 
 struct SchedulerInfo {
   name @0 :Text;
   oneLine @1 :Text;
-  parts @2 :List(Text);        # that may be added: "delay", "ccs", "preempt"
+  parts @2 :List(Text);        # parts that may be added: "delay", "ccs", "preempt"
 }
 
-# What the scheduler in force would say of itself (schedulers/core/policy_view.h).
+# What the active scheduler says of itself (schedulers/core/policy_view.h).
 struct SchedulerView {
   name @0 :Text;
-  file @1 :Text;               # the scheduler file; empty: there is none
-  fileProblem @2 :Text;        # why the file as it now stands is not in force; empty: it is
+  file @1 :Text;               # the path of the scheduler file; empty: there is none
+  fileProblem @2 :Text;        # why the file's present content is not in force; empty: it is
   facts @3 :List(Fact);
-  groups @4 :List(Group);      # pools or queues; as many as an answer holds
-  waits @5 :List(Wait);        # jobs that wait; likewise
-  moreWaits @6 :UInt32;        # that are not listed
-  moreGroups @7 :UInt32;       # likewise
-  moreFacts @8 :UInt32;        # likewise
+  groups @4 :List(Group);      # pools or queues, as many as an answer holds
+  waits @5 :List(Wait);        # jobs that wait, as many as an answer holds
+  moreWaits @6 :UInt32;        # how many more there are
+  moreGroups @7 :UInt32;
+  moreFacts @8 :UInt32;
 
   struct Fact { name @0 :Text; value @1 :Text; }
   struct Group {
@@ -68,39 +71,39 @@ struct SchedulerView {
     job @0 :UInt32;
     name @1 :Text;
     pool @2 :Text;
-    reduces @3 :Bool;          # its reduces wait; else its maps
+    reduces @3 :Bool;          # true: its reduces wait; false: its maps
     pending @4 :UInt32;        # tasks of that kind
     running @5 :UInt32;
     reason @6 :Text;           # "waiting for a local slot since 3.2 s"
   }
 }
 
-# ---- workers ----
+# ---- Workers ----
 
 struct WorkerInfo {
-  storage @0 :Text;            # identity of the worker's directory, made once: the same directory is the same node
+  storage @0 :Text;            # the identity of the worker's directory; the same directory is the same node
   host @1 :Text;
-  port @2 :UInt16;             # bulk server
+  port @2 :UInt16;             # of the bulk server
   localSocket @3 :Text;
   rack @4 :Text;
   datacenter @5 :Text;
   mapSlots @6 :UInt32;
   reduceSlots @7 :UInt32;
-  incarnation @8 :UInt64;      # drawn when the process started: the same one re-registers, another one lost its tasks
-  # What this incarnation has (base/protocol/settlement.h); an attempt is in one of the lists.
+  incarnation @8 :UInt64;      # drawn when the process starts; a worker that comes with another one has lost its tasks
+  # What this incarnation has (base/protocol/settlement.h). An attempt is in at most one of the lists.
   running @9 :List(Task.Attempt);
-  mapOutputs @10 :List(Task.Attempt);  # served, and their success was answered
-  done @11 :List(Task.Attempt);        # succeeded, but the report was not answered
-  failed @12 :List(Task.Attempt);      # likewise
-  cluster @13 :Text;           # to which the directory belongs; another one's worker is refused (kInvalid)
+  mapOutputs @10 :List(Task.Attempt);  # served here; the master has answered the report of their success
+  done @11 :List(Task.Attempt);        # succeeded; the master has not answered the report
+  failed @12 :List(Task.Attempt);      # failed; the master has not answered the report
+  cluster @13 :Text;           # the cluster that the directory belongs to; a worker of another one is refused (kInvalid)
 }
 
 struct WorkerSettings {
   heartbeatMillis @0 :UInt32;
-  lostAfterMillis @1 :UInt32;  # without a heartbeat for so long the master gives the worker up
-  killed @2 :List(Task.Attempt);       # of those reported: not wanted any more, nor what they wrote
-  forgotten @3 :List(UInt32);          # jobs whose files may be deleted
-  settled @4 :List(Task.Attempt);      # of those that are done: known here, the report need not be repeated
+  lostAfterMillis @1 :UInt32;  # the master gives the worker up after this long without a heartbeat
+  killed @2 :List(Task.Attempt);       # attempts that are no longer wanted, and whose output is to be deleted
+  forgotten @3 :List(UInt32);          # jobs whose files are to be deleted
+  settled @4 :List(Task.Attempt);      # attempts whose end the master knows; their reports need not be repeated
 }
 
 struct WorkerStats {
@@ -119,17 +122,17 @@ interface WorkerSession {
   blocksDeleted @4 (blocks :List(UInt64)) -> ();
   blockCorrupt @5 (block :UInt64) -> ();
   attemptDone @6 (done :Task.Done, bytesRead :UInt64, bytesShuffled :UInt64, bytesWritten :UInt64) -> ();
-  # Answered when it is on disk; the worker repeats it after a reconnection until then.
+  # Returns when the end of the attempt is on disk. Until then the worker repeats the report after a reconnection.
   attemptFailed @7 (attempt :Task.Attempt, error :Text, lost :Bool, stderrTail :Text, record :Task.RecordPlace) -> ();
-  # lost: not the attempt's own fault. record: the one that was under way, if it is known.
+  # `lost` says that it was not the attempt's own fault. `record` is the record that it was working on, if that is known.
   fetchFailed @8 (reduce :Task.Attempt, map :Task.Attempt, reason :Text, report :UInt32) -> ();
-  # report: rises with each that this attempt makes; one that is repeated after a reconnection keeps its number.
+  # `report` rises with each report that this attempt makes. A report that is repeated after a reconnection keeps its number.
   reducePhase @9 (attempt :Task.Attempt, computing :Bool) -> ();
-  # A reduce has copied everything, and computes or waits for `compute` (worker.capnp).
+  # The reduce has copied everything, and computes or waits for `compute` (worker.capnp).
   leave @10 (reason :Text) -> ();
-  # The worker's storage is gone: what it holds is lost at once, and so are its attempts. The session ends.
+  # The worker's storage is gone. What it holds is lost at once, and so are its attempts. The session ends.
   offerTrash @11 (blocks :List(T.Block)) -> (wanted :List(UInt64));
-  # What the worker's trash holds, before endReport; it brings back those that are wanted.
+  # Tells, before endReport, what the worker's trash holds. The worker brings back the blocks that are wanted.
 }
 
 struct NodeStatus {
@@ -137,50 +140,50 @@ struct NodeStatus {
   info @1 :WorkerInfo;
   alive @2 :Bool;
   draining @3 :Bool;
-  drained @4 :Bool;            # everything on it has its replicas elsewhere
+  drained @4 :Bool;            # every block on it has its replicas elsewhere
   stats @5 :WorkerStats;
   mapsRunning @6 :UInt32;
   reducesRunning @7 :UInt32;
   lastHeartbeatMillisAgo @8 :UInt64;
-  unknownBlocks @9 :UInt64;    # on it, of no file
-  unknownHeld @10 :Bool;       # too many of them: nothing is put aside unless `discardUnknown` says so
-  awaited @11 :Bool;           # the master has just started, and this worker may still come, or has not listed its blocks
-  avoidedBy @12 :List(UInt32);  # some of the jobs whose failed attempts keep all tasks away
-  avoidedMillis @13 :UInt64;   # so long from now; 0: it is not avoided
+  unknownBlocks @9 :UInt64;    # blocks on it that belong to no file
+  unknownHeld @10 :Bool;       # they are too many: none is put aside until `discardUnknown`
+  awaited @11 :Bool;           # the master has just started, and the worker has not come or not listed its blocks
+  avoidedBy @12 :List(UInt32);  # some of the jobs because of which it is avoided
+  avoidedMillis @13 :UInt64;   # for how long it is still avoided; 0: it is not
 }
 
-# ---- jobs ----
+# ---- Jobs ----
 
-enum SplitBy { block @0; file @1; fixedRecords @2; numbers @3; }  # numbers: no inputs, the maps make the data
+enum SplitBy { block @0; file @1; fixedRecords @2; numbers @3; }  # numbers: there are no inputs, and the maps make the data
 
 struct JobRequest {
   name @0 :Text;
   owner @1 :Text;
-  inputs @2 :List(Data);       # files, directories (their files, not those that begin with _ or .), globs
+  inputs @2 :List(Data);       # files, globs, directories (their files, except those that begin with _ or .)
   output @3 :Data;             # must not exist
   reduces @4 :UInt32;
   parameters @5 :List(Task.Parameter);
   priority @6 :UInt8 = 2;      # 0 VERY_HIGH to 4 VERY_LOW
-  executable @7 :Data;         # path in the file system, where the client stored it
+  executable @7 :Data;         # its path in the file system, where the client has stored it
   executableBytes @8 :UInt64;
   executableCrc @9 :UInt32;
-  splitBy @10 :SplitBy;        # what the job's reader can be cut at
-  recordBytes @11 :UInt32;     # of fixedRecords
+  splitBy @10 :SplitBy;        # where the job's reader can begin
+  recordBytes @11 :UInt32;     # for fixedRecords
   pool @12 :Text;
   deadlineMillis @13 :UInt64;  # from submission; 0: none
-  token @14 :Text;             # drawn by the client: the same request sent twice is one job
+  token @14 :Text;             # drawn by the client, so that a request that is sent twice makes one job
   slowStart @15 :Float64 = 0.05;
   maxAttempts @16 :UInt32 = 4;
-  mapTime @17 :UInt64;         # microseconds that a map is said to take; 0: nothing is said
+  mapTime @17 :UInt64;         # microseconds that a map takes, as the user says; 0: unknown
   reduceTime @18 :UInt64;
-  localityWaits @19 :List(UInt64);  # microseconds: for the rack, the datacenter, anywhere; empty: the scheduler's
-  inputSample @20 :Data;       # the first bytes of the input, from which the master tells its type
-  maps @21 :UInt32;            # of numbers: how many maps
-  records @22 :UInt64;         # of numbers: how many of them, in ranges over the maps
-  pack @23 :UInt64;            # bytes of small splits that share a map at most; 0: each has its own
-  noSpeculation @24 :Bool;     # no second attempt of a task that runs
-  maxFailedMaps @25 :UInt32;   # so many percent of the maps are left out before one that fails fails the job
-  skipBadRecords @26 :UInt32;  # so many records of a map are left out before it fails for them
+  localityWaits @19 :List(UInt64);  # microseconds: for the rack, the datacenter, anywhere; empty: as the scheduler is set
+  inputSample @20 :Data;       # the first bytes of the input, by which the master tells its type
+  maps @21 :UInt32;            # for numbers: how many maps there are
+  records @22 :UInt64;         # for numbers: how many numbers are spread over the maps
+  pack @23 :UInt64;            # the most bytes of small splits that share a map; 0: each split has its own
+  noSpeculation @24 :Bool;     # a running task gets no second attempt
+  maxFailedMaps @25 :UInt32;   # percent of the maps that may be left out; if more fail, the job fails
+  skipBadRecords @26 :UInt32;  # records of a map that may be left out; if more are bad, the map fails
 }
 
 enum JobState { waiting @0; running @1; succeeded @2; failed @3; killed @4; }
@@ -194,44 +197,44 @@ struct JobStatus {
   priority @5 :UInt8;
   pool @6 :Text;
   output @7 :Data;
-  submitted @8 :Int64;         # microseconds since the epoch; 0 below: not yet
+  submitted @8 :Int64;         # microseconds since the epoch, as are the next two; 0: not yet
   firstLaunch @9 :Int64;
   ended @10 :Int64;
   maps @11 :Phase;
   reduces @12 :Phase;
-  copyFraction @13 :Float32;   # of the reduces, mean
+  copyFraction @13 :Float32;   # the mean over the reduces
   mapsLocal @14 :List(UInt32); # launches at node, rack, datacenter, off
   failedAttempts @15 :UInt32;
   killedAttempts @16 :UInt32;
   inputBytes @17 :UInt64;      # of all splits
   bytesRead @18 :UInt64;
   bytesShuffled @19 :UInt64;
-  bytesWritten @20 :UInt64;    # output, once (not times replication)
+  bytesWritten @20 :UInt64;    # of output; replicas do not count
   preemptedAttempts @21 :UInt32;
   speculativeAttempts @22 :UInt32;
   deadline @23 :Int64;         # microseconds since the epoch; 0: none
-  mapsLeftOut @24 :UInt32;     # the job went on without these
-  leftOut @25 :List(LeftOutMap);  # the first of them
+  mapsLeftOut @24 :UInt32;     # how many maps the job went on without
+  leftOut @25 :List(LeftOutMap);  # the first of these
   recordsLeftOut @26 :UInt32;
-  leftOutRecords @27 :List(LeftOutRecord);  # the first of them
+  leftOutRecords @27 :List(LeftOutRecord);  # the first of these
 }
 
 struct LeftOutMap {
   map @0 :UInt32;
-  input @1 :Data;              # what it reads, for people
+  input @1 :Data;              # what it reads, as text for people
 }
 
 struct LeftOutRecord {
   map @0 :UInt32;
-  path @1 :Data;               # empty: of numbers
-  offset @2 :UInt64;           # where it begins in the file; of numbers: which
+  path @1 :Data;               # the file; empty: the record is a number
+  offset @2 :UInt64;           # where it begins in the file, or which number it is
 }
 
 struct Phase {
   total @0 :UInt32;
   running @1 :UInt32;
   done @2 :UInt32;
-  fraction @3 :Float32;        # of the whole phase, running attempts included
+  fraction @3 :Float32;        # how much of the phase is done, running attempts included
 }
 
 struct AttemptStatus {
@@ -247,24 +250,24 @@ enum AttemptState { running @0; succeeded @1; failed @2; killed @3; lost @4; pre
 
 interface JobService {
   submit @0 (request :JobRequest) -> (job :UInt32);
-  # Answered when the job is on disk; kBusy, to be asked again, while the master has just started and blocks may be on workers
-  # that have not reported yet.
+  # Returns when the job is on disk. Fails with kBusy, so that the caller asks again, while the master has just started and
+  # blocks may be on workers that have not reported yet.
   status @1 (job :UInt32) -> (status :JobStatus);
   list @2 (after :UInt32, limit :UInt32, liveOnly :Bool) -> (jobs :List(JobStatus), more :Bool);
   watch @3 (job :UInt32, watcher :JobWatcher) -> (status :JobStatus, subscription :Subscription);
-  # Pushes to the watcher until the subscription is dropped.
+  # Tells the watcher of changes until the subscription is dropped.
   kill @4 (job :UInt32, reason :Text) -> ();
   setPriority @5 (job :UInt32, priority :UInt8) -> ();
   counters @6 (job :UInt32, afterGroup :Text, afterName :Text) -> (counters :List(Task.Counter), more :Bool);
-  # In order of group and name, those after the named one; after two empty texts: from the first.
+  # Returns the counters after the named one, in order of group and name; all if both names are empty.
   attempts @7 (job :UInt32, after :UInt32, limit :UInt32) -> (attempts :List(AttemptStatus), more :Bool);
-  # In the order of launch, those after the first `after`.
+  # Returns the attempts after the first `after`, in the order of launch.
   readLog @8 (attempt :Task.Attempt, stream :W.LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
   history @9 (job :UInt32, after :UInt64, limit :UInt32, offset :UInt64) -> (lines :List(Text), next :UInt64, more :Bool, numbers :List(UInt64), cut :Bool);
-  # The journal's lines of the job (schedulers/journal/event_text.h) and the number of each: the journal of all jobs is in the
-  # order of these. Job 0 has the lines of nodes and schedulers. A line may be longer than a message: `cut` says that the
-  # last one goes on; `next` is then the number before it, and its rest comes to who asks with that as `after` and the
-  # bytes of it that are known already as `offset`.
+  # Returns the journal's lines of the job (schedulers/journal/event_text.h), each with its number; the journal of all jobs is in
+  # the order of the numbers. Job 0 has the lines of nodes and schedulers. A line may be longer than a message. Then `cut` says
+  # that the last line goes on, and `next` is the number before it: the rest is had with that number as `after`, and with the
+  # bytes of the line that are known already as `offset`.
 }
 
 interface JobWatcher { changed @0 (status :JobStatus) -> (); }

@@ -1,6 +1,6 @@
 @0xd7f3c9e8a1b77404;
-# What a worker daemon and its task processes say to each other over a socket pair (descriptor 3), one framed message
-# after the other, and the parts of it that the master fills in. No interfaces: jobs link no RPC code for it.
+# What a worker daemon and its task processes say to each other over a socket pair (descriptor 3), one framed message after the
+# other, and the parts of these messages that the master fills in. There are no interfaces here, so that jobs link no RPC code.
 using Cxx = import "/capnp/c++.capnp";
 using T = import "/base/protocol/dfs_types.capnp";
 $Cxx.namespace("millrace::task::wire");
@@ -20,9 +20,9 @@ struct Parameter {
 struct JobSetup {
   job @0 :UInt32;
   name @1 :Text;
-  parameters @2 :List(Parameter);   # what -D gave, declared options of the job and of the engine (client/api/options)
+  parameters @2 :List(Parameter);   # what was given with -D: options of the job and of the engine (client/api/engine_options.h)
   maps @3 :UInt32;
-  reduces @4 :UInt32;               # 0: maps write the job's output
+  reduces @4 :UInt32;               # 0: the maps write the job's output
   outputDirectory @5 :Data;
   replication @6 :UInt32;           # of output files
   blockSize @7 :UInt64;             # of output files
@@ -30,24 +30,24 @@ struct JobSetup {
 }
 
 struct InputPiece {
-  # A split: bytes [offset, offset + length) of a file. A text record belongs to the split in which it starts.
+  # A split: the bytes [offset, offset + length) of a file. A text record belongs to the split in which it starts.
   path @0 :Data;
   fileLength @1 :UInt64;
   offset @2 :UInt64;
   length @3 :UInt64;
-  blocks @4 :List(T.LocatedBlock);  # those that hold the split's own bytes; others are looked up when they are needed
-  name @5 :Data;                    # path below the input that named it ("sub/a.txt"), of a file given itself its base name
+  blocks @4 :List(T.LocatedBlock);  # those that hold the split's own bytes; the task looks up others when it needs them
+  name @5 :Data;                    # the path below the input that named it ("sub/a.txt"); the base name if the input is the file itself
 }
 
 struct RecordPlace {
-  # A record of a map's input: where it begins, and how many records before it are said to begin there as well.
-  input @0 :UInt32;                 # of those of the map
+  # A record of a map's input: where it begins, and how many records before it are reported to begin at the same place.
+  input @0 :UInt32;                 # which of the map's inputs
   offset @1 :UInt64;
   nth @2 :UInt32;
 }
 
 struct Segment {
-  # One map's records for this reduce: a range of a file on this machine.
+  # The records of one map for this reduce, as a range of a file on this machine.
   file @0 :Text;
   offset @1 :UInt64;
   length @2 :UInt64;                # stored bytes
@@ -55,7 +55,7 @@ struct Segment {
   records @4 :UInt64;
   crc @5 :UInt32;                   # crc32c of the stored bytes
   compressed @6 :Bool;
-  anyOrder @7 :Bool;                # records in any order, each key once; else by key
+  anyOrder @7 :Bool;                # true: the records are in any order, with each key once; false: by key
 }
 
 struct ToTask {
@@ -72,23 +72,23 @@ struct SetUp {
   master @1 :Text;                  # host:port, for the file system
   node @2 :UInt32;                  # the worker's number
   memory @3 :UInt64;                # bytes for buffers (task.memory)
-  cluster @4 :Text;                 # whose master it must be (base/cluster_id.h)
+  cluster @4 :Text;                 # the cluster whose master it must be (base/cluster_id.h)
 }
 
 struct RunMap {
   attempt @0 :Attempt;
   inputs @1 :List(InputPiece);
-  runFile @2 :Text;                 # where the sorted output for the reduces goes (worker/task/run); empty when reduces is 0
-  scratch @3 :Text;                 # a directory of the attempt's own; removed by the daemon
-  stdout @4 :Text;                  # files that take the attempt's standard output and error
+  runFile @2 :Text;                 # the file for the sorted output (worker/task/run); empty if the job has no reduces
+  scratch @3 :Text;                 # a directory for this attempt alone, which the daemon removes
+  stdout @4 :Text;                  # the files for the attempt's standard output and standard error
   stderr @5 :Text;
   link @6 :ShuffleLink;
-  leftOut @7 :List(RecordPlace);    # records that this attempt is not to give to the job
-  recordNote @8 :Text;              # where a job that may leave records out notes the one under way (record_note.h)
+  leftOut @7 :List(RecordPlace);    # the records that this attempt is not to give to the job
+  recordNote @8 :Text;              # the file in which a job that may leave records out notes the current one (record_note.h)
 }
 
 struct ShuffleLink {
-  # What the worker knows of moving a map's output: worker/task/run/compress_rule.h. All 0: nothing.
+  # What the worker knows about moving a map's output (worker/task/run/compress_rule.h). All are 0 if it knows nothing.
   bytesPerSecond @0 :Float64;
   crossing @1 :Float64;
   waited @2 :Float64;
@@ -110,7 +110,7 @@ struct Counter {
 }
 
 struct Output {
-  # A file of the file system, written and not yet visible: the master gives it its name when the attempt may commit.
+  # A file of the file system that is written but not visible yet. The master gives it its name when the attempt may commit.
   present @0 :Bool;
   file @1 :UInt64;
   name @2 :Text;                    # "part-r-00003"
@@ -120,7 +120,7 @@ struct Output {
 
 struct FromTask {
   union {
-    ready @0 :Ready;                # after setUp: the process can run attempts
+    ready @0 :Ready;                # answers setUp: the process can run attempts
     progress @1 :Progress;
     done @2 :Done;
     failed @3 :Failed;
@@ -128,13 +128,13 @@ struct FromTask {
 }
 
 struct Ready {
-  error @0 :Text;                   # not empty: the job refuses its set-up (a bad -D value), and why
+  error @0 :Text;                   # why the job refuses its set-up, such as a bad -D value; empty: it does not
 }
 
 struct Progress {
   attempt @0 :Attempt;
-  fraction @1 :Float32;             # 0 to 1 of the attempt's input
-  status @2 :Text;                  # what user code set
+  fraction @1 :Float32;             # how much of the attempt's input is done, from 0 to 1
+  status @2 :Text;                  # as the job's code has set it
   counters @3 :List(Counter);       # totals so far
 }
 

@@ -7,33 +7,34 @@ $Cxx.namespace("millrace::worker::wire");
 
 interface WorkerControl {
   setUpJob @0 (setup :Job.JobSetup, executable :Data, executableBytes :UInt64, executableCrc :UInt32) -> ();
-  # Before the first launch of a job on this worker: the worker fetches the executable (a path of the file system) unless
-  # its cache has it. Launches of the job wait for it; a failure fails them, not this call.
+  # Comes before the first launch of a job on this worker. The worker fetches the executable (a path of the file system) unless
+  # its cache has it. Launches of the job wait for that; if it fails, they fail, and not this call.
   launchMap @1 (attempt :Job.Attempt, inputs :List(Job.InputPiece), crossing :Float64, leftOut :List(Job.RecordPlace)) -> ();
-  # crossing: the share of the map's output, 0 to 1, that is expected to go to reduces on other workers.
+  # `crossing` is the share of the map's output, from 0 to 1, that is expected to go to reduces on other workers.
   launchReduce @2 (attempt :Job.Attempt, maps :UInt32, computing :UInt32, asksToCompute :Bool) -> ();
-  # computing: so many reduces may compute at once on this worker from now on (0: as before). While no more than that
-  # are here, a reduce that has copied its input computes; otherwise it waits for `compute`. With asksToCompute it waits
-  # in any case.
-  # A reduce copies the outputs that `mapOutputs` announces until it has one of each of `maps` map tasks.
+  # From now on `computing` reduces may compute at once on this worker; 0 leaves it as it was. While no more than that are here,
+  # a reduce that has copied its input computes; otherwise it waits for `compute`. With `asksToCompute` it waits in any case.
+  # The reduce copies the outputs that `mapOutputs` announces until it has one of each of `maps` map tasks.
   mapOutputs @3 (job :UInt32, ready :List(MapOutput), gone :List(Job.Attempt), leftOut :List(UInt32)) -> ();
-  # For all running reduces of the job on this worker; repeated announcements are harmless.
-  # leftOut: map tasks that no output will ever come of.
+  # Tells all running reduces of the job on this worker. A repeated announcement does no harm. `leftOut` names the map tasks
+  # that will never have an output.
   kill @4 (attempt :Job.Attempt, reason :Text) -> ();
   forgetJob @5 (job :UInt32) -> ();
-  # The job ended: task processes stop, map outputs and copies are deleted; logs stay for `worker.log_retention`.
+  # The job has ended. Its task processes are stopped, and its map outputs and copies deleted; its logs stay for
+  # `worker.log_retention`.
   replicate @6 (block :T.Block, targets :List(T.ReplicaHost)) -> ();
-  # Answers when it has begun; blocksReceived of the targets tells the end.
+  # Returns when the copy has begun. The targets' blocksReceived tells that it has arrived.
   deleteBlocks @7 (blocks :List(UInt64), unknown :Bool) -> ();
-  # unknown: no file has them and nobody removed them, so they go to the trash (dfs/data/block_store.h).
+  # `unknown` says that no file has these blocks and nobody removed them, so that they go to the trash
+  # (dfs/data/block_store.h).
   readLog @8 (attempt :Job.Attempt, stream :LogStream, offset :UInt64, limit :UInt32) -> (data :Data, size :UInt64);
   verifyBlock @9 (block :UInt64) -> (state :T.ReplicaState);
-  # The worker reads this replica from its disk and reports what it is: blockCorrupt, blocksDeleted, or blocksReceived
-  # with the checksum that it has, which tells the master a replica of another block. Answered when that is done.
+  # The worker reads this replica from its disk and reports what it has found by blockCorrupt, blocksDeleted or blocksReceived.
+  # The last gives the checksum, from which the master can tell a replica of another block. Returns when that is done.
   ping @10 () -> ();
-  # Answered at once: the worker is there.
+  # Returns at once, to show that the worker is there.
   compute @11 (attempt :Job.Attempt, computing :UInt32) -> ();
-  # The reduce may compute once it has copied its input. computing: as in launchReduce. Repeated calls are harmless.
+  # The reduce may compute once it has copied its input. `computing` is as in launchReduce. A repeated call does no harm.
 }
 
 enum LogStream { stdout @0; stderr @1; }

@@ -38,7 +38,7 @@ int PrintAll(const Invocation& invocation, job::JobClient& client, std::uint32_t
   Printer out(invocation.console.out);
   int status = kDone;
   for (const job::AttemptStatus& attempt : *attempts) {
-    out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node) << " ("
+    out << "==== " << ToText(attempt.attempt) << " on node " << std::to_string(attempt.node.value) << " ("
         << Printable(attempt.host) << "), " << ToString(attempt.state) << (attempt.reason.empty() ? "" : ": ")
         << Printable(attempt.reason) << "\n";
     const Status printed = PrintLogs(client, attempt.attempt, wanted, out);

@@ -25,13 +25,13 @@ std::string State(const job::Node& node) {
 std::string AvoidedLine(const job::Node& node) {
   std::string jobs;
   for (const std::uint32_t job : node.avoided_by) jobs += (jobs.empty() ? "" : ", ") + std::to_string(job);
-  return "node " + std::to_string(node.node) + ": no tasks go to it for another " + FormatDuration(node.avoided_for) +
+  return "node " + std::to_string(node.node.value) + ": no tasks go to it for another " + FormatDuration(node.avoided_for) +
          ", because too many tasks of jobs " + jobs + " failed there; `millrace node recommission " +
-         std::to_string(node.node) + "` puts it back into use at once";
+         std::to_string(node.node.value) + "` puts it back into use at once";
 }
 
 Json ToJson(const job::Node& node) {
-  Json json{{"node", node.node}};
+  Json json{{"node", node.node.value}};
   console::SetBytes(json, "host", node.host);
   json["port"] = node.port;
   json["state"] = State(node);
@@ -64,7 +64,7 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
       {"NODE", "STATE", "ADDRESS", "DATACENTER", "RACK", "MAPS", "REDUCES", "BLOCKS", "USED", "FREE", "HEARD"}};
   for (const job::Node& node : nodes) {
     rows.push_back(
-        {std::to_string(node.node), State(node), node.host + ":" + std::to_string(node.port), node.datacenter,
+        {std::to_string(node.node.value), State(node), node.host + ":" + std::to_string(node.port), node.datacenter,
          node.rack, std::to_string(node.maps_running) + " of " + std::to_string(node.map_slots),
          std::to_string(node.reduces_running) + " of " + std::to_string(node.reduce_slots), std::to_string(node.blocks),
          FormatBytes(node.used), FormatBytes(node.free), FormatDuration(node.since_heartbeat) + " ago"});
@@ -73,7 +73,7 @@ void PrintNodes(const std::vector<job::Node>& nodes, bool json, Printer& out) {
   for (const job::Node& node : nodes) {
     if (node.avoided_for > 0) out << AvoidedLine(node) << "\n";
     if (!node.unknown_held) continue;
-    const std::string number = std::to_string(node.node);
+    const std::string number = std::to_string(node.node.value);
     out << "node " << number << ": " << std::to_string(node.unknown_blocks)
         << " blocks belong to no file, too many to be right: they stay until `millrace node discard-unknown " << number
         << "`\n";
@@ -101,25 +101,26 @@ int ListNodes(const Invocation& invocation, const Words& args) {
 }
 
 // Finds the node that the user means: NODE is a number, or HOST:PORT as the list shows it.
-Result<std::uint32_t> FindNode(job::JobClient& client, const std::string& word) {
+Result<NodeId> FindNode(job::JobClient& client, const std::string& word) {
   MILLRACE_ASSIGN(const std::vector<job::Node> nodes, client.Nodes());
   for (const job::Node& node : nodes) {
-    if (word == std::to_string(node.node) || word == node.host + ":" + std::to_string(node.port)) return node.node;
+    if (word == std::to_string(node.node.value) || word == node.host + ":" + std::to_string(node.port))
+      return node.node;
   }
   return NotFound("there is no node " + Quote(word) + "; `millrace node list` shows them");
 }
 
-Result<std::vector<std::uint32_t>> FindNodes(job::JobClient& client, const Words& words) {
-  std::vector<std::uint32_t> nodes;
+Result<std::vector<NodeId>> FindNodes(job::JobClient& client, const Words& words) {
+  std::vector<NodeId> nodes;
   for (const std::string& word : words) {
-    MILLRACE_ASSIGN(const std::uint32_t node, FindNode(client, word));
+    MILLRACE_ASSIGN(const NodeId node, FindNode(client, word));
     nodes.push_back(node);
   }
   return nodes;
 }
 
 Status PrintUnknown(job::JobClient& client, const std::string& word, bool json, Printer& out) {
-  MILLRACE_ASSIGN(const std::uint32_t node, FindNode(client, word));
+  MILLRACE_ASSIGN(const NodeId node, FindNode(client, word));
   if (json) {
     console::JsonList list(out);
     MILLRACE_TRY(client.UnknownBlocks(node, [&list](std::uint64_t id, std::uint64_t length) {
@@ -159,11 +160,11 @@ int DiscardUnknown(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node discard-unknown", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Result<std::uint32_t> node = FindNode(client, arguments.operands()[0]);
+  const Result<NodeId> node = FindNode(client, arguments.operands()[0]);
   const Result<std::uint64_t> blocks = node.ok() ? client.DiscardUnknown(*node) : node.status();
   if (!blocks.ok()) return invocation.Fail("node discard-unknown", blocks.status());
   Printer out(invocation.console.out);
-  out << std::to_string(*blocks) << " blocks go to the trash of node " << std::to_string(*node) << "\n";
+  out << std::to_string(*blocks) << " blocks go to the trash of node " << std::to_string(node->value) << "\n";
   const Status written = out.Flush();
   return written.ok() ? kDone : invocation.Fail("node discard-unknown", written);
 }
@@ -177,7 +178,7 @@ int Drain(const Invocation& invocation, const Words& args, const std::string& ve
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail(verb, files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Result<std::vector<std::uint32_t>> nodes = FindNodes(client, arguments.operands());
+  const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
   if (!nodes.ok()) return invocation.Fail(verb, nodes.status());
   const Status done = client.DrainNodes(*nodes, drained, force);
   return done.ok() ? kDone : invocation.Fail(verb, done);
@@ -203,7 +204,7 @@ int Forget(const Invocation& invocation, const Words& args) {
   const Result<std::unique_ptr<dfs::DfsClient>> files = invocation.Connect();
   if (!files.ok()) return invocation.Fail("node forget", files.status(), kUnreachable);
   job::JobClient client(**files);
-  const Result<std::vector<std::uint32_t>> nodes = FindNodes(client, arguments.operands());
+  const Result<std::vector<NodeId>> nodes = FindNodes(client, arguments.operands());
   if (!nodes.ok()) return invocation.Fail("node forget", nodes.status());
   const Status done = client.ForgetNodes(*nodes, force);
   return done.ok() ? kDone : invocation.Fail("node forget", done);

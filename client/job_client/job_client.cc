@@ -200,7 +200,7 @@ Result<std::vector<Node>> JobClient::Nodes() {
     const std::size_t known = nodes.size();
     MILLRACE_TRY(Ask("list nodes", [&](Master::Client master) {
       auto call = master.nodesRequest();
-      call.setAfter(known == 0 ? 0 : nodes[known - 1].node);
+      call.setAfter(known == 0 ? 0 : nodes[known - 1].node.value);
       return call.send().then([&](capnp::Response<Master::NodesResults>&& answer) {
         nodes.resize(known);
         for (const auto in : answer.getNodes()) nodes.push_back(Read(in));
@@ -212,22 +212,22 @@ Result<std::vector<Node>> JobClient::Nodes() {
   return nodes;
 }
 
-Status JobClient::DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force) {
+Status JobClient::DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force) {
   return Ask(drained ? "decommission nodes" : "recommission nodes", [&](Master::Client master) {
     auto call = master.drainNodeRequest();
     auto numbers = call.initNodes(static_cast<unsigned>(nodes.size()));
-    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i]);
+    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i].value);
     call.setDrained(drained);
     call.setForce(force);
     return call.send().ignoreResult();
   });
 }
 
-Status JobClient::ForgetNodes(const std::vector<std::uint32_t>& nodes, bool force) {
+Status JobClient::ForgetNodes(const std::vector<NodeId>& nodes, bool force) {
   return Ask("forget nodes", [&](Master::Client master) {
     auto call = master.forgetNodesRequest();
     auto numbers = call.initNodes(static_cast<unsigned>(nodes.size()));
-    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i]);
+    for (unsigned i = 0; i < numbers.size(); ++i) numbers.set(i, nodes[i].value);
     call.setForce(force);
     return call.send().ignoreResult();
   });
@@ -245,14 +245,13 @@ Result<MasterBackup> JobClient::BackUpMaster(const std::string& directory) {
   return backup;
 }
 
-Status JobClient::UnknownBlocks(std::uint32_t node,
-                                const std::function<void(std::uint64_t id, std::uint64_t length)>& sink) {
+Status JobClient::UnknownBlocks(NodeId node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink) {
   std::uint64_t after = 0;
   for (bool more = true; more;) {
     std::vector<std::pair<std::uint64_t, std::uint64_t>> page;
-    MILLRACE_TRY(Ask("list unknown blocks of node " + std::to_string(node), [&](Master::Client master) {
+    MILLRACE_TRY(Ask("list unknown blocks of node " + std::to_string(node.value), [&](Master::Client master) {
       auto call = master.unknownBlocksRequest();
-      call.setNode(node);
+      call.setNode(node.value);
       call.setAfter(after);
       call.setLimit(10'000);
       return call.send().then([&](capnp::Response<Master::UnknownBlocksResults>&& answer) {
@@ -268,11 +267,11 @@ Status JobClient::UnknownBlocks(std::uint32_t node,
   return Status::Ok();
 }
 
-Result<std::uint64_t> JobClient::DiscardUnknown(std::uint32_t node) {
+Result<std::uint64_t> JobClient::DiscardUnknown(NodeId node) {
   std::uint64_t blocks = 0;
-  MILLRACE_TRY(Ask("discard unknown blocks of node " + std::to_string(node), [&](Master::Client master) {
+  MILLRACE_TRY(Ask("discard unknown blocks of node " + std::to_string(node.value), [&](Master::Client master) {
     auto call = master.discardUnknownRequest();
-    call.setNode(node);
+    call.setNode(node.value);
     return call.send().then(
         [&blocks](capnp::Response<Master::DiscardUnknownResults>&& answer) { blocks = answer.getBlocks(); });
   }));

@@ -38,17 +38,17 @@ class JobClient {
   Result<std::vector<Node>> Nodes();
   // Drains the nodes: they get no new tasks, and their blocks are copied elsewhere. `drained` false takes them back.
   // All or none of them change. `force` drains them even when no other node is left to take the blocks.
-  Status DrainNodes(const std::vector<std::uint32_t>& nodes, bool drained, bool force);
+  Status DrainNodes(const std::vector<NodeId>& nodes, bool drained, bool force);
 
   // Removes lost nodes from the list, all or none. `force` does so even if blocks are missing that may be on them.
-  Status ForgetNodes(const std::vector<std::uint32_t>& nodes, bool force);
+  Status ForgetNodes(const std::vector<NodeId>& nodes, bool force);
 
   // Backs up the master's database to a directory of the master's machine.
   Result<MasterBackup> BackUpMaster(const std::string& directory);
   // Gives `sink` the blocks on the node that no file has, by rising id.
-  Status UnknownBlocks(std::uint32_t node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink);
+  Status UnknownBlocks(NodeId node, const std::function<void(std::uint64_t id, std::uint64_t length)>& sink);
   // Allows these blocks to go to the node's trash, however many they are. Returns how many they are.
-  Result<std::uint64_t> DiscardUnknown(std::uint32_t node);
+  Result<std::uint64_t> DiscardUnknown(NodeId node);
 
   Result<Schedulers> ListSchedulers();
   // Sets the scheduler; that is on disk when this returns.

@@ -95,7 +95,7 @@ enum class AttemptState { kRunning, kSucceeded, kFailed, kKilled, kLost, kPreemp
 
 struct AttemptStatus {
   AttemptId attempt;
-  std::uint32_t node = 0;
+  NodeId node;
   std::string host;
   AttemptState state = AttemptState::kRunning;
   Micros launched = 0, ended = 0;
@@ -110,7 +110,7 @@ struct Counter {
 };
 
 struct Node {
-  std::uint32_t node = 0;
+  NodeId node;
   std::string host;
   std::uint16_t port = 0;
   std::string rack, datacenter;

@@ -60,7 +60,7 @@ JobStatus Read(master::wire::JobStatus::Reader in) {
 
 AttemptStatus Read(master::wire::AttemptStatus::Reader in) {
   return {FromWire(in.getAttempt()),
-          in.getNode(),
+          NodeId{in.getNode()},
           in.getHost(),
           Known(static_cast<unsigned>(in.getState()), AttemptState::kPreempted, AttemptState::kRunning),
           in.getLaunched(),
@@ -72,7 +72,7 @@ Node Read(master::wire::NodeStatus::Reader in) {
   const auto info = in.getInfo();
   const auto stats = in.getStats();
   Node out;
-  out.node = in.getNode();
+  out.node = NodeId{in.getNode()};
   out.host = info.getHost();
   out.port = info.getPort();
   out.rack = info.getRack();

@@ -39,7 +39,7 @@ Status Storage::ReadBlock(const dfs::LocatedBlock& block, std::uint64_t offset, 
 }
 
 dfs::BadReplica Storage::Reporter() {
-  return [this](std::uint64_t block, std::uint32_t node) {
+  return [this](std::uint64_t block, NodeId node) {
     // If the report fails, the next reader makes it, or the node's own scrubber does.
     if (auto client = Client(); client.ok()) (*client)->ReportBadReplica(block, node);
   };

@@ -20,8 +20,8 @@ dfs::LocatedBlock Decode(dfs::wire::LocatedBlock::Reader in) {
   block.crc = in.getBlock().getCrc();
   block.offset = in.getOffset();
   for (const auto place : in.getReplicas()) {
-    block.replicas.push_back({place.getNode(), Str(place.getHost()), place.getPort(), Str(place.getLocalSocket()),
-                              Str(place.getRack()), Str(place.getDatacenter())});
+    block.replicas.push_back({NodeId{place.getNode()}, Str(place.getHost()), place.getPort(),
+                              Str(place.getLocalSocket()), Str(place.getRack()), Str(place.getDatacenter())});
   }
   return block;
 }
@@ -53,7 +53,7 @@ SetUp Decode(wire::SetUp::Reader in) {
   out.owner = Str(job.getOwner());
   out.master = Str(in.getMaster());
   out.cluster = Str(in.getCluster());
-  out.node = in.getNode();
+  out.node = NodeId{in.getNode()};
   out.memory = in.getMemory();
   return out;
 }
@@ -121,7 +121,7 @@ void Encode(const TaskOutput& output, wire::Output::Builder out) {
     blocks[i].getBlock().setLength(block.length);
     blocks[i].getBlock().setCrc(block.crc);
     auto nodes = blocks[i].initNodes(static_cast<capnp::uint>(block.nodes.size()));
-    for (capnp::uint n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
+    for (capnp::uint n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n].value);
   }
 }
 

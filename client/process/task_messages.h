@@ -34,7 +34,7 @@ struct SetUp {
   std::uint64_t block_size = 0;
   std::string owner;
   std::string master, cluster;
-  std::uint32_t node = 0;
+  NodeId node;
   std::uint64_t memory = 0;
 };
 

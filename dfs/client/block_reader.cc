@@ -25,7 +25,7 @@ struct LocalReplica {
   std::vector<std::uint32_t> chunk_crcs;
 };
 
-// kCorrupt: it is not the block. Any other failure only means that it cannot be had this way.
+// Returns kCorrupt if the replica is not the block. Any other failure means only that it cannot be read this way.
 Result<LocalReplica> OpenLocal(const LocatedBlock& block, const ReplicaHost& place, Micros stall) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectLocal(place.local_socket, stall));
   MILLRACE_ASSIGN(const std::string reply, stream.Call(Operation::kOpenLocalBlock, EncodeBlockId(block.id)));
@@ -37,7 +37,7 @@ Result<LocalReplica> OpenLocal(const LocatedBlock& block, const ReplicaHost& pla
   return replica;
 }
 
-// One call of ReadBlock: what has been handed over, and what was learnt of the replicas.
+// Serves one call of ReadBlock. It keeps how much has been handed over and what has been learnt of the replicas.
 class Reading {
  public:
   Reading(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size, Micros stall,
@@ -48,14 +48,14 @@ class Reading {
 
  private:
   [[nodiscard]] bool done() const { return at_ == end_; }
-  // The chunks that are still to be read: from their first byte to behind their last.
+  // The chunks that are still to be read lie between these two bytes; the second is the first one after them.
   [[nodiscard]] std::uint64_t first_byte() const { return at_ / kChunkBytes * kChunkBytes; }
   [[nodiscard]] std::uint64_t last_byte() const { return std::min(block_.length, ChunkCount(end_) * kChunkBytes); }
 
   Status ReadLocal(const ReplicaHost& place);
   Status ReadRemote(const ReplicaHost& place);
   Status Receive(BlockingStream& stream, std::span<const std::uint32_t> crcs);
-  // `bytes` have been checked and begin at `offset` of the block.
+  // Requires: `bytes` have been checked, and begin at `offset` of the block.
   Status HandOver(std::uint64_t offset, std::string_view bytes);
   void Note(const ReplicaHost& place, const Status& status);
 
@@ -65,7 +65,7 @@ class Reading {
   const Micros stall_;
   const BadReplica& bad_replica_;
   const std::function<bool(std::string_view)>& sink_;
-  std::set<std::uint32_t> bad_;
+  std::set<NodeId> bad_;
   bool corrupt_ = false;
   std::string reasons_;
 };
@@ -81,7 +81,7 @@ Status Reading::HandOver(std::uint64_t offset, std::string_view bytes) {
 }
 
 void Reading::Note(const ReplicaHost& place, const Status& status) {
-  reasons_ += (reasons_.empty() ? "" : "; ") + ("node " + std::to_string(place.node) + ": ") + status.message();
+  reasons_ += (reasons_.empty() ? "" : "; ") + ("node " + std::to_string(place.node.value) + ": ") + status.message();
   corrupt_ = corrupt_ || status.code() == StatusCode::kCorrupt;
   if (status.code() != StatusCode::kCorrupt && status.code() != StatusCode::kNotFound) return;
   bad_.insert(place.node);
@@ -113,7 +113,7 @@ Status Reading::ReadRemote(const ReplicaHost& place) {
   return Receive(stream, chunks.crcs).Within(stream.peer());
 }
 
-// The data is checked against `crcs`, those of the whole block, and not against what its packets say of themselves.
+// Checks the data against `crcs`, which are those of the whole block. The checksums in the packets are not trusted.
 Status Reading::Receive(BlockingStream& stream, std::span<const std::uint32_t> crcs) {
   std::uint64_t next = first_byte();
   const std::uint64_t end = last_byte();
@@ -123,7 +123,7 @@ Status Reading::Receive(BlockingStream& stream, std::span<const std::uint32_t> c
     MILLRACE_TRY(stream.Receive(header, sizeof header));
     MILLRACE_ASSIGN(const Packet packet, DecodePacket({header, sizeof header}));
     if (packet.offset != next || packet.length == 0 || packet.length > end - next) {
-      return Corrupt(BlockName(block_) + ": a packet that was not asked for");
+      return Corrupt(BlockName(block_) + ": received a packet that was not asked for");
     }
     MILLRACE_TRY(stream.Receive(buffer.get(), packet.length));
     const std::string_view bytes(buffer.get(), packet.length);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/ids/ids.h"
 #include "base/status.h"
 #include "dfs/wire/replica_host.h"
 
@@ -19,7 +20,7 @@ namespace millrace::dfs {
 
 // Called for each replica that turned out bad, so that the master can be told: its checksum is wrong, it is not the
 // block that is meant, or it is absent where it should be.
-using BadReplica = std::function<void(std::uint64_t block, std::uint32_t node)>;
+using BadReplica = std::function<void(std::uint64_t block, NodeId node)>;
 
 // Where the last read of a block came from, for locality figures.
 enum class ReadSource { kLocal, kRemote };

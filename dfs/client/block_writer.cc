@@ -8,15 +8,15 @@
 namespace millrace::dfs {
 
 Result<std::unique_ptr<BlockWriter>> BlockWriter::Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
-                                                       Micros stall, std::vector<std::uint32_t>* failed_nodes,
+                                                       Micros stall, std::vector<NodeId>* failed_nodes,
                                                        const std::optional<BlockContent>& expected) {
   MILLRACE_CHECK(!pipeline.empty() && pipeline.size() <= kMaxPipeline, std::to_string(pipeline.size()));
   failed_nodes->clear();
   auto writer = std::make_unique<PipelineWriter>(block, pipeline, stall, expected);
   if (const Status begun = writer->Begin(); !begun.ok()) {
     *failed_nodes = writer->failed_nodes();
-    // A node that refused it may hold a finished block of this number, which is not ours to touch; the others drop a
-    // block without bytes by themselves.
+    // A node that refused the block may hold a finished one of the same id, which this writer must not touch. The
+    // other nodes drop a block without bytes by themselves.
     writer->KeepNothing();
     return begun;
   }

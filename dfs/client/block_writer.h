@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids/ids.h"
 #include "base/status.h"
 #include "dfs/wire/chunks.h"
 #include "dfs/wire/replica_host.h"
@@ -23,7 +24,7 @@ class BlockWriter {
   // out next time, as far as they are known, and nothing of the block is left on the others. `expected` is for a copy:
   // no node finishes the block with any other content.
   static Result<std::unique_ptr<BlockWriter>> Open(std::uint64_t block, const std::vector<ReplicaHost>& pipeline,
-                                                   Micros stall, std::vector<std::uint32_t>* failed_nodes,
+                                                   Micros stall, std::vector<NodeId>* failed_nodes,
                                                    const std::optional<BlockContent>& expected = {});
   // Tells the nodes that answer to discard the block, unless Finish or Salvage ended it.
   virtual ~BlockWriter() = default;
@@ -41,7 +42,7 @@ class BlockWriter {
   // and no nodes if nothing could be saved. *unacknowledged is given the bytes that Write took and the block lacks, to
   // be written to a new block; *failed_nodes is given the nodes to leave out. Returns kUnavailable if acknowledged
   // bytes are lost because no node of the pipeline answers any more. Requires: a Write or Finish has failed.
-  virtual Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) = 0;
+  virtual Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) = 0;
 };
 
 }  // namespace millrace::dfs

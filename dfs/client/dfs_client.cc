@@ -152,11 +152,11 @@ class DfsClientImpl final : public DfsClient {
     return Status::Ok();
   }
 
-  // Holders read whole blocks, and the master answers before a call is given up: then those that have not answered are
-  // asked again, and join the reading that is under way.
+  // Holders read whole blocks, which may take longer than one call may. The master answers in time, and replicas that
+  // it does not know of yet are asked for again; the new call joins the reading that is under way.
   Status Verify(std::string_view path, bool wait, const std::function<void(const CheckedReplica&)>& visit) override {
     std::uint32_t first = 0;
-    std::vector<CheckedReplica> again;  // of the blocks from `first` on
+    std::vector<CheckedReplica> again;  // replicas of the blocks from `first` on
     for (bool more = true; more;) {
       MILLRACE_ASSIGN(const CheckedPage page, VerifyPage(path, first, wait, again));
       again.clear();
@@ -223,11 +223,11 @@ class DfsClientImpl final : public DfsClient {
         std::make_unique<BlockFileWriter>(std::move(lease), std::string(path), options_.stall_timeout));
   }
 
-  void ReportBadReplica(std::uint64_t block, std::uint32_t node) override {
+  void ReportBadReplica(std::uint64_t block, NodeId node) override {
     (void)Ask("report a bad replica", [&](Names::Client names) {
       auto request = names.reportBadReplicaRequest();
       request.setBlock(block);
-      request.setNode(node);
+      request.setNode(node.value);
       return request.send().ignoreResult();
     });
   }
@@ -256,7 +256,7 @@ class DfsClientImpl final : public DfsClient {
     std::uint32_t next = 0;  // the first block of the next page
     bool more = false;
   };
-  // `again` as in verify of base/protocol/name.capnp.
+  // `again` means what it means in `verify` of base/protocol/name.capnp.
   Result<CheckedPage> VerifyPage(std::string_view path, std::uint32_t first, bool wait,
                                  const std::vector<CheckedReplica>& again) {
     CheckedPage page;
@@ -268,7 +268,7 @@ class DfsClientImpl final : public DfsClient {
       auto named = request.initAgain(static_cast<unsigned>(again.size()));
       for (unsigned i = 0; i < named.size(); ++i) {
         named[i].setBlock(again[i].block);
-        named[i].setNode(again[i].node);
+        named[i].setNode(again[i].node.value);
       }
       return request.send().then([&page](capnp::Response<Names::VerifyResults>&& response) {
         page.replicas.clear();
@@ -301,7 +301,7 @@ class DfsClientImpl final : public DfsClient {
     return std::make_unique<BlockFileReader>(
         std::move(info), std::move(blocks), complete,
         [this](const std::string& path, std::uint32_t first) { return Locate(path, first); },
-        [this](std::uint64_t block, std::uint32_t node) { ReportBadReplica(block, node); }, options_.stall_timeout);
+        [this](std::uint64_t block, NodeId node) { ReportBadReplica(block, node); }, options_.stall_timeout);
   }
 
   const ClientOptions options_;

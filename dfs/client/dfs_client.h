@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/ids/ids.h"
 #include "base/rpc/control_thread.h"
 #include "base/status.h"
 #include "dfs/client/block_reader.h"
@@ -31,7 +32,7 @@ struct ClientOptions {
   std::function<void(const std::string& why)> delayed = {};
   Micros call_timeout = 30 * kSecond;   // for a call, reconnections included
   Micros stall_timeout = 30 * kSecond;  // how long a replica or pipeline may be silent
-  std::optional<std::uint32_t> node;    // the worker on whose machine we run, if known
+  std::optional<NodeId> node;           // the worker on whose machine we run, if known
   std::string owner;                    // user name
   std::string cluster = {};  // the cluster that the master must be of (base/cluster_id.h); empty: the first to answer
   std::string cluster_advice = {};  // ends the refusal of another cluster: where `cluster` comes from and what to do
@@ -125,7 +126,7 @@ struct BalanceStatus {
 enum class ReplicaFinding { kAsked, kSound, kCorrupt, kAbsent, kUnreachable };  // kAsked: nothing is known yet
 struct CheckedReplica {
   std::uint64_t block = 0;
-  std::uint32_t node = 0;  // 0: no worker has the block
+  NodeId node;  // 0: no worker has the block
   std::string host;
   std::uint16_t port = 0;
   ReplicaFinding finding = ReplicaFinding::kAsked;
@@ -167,7 +168,7 @@ class DfsClient {
   // read.
   virtual std::unique_ptr<FileReader> OpenKnown(FileInfo info, std::vector<LocatedBlock> blocks) = 0;
   virtual Result<std::unique_ptr<FileWriter>> Create(std::string_view path, const WriteOptions& options) = 0;
-  virtual void ReportBadReplica(std::uint64_t block, std::uint32_t node) = 0;
+  virtual void ReportBadReplica(std::uint64_t block, NodeId node) = 0;
 
   // Runs `f` on the control thread with the master's bootstrap, as ControlThread::Run does, with call_timeout and one
   // reconnection. It serves the job client, which shares the connection.

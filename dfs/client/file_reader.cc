@@ -28,7 +28,7 @@ Status BlockFileReader::Stream(std::uint64_t offset, std::uint64_t size,
   size = std::min(size, info_.length - offset);
   while (size > 0) {
     MILLRACE_ASSIGN(const LocatedBlock* found, Find(offset));
-    const LocatedBlock block = *found;  // locating again may replace it
+    const LocatedBlock block = *found;  // a copy, since LocateAll may replace it
     const std::uint64_t within = offset - block.offset;
     const std::uint64_t count = std::min(size, block.length - within);
     MILLRACE_TRY(StreamBlock(block, within, count, sink));
@@ -40,7 +40,7 @@ Status BlockFileReader::Stream(std::uint64_t offset, std::uint64_t size,
 
 Status BlockFileReader::StreamBlock(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size,
                                     const std::function<bool(std::string_view)>& sink) {
-  // Mapping checks the whole block: for a few bytes of it, only the chunks that they touch are read and checked.
+  // Mapping checks the whole block. For a few bytes it is cheaper to read and check only the chunks that they touch.
   constexpr std::uint64_t kWorthMapping = std::uint64_t{1} << 20;
   if (mapped_block_ != block.id && size >= std::min(kWorthMapping, block.length)) {
     if (Result<MappedFile> mapped = MapLocalBlock(block, bad_replica_); mapped.ok()) {
@@ -62,7 +62,7 @@ Status BlockFileReader::StreamBlock(const LocatedBlock& block, std::uint64_t off
   ReadSource source = ReadSource::kRemote;
   Status read = ReadBlock(block, offset, size, stall_, bad_replica_, count, &source);
   if (!read.ok() && read.code() != StatusCode::kCancelled) {
-    // Replicas move: the master may know better ones by now. What was delivered is not delivered again.
+    // Replicas move, so the master may know better ones by now. What was delivered is not delivered again.
     MILLRACE_TRY(LocateAll());
     MILLRACE_ASSIGN(const LocatedBlock* again, Find(block.offset));
     if (again->id != block.id)

@@ -7,7 +7,7 @@
 namespace millrace::dfs {
 namespace {
 
-constexpr int kMostFailures = 5;  // in a row, before a write is given up
+constexpr int kMostFailures = 5;  // a write is given up after this many in a row
 
 }  // namespace
 
@@ -41,7 +41,7 @@ Status BlockFileWriter::WriteOnce(std::string_view data) {
 Status BlockFileWriter::OpenBlock() {
   while (true) {
     MILLRACE_ASSIGN(const Lease::NewBlock block, AddBlock());
-    std::vector<std::uint32_t> failed_nodes;
+    std::vector<NodeId> failed_nodes;
     Result<std::unique_ptr<BlockWriter>> opened = BlockWriter::Open(block.id, block.targets, stall_, &failed_nodes);
     if (opened.ok()) {
       block_ = *std::move(opened);
@@ -55,7 +55,7 @@ Status BlockFileWriter::OpenBlock() {
   }
 }
 
-// A node that failed us once is worth another try when no other is left: a worker may just have been started again.
+// When no other node is left, those that have failed are tried again: a worker may have been restarted meanwhile.
 Result<Lease::NewBlock> BlockFileWriter::AddBlock() {
   Result<Lease::NewBlock> block = lease_->AddBlock(excluded_);
   if (block.ok() || excluded_.empty()) return block;
@@ -75,7 +75,7 @@ Status BlockFileWriter::FinishBlock() {
 Status BlockFileWriter::Recover(const Status& why) {
   if (++failures_ >= kMostFailures) return why.Within("write " + Quote(path_));
   std::string unacknowledged;
-  std::vector<std::uint32_t> failed_nodes;
+  std::vector<NodeId> failed_nodes;
   const std::unique_ptr<BlockWriter> broken = std::move(block_);
   const Result<WrittenBlock> saved = broken->Salvage(&unacknowledged, &failed_nodes);
   if (!saved.ok()) return saved.status().Within("write " + Quote(path_) + ": " + why.message());
@@ -91,7 +91,7 @@ Status BlockFileWriter::Recover(const Status& why) {
 Status BlockFileWriter::FinishAll(const char* what) {
   if (!failed_.ok()) return failed_;
   if (lease_ == nullptr) return Invalid(what + (" " + Quote(path_)) + ": the file is closed already");
-  while (block_ != nullptr && failed_.ok()) failed_ = FinishBlock();  // a recovery may open another block
+  while (block_ != nullptr && failed_.ok()) failed_ = FinishBlock();  // a recovery may open another one
   return failed_;
 }
 

@@ -42,9 +42,9 @@ class BlockFileWriter final : public FileWriter {
   std::uint64_t block_id_ = 0;
   std::uint64_t block_bytes_ = 0;  // given to it
   std::vector<WrittenBlock> written_;
-  std::size_t synced_ = 0;               // of written_
-  std::vector<std::uint32_t> excluded_;  // nodes that failed this writer
-  int failures_ = 0;                     // in a row
+  std::size_t synced_ = 0;        // of written_
+  std::vector<NodeId> excluded_;  // nodes that failed this writer
+  int failures_ = 0;              // in a row
   std::uint64_t bytes_ = 0;
   Status failed_;  // once set, it stays
 };

@@ -48,7 +48,7 @@ Result<std::unique_ptr<Lease>> Lease::Create(std::shared_ptr<MasterConnection> c
   return lease;
 }
 
-// What comes of it the writer hears at its next call.
+// Failures are ignored here: the writer learns of a lost lease at its next call.
 kj::Promise<void> Lease::Renew(kj::Timer& timer, kj::Duration every, Held& held) {
   return timer.afterDelay(every)
       .then([&held]() -> kj::Promise<void> {
@@ -67,7 +67,7 @@ kj::Promise<void> Lease::Keep(MasterConnection& connection, Held& held, std::uin
       .then([&connection, &held, file] { return Keep(connection, held, file); },
             [&connection, &held, file](kj::Exception&& failure) -> kj::Promise<void> {
               if (rpc::ConnectionBroke(failure)) return Keep(connection, held, file);
-              return kj::READY_NOW;  // the file is not open any more; the writer will hear of it
+              return kj::READY_NOW;  // the file is no longer open, as the writer will learn
             });
 }
 
@@ -85,7 +85,7 @@ Lease::~Lease() {
   });
 }
 
-// A broken connection broke the capability with it; the file waits for a while to be taken up again.
+// A capability breaks together with its connection. The file stays open for a while so that it can be resumed.
 Status Lease::Call(const char* what, const WithLease& f) {
   return connection_->CallUntilReady(
       std::string(what) + " " + Quote(path_),
@@ -100,13 +100,13 @@ Status Lease::Call(const char* what, const WithLease& f) {
       });
 }
 
-Result<Lease::NewBlock> Lease::AddBlock(const std::vector<std::uint32_t>& excluded) {
+Result<Lease::NewBlock> Lease::AddBlock(const std::vector<NodeId>& excluded) {
   NewBlock block;
   MILLRACE_TRY(Call("write", [&](wire::FileLease::Client lease) {
     auto request = lease.addBlockRequest();
     WriteAsker(options_, request.initAsker());
     auto nodes = request.initExcluded(static_cast<unsigned>(excluded.size()));
-    for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, excluded[i]);
+    for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, excluded[i].value);
     return request.send().then([&block](capnp::Response<wire::FileLease::AddBlockResults>&& response) {
       block.id = response.getId();
       block.targets.clear();
@@ -142,7 +142,7 @@ Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
     return request.send().ignoreResult();
   });
   if (completed.code() != StatusCode::kNotFound) return completed;
-  // The answer to an earlier try may have been lost: then the file stands under its path with our id.
+  // An earlier try may have succeeded and its answer been lost. Then the file stands under its path with our id.
   bool ours = false;
   MILLRACE_TRY(connection_->Call("stat " + Quote(path_), [&](capnp::Capability::Client bootstrap, kj::AsyncIoContext&) {
     auto request = Names(bootstrap).statRequest();
@@ -156,7 +156,7 @@ Status Lease::Complete(const std::vector<WrittenBlock>& blocks) {
 
 Status Lease::HandOver(const std::string& attempt) {
   return Call("hand over", [&](wire::FileLease::Client lease) {
-    held_->End();  // from here on it is the job tracker's
+    held_->End();  // from here on the file belongs to the job tracker
     auto request = lease.handOverRequest();
     request.setAttempt(attempt);
     return request.send().ignoreResult();
@@ -167,7 +167,7 @@ void Lease::Abandon() {
   connection_->Post([held = held_](kj::AsyncIoContext&) {
     held->End();
     KJ_IF_MAYBE (lease, held->lease) {
-      // The call goes out before the capability is dropped; its answer does not matter.
+      // The call is sent before the capability is dropped. Its answer does not matter.
       lease->abandonRequest().send().ignoreResult().detach([](kj::Exception&&) {});
       held->lease = nullptr;
     }

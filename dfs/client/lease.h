@@ -29,7 +29,7 @@ class Lease {
     std::uint64_t id = 0;
     std::vector<ReplicaHost> targets;
   };
-  Result<NewBlock> AddBlock(const std::vector<std::uint32_t>& excluded);
+  Result<NewBlock> AddBlock(const std::vector<NodeId>& excluded);
   Status DropBlock(std::uint64_t id);
   // Syncs the file. `written` are all blocks of the file so far; those before number `first` are synced already.
   Status Sync(std::size_t first, const std::vector<WrittenBlock>& written);

@@ -23,16 +23,17 @@ kj::Duration ToDuration(Micros time) { return time * kj::MICROSECONDS; }
 struct MasterConnection::Impl {
   std::string master;
   Micros call_timeout = 0;
-  // Whose master it must be, on every connection; empty: of the cluster that answers first. The advice ends a refusal.
+  // Every connection must be to a master of `cluster`. If it is empty, the first master that answers sets it. `advice`
+  // is appended to the error when a master of another cluster is refused.
   std::string cluster, advice;
   std::function<void(const std::string&)> delayed;
   std::atomic<bool> told_delay = false;
   rpc::ControlThread thread;
-  // The loop's own: made and destroyed there.
+  // These belong to the event loop: they are made and destroyed on its thread.
   std::unique_ptr<rpc::TcpDialer> dialer;
   std::unique_ptr<rpc::Link> link;
 
-  // Whether the name of any of the addresses is known.
+  // Returns true if the host name of at least one address can be resolved within `limit`.
   bool Resolves(Micros limit) {
     bool known = false;
     static_cast<void>(
@@ -54,7 +55,7 @@ struct MasterConnection::Impl {
     return known;
   }
 
-  bool checked = false;  // the connection that stands
+  bool checked = false;  // the current connection is to a master of `cluster`
   kj::Promise<void> unchecking = nullptr;
 
   kj::Promise<capnp::Capability::Client> Connected() { return Checked(link->Connected()); }
@@ -89,7 +90,7 @@ struct MasterConnection::Impl {
         .then([&io, &f](capnp::Capability::Client bootstrap) { return f(bootstrap, io); })
         .catch_([this, &io, &f](kj::Exception&& failure) -> kj::Promise<void> {
           if (!rpc::ConnectionBroke(failure)) return kj::mv(failure);
-          // Later: the link may not have heard of it yet, and must be able to.
+          // The link may not have noticed the break yet. It can do so before an evaluation that is put off.
           return kj::evalLater([this, &io, &f] { return Try(io, f); });
         });
   }

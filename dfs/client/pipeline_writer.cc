@@ -13,8 +13,8 @@ using net::Operation;
 
 namespace {
 
-constexpr Micros kDiscardStall = kSecond;  // discarding is a courtesy
-// Of a node that failed: it may be back, or only its connection broken, and then it answers soon.
+constexpr Micros kDiscardStall = kSecond;  // short, since nodes discard unfinished blocks by themselves as well
+// A node that failed may be back, or only its connection may have broken. In both cases it answers soon.
 constexpr Micros kFailedStall = 2 * kSecond;
 
 }  // namespace
@@ -43,13 +43,13 @@ Status PipelineWriter::Begin() {
   if (!local) MILLRACE_TRY(BeginTcp(request));
   stream_->SetStall(StandingLimit(pipeline_.size() - 1, silence_));
   got_on_ = now_();
-  MILLRACE_TRY(ReceiveAck());  // of nothing: the pipeline stands
+  MILLRACE_TRY(ReceiveAck());  // it acknowledges 0 bytes, which says that the pipeline is connected
   stream_->SetStall(silence_);
   return Status::Ok();
 }
 
-// False: not to be had this way. On another machine nobody listens there, and a node of another user hangs up without
-// an answer. What the node does answer is its word, however it was asked.
+// Returns false if the node cannot be reached this way: on another machine nobody listens on the socket, and a node of
+// another user hangs up without an answer. An error that the node does answer with is final; TCP is not tried then.
 Result<bool> PipelineWriter::BeginLocal(std::string_view request) {
   if (first().local_socket.empty()) return false;
   Result<BlockingStream> stream = BlockingStream::ConnectLocal(first().local_socket, silence_);
@@ -75,17 +75,17 @@ Status PipelineWriter::BeginTcp(std::string_view request) {
   return opened.ok() ? opened : Fail(opened, {first().node});
 }
 
-Status PipelineWriter::Fail(Status why, std::vector<std::uint32_t> nodes) {
+Status PipelineWriter::Fail(Status why, std::vector<NodeId> nodes) {
   failure_ = why.Within("write " + BlockName(block_));
-  for (const std::uint32_t node : nodes) AddFailed(node);
+  for (const NodeId node : nodes) AddFailed(node);
   return failure_;
 }
 
-void PipelineWriter::AddFailed(std::uint32_t node) {
+void PipelineWriter::AddFailed(NodeId node) {
   if (std::find(failed_nodes_.begin(), failed_nodes_.end(), node) == failed_nodes_.end()) failed_nodes_.push_back(node);
 }
 
-// `length`: all that was sent, or a whole number of chunks.
+// Requires: `length` is all that was sent, or a whole number of chunks.
 BlockContent PipelineWriter::SentUpTo(std::uint64_t length) const {
   return {length, BlockCrc(std::span(chunk_crcs_).first(ChunkCount(length)))};
 }
@@ -103,13 +103,14 @@ Status PipelineWriter::ReceiveAck() {
   }
   if (ack->finished) {
     const Status same = CheckContent(block_, SentUpTo(sent_bytes_), {ack->length, ack->crc});
-    if (!same.ok()) return Fail(same.Within("node " + std::to_string(first().node)), {first().node});
+    if (!same.ok()) return Fail(same.Within("node " + std::to_string(first().node.value)), {first().node});
   }
   const TimePoint now = now_();
   if (ack->length > acked_bytes_ || ack->finished) {
     got_on_ = now;
   } else if (now - got_on_ > std::chrono::microseconds(stall_) && !stream_->Readable()) {
-    // Whose disk hangs, nobody knows. Behind an old word, said while nobody read, newer ones would be waiting.
+    // Nobody knows whose disk hangs, so no node is named. If further acknowledgements are waiting to be read, this one
+    // is old and says nothing of the present.
     return Fail(Timeout("no node stored anything within " + std::to_string(stall_ / kMillisecond) + " ms"), {});
   }
   acked_bytes_ = ack->length;
@@ -141,19 +142,20 @@ Status PipelineWriter::SendPending(bool last) {
   return Status::Ok();
 }
 
-// A disk on which our own write finds no room is full for the node, too.
+// When the writer puts the data into the node's file itself, a full disk is a failure of the node.
 Status PipelineWriter::SendPacket(const Packet& packet, std::string_view data) {
   if (file_.valid()) {
     const Status put = WriteAllAt(file_.get(), data, packet.offset, "into the node's file");
-    if (!put.ok()) return Fail(put.Within("node " + std::to_string(first().node)), {first().node});
+    if (!put.ok()) return Fail(put.Within("node " + std::to_string(first().node.value)), {first().node});
     data = {};
   }
-  // A little more patience than the first node has with the second: it stops to read while that one hangs.
+  // The first node stops reading while the second one hangs. The writer waits a little longer than the first node does,
+  // so that the second one is named.
   stream_->SetStall(silence_ + silence_ / 8);
   const Status sent = stream_->Send(EncodePacket(packet), data);
   stream_->SetStall(silence_);
   if (sent.ok()) return sent;
-  // The node may have said why before it hung up.
+  // The node may have sent the reason before it hung up.
   while (failure_.ok() && stream_->Readable()) static_cast<void>(ReceiveAck().ok());
   if (!failure_.ok()) return failure_;
   return Fail(sent, {first().node});
@@ -185,20 +187,20 @@ Result<WrittenBlock> PipelineWriter::Finish() {
   return written;
 }
 
-// ---- what becomes of a block that was not finished ----
+// ---- unfinished blocks ----
 
-// Length 0 discards. kCorrupt: what the node closed is not what was sent; nobody counts on it, and the master will
-// find it bad.
+// Closes the block on the node at `length` bytes, or discards it if `length` is 0. Returns kCorrupt if what the node
+// closed is not what was sent. Such a replica is not counted, and the master will find it bad.
 Status PipelineWriter::FinishAt(const ReplicaHost& place, std::uint64_t length, Micros stall) {
   MILLRACE_ASSIGN(BlockingStream stream, BlockingStream::ConnectTcp(place.host, place.port, stall));
   MILLRACE_ASSIGN(const std::string reply,
                   stream.Call(Operation::kFinishBlockAt, Encode(FinishRequest{block_, length})));
   if (length == 0) return Status::Ok();
   MILLRACE_ASSIGN(const std::uint32_t crc, DecodeCrc(reply));
-  return CheckContent(block_, SentUpTo(length), {length, crc}).Within("node " + std::to_string(place.node));
+  return CheckContent(block_, SentUpTo(length), {length, crc}).Within("node " + std::to_string(place.node.value));
 }
 
-// A node that does not answer discards it at its next start.
+// A node that does not answer discards the block at its next start.
 void PipelineWriter::DiscardEverywhere() {
   for (const ReplicaHost& place : pipeline_) {
     NoteAnswer(place, FinishAt(place, 0, std::min(stall_, kDiscardStall)));
@@ -217,14 +219,14 @@ void PipelineWriter::NoteAnswer(const ReplicaHost& place, const Status& status) 
   }
 }
 
-// Before nodes are told to close the block: it must not grow under them.
+// Call it before nodes are told to close the block, which must not grow from then on.
 void PipelineWriter::HangUp() {
   stream_.reset();
   file_.Close();
 }
 
-// Nodes forward before they store, and finish from the last to the first: a node that has all bytes has only such
-// before it, and if the last one that answers lacks some, none is finished.
+// Nodes forward data before they store it, and finish from the last one to the first. So if a node has all bytes, all
+// nodes before it have them too; and if the last node that answers lacks some, no node has finished.
 std::uint64_t PipelineWriter::SalvageableLength() {
   if (!sent_last_) return acked_bytes_;
   for (auto place = pipeline_.rbegin(); place != pipeline_.rend(); ++place) {
@@ -246,8 +248,8 @@ WrittenBlock PipelineWriter::CloseAt(std::uint64_t length) {
   return written;
 }
 
-void PipelineWriter::TakeFrom(std::uint64_t length, std::string* out) const {
-  for (const Sent& sent : sent_) {
+void PipelineWriter::AppendFrom(std::uint64_t length, std::string* out) const {
+  for (const SentPacket& sent : sent_) {
     const std::uint64_t skip =
         std::clamp<std::uint64_t>(length, sent.offset, sent.offset + sent.data.size()) - sent.offset;
     out->append(sent.data, skip);
@@ -255,7 +257,7 @@ void PipelineWriter::TakeFrom(std::uint64_t length, std::string* out) const {
   out->append(pending_);
 }
 
-Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) {
+Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) {
   MILLRACE_CHECK(!failure_.ok() && !closed_, "nothing to salvage");
   HangUp();
   closed_ = true;
@@ -272,7 +274,7 @@ Result<WrittenBlock> PipelineWriter::Salvage(std::string* unacknowledged, std::v
                        ": none of its nodes answers any more; last failure: " + failure_.message());
   }
   unacknowledged->clear();
-  TakeFrom(written.length, unacknowledged);
+  AppendFrom(written.length, unacknowledged);
   return written;
 }
 

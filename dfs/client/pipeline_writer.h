@@ -33,12 +33,12 @@ class PipelineWriter final : public BlockWriter {
   Status Begin();
   Status Write(std::string_view data) override;
   Result<WrittenBlock> Finish() override;
-  Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<std::uint32_t>* failed_nodes) override;
-  [[nodiscard]] const std::vector<std::uint32_t>& failed_nodes() const { return failed_nodes_; }
+  Result<WrittenBlock> Salvage(std::string* unacknowledged, std::vector<NodeId>* failed_nodes) override;
+  [[nodiscard]] const std::vector<NodeId>& failed_nodes() const { return failed_nodes_; }
   void KeepNothing() { closed_ = true; }
 
  private:
-  struct Sent {
+  struct SentPacket {
     std::uint64_t offset;
     std::string data;
   };
@@ -49,8 +49,8 @@ class PipelineWriter final : public BlockWriter {
   Status SendPending(bool last);
   Status SendPacket(const Packet& packet, std::string_view data);
   Status ReceiveAck();
-  Status Fail(Status why, std::vector<std::uint32_t> nodes);
-  void AddFailed(std::uint32_t node);
+  Status Fail(Status why, std::vector<NodeId> nodes);
+  void AddFailed(NodeId node);
   void HangUp();
   [[nodiscard]] BlockContent SentUpTo(std::uint64_t length) const;
   Status FinishAt(const ReplicaHost& place, std::uint64_t length, Micros stall);
@@ -59,7 +59,7 @@ class PipelineWriter final : public BlockWriter {
   [[nodiscard]] Micros StallOf(const ReplicaHost& place) const;
   void NoteAnswer(const ReplicaHost& place, const Status& status);
   [[nodiscard]] std::uint64_t SalvageableLength();
-  void TakeFrom(std::uint64_t length, std::string* out) const;
+  void AppendFrom(std::uint64_t length, std::string* out) const;
 
   const std::uint64_t block_;
   const std::vector<ReplicaHost> pipeline_;
@@ -71,13 +71,13 @@ class PipelineWriter final : public BlockWriter {
   std::optional<net::BlockingStream> stream_;
   Fd file_;                                // the first node's, of a local write
   std::string pending_;                    // not yet a whole packet
-  std::deque<Sent> sent_;                  // not yet acknowledged
+  std::deque<SentPacket> sent_;            // not yet acknowledged
   std::string spare_;                      // a buffer to use again
   std::vector<std::uint32_t> chunk_crcs_;  // of all that was sent
   std::uint64_t sent_bytes_ = 0, acked_bytes_ = 0;
   bool sent_last_ = false, finished_ = false, closed_ = false;
   Status failure_;
-  std::vector<std::uint32_t> failed_nodes_;
+  std::vector<NodeId> failed_nodes_;
 };
 
 }  // namespace millrace::dfs

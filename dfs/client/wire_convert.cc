@@ -18,7 +18,7 @@ FileInfo Read(wire::FileStatus::Reader in) {
 }
 
 ReplicaHost Read(wire::ReplicaHost::Reader in) {
-  return {in.getNode(), in.getHost(), in.getPort(), in.getLocalSocket(), in.getRack(), in.getDatacenter()};
+  return {NodeId{in.getNode()}, in.getHost(), in.getPort(), in.getLocalSocket(), in.getRack(), in.getDatacenter()};
 }
 
 LocatedBlock Read(wire::LocatedBlock::Reader in) {
@@ -28,7 +28,7 @@ LocatedBlock Read(wire::LocatedBlock::Reader in) {
 }
 
 CheckedReplica Read(wire::CheckedReplica::Reader in) {
-  CheckedReplica replica{in.getBlock(), in.getNode(), in.getHost(), in.getPort(), ReplicaFinding::kUnreachable};
+  CheckedReplica replica{in.getBlock(), NodeId{in.getNode()}, in.getHost(), in.getPort(), ReplicaFinding::kUnreachable};
   switch (in.getState()) {
     case wire::ReplicaState::UNKNOWN:
       replica.finding = ReplicaFinding::kAsked;
@@ -53,11 +53,11 @@ void Write(const WrittenBlock& block, wire::WrittenBlock::Builder out) {
   out.getBlock().setLength(block.length);
   out.getBlock().setCrc(block.crc);
   auto nodes = out.initNodes(static_cast<unsigned>(block.nodes.size()));
-  for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, block.nodes[i]);
+  for (unsigned i = 0; i < nodes.size(); ++i) nodes.set(i, block.nodes[i].value);
 }
 
 void WriteAsker(const ClientOptions& options, wire::Asker::Builder out) {
-  if (options.node) out.setNode(*options.node);
+  if (options.node) out.setNode(options.node->value);
   char host[256] = {};
   if (::gethostname(host, sizeof host - 1) == 0) out.setHost(host);
 }

@@ -24,12 +24,12 @@ using net::Wire;
 
 namespace {
 
-constexpr unsigned kReplicators = 2;  // copies at once: enough to keep a disk busy, and no more than it can bear
+constexpr unsigned kReplicators = 2;  // copies at a time, enough to keep a disk busy without slowing down readers
 constexpr Micros kReplicationStall = 20 * kSecond;
 
-// What handlers, which the bulk server owns, share with the block server.
-struct Shared {
-  Shared(BlockStore& blocks, BlockObserver told, Log to)
+// What the block server shares with its handlers, which belong to the bulk server and may outlive it.
+struct HandlerContext {
+  HandlerContext(BlockStore& blocks, BlockObserver told, Log to)
       : store(blocks), log(std::move(to)), observer(std::move(told)) {}
 
   void Received(const StoredBlock& block) {
@@ -41,7 +41,7 @@ struct Shared {
     const std::lock_guard lock(mutex);
     if (observer.corrupt) observer.corrupt(id);
   }
-  // Opens, and reports a block whose checksums do not fit.
+  // Opens the block. If its checksums do not fit, it is reported as corrupt.
   Result<OpenBlock> Open(std::uint64_t id) {
     Result<OpenBlock> open = store.Open(id);
     if (!open.ok() && open.status().code() == StatusCode::kCorrupt) Corrupt(id, open.status());
@@ -52,15 +52,15 @@ struct Shared {
   const Log log;
   ActiveWrites active;
   std::mutex mutex;
-  BlockObserver observer;  // empty when the block server is gone
+  BlockObserver observer;  // empty once the block server is gone
 };
 
 class Handler : public net::BulkHandler {
  public:
-  explicit Handler(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+  explicit Handler(std::shared_ptr<HandlerContext> shared) : shared_(std::move(shared)) {}
 
  protected:
-  const std::shared_ptr<Shared> shared_;
+  const std::shared_ptr<HandlerContext> shared_;
 };
 
 Status CheckLocal(const Wire& wire) {
@@ -69,7 +69,7 @@ Status CheckLocal(const Wire& wire) {
 
 class WriteHandler final : public Handler {
  public:
-  WriteHandler(std::shared_ptr<Shared> shared, DataFrom data_from)
+  WriteHandler(std::shared_ptr<HandlerContext> shared, DataFrom data_from)
       : Handler(std::move(shared)), data_from_(data_from) {}
   Awaitable<bool> Serve(std::shared_ptr<Wire> wire, std::string header) override {
     Result<WriteRequest> request = DecodeWriteRequest(header);
@@ -154,24 +154,25 @@ class OpenLocalHandler final : public Handler {
 
 struct BlockServer::Impl {
   Impl(BlockStore& store, BlockObserver observer, Log log)
-      : shared(std::make_shared<Shared>(store, std::move(observer), std::move(log))), replicators(kReplicators) {}
+      : shared(std::make_shared<HandlerContext>(store, std::move(observer), std::move(log))),
+        replicators(kReplicators) {}
 
   Status Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets);
 
-  std::shared_ptr<Shared> shared;
+  std::shared_ptr<HandlerContext> shared;
   std::atomic<bool> stopping{false};
   asio::thread_pool replicators;
 };
 
 Status BlockServer::Impl::Copy(const StoredBlock& block, const std::vector<ReplicaHost>& targets) {
   const std::string what = "replicate " + BlockName(block.id);
-  if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": to 1 to 16 targets only");
+  if (targets.empty() || targets.size() > kMaxPipeline) return Invalid(what + ": give 1 to 16 targets");
   MILLRACE_ASSIGN(const OpenBlock open, shared->Open(block.id));
   if (Status same = CheckContent(block.id, block.content(), open.content()); !same.ok()) {
     shared->Corrupt(block.id, same);
     return same;
   }
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   MILLRACE_ASSIGN(const auto writer, BlockWriter::Open(block.id, targets, kReplicationStall, &failed, block.content()));
   std::string bytes;
   for (std::uint64_t at = 0; at < open.length; at += bytes.size()) {

@@ -19,7 +19,7 @@ Status BlockShelf::Load() {
   MILLRACE_TRY(RemoveTree(directory_ + "/writing"));
   MILLRACE_TRY(MakeDirectories(directory_ + "/writing"));
   for (int i = 0; i < kDirectories; ++i) MILLRACE_TRY(MakeDirectories(Directory(static_cast<std::uint64_t>(i))));
-  MILLRACE_TRY(trash.Load());  // first: half of what it holds may still lie among the blocks
+  MILLRACE_TRY(trash.Load());  // first, since it moves files that a crash left among the blocks
   for (int i = 0; i < kDirectories; ++i) {
     const std::string path = Directory(static_cast<std::uint64_t>(i));
     MILLRACE_TRY(LoadDirectory(path));
@@ -36,7 +36,7 @@ Status BlockShelf::LoadDirectory(const std::string& path) {
     if (name == BlockText(*id)) {
       MILLRACE_TRY(LoadBlock(*id));
     } else if (path + "/" + name == CrcPath(*id) && ::access(DataPath(*id).c_str(), F_OK) != 0 && errno == ENOENT) {
-      ::unlink(CrcPath(*id).c_str());  // of a block that was not renamed any more
+      ::unlink(CrcPath(*id).c_str());  // a crash came before its data was renamed
     }
   }
   return Status::Ok();
@@ -81,11 +81,12 @@ Status BlockShelf::CheckRoom(std::uint64_t id, std::uint64_t size) {
 
 Status BlockShelf::Publish(std::uint64_t id, Unfinished& block) {
   const Status published = MoveToBlocks(id, block);
-  if (!published.ok()) ::unlink((WritingPath(id) + ".crc").c_str());  // the data may be tried again, or discarded
+  if (!published.ok()) ::unlink((WritingPath(id) + ".crc").c_str());  // the data stays, to be tried again or discarded
   return published;
 }
 
-// The checksums go first: data without them would be a damaged block, checksums without data are nothing.
+// The checksums are moved first: after a crash, data without checksums would be a damaged block, while checksums
+// without data are ignored.
 Status BlockShelf::MoveToBlocks(std::uint64_t id, Unfinished& block) {
   const std::string data = WritingPath(id);
   if (::fdatasync(block.fd.get()) != 0) return FromErrno(errno, "sync " + data);

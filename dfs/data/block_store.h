@@ -107,7 +107,7 @@ class BlockStore {
   // not listed any more.
   virtual Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) = 0;
   // Lists a damaged block again. It is no failure if the block is listed. Requires: all of the block was verified.
-  virtual Status TakeBack(std::uint64_t id) = 0;
+  virtual Status Relist(std::uint64_t id) = 0;
   // Removes the block, also what is left of an unfinished one that nobody is writing. It is no failure if there is
   // none.
   virtual Status Remove(std::uint64_t id) = 0;
@@ -117,8 +117,9 @@ class BlockStore {
   [[nodiscard]] virtual std::vector<std::uint64_t> Damaged() const = 0;  // not listed, see above; by rising id
   [[nodiscard]] virtual std::optional<std::uint64_t> Length(std::uint64_t id) const = 0;  // of one that is listed
 
-  // ---- the trash: blocks that the master does not know, kept for a while in case that is its mistake ---- Puts a
-  // finished block into the trash at time `now`: it is not here any more, but its bytes still count as used. It
+  // ---- the trash: blocks that the master does not know, kept for a while in case that is its mistake ----
+
+  // Puts a finished block into the trash at time `now`: it is not here any more, but its bytes still count as used. It
   // replaces a block of the same number there. An unfinished block is removed. It is no failure if there is no such
   // block.
   virtual Status Trash(std::uint64_t id, Micros now) = 0;

@@ -12,7 +12,7 @@
 namespace millrace::dfs {
 namespace {
 
-constexpr std::size_t kDigits = 16;  // of a block's id, and of a time
+constexpr std::size_t kDigits = 16;  // in a file name, of a block's id and of a time
 
 bool Present(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
@@ -70,7 +70,8 @@ Status BlockTrash::LoadEntry(std::uint64_t id, Micros when) {
   return Status::Ok();
 }
 
-// The half that is still where blocks lie follows the other one.
+// A crash may have left the data in one place and the checksums in the other. If one of them is in the trash already,
+// the other one is moved there too.
 Status BlockTrash::CompleteEntry(std::uint64_t id, Micros when) {
   const std::string trashed = PathOf(id, when), block = data_path_(id);
   for (const auto& [half, other] : {std::pair("", ".crc"), std::pair(".crc", "")}) {
@@ -81,7 +82,7 @@ Status BlockTrash::CompleteEntry(std::uint64_t id, Micros when) {
   return Status::Ok();
 }
 
-// Nothing is synced: a block that is back after a crash is reported and put here again.
+// Nothing is synced. If a crash undoes the move, the block is reported and put into the trash again.
 Status BlockTrash::Put(std::uint64_t id, const BlockContent& content, Micros when) {
   const std::string data = PathOf(id, when);
   MILLRACE_TRY(Rename(data_path_(id), data));

@@ -16,7 +16,7 @@ namespace millrace::dfs {
 namespace {
 
 constexpr std::uint64_t kFlushBytes = std::uint64_t{4}
-                                      << 20;  // writeback is started in such steps, so that a sync is short
+                                      << 20;  // writeback starts after this many, so that a sync is short
 
 class DiskBlockFile final : public BlockFile {
  public:
@@ -39,10 +39,10 @@ class DiskBlockFile final : public BlockFile {
     return Status::Ok();
   }
 
-  // A file description of its own, so that the other process cannot set flags of ours, and one that cannot be read.
+  // The other process gets a file description of its own, which it cannot read from and whose flags are not ours.
   Result<Fd> Share() override { return OpenFile(shelf_.WritingPath(id_), O_WRONLY); }
 
-  // By pread: a mapping of a file that the other process cuts would kill us.
+  // This uses pread: with a mapping, the other process could kill us by truncating the file.
   Status ReadShared(std::uint64_t offset, std::size_t size, const std::vector<std::uint32_t>& chunk_crcs,
                     char* out) const override {
     MILLRACE_TRY(ReadExactlyAt(block_->fd.get(), out, size, offset, shelf_.WritingPath(id_)));
@@ -63,7 +63,7 @@ class DiskBlockFile final : public BlockFile {
 
   Status Finish() override {
     MILLRACE_CHECK(!finished_, BlockName(id_) + " is finished");
-    // A failed append may have left part of its bytes, and a sharer more than was adopted.
+    // A failed append may have left some of its bytes, and another process may have written more than was adopted.
     if (::ftruncate(block_->fd.get(), static_cast<off_t>(block_->length)) != 0) {
       return FromErrno(errno, "truncate " + shelf_.WritingPath(id_));
     }
@@ -80,7 +80,7 @@ class DiskBlockFile final : public BlockFile {
     block_->length += size;
     block_->chunk_crcs.insert(block_->chunk_crcs.end(), chunk_crcs.begin(), chunk_crcs.end());
     if (block_->length - flushed_ < kFlushBytes) return;
-    // Only a hint to start early: what fails here fails again at the sync.
+    // This only starts the writeback early. A failure shows again at the sync.
     ::sync_file_range(block_->fd.get(), static_cast<off_t>(flushed_), static_cast<off_t>(block_->length - flushed_),
                       SYNC_FILE_RANGE_WRITE);
     flushed_ = block_->length;
@@ -106,7 +106,7 @@ class DiskBlockStore final : public BlockStore {
   Result<OpenBlock> Open(std::uint64_t id) const override;
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
-  Status TakeBack(std::uint64_t id) override;
+  Status Relist(std::uint64_t id) override;
   Status Remove(std::uint64_t id) override;
   bool Has(std::uint64_t id) const override;
   std::vector<StoredBlock> List() const override;
@@ -120,12 +120,12 @@ class DiskBlockStore final : public BlockStore {
   Space space() const override;
 
  private:
-  // The id is ours until Release: nobody else writes it or touches its files.
+  // Until Release nobody else writes the block or touches its files. Returns false if somebody else has the claim.
   [[nodiscard]] bool Claim(std::uint64_t id);
   [[nodiscard]] bool Finished(std::uint64_t id) const;
   void Release(std::uint64_t id);
-  void Forget(std::uint64_t id);  // if its data are not there
-  // All chunks that the range, which is not empty, touches, checked.
+  void Forget(std::uint64_t id);  // if its data file is gone
+  // Returns all chunks that the range touches, checked. Requires: `size` is not 0.
   Result<std::string> ReadChunks(const OpenBlock& block, std::uint64_t id, std::uint64_t offset,
                                  std::uint64_t size) const;
 
@@ -196,7 +196,7 @@ void DiskBlockStore::Discard(std::uint64_t id) {
     const std::lock_guard lock(shelf_.mutex);
     const auto found = shelf_.broken.find(id);
     if (found == shelf_.broken.end() || found->second == nullptr) return;
-    found->second.reset();  // ours until the file is gone
+    found->second.reset();  // as after Claim, until the file is gone
   }
   ::unlink(shelf_.WritingPath(id).c_str());
   const std::lock_guard lock(shelf_.mutex);
@@ -205,7 +205,7 @@ void DiskBlockStore::Discard(std::uint64_t id) {
 
 BlockStore::Swept DiskBlockStore::SweepUnfinished(Micros now, Micros retention) {
   Swept swept;
-  std::vector<std::uint64_t> taken;  // ours until their files are gone
+  std::vector<std::uint64_t> taken;  // as after Claim, until their files are gone
   {
     const std::lock_guard lock(shelf_.mutex);
     for (auto& [id, block] : shelf_.broken) {
@@ -259,8 +259,8 @@ Result<std::string> DiskBlockStore::ReadChunks(const OpenBlock& block, std::uint
   return bytes;
 }
 
-// Pages that the kernel keeps of the file are given back before, so that the disk is read, and after, so that those of
-// readers are not pushed out by what nobody asked for.
+// The file's pages are dropped from the page cache before, so that the disk is read, and after, so that they do not
+// push out pages that readers need.
 Status DiskBlockStore::Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) {
   const auto unreadable = [id](const Status& why) {
     return why.code() == StatusCode::kIo ? Corrupt(BlockName(id) + " cannot be read: " + why.message()) : why;
@@ -279,7 +279,7 @@ Status DiskBlockStore::Verify(std::uint64_t id, std::uint64_t offset, std::uint6
   return unreadable(read);
 }
 
-// The file may have been published since it was looked for: then it is there now.
+// The file may have been published since it was found missing, so this looks again under the mutex.
 void DiskBlockStore::Forget(std::uint64_t id) {
   const std::lock_guard lock(shelf_.mutex);
   if (::access(shelf_.DataPath(id).c_str(), F_OK) == 0 || errno != ENOENT) return;
@@ -290,7 +290,7 @@ void DiskBlockStore::Forget(std::uint64_t id) {
   shelf_.finished.erase(found);
 }
 
-Status DiskBlockStore::TakeBack(std::uint64_t id) {
+Status DiskBlockStore::Relist(std::uint64_t id) {
   MILLRACE_ASSIGN(const OpenBlock block, Open(id));
   const std::lock_guard lock(shelf_.mutex);
   if (shelf_.damaged.erase(id) == 0) return Status::Ok();
@@ -299,13 +299,13 @@ Status DiskBlockStore::TakeBack(std::uint64_t id) {
   return Status::Ok();
 }
 
-// The data goes first, for the same reason for which it comes last. Nothing is synced: a block that comes back after a
-// crash is reported and removed again.
+// The data is removed first, so that a crash leaves no data without checksums. Nothing is synced: a block that comes
+// back after a crash is reported and removed again.
 Status DiskBlockStore::Remove(std::uint64_t id) {
   Discard(id);
   {
     const std::lock_guard lock(shelf_.mutex);
-    if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished
+    if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // it is being written, so none is finished
     shelf_.damaged.erase(id);
     if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
       shelf_.used -= found->second.length;
@@ -325,7 +325,7 @@ Status DiskBlockStore::Trash(std::uint64_t id, Micros now) {
   std::optional<BlockContent> content;
   {
     const std::lock_guard lock(shelf_.mutex);
-    if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // being written: none that is finished
+    if (!shelf_.broken.try_emplace(id).second) return Status::Ok();  // it is being written, so none is finished
     if (const auto found = shelf_.finished.find(id); found != shelf_.finished.end()) {
       content = found->second;
       shelf_.used -= found->second.length;
@@ -334,7 +334,7 @@ Status DiskBlockStore::Trash(std::uint64_t id, Micros now) {
   }
   const Status status = content.has_value() ? shelf_.trash.Put(id, *content, now) : Status::Ok();
   Release(id);
-  return content.has_value() ? status : Remove(id);  // a damaged one is of no use in the trash either
+  return content.has_value() ? status : Remove(id);  // a damaged block is of no use in the trash
 }
 
 Result<StoredBlock> DiskBlockStore::Restore(std::uint64_t id) {
@@ -356,7 +356,7 @@ BlockStore::Swept DiskBlockStore::SweepTrash(Micros before, std::uint64_t least_
   }
   const auto short_of_room = [&] {
     const BlockStore::Space disk = shelf_.Space();
-    return disk.capacity > 0 && disk.free < least_free;  // else the disk could not be looked at
+    return disk.capacity > 0 && disk.free < least_free;  // a capacity of 0 means that it is not known
   };
   while (short_of_room() && shelf_.trash.RemoveOldest(std::numeric_limits<Micros>::max(), &swept)) {
   }

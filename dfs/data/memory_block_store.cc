@@ -18,22 +18,23 @@ namespace {
 
 constexpr Micros kForEver = std::numeric_limits<Micros>::max();
 
-struct Bytes;
-struct Trashed {
-  std::shared_ptr<const Bytes> bytes;
+struct BlockBytes;
+struct TrashedBlock {
+  std::shared_ptr<const BlockBytes> bytes;
   Micros when = 0;
 };
 
-struct Bytes {
+struct BlockBytes {
   std::string data;
   std::vector<std::uint32_t> chunk_crcs;
-  std::optional<Micros> left;  // unfinished by its writer: when a sweep found it so
+  std::optional<Micros> left;  // when a sweep first found that its writer had left it unfinished
   [[nodiscard]] StoredBlock Stored(std::uint64_t id) const { return {id, data.size(), BlockCrc(chunk_crcs)}; }
 };
 
-// What files and the store share: a file may outlive a call, never the store.
+// What the store shares with its files. A file must not outlive the store.
 struct BlocksInMemory {
-  // Under mutex. Removes the block that came first into the trash, unless it came at `before` or later.
+  // Removes the block that has been in the trash longest. Returns false if there is none that came before `before`.
+  // Requires: the caller holds the mutex.
   bool RemoveOldest(Micros before, BlockStore::Swept* swept) {
     const auto oldest = std::min_element(trash.begin(), trash.end(),
                                          [](const auto& a, const auto& b) { return a.second.when < b.second.when; });
@@ -46,16 +47,16 @@ struct BlocksInMemory {
   }
 
   std::mutex mutex;
-  std::uint64_t capacity = 0, used = 0;  // used: unfinished ones, too
-  std::map<std::uint64_t, std::shared_ptr<const Bytes>> finished;
-  std::map<std::uint64_t, Trashed> trash;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Bytes>> broken;  // null while their file exists
+  std::uint64_t capacity = 0, used = 0;  // `used` counts unfinished blocks too
+  std::map<std::uint64_t, std::shared_ptr<const BlockBytes>> finished;
+  std::map<std::uint64_t, TrashedBlock> trash;
+  std::unordered_map<std::uint64_t, std::unique_ptr<BlockBytes>> broken;  // null while their file exists
 };
 
 class MemoryBlockFile final : public BlockFile {
  public:
   MemoryBlockFile(BlocksInMemory& state, std::uint64_t id)
-      : state_(state), id_(id), bytes_(std::make_unique<Bytes>()) {}
+      : state_(state), id_(id), bytes_(std::make_unique<BlockBytes>()) {}
   ~MemoryBlockFile() override {
     if (bytes_ == nullptr) return;
     const std::lock_guard lock(state_.mutex);
@@ -118,8 +119,8 @@ class MemoryBlockFile final : public BlockFile {
  private:
   BlocksInMemory& state_;
   const std::uint64_t id_;
-  std::unique_ptr<Bytes> bytes_;
-  Fd shared_;  // what another process writes before it is adopted
+  std::unique_ptr<BlockBytes> bytes_;
+  Fd shared_;  // another process writes here what is adopted afterwards
   StoredBlock finished_;
 };
 
@@ -145,7 +146,7 @@ class MemoryBlockStore final : public BlockStore {
     const auto found = state_.broken.find(id);
     if (found == state_.broken.end()) return NotFound("finish " + BlockName(id) + ": it is not here");
     if (found->second == nullptr) return Busy("finish " + BlockName(id) + ": it is being written");
-    Bytes& bytes = *found->second;
+    BlockBytes& bytes = *found->second;
     MILLRACE_TRY(CheckCut(id, bytes.data.size(), length));
     state_.used -= bytes.data.size() - length;
     bytes.data.resize(length);
@@ -168,7 +169,7 @@ class MemoryBlockStore final : public BlockStore {
     const std::lock_guard lock(state_.mutex);
     Swept swept;
     std::erase_if(state_.broken, [&](auto& entry) {
-      Bytes* bytes = entry.second.get();
+      BlockBytes* bytes = entry.second.get();
       if (bytes == nullptr) return false;
       if (!bytes->left.has_value()) bytes->left = now;
       if (now - *bytes->left < retention) return false;
@@ -181,7 +182,7 @@ class MemoryBlockStore final : public BlockStore {
   }
 
   Result<OpenBlock> Open(std::uint64_t id) const override {
-    MILLRACE_ASSIGN(const std::shared_ptr<const Bytes> bytes, Find(id));
+    MILLRACE_ASSIGN(const std::shared_ptr<const BlockBytes> bytes, Find(id));
     OpenBlock open;
     open.data = Fd(::memfd_create("block", MFD_CLOEXEC));
     if (!open.data.valid()) return FromErrno(errno, "make a memory file for " + BlockName(id));
@@ -192,13 +193,13 @@ class MemoryBlockStore final : public BlockStore {
   }
 
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override {
-    MILLRACE_ASSIGN(const std::shared_ptr<const Bytes> bytes, Find(id));
+    MILLRACE_ASSIGN(const std::shared_ptr<const BlockBytes> bytes, Find(id));
     MILLRACE_TRY(CheckRange(id, bytes->data.size(), offset, size));
     return bytes->data.substr(offset, size);
   }
 
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override {
-    MILLRACE_ASSIGN(const std::shared_ptr<const Bytes> bytes, Find(id));
+    MILLRACE_ASSIGN(const std::shared_ptr<const BlockBytes> bytes, Find(id));
     MILLRACE_TRY(CheckRange(id, bytes->data.size(), offset, size));
     if (size == 0) return Status::Ok();
     const std::uint64_t first = offset / kChunkBytes;
@@ -207,7 +208,7 @@ class MemoryBlockStore final : public BlockStore {
     return CheckChunks(chunks, std::span(bytes->chunk_crcs).subspan(first, ChunkCount(chunks.size())), id, first);
   }
 
-  Status TakeBack(std::uint64_t id) override { return Find(id).status(); }
+  Status Relist(std::uint64_t id) override { return Find(id).status(); }
 
   Status Remove(std::uint64_t id) override {
     Discard(id);
@@ -234,7 +235,7 @@ class MemoryBlockStore final : public BlockStore {
   std::vector<std::uint64_t> Damaged() const override { return {}; }
 
   std::optional<std::uint64_t> Length(std::uint64_t id) const override {
-    const Result<std::shared_ptr<const Bytes>> bytes = Find(id);
+    const Result<std::shared_ptr<const BlockBytes>> bytes = Find(id);
     if (!bytes.ok()) return std::nullopt;
     return (*bytes)->data.size();
   }
@@ -244,7 +245,7 @@ class MemoryBlockStore final : public BlockStore {
     const std::lock_guard lock(state_.mutex);
     const auto found = state_.finished.find(id);
     if (found == state_.finished.end()) return Status::Ok();
-    const Trashed replaced = std::exchange(state_.trash[id], Trashed{found->second, now});
+    const TrashedBlock replaced = std::exchange(state_.trash[id], TrashedBlock{found->second, now});
     if (replaced.bytes != nullptr) state_.used -= replaced.bytes->data.size();
     state_.finished.erase(found);
     return Status::Ok();
@@ -299,7 +300,7 @@ class MemoryBlockStore final : public BlockStore {
   }
 
  private:
-  Result<std::shared_ptr<const Bytes>> Find(std::uint64_t id) const {
+  Result<std::shared_ptr<const BlockBytes>> Find(std::uint64_t id) const {
     const std::lock_guard lock(state_.mutex);
     const auto found = state_.finished.find(id);
     if (found == state_.finished.end()) return NotFound(BlockName(id) + " is not here");

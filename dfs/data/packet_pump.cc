@@ -18,7 +18,7 @@ PacketPump::PacketPump(OpenBlock block, std::uint64_t id, std::uint64_t offset, 
       id_(id),
       next_(offset / kChunkBytes * kChunkBytes),
       end_(std::min(block_.length, ChunkCount(offset + size) * kChunkBytes)) {
-  // Advice only; a failure costs speed.
+  // This is only advice to the kernel. A failure costs nothing but speed.
   ::posix_fadvise(block_.data.get(), static_cast<off_t>(next_), static_cast<off_t>(end_ - next_),
                   POSIX_FADV_SEQUENTIAL);
   NextPacket();

@@ -23,7 +23,7 @@ std::size_t ChooseDisk(std::span<const DiskLoad> disks) {
 struct SpreadBlockStore::Spindle {
   Spindle(std::size_t its_number, Disk disk)
       : number(its_number), name(std::move(disk.name)), store(std::move(disk.store)) {}
-  // Not OK when it has failed.
+  // Returns kIo if the disk has failed.
   [[nodiscard]] Status Usable() const {
     if (!failed) return Status::Ok();
     return Status(StatusCode::kIo, "the disk of " + name + " has failed; what was written there is to be written anew");
@@ -31,11 +31,11 @@ struct SpreadBlockStore::Spindle {
 
   const std::size_t number;
   const std::string name;
-  const std::unique_ptr<BlockStore> store;  // of a failed one too: files of it may still be open
+  const std::unique_ptr<BlockStore> store;  // kept after a failure, since its files may still be open
   std::atomic<bool> failed = false;
   std::atomic<int> strikes = 0;
   std::atomic<std::uint64_t> writers = 0;
-  std::uint64_t chosen = 0;  // under the store's mutex
+  std::uint64_t chosen = 0;  // guarded by SpreadBlockStore::mutex_
 };
 
 class SpreadBlockStore::File final : public BlockFile {
@@ -65,11 +65,12 @@ class SpreadBlockStore::File final : public BlockFile {
   Status Sync() override {
     return Judged([&] { return file_->Sync(); });
   }
-  // Not judged: it opens files, and a lack of descriptors says nothing of the disk. A sync went before.
+  // A failure here does not count against the disk: Finish opens files, and a lack of descriptors says nothing about
+  // the disk. A failing disk has shown at the Sync before.
   Status Finish() override {
     MILLRACE_TRY(disk_.Usable());
     MILLRACE_TRY(file_->Finish());
-    return disk_.Usable();  // it may have failed meanwhile: then the block is not here
+    return disk_.Usable();  // if the disk has failed meanwhile, the block does not count as stored
   }
   [[nodiscard]] std::uint64_t length() const override { return file_->length(); }
   [[nodiscard]] std::uint32_t crc() const override { return file_->crc(); }
@@ -88,7 +89,7 @@ class SpreadBlockStore::File final : public BlockFile {
   const std::unique_ptr<BlockFile> file_;
 };
 
-// Nobody else creates or restores this block meanwhile, on whatever disk.
+// While a Claim is taken, nobody else creates or restores this block on any disk.
 class SpreadBlockStore::Claim {
  public:
   Claim(SpreadBlockStore& store, std::uint64_t id) : store_(store), id_(id) {
@@ -128,7 +129,7 @@ Result<std::unique_ptr<SpreadBlockStore>> SpreadBlockStore::Over(
   return store;
 }
 
-// Before anybody else uses the store.
+// Requires: nobody uses the store yet.
 Status SpreadBlockStore::PartCopies(Micros now) {
   std::set<std::uint64_t> finished, trashed;
   for (const auto& disk : disks_) {
@@ -202,10 +203,10 @@ Result<std::unique_ptr<BlockFile>> SpreadBlockStore::CreateOn(Spindle& disk, std
 Result<std::unique_ptr<BlockFile>> SpreadBlockStore::Create(std::uint64_t id) {
   const Claim claim(*this, id);
   if (!claim.taken()) return Exists("create " + BlockName(id) + ": it is here already");
-  if (Spindle* const home = Home(id); home != nullptr) return CreateOn(*home, id);  // in place of a damaged one
+  if (Spindle* const home = Home(id); home != nullptr) return CreateOn(*home, id);  // it replaces a damaged one
   std::vector<Spindle*> disks = Working();
   Status why(StatusCode::kIo, "create " + BlockName(id) + ": no disk is left");
-  while (!disks.empty()) {  // one that is gone, and not found so yet, is passed over
+  while (!disks.empty()) {  // a disk that fails, and is not known to have failed, is passed over
     Spindle& disk = Choose(disks);
     Result<std::unique_ptr<BlockFile>> file = CreateOn(disk, id);
     if (file.ok()) return file;
@@ -255,10 +256,10 @@ Status SpreadBlockStore::Verify(std::uint64_t id, std::uint64_t offset, std::uin
   return home->store->Verify(id, offset, size);
 }
 
-Status SpreadBlockStore::TakeBack(std::uint64_t id) {
+Status SpreadBlockStore::Relist(std::uint64_t id) {
   Spindle* const home = Home(id);
   if (home == nullptr) return NotFound(BlockName(id) + " is not here");
-  return home->store->TakeBack(id);
+  return home->store->Relist(id);
 }
 
 Status SpreadBlockStore::Remove(std::uint64_t id) {
@@ -291,7 +292,7 @@ std::optional<std::uint64_t> SpreadBlockStore::Length(std::uint64_t id) const {
   return home == nullptr ? std::nullopt : home->store->Length(id);
 }
 
-// Of its number there is one in the trash, whichever disk the one before was on.
+// At most one block of this id is in the trash, on whichever disk.
 Status SpreadBlockStore::Trash(std::uint64_t id, Micros now) {
   Spindle* const home = Home(id);
   if (home == nullptr) return Status::Ok();
@@ -316,7 +317,7 @@ Result<StoredBlock> SpreadBlockStore::Restore(std::uint64_t id) {
   for (Spindle* const disk : Working()) {
     Result<StoredBlock> restored = disk->store->Restore(id);
     if (!restored.ok() && restored.status().code() == StatusCode::kNotFound) continue;
-    // It takes the place of a damaged one.
+    // The restored block replaces a damaged one on another disk.
     if (restored.ok() && home != nullptr && disk != home) MILLRACE_TRY(home->store->Remove(id));
     return restored;
   }

@@ -64,7 +64,7 @@ class SpreadBlockStore final : public BlockStore {
   Result<OpenBlock> Open(std::uint64_t id) const override;
   Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
-  Status TakeBack(std::uint64_t id) override;
+  Status Relist(std::uint64_t id) override;
   Status Remove(std::uint64_t id) override;
   [[nodiscard]] bool Has(std::uint64_t id) const override { return Home(id) != nullptr; }
   std::vector<StoredBlock> List() const override;

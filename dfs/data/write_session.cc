@@ -18,11 +18,11 @@ using net::Wire;
 
 namespace {
 
-// A writer may think between two packets for so many times the idle timeout (an hour, normally): a task that computes
-// for long is no dead peer, and one that died is noticed by keepalive.
+// A writer may pause between two packets for this many idle timeouts (an hour, normally). A task that computes for long
+// is not dead, and keepalive finds one that is.
 constexpr int kPatience = 60;
 
-constexpr std::size_t kBatchPackets = 4;  // to a disk thread at once
+constexpr std::size_t kBatchPackets = 4;  // the most that a disk thread gets at once
 
 }  // namespace
 
@@ -37,8 +37,8 @@ WriteSession::WriteSession(BlockStore& store, ActiveWrites& active, WriteRequest
       changed_(upstream_->executor()),
       alive_timer_(upstream_->executor()) {}
 
-// Shorter than what a node has to store something (idle_timeout), so that the silent node is named by its neighbour
-// before those further up can take that neighbour for a slow one.
+// This is shorter than the time that a node has to store something (idle_timeout). So the neighbour of a silent node
+// names it before nodes further up can mistake that neighbour for a slow one.
 Micros WriteSession::silence() const { return std::min(upstream_->threads().idle_timeout / 2, kSilence); }
 
 Awaitable<bool> WriteSession::Run() {
@@ -80,8 +80,8 @@ Awaitable<Status> WriteSession::AnswerRequest() {
   co_return told;
 }
 
-// What is left of a write that never had a byte is of use to nobody, and the writer may come again with the same block:
-// so it goes before the writer hears of the failure.
+// A block without a byte is of no use. It is discarded before the writer learns of the failure, since the writer may
+// come again with the same block.
 Awaitable<void> WriteSession::Close() {
   if (next_ != nullptr && (over() || !next_finished_)) next_->Abort();
   auto release = [this] {
@@ -144,7 +144,8 @@ Awaitable<void> WriteSession::Transfer() {
 }
 
 void WriteSession::Start(Awaitable<void> child) {
-  // The session outlives its children: Transfer waits for them. After Stop none are started, and all wires are aborted.
+  // The session outlives its children, since Transfer waits for them. After the server's Stop no child is started, and
+  // all wires are aborted.
   auto run = [](WriteSession& self, Awaitable<void> work) -> Awaitable<void> {
     struct Leave {
       WriteSession& session;
@@ -165,8 +166,8 @@ void WriteSession::Start(Awaitable<void> child) {
 
 // ---- from upstream to the next node ----
 
-// After a failure packets are still taken, and dropped: closing on a writer that sends would reset the connection
-// before it has read why.
+// After a failure packets are still received, and dropped. If the connection were closed while the writer sends, it
+// would be reset before the writer has read the reason.
 Awaitable<void> WriteSession::Receive() {
   while (last_ < Last::kReceived) {
     Incoming incoming;
@@ -178,7 +179,7 @@ Awaitable<void> WriteSession::Receive() {
     }
     if (incoming.packet.last) last_ = Last::kReceived;
     if (failed_) continue;
-    co_await Take(std::move(incoming));
+    co_await Accept(std::move(incoming));
     while (arrived_.size() + queue_.size() >= kWindowPackets && !failed_) co_await changed_.Wait();
   }
 }
@@ -197,7 +198,7 @@ Awaitable<Status> WriteSession::ReceivePacket(Incoming* incoming) {
   co_return co_await upstream_->Read(incoming->data.get(), packet->length);
 }
 
-Awaitable<void> WriteSession::Take(Incoming incoming) {
+Awaitable<void> WriteSession::Accept(Incoming incoming) {
   if (!shares()) {
     const Status sound =
         CheckChunks(incoming.bytes(), incoming.crcs(), request_.block, incoming.packet.offset / kChunkBytes);
@@ -215,8 +216,8 @@ Awaitable<void> WriteSession::Take(Incoming incoming) {
   }
 }
 
-// Forwarded before it is stored, and stored if it was forwarded, even when the write fails meanwhile: BlockWriter
-// relies on it when it salvages.
+// A packet is forwarded before it is stored. Once forwarded it is also stored, even if the write fails meanwhile.
+// BlockWriter relies on both when it salvages a block.
 Awaitable<void> WriteSession::Forward(Incoming incoming) {
   forwarded_ += incoming.packet.length;
   if (incoming.packet.last) last_ = Last::kForwarded;
@@ -265,7 +266,7 @@ std::unique_ptr<char[]> WriteSession::Buffer() {
   return buffer;
 }
 
-// ---- to the disk, and acknowledgements on their way back ----
+// ---- to the disk, and acknowledgements back ----
 
 std::vector<WriteSession::Incoming> WriteSession::TakeBatch(std::deque<Incoming>& from) const {
   std::vector<Incoming> batch;
@@ -284,7 +285,7 @@ Status WriteSession::StoreBatch(const std::vector<Incoming>& batch) {
   return Status::Ok();
 }
 
-// One buffer for all packets: it stays in the processor's cache.
+// All packets use one buffer, which stays in the processor's cache.
 Status WriteSession::StoreShared(const Incoming& incoming) {
   const std::vector<std::uint32_t> crcs = incoming.crcs();
   if (incoming.data != nullptr) return file_->Adopt(incoming.bytes(), crcs);
@@ -315,9 +316,9 @@ Awaitable<void> WriteSession::Store() {
   co_await FinishHere();
 }
 
-// From the last node to the first, so that nodes with a finished block never stand before one that lacks bytes:
-// BlockWriter relies on it when it salvages. Nothing is finished that differs from what the rest of the pipeline has,
-// or from what a copy is to be.
+// The block is finished on the last node first and on the first node last, so a node that has finished never stands
+// before one that lacks bytes. BlockWriter relies on that when it salvages a block. A block is not finished if it
+// differs from what the rest of the pipeline has, or from what a copy is to be.
 Awaitable<void> WriteSession::FinishHere() {
   while (next_ != nullptr && !next_finished_ && !over()) co_await changed_.Wait();
   if (over()) co_return;
@@ -341,12 +342,12 @@ Awaitable<void> WriteSession::FinishHere() {
   changed_.Notify();
 }
 
-// The next node may be slow for as long as a peer may be idle; silent it may not be.
+// The next node may be slow for as long as a peer may be idle, but it must not be silent for that long.
 Awaitable<void> WriteSession::ReadAcks() {
   using SteadyClock = std::chrono::steady_clock;
   SteadyClock::time_point got_on = SteadyClock::now();
   while (!next_finished_) {
-    // The next node owes an answer only while it has something that it did not acknowledge.
+    // The next node owes an answer only while there are bytes that it has not acknowledged.
     while (forwarded_ == next_acked_ && last_ < Last::kForwarded && !over()) {
       co_await changed_.Wait();
       got_on = SteadyClock::now();
@@ -364,7 +365,7 @@ Awaitable<void> WriteSession::ReadAcks() {
     } else if (!ack->failure.ok()) {
       Fail(ack->failure, ack->failed_nodes);
     } else if (ack->length < next_acked_ || ack->length > forwarded_ || (ack->finished && last_ < Last::kForwarded)) {
-      FailNext(Corrupt(next_->peer() + ": acknowledges what it was not sent"));
+      FailNext(Corrupt(next_->peer() + ": acknowledges bytes that it was not sent"));
     } else if (ack->length > next_acked_ || ack->finished) {
       got_on = SteadyClock::now();
       next_acked_ = ack->length;
@@ -417,7 +418,7 @@ Awaitable<void> WriteSession::SendAcks() {
       continue;
     }
     const Status told = co_await SendAck(ack);
-    if (!told.ok()) co_return;  // Receive will notice, too
+    if (!told.ok()) co_return;  // Receive will notice it as well
     sent = ack;
   }
 }
@@ -430,7 +431,7 @@ Awaitable<Status> WriteSession::SendAck(Ack ack) {
 
 // ---- failure ----
 
-void WriteSession::Fail(Status why, std::vector<std::uint32_t> nodes) {
+void WriteSession::Fail(Status why, std::vector<NodeId> nodes) {
   if (failed_) return;
   failed_ = true;
   failure_.failure = std::move(why);
@@ -439,14 +440,14 @@ void WriteSession::Fail(Status why, std::vector<std::uint32_t> nodes) {
   changed_.Notify();
 }
 
-// A connection that was given up here means that this node is stopping; the next one is innocent.
+// A connection that was cancelled on this side means that this node is stopping. The next node is not to blame.
 void WriteSession::FailNext(const Status& why) {
   if (why.code() == StatusCode::kCancelled) return FailHere(why);
   Fail(why, {request_.rest.front().node});
 }
 
 void WriteSession::FailHere(const Status& why) {
-  Fail(why.Within("node " + std::to_string(request_.node)), {request_.node});
+  Fail(why.Within("node " + std::to_string(request_.node.value)), {request_.node});
 }
 
 void WriteSession::Abort() {

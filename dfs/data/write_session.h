@@ -69,7 +69,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   net::Awaitable<void> Transfer();
   net::Awaitable<void> Receive();
   net::Awaitable<Status> ReceivePacket(Incoming* incoming);
-  net::Awaitable<void> Take(Incoming incoming);
+  net::Awaitable<void> Accept(Incoming incoming);
   net::Awaitable<void> ReadShared();
   Status ReadSharedBatch(std::vector<Incoming>& batch);
   net::Awaitable<void> Forward(Incoming incoming);
@@ -84,7 +84,7 @@ class WriteSession : public std::enable_shared_from_this<WriteSession> {
   Status StoreShared(const Incoming& incoming);
   [[nodiscard]] std::vector<Incoming> TakeBatch(std::deque<Incoming>& from) const;
   [[nodiscard]] std::unique_ptr<char[]> Buffer();
-  void Fail(Status why, std::vector<std::uint32_t> nodes);
+  void Fail(Status why, std::vector<NodeId> nodes);
   void FailHere(const Status& why);
   void FailNext(const Status& why);
   void Start(net::Awaitable<void> child);

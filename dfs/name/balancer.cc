@@ -12,7 +12,7 @@ namespace millrace::dfs {
 Shares::Shares(const std::vector<NodeUse>& nodes, double threshold) : threshold_(threshold) {
   double used = 0, capacity = 0;
   for (const NodeUse& node : nodes) {
-    MILLRACE_CHECK(node.capacity > 0, "node " + std::to_string(node.node) + " has no capacity, and so no share");
+    MILLRACE_CHECK(node.capacity > 0, "node " + std::to_string(node.node.value) + " has no capacity, and so no share");
     nodes_.push_back({node.node, static_cast<double>(node.used), static_cast<double>(node.capacity)});
     used += nodes_.back().used;
     capacity += nodes_.back().capacity;
@@ -22,7 +22,7 @@ Shares::Shares(const std::vector<NodeUse>& nodes, double threshold) : threshold_
 
 std::uint64_t Shares::BytesLeft() const {
   double too_much = 0, too_little = 0;
-  for (const Node& node : nodes_) {
+  for (const NodeShare& node : nodes_) {
     too_much += std::max(0.0, (node.Share() - mean_ - threshold_) * node.capacity);
     too_little += std::max(0.0, (mean_ - threshold_ - node.Share()) * node.capacity);
   }
@@ -31,13 +31,13 @@ std::uint64_t Shares::BytesLeft() const {
 
 double Shares::Largest() const {
   double largest = 0;
-  for (const Node& node : nodes_) largest = std::max(largest, node.Share());
+  for (const NodeShare& node : nodes_) largest = std::max(largest, node.Share());
   return largest;
 }
 
 double Shares::Smallest() const {
   double smallest = nodes_.empty() ? 0 : nodes_.front().Share();
-  for (const Node& node : nodes_) smallest = std::min(smallest, node.Share());
+  for (const NodeShare& node : nodes_) smallest = std::min(smallest, node.Share());
   return smallest;
 }
 
@@ -46,7 +46,7 @@ std::vector<NodeId> Shares::Takers() const { return Sorted(false); }
 
 std::vector<NodeId> Shares::Sorted(bool above) const {
   std::vector<std::pair<double, NodeId>> distances;
-  for (const Node& node : nodes_) {
+  for (const NodeShare& node : nodes_) {
     const double distance = above ? node.Share() - mean_ : mean_ - node.Share();
     if (distance > 0) distances.emplace_back(-distance, node.id);
   }
@@ -59,13 +59,14 @@ std::vector<NodeId> Shares::Sorted(bool above) const {
 
 template <class Nodes>
 auto Shares::Find(Nodes& nodes, NodeId id) -> decltype(nodes.data()) {
-  const auto at = std::lower_bound(nodes.begin(), nodes.end(), id, [](const Node& n, NodeId i) { return n.id < i; });
+  const auto at =
+      std::lower_bound(nodes.begin(), nodes.end(), id, [](const NodeShare& n, NodeId i) { return n.id < i; });
   return at == nodes.end() || at->id != id ? nullptr : &*at;
 }
 
 bool Shares::Helps(NodeId from, NodeId to, std::uint64_t bytes) const {
-  const Node* giver = Find(nodes_, from);
-  const Node* taker = Find(nodes_, to);
+  const NodeShare* giver = Find(nodes_, from);
+  const NodeShare* taker = Find(nodes_, to);
   if (giver == nullptr || taker == nullptr || bytes == 0) return false;
   const double given = giver->Share(), taken = taker->Share();
   if (given <= mean_ || taken >= mean_) return false;
@@ -75,11 +76,11 @@ bool Shares::Helps(NodeId from, NodeId to, std::uint64_t bytes) const {
 }
 
 void Shares::Add(NodeId id, std::uint64_t bytes) {
-  if (Node* node = Find(nodes_, id)) node->used += static_cast<double>(bytes);
+  if (NodeShare* node = Find(nodes_, id)) node->used += static_cast<double>(bytes);
 }
 
-void Shares::Take(NodeId id, std::uint64_t bytes) {
-  if (Node* node = Find(nodes_, id)) node->used -= static_cast<double>(bytes);
+void Shares::Subtract(NodeId id, std::uint64_t bytes) {
+  if (NodeShare* node = Find(nodes_, id)) node->used -= static_cast<double>(bytes);
 }
 
 }  // namespace millrace::dfs

@@ -16,7 +16,7 @@
 namespace millrace::dfs {
 
 struct NodeUse {
-  NodeId node = 0;
+  NodeId node;
   std::uint64_t used = 0;
   std::uint64_t capacity = 0;  // more than 0
 };
@@ -41,13 +41,13 @@ class Shares {
 
   // Returns true if the rule allows a move of `bytes` bytes; false for a node that is not known.
   [[nodiscard]] bool Helps(NodeId from, NodeId to, std::uint64_t bytes) const;
-  // Add bytes to what a node uses, and take them from it. A node that is not known is left out.
+  // Add bytes to what a node uses, and subtract them from it. A node that is not known is left out.
   void Add(NodeId node, std::uint64_t bytes);
-  void Take(NodeId node, std::uint64_t bytes);
+  void Subtract(NodeId node, std::uint64_t bytes);
 
  private:
-  struct Node {
-    NodeId id = 0;
+  struct NodeShare {
+    NodeId id;
     double used = 0, capacity = 0;
     [[nodiscard]] double Share(double more = 0) const { return (used + more) / capacity; }
   };
@@ -55,7 +55,7 @@ class Shares {
   template <class Nodes>
   [[nodiscard]] static auto Find(Nodes& nodes, NodeId id) -> decltype(nodes.data());  // null if it is not known
 
-  std::vector<Node> nodes_;  // by rising number
+  std::vector<NodeShare> nodes_;  // by rising number
   double threshold_;
   double mean_ = 0;
 };

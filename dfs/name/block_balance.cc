@@ -1,4 +1,5 @@
-// Balancing: which replicas to move. A move is a copy here; block_work.cc has its source give up its own.
+// Balancing chooses which replicas to move. Here a move is only a copy; block_work.cc then has its source give up its
+// own replica.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -8,7 +9,7 @@
 
 namespace millrace::dfs {
 
-// One call's choice of moves.
+// Chooses the moves of one call.
 class BlockManager::Impl::Mover {
  public:
   Mover(Impl* impl, Micros now, std::uint32_t max_copies, std::vector<ReplicateWork>* work)
@@ -37,18 +38,19 @@ class BlockManager::Impl::Mover {
   }
 
  private:
-  // What one call does at most, to stay within a few milliseconds.
-  static constexpr int kMaxPairs = 20'000;            // of a block and a node that may take it
-  static constexpr std::size_t kMaxListed = 200'000;  // blocks
+  // These bound the work of one call, so that it takes a few milliseconds at most.
+  static constexpr int kMaxPairs = 20'000;            // pairs of a block and a node that may take it
+  static constexpr std::size_t kMaxListed = 200'000;  // blocks listed to be offered
 
   struct Taker {
-    NodeId id = 0;
+    NodeId id;
     const NodeState* node = nullptr;
     std::uint64_t room = 0;  // bytes
   };
   enum class Outcome { kBegun, kLater, kNever };
 
-  // What is under way, as if it had been made. False while blocks lack copies.
+  // Counts moves that are under way as if they had been made. Returns false while copies that blocks lack must come
+  // first.
   bool Survey() {
     if (max_copies_ == 1 && impl_.health.under_replicated > 0) return false;
     for (const auto& [key, copy] : impl_.copies) {
@@ -59,7 +61,7 @@ class BlockManager::Impl::Mover {
     for (const auto& [id, move] : impl_.moves_to_end) {
       ++moving_;
       const auto block = impl_.blocks.find(id);
-      if (block != impl_.blocks.end()) shares_.Take(move.from, block->second.length);
+      if (block != impl_.blocks.end()) shares_.Subtract(move.from, block->second.length);
     }
     all_known_ = std::all_of(impl_.candidates.begin(), impl_.candidates.end(), [this](const Candidate& candidate) {
       const NodeState& node = impl_.nodes.at(candidate.node);
@@ -73,7 +75,7 @@ class BlockManager::Impl::Mover {
     ++moves_[from];
     ++moves_[to];
     coming_[to] += length;
-    shares_.Take(from, length);
+    shares_.Subtract(from, length);
     shares_.Add(to, length);
   }
 
@@ -87,7 +89,7 @@ class BlockManager::Impl::Mover {
 
   [[nodiscard]] bool IsBusy(NodeId id) { return moves_[id] >= max_moves_ || impl_.nodes.at(id).copies >= max_copies_; }
 
-  // True when nothing of the node is left to be offered in this pass.
+  // Returns true if nothing on the node is left to be offered in this pass.
   bool Offer(NodeId giver) {
     const NodeState& node = impl_.nodes.at(giver);
     const bool needless = std::none_of(takers_.begin(), takers_.end(),
@@ -116,7 +118,7 @@ class BlockManager::Impl::Mover {
     const BlockState& block = it->second;
     bool later = false;
     Taker* best = nullptr;
-    Distance best_distance = Distance::kOff;
+    Locality best_distance = Locality::kOff;
     const Location& where = impl_.nodes.at(giver).where;
     for (Taker& taker : takers_) {
       --pairs_;
@@ -125,18 +127,18 @@ class BlockManager::Impl::Mover {
         later = true;
         continue;
       }
-      const Distance distance = DistanceBetween(giver, where, taker.id, taker.node->where);
+      const Locality distance = DistanceBetween(giver, where, taker.id, taker.node->where);
       if (best != nullptr && distance >= best_distance) continue;
       best = &taker;
       best_distance = distance;
-      if (distance == Distance::kRack) break;
+      if (distance == Locality::kRack) break;
     }
     if (best == nullptr) return later ? Outcome::kLater : Outcome::kNever;
     Begin({id, block.length, block.crc}, giver, best);
     return Outcome::kBegun;
   }
 
-  // It has what it wants, and nothing about it is in doubt or under way.
+  // Returns true if the block has exactly the replicas it wants, and nothing about it is in doubt or under way.
   bool CanMove(NodeId giver, BlockId id, const BlockState& block) {
     if (impl_.Live(block) != block.wanted || impl_.CopiesOf(id) > 0) return false;
     others_.clear();
@@ -153,12 +155,12 @@ class BlockManager::Impl::Mover {
     return holds;
   }
 
-  // `others_` are those of CanMove.
+  // Requires: CanMove has just returned true for the block, and has filled `others_`.
   bool CanTake(const Taker& taker, NodeId giver, BlockId id, const BlockState& block) {
     if (std::binary_search(block.holders.begin(), block.holders.end(), taker.id) || taker.room < block.length) {
       return false;
     }
-    // There an order to delete this block may still be under way.
+    // An order to delete this block may still be on its way to that node.
     if (taker.node->bad.contains(id) || taker.node->ordered.contains(id)) return false;
     return shares_.Helps(giver, taker.id, block.length) &&
            MoveKeepsSpread(others_, impl_.nodes.at(giver).where, taker.node->where);
@@ -177,12 +179,12 @@ class BlockManager::Impl::Mover {
   const std::uint32_t max_copies_;
   const std::uint32_t max_moves_;
   std::vector<ReplicateWork>& work_;
-  Shares shares_;  // when all moves under way are made
+  Shares shares_;  // as they will be once all moves under way are made
   bool all_known_ = false;
   std::uint64_t moving_ = 0;
-  std::map<NodeId, std::uint32_t> moves_;   // from and to it
-  std::map<NodeId, std::uint64_t> coming_;  // bytes
-  std::vector<Taker> takers_;               // the emptiest first
+  std::map<NodeId, std::uint32_t> moves_;   // from and to each node
+  std::map<NodeId, std::uint64_t> coming_;  // bytes on their way to each node
+  std::vector<Taker> takers_;               // the emptiest comes first
   std::vector<const Location*> others_;
   int pairs_ = kMaxPairs;
   std::size_t listed_ = 0;

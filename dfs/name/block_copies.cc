@@ -1,4 +1,4 @@
-// Copies: those under way, and which to start.
+// Keeps the copies that are under way, and chooses which to start.
 #include <algorithm>
 
 #include "dfs/name/block_manager_impl.h"
@@ -7,11 +7,11 @@ namespace millrace::dfs {
 
 std::uint32_t BlockManager::Impl::CopiesOf(BlockId block) const {
   std::uint32_t count = 0;
-  for (auto it = copies.lower_bound({block, 0}); it != copies.end() && it->first.first == block; ++it) ++count;
+  for (auto it = copies.lower_bound({block, NodeId{}}); it != copies.end() && it->first.first == block; ++it) ++count;
   return count;
 }
 
-void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::iterator copy) {
+void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, BlockCopy>::iterator copy) {
   --nodes.at(copy->second.from).copies;
   --nodes.at(copy->first.second).copies;
   const BlockId id = copy->first.first;
@@ -20,7 +20,7 @@ void BlockManager::Impl::EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::ite
 }
 
 void BlockManager::Impl::BeginCopy(const Block& block, NodeId from, NodeId to, Micros now, bool moves) {
-  copies.emplace(std::pair(block.id, to), Copy{from, now, moves});
+  copies.emplace(std::pair(block.id, to), BlockCopy{from, now, moves});
   expiries.push_back({now, block.id, to});
   ++nodes.at(from).copies;
   ++nodes.at(to).copies;
@@ -29,13 +29,13 @@ void BlockManager::Impl::BeginCopy(const Block& block, NodeId from, NodeId to, M
 std::optional<NodeId> BlockManager::Impl::FinishCopy(BlockId block, NodeId to) {
   const auto it = copies.find({block, to});
   if (it == copies.end()) return std::nullopt;
-  const Copy copy = it->second;
+  const BlockCopy copy = it->second;
   EndCopy(it);
   return copy.moves ? std::optional(copy.from) : std::nullopt;
 }
 
 void BlockManager::Impl::CancelCopiesOf(BlockId block, const NodeId* from_only) {
-  for (auto it = copies.lower_bound({block, 0}); it != copies.end() && it->first.first == block;) {
+  for (auto it = copies.lower_bound({block, NodeId{}}); it != copies.end() && it->first.first == block;) {
     const auto copy = it++;
     if (from_only == nullptr || copy->second.from == *from_only) EndCopy(copy);
   }
@@ -48,7 +48,7 @@ void BlockManager::Impl::CancelCopiesAt(NodeId node) {
   }
 }
 
-// One call's choice of copies.
+// Chooses the copies of one call.
 class BlockManager::Impl::Copier {
  public:
   Copier(Impl* impl, Micros now, std::uint32_t max_copies, std::vector<ReplicateWork>* work)
@@ -64,7 +64,7 @@ class BlockManager::Impl::Copier {
       open_targets_ += target.free_bytes > 0 ? 1 : 0;
     }
     for (std::size_t level = 0; level < kLevels; ++level) {
-      // With a replica on every node there is no other place; in a small cluster that is every block.
+      // A block with a replica on every node has no place for another. In a small cluster that is true of every block.
       if (level + 1 < kLevels && level + 1 >= impl_.nodes_up) return;
       RunLevel(level);
     }
@@ -87,7 +87,7 @@ class BlockManager::Impl::Copier {
         --attempts;
         CopyBlock(id, block);
       }
-      if (Lacking(id, block) > 0) impl_.Enqueue(id, &block);  // where it belongs
+      if (Lacking(id, block) > 0) impl_.Enqueue(id, &block);  // at the level where it belongs
     }
   }
 
@@ -104,13 +104,13 @@ class BlockManager::Impl::Copier {
     request.block_size = std::max<std::uint64_t>(1, block.length);
     request.existing.assign(block.holders.begin(), block.holders.end());
     std::erase_if(request.existing, [this](NodeId n) { return impl_.draining.contains(n); });
-    for (auto it = impl_.copies.lower_bound({id, 0}); it != impl_.copies.end() && it->first.first == id; ++it) {
+    for (auto it = impl_.copies.lower_bound({id, NodeId{}}); it != impl_.copies.end() && it->first.first == id; ++it) {
       request.existing.push_back(it->first.second);
     }
     if (const auto bad = impl_.bad_at.find(id); bad != impl_.bad_at.end()) request.excluded = bad->second;
     ReplicateWork work{.block = {id, block.length, block.crc}, .from = *from, .to = {}};
     work.to = dfs::ChooseTargets(targets_, request, impl_.random);
-    // There an order to delete this block may still be under way.
+    // An order to delete this block may still be on its way to these nodes.
     std::erase_if(work.to, [&](NodeId n) { return impl_.nodes.at(n).ordered.contains(id); });
     if (work.to.empty()) return;
     for (const NodeId to : work.to) {
@@ -121,7 +121,7 @@ class BlockManager::Impl::Copier {
     work_.push_back(std::move(work));
   }
 
-  // A holder with the fewest copies under way, by chance among equals.
+  // Returns a holder with the fewest copies under way. Ties are broken at random.
   std::optional<NodeId> Source(BlockId id, const BlockState& block) {
     std::optional<NodeId> best;
     std::uint32_t fewest = max_copies_;
@@ -149,13 +149,13 @@ class BlockManager::Impl::Copier {
   const Micros now_;
   const std::uint32_t max_copies_;
   std::vector<ReplicateWork>& work_;
-  std::vector<Candidate> targets_;  // no free bytes: takes no copy now
+  std::vector<Candidate> targets_;  // those without free bytes take no copy now
   std::size_t open_targets_ = 0;
 };
 
 void BlockManager::Impl::ExpireCopies(Micros now, Micros timeout) {
   for (; !expiries.empty() && expiries.front().started + timeout <= now; expiries.pop_front()) {
-    const Expiry& expiry = expiries.front();
+    const CopyExpiry& expiry = expiries.front();
     const auto copy = copies.find({expiry.block, expiry.to});
     if (copy != copies.end() && copy->second.started == expiry.started) EndCopy(copy);
   }

@@ -61,8 +61,8 @@ void BlockManager::Impl::AddHolder(BlockId id, BlockState* block, NodeId node) {
   block->holders.insert(std::lower_bound(block->holders.begin(), block->holders.end(), node), node);
   nodes.at(node).held_bytes += block->length;
   Account(*block, true);
-  // A hint at a more endangered level is enough: it is put right when it is taken. At a start, when every block gains
-  // its replicas one by one, this saves most of the hints.
+  // A hint at a more endangered level is enough, since its level is corrected when it is taken. After a start, when
+  // every block gains its replicas one by one, this saves most of the hints.
   if (block->queued == 0 || Live(*block) > block->wanted) Enqueue(id, block);
 }
 
@@ -126,7 +126,7 @@ void BlockManager::Want(const Block& block, std::uint32_t replication) {
   for (const ExpectedReplica& replica : replicas) {
     impl_->AddHolder(block.id, &state, replica.node);
     if (state.Is(replica.reported)) continue;
-    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, Flaw::kOther);
+    impl_->MarkBad(replica.node, &impl_->nodes.at(replica.node), block.id, ReplicaFlaw::kOther);
   }
 }
 
@@ -174,7 +174,7 @@ bool BlockManager::Drained(NodeId node) const {
   const auto places = static_cast<std::uint32_t>(std::max<std::size_t>(1, impl_->candidates.size()));
   for (const BlockId id : it->second.blocks) {
     const auto block = impl_->blocks.find(id);
-    if (block == impl_->blocks.end()) return false;  // still being written
+    if (block == impl_->blocks.end()) return false;  // it is still being written
     if (impl_->Live(block->second) < std::min<std::uint32_t>(block->second.wanted, places)) return false;
   }
   return true;
@@ -198,8 +198,8 @@ Result<std::uint64_t> BlockManager::DiscardUnknown(NodeId id) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr) return std::uint64_t{0};
   if (!node->Ready())
-    return Busy("put unknown blocks aside: node " + std::to_string(id) +
-                " is telling which blocks it has; try again when it has told all");
+    return Busy("put unknown blocks aside: node " + std::to_string(id.value) +
+                " is still listing its blocks; try again when it has listed all");
   node->unknown_held = false;
   node->to_aside.clear();
   for (const auto& [block, length] : node->unknown) node->to_aside.push_back(block);

@@ -32,11 +32,11 @@ namespace millrace::dfs {
 
 struct ReplicateWork {
   Block block;
-  NodeId from = 0;
+  NodeId from;
   std::vector<NodeId> to;
 };
 struct DeleteWork {
-  NodeId node = 0;
+  NodeId node;
   std::vector<BlockId> blocks;
 };
 struct BlockWork {
@@ -85,10 +85,12 @@ class BlockManager {
   explicit BlockManager(Random random);
   ~BlockManager();
 
-  // ---- what the namespace wants ---- Records a finished block of a visible file. It is called for each block at load,
-  // before any node reports, and at Complete. A replica that a node named before counts at once if the block was
-  // expected then; otherwise it was unknown, is no longer put aside, and counts when its node names it again. Requires:
-  // the length and checksum of a block never change.
+  // ---- what the namespace wants ----
+
+  // Records a finished block of a visible file. It is called for each block at load, before any node reports, and at
+  // Complete. A replica that a node named before counts at once if the block was expected then; otherwise it was
+  // unknown, is no longer put aside, and counts when its node names it again. Requires: the length and checksum of a
+  // block never change.
   void Want(const Block& block, std::uint32_t replication);
   void SetReplication(BlockId block, std::uint32_t replication);
   // Records that no file has the block any more: its replicas are deleted wherever they are or turn up (at least those
@@ -116,9 +118,11 @@ class BlockManager {
   // them), and false for a node that is not draining or whose report is not complete.
   [[nodiscard]] bool Drained(NodeId node) const;
 
-  // ---- what nodes report ---- A full report is one ReportBegin, any number of ReportPart and one ReportEnd. At its
-  // end the replicas that it did not name are gone. A replica whose length or checksum differs from the wanted block's
-  // is corrupt. An unwanted one is to be deleted, an unknown one to be put aside.
+  // ---- what nodes report ----
+
+  // A full report is one ReportBegin, any number of ReportPart and one ReportEnd. At its end the replicas that it did
+  // not name are gone. A replica whose length or checksum differs from the wanted block's is corrupt. An unwanted one
+  // is to be deleted, an unknown one to be put aside.
   void ReportBegin(NodeId node);
   void ReportPart(NodeId node, const std::vector<Block>& blocks);
   void ReportEnd(NodeId node);
@@ -139,19 +143,23 @@ class BlockManager {
   // the node has no replica.
   [[nodiscard]] bool WantsBack(NodeId node, const Block& trashed) const;
 
-  // ---- what to do ---- Returns the copies and deletions to start now. At most `max_copies_per_node` copies are under
-  // way from or to one node. A copy that was not reported Received within `copy_timeout` is given out again. The most
-  // endangered blocks (fewest replicas) come first. Only nodes whose report is complete get work. A call gives out at
-  // most 1000 deletions for each node.
+  // ---- what to do ----
+
+  // Returns the copies and deletions to start now. At most `max_copies_per_node` copies are under way from or to one
+  // node. A copy that was not reported Received within `copy_timeout` is given out again. The most endangered blocks
+  // (fewest replicas) come first. Only nodes whose report is complete get work. A call gives out at most 1000 deletions
+  // for each node.
   [[nodiscard]] BlockWork NextWork(Micros now, std::uint32_t max_copies_per_node, Micros copy_timeout);
-  // ---- balancing ---- Starts balancing, or starts it anew if it is under way: NextWork gives out moves as well, by
-  // the rule of balancer.h, until no node is over or under the threshold (a share of 1) or no move can be made.
-  // A move is a copy after which the source's replica is the surplus one; the block must then be in as many racks and
-  // datacenters as before. A move is forgotten if it fails or times out, or if the block has come to need the copy
-  // meanwhile. Only blocks that have exactly the replicas they want move, between nodes that are not draining. Moves
-  // begin only while no copy that a block lacks is under way. They leave half of the copies that NextWork may have
-  // under way at a node to such copies; where NextWork may have only one, moves begin only while no block lacks a
-  // replica.
+
+  // ---- balancing ----
+
+  // Starts balancing, or starts it anew if it is under way: NextWork gives out moves as well, by the rule of
+  // balancer.h, until no node is over or under the threshold (a share of 1) or no move can be made. A move is a copy
+  // after which the source's replica is the surplus one; the block must then be in as many racks and datacenters as
+  // before. A move is forgotten if it fails or times out, or if the block has come to need the copy meanwhile. Only
+  // blocks that have exactly the replicas they want move, between nodes that are not draining. Moves begin only while
+  // no copy that a block lacks is under way. They leave half of the copies that NextWork may have under way at a node
+  // to such copies; where NextWork may have only one, moves begin only while no block lacks a replica.
   void StartBalance(double threshold);
   void StopBalance();  // ends balancing if it is under way: no more moves begin
   [[nodiscard]] BalanceView Balance() const;

@@ -19,7 +19,7 @@
 
 namespace millrace::dfs {
 
-enum class Flaw : std::uint8_t {
+enum class ReplicaFlaw : std::uint8_t {
   kOther,  // its length or checksum is not the block's: a later report of the right ones clears it
   kBytes,  // found corrupt: only a fresh copy clears it
 };
@@ -36,7 +36,7 @@ struct BlockState {  // of a wanted block; millions of them
 };
 
 struct ExpectedReplica {
-  NodeId node = 0;
+  NodeId node;
   Block reported;
 };
 
@@ -54,7 +54,7 @@ struct NodeState {
   boost::unordered_flat_set<BlockId> blocks;       // held: good or expected
   boost::unordered_flat_set<BlockId> unconfirmed;  // held, but not named so far by the report under way
   // These two outlive the node's going down, as the replicas do.
-  std::map<BlockId, Flaw> bad;
+  std::map<BlockId, ReplicaFlaw> bad;
   // Surplus replicas whose deletion was given out and is neither confirmed nor refuted, each with the number of whole
   // reports that have named it since. Such a replica may be gone any moment, so it never justifies the deletion of
   // another.
@@ -69,16 +69,16 @@ struct NodeState {
   [[nodiscard]] bool Ready() const { return up && reported && !reporting; }
 };
 
-struct Copy {
-  NodeId from = 0;
+struct BlockCopy {
+  NodeId from;
   Micros started = 0;
   bool moves = false;  // `from` is to give up its replica afterwards
 };
 
 // A replica that was copied so that its source may give it up; the source has not done so yet.
-struct Move {
-  NodeId from = 0;
-  NodeId to = 0;
+struct BlockMove {
+  NodeId from;
+  NodeId to;
 };
 
 // Balancing goes in passes. Each pass offers every replica of a node that is too full once. The last pass is one in
@@ -92,10 +92,10 @@ struct Balancing {
       offers;  // of the nodes whose turn came in this pass, what is still to be offered
 };
 
-struct Expiry {
+struct CopyExpiry {
   Micros started = 0;
   BlockId block = 0;
-  NodeId to = 0;
+  NodeId to;
 };
 
 struct BlockManager::Impl {
@@ -122,9 +122,9 @@ struct BlockManager::Impl {
   // replicas, or more by now.
   std::array<std::deque<BlockId>, kLevels> endangered;
   std::deque<BlockId> surplus;
-  std::map<std::pair<BlockId, NodeId>, Copy> copies;  // by block and target
-  std::deque<Expiry> expiries;                        // by time
-  std::map<BlockId, Move> moves_to_end;               // of blocks in `surplus`: the copy has arrived
+  std::map<std::pair<BlockId, NodeId>, BlockCopy> copies;  // by block and target
+  std::deque<CopyExpiry> expiries;                         // by time
+  std::map<BlockId, BlockMove> moves_to_end;               // of blocks in `surplus`: the copy has arrived
   Balancing balancing;
   BlockHealth health;  // the counts that are kept up to date: not corrupt, not pending
 
@@ -143,7 +143,7 @@ struct BlockManager::Impl {
   void Hold(NodeId id, NodeState* node, const Block& reported, bool fresh);
   void HoldUnknown(NodeState* node, const Block& reported);
   void HoldExpected(NodeId id, NodeState* node, const Block& reported, std::vector<ExpectedReplica>* replicas);
-  void MarkBad(NodeId id, NodeState* node, BlockId block, Flaw flaw);
+  void MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw);
   void UnmarkBad(NodeId id, NodeState* node, BlockId block);
   void Lose(NodeId id, BlockId block);  // a replica that was held is gone
 
@@ -162,7 +162,7 @@ struct BlockManager::Impl {
   void EndMove(BlockId block, bool made);       // if there is one
   void CancelCopiesOf(BlockId block, const NodeId* from_only);
   void CancelCopiesAt(NodeId node);
-  void EndCopy(std::map<std::pair<BlockId, NodeId>, Copy>::iterator copy);
+  void EndCopy(std::map<std::pair<BlockId, NodeId>, BlockCopy>::iterator copy);
 };
 
 }  // namespace millrace::dfs

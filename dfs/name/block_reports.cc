@@ -1,4 +1,4 @@
-// The calls of BlockManager by which nodes come, go and say what they hold.
+// These are the calls of BlockManager by which nodes come, go and report what they hold.
 #include <algorithm>
 #include <string>
 
@@ -26,12 +26,12 @@ void BlockManager::Impl::Hold(NodeId id, NodeState* node, const Block& reported,
   }
   BlockState& block = it->second;
   if (!block.Is(reported)) {
-    MarkBad(id, node, reported.id, Flaw::kOther);
-    if (node->reporting) node->named.insert(reported.id);  // also where it was known before: the end must not cure it
+    MarkBad(id, node, reported.id, ReplicaFlaw::kOther);
+    if (node->reporting) node->named.insert(reported.id);  // or else ReportEnd would take the flaw for gone
     return;
   }
   if (const auto bad = node->bad.find(reported.id); bad != node->bad.end()) {
-    if (bad->second == Flaw::kBytes && !fresh) {
+    if (bad->second == ReplicaFlaw::kBytes && !fresh) {
       node->to_delete.push_back(reported.id);
       return;
     }
@@ -59,11 +59,11 @@ void BlockManager::Impl::HoldExpected(NodeId id, NodeState* node, const Block& r
   }
 }
 
-void BlockManager::Impl::MarkBad(NodeId id, NodeState* node, BlockId block, Flaw flaw) {
+void BlockManager::Impl::MarkBad(NodeId id, NodeState* node, BlockId block, ReplicaFlaw flaw) {
   const bool was_unconfirmed = node->unconfirmed.erase(block) > 0;
   node->blocks.erase(block);
   const auto [mark, fresh] = node->bad.try_emplace(block, flaw);
-  if (flaw == Flaw::kBytes) mark->second = flaw;
+  if (flaw == ReplicaFlaw::kBytes) mark->second = flaw;
   if (fresh) bad_at[block].push_back(id);
   if (node->reporting && !was_unconfirmed) node->named.insert(block);
   node->to_delete.push_back(block);
@@ -88,8 +88,8 @@ void BlockManager::Impl::Lose(NodeId id, BlockId block) {
 void BlockManager::NodeUp(NodeId id, const Location& where) {
   NodeState& node = impl_->nodes[id];
   if (!node.up) ++impl_->nodes_up;
-  // A node that was up has begun anew: what it was told to do is lost, what it holds is good until its report says
-  // else.
+  // A node that was up has started anew. It has lost its orders, and what it holds counts until its report says
+  // otherwise.
   impl_->CancelCopiesAt(id);
   node.up = true;
   node.where = where;
@@ -118,11 +118,11 @@ void BlockManager::NodeDown(NodeId id) {
   impl_->CancelCopiesAt(id);
 }
 
-// What a node that is down may hold still is only what was found bad there, or is to be deleted.
+// Of a node that is down only two things are kept: what was found bad there, and deletions that were ordered.
 void BlockManager::ForgetNode(NodeId id) {
   const auto it = impl_->nodes.find(id);
   if (it == impl_->nodes.end()) return;
-  MILLRACE_CHECK(!it->second.up, "node " + std::to_string(id) + " is forgotten though it is up");
+  MILLRACE_CHECK(!it->second.up, "node " + std::to_string(id.value) + " is forgotten though it is up");
   while (!it->second.bad.empty()) impl_->UnmarkBad(id, &it->second, it->second.bad.begin()->first);
   impl_->draining.erase(id);
   impl_->nodes.erase(it);
@@ -175,7 +175,7 @@ void BlockManager::ReportBegin(NodeId id) {
   if (node == nullptr) return;
   node->reporting = true;
   node->named = {};
-  node->to_delete.clear();  // what is still there will be named
+  node->to_delete.clear();  // the report names what is still there
   node->to_aside.clear();
   node->unknown.clear();
   node->named_blocks = 0;
@@ -207,7 +207,7 @@ void BlockManager::ReportEnd(NodeId id) {
   for (const BlockId block : cured) impl_->UnmarkBad(id, node, block);
   for (auto it = node->ordered.begin(); it != node->ordered.end();) {
     const bool gone_now = !node->named.contains(it->first);
-    const bool never_arrived = ++it->second >= 2;  // two whole reports named it since
+    const bool never_arrived = ++it->second >= 2;  // two whole reports have named it since the order
     it = gone_now || never_arrived ? node->ordered.erase(it) : std::next(it);
   }
   node->named = {};
@@ -235,8 +235,8 @@ void BlockManager::Deleted(NodeId id, BlockId block) {
 void BlockManager::Corrupt(NodeId id, BlockId block) {
   NodeState* node = impl_->UpNode(id);
   if (node == nullptr || (!node->blocks.contains(block) && !node->unconfirmed.contains(block))) return;
-  if (impl_->blocks.contains(block)) return impl_->MarkBad(id, node, block, Flaw::kBytes);
-  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // of no block: Want will find it bad
+  if (impl_->blocks.contains(block)) return impl_->MarkBad(id, node, block, ReplicaFlaw::kBytes);
+  constexpr std::uint64_t kNoLength = ~std::uint64_t{0};  // no block has it, so Want will find the replica bad
   impl_->HoldExpected(id, node, {block, kNoLength, 0}, &impl_->expected.at(block));
 }
 

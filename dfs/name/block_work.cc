@@ -1,4 +1,4 @@
-// BlockManager::NextWork, and which replicas to delete.
+// Holds BlockManager::NextWork, and chooses which replicas to delete.
 #include <algorithm>
 
 #include "dfs/name/block_manager_impl.h"
@@ -6,11 +6,11 @@
 namespace millrace::dfs {
 namespace {
 
-constexpr std::size_t kMaxDeletesPerNode = 1000;  // in one call; the rest in later ones
+constexpr std::size_t kMaxDeletesPerNode = 1000;  // given out in one call; later calls give out the rest
 
 }  // namespace
 
-// One call's choice of deletions.
+// Chooses the deletions of one call.
 class BlockManager::Impl::Remover {
  public:
   explicit Remover(Impl* impl) : impl_(*impl) {}
@@ -62,7 +62,8 @@ class BlockManager::Impl::Remover {
     }
   }
 
-  // Who gives its replica up; nobody while a holder's report is under way, or while no replica is sure to stay.
+  // Returns the node that gives up its replica. Returns none while a holder's report is under way, or while no replica
+  // is sure to stay.
   std::optional<NodeId> Loser(BlockId id, const BlockState& block) {
     std::optional<NodeId> ordered_before;
     std::vector<Candidate> sure;
@@ -82,8 +83,9 @@ class BlockManager::Impl::Remover {
     return move != impl_.moves_to_end.end() && CanEnd(move->second, sure) ? move->second.from : ChooseSurplus(sure);
   }
 
-  // Nodes may have come, gone or been put elsewhere since it began.
-  static bool CanEnd(const Move& move, const std::vector<Candidate>& holders) {
+  // Returns true if the source may still give up its replica. Nodes may have come, gone or changed their place since
+  // the move began.
+  static bool CanEnd(const BlockMove& move, const std::vector<Candidate>& holders) {
     const Location* from = nullptr;
     const Location* to = nullptr;
     std::vector<const Location*> others;

@@ -19,7 +19,7 @@ std::string Child(const std::string& directory, const std::string& name) {
   return directory == "/" ? directory + name : directory + "/" + name;
 }
 
-bool WalkNode(const Tree& tree, const Node& node, const std::string& path,
+bool WalkNode(const Tree& tree, const TreeNode& node, const std::string& path,
               const std::function<bool(const FileStatus&)>& visit) {
   if (!node.directory) return visit(tree.StatusOf(node, path));
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) {
@@ -28,14 +28,14 @@ bool WalkNode(const Tree& tree, const Node& node, const std::string& path,
   return true;
 }
 
-void MeasureNode(const Node& node, Namespace::Usage* usage) {
+void MeasureNode(const TreeNode& node, Namespace::Usage* usage) {
   if (!node.directory) return AddUsage(static_cast<const File&>(node), usage);
   ++usage->directories;
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) MeasureNode(*child, usage);
 }
 
-// Bytes of the longest path below a node, counted from the end of its own.
-std::size_t LongestBelow(const Node& node) {
+// Returns the length of the longest path below the node, counted from the end of the node's own path.
+std::size_t LongestBelow(const TreeNode& node) {
   std::size_t longest = 0;
   if (!node.directory) return longest;
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) {
@@ -44,7 +44,7 @@ std::size_t LongestBelow(const Node& node) {
   return longest;
 }
 
-Status CheckLength(std::string_view from, std::string_view to, const Node& node) {
+Status CheckLength(std::string_view from, std::string_view to, const TreeNode& node) {
   if (to.size() <= from.size() || to.size() + LongestBelow(node) <= kMaxPathBytes) return Status::Ok();
   return Invalid("rename " + Quote(from) + " to " + Quote(to) + ": a path would be longer than " +
                  std::to_string(kMaxPathBytes) + " bytes");
@@ -71,8 +71,8 @@ Status NotOpen(FileId file) {
   return NotFound("file " + std::to_string(file) + " is not open: completed or given up; create it again to write it");
 }
 
-// Which of the blocks given out are named; kInvalid for one that was not given out or is named twice or too long, or
-// another than is synced in its place.
+// Returns, for each block that was given out, whether it is named. Returns kInvalid if a named block was not given out,
+// is named twice, is too long, or is not the one that was synced in its place.
 Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Block>& blocks) {
   std::vector<bool> named(file.blocks.size(), false);
   for (const Block& block : blocks) {
@@ -96,10 +96,10 @@ Result<std::vector<bool>> CheckBlocks(const OpenFile& file, const std::vector<Bl
   return named;
 }
 
-// Gives out ids that repeat in no later life: they all lie below the stored limit.
+// Gives out ids that are not given out again after a restart, since all of them lie below the stored limit.
 class IdSource {
  public:
-  std::uint64_t Take(WriteBatch* batch) {
+  std::uint64_t Next(WriteBatch* batch) {
     constexpr std::uint64_t kRun = 4096;
     if (next_ == limit_) {
       limit_ += kRun;
@@ -132,35 +132,35 @@ std::string EncodeOpen(const OpenEntry& entry) {
 struct Namespace::Impl {
   explicit Impl(BlockNumbers source) : numbers(std::move(source)) {}
 
-  mutable Tree tree;  // Find serves both the calls that look and those that change
+  mutable Tree tree;  // const calls use Find too, which returns nodes that can be changed
   OpenTable open;
   IdSource ids;
   BlockNumbers numbers;
 
   [[nodiscard]] BlockId NewBlock() const;
-  [[nodiscard]] Result<Node*> Existing(std::string_view path) const;  // kNotFound
+  [[nodiscard]] Result<TreeNode*> Existing(std::string_view path) const;  // kNotFound
   [[nodiscard]] Result<const File*> ExistingFile(std::string_view path) const;
-  // The directory in which the last component of at.rest belongs, made with all that is missing above it.
+  // Makes the missing directories on the way. Returns the one in which the last component of at.rest belongs.
   Directory* MakeParents(Lookup* at, std::string_view owner, Micros now, WriteBatch* batch);
   Directory* MakeDirectory(Directory* parent, std::string_view name, std::string_view owner, Micros now,
                            WriteBatch* batch);
-  // Whether a file may become visible at `path`; `self`: the open file that wants it, 0 for none yet.
+  // Checks that a file may become visible at `path`. `self` is the open file that wants to, or 0 if it is not open yet.
   [[nodiscard]] Status CheckPlace(std::string_view path, const Lookup& at, bool overwrite, FileId self,
                                   Micros now) const;
-  void StoreNode(const Node& node, WriteBatch* batch) const;
-  void RemoveKeys(const Node& node, WriteBatch* batch) const;  // of the node and all below it
-  // An open file leaves the table; its blocks, apart from those `kept` (by index), go to *freed.
+  void StoreNode(const TreeNode& node, WriteBatch* batch) const;
+  void RemoveKeys(const TreeNode& node, WriteBatch* batch) const;  // those of the node and of all below it
+  // Removes an open file from the table. Its blocks go to *freed, except those that `kept` has by their index.
   void CloseOpen(const OpenEntry& entry, const std::vector<bool>& kept, WriteBatch* batch, std::vector<BlockId>* freed);
 };
 
-Result<Node*> Namespace::Impl::Existing(std::string_view path) const {
-  Node* node = tree.Find(path).node;
+Result<TreeNode*> Namespace::Impl::Existing(std::string_view path) const {
+  TreeNode* node = tree.Find(path).node;
   if (node == nullptr) return NotFound(Quote(path) + ": no such file or directory");
   return node;
 }
 
 Result<const File*> Namespace::Impl::ExistingFile(std::string_view path) const {
-  MILLRACE_ASSIGN(const Node* node, Existing(path));
+  MILLRACE_ASSIGN(const TreeNode* node, Existing(path));
   if (node->directory) return Invalid(Quote(path) + ": is a directory; name a file");
   return static_cast<const File*>(node);
 }
@@ -178,13 +178,13 @@ Status Namespace::Load(const KeyValueStore& store) {
 std::uint64_t Namespace::reserved_ids() const { return impl_->ids.limit(); }
 
 Result<FileStatus> Namespace::Stat(std::string_view path) const {
-  MILLRACE_ASSIGN(const Node* node, impl_->Existing(path));
+  MILLRACE_ASSIGN(const TreeNode* node, impl_->Existing(path));
   return impl_->tree.StatusOf(*node, std::string(path));
 }
 
 Result<std::vector<FileStatus>> Namespace::List(std::string_view path, std::string_view after,
                                                 std::size_t limit) const {
-  MILLRACE_ASSIGN(const Node* node, impl_->Existing(path));
+  MILLRACE_ASSIGN(const TreeNode* node, impl_->Existing(path));
   std::vector<FileStatus> found;
   const std::string base(path);
   if (!node->directory) {
@@ -199,7 +199,7 @@ Result<std::vector<FileStatus>> Namespace::List(std::string_view path, std::stri
 }
 
 Status Namespace::Walk(std::string_view path, const std::function<bool(const FileStatus&)>& visit) const {
-  MILLRACE_ASSIGN(const Node* node, impl_->Existing(path));
+  MILLRACE_ASSIGN(const TreeNode* node, impl_->Existing(path));
   WalkNode(impl_->tree, *node, std::string(path), visit);
   return Status::Ok();
 }
@@ -210,7 +210,7 @@ Result<std::vector<Block>> Namespace::Blocks(std::string_view path) const {
 }
 
 Result<Namespace::Usage> Namespace::Measure(std::string_view path) const {
-  MILLRACE_ASSIGN(const Node* node, impl_->Existing(path));
+  MILLRACE_ASSIGN(const TreeNode* node, impl_->Existing(path));
   Usage usage;
   MeasureNode(*node, &usage);
   return usage;
@@ -238,9 +238,9 @@ std::vector<FileId> Namespace::OpenFiles() const {
   return ids;
 }
 
-// ---- the tree changes ----
+// ---- changes of the tree ----
 
-void Namespace::Impl::StoreNode(const Node& node, WriteBatch* batch) const {
+void Namespace::Impl::StoreNode(const TreeNode& node, WriteBatch* batch) const {
   std::string key = EncodeEntryKey(node.parent->id, *node.name);
   if (node.directory) {
     batch->Put(std::move(key), EncodeDirectory(node.id, node.modified, *node.owner));
@@ -251,7 +251,7 @@ void Namespace::Impl::StoreNode(const Node& node, WriteBatch* batch) const {
              EncodeFile(file.id, file.modified, *file.owner, file.replication, file.block_size, file.blocks));
 }
 
-void Namespace::Impl::RemoveKeys(const Node& node, WriteBatch* batch) const {
+void Namespace::Impl::RemoveKeys(const TreeNode& node, WriteBatch* batch) const {
   batch->Remove(EncodeEntryKey(node.parent->id, *node.name));
   if (!node.directory) return;
   for (const auto& [name, child] : static_cast<const Directory&>(node).entries) RemoveKeys(*child, batch);
@@ -261,7 +261,7 @@ Directory* Namespace::Impl::MakeDirectory(Directory* parent, std::string_view na
                                           WriteBatch* batch) {
   auto made = std::make_unique<Directory>();
   Directory* directory = made.get();
-  directory->id = ids.Take(batch);
+  directory->id = ids.Next(batch);
   directory->modified = now;
   directory->owner = tree.Owner(owner);
   tree.Attach(parent, name, std::move(made));
@@ -289,7 +289,7 @@ Status Namespace::MakeDirectory(std::string_view path, std::string_view owner, M
 }
 
 Status Namespace::Remove(std::string_view path, bool recursive, WriteBatch* batch, std::vector<BlockId>* freed) {
-  MILLRACE_ASSIGN(Node * node, impl_->Existing(path));
+  MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
   if (node->parent == nullptr) return Invalid("\"/\" cannot be removed; name what is in it");
   if (node->directory) {
     if (!recursive && !static_cast<const Directory*>(node)->entries.empty()) {
@@ -304,7 +304,7 @@ Status Namespace::Remove(std::string_view path, bool recursive, WriteBatch* batc
 }
 
 Status Namespace::Rename(std::string_view from, std::string_view to, Micros now, WriteBatch* batch) {
-  MILLRACE_ASSIGN(Node * node, impl_->Existing(from));
+  MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(from));
   if (node->parent == nullptr) return Invalid("\"/\" cannot be renamed");
   std::string target(to);
   Lookup at = impl_->tree.Find(target);
@@ -327,7 +327,7 @@ Status Namespace::Rename(std::string_view from, std::string_view to, Micros now,
 }
 
 Status Namespace::SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch) {
-  MILLRACE_ASSIGN(Node * node, impl_->Existing(path));
+  MILLRACE_ASSIGN(TreeNode * node, impl_->Existing(path));
   if (node->directory) return Invalid(Quote(path) + ": is a directory; replication is set on files");
   MILLRACE_TRY(CheckReplication(path, replication));
   const File& file = static_cast<const File&>(*node);
@@ -369,7 +369,7 @@ Result<FileId> Namespace::Create(std::string_view path, const CreateOptions& opt
   MILLRACE_TRY(impl_->CheckPlace(path, impl_->tree.Find(path), options.overwrite, 0, now));
   OpenEntry entry;
   entry.file = {
-      .id = impl_->ids.Take(batch), .path = std::string(path), .options = options, .blocks = {}, .synced = {}};
+      .id = impl_->ids.Next(batch), .path = std::string(path), .options = options, .blocks = {}, .synced = {}};
   entry.created = now;
   const FileId id = entry.file.id;
   batch->Put(EncodeOpenKey(id), EncodeOpen(entry));
@@ -457,7 +457,7 @@ Status Namespace::CompleteAs(FileId file, std::string_view path, const std::vect
   made->owner = impl_->tree.Owner(options.owner);
   made->blocks = blocks;
   MILLRACE_CHECK(impl_->tree.Register(made.get()), "a block of " + Quote(path) + " is in another file");
-  const Node* node = made.get();
+  const TreeNode* node = made.get();
   impl_->tree.Attach(parent, at.rest, std::move(made));
   impl_->StoreNode(*node, batch);
   impl_->CloseOpen(*entry, named, batch, freed);

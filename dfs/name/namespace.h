@@ -93,9 +93,10 @@ class Namespace {
   };
   [[nodiscard]] std::optional<BlockOwner> OwnerOf(BlockId block) const;
 
-  // ---- changing the tree ---- Makes a directory and its parents. An existing directory is no failure. Returns kExists
-  // if a file is there, and kInvalid if a file is among the parents. The modified time of a directory is when it was
-  // made.
+  // ---- changing the tree ----
+
+  // Makes a directory and its parents. An existing directory is no failure. Returns kExists if a file is there, and
+  // kInvalid if a file is among the parents. The modified time of a directory is when it was made.
   Status MakeDirectory(std::string_view path, std::string_view owner, Micros now, WriteBatch* batch);
   // Removes a file or directory, and appends the blocks that no file has any more to *freed. Returns kInvalid for "/",
   // and for a directory with entries unless `recursive`. Open files below a removed directory stay open and fail at
@@ -110,9 +111,11 @@ class Namespace {
   // of range.
   Status SetReplication(std::string_view path, std::uint32_t replication, WriteBatch* batch);
 
-  // ---- writing files ---- Opens a new file. Returns kExists if a directory is there, or a file without `overwrite`;
-  // kBusy, naming the writer, if another writes to the path; kInvalid if options are out of range or a component of the
-  // path is a file. Missing parents are made at Complete.
+  // ---- writing files ----
+
+  // Opens a new file. Returns kExists if a directory is there, or a file without `overwrite`; kBusy, naming the writer,
+  // if another writes to the path; kInvalid if options are out of range or a component of the path is a file. Missing
+  // parents are made at Complete.
   Result<FileId> Create(std::string_view path, const CreateOptions& options, Micros now, WriteBatch* batch);
   // Returns a number that no block of a file has, and never 0. Returns kNotFound if the file is not open.
   Result<BlockId> AddBlock(FileId file, WriteBatch* batch);

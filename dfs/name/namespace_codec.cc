@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::uint8_t kVersion = 2;
 constexpr std::size_t kNumberBytes = 8;
-constexpr std::size_t kLeastBlockBytes = 13;  // of a stored block
-enum Kind : std::uint8_t { kDirectory = 0, kFile = 1 };
-enum Flag : std::uint8_t { kOverwrite = 1, kOrphaned = 2 };
+constexpr std::size_t kLeastBlockBytes = 13;  // the least that a stored block takes
+enum EntryKind : std::uint8_t { kDirectory = 0, kFile = 1 };
+enum OpenFileFlag : std::uint8_t { kOverwrite = 1, kOrphaned = 2 };
 
 void AppendNumber(std::uint64_t n, std::string* key) {
   for (int shift = 56; shift >= 0; shift -= 8) *key += static_cast<char>(n >> shift);
@@ -50,7 +50,7 @@ Status CheckShape(std::uint64_t replication, std::uint64_t block_size) {
   return Status::Ok();
 }
 
-Encoder BeginEntry(Kind kind, FileId id, Micros modified, std::string_view owner) {
+Encoder BeginEntry(EntryKind kind, FileId id, Micros modified, std::string_view owner) {
   Encoder out;
   out.U8(kVersion);
   out.U8(kind);
@@ -213,7 +213,7 @@ Result<std::uint64_t> DecodeIdLimit(std::string_view value) {
 }
 
 std::string DescribeKey(std::string_view key) {
-  const std::size_t begin = kEntryPrefix.size();  // both prefixes are as long
+  const std::size_t begin = kEntryPrefix.size();  // both prefixes have this length
   if (key.size() < begin + kNumberBytes) return Quote(key);
   const std::string head =
       std::string(key.substr(0, begin)) + std::to_string(ReadNumber(key.substr(begin, kNumberBytes)));

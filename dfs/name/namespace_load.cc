@@ -17,7 +17,8 @@ Status Misfit(std::string_view key, std::string_view why) {
   return Corrupt("namespace key " + DescribeKey(key) + ": " + std::string(why));
 }
 
-// Keeps a directory aside that is met first as the parent of an entry, until its own entry comes.
+// Builds the tree from its entries. A directory that is first met as the parent of an entry is kept aside until its own
+// entry comes.
 class TreeLoader {
  public:
   TreeLoader(Tree* tree, std::uint64_t id_limit) : tree_(*tree), id_limit_(id_limit), current_(tree->root()) {
@@ -93,10 +94,10 @@ class TreeLoader {
   const std::uint64_t id_limit_;
   Directory* current_;
   boost::unordered_flat_map<FileId, Directory*> known_;
-  std::map<FileId, std::unique_ptr<Directory>> loose_;  // met as a parent only, so far
+  std::map<FileId, std::unique_ptr<Directory>> loose_;  // those met only as parents so far
 };
 
-// The synced blocks of open files, by their place in the file: they are met by number.
+// The synced blocks of open files, ordered by their place in the file. The database has them in the order of their ids.
 using SyncedBlocks = std::map<FileId, std::map<std::uint64_t, Block>>;
 
 Status AddSynced(const OpenKey& id, std::string_view key, std::string_view value, SyncedBlocks* synced) {
@@ -107,7 +108,7 @@ Status AddSynced(const OpenKey& id, std::string_view key, std::string_view value
   return Status::Ok();
 }
 
-Status TakeSynced(const SyncedBlocks& synced, OpenTable* open) {
+Status AttachSynced(const SyncedBlocks& synced, OpenTable* open) {
   for (const auto& [file, blocks] : synced) {
     const OpenEntry& entry = *open->Find(file);
     for (const auto& [position, block] : blocks) {
@@ -181,7 +182,7 @@ Status LoadOpenFiles(const KeyValueStore& store, std::uint64_t id_limit, const T
   MILLRACE_TRY(ScanAll(store, kOpenPrefix, [&](std::string_view key, std::string_view value) {
     return AddOpen(tree, id_limit, key, value, open, &synced);
   }));
-  return TakeSynced(synced, open);
+  return AttachSynced(synced, open);
 }
 
 }  // namespace millrace::dfs

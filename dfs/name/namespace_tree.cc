@@ -29,7 +29,7 @@ Lookup Tree::Find(std::string_view path) {
     const std::size_t slash = at.rest.find('/');
     const auto entry = at.parent->entries.find(at.rest.substr(0, slash));
     if (entry == at.parent->entries.end()) return at;
-    Node* node = entry->second.get();
+    TreeNode* node = entry->second.get();
     if (slash == std::string_view::npos) {
       at.node = node;
       return at;
@@ -43,12 +43,12 @@ Lookup Tree::Find(std::string_view path) {
   }
 }
 
-std::string Tree::PathOf(const Node& node) {
+std::string Tree::PathOf(const TreeNode& node) {
   std::size_t size = 0;
-  for (const Node* n = &node; n->parent != nullptr; n = n->parent) size += 1 + n->name->size();
+  for (const TreeNode* n = &node; n->parent != nullptr; n = n->parent) size += 1 + n->name->size();
   if (size == 0) return "/";
   std::string path(size, '/');
-  for (const Node* n = &node; n->parent != nullptr; n = n->parent) {
+  for (const TreeNode* n = &node; n->parent != nullptr; n = n->parent) {
     size -= n->name->size();
     path.replace(size, n->name->size(), *n->name);
     --size;
@@ -56,7 +56,7 @@ std::string Tree::PathOf(const Node& node) {
   return path;
 }
 
-FileStatus Tree::StatusOf(const Node& node, std::string path) const {
+FileStatus Tree::StatusOf(const TreeNode& node, std::string path) const {
   FileStatus status;
   status.path = std::move(path);
   status.directory = node.directory;
@@ -76,8 +76,8 @@ const std::string* Tree::Owner(std::string_view owner) {
   return known != owners_.end() ? &*known : &*owners_.emplace(owner).first;
 }
 
-void Tree::Attach(Directory* parent, std::string_view name, std::unique_ptr<Node> node) {
-  Node* raw = node.get();
+void Tree::Attach(Directory* parent, std::string_view name, std::unique_ptr<TreeNode> node) {
+  TreeNode* raw = node.get();
   const std::size_t before = parent->entries.size();
   const auto entry = parent->entries.emplace_hint(parent->entries.end(), name, std::move(node));
   MILLRACE_CHECK(parent->entries.size() == before + 1, "the name is taken: " + Quote(name));
@@ -85,7 +85,7 @@ void Tree::Attach(Directory* parent, std::string_view name, std::unique_ptr<Node
   raw->parent = parent;
 }
 
-void Tree::Move(Node* node, Directory* parent, std::string_view name) {
+void Tree::Move(TreeNode* node, Directory* parent, std::string_view name) {
   Directory::Entries::node_type entry = node->parent->entries.extract(*node->name);
   entry.key() = std::string(name);
   const auto inserted = parent->entries.insert(std::move(entry));
@@ -94,7 +94,7 @@ void Tree::Move(Node* node, Directory* parent, std::string_view name) {
   node->name = &inserted.position->first;
 }
 
-void Tree::Destroy(Node* node, std::vector<BlockId>* freed) {
+void Tree::Destroy(TreeNode* node, std::vector<BlockId>* freed) {
   Unregister(*node, freed);
   Directory::Entries& entries = node->parent->entries;
   entries.erase(entries.find(*node->name));
@@ -110,7 +110,7 @@ bool Tree::Register(File* file) {
   return true;
 }
 
-void Tree::Unregister(const Node& node, std::vector<BlockId>* freed) {
+void Tree::Unregister(const TreeNode& node, std::vector<BlockId>* freed) {
   if (node.directory) {
     --total_.directories;
     for (const auto& [name, child] : static_cast<const Directory&>(node).entries) Unregister(*child, freed);

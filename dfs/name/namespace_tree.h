@@ -20,11 +20,11 @@ namespace millrace::dfs {
 
 struct Directory;
 
-struct Node {
-  explicit Node(bool is_directory) : directory(is_directory) {}
-  virtual ~Node() = default;
-  Node(const Node&) = delete;
-  Node& operator=(const Node&) = delete;
+struct TreeNode {
+  explicit TreeNode(bool is_directory) : directory(is_directory) {}
+  virtual ~TreeNode() = default;
+  TreeNode(const TreeNode&) = delete;
+  TreeNode& operator=(const TreeNode&) = delete;
 
   const bool directory;
   std::uint32_t replication = 0;  // of a file
@@ -35,22 +35,22 @@ struct Node {
   Directory* parent = nullptr;
 };
 
-struct File final : Node {
-  File() : Node(false) {}
+struct File final : TreeNode {
+  File() : TreeNode(false) {}
   std::uint64_t block_size = 0;
   std::uint64_t length = 0;
   std::vector<Block> blocks;
 };
 
-struct Directory final : Node {
-  Directory() : Node(true) {}
-  using Entries = std::map<std::string, std::unique_ptr<Node>, std::less<>>;
+struct Directory final : TreeNode {
+  Directory() : TreeNode(true) {}
+  using Entries = std::map<std::string, std::unique_ptr<TreeNode>, std::less<>>;
   Entries entries;
 };
 
 // What a path leads to.
 struct Lookup {
-  Node* node = nullptr;         // what is there, if anything
+  TreeNode* node = nullptr;     // what is there, if anything
   Directory* parent = nullptr;  // the deepest existing directory above it
   std::string_view rest;  // the path from that directory on: the base name when only that is missing (or nothing is)
   const File* blocker = nullptr;  // the file that stands where `rest` needs a directory
@@ -61,16 +61,16 @@ class Tree {
   Tree();
 
   [[nodiscard]] Lookup Find(std::string_view path);
-  [[nodiscard]] static std::string PathOf(const Node& node);
-  [[nodiscard]] FileStatus StatusOf(const Node& node, std::string path) const;
+  [[nodiscard]] static std::string PathOf(const TreeNode& node);
+  [[nodiscard]] FileStatus StatusOf(const TreeNode& node, std::string path) const;
   [[nodiscard]] const std::string* Owner(std::string_view owner);  // the one copy of this text
 
   // Puts a node into `parent`. Requires: it is in no directory, and the name is free in `parent`.
-  void Attach(Directory* parent, std::string_view name, std::unique_ptr<Node> node);
+  void Attach(Directory* parent, std::string_view name, std::unique_ptr<TreeNode> node);
   // Moves a node that is in the tree, with all that is below it, to `parent` under `name`.
-  void Move(Node* node, Directory* parent, std::string_view name);
+  void Move(TreeNode* node, Directory* parent, std::string_view name);
   // Takes a node with all below it out of the tree and destroys it; blocks are appended to *freed.
-  void Destroy(Node* node, std::vector<BlockId>* freed);
+  void Destroy(TreeNode* node, std::vector<BlockId>* freed);
   // Records the file as the holder of its blocks. Returns false if another file has one of them.
   [[nodiscard]] bool Register(File* file);
 
@@ -79,7 +79,7 @@ class Tree {
   [[nodiscard]] Namespace::Usage& total() { return total_; }
 
  private:
-  void Unregister(const Node& node, std::vector<BlockId>* freed);
+  void Unregister(const TreeNode& node, std::vector<BlockId>* freed);
 
   Directory root_;
   std::set<std::string, std::less<>> owners_;  // few; kept for good

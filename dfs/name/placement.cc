@@ -13,7 +13,7 @@ bool Contains(const std::vector<NodeId>& nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
-// One block's choice: who may still be chosen, and who holds (or will hold) a replica, in order.
+// Chooses the targets of one block. It keeps who may still be chosen, and, in order, who holds or will hold a replica.
 class Chooser {
  public:
   Chooser(const std::vector<Candidate>& candidates, const PlacementRequest& request, Random& random)
@@ -65,7 +65,8 @@ class Chooser {
                         [&](const Candidate* h) { return h->where.datacenter == c.where.datacenter; });
   }
 
-  // By chance one of those with the fewest writes that satisfy the rule (reservoir of size one); none if none does.
+  // Returns, of the candidates that satisfy the rule, one with the fewest writes. Ties are broken at random (by a
+  // reservoir of size one). Returns null if no candidate satisfies it.
   template <class Rule>
   const Candidate* Pick(Rule rule) {
     const Candidate* best = nullptr;
@@ -140,10 +141,10 @@ bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location&
   return rack_won >= rack_lost && datacenter_won >= datacenter_lost;
 }
 
-Distance DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where) {
-  if (a == b) return Distance::kNode;
-  if (a_where == b_where) return Distance::kRack;
-  return a_where.datacenter == b_where.datacenter ? Distance::kDatacenter : Distance::kOff;
+Locality DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where) {
+  if (a == b) return Locality::kNode;
+  if (a_where == b_where) return Locality::kRack;
+  return a_where.datacenter == b_where.datacenter ? Locality::kDatacenter : Locality::kOff;
 }
 
 }  // namespace millrace::dfs

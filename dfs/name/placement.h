@@ -13,13 +13,14 @@
 #include <optional>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "base/random.h"
 #include "dfs/name/types.h"
 
 namespace millrace::dfs {
 
 struct Candidate {
-  NodeId node = 0;
+  NodeId node;
   Location where = {};
   std::uint64_t free_bytes = 0;  // as last reported
   std::uint32_t writes_under_way = 0;
@@ -49,8 +50,7 @@ struct PlacementRequest {
 [[nodiscard]] bool MoveKeepsSpread(const std::vector<const Location*>& others, const Location& from,
                                    const Location& to);
 
-// How far a reader is from a replica. Smaller is closer.
-enum class Distance : std::uint8_t { kNode = 0, kRack = 1, kDatacenter = 2, kOff = 3 };
-[[nodiscard]] Distance DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where);
+// Returns how far a reader is from a replica. Smaller is closer.
+[[nodiscard]] Locality DistanceBetween(NodeId a, const Location& a_where, NodeId b, const Location& b_where);
 
 }  // namespace millrace::dfs

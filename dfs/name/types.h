@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids/ids.h"
 
 namespace millrace::dfs {
 
-using BlockId = std::uint64_t;  // drawn by chance; 0 is none
+using BlockId = std::uint64_t;  // drawn at random; 0 is none
 using FileId = std::uint64_t;   // never used twice
-using NodeId = std::uint32_t;   // a worker, as numbered by the master; the same number as the scheduler's
 
 inline constexpr std::uint64_t kMinBlockSize = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kMaxBlockSize = std::uint64_t{1} << 30;

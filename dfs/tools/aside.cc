@@ -15,11 +15,12 @@ namespace {
 
 constexpr int kTries = 100;
 
-// A name in the directory of `path` that nobody has thought of; short: the final name may be as long as names can be.
+// Returns a name in the directory of `path` that nobody else uses. It is made from scratch, since `path` may already be
+// as long as names can be.
 std::string Beside(const std::string& path) {
   char name[40];
   std::snprintf(name, sizeof name, ".millrace-%016llx", static_cast<unsigned long long>(SeedFromSystem()));
-  return path.substr(0, path.rfind('/') + 1) + name;  // without a slash: in the current directory
+  return path.substr(0, path.rfind('/') + 1) + name;  // if there is no slash, the current directory is meant
 }
 
 std::string WithoutSlashes(std::string path) {
@@ -30,7 +31,7 @@ std::string WithoutSlashes(std::string path) {
 Status Rename(const std::string& from, const std::string& to, bool overwrite) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), overwrite ? 0 : RENAME_NOREPLACE) == 0)
     return Status::Ok();
-  if (errno == EINVAL && !overwrite) {  // a file system without RENAME_NOREPLACE
+  if (errno == EINVAL && !overwrite) {  // the file system does not support RENAME_NOREPLACE
     struct stat found {};
     if (::lstat(to.c_str(), &found) == 0) return FromErrno(EEXIST, Quote(to));
     if (::rename(from.c_str(), to.c_str()) == 0) return Status::Ok();
@@ -60,7 +61,7 @@ AsideFile::~AsideFile() {
 }
 
 Status AsideFile::Commit(bool overwrite) {
-  // What a full disk or a file server refuses may be said as late as here.
+  // A full disk or a file server may report its error as late as here.
   if (::close(fd_.Release()) != 0) return FromErrno(errno, "write " + Quote(path_));
   MILLRACE_TRY(Rename(aside_, path_, overwrite));
   aside_.clear();

@@ -34,7 +34,7 @@ Result<double> ParseThreshold(const std::string& text) {
 
 std::string Percent(double share) {
   char text[32];
-  // As many digits as a threshold of a small part of a percent needs.
+  // A threshold of a small part of a percent needs more digits.
   std::snprintf(text, sizeof text, "%.*f%%", share != 0 && share < 0.001 ? 6 : 1, 100 * share);
   return text;
 }
@@ -94,13 +94,11 @@ Status Conclude(const BalanceStatus& status, Printer& out) {
       return out.Flush();
     case BalancePhase::kStuck:
       return Unavailable(
-          "nothing else can be moved without fewer racks for a block or a target without room, and the "
-          "workers hold " +
+          "nothing else can be moved without leaving a block in fewer racks or filling a worker up; the workers hold " +
           Shares(status) + " where " + Percent(status.mean) +
-          " is the mean; add workers to the racks of "
-          "the full ones, or raise --threshold");
+          " is the mean; add workers to the racks of the full ones, or raise --threshold");
     case BalancePhase::kStopped:
-      return Cancelled("it was stopped after " + Moved(status) + "; run it again to go on");
+      return Cancelled("balancing was stopped after " + Moved(status) + "; run it again to go on");
     default:
       return Unavailable("the master was restarted and does not remember it; run it again to go on");
   }

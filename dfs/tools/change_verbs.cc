@@ -1,4 +1,4 @@
-// mkdir, rm, mv and setrep.
+// Holds the verbs mkdir, rm, mv and setrep.
 #include <charconv>
 
 #include "base/console/arguments.h"

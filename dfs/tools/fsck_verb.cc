@@ -84,8 +84,9 @@ Status Check(DfsClient& client, const std::string& below, bool as_json, Printer&
   MILLRACE_TRY(out.Flush());
   if (health.missing == 0 && health.corrupt_replicas == 0) return Status::Ok();
   if (!health.awaiting.empty() && health.corrupt_replicas == 0) {
-    return Unavailable(std::to_string(health.missing) + " blocks have no live replica yet, and are not missing: " +
-                       health.awaiting + "; `millrace fs safemode wait` waits for the end of that");
+    return Unavailable(std::to_string(health.missing) +
+                       " blocks have no live replica yet, but do not count as missing: " + health.awaiting +
+                       "; `millrace fs safemode wait` waits until that is over");
   }
   return Corrupt(std::to_string(health.missing) + " blocks have no live replica and " +
                  std::to_string(health.corrupt_replicas) +

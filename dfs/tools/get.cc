@@ -14,15 +14,16 @@
 namespace millrace::dfs {
 namespace {
 
-// To fetch and check a block costs as much as to write it, so the next one is made ready while one is written.
+// Fetching and checking a block costs as much as writing it, so the next block is fetched while one is written.
 constexpr std::size_t kBlocksAtOnce = 2;
 
-enum class Local { kNothing, kFile, kDirectory };
+enum class LocalKind { kNothing, kFile, kDirectory };
 
-Local LookLocal(const std::string& path) {
+LocalKind LookLocal(const std::string& path) {
   struct stat found {};
-  if (::stat(path.c_str(), &found) != 0) return ::lstat(path.c_str(), &found) == 0 ? Local::kFile : Local::kNothing;
-  return S_ISDIR(found.st_mode) ? Local::kDirectory : Local::kFile;
+  if (::stat(path.c_str(), &found) != 0)
+    return ::lstat(path.c_str(), &found) == 0 ? LocalKind::kFile : LocalKind::kNothing;
+  return S_ISDIR(found.st_mode) ? LocalKind::kDirectory : LocalKind::kFile;
 }
 
 Status GetFile(DfsClient& client, const FileInfo& file, const std::string& local, const GetOptions& options,
@@ -69,7 +70,7 @@ std::uint64_t GetPlan::bytes() const {
 
 Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::string>& sources,
                                      const std::string& target, bool overwrite) {
-  const bool into = LookLocal(target) == Local::kDirectory;
+  const bool into = LookLocal(target) == LocalKind::kDirectory;
   if (!into && (sources.size() > 1 || target.ends_with('/')))
     return Invalid(Quote(target) + " is not a local directory");
   std::vector<GetPlan> plans;
@@ -81,9 +82,9 @@ Result<std::vector<GetPlan>> PlanGet(DfsClient& client, const std::vector<std::s
     if (into && name.empty())
       return Invalid("\"/\" has no name of its own; name a local directory that does not exist");
     plan.local = into ? JoinPath(target, name) : target;
-    const Local taken = LookLocal(plan.local);
-    if (taken != Local::kNothing && (plan.source.directory || taken == Local::kDirectory || !overwrite)) {
-      const bool forced = !plan.source.directory && taken == Local::kFile;
+    const LocalKind taken = LookLocal(plan.local);
+    if (taken != LocalKind::kNothing && (plan.source.directory || taken == LocalKind::kDirectory || !overwrite)) {
+      const bool forced = !plan.source.directory && taken == LocalKind::kFile;
       return Exists(Quote(plan.local) + ": exists already; " + (forced ? "-f replaces it" : "name another place"));
     }
     if (plan.source.directory) {

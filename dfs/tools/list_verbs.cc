@@ -1,4 +1,4 @@
-// ls, du and stat.
+// Holds the verbs ls, du and stat.
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"
@@ -27,7 +27,7 @@ Json ToJson(const FileInfo& info) {
   return out;
 }
 
-// A terminal gets what it can show; a pipe the bytes as they are.
+// Returns the path as a terminal can show it. A pipe gets its bytes as they are.
 std::string Name(const std::string& path, const console::Console& console) {
   if (!console.out_is_terminal) return path;
   const std::string quoted = Quote(path, path.size());
@@ -117,7 +117,7 @@ Status Du(DfsClient& client, const std::string& path, bool summary, const consol
 std::string Nodes(const LocatedBlock& block) {
   std::string nodes;
   for (const ReplicaHost& place : block.replicas) {
-    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node) + " (" + Printable(place.host) + ", " +
+    nodes += (nodes.empty() ? "" : ", ") + std::to_string(place.node.value) + " (" + Printable(place.host) + ", " +
              Printable(place.rack) + ")";
   }
   return nodes.empty() ? "no live replica" : nodes;
@@ -127,7 +127,7 @@ Json ToJson(const std::vector<LocatedBlock>& blocks) {
   Json list = Json::array();
   for (const LocatedBlock& block : blocks) {
     Json nodes = Json::array();
-    for (const ReplicaHost& place : block.replicas) nodes.push_back(place.node);
+    for (const ReplicaHost& place : block.replicas) nodes.push_back(place.node.value);
     list.push_back(
         {{"block", BlockText(block.id)}, {"offset", block.offset}, {"length", block.length}, {"nodes", nodes}});
   }
@@ -164,7 +164,7 @@ Status Stat(DfsClient& client, const std::string& path, const console::Console& 
   return Status::Ok();
 }
 
-// Runs a listing over paths; the closing bracket stands only under a listing that is whole.
+// Runs a listing over paths. In JSON the closing bracket is written only if the listing is complete.
 int Listing(const FsContext& context, const std::string& verb, const Args& paths, bool as_json,
             const std::function<Status(DfsClient&, const std::string&, Printer&, JsonList*)>& list) {
   Printer out(context.console.out);

@@ -44,7 +44,7 @@ Status PlanDirectory(const std::string& local, const std::string& remote, std::v
       MILLRACE_TRY(PlanDirectory(from, to, items));
     } else {
       return Invalid(Quote(from) +
-                     ": neither a file nor a directory; leave it out, or put what a link leads to by itself");
+                     ": neither a file nor a directory; leave it out, or name the target of a link as a source");
     }
   }
   return Status::Ok();
@@ -62,7 +62,7 @@ Status PlanSource(const std::string& source, const std::string& remote, std::vec
   return Status::Ok();
 }
 
-// The name that a source has in a directory.
+// Returns the name that the source gets in a directory.
 Result<std::string> NameOf(const std::string& source) {
   std::string name = LastName(source);
   if (name.empty() || name == "." || name == "..") {
@@ -112,7 +112,7 @@ class Copier {
   Status CopyBytes(int from, const PutItem& item, FileWriter& writer) {
     const std::string name = item.local == "-" ? "standard input" : Quote(item.local);
     const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
-    std::optional<MonotonicClock::time_point> sync_at;  // when something is not synced
+    std::optional<MonotonicClock::time_point> sync_at;  // empty while everything is synced
     while (true) {
       MILLRACE_ASSIGN(const bool ready, AwaitInput(from, sync_at));
       if (sync_at && (!ready || MonotonicClock::now() >= *sync_at)) {
@@ -131,10 +131,10 @@ class Copier {
     }
   }
 
-  // Returns whether there is input; else it is time to sync. A terminal or a pipe may be silent for ever: an
-  // interruption must be seen meanwhile.
+  // Returns true if there is input, and false if it is time to sync. A terminal or a pipe may be silent for ever, so
+  // this watches for an interruption as well.
   Result<bool> AwaitInput(int from, const std::optional<MonotonicClock::time_point>& sync_at) const {
-    // poll() passes over a negative descriptor.
+    // poll() ignores a negative descriptor.
     pollfd waited[] = {{from, POLLIN, 0}, {options_.interrupt == nullptr ? -1 : options_.interrupt->fd(), POLLIN, 0}};
     while (true) {
       const int found = ::poll(waited, 2, sync_at ? MillisUntil(*sync_at) : -1);
@@ -145,7 +145,7 @@ class Copier {
     }
   }
 
-  // Rounded up: whoever waits so long does not come early.
+  // Returns the time until `at`, rounded up so that the wait does not end early.
   static int MillisUntil(MonotonicClock::time_point at) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(at - MonotonicClock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, std::numeric_limits<int>::max()));

@@ -1,4 +1,4 @@
-// cat and tail.
+// Holds the verbs cat and tail.
 #include "base/console/arguments.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -1,4 +1,4 @@
-// What a master says of itself after a start and on a full disk.
+// Holds the verb safemode, which shows whether the master waits for reports after a start or is read-only.
 #include "base/console/arguments.h"
 #include "base/console/json_output.h"
 #include "base/text.h"

@@ -53,10 +53,11 @@ void Count(const CheckedReplica& replica, const std::string& path, Counts* count
       break;
   }
   out << finding << BlockName(replica.block);
-  if (replica.node == 0) {
+  if (replica.node == NodeId{}) {
     out << " on no worker";
   } else {
-    out << " on node " << std::to_string(replica.node) << " at " << replica.host << ":" << std::to_string(replica.port);
+    out << " on node " << std::to_string(replica.node.value) << " at " << replica.host << ":"
+        << std::to_string(replica.port);
   }
   out << ": " << Quote(path) << "\n";
 }

@@ -5,11 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/ids/ids.h"
+
 namespace millrace::dfs {
 
 // A worker that holds a replica, or is to hold one, and how its block server is reached.
 struct ReplicaHost {
-  std::uint32_t node = 0;
+  NodeId node;
   std::string host;
   std::uint16_t port = 0;
   std::string local_socket;  // abstract unix socket of the node's block server; reachable only on that machine
@@ -20,8 +22,8 @@ struct ReplicaHost {
 struct WrittenBlock {
   std::uint64_t id = 0;
   std::uint64_t length = 0;
-  std::vector<std::uint32_t> nodes;  // the nodes that acknowledged all of it, on disk
-  std::uint32_t crc = 0;             // BlockCrc (dfs/wire/chunks.h) of what was written
+  std::vector<NodeId> nodes;  // the nodes that acknowledged all of it, on disk
+  std::uint32_t crc = 0;      // BlockCrc (dfs/wire/chunks.h) of what was written
 };
 
 struct LocatedBlock {

@@ -43,10 +43,10 @@ Result<Packet> DecodePacket(std::string_view bytes) {
 std::string Encode(const WriteRequest& request) {
   Encoder out;
   out.U64(request.block);
-  out.U32(request.node);
+  out.U32(request.node.value);
   out.Varint(request.rest.size());
   for (const ReplicaHost& place : request.rest) {
-    out.U32(place.node);
+    out.U32(place.node.value);
     out.Text(place.host);
     out.U32(place.port);
   }
@@ -62,12 +62,12 @@ Result<WriteRequest> DecodeWriteRequest(std::string_view bytes) {
   Decoder in(bytes);
   WriteRequest request;
   request.block = in.U64();
-  request.node = in.U32();
+  request.node = NodeId{in.U32()};
   const std::uint64_t count = in.Varint();
   if (count > kMaxPipeline) return Corrupt("a request to write: a pipeline of " + std::to_string(count) + " nodes");
   for (std::uint64_t i = 0; i < count; ++i) {
     ReplicaHost place;
-    place.node = in.U32();
+    place.node = NodeId{in.U32()};
     place.host = std::string(in.Text());
     const std::uint32_t port = in.U32();
     if (place.host.size() > kMaxHostBytes || port > 0xffff)
@@ -92,7 +92,7 @@ std::string EncodeAck(const Ack& ack) {
     return out.Take();
   }
   out.Varint(ack.failed_nodes.size());
-  for (const std::uint32_t node : ack.failed_nodes) out.U32(node);
+  for (const NodeId node : ack.failed_nodes) out.U32(node.value);
   out.Text(std::string_view(ack.failure.message()).substr(0, kMaxMessageBytes));
   return out.Take();
 }
@@ -107,7 +107,7 @@ Result<Ack> DecodeAck(StatusCode code, std::string_view payload) {
   } else {
     const std::uint64_t count = in.Varint();
     if (count > kMaxPipeline) return Corrupt("an acknowledgement: " + std::to_string(count) + " failed nodes");
-    for (std::uint64_t i = 0; i < count; ++i) ack.failed_nodes.push_back(in.U32());
+    for (std::uint64_t i = 0; i < count; ++i) ack.failed_nodes.push_back(NodeId{in.U32()});
     ack.failure = Status(code, std::string(in.Text()));
   }
   MILLRACE_TRY(in.Finish("an acknowledgement"));

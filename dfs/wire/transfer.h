@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids/ids.h"
 #include "base/status.h"
 #include "dfs/wire/chunks.h"
 #include "dfs/wire/replica_host.h"
@@ -63,7 +64,7 @@ struct Packet {
 
 struct WriteRequest {
   std::uint64_t block = 0;
-  std::uint32_t node = 0;         // the receiver, which names itself by it
+  NodeId node;                    // the receiver, which names itself by it
   std::vector<ReplicaHost> rest;  // the rest of the pipeline: node, host and port only
   // For a copy: the content that it must have at its end, or else it is not finished. A first writer cannot know it.
   std::optional<BlockContent> expected = {};
@@ -79,7 +80,7 @@ struct Ack {
   bool finished = false;
   std::uint32_t crc = 0;  // when finished
   Status failure;
-  std::vector<std::uint32_t> failed_nodes;
+  std::vector<NodeId> failed_nodes;
 };
 [[nodiscard]] std::string EncodeAck(const Ack& ack);  // the payload; the frame's code is that of ack.failure
 [[nodiscard]] Result<Ack> DecodeAck(StatusCode code, std::string_view payload);

@@ -68,8 +68,8 @@ Result<dfs::FileId> FileSystem::Create(std::string_view path, const dfs::CreateO
   return names_.Create(canonical, options, now, batch);
 }
 
-Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer,
-                                                  std::vector<dfs::NodeId> excluded, WriteBatch* batch) {
+Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optional<NodeId> writer,
+                                                  std::vector<NodeId> excluded, WriteBatch* batch) {
   const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
   if (!open) return NotFound("file " + std::to_string(file) + " is not being written; it was completed or given up");
   dfs::PlacementRequest request;
@@ -77,7 +77,7 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
   request.block_size = open->options.block_size;
   request.writer = writer;
   request.excluded = std::move(excluded);
-  std::vector<dfs::NodeId> targets = blocks_.ChooseTargets(request);
+  std::vector<NodeId> targets = blocks_.ChooseTargets(request);
   if (targets.empty()) {
     return Unavailable("write " + open->path + ": no live worker has room for a block of " +
                        std::to_string(open->options.block_size) + " bytes");
@@ -85,7 +85,7 @@ Result<FileSystem::NewBlock> FileSystem::AddBlock(dfs::FileId file, std::optiona
   MILLRACE_ASSIGN(const dfs::BlockId id, names_.AddBlock(file, batch));
   blocks_.Expect(id);
   EndWrites(file);
-  for (const dfs::NodeId node : targets) blocks_.WritesUnderWay(node, 1);
+  for (const NodeId node : targets) blocks_.WritesUnderWay(node, 1);
   given_out_[file][id] = targets;
   return pipelines_[file] = NewBlock{id, std::move(targets)};
 }
@@ -100,17 +100,17 @@ Status FileSystem::DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* b
 Status FileSystem::CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const {
   const std::string what = "complete " + Quote(file.path) + ": " + dfs::BlockName(written.id);
   if (written.nodes.empty()) return Invalid(what + " was acknowledged by no worker");
-  const std::vector<dfs::NodeId>* targets = nullptr;
+  const std::vector<NodeId>* targets = nullptr;
   if (const auto of_file = given_out_.find(file.id); of_file != given_out_.end()) {
     if (const auto of_block = of_file->second.find(written.id); of_block != of_file->second.end())
       targets = &of_block->second;
   }
-  for (const dfs::NodeId node : written.nodes) {
+  for (const NodeId node : written.nodes) {
     const bool asked =
         targets == nullptr ? blocks_.Knows(node) : std::find(targets->begin(), targets->end(), node) != targets->end();
     if (!asked && !blocks_.Holds(node, written.id)) {
-      return Invalid(what + ": worker " + std::to_string(node) + " was not asked to hold it; name those that it was " +
-                     "given out with");
+      return Invalid(what + ": worker " + std::to_string(node.value) +
+                     " was not asked to hold it; name those that it was given out with");
     }
   }
   return Status::Ok();
@@ -130,16 +130,17 @@ Status FileSystem::Complete(dfs::FileId file, std::string_view path, const std::
   MILLRACE_TRY(names_.CompleteAs(file, canonical, blocks, now, batch, &freed));
   EndWrites(file);
   given_out_.erase(file);
-  Take(written, open->synced.size(), open->options.replication);
+  AdoptBlocks(written, open->synced.size(), open->options.replication);
   Free(freed, batch);
   return Status::Ok();
 }
 
-void FileSystem::Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication) {
+void FileSystem::AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from,
+                             std::uint32_t replication) {
   for (std::size_t i = from; i < written.size(); ++i) {
     const dfs::Block block{written[i].id, written[i].length, written[i].crc};
     blocks_.Want(block, replication);
-    for (const dfs::NodeId node : written[i].nodes) blocks_.Received(node, block);
+    for (const NodeId node : written[i].nodes) blocks_.Received(node, block);
   }
 }
 
@@ -156,21 +157,21 @@ Status FileSystem::Sync(dfs::FileId file, std::size_t first, const std::vector<d
   const auto writing = pipelines_.find(file);
   const auto ended = [&](const dfs::WrittenBlock& w) { return w.id == writing->second.id; };
   if (writing != pipelines_.end() && std::any_of(written.begin(), written.end(), ended)) EndWrites(file);
-  Take(written, open->synced.size() - first, open->options.replication);
+  AdoptBlocks(written, open->synced.size() - first, open->options.replication);
   return Status::Ok();
 }
 
 Status FileSystem::CheckNotSynced(dfs::FileId file) const {
   const std::optional<dfs::OpenFile> open = names_.FindOpen(file);
   if (!open || open->synced.empty()) return Status::Ok();
-  return Invalid("hand over " + Quote(open->path) + ": something of it is synced, which stays whichever attempt wins");
+  return Invalid("hand over " + Quote(open->path) + ": part of it is synced, and stays whichever attempt wins");
 }
 
 Result<dfs::Namespace::Abandoned> FileSystem::Abandon(dfs::FileId file, Micros now, WriteBatch* batch) {
   std::vector<dfs::BlockId> freed;
   MILLRACE_ASSIGN(dfs::Namespace::Abandoned abandoned, names_.Abandon(file, now, batch, &freed));
   if (const auto it = pipelines_.find(file); it != pipelines_.end()) {
-    for (const dfs::NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
+    for (const NodeId node : it->second.targets) leftovers_.push_back({node, {it->second.id}});
   }
   EndWrites(file);
   given_out_.erase(file);
@@ -206,7 +207,7 @@ void FileSystem::Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch)
 void FileSystem::EndWrites(dfs::FileId file) {
   const auto it = pipelines_.find(file);
   if (it == pipelines_.end()) return;
-  for (const dfs::NodeId node : it->second.targets) blocks_.WritesUnderWay(node, -1);
+  for (const NodeId node : it->second.targets) blocks_.WritesUnderWay(node, -1);
   pipelines_.erase(it);
 }
 

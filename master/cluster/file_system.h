@@ -41,10 +41,10 @@ class FileSystem {
   Result<dfs::FileId> Create(std::string_view path, const dfs::CreateOptions& options, Micros now, WriteBatch* batch);
   struct NewBlock {
     dfs::BlockId id = 0;
-    std::vector<dfs::NodeId> targets;
+    std::vector<NodeId> targets;
   };
   // Adds a block to the file. kUnavailable when no live worker has room.
-  Result<NewBlock> AddBlock(dfs::FileId file, std::optional<dfs::NodeId> writer, std::vector<dfs::NodeId> excluded,
+  Result<NewBlock> AddBlock(dfs::FileId file, std::optional<NodeId> writer, std::vector<NodeId> excluded,
                             WriteBatch* batch);
   Status DropBlock(dfs::FileId file, dfs::BlockId block, WriteBatch* batch);
   // Completes the file. An empty `path` stands for the one under which it was created. The nodes named in `written`
@@ -67,16 +67,16 @@ class FileSystem {
   struct Located {
     dfs::Block block;
     std::uint64_t offset = 0;
-    std::vector<dfs::NodeId> holders;
+    std::vector<NodeId> holders;
   };
-  [[nodiscard]] std::vector<dfs::NodeId> Holders(dfs::BlockId block) const { return blocks_.Replicas(block); }
+  [[nodiscard]] std::vector<NodeId> Holders(dfs::BlockId block) const { return blocks_.Replicas(block); }
   [[nodiscard]] Result<std::vector<Located>> Locate(std::string_view path, std::size_t first, std::size_t limit) const;
 
  private:
   void Free(const std::vector<dfs::BlockId>& freed, WriteBatch* batch);
   void EndWrites(dfs::FileId file);
   // Makes the blocks of `written` from index `from` on blocks of a file, with these replicas.
-  void Take(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
+  void AdoptBlocks(const std::vector<dfs::WrittenBlock>& written, std::size_t from, std::uint32_t replication);
   [[nodiscard]] Status CheckNodes(const dfs::OpenFile& file, const dfs::WrittenBlock& written) const;
 
   dfs::Namespace names_;
@@ -84,7 +84,7 @@ class FileSystem {
   RemovedBlocks removed_{dfs::BlockManager::kRemembered};
   std::map<dfs::FileId, NewBlock>
       pipelines_;  // for each open file, the block being written and the nodes through which it goes
-  std::map<dfs::FileId, std::map<dfs::BlockId, std::vector<dfs::NodeId>>> given_out_;  // since this master started
+  std::map<dfs::FileId, std::map<dfs::BlockId, std::vector<NodeId>>> given_out_;  // since this master started
   std::vector<dfs::DeleteWork> leftovers_;
 };
 

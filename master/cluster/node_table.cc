@@ -11,6 +11,8 @@ constexpr std::string_view kPrefix = "w/";
 constexpr std::string_view kNext = "w";
 constexpr std::uint8_t kVersion = 2;
 
+NodeId After(NodeId node) { return NodeId{node.value + 1}; }
+
 std::string Encode(const NodeRecord& record) {
   Encoder out;
   out.U8(kVersion);
@@ -30,7 +32,7 @@ Result<NodeRecord> Decode(std::string_view key, std::string_view value) {
   Decoder in(value);
   if (!number || in.U8() != kVersion) return Corrupt(what + ": key or version not understood");
   NodeRecord record;
-  record.number = static_cast<NodeNumber>(*number);
+  record.number = NodeId{static_cast<std::uint32_t>(*number)};
   WorkerFacts& f = record.facts;
   for (std::string* text : {&f.storage, &f.host, &f.local_socket, &f.rack, &f.datacenter}) *text = in.Text();
   f.port = static_cast<std::uint16_t>(in.Varint());
@@ -49,7 +51,7 @@ Status NodeTable::Load(const KeyValueStore& store) {
   MILLRACE_ASSIGN(const std::optional<std::string> next, store.Get(kNext));
   const auto number = next ? ParseKeyNumber(*next) : std::optional<std::uint64_t>(1);
   if (!number) return Corrupt("the database's number of the next worker is not understood");
-  next_ = static_cast<NodeNumber>(*number);
+  next_ = NodeId{static_cast<std::uint32_t>(*number)};
   Status bad;
   MILLRACE_TRY(store.Scan(kPrefix, {}, [&](std::string_view key, std::string_view value) {
     Result<NodeRecord> record = Decode(key, value);
@@ -67,7 +69,7 @@ Status NodeTable::Load(const KeyValueStore& store) {
 NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {
   auto known = by_storage_.find(facts.storage);
   if (known == by_storage_.end()) {
-    const NodeNumber number = nodes_.empty() ? next_ : std::max(next_, nodes_.rbegin()->first + 1);
+    const NodeId number = nodes_.empty() ? next_ : std::max(next_, After(nodes_.rbegin()->first));
     known = by_storage_.emplace(facts.storage, number).first;
     nodes_[number].number = number;
   }
@@ -78,11 +80,11 @@ NodeRecord& NodeTable::Admit(const WorkerFacts& facts, WriteBatch* batch) {
   return record;
 }
 
-Status NoSuchNode(NodeNumber number) {
-  return NotFound("node " + std::to_string(number) + ": no such worker; `millrace node list` shows them");
+Status NoSuchNode(NodeId number) {
+  return NotFound("node " + std::to_string(number.value) + ": no such worker; `millrace node list` shows them");
 }
 
-Status NodeTable::CheckDraining(const std::vector<NodeNumber>& numbers) const {
+Status NodeTable::CheckDraining(const std::vector<NodeId>& numbers) const {
   const auto stays = [&](const auto& entry) {
     return entry.second.alive && !entry.second.draining &&
            std::find(numbers.begin(), numbers.end(), entry.first) == numbers.end();
@@ -91,7 +93,7 @@ Status NodeTable::CheckDraining(const std::vector<NodeNumber>& numbers) const {
   return Invalid("decommission: no live node would be left to take blocks and tasks; leave one in use, or use --force");
 }
 
-Status NodeTable::SetDraining(NodeNumber number, bool draining, WriteBatch* batch) {
+Status NodeTable::SetDraining(NodeId number, bool draining, WriteBatch* batch) {
   NodeRecord* record = Find(number);
   if (record == nullptr) return NoSuchNode(number);
   record->draining = draining;
@@ -99,7 +101,7 @@ Status NodeTable::SetDraining(NodeNumber number, bool draining, WriteBatch* batc
   return Status::Ok();
 }
 
-Status NodeTable::NoteLost(NodeNumber number, Micros when, WriteBatch* batch) {
+Status NodeTable::NoteLost(NodeId number, Micros when, WriteBatch* batch) {
   NodeRecord* record = Find(number);
   if (record == nullptr) return NoSuchNode(number);
   record->lost_at = when;
@@ -107,28 +109,29 @@ Status NodeTable::NoteLost(NodeNumber number, Micros when, WriteBatch* batch) {
   return Status::Ok();
 }
 
-Status NodeTable::Forget(NodeNumber number, WriteBatch* batch) {
+Status NodeTable::Forget(NodeId number, WriteBatch* batch) {
   const NodeRecord* record = Find(number);
   if (record == nullptr) return NoSuchNode(number);
-  if (record->alive) return Busy("forget node " + std::to_string(number) + ": it is alive; stop the worker first");
-  next_ = std::max(next_, number + 1);
-  batch->Put(std::string(kNext), KeyNumber(next_));
-  batch->Remove(std::string(kPrefix) + KeyNumber(number));
+  if (record->alive)
+    return Busy("forget node " + std::to_string(number.value) + ": it is alive; stop the worker first");
+  next_ = std::max(next_, After(number));
+  batch->Put(std::string(kNext), KeyNumber(next_.value));
+  batch->Remove(std::string(kPrefix) + KeyNumber(number.value));
   by_storage_.erase(record->facts.storage);
   nodes_.erase(number);
   return Status::Ok();
 }
 
 void NodeTable::Store(const NodeRecord& record, WriteBatch* batch) const {
-  batch->Put(std::string(kPrefix) + KeyNumber(record.number), Encode(record));
+  batch->Put(std::string(kPrefix) + KeyNumber(record.number.value), Encode(record));
 }
 
-NodeRecord* NodeTable::Find(NodeNumber number) {
+NodeRecord* NodeTable::Find(NodeId number) {
   const auto it = nodes_.find(number);
   return it == nodes_.end() ? nullptr : &it->second;
 }
 
-const NodeRecord* NodeTable::Find(NodeNumber number) const {
+const NodeRecord* NodeTable::Find(NodeId number) const {
   const auto it = nodes_.find(number);
   return it == nodes_.end() ? nullptr : &it->second;
 }

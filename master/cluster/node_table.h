@@ -11,12 +11,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/ids/ids.h"
 #include "base/kv/key_value_store.h"
 #include "base/status.h"
 
 namespace millrace::master {
-
-using NodeNumber = std::uint32_t;
 
 // How a worker describes itself when it registers.
 struct WorkerFacts {
@@ -37,7 +36,7 @@ struct WorkerSpace {
 };
 
 struct NodeRecord {
-  NodeNumber number = 0;
+  NodeId number;
   WorkerFacts facts;
   WorkerSpace space;
   bool alive = false;
@@ -46,7 +45,7 @@ struct NodeRecord {
   Micros lost_at = 0;  // microseconds since the epoch; 0: it is not lost, or nobody has said so yet
 };
 
-[[nodiscard]] Status NoSuchNode(NodeNumber number);  // kNotFound
+[[nodiscard]] Status NoSuchNode(NodeId number);  // kNotFound
 
 class NodeTable {
  public:
@@ -56,28 +55,28 @@ class NodeTable {
   // changed.
   NodeRecord& Admit(const WorkerFacts& facts, WriteBatch* batch);
   // kInvalid when no live node would be left that is not draining: nobody could take blocks and tasks.
-  [[nodiscard]] Status CheckDraining(const std::vector<NodeNumber>& numbers) const;
-  Status SetDraining(NodeNumber number, bool draining, WriteBatch* batch);
+  [[nodiscard]] Status CheckDraining(const std::vector<NodeId>& numbers) const;
+  Status SetDraining(NodeId number, bool draining, WriteBatch* batch);
 
   // Notes that the node is lost since `when`; it is until it is admitted again.
-  Status NoteLost(NodeNumber number, Micros when, WriteBatch* batch);
+  Status NoteLost(NodeId number, Micros when, WriteBatch* batch);
   // Removes the node's record. Its number is not given again: its storage would be a new node. kNotFound for an unknown
   // node; kBusy if it is alive.
-  Status Forget(NodeNumber number, WriteBatch* batch);
+  Status Forget(NodeId number, WriteBatch* batch);
 
-  [[nodiscard]] NodeRecord* Find(NodeNumber number);
-  [[nodiscard]] const NodeRecord* Find(NodeNumber number) const;
+  [[nodiscard]] NodeRecord* Find(NodeId number);
+  [[nodiscard]] const NodeRecord* Find(NodeId number) const;
   [[nodiscard]] const NodeRecord* FindByStorage(std::string_view storage) const;
   // Returns the live worker on this host with the smallest number; for callers that are not workers.
   [[nodiscard]] const NodeRecord* FindByHost(std::string_view host) const;
-  [[nodiscard]] const std::map<NodeNumber, NodeRecord>& all() const { return nodes_; }
+  [[nodiscard]] const std::map<NodeId, NodeRecord>& all() const { return nodes_; }
 
  private:
   void Store(const NodeRecord& record, WriteBatch* batch) const;
 
-  std::map<NodeNumber, NodeRecord> nodes_;
-  NodeNumber next_ = 1;  // at least the number of a new node
-  std::map<std::string, NodeNumber, std::less<>> by_storage_;
+  std::map<NodeId, NodeRecord> nodes_;
+  NodeId next_{1};  // at least the number of a new node
+  std::map<std::string, NodeId, std::less<>> by_storage_;
 };
 
 }  // namespace millrace::master

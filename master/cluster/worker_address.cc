@@ -20,7 +20,7 @@ kj::Promise<void> Reach(rpc::Dialer& dialer, kj::Timer& timer, const std::string
 }  // namespace
 
 Result<std::string> HostOfWorker(const std::string& said, const rpc::Peer& peer) {
-  if (said.empty() && peer.address.empty()) return Invalid("the worker says no host; set worker.host");
+  if (said.empty() && peer.address.empty()) return Invalid("the worker gives no host; set worker.host");
   if (said.empty()) return peer.address;
   if (IsLoopback(said) && !peer.address.empty() && !peer.loopback) {
     return Invalid("worker.host is " + said + ", but the worker is at " + peer.address +
@@ -33,7 +33,7 @@ Status CheckReach(const WorkerFacts& worker, const NodeTable& nodes) {
   if (!IsLoopback(worker.host)) return Status::Ok();
   for (const auto& [number, node] : nodes.all()) {
     if (!node.alive || !node.facts.remote || node.facts.storage == worker.storage) continue;
-    return Invalid("the worker is known as " + worker.host + ", where worker " + std::to_string(number) + " at " +
+    return Invalid("the worker is known as " + worker.host + ", where worker " + std::to_string(number.value) + " at " +
                    node.facts.host + " cannot reach it; set worker.host to what other machines reach");
   }
   return Status::Ok();
@@ -43,7 +43,7 @@ std::string OutOfReach(const WorkerFacts& worker, const NodeTable& nodes) {
   std::string names;
   for (const auto& [number, node] : nodes.all()) {
     if (!worker.remote || !node.alive || !IsLoopback(node.facts.host)) continue;
-    names += (names.empty() ? "" : ", ") + std::to_string(number) + " (" + node.facts.host + ")";
+    names += (names.empty() ? "" : ", ") + std::to_string(number.value) + " (" + node.facts.host + ")";
   }
   if (names.empty()) return {};
   return "the worker at " + worker.host + ", on another machine, cannot reach these workers of this one: " + names +
@@ -55,7 +55,7 @@ kj::Promise<void> DialBack(rpc::Dialer& dialer, kj::Timer& timer, const std::str
     return rpc::ToException(
         Unavailable("the master cannot reach the worker's port: " + rpc::FromException(why).message() +
                     "; set worker.bind to 0.0.0.0 and worker.host to what other machines "
-                    "reach, and see that no firewall is between"));
+                    "reach, and see that no firewall is in between"));
   });
 }
 

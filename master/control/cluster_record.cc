@@ -18,12 +18,12 @@ std::string DatabaseIn(const std::string& directory) { return directory + "/data
 
 enum class Found { kNothing, kDatabase, kRemains };
 
-// Looked at before it is opened: opening makes a new one, also among the remains of a damaged one.
+// Call it before the database is opened, since opening makes a new one, even among the remains of a damaged one.
 Result<Found> LookFor(const std::string& directory) {
   Result<std::vector<std::string>> names = ListDirectory(DatabaseIn(directory));
   if (names.status().code() == StatusCode::kNotFound) return Found::kNothing;
   if (!names.ok()) return names.status();
-  std::erase(*names, "OWNER");  // of an attempt that got no further
+  std::erase(*names, "OWNER");  // left by an attempt that got no further
   if (names->empty()) return Found::kNothing;
   return std::find(names->begin(), names->end(), "CURRENT") != names->end() ? Found::kDatabase : Found::kRemains;
 }

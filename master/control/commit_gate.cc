@@ -25,7 +25,7 @@ void CommitGate::CommitLazily(WriteBatch batch) {
   waiting_.Append(std::move(batch));
 }
 
-// An empty commit tells also those who wait for what was released before and is not on the disk yet.
+// Commits even if nothing has waited: whoever waits may wait for what was released before and is not on disk yet.
 void CommitGate::Release() {
   if (!std::exchange(holds_, false)) return;
   auto committed = log_.Commit(std::exchange(waiting_, {}));

@@ -15,7 +15,7 @@ namespace millrace::master {
 
 namespace {
 
-constexpr std::string_view kSchedulerKey = "scheduler";  // -> what was set, and master.scheduler at that time
+constexpr std::string_view kSchedulerKey = "scheduler";  // holds what was set, and master.scheduler at that time
 
 }  // namespace
 
@@ -46,7 +46,7 @@ Control::Control(const MasterConfig& config, ControlDependencies seams, Schedule
       watchers_(seams_.timer, jobs_, tasks_),
       dispatcher_(
           seams_.timer, files_, nodes_, jobs_, tasks_,
-          [this](NodeNumber node, const AttemptId& attempt, const std::string& reason) {
+          [this](NodeId node, const AttemptId& attempt, const std::string& reason) {
             Step step = Begin();
             jobs_.AttemptFailed(node, attempt, false, reason, &step);
             FinishLazily(std::move(step));
@@ -150,7 +150,7 @@ kj::Promise<void> Control::EndKept(JobId job) {
   return commits_.Commit({});
 }
 
-// A policy may wait (for locality, for a window): then it is asked again at that time though nothing happened.
+// A policy may wait, for locality or for a window. It is then asked again at that time even if nothing has happened.
 void Control::ArmWake() {
   const std::optional<Micros> next = jobs_.NextWake();
   if (Held() || !next || (wake_ && *wake_ <= *next)) return;
@@ -206,7 +206,7 @@ Status Control::GiveUp(dfs::FileId file, std::string_view why) {
   return Status::Ok();
 }
 
-// ---- clockwork ----
+// ---- the clock ----
 
 kj::Promise<void> Control::Clockwork() {
   return seams_.timer.afterDelay(TickPeriod() * kj::MICROSECONDS).then([this, due = Awake() + TickPeriod()]() {
@@ -215,8 +215,8 @@ kj::Promise<void> Control::Clockwork() {
   });
 }
 
-// Who stood still (stopped, moved to another machine, swapped out) has heard nobody and must not call that silence:
-// what was sent meanwhile waits to be read, before the next tick.
+// A master that stood still (stopped, migrated or swapped out) has heard nobody, and must not take that for silence.
+// What was sent meanwhile is read before the next tick.
 void Control::Tick(Micros late) {
   if (late > config_.heartbeat) {
     seams_.log->warn("the master stood still for {} ms: all deadlines move out by that", late / kMillisecond);
@@ -248,7 +248,7 @@ void Control::ScheduleBlockWork() {
   std::vector<dfs::DeleteWork> leftovers = files_.TakeLeftovers();
   work.remove.insert(work.remove.end(), leftovers.begin(), leftovers.end());
   if (work.remove.empty() && work.aside.empty()) return;
-  // A file that is removed in memory may be there again after a restart, as long as the disk does not know.
+  // Until the removal of a file is on disk, a restart would bring the file back. Its blocks stay until then.
   tasks_.add(commits_.Commit({}).then([this, work = std::move(work)]() { dispatcher_.Send(work); }));
 }
 
@@ -318,14 +318,14 @@ void Control::LookAtRoom() {
   if (before == Writing::kNothing) GoOn();
 }
 
-// Workers that registered meanwhile do so again, and this time what they have is settled.
+// Workers that registered while the disk was full register again, and this time their attempts are settled.
 void Control::GoOn() {
   commits_.Release();
   workers_.SettleAgain();
   FinishLazily(Begin());
 }
 
-// ---- the scheduler: as configured, as asked for, as the scheduler file says ----
+// ---- the scheduler: as configured, as set by a user, as in the scheduler file ----
 
 Status Control::SetScheduler(const std::string& name, Step* step) {
   MILLRACE_TRY(UseScheduler(name, scheduler_file_.settings(), step).Within("scheduler"));
@@ -336,7 +336,7 @@ Status Control::SetScheduler(const std::string& name, Step* step) {
   return Status::Ok();
 }
 
-// What was set while the master ran goes before what it was started with.
+// A scheduler that a user has set takes precedence over master.scheduler.
 Status Control::UseFirstScheduler(Step* step) {
   MILLRACE_ASSIGN(const std::optional<std::string> record, seams_.store.Get(kSchedulerKey));
   if (!record) return UseScheduler(config_.scheduler, scheduler_file_.settings(), step);

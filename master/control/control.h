@@ -127,14 +127,14 @@ class Control final : private kj::TaskSet::ErrorHandler {
   [[nodiscard]] Workers& workers() { return workers_; }
   // Asks the holder to read this replica; it reports what it finds before it answers. Never rejects: the state is
   // kUnreachable when there is no answer.
-  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> CheckReplica(NodeNumber node, dfs::BlockId block) {
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> CheckReplica(NodeId node, dfs::BlockId block) {
     return dispatcher_.Verify(node, block);
   }
   // Does the same, but nobody waits for the answer.
-  void CheckReplicaLater(NodeNumber node, dfs::BlockId block) {
+  void CheckReplicaLater(NodeId node, dfs::BlockId block) {
     tasks_.add(dispatcher_.Verify(node, block).ignoreResult());
   }
-  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeNumber node) {
+  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> FindWorker(NodeId node) {
     return dispatcher_.Find(node);
   }
 

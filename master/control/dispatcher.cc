@@ -11,7 +11,7 @@ namespace millrace::master {
 namespace {
 
 constexpr kj::Duration kCallLimit = 30 * kj::SECONDS;
-constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // whole blocks are read, one after the other
+constexpr kj::Duration kCheckLimit = 30 * kj::MINUTES;  // long, since whole blocks are read one after the other
 constexpr std::size_t kOutputsPerMessage = 2000;
 constexpr std::size_t kGonePerMessage = 20'000;
 constexpr std::size_t kLeftOutPerMessage = 20'000;
@@ -30,14 +30,14 @@ Dispatcher::Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTabl
       refused_(std::move(refused)),
       log_(std::move(log)) {}
 
-void Dispatcher::Connect(NodeNumber node, worker::wire::WorkerControl::Client control) {
+void Dispatcher::Connect(NodeId node, worker::wire::WorkerControl::Client control) {
   peers_.erase(node);
   peers_.emplace(node, Peer{std::move(control), {}});
 }
 
-void Dispatcher::Disconnect(NodeNumber node) { peers_.erase(node); }
+void Dispatcher::Disconnect(NodeId node) { peers_.erase(node); }
 
-kj::Maybe<worker::wire::WorkerControl::Client> Dispatcher::Find(NodeNumber node) {
+kj::Maybe<worker::wire::WorkerControl::Client> Dispatcher::Find(NodeId node) {
   const auto it = peers_.find(node);
   if (it == peers_.end()) return nullptr;
   return it->second.control;
@@ -79,7 +79,7 @@ void Dispatcher::SetUp(Peer& peer, const JobRecord& record) {
 void Dispatcher::Launch(const LaunchOrder& order) {
   const auto it = peers_.find(order.node);
   const std::vector<MapSplits>* splits = jobs_.Splits(order.attempt.task.job);
-  if (it == peers_.end() || splits == nullptr) return;  // registering again, or the job's end, settles it
+  if (it == peers_.end() || splits == nullptr) return;  // the next registration settles it, or the job has ended
   const Result<JobView> view = jobs_.View(order.attempt.task.job);
   if (!view.ok()) return;
   SetUp(it->second, *view->record);
@@ -134,7 +134,7 @@ void Dispatcher::Tell(const OutputsOrder& order) {
     for (unsigned i = 0; i < count; ++i) {
       const auto& [attempt, node] = order.ready[begin + i];
       ToWire(attempt, ready[i].initAttempt());
-      ready[i].setNode(node);
+      ready[i].setNode(node.value);
       if (const NodeRecord* record = nodes_.Find(node)) {
         ready[i].setHost(record->facts.host);
         ready[i].setPort(record->facts.port);
@@ -182,7 +182,7 @@ void Dispatcher::Remove(const dfs::DeleteWork& removal, bool unknown) {
   }
 }
 
-kj::Promise<bool> Dispatcher::Answers(NodeNumber node, kj::Duration limit) {
+kj::Promise<bool> Dispatcher::Answers(NodeId node, kj::Duration limit) {
   const auto it = peers_.find(node);
   if (it == peers_.end()) return false;
   auto call = it->second.control.pingRequest().send().ignoreResult();
@@ -190,7 +190,7 @@ kj::Promise<bool> Dispatcher::Answers(NodeNumber node, kj::Duration limit) {
       .then([] { return true; }, [](kj::Exception&&) { return false; });
 }
 
-kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeNumber node, dfs::BlockId block) {
+kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeId node, dfs::BlockId block) {
   const auto it = peers_.find(node);
   if (it == peers_.end()) return dfs::wire::ReplicaState::UNREACHABLE;
   auto request = it->second.control.verifyBlockRequest();
@@ -202,10 +202,10 @@ kj::Promise<dfs::wire::ReplicaState> Dispatcher::Verify(NodeNumber node, dfs::Bl
             [](kj::Exception&&) { return dfs::wire::ReplicaState::UNREACHABLE; });
 }
 
-void Dispatcher::Detach(const char* what, NodeNumber node, kj::Promise<void> call) {
+void Dispatcher::Detach(const char* what, NodeId node, kj::Promise<void> call) {
   tasks_.add(rpc::WithDeadline(timer_, kCallLimit, what, std::move(call)).catch_([this, what, node](kj::Exception&& e) {
     const Status why = rpc::FromException(e);
-    if (why.code() != StatusCode::kUnavailable) log_->warn("node {}: {}: {}", node, what, why.message());
+    if (why.code() != StatusCode::kUnavailable) log_->warn("node {}: {}: {}", node.value, what, why.message());
   }));
 }
 

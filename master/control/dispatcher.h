@@ -22,22 +22,22 @@ namespace millrace::master {
 
 class Dispatcher {
  public:
-  using Refused = std::function<void(NodeNumber node, const AttemptId& attempt, const std::string& reason)>;
+  using Refused = std::function<void(NodeId node, const AttemptId& attempt, const std::string& reason)>;
   Dispatcher(kj::Timer& timer, const FileSystem& files, const NodeTable& nodes, const JobTracker& jobs,
              kj::TaskSet& tasks, Refused refused, Log log);
 
-  void Connect(NodeNumber node, worker::wire::WorkerControl::Client control);
-  void Disconnect(NodeNumber node);
+  void Connect(NodeId node, worker::wire::WorkerControl::Client control);
+  void Disconnect(NodeId node);
   // Returns the node's capability; none while it is not connected.
-  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeNumber node);
+  [[nodiscard]] kj::Maybe<worker::wire::WorkerControl::Client> Find(NodeId node);
 
   // Sends kills, which make room, then forgets, launches, computes and map outputs.
   void Send(const Step& step);
   void Send(const dfs::BlockWork& work);
   // Resolves to whether the node answers within `limit`; at once to false while it is not connected. Never rejects.
-  [[nodiscard]] kj::Promise<bool> Answers(NodeNumber node, kj::Duration limit);
+  [[nodiscard]] kj::Promise<bool> Answers(NodeId node, kj::Duration limit);
   // Asks the node to read the replica. Never rejects.
-  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeNumber node, dfs::BlockId block);
+  [[nodiscard]] kj::Promise<dfs::wire::ReplicaState> Verify(NodeId node, dfs::BlockId block);
 
  private:
   void Remove(const dfs::DeleteWork& removal, bool unknown);
@@ -49,7 +49,7 @@ class Dispatcher {
   void Launch(const LaunchOrder& order);
   void Grant(const ComputeOrder& order);
   void Tell(const OutputsOrder& order);
-  void Detach(const char* what, NodeNumber node, kj::Promise<void> call);
+  void Detach(const char* what, NodeId node, kj::Promise<void> call);
 
   kj::Timer& timer_;
   const FileSystem& files_;
@@ -58,7 +58,7 @@ class Dispatcher {
   kj::TaskSet& tasks_;
   Refused refused_;
   Log log_;
-  std::map<NodeNumber, Peer> peers_;
+  std::map<NodeId, Peer> peers_;
 };
 
 }  // namespace millrace::master

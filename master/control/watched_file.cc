@@ -12,7 +12,7 @@
 namespace millrace::master {
 namespace {
 
-// Equal stamps, equal files; an error number alone when there is none to look at.
+// Files with equal stamps are taken for equal. The stamp of a file that cannot be looked at is the error number alone.
 using Stamp = std::tuple<int, std::uint64_t, std::uint64_t, std::int64_t, std::int64_t>;
 
 class RealFile final : public WatchedFile {

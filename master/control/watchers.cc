@@ -75,7 +75,7 @@ void Watchers::TellOne(JobId job, std::uint64_t id) {
     still->second.busy = false;
     if (std::exchange(still->second.again, false)) TellOne(job, id);
   };
-  // A client that is gone drops its subscription; nothing to do about the failure here.
+  // The failure is ignored: a client that is gone drops its subscription.
   tasks_.add(request.send().ignoreResult().catch_([](kj::Exception&&) {}).then(kj::mv(idle)));
 }
 

@@ -27,6 +27,12 @@ void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attem
   for (unsigned i = 0; i < out.size(); ++i) ToWire(attempts[i], out[i]);
 }
 
+std::vector<NodeId> ReadNodes(capnp::List<std::uint32_t>::Reader in) {
+  std::vector<NodeId> nodes;
+  for (const std::uint32_t node : in) nodes.push_back(NodeId{node});
+  return nodes;
+}
+
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out) {
   out.setPath(ToData(status.path));
   out.setDirectory(status.directory);
@@ -45,7 +51,7 @@ void Write(const dfs::Block& block, dfs::wire::Block::Builder out) {
 }
 
 void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out) {
-  out.setNode(node.number);
+  out.setNode(node.number.value);
   out.setHost(node.facts.host);
   out.setPort(node.facts.port);
   out.setLocalSocket(node.facts.local_socket);
@@ -56,7 +62,7 @@ void Write(const NodeRecord& node, dfs::wire::ReplicaHost::Builder out) {
 void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeRecord* asker,
            dfs::wire::LocatedBlock::Builder out) {
   std::vector<const NodeRecord*> holders;
-  for (const dfs::NodeId number : block.holders) {
+  for (const NodeId number : block.holders) {
     const NodeRecord* node = nodes.Find(number);
     if (node != nullptr && node->alive) holders.push_back(node);
   }
@@ -77,8 +83,8 @@ void Write(const FileSystem::Located& block, const NodeTable& nodes, const NodeR
 std::vector<dfs::WrittenBlock> Read(capnp::List<dfs::wire::WrittenBlock>::Reader in) {
   std::vector<dfs::WrittenBlock> blocks;
   for (const auto block : in) {
-    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}, block.getBlock().getCrc()};
-    for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
+    dfs::WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), ReadNodes(block.getNodes()),
+                              block.getBlock().getCrc()};
     blocks.push_back(std::move(written));
   }
   return blocks;
@@ -189,7 +195,7 @@ void Write(const Counters& counters, capnp::List<task::wire::Counter>::Builder o
 }
 
 Counters ReadCounters(capnp::List<task::wire::Counter>::Reader in) {
-  constexpr unsigned kMostCounters = 1000;  // a task that invents names must not fill the master's memory
+  constexpr unsigned kMostCounters = 1000;  // so that a task that invents names cannot fill the memory
   Counters counters;
   for (unsigned i = 0; i < std::min(in.size(), kMostCounters); ++i) {
     counters[{ToString(in[i].getGroup()).substr(0, kLongestName), ToString(in[i].getName()).substr(0, kLongestName)}] +=
@@ -244,7 +250,7 @@ std::size_t BytesOf(const NodeRecord& node) {
 
 std::size_t BytesOf(const FileSystem::Located& block, const NodeTable& nodes) {
   std::size_t bytes = 64;
-  for (const dfs::NodeId number : block.holders) {
+  for (const NodeId number : block.holders) {
     if (const NodeRecord* node = nodes.Find(number)) bytes += BytesOf(*node);
   }
   return bytes;

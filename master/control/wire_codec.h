@@ -34,6 +34,7 @@ namespace millrace::master {
 void Write(const std::vector<sched::RecordPlace>& records, capnp::List<task::wire::RecordPlace>::Builder out);
 [[nodiscard]] std::vector<AttemptId> ReadAttempts(capnp::List<task::wire::Attempt>::Reader in);
 void Write(const std::vector<AttemptId>& attempts, capnp::List<task::wire::Attempt>::Builder out);
+[[nodiscard]] std::vector<NodeId> ReadNodes(capnp::List<std::uint32_t>::Reader in);
 
 void Write(const dfs::FileStatus& status, dfs::wire::FileStatus::Builder out);
 void Write(const dfs::Block& block, dfs::wire::Block::Builder out);

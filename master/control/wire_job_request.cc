@@ -1,4 +1,4 @@
-// What clients ask for when they submit a job, checked.
+// Reads and checks what clients ask for when they submit a job.
 #include "base/text.h"
 #include "master/control/wire_codec.h"
 #include "schedulers/history/input_type.h"
@@ -8,7 +8,7 @@ namespace millrace::master {
 namespace {
 
 constexpr std::size_t kMostSample = sched::kInputTypeBytes;
-constexpr std::uint64_t kLatestDeadline = std::uint64_t{10} * 365 * 24 * 3600 * 1000;  // milliseconds; ten years
+constexpr std::uint64_t kLatestDeadline = std::uint64_t{10} * 365 * 24 * 3600 * 1000;  // ten years, in milliseconds
 
 Result<SplitBy> Read(wire::SplitBy split_by) {
   switch (split_by) {

@@ -4,41 +4,41 @@
 
 namespace millrace::master {
 
-void WorkerSessions::Expect(NodeNumber node, Micros until) { sessions_[node] = {State::kExpected, until, {}}; }
+void WorkerSessions::Expect(NodeId node, Micros until) { sessions_[node] = {State::kExpected, until, {}}; }
 
-std::uint64_t WorkerSessions::Register(NodeNumber node, Micros until, bool settled) {
+std::uint64_t WorkerSessions::Register(NodeId node, Micros until, bool settled) {
   left_.erase(node);
   sessions_[node] = {State::kHere, until, next_epoch_, settled, true};
   return next_epoch_++;
 }
 
-bool WorkerSessions::IsCurrent(NodeNumber node, std::uint64_t epoch) const { return EpochOf(node) == epoch; }
+bool WorkerSessions::IsCurrent(NodeId node, std::uint64_t epoch) const { return EpochOf(node) == epoch; }
 
-void WorkerSessions::Heard(NodeNumber node, Micros until) {
+void WorkerSessions::Heard(NodeId node, Micros until) {
   const auto at = sessions_.find(node);
   if (at != sessions_.end()) at->second.until = until;
 }
 
-void WorkerSessions::HangUp(NodeNumber node, Micros until) {
+void WorkerSessions::HangUp(NodeId node, Micros until) {
   const auto at = sessions_.find(node);
   if (at == sessions_.end()) return;
   at->second.state = State::kHungUp;
   at->second.until = std::min(at->second.until, until);
 }
 
-void WorkerSessions::Leave(NodeNumber node) {
+void WorkerSessions::Leave(NodeId node) {
   left_.insert(node);
   const auto at = sessions_.find(node);
   if (at != sessions_.end()) at->second.state = State::kEnded;
 }
 
-bool WorkerSessions::Lose(NodeNumber node) {
+bool WorkerSessions::Lose(NodeId node) {
   const bool hung_up = StateOf(node) == State::kHungUp;
   sessions_.erase(node);
   return hung_up;
 }
 
-void WorkerSessions::Reported(NodeNumber node) {
+void WorkerSessions::Reported(NodeId node) {
   const auto at = sessions_.find(node);
   if (at != sessions_.end()) at->second.reporting = false;
 }
@@ -52,29 +52,29 @@ void WorkerSessions::EndUnsettled() {
   }
 }
 
-std::optional<WorkerSessions::State> WorkerSessions::StateOf(NodeNumber node) const {
+std::optional<WorkerSessions::State> WorkerSessions::StateOf(NodeId node) const {
   const auto at = sessions_.find(node);
   return at == sessions_.end() ? std::nullopt : std::optional(at->second.state);
 }
 
-std::optional<std::uint64_t> WorkerSessions::EpochOf(NodeNumber node) const {
+std::optional<std::uint64_t> WorkerSessions::EpochOf(NodeId node) const {
   const auto at = sessions_.find(node);
   return at == sessions_.end() ? std::nullopt : at->second.epoch;
 }
 
-bool WorkerSessions::IsReporting(NodeNumber node) const {
+bool WorkerSessions::IsReporting(NodeId node) const {
   const auto at = sessions_.find(node);
   return at != sessions_.end() && at->second.reporting;
 }
 
-std::vector<NodeNumber> WorkerSessions::Nodes() const {
-  std::vector<NodeNumber> nodes;
+std::vector<NodeId> WorkerSessions::Nodes() const {
+  std::vector<NodeId> nodes;
   for (const auto& [node, session] : sessions_) nodes.push_back(node);
   return nodes;
 }
 
-std::vector<NodeNumber> WorkerSessions::Silent(Micros now) const {
-  std::vector<NodeNumber> nodes;
+std::vector<NodeId> WorkerSessions::Silent(Micros now) const {
+  std::vector<NodeId> nodes;
   for (const auto& [node, session] : sessions_) {
     if (session.until <= now) nodes.push_back(node);
   }

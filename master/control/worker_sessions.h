@@ -33,36 +33,36 @@ class WorkerSessions {
   enum class State : std::uint8_t { kExpected, kHere, kHungUp, kEnded };
 
   // The worker may come until then.
-  void Expect(NodeNumber node, Micros until);
+  void Expect(NodeId node, Micros until);
   // Begins a session and returns its epoch. Without `settled` EndUnsettled ends it. The worker has not reported its
   // blocks yet.
-  std::uint64_t Register(NodeNumber node, Micros until, bool settled);
+  std::uint64_t Register(NodeId node, Micros until, bool settled);
   // Returns true if this is the worker's session now.
-  [[nodiscard]] bool IsCurrent(NodeNumber node, std::uint64_t epoch) const;
+  [[nodiscard]] bool IsCurrent(NodeId node, std::uint64_t epoch) const;
   // Moves out the time until which the worker may be silent.
-  void Heard(NodeNumber node, Micros until);
+  void Heard(NodeId node, Micros until);
   // The connection ended. The worker may be away until then, or until its time is over if that is earlier.
-  void HangUp(NodeNumber node, Micros until);
+  void HangUp(NodeId node, Micros until);
   // The worker says that it leaves. HasLeft tells so until it registers again; its session ends with Lose.
-  void Leave(NodeNumber node);
+  void Leave(NodeId node);
   // The worker is given up. Returns true if its connection had ended: then it is its process that is gone, and not its
   // machine that is silent.
-  bool Lose(NodeNumber node);
+  bool Lose(NodeId node);
   // The worker has listed its blocks.
-  void Reported(NodeNumber node);
+  void Reported(NodeId node);
   // Ends the sessions that were begun without being settled.
   void EndUnsettled();
 
-  [[nodiscard]] std::optional<State> StateOf(NodeNumber node) const;
+  [[nodiscard]] std::optional<State> StateOf(NodeId node) const;
   // Returns the epoch by which the worker's calls are taken, if any is.
-  [[nodiscard]] std::optional<std::uint64_t> EpochOf(NodeNumber node) const;
-  [[nodiscard]] bool HasLeft(NodeNumber node) const { return left_.contains(node); }
+  [[nodiscard]] std::optional<std::uint64_t> EpochOf(NodeId node) const;
+  [[nodiscard]] bool HasLeft(NodeId node) const { return left_.contains(node); }
   // Returns true if the worker has registered and its list of blocks is still under way.
-  [[nodiscard]] bool IsReporting(NodeNumber node) const;
+  [[nodiscard]] bool IsReporting(NodeId node) const;
   // Returns the workers that have a session, in order of number.
-  [[nodiscard]] std::vector<NodeNumber> Nodes() const;
+  [[nodiscard]] std::vector<NodeId> Nodes() const;
   // Returns those of them whose time is over.
-  [[nodiscard]] std::vector<NodeNumber> Silent(Micros now) const;
+  [[nodiscard]] std::vector<NodeId> Silent(Micros now) const;
 
  private:
   struct Session {
@@ -73,8 +73,8 @@ class WorkerSessions {
     bool reporting = false;
   };
 
-  std::map<NodeNumber, Session> sessions_;
-  std::set<NodeNumber> left_;  // they said that they leave, and are not back
+  std::map<NodeId, Session> sessions_;
+  std::set<NodeId> left_;  // they said that they leave, and are not back
   std::uint64_t next_epoch_ = 1;
 };
 

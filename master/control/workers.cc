@@ -18,16 +18,16 @@ namespace millrace::master {
 void Workers::Start() {
   started_ = control_.Awake();
   const Micros until = started_ + control_.config().startup_grace;
-  for (const NodeNumber node : control_.jobs().EngineNodes()) sessions_.Expect(node, until);
+  for (const NodeId node : control_.jobs().EngineNodes()) sessions_.Expect(node, until);
 }
 
 bool Workers::InStartupGrace() const { return control_.Awake() < started_ + control_.config().startup_grace; }
 
 void Workers::LoseSilent() {
-  for (const NodeNumber node : sessions_.Silent(control_.Awake())) Lose(node);
+  for (const NodeId node : sessions_.Silent(control_.Awake())) Lose(node);
 }
 
-// --- Registration ---
+// ---- registration ----
 
 Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                                 const Claims& claims) {
@@ -42,12 +42,12 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   registration.epoch = sessions_.Register(node.number, control_.Awake() + control_.config().lost_after, settled);
   dfs::BlockManager& blocks = control_.files().blocks();
   blocks.NodeUp(node.number, {facts.rack, facts.datacenter});
-  blocks.ReportBegin(node.number);  // the worker lists its blocks once it has our answer
+  blocks.ReportBegin(node.number);  // the worker lists its blocks once it has the answer
   blocks.SetDraining(node.number, node.draining);
   dispatcher_.Connect(node.number, std::move(control));
   if (settled) registration.reconciled = control_.jobs().NodeRegistered(node, claims, &step);
   control_.log()->info("worker {} at {}:{} ({}, {}) registered: {} map and {} reduce slots, {} attempts running",
-                       node.number, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
+                       node.number.value, facts.host, facts.port, facts.rack, facts.datacenter, facts.map_slots,
                        facts.reduce_slots, claims.running.size());
   if (settled) {
     registration.committed = control_.Finish(std::move(step));
@@ -58,19 +58,19 @@ Result<Workers::Registration> Workers::Register(const WorkerFacts& facts, worker
   return registration;
 }
 
-// One worker has an address. Who registers there with another storage is found by all who look for the one before it,
-// and has what they write to that one: counted for both, it would be one replica too many. Who is still connected
-// stays.
+// An address belongs to one worker. If a worker with another storage registers there, what is written to the earlier
+// one reaches the new one, and a replica counted for both would be one too many. So the earlier one is taken for lost,
+// unless it is still connected.
 void Workers::LoseOthersAt(const WorkerFacts& facts) {
-  std::vector<NodeNumber> others;
-  for (const NodeNumber number : sessions_.Nodes()) {
+  std::vector<NodeId> others;
+  for (const NodeId number : sessions_.Nodes()) {
     const NodeRecord* node = control_.nodes().Find(number);
     const bool here = sessions_.StateOf(number) == WorkerSessions::State::kHere;
     if (node == nullptr || here || node->facts.storage == facts.storage) continue;
     if (node->facts.host == facts.host && node->facts.port == facts.port) others.push_back(number);
   }
-  for (const NodeNumber number : others) {
-    control_.log()->warn("worker {}: another one, with another storage, is at {}:{} now", number, facts.host,
+  for (const NodeId number : others) {
+    control_.log()->warn("worker {}: another one, with another storage, is at {}:{} now", number.value, facts.host,
                          facts.port);
     Lose(number);
   }
@@ -90,7 +90,8 @@ kj::Promise<void> Workers::DialBack(const WorkerFacts& facts) {
   return master::DialBack(*dialer_, control_.timer(), facts.host, facts.port);
 }
 
-// Two who ask at once both find the holder silent, and then the first of them in its place.
+// If two workers ask at the same time, both find the holder silent. The second then finds the first in its place, and
+// asks anew.
 kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) {
   const NodeRecord* node = control_.nodes().FindByStorage(facts.storage);
   const auto epoch = node == nullptr ? std::nullopt : sessions_.EpochOf(node->number);
@@ -106,15 +107,15 @@ kj::Promise<void> Workers::AwaitVacancy(const WorkerFacts& facts) {
     const Status refusal = Busy(fmt::format(
         "register the worker at {}:{}: its storage belongs to node {}, the worker at {}:{}, which is here and answers; "
         "one worker serves a directory, and a copy of it is no directory of another (start with an empty one)",
-        facts.host, facts.port, number, holder->facts.host, holder->facts.port));
+        facts.host, facts.port, number.value, holder->facts.host, holder->facts.port));
     control_.log()->warn("refused: {}", refusal.message());
     return kj::Promise<void>(rpc::ToException(refusal));
   });
 }
 
-// --- Sessions ---
+// ---- sessions ----
 
-bool Workers::Heard(NodeNumber node, std::uint64_t epoch) {
+bool Workers::Heard(NodeId node, std::uint64_t epoch) {
   if (!sessions_.IsCurrent(node, epoch)) return false;
   sessions_.Heard(node, control_.Awake() + control_.config().lost_after);
   if (NodeRecord* record = control_.nodes().Find(node)) record->last_heard = control_.Awake();
@@ -131,17 +132,17 @@ std::uint64_t Workers::MillisSilent(const NodeRecord& node) const {
   return static_cast<std::uint64_t>(std::max<Micros>(0, silent) / kMillisecond);
 }
 
-void Workers::SessionDropped(NodeNumber node, std::uint64_t epoch) {
+void Workers::SessionDropped(NodeId node, std::uint64_t epoch) {
   if (!sessions_.IsCurrent(node, epoch)) return;
-  control_.log()->info("worker {}: connection lost", node);
+  control_.log()->info("worker {}: connection lost", node.value);
   sessions_.HangUp(node, control_.Awake() + control_.config().disconnect_grace);
   dispatcher_.Disconnect(node);
   if (dialer_ != nullptr) tasks_.add(AskAfter(node, epoch));
 }
 
-// A process takes its attempts with it, so for one that is gone there is nothing to wait for. One that is about to end
-// may still listen for a moment: the question is put again.
-kj::Promise<void> Workers::AskAfter(NodeNumber node, std::uint64_t epoch) {
+// A worker's process takes its attempts with it, so nobody waits for one that is gone. A process that is about to end
+// may still listen for a moment, so the master asks again.
+kj::Promise<void> Workers::AskAfter(NodeId node, std::uint64_t epoch) {
   constexpr kj::Duration kAgain = 200 * kj::MILLISECONDS;
   const auto waited_for = [this, node, epoch] {
     return sessions_.IsCurrent(node, epoch) && sessions_.StateOf(node) == WorkerSessions::State::kHungUp;
@@ -153,37 +154,38 @@ kj::Promise<void> Workers::AskAfter(NodeNumber node, std::uint64_t epoch) {
   return IsDeserted(*dialer_, control_.timer(), host, port).then([=, this](bool deserted) -> kj::Promise<void> {
     if (!waited_for()) return kj::READY_NOW;
     if (!deserted) return control_.timer().afterDelay(kAgain).then([=, this] { return AskAfter(node, epoch); });
-    control_.log()->warn("worker {}: nobody listens at {}:{} any more", node, host, port);
+    control_.log()->warn("worker {}: nobody listens at {}:{} any more", node.value, host, port);
     Lose(node);
     return kj::READY_NOW;
   });
 }
 
-void Workers::Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason) {
+void Workers::Leave(NodeId node, std::uint64_t epoch, const std::string& reason) {
   if (!sessions_.IsCurrent(node, epoch)) return;
-  control_.log()->warn("worker {} leaves: {}", node, reason);
+  control_.log()->warn("worker {} leaves: {}", node.value, reason);
   sessions_.Leave(node);
   Lose(node);
 }
 
-void Workers::Lose(NodeNumber node) {
-  control_.log()->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas", node);
+void Workers::Lose(NodeId node) {
+  control_.log()->warn("worker {} is lost: its tasks run elsewhere, its blocks are copied from other replicas",
+                       node.value);
   const bool died = sessions_.Lose(node);
   dispatcher_.Disconnect(node);
   if (NodeRecord* record = control_.nodes().Find(node)) record->alive = false;
   control_.files().blocks().NodeDown(node);
   Step step = control_.Begin();
-  // A machine that is gone, or cannot be reached, is silent; a connection ends with its process.
+  // A machine that is gone or cannot be reached is silent, whereas a connection ends with its process.
   control_.jobs().NodeLost(node, died, &step);
   control_.FinishLazily(std::move(step));
 }
 
-// --- Forgetting ---
+// ---- forgetting ----
 
-Status Workers::CheckForget(NodeNumber number, bool force) const {
+Status Workers::CheckForget(NodeId number, bool force) const {
   const NodeRecord* node = control_.nodes().Find(number);
   if (node == nullptr) return NoSuchNode(number);
-  const std::string what = "forget node " + std::to_string(number) + ": ";
+  const std::string what = "forget node " + std::to_string(number.value) + ": ";
   if (node->alive) return Busy(what + "it is alive; stop the worker first");
   if (InStartupGrace() || sessions_.StateOf(number)) {
     return Busy(what + "the master has just started and the worker may still come; ask again after " +
@@ -202,24 +204,24 @@ Status Workers::CheckForget(NodeNumber number, bool force) const {
   return Status::Ok();
 }
 
-Status Workers::ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step* step) {
-  for (const NodeNumber node : nodes) MILLRACE_TRY(CheckForget(node, force));
-  for (const NodeNumber node : nodes) {
+Status Workers::ForgetNodes(const std::set<NodeId>& nodes, bool force, Step* step) {
+  for (const NodeId node : nodes) MILLRACE_TRY(CheckForget(node, force));
+  for (const NodeId node : nodes) {
     const std::string host = control_.nodes().Find(node)->facts.host;
     MILLRACE_TRY(control_.nodes().Forget(node, &step->batch));
     control_.files().blocks().ForgetNode(node);
-    control_.log()->info("worker {}, which was at {} and is lost, is forgotten", node, host);
+    control_.log()->info("worker {}, which was at {} and is lost, is forgotten", node.value, host);
   }
   return Status::Ok();
 }
 
-// When a node was lost is noted here and not when it happens, for the sake of those that did not come back after a
-// start.
+// Notes here when a node was lost, and not when that happens. So it is also noted of nodes that did not come back after
+// a start.
 void Workers::ForgetOld() {
   if (InStartupGrace()) return;
   Step step = control_.Begin();
   const Micros keep = control_.config().forget_nodes_after;
-  std::set<NodeNumber> old;
+  std::set<NodeId> old;
   for (const auto& [number, node] : control_.nodes().all()) {
     if (node.alive || sessions_.StateOf(number)) continue;
     if (node.lost_at == 0) {
@@ -232,7 +234,7 @@ void Workers::ForgetOld() {
   if (!step.batch.empty()) control_.FinishLazily(std::move(step));
 }
 
-// --- Waiting for workers after a start ---
+// ---- waiting for workers after a start ----
 
 bool Workers::AwaitingReports() const {
   if (!InStartupGrace()) return false;
@@ -273,11 +275,11 @@ kj::Promise<void> Workers::NextReport(kj::TimePoint since) {
   return paf.promise.exclusiveJoin(control_.timer().atTime(end));
 }
 
-void Workers::TellUnknown(NodeNumber number) {
+void Workers::TellUnknown(NodeId number) {
   const dfs::UnknownBlocks unknown = control_.files().blocks().UnknownOn(number);
   const NodeRecord* node = control_.nodes().Find(number);
   if (unknown.count == 0 || node == nullptr) return;
-  const std::string worker = fmt::format("worker {} at {}:{}", number, node->facts.host, node->facts.port);
+  const std::string worker = fmt::format("worker {} at {}:{}", number.value, node->facts.host, node->facts.port);
   if (!unknown.held) {
     control_.log()->warn("{} has {} blocks that no file has: they go to its trash", worker, unknown.count);
     return;
@@ -286,10 +288,10 @@ void Workers::TellUnknown(NodeNumber number) {
       "{} has {} blocks that no file has, too many to be right: none of them is touched. Is master.directory the right "
       "one, and all of it there? `millrace node unknown {}` lists them, `millrace node discard-unknown {}` puts them "
       "into the worker's trash",
-      worker, unknown.count, number, number);
+      worker, unknown.count, number.value, number.value);
 }
 
-void Workers::Reported(NodeNumber node) {
+void Workers::Reported(NodeId node) {
   sessions_.Reported(node);
   auto waiters = std::move(report_waiters_);
   report_waiters_.clear();

@@ -40,7 +40,7 @@ class Workers {
 
   // ---- registration ----
   struct Registration {
-    NodeNumber node = 0;
+    NodeId node;
     std::uint64_t epoch = 0;
     JobTracker::Reconciled reconciled;
     kj::Promise<void> committed = nullptr;  // the worker acts on the rest when this has resolved
@@ -59,19 +59,19 @@ class Workers {
   Result<Registration> Register(const WorkerFacts& facts, worker::wire::WorkerControl::Client control,
                                 const Claims& claims);
   // Notes that the node was heard. Returns false if the session is not the node's current one.
-  bool Heard(NodeNumber node, std::uint64_t epoch);
+  bool Heard(NodeId node, std::uint64_t epoch);
   // Returns the time since the node was last heard; for one that was lost before this master started, since it was
   // lost.
   [[nodiscard]] std::uint64_t MillisSilent(const NodeRecord& node) const;
   // Notes that the session's connection is gone. The node is given up once nobody listens at its port any more (its
   // process is gone), or disconnect_grace is over.
-  void SessionDropped(NodeNumber node, std::uint64_t epoch);
+  void SessionDropped(NodeId node, std::uint64_t epoch);
   // Removes lost workers from the table for good, all or none; one that comes back is a new node. kNotFound for an
   // unknown node; kBusy for one that is alive, or may still be on its way after a start of the master. Without `force`,
   // kInvalid for one that may be the way back to blocks that are missing or have too few replicas.
-  Status ForgetNodes(const std::set<NodeNumber>& nodes, bool force, Step* step);
+  Status ForgetNodes(const std::set<NodeId>& nodes, bool force, Step* step);
   // Notes that the worker says that its storage is gone: the worker is lost now.
-  void Leave(NodeNumber node, std::uint64_t epoch, const std::string& reason);
+  void Leave(NodeId node, std::uint64_t epoch, const std::string& reason);
 
   // ---- waiting for workers after a start ----
   // Returns true while a missing replica or missing room may only be a worker that has not come back, or not reported,
@@ -87,16 +87,16 @@ class Workers {
   // for kReportPatience: that is far less than a client's patience for an answer, so that its user hears why.
   static constexpr kj::Duration kReportPatience = 2 * kj::SECONDS;
   [[nodiscard]] kj::Promise<void> NextReport(kj::TimePoint since);
-  void Reported(NodeNumber node);
+  void Reported(NodeId node);
   // Logs it if the list of blocks that the worker just gave names some that no file has.
-  void TellUnknown(NodeNumber node);
+  void TellUnknown(NodeId node);
 
  private:
   // Asks until nobody listens at the worker's port any more, and then gives the worker up.
-  [[nodiscard]] kj::Promise<void> AskAfter(NodeNumber node, std::uint64_t epoch);
-  void Lose(NodeNumber node);
+  [[nodiscard]] kj::Promise<void> AskAfter(NodeId node, std::uint64_t epoch);
+  void Lose(NodeId node);
   void LoseOthersAt(const WorkerFacts& facts);
-  [[nodiscard]] Status CheckForget(NodeNumber node, bool force) const;
+  [[nodiscard]] Status CheckForget(NodeId node, bool force) const;
 
   Control& control_;
   Dispatcher& dispatcher_;

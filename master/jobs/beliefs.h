@@ -19,12 +19,12 @@ struct Claims {
 };
 
 // Returns what the master believes of this attempt on this node.
-[[nodiscard]] worker::Belief BeliefOf(NodeNumber node, const AttemptId& attempt, const JobTable& jobs,
+[[nodiscard]] worker::Belief BeliefOf(NodeId node, const AttemptId& attempt, const JobTable& jobs,
                                       const sched::Engine& engine);
 
 // Returns what the worker claims of every attempt that one of the two sides knows of; Claim::kUnknown where it does not
 // mention the attempt. Requires: the engine knows the node.
-[[nodiscard]] std::map<AttemptId, worker::Claim> GatherClaims(NodeNumber node, const Claims& claims,
-                                                              const JobTable& jobs, const sched::Engine& engine);
+[[nodiscard]] std::map<AttemptId, worker::Claim> GatherClaims(NodeId node, const Claims& claims, const JobTable& jobs,
+                                                              const sched::Engine& engine);
 
 }  // namespace millrace::master

@@ -9,25 +9,25 @@ namespace millrace::master {
 
 namespace {
 
-std::optional<dfs::NodeId> ClosestHolder(NodeNumber node, const Split& split, const FileSystem& files,
-                                         const sched::Topology& topology) {
+std::optional<NodeId> ClosestHolder(NodeId node, const Split& split, const FileSystem& files,
+                                    const sched::Topology& topology) {
   if (split.blocks.empty()) return std::nullopt;
-  const std::vector<dfs::NodeId> holders = files.Holders(split.blocks.front().id);
-  const auto distance = [&](dfs::NodeId holder) { return topology.Distance(NodeId{node}, {NodeId{holder}}); };
-  const auto closest = std::min_element(holders.begin(), holders.end(),
-                                        [&](dfs::NodeId a, dfs::NodeId b) { return distance(a) < distance(b); });
+  const std::vector<NodeId> holders = files.Holders(split.blocks.front().id);
+  const auto distance = [&](NodeId holder) { return topology.Distance(node, {holder}); };
+  const auto closest =
+      std::min_element(holders.begin(), holders.end(), [&](NodeId a, NodeId b) { return distance(a) < distance(b); });
   if (closest == holders.end()) return std::nullopt;
   return *closest;
 }
 
 }  // namespace
 
-std::optional<dfs::NodeId> MainInputSource(NodeNumber node, const MapSplits& splits, const FileSystem& files,
-                                           const sched::Topology& topology) {
-  std::map<dfs::NodeId, std::uint64_t> bytes;  // from each other node
+std::optional<NodeId> MainInputSource(NodeId node, const MapSplits& splits, const FileSystem& files,
+                                      const sched::Topology& topology) {
+  std::map<NodeId, std::uint64_t> bytes;  // that come from each other node
   std::uint64_t total = 0;
   for (const Split& split : splits) {
-    const std::optional<dfs::NodeId> from = ClosestHolder(node, split, files, topology);
+    const std::optional<NodeId> from = ClosestHolder(node, split, files, topology);
     if (!from || *from == node) continue;
     bytes[*from] += split.length;
     total += split.length;

@@ -14,7 +14,7 @@ namespace millrace::master {
 
 // Returns the node from which a map on `node` got more than half of the input that `node` did not hold itself; nothing
 // if there is no such node. Readers are assumed to go to the closest holder of a block first.
-[[nodiscard]] std::optional<dfs::NodeId> MainInputSource(NodeNumber node, const MapSplits& splits,
-                                                         const FileSystem& files, const sched::Topology& topology);
+[[nodiscard]] std::optional<NodeId> MainInputSource(NodeId node, const MapSplits& splits, const FileSystem& files,
+                                                    const sched::Topology& topology);
 
 }  // namespace millrace::master

@@ -14,7 +14,7 @@ Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namesp
   return ComputeSplits(names, request.inputs, request.split_by);
 }
 
-// Records of a fixed length are for jobs that reckon with their places, and numbers are spread over maps already.
+// Records of a fixed length are for jobs that compute with their positions, and numbers are spread over maps already.
 bool MayPack(SplitBy split_by) { return split_by == SplitBy::kBlock || split_by == SplitBy::kFile; }
 
 }  // namespace
@@ -35,7 +35,7 @@ sched::JobSpec SpecOf(const JobRequest& request, Micros now) {
   spec.reduce_time = request.reduce_time;
   spec.locality_waits = request.locality_waits;
   spec.no_speculation = request.no_speculation;
-  spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // stored under its hash
+  spec.program = request.executable.substr(request.executable.rfind('/') + 1);  // the file's name is its hash
   if (!request.input_sample.empty()) spec.input_type = sched::InputType(request.input_sample);
   return spec;
 }
@@ -52,8 +52,8 @@ Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const File
 
 sched::MapInput InputOf(const PackedSplits& map) {
   sched::MapInput input;
-  for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
-  for (const dfs::NodeId node : map.nodes) input.replicas.push_back(NodeId{node});
+  for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers have none
+  input.replicas = map.nodes;
   return input;
 }
 

@@ -10,9 +10,9 @@ namespace millrace::master {
 namespace {
 
 constexpr std::uint8_t kVersion = 1;
-constexpr std::uint8_t kSplitsVersion = 2;  // of splits: in 1 each map had one
-// Of job records; older ones are read too: 1 lacks what schedulers were told, 2 what maps were left out, 3 what
-// records.
+constexpr std::uint8_t kSplitsVersion = 2;  // in version 1 each map had one split
+// Older versions of job records are read too. Version 1 lacks what schedulers are told of a job, 2 the maps that were
+// left out, and 3 the records that were left out.
 constexpr std::uint8_t kJobVersion = 4;
 
 void Put(Encoder& out, const Counters& counters) {
@@ -135,7 +135,7 @@ void CountLeftOut(const JobFigures& figures, Counters* counters) {
 
 namespace {
 
-// 0 if the task did not say.
+// Returns the value of this counter of the engine; 0 if the task did not report it.
 std::uint64_t Counted(const TaskReport& report, const char* name) {
   const auto found = report.counters.find({"millrace", name});
   return found == report.counters.end() ? 0 : static_cast<std::uint64_t>(std::max<std::int64_t>(found->second, 0));

@@ -6,7 +6,7 @@
 
 namespace millrace::master {
 
-void AttemptList::Begin(const AttemptId& attempt, NodeNumber node, Micros now) {
+void AttemptList::Begin(const AttemptId& attempt, NodeId node, Micros now) {
   running_[attempt] = records_.size();
   records_.push_back({attempt, node, AttemptState::kRunning, now, 0, {}, 0, 0});
 }
@@ -24,7 +24,7 @@ bool AttemptList::End(const AttemptId& attempt, AttemptState state, const std::s
 
 void AttemptList::Follow(const sched::Event& event, Micros time) {
   if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event)) {
-    Begin(launched->attempt, launched->node.value, time);
+    Begin(launched->attempt, launched->node, time);
   } else if (const auto* succeeded = std::get_if<sched::AttemptSucceeded>(&event)) {
     End(succeeded->attempt, AttemptState::kSucceeded, {}, time);
   } else if (const auto* failed = std::get_if<sched::AttemptFailed>(&event)) {
@@ -62,8 +62,8 @@ void TrackedJob::NoteReport(const TaskId& task, const TaskReport& report) {
   slot = report;
 }
 
-std::set<NodeNumber> TrackedJob::ReducingNodes() const {
-  std::set<NodeNumber> reducing;
+std::set<NodeId> TrackedJob::ReducingNodes() const {
+  std::set<NodeId> reducing;
   attempts.VisitRunning([&](const AttemptRecord& attempt) {
     if (attempt.attempt.task.kind == TaskKind::kReduce) reducing.insert(attempt.node);
   });
@@ -145,7 +145,7 @@ void JobTable::Follow(const sched::Event& event, Micros time) {
   };
   std::visit(follow, event);
   if (const auto* launched = std::get_if<sched::AttemptLaunched>(&event)) {
-    if (TrackedJob* job = Find(launched->attempt.task.job)) job->nodes.insert(launched->node.value);
+    if (TrackedJob* job = Find(launched->attempt.task.job)) job->nodes.insert(launched->node);
   }
 }
 
@@ -203,7 +203,7 @@ bool JobTable::IsOutput(std::string_view path) const {
                      [&](JobId job) { return path.starts_with(jobs_.at(job).record.request.output + "/_temporary/"); });
 }
 
-std::optional<NodeNumber> JobTable::NodeOf(const AttemptId& attempt) const {
+std::optional<NodeId> JobTable::NodeOf(const AttemptId& attempt) const {
   const TrackedJob* job = Find(attempt.task.job);
   const AttemptRecord* record = job == nullptr ? nullptr : job->attempts.FindRunning(attempt);
   return record == nullptr ? std::nullopt : std::optional(record->node);

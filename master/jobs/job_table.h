@@ -26,7 +26,7 @@ enum class AttemptState : std::uint8_t { kRunning, kSucceeded, kFailed, kKilled,
 
 struct AttemptRecord {
   AttemptId attempt;
-  NodeNumber node = 0;
+  NodeId node;
   AttemptState state = AttemptState::kRunning;
   Micros launched = 0, ended = 0;
   std::string reason;
@@ -37,7 +37,7 @@ struct AttemptRecord {
 // The attempts of one job in the order of their launches.
 class AttemptList {
  public:
-  void Begin(const AttemptId& attempt, NodeNumber node, Micros now);
+  void Begin(const AttemptId& attempt, NodeId node, Micros now);
   // Returns false, and changes nothing, if the attempt does not run.
   bool End(const AttemptId& attempt, AttemptState state, const std::string& reason, Micros now);
   // Does what an event of the job's journal says of an attempt; passes over other events.
@@ -64,7 +64,7 @@ struct TrackedJob {
   // Counts what an attempt of the task reported, in place of what an earlier attempt of it reported.
   void NoteReport(const TaskId& task, const TaskReport& report);
   // Returns the nodes on which reduces of the job run.
-  [[nodiscard]] std::set<NodeNumber> ReducingNodes() const;
+  [[nodiscard]] std::set<NodeId> ReducingNodes() const;
   // Takes the files out of `outputs` that the attempt handed over, and returns them.
   [[nodiscard]] std::vector<dfs::FileId> TakeOutputsOf(const AttemptId& attempt);
   // Drops what only a live job needs.
@@ -75,7 +75,7 @@ struct TrackedJob {
   std::map<TaskId, TaskReport> reports;      // of tasks that succeeded, while the job lives
   AttemptList attempts;                      // empty after a restart if the job had ended
   std::map<dfs::FileId, AttemptId> outputs;  // open files that attempts handed over
-  std::set<NodeNumber> nodes;                // the nodes that were given an attempt
+  std::set<NodeId> nodes;                    // the nodes that were given an attempt
   TaskReport totals;                         // the bytes of all reports
 };
 
@@ -113,7 +113,7 @@ class JobTable {
   // Returns true if the attempts of a live job write at this path.
   [[nodiscard]] bool IsOutput(std::string_view path) const;
   // Returns the node on which the attempt runs; nothing if it does not run.
-  [[nodiscard]] std::optional<NodeNumber> NodeOf(const AttemptId& attempt) const;
+  [[nodiscard]] std::optional<NodeId> NodeOf(const AttemptId& attempt) const;
 
  private:
   [[nodiscard]] Status LoadRecords(const KeyValueStore& store);

@@ -60,7 +60,7 @@ Status JobTracker::Load(const NodeTable& nodes) {
   return Status::Ok();
 }
 
-// It only helps to guess: what is not understood is passed over.
+// A record that is not understood is passed over, since the history serves only for estimates.
 Status JobTracker::LoadHistory() {
   return store_.Scan(kHistoryPrefix, {}, [&](std::string_view key, std::string_view value) {
     if (!history_.Restore(key.substr(kHistoryPrefix.size()), value))
@@ -75,12 +75,12 @@ void JobTracker::ReplayEvent(const sched::Event& event, Micros time) {
   last_time_ = std::max(last_time_, time);
   if (!engine_.Apply(last_time_, event, &effects)) return;
   if (const auto* joined = std::get_if<sched::NodeJoined>(&event)) {
-    LoseAttemptsOn(joined->node.value, &unsent);
-    joined_[joined->node.value] = *joined;
+    LoseAttemptsOn(joined->node, &unsent);
+    joined_[joined->node] = *joined;
   }
   if (const auto* lost = std::get_if<sched::NodeLost>(&event)) {
-    LoseAttemptsOn(lost->node.value, &unsent);
-    joined_.erase(lost->node.value);
+    LoseAttemptsOn(lost->node, &unsent);
+    joined_.erase(lost->node);
   }
   jobs_.Follow(event, time);
   for (const sched::Effect& effect : effects) {
@@ -95,8 +95,8 @@ std::vector<sched::Event> JobTracker::NodesAsEvents() const {
   std::vector<sched::Event> events;
   for (const auto& [node, joined] : joined_) {
     events.emplace_back(joined);
-    const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
-    if (known != nullptr && known->drained) events.emplace_back(sched::NodeDrained{NodeId{node}, true});
+    const sched::NodeState* known = engine_.state().FindNode(node);
+    if (known != nullptr && known->drained) events.emplace_back(sched::NodeDrained{node, true});
   }
   for (const auto& [node, jobs] : engine_.state().blames()) {
     for (const auto& [job, until] : jobs) events.emplace_back(sched::NodeBlamed{node, job, until});
@@ -115,7 +115,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
   MILLRACE_ASSIGN(std::vector<PackedSplits> maps, PlanMaps(request, files_, engine_.state().Capacity(TaskKind::kMap)));
   MILLRACE_TRY(files_.MakeDirectory(request.output, request.owner, step->now, &step->batch));
 
-  // Recovery can begin at the first job after a quiet time.
+  // When no other job lives, recovery can begin at this one.
   if (jobs_.live().empty()) journal_.Snapshot(NodesAsEvents(), step);
   const JobId id{static_cast<std::uint32_t>(job_numbers_.Next(&step->batch))};
   JobRecord record;
@@ -169,7 +169,7 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
   for (const auto& [attempt, claim] : GatherClaims(node.number, claims, jobs_, engine_))
     SettleAttempt(node.number, attempt, claim, &answer, step);
   std::set<JobId> reducing;
-  for (const AttemptId& attempt : engine_.RunningOn(NodeId{node.number})) {
+  for (const AttemptId& attempt : engine_.RunningOn(node.number)) {
     if (attempt.task.kind == TaskKind::kMap) continue;
     reducing.insert(attempt.task.job);
     RepeatCompute(attempt, step);
@@ -179,20 +179,20 @@ JobTracker::Reconciled JobTracker::NodeRegistered(const NodeRecord& node, const 
   return answer;
 }
 
-// The engine is told of a node that is new to it, or another incarnation or shape of the one that it knows.
+// Tells the engine of the node if it is new, or if its incarnation, place or slots have changed.
 void JobTracker::AdmitNode(const NodeRecord& node, Step* step) {
   const sched::NodeJoined joined{
-      NodeId{node.number}, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
+      node.number, node.facts.rack, node.facts.datacenter, {node.facts.map_slots, node.facts.reduce_slots}};
   const auto known = joined_.find(node.number);
   if (known != joined_.end() && known->second == joined && incarnations_[node.number] == node.facts.incarnation) return;
   LoseAttemptsOn(node.number, step);
   Apply(joined, JobId{0}, step);
   joined_[node.number] = joined;
   incarnations_[node.number] = node.facts.incarnation;
-  if (node.draining) Apply(sched::NodeDrained{NodeId{node.number}, true}, JobId{0}, step);
+  if (node.draining) Apply(sched::NodeDrained{node.number, true}, JobId{0}, step);
 }
 
-void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {
+void JobTracker::SettleAttempt(NodeId node, const AttemptId& attempt, Claim claim, Reconciled* answer, Step* step) {
   const auto [ours, theirs] = worker::Settle(claim, BeliefOf(node, attempt, jobs_, engine_));
   switch (ours) {
     case MasterDoes::kNothing:
@@ -201,7 +201,7 @@ void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim 
       AttemptFailed(node, attempt, true, "the worker does not know of it any more", step);
       break;
     case MasterDoes::kLoseOutput:
-      log_->warn("worker {}: it does not have the output of {}, which runs again", node, ToText(attempt));
+      log_->warn("worker {}: it does not have the output of {}, which runs again", node.value, ToText(attempt));
       Apply(sched::AttemptLost{attempt, "its worker does not have its output any more"}, attempt.task.job, step);
       break;
   }
@@ -215,38 +215,38 @@ void JobTracker::SettleAttempt(NodeNumber node, const AttemptId& attempt, Claim 
       answer->killed.push_back(attempt);
       break;
     case WorkerDoes::kForgetJob:
-      if (answer->forgotten.empty() || answer->forgotten.back() != attempt.task.job)  // they come in order of the job
+      if (answer->forgotten.empty() || answer->forgotten.back() != attempt.task.job)  // attempts come ordered by job
         answer->forgotten.push_back(attempt.task.job);
       break;
   }
 }
 
-void JobTracker::NodeLost(NodeNumber node, bool died, Step* step) {
+void JobTracker::NodeLost(NodeId node, bool died, Step* step) {
   LoseAttemptsOn(node, step);
   joined_.erase(node);
   incarnations_.erase(node);
-  Apply(sched::NodeLost{NodeId{node}, died}, JobId{0}, step);
+  Apply(sched::NodeLost{node, died}, JobId{0}, step);
 }
 
-void JobTracker::NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step) {
+void JobTracker::NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step) {
   constexpr std::uint64_t kLeast = std::uint64_t{64} << 20;
-  const sched::NodeState* known = engine_.state().FindNode(NodeId{node});
+  const sched::NodeState* known = engine_.state().FindNode(node);
   if (known == nullptr || !known->alive) return;
   const std::uint64_t believed = known->free_bytes.value_or(0);
   const std::uint64_t off = believed > free_bytes ? believed - free_bytes : free_bytes - believed;
   if (known->free_bytes && off < std::max(kLeast, free_bytes / 16)) return;
-  Apply(sched::NodeSpace{NodeId{node}, free_bytes}, JobId{0}, step);
+  Apply(sched::NodeSpace{node, free_bytes}, JobId{0}, step);
 }
 
-std::vector<NodeNumber> JobTracker::EngineNodes() const {
-  std::vector<NodeNumber> nodes;
+std::vector<NodeId> JobTracker::EngineNodes() const {
+  std::vector<NodeId> nodes;
   for (const auto& [node, joined] : joined_) nodes.push_back(node);
   return nodes;
 }
 
 // ---- attempts ----
 
-void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const TaskReport& report,
+void JobTracker::AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                              const std::optional<AttemptOutput>& output, Step* step) {
   TrackedJob* job = jobs_.Find(attempt.task.job);
   const bool may_commit = job != nullptr && jobs_.NodeOf(attempt) == node && engine_.MayCommit(attempt);
@@ -279,8 +279,8 @@ void JobTracker::AttemptDone(NodeNumber node, const AttemptId& attempt, const Ta
   Apply(succeeded, attempt.task.job, step);
 }
 
-void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& said,
-                               Step* step, std::optional<sched::RecordPlace> record) {
+void JobTracker::AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& said, Step* step,
+                               std::optional<sched::RecordPlace> record) {
   TrackedJob* job = jobs_.Find(attempt.task.job);
   if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
   std::string reason = said;
@@ -298,14 +298,14 @@ void JobTracker::AttemptFailed(NodeNumber node, const AttemptId& attempt, bool l
   }
 }
 
-void JobTracker::FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report,
+void JobTracker::FetchFailed(NodeId node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report,
                              Step* step) {
   if (jobs_.NodeOf(reduce) != node) return;
   Apply(sched::FetchFailed{reduce, map, report}, reduce.task.job, step);
 }
 
-void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step) {
-  constexpr std::uint32_t kStep = 50;  // per mille: so much news is worth a line of the journal
+void JobTracker::Progress(NodeId node, const AttemptId& attempt, double fraction, Step* step) {
+  constexpr std::uint32_t kStep = 50;  // per mille; a step of this size is worth a line of the journal
   TrackedJob* job = jobs_.Find(attempt.task.job);
   if (job == nullptr || jobs_.NodeOf(attempt) != node) return;
   AttemptRecord& record = *job->attempts.FindRunning(attempt);
@@ -317,7 +317,7 @@ void JobTracker::Progress(NodeNumber node, const AttemptId& attempt, double frac
   Apply(sched::AttemptProgressed{attempt, per_mille}, attempt.task.job, step);
 }
 
-void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step) {
+void JobTracker::ReduceComputing(NodeId node, const AttemptId& attempt, Step* step) {
   if (jobs_.NodeOf(attempt) != node || attempt.task.kind != TaskKind::kReduce) return;
   const sched::RunningAttempt* running =
       engine_.state().FindJob(attempt.task.job)->reduces[attempt.task.index].Find(attempt.number);
@@ -325,7 +325,7 @@ void JobTracker::ReduceComputing(NodeNumber node, const AttemptId& attempt, Step
   Apply(sched::ReduceComputing{attempt}, attempt.task.job, step);
 }
 
-void JobTracker::ReduceCopied(NodeNumber node, const AttemptId& attempt, Step* step) {
+void JobTracker::ReduceCopied(NodeId node, const AttemptId& attempt, Step* step) {
   if (jobs_.NodeOf(attempt) != node || attempt.task.kind != TaskKind::kReduce) return;
   Apply(sched::ReduceCopied{attempt}, attempt.task.job, step);
 }
@@ -347,7 +347,7 @@ void JobTracker::EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptSt
   step->changed.insert(job.record.id);
 }
 
-void JobTracker::LoseAttemptsOn(NodeNumber node, Step* step) {
+void JobTracker::LoseAttemptsOn(NodeId node, Step* step) {
   for (const JobId id : jobs_.live()) {
     TrackedJob& job = jobs_.At(id);
     std::vector<AttemptId> there;
@@ -358,11 +358,11 @@ void JobTracker::LoseAttemptsOn(NodeNumber node, Step* step) {
   }
 }
 
-// The rate is that of all that came from elsewhere: it says something of a node from which most of it came.
-void JobTracker::NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step) {
+// The rate is that of all input from other nodes. It tells of one of them if most of the input came from it.
+void JobTracker::NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step) {
   if (bytes_per_second == 0) return;
   const auto from = MainInputSource(node, splits, files_, engine_.state().topology());
-  if (from) Apply(sched::BandwidthMeasured{NodeId{*from}, NodeId{node}, bytes_per_second}, JobId{0}, step);
+  if (from) Apply(sched::BandwidthMeasured{*from, node, bytes_per_second}, JobId{0}, step);
 }
 
 // ---- decisions and effects ----
@@ -373,7 +373,8 @@ void JobTracker::Decide(Step* step) {
   engine_.Decide(step->now, &effects);
   Carry(effects, step);
   LogAvoidedNodes();
-  // What is journaled at this time says that it was decided. If nothing is, the policy's clocks may still have moved.
+  // A line of the journal at this time shows that the policy decided then. If there is none, the policy's clocks may
+  // still have moved.
   const bool woken = (wake && *wake <= step->now) || engine_.NextWake() != wake;
   if (woken && !journal_.HasEventAt(step->now)) journal_.RecordMark(sched::JournalMark::kWoken, step);
 }
@@ -393,7 +394,7 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
     } else if (const auto* compute = std::get_if<sched::Compute>(&effect)) {
       CarryCompute(*compute, step);
     } else if (const auto* kill = std::get_if<sched::Kill>(&effect)) {
-      step->kills.push_back({kill->node.value, kill->attempt, kill->reason});
+      step->kills.push_back({kill->node, kill->attempt, kill->reason});
       if (TrackedJob* job = jobs_.Find(kill->attempt.task.job))
         EndAttempt(*job, kill->attempt, AttemptState::kKilled, kill->reason, step);
     } else if (const auto* preempt = std::get_if<sched::Preempt>(&effect)) {
@@ -403,9 +404,9 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
     } else if (const auto* blame = std::get_if<sched::Blame>(&effect)) {
       CarryBlame(*blame, step);
     } else if (const auto* ready = std::get_if<sched::MapOutputReady>(&effect)) {
-      CarryOutput(ready->map_attempt, ready->node.value, true, step);
+      CarryOutput(ready->map_attempt, ready->node, true, step);
     } else if (const auto* gone = std::get_if<sched::MapOutputGone>(&effect)) {
-      CarryOutput(gone->map_attempt, gone->node.value, false, step);
+      CarryOutput(gone->map_attempt, gone->node, false, step);
     } else if (const auto* left_out = std::get_if<sched::MapLeftOut>(&effect)) {
       CarryLeftOut(*left_out, step);
     } else if (const auto* end = std::get_if<sched::JobEnded>(&effect)) {
@@ -417,7 +418,7 @@ void JobTracker::Carry(const sched::Effects& effects, Step* step) {
 void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
   TrackedJob& job = jobs_.At(launch.attempt.task.job);
   journal_.Record(sched::AttemptLaunched{launch.attempt, launch.node}, launch.attempt.task.job, step);
-  const NodeNumber node = launch.node.value;
+  const NodeId node = launch.node;
   job.attempts.Begin(launch.attempt, node, step->now);
   job.nodes.insert(node);
   if (job.record.first_launch == 0) {
@@ -432,7 +433,7 @@ void JobTracker::CarryLaunch(const sched::Launch& launch, Step* step) {
 
 void JobTracker::CarryCompute(const sched::Compute& compute, Step* step) {
   journal_.Record(sched::ComputeGranted{compute.attempt}, compute.attempt.task.job, step);
-  step->computes.push_back({compute.node.value, compute.attempt, engine_.state().FindNode(compute.node)->Permits()});
+  step->computes.push_back({compute.node, compute.attempt, engine_.state().FindNode(compute.node)->Permits()});
 }
 
 // The order may not have reached the worker.
@@ -440,27 +441,27 @@ void JobTracker::RepeatCompute(const AttemptId& reduce, Step* step) {
   const sched::RunningAttempt& running =
       *engine_.state().FindJob(reduce.task.job)->reduces[reduce.task.index].Find(reduce.number);
   if (!running.computing()) return;
-  step->computes.push_back({running.node.value, reduce, engine_.state().FindNode(running.node)->Permits()});
+  step->computes.push_back({running.node, reduce, engine_.state().FindNode(running.node)->Permits()});
 }
 
 void JobTracker::CarryPreempt(const sched::Preempt& preempt, Step* step) {
   const AttemptId& attempt = preempt.attempt;
   journal_.Record(sched::AttemptPreempted{attempt, preempt.reason}, attempt.task.job, step);
-  step->kills.push_back({preempt.node.value, attempt, preempt.reason});
+  step->kills.push_back({preempt.node, attempt, preempt.reason});
   EndAttempt(jobs_.At(attempt.task.job), attempt, AttemptState::kPreempted, preempt.reason, step);
 }
 
-// Its kills follow; workers drop what they hold of it and are told of the job anew when it goes on.
+// The kills of its attempts follow. Workers drop what they hold of the job, and are told of it anew when it goes on.
 void JobTracker::CarryEvict(JobId id, Step* step) {
   journal_.Record(sched::JobEvicted{id}, id, step);
   log_->warn("job {} gives way: there is no room for the map outputs of all running jobs", id.value);
   TrackedJob& job = jobs_.At(id);
-  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, id});
+  for (const NodeId node : job.nodes) step->forgets.push_back({node, id});
   job.nodes.clear();
   step->changed.insert(id);
 }
 
-// Among the events of nodes, since it outlives the job.
+// The event is recorded among those of nodes, since it outlives the job.
 void JobTracker::CarryBlame(const sched::Blame& blame, Step* step) {
   journal_.Record(sched::NodeBlamed{blame.node, blame.by, blame.until}, JobId{0}, step);
   if (blame.until <= step->now) return;
@@ -469,32 +470,32 @@ void JobTracker::CarryBlame(const sched::Blame& blame, Step* step) {
 }
 
 void JobTracker::LogAvoidedNodes() {
-  std::set<NodeNumber> now;
+  std::set<NodeId> now;
   for (const auto& [node, jobs] : engine_.state().blames()) {
-    if (engine_.state().Avoids(node)) now.insert(node.value);
+    if (engine_.state().Avoids(node)) now.insert(node);
   }
-  for (const NodeNumber node : now) {
+  for (const NodeId node : now) {
     if (avoided_.contains(node)) continue;
     log_->warn(
         "worker {}: no tasks go to it: {} jobs had too many that failed there; `millrace node list` says how long",
-        node, engine_.state().blames().at(NodeId{node}).size());
+        node.value, engine_.state().blames().at(node).size());
   }
-  for (const NodeNumber node : avoided_) {
-    if (!now.contains(node)) log_->info("worker {}: tasks may go to it again", node);
+  for (const NodeId node : avoided_) {
+    if (!now.contains(node)) log_->info("worker {}: tasks may go to it again", node.value);
   }
   avoided_ = std::move(now);
 }
 
-void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
+void JobTracker::AnnounceOutputs(JobId job, NodeId node, Step* step) {
   OutputsOrder& order = step->OutputsFor(node, job);
   order.ready.clear();
   for (const sched::MapOutputReady& output : engine_.ReadyOutputs(job))
-    order.ready.emplace_back(output.map_attempt, output.node.value);
+    order.ready.emplace_back(output.map_attempt, output.node);
   order.left_out = engine_.LeftOutMaps(job);
 }
 
-void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
-  for (const NodeNumber target : jobs_.At(map.task.job).ReducingNodes()) {
+void JobTracker::CarryOutput(const AttemptId& map, NodeId node, bool ready, Step* step) {
+  for (const NodeId target : jobs_.At(map.task.job).ReducingNodes()) {
     OutputsOrder& order = step->OutputsFor(target, map.task.job);
     if (ready) {
       order.ready.emplace_back(map, node);
@@ -505,7 +506,7 @@ void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, 
   }
 }
 
-// An earlier attempt of it may have succeeded and lost its output: then its report does not count either.
+// An earlier attempt of the map may have succeeded and its output been lost. Its report does not count then.
 void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
   const TaskId& map = left_out.map;
   TrackedJob& job = jobs_.At(map.job);
@@ -519,7 +520,7 @@ void JobTracker::CarryLeftOut(const sched::MapLeftOut& left_out, Step* step) {
     job.reports.erase(map);
     step->batch.Remove(TaskKey(map));
   }
-  for (const NodeNumber node : job.ReducingNodes()) step->OutputsFor(node, map.job).left_out.push_back(map.index);
+  for (const NodeId node : job.ReducingNodes()) step->OutputsFor(node, map.job).left_out.push_back(map.index);
   step->changed.insert(map.job);
 }
 
@@ -543,7 +544,7 @@ void JobTracker::CarryEnd(const sched::JobEnded& end, Step* step) {
   CloseJob(job, step);
 }
 
-// The figures and counters are fixed, what served only the running job goes.
+// Fixes the figures and counters, and drops what only a running job needs.
 void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   JobRecord& record = job.record;
   record.ended = step->now;
@@ -552,7 +553,7 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   record.counters = CountersOf(job);
   for (const auto& [task, report] : job.reports) step->batch.Remove(TaskKey(task));
   for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, step->now, &step->batch);
-  for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
+  for (const NodeId node : job.nodes) step->forgets.push_back({node, record.id});
   job.DropWork();
   jobs_.NoteEnded(record.id);
   RecordHistory(job, step);
@@ -579,7 +580,7 @@ void JobTracker::ForgetOldJobs(Step* step) {
   }
 }
 
-// ---- looking ----
+// ---- views ----
 
 Result<JobView> JobTracker::View(JobId id) const {
   MILLRACE_ASSIGN(const TrackedJob* const job, jobs_.Get(id));

@@ -102,28 +102,26 @@ class JobTracker {
   Reconciled NodeRegistered(const NodeRecord& node, const Claims& claims, Step* step);
   // Takes in that a worker is lost. `died` says that its process ended, which one of its tasks may have caused;
   // otherwise it was silent, or left.
-  void NodeLost(NodeNumber node, bool died, Step* step);
-  void NodeDrained(NodeNumber node, bool drained, Step* step) {
-    Apply(sched::NodeDrained{NodeId{node}, drained}, JobId{0}, step);
-  }
+  void NodeLost(NodeId node, bool died, Step* step);
+  void NodeDrained(NodeId node, bool drained, Step* step) { Apply(sched::NodeDrained{node, drained}, JobId{0}, step); }
   // Returns the nodes that the engine takes for alive: after Load, those that have yet to register again.
-  [[nodiscard]] std::vector<NodeNumber> EngineNodes() const;
+  [[nodiscard]] std::vector<NodeId> EngineNodes() const;
 
   // ---- attempts ----
   // Commits the attempt if it may commit, otherwise gives its output up. Late and repeated reports are normal.
-  void AttemptDone(NodeNumber node, const AttemptId& attempt, const TaskReport& report,
+  void AttemptDone(NodeId node, const AttemptId& attempt, const TaskReport& report,
                    const std::optional<AttemptOutput>& output, Step* step);
   // Takes in a failed attempt. `record` is the record on which a map was working, if the worker knows it. It counts if
   // it lies in the map's input.
-  void AttemptFailed(NodeNumber node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step,
+  void AttemptFailed(NodeId node, const AttemptId& attempt, bool lost, const std::string& reason, Step* step,
                      std::optional<sched::RecordPlace> record = std::nullopt);
-  void FetchFailed(NodeNumber node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report, Step* step);
-  void Progress(NodeNumber node, const AttemptId& attempt, double fraction, Step* step);
+  void FetchFailed(NodeId node, const AttemptId& reduce, const AttemptId& map, std::uint32_t report, Step* step);
+  void Progress(NodeId node, const AttemptId& attempt, double fraction, Step* step);
   // Takes in how much room the node has left. The engine is told when what it knows is off by a sixteenth and 64 MiB.
-  void NodeSpace(NodeNumber node, std::uint64_t free_bytes, Step* step);
+  void NodeSpace(NodeId node, std::uint64_t free_bytes, Step* step);
   // Take in that a reduce has copied everything and computes, or waits for a permit to. Repeated reports are normal.
-  void ReduceComputing(NodeNumber node, const AttemptId& attempt, Step* step);
-  void ReduceCopied(NodeNumber node, const AttemptId& attempt, Step* step);
+  void ReduceComputing(NodeId node, const AttemptId& attempt, Step* step);
+  void ReduceCopied(NodeId node, const AttemptId& attempt, Step* step);
   // Makes an open file the output of this attempt, with which it ends. kNotFound if the attempt does not run.
   Status HandOver(dfs::FileId file, const AttemptId& attempt);
 
@@ -148,11 +146,11 @@ class JobTracker {
   [[nodiscard]] const sched::ClusterState& cluster() const { return engine_.state(); }
   [[nodiscard]] sched::PolicyView ViewPolicy(Micros now) const;
   // These do what those in job_views.h do.
-  [[nodiscard]] double CrossingShare(NodeNumber node) const { return master::CrossingShare(node, engine_.state()); }
+  [[nodiscard]] double CrossingShare(NodeId node) const { return master::CrossingShare(node, engine_.state()); }
   [[nodiscard]] std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt) const {
     return master::LeftOutBy(attempt, engine_.state());
   }
-  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node) const {
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeId node) const {
     return master::RunningOn(node, engine_);
   }
 
@@ -169,14 +167,14 @@ class JobTracker {
   void CarryPreempt(const sched::Preempt& preempt, Step* step);
   void CarryEvict(JobId job, Step* step);
   void CarryBlame(const sched::Blame& blame, Step* step);
-  void CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step);
+  void CarryOutput(const AttemptId& map, NodeId node, bool ready, Step* step);
   void CarryLeftOut(const sched::MapLeftOut& left_out, Step* step);
   void CarryEnd(const sched::JobEnded& end, Step* step);
   void CloseJob(TrackedJob& job, Step* step);
   void RecordHistory(const TrackedJob& job, Step* step);
   void ForgetOldJobs(Step* step);
   // Tells the node of all maps of the job: it begins to reduce for the job, or may have missed some.
-  void AnnounceOutputs(JobId job, NodeNumber node, Step* step);
+  void AnnounceOutputs(JobId job, NodeId node, Step* step);
   // Logs which nodes have come to be avoided since the last call, and which are avoided no more.
   void LogAvoidedNodes();
 
@@ -184,13 +182,13 @@ class JobTracker {
   // Ends the attempt's record and gives up the files that it handed over. Does nothing if it does not run.
   void EndAttempt(TrackedJob& job, const AttemptId& attempt, AttemptState state, const std::string& reason, Step* step);
   // The engine knows without being told that what ran on a lost node is lost; the records follow here.
-  void LoseAttemptsOn(NodeNumber node, Step* step);
+  void LoseAttemptsOn(NodeId node, Step* step);
   // Tells the engine how fast a map got its input, if most of what came from elsewhere came from one node.
-  void NoteTransfer(NodeNumber node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
+  void NoteTransfer(NodeId node, const MapSplits& splits, std::uint64_t bytes_per_second, Step* step);
 
   // ---- workers that register ----
   void AdmitNode(const NodeRecord& node, Step* step);
-  void SettleAttempt(NodeNumber node, const AttemptId& attempt, worker::Claim claim, Reconciled* answer, Step* step);
+  void SettleAttempt(NodeId node, const AttemptId& attempt, worker::Claim claim, Reconciled* answer, Step* step);
 
   // ---- replay ----
   Status LoadHistory();
@@ -209,9 +207,9 @@ class JobTracker {
   Journal journal_;
   JobTable jobs_;
   Micros last_time_ = 0;
-  std::set<NodeNumber> avoided_;                      // as the log was told
-  std::map<NodeNumber, sched::NodeJoined> joined_;    // as the engine knows them
-  std::map<NodeNumber, std::uint64_t> incarnations_;  // of those
+  std::set<NodeId> avoided_;                      // as the log was told
+  std::map<NodeId, sched::NodeJoined> joined_;    // as the engine knows them
+  std::map<NodeId, std::uint64_t> incarnations_;  // of those
 };
 
 }  // namespace millrace::master

@@ -9,7 +9,7 @@ namespace millrace::master {
 
 namespace {
 
-// A reduce's fraction counts its copy phase as the first third (the worker reports it so, as Hadoop does).
+// The fraction of a reduce counts its copy phase as the first third, as the worker reports it and as Hadoop does.
 constexpr double kCopyShare = 1.0 / 3;
 
 double PhaseFraction(const PhaseView& phase, double running_sum) {
@@ -121,7 +121,7 @@ Result<std::vector<AttemptRecord>> AttemptsOf(const TrackedJob& job, const Journ
   AttemptList attempts;
   MILLRACE_TRY(
       journal.ReadJob(job.record.id, [&](const sched::Event& event, Micros time) { attempts.Follow(event, time); }));
-  attempts.KillRest(job.record.ended);  // the end of the job or of a node stopped them without a line of their own
+  attempts.KillRest(job.record.ended);  // they ended with the job or a node, and have no line of their own
   return attempts.all();
 }
 
@@ -132,16 +132,16 @@ std::vector<sched::RecordPlace> LeftOutBy(const AttemptId& attempt, const sched:
   return bad == state->bad_records.end() ? std::vector<sched::RecordPlace>() : bad->second.LeftOutBy(attempt.number);
 }
 
-double CrossingShare(NodeNumber node, const sched::ClusterState& cluster) {
-  const sched::NodeState* const state = cluster.FindNode(NodeId{node});
+double CrossingShare(NodeId node, const sched::ClusterState& cluster) {
+  const sched::NodeState* const state = cluster.FindNode(node);
   const std::uint32_t slots = cluster.Capacity(TaskKind::kReduce);
   if (state == nullptr || slots == 0) return 0;
   return 1 - static_cast<double>(state->counted.reduces) / slots;
 }
 
-std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node, const sched::Engine& engine) {
+std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeId node, const sched::Engine& engine) {
   std::pair<std::uint32_t, std::uint32_t> running;
-  for (const AttemptId& attempt : engine.RunningOn(NodeId{node})) {
+  for (const AttemptId& attempt : engine.RunningOn(node)) {
     ++(attempt.task.kind == TaskKind::kMap ? running.first : running.second);
   }
   return running;

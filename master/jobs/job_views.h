@@ -53,9 +53,9 @@ void SetFigures(const TrackedJob& job, const sched::Engine& engine, JobFigures* 
 
 // Returns the share, 0 to 1, of what a map on the node emits that is expected to go to reduces on other nodes. Reduces
 // are expected to be spread as the slots for them are.
-[[nodiscard]] double CrossingShare(NodeNumber node, const sched::ClusterState& cluster);
+[[nodiscard]] double CrossingShare(NodeId node, const sched::ClusterState& cluster);
 
 // Returns how many attempts of maps and of reduces run on the node.
-[[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeNumber node, const sched::Engine& engine);
+[[nodiscard]] std::pair<std::uint32_t, std::uint32_t> RunningOn(NodeId node, const sched::Engine& engine);
 
 }  // namespace millrace::master

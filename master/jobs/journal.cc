@@ -72,7 +72,7 @@ Result<std::size_t> Journal::Replay(const std::set<JobId>& live, const Visit& vi
   for (const auto& [sequence, line] : lines) {
     const std::optional<sched::JournalLine> parsed = sched::ParseJournalLine(line);
     if (!parsed) return Corrupt("the journal's line " + std::to_string(sequence) + " is not understood: " + line);
-    // What was decided stands in lines of its own; that it was is for those who decide again.
+    // Marks are passed over: they only serve those who decide again, and what was decided has lines of its own.
     if (const auto* event = std::get_if<sched::Event>(&parsed->content)) visit(*event, parsed->time);
   }
   return lines.size();
@@ -86,7 +86,7 @@ Status Journal::ReadJob(JobId job, const Visit& visit) const {
 }
 
 Result<Journal::Page> Journal::Read(JobId job, std::uint64_t after, std::uint64_t offset, std::size_t limit) const {
-  constexpr std::size_t kPiece = kElementBytes - 64;  // of a line; beside it stand its pointer and its number
+  constexpr std::size_t kPiece = kElementBytes - 64;  // of a line; its pointer and its number take the rest
   Page page;
   page.next = after;
   AnswerBudget budget(limit);

@@ -18,7 +18,7 @@ namespace millrace::master {
 
 // The worker starts this attempt.
 struct LaunchOrder {
-  NodeNumber node = 0;
+  NodeId node;
   AttemptId attempt;
   // Of a reduce: how many reduces may compute at once on the node, and whether this one waits for a ComputeOrder though
   // no more than that run there.
@@ -28,30 +28,30 @@ struct LaunchOrder {
 
 // The reduce, which has copied its input and waits on the worker, may compute.
 struct ComputeOrder {
-  NodeNumber node = 0;
+  NodeId node;
   AttemptId attempt;
   std::uint32_t computing = 0;  // as in LaunchOrder
 };
 
 // The worker ends this attempt and deletes what it left.
 struct KillOrder {
-  NodeNumber node = 0;
+  NodeId node;
   AttemptId attempt;
   std::string reason;
 };
 
 // The worker, which runs reduces of the job, learns what became of the job's maps.
 struct OutputsOrder {
-  NodeNumber node = 0;
+  NodeId node;
   JobId job;
-  std::vector<std::pair<AttemptId, NodeNumber>> ready;  // outputs that can be fetched, each with the node that has it
-  std::vector<AttemptId> gone;                          // outputs that can be fetched no longer
-  std::vector<std::uint32_t> left_out;                  // maps whose output will never come
+  std::vector<std::pair<AttemptId, NodeId>> ready;  // outputs that can be fetched, each with the node that has it
+  std::vector<AttemptId> gone;                      // outputs that can be fetched no longer
+  std::vector<std::uint32_t> left_out;              // maps whose output will never come
 };
 
 // The worker deletes all that it holds of the job.
 struct ForgetOrder {
-  NodeNumber node = 0;
+  NodeId node;
   JobId job;
 };
 
@@ -61,7 +61,7 @@ struct Step {
   explicit Step(Micros at) : now(at) {}
 
   // Returns the order that tells the node of the job's maps; an empty one at the first call.
-  OutputsOrder& OutputsFor(NodeNumber node, JobId job) {
+  OutputsOrder& OutputsFor(NodeId node, JobId job) {
     OutputsOrder& order = outputs[{node, job}];
     order.node = node;
     order.job = job;
@@ -73,7 +73,7 @@ struct Step {
   std::vector<LaunchOrder> launches;
   std::vector<ComputeOrder> computes;
   std::vector<KillOrder> kills;
-  std::map<std::pair<NodeNumber, JobId>, OutputsOrder> outputs;
+  std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;
   std::set<JobId> changed;  // the watchers of these jobs are told
   std::set<JobId> ended;    // likewise, once the step is on disk

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace millrace::master {
@@ -15,15 +15,15 @@ class Packer {
  public:
   explicit Packer(std::uint64_t target) : target_(target) {}
 
-  void Add(Split split, std::vector<dfs::NodeId> nodes) {
+  void Add(Split split, std::vector<NodeId> nodes) {
     const std::uint64_t cost = PackCost(split);
     if (cost >= std::min(target_, kLargeSplit)) return Begin(std::move(split), std::move(nodes));
-    Open& open = Choose(nodes, split);
+    OpenMap& open = Choose(nodes, split);
     open.given += cost;
     const std::size_t names = NameBytes(split);
     if (HasRoom(open, split)) {
       PackedSplits& map = maps_[open.map];
-      std::erase_if(map.nodes, [&](dfs::NodeId node) { return std::ranges::find(nodes, node) == nodes.end(); });
+      std::erase_if(map.nodes, [&](NodeId node) { return std::ranges::find(nodes, node) == nodes.end(); });
       map.splits.push_back(std::move(split));
       open.cost += cost;
       open.names += names;
@@ -37,32 +37,32 @@ class Packer {
   std::vector<PackedSplits> Take() { return std::move(maps_); }
 
  private:
-  static constexpr dfs::NodeId kNobody = std::numeric_limits<dfs::NodeId>::max();
+  static constexpr NodeId kNobody{std::numeric_limits<std::uint32_t>::max()};
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
-  struct Open {  // the open map of a node
+  struct OpenMap {  // the open map of a node
     std::size_t map = kNone;
     std::uint64_t cost = 0;
     std::size_t names = 0;
-    std::uint64_t given = 0;  // to all maps that were opened on the node
+    std::uint64_t given = 0;  // the cost of all maps that were opened on the node
   };
 
   static std::size_t NameBytes(const Split& split) { return split.path.size() + split.name.size(); }
 
-  void Begin(Split split, std::vector<dfs::NodeId> nodes) {
+  void Begin(Split split, std::vector<NodeId> nodes) {
     MapSplits splits;
     splits.push_back(std::move(split));
     maps_.push_back({std::move(splits), std::move(nodes)});
   }
 
-  [[nodiscard]] bool HasRoom(const Open& open, const Split& split) const {
+  [[nodiscard]] bool HasRoom(const OpenMap& open, const Split& split) const {
     return open.map != kNone && open.cost + PackCost(split) <= target_ &&
            open.names + NameBytes(split) <= kMostPackedNames && maps_[open.map].splits.size() < kMostPacked;
   }
 
-  Open& Choose(const std::vector<dfs::NodeId>& nodes, const Split& split) {
+  OpenMap& Choose(const std::vector<NodeId>& nodes, const Split& split) {
     if (nodes.empty()) return open_[kNobody];
-    const auto rank = [&](dfs::NodeId node) {
-      const Open& open = open_[node];
+    const auto rank = [&](NodeId node) {
+      const OpenMap& open = open_[node];
       return std::tuple(!HasRoom(open, split), open.given, node);
     };
     return open_[*std::ranges::min_element(nodes, {}, rank)];
@@ -70,7 +70,7 @@ class Packer {
 
   const std::uint64_t target_;
   std::vector<PackedSplits> maps_;
-  std::unordered_map<dfs::NodeId, Open> open_;
+  std::map<NodeId, OpenMap> open_;
 };
 
 }  // namespace
@@ -85,7 +85,7 @@ std::uint64_t PackTarget(const std::vector<Split>& splits, std::uint64_t most, s
 std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const NodesOf& nodes_of, std::uint64_t target) {
   Packer packer(target);
   for (Split& split : splits) {
-    std::vector<dfs::NodeId> nodes = nodes_of(split);
+    std::vector<NodeId> nodes = nodes_of(split);
     packer.Add(std::move(split), std::move(nodes));
   }
   return packer.Take();

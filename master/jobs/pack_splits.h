@@ -25,8 +25,8 @@ constexpr std::size_t kMostPacked = 256;
 constexpr std::size_t kMostPackedNames = std::size_t{256} << 10;  // bytes of paths and names
 
 struct PackedSplits {
-  MapSplits splits;                // in their order
-  std::vector<dfs::NodeId> nodes;  // those that hold a replica of each split, in the order of the first split's nodes
+  MapSplits splits;           // in their order
+  std::vector<NodeId> nodes;  // those that hold a replica of each split, in the order of the first split's nodes
 };
 
 // Returns what splits should count together in a map, at most `most`: so little that each of the cluster's map slots
@@ -34,8 +34,8 @@ struct PackedSplits {
 [[nodiscard]] std::uint64_t PackTarget(const std::vector<Split>& splits, std::uint64_t most, std::uint64_t map_slots);
 
 // Gives every split to one map; the maps are ordered by their first split. `nodes_of` names a split's nodes, each once,
-// in any order. With target 0 each split has a map of its own. O(splits x replicas).
-using NodesOf = std::function<std::vector<dfs::NodeId>(const Split&)>;
+// in any order. With target 0 each split has a map of its own. O(splits x replicas x log nodes).
+using NodesOf = std::function<std::vector<NodeId>(const Split&)>;
 [[nodiscard]] std::vector<PackedSplits> PackSplits(std::vector<Split> splits, const NodesOf& nodes_of,
                                                    std::uint64_t target);
 

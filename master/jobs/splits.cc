@@ -28,7 +28,7 @@ Result<std::vector<std::string>> Children(const dfs::Namespace& names, const std
   }
 }
 
-// Paths that a canonical pattern matches, in order.
+// Returns the paths that a canonical pattern matches, in order.
 Result<std::vector<std::string>> Expand(const dfs::Namespace& names, const std::string& pattern) {
   std::vector<std::string> found = {"/"};
   for (const std::string_view component : dfs::SplitPath(pattern)) {
@@ -99,7 +99,7 @@ Result<std::vector<Split>> ComputeSplits(const dfs::Namespace& names, const std:
   std::vector<Split> splits;
   for (const std::string& input : inputs) {
     MILLRACE_ASSIGN(const std::string canonical, dfs::CanonicalPath(input));
-    if (names.Stat(canonical).ok()) {  // also a file whose name looks like a glob
+    if (names.Stat(canonical).ok()) {  // this also finds a file whose name looks like a glob
       MILLRACE_TRY(AddInput(names, canonical, split_by, &splits));
       continue;
     }

@@ -22,13 +22,11 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     Require(control_.RenewLease(file_, token_));
     Require(control_.CheckGoingOn());
     const auto params = context.getParams();
-    std::vector<dfs::NodeId> excluded;
-    for (const std::uint32_t node : params.getExcluded()) excluded.push_back(node);
     const NodeRecord* asker = FindAsker(control_.nodes(), params.getAsker());
     Step step = control_.Begin();
     const Result<FileSystem::NewBlock> block =
-        control_.files().AddBlock(file_, asker == nullptr ? std::nullopt : std::optional<dfs::NodeId>(asker->number),
-                                  std::move(excluded), &step.batch);
+        control_.files().AddBlock(file_, asker == nullptr ? std::nullopt : std::optional<NodeId>(asker->number),
+                                  ReadNodes(params.getExcluded()), &step.batch);
     if (!block.ok() && block.status().code() == StatusCode::kUnavailable && control_.workers().AwaitingReports()) {
       return control_.workers().NextReport(since).then(
           [this, context, since]() mutable { return AddBlock(context, since); });
@@ -85,7 +83,7 @@ class FileLeaseImpl final : public dfs::wire::FileLease::Server {
     Require(control_.RenewLease(file_, token_));
     const std::string text = ToString(context.getParams().getAttempt());
     const std::optional<AttemptId> attempt = ParseAttempt(text);
-    if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " names no attempt"));
+    if (!attempt) Require(Invalid("hand over a file: " + text.substr(0, 80) + " is not an attempt"));
     Require(control_.files().CheckNotSynced(file_));
     Require(control_.jobs().HandOver(file_, *attempt));
     control_.LeaseToJob(file_);
@@ -106,7 +104,7 @@ dfs::wire::FileLease::Client MakeFileLease(Control& control, dfs::FileId file) {
 }
 
 const NodeRecord* FindAsker(const NodeTable& nodes, dfs::wire::Asker::Reader asker) {
-  if (const NodeRecord* node = nodes.Find(asker.getNode()); node != nullptr && node->alive) return node;
+  if (const NodeRecord* node = nodes.Find(NodeId{asker.getNode()}); node != nullptr && node->alive) return node;
   return nodes.FindByHost(ToString(asker.getHost()));
 }
 

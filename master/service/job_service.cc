@@ -20,7 +20,7 @@ constexpr std::size_t kMostAttempts = 2000;
 constexpr std::size_t kMostLines = 2000;
 constexpr std::size_t kLongestReason = 1000;
 constexpr std::size_t kMostCounters = 5000;
-constexpr std::size_t kAttemptBytes = 96;  // of an AttemptStatus without its texts
+constexpr std::size_t kAttemptBytes = 96;  // an AttemptStatus without its texts
 
 class JobServiceImpl final : public wire::JobService::Server {
  public:
@@ -28,7 +28,8 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   kj::Promise<void> submit(SubmitContext context) override { return Submit(context, control_.timer().now()); }
 
-  // Right after a start the workers' reports are awaited: blocks are where those say, and not missing.
+  // After a start of the master, blocks may be on workers that have not reported yet. If any are missing, the job waits
+  // for the reports.
   kj::Promise<void> Submit(SubmitContext context, kj::TimePoint since) {
     JobRequest request = Require(Read(context.getParams().getRequest()));
     if (const auto job = control_.jobs().FindToken(request.token)) {
@@ -144,7 +145,8 @@ class JobServiceImpl final : public wire::JobService::Server {
                                  context.getResults().setSize(response.getSize());
                                }));
     }
-    Require(Unavailable("log of " + name + ": its worker (node " + std::to_string(found->node) + ") is not connected"));
+    Require(Unavailable("log of " + name + ": its worker (node " + std::to_string(found->node.value) +
+                        ") is not connected"));
     return kj::READY_NOW;
   }
 
@@ -176,7 +178,7 @@ class JobServiceImpl final : public wire::JobService::Server {
 
   void WriteAttempt(const AttemptRecord& record, wire::AttemptStatus::Builder out) {
     ToWire(record.attempt, out.initAttempt());
-    out.setNode(record.node);
+    out.setNode(record.node.value);
     if (const NodeRecord* node = control_.nodes().Find(record.node)) out.setHost(node->facts.host);
     out.setState(static_cast<wire::AttemptState>(record.state));
     out.setLaunched(record.launched);

@@ -45,7 +45,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     facts.remote = !peer_.address.empty() && !peer_.loopback;
     Require(CheckReach(facts, control_.nodes()));
     Require(control_.workers().CheckCluster(facts.host, ToString(context.getParams().getWorker().getCluster())));
-    context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not taken in
+    context.allowCancellation();  // a worker that has hung up meanwhile, and may be back already, is not admitted
     return control_.workers()
         .DialBack(facts)
         .then([this, facts]() { return control_.workers().AwaitVacancy(facts); })
@@ -62,7 +62,7 @@ class MasterServiceImpl final : public wire::Master::Server {
                                             {ReadAttempts(worker.getRunning()), ReadAttempts(worker.getDone()),
                                              ReadAttempts(worker.getFailed()), ReadAttempts(worker.getMapOutputs())}));
     auto results = context.getResults();
-    results.setNode(registration.node);
+    results.setNode(registration.node.value);
     results.setSession(MakeWorkerSession(control_, registration.node, registration.epoch));
     auto settings = results.initSettings();
     settings.setHeartbeatMillis(static_cast<std::uint32_t>(control_.config().heartbeat / kMillisecond));
@@ -77,7 +77,7 @@ class MasterServiceImpl final : public wire::Master::Server {
 
   kj::Promise<void> nodes(NodesContext context) override {
     const auto& all = control_.nodes().all();
-    const auto begin = all.upper_bound(context.getParams().getAfter());
+    const auto begin = all.upper_bound(NodeId{context.getParams().getAfter()});
     const std::size_t count =
         AnswerBudget(kMostNodes).TakeFront(std::ranges::subrange(begin, all.end()), [](const auto& node) {
           return BytesOf(node.second);
@@ -93,14 +93,13 @@ class MasterServiceImpl final : public wire::Master::Server {
     Require(control_.CheckChange());
     const auto params = context.getParams();
     const bool drained = params.getDrained();
-    std::vector<NodeNumber> nodes;
-    for (const NodeNumber node : params.getNodes()) {
+    const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
+    for (const NodeId node : nodes) {
       if (control_.nodes().Find(node) == nullptr) Require(NoSuchNode(node));
-      nodes.push_back(node);
     }
     if (drained && !params.getForce()) Require(control_.nodes().CheckDraining(nodes));
     Step step = control_.Begin();
-    for (const NodeNumber node : nodes) {
+    for (const NodeId node : nodes) {
       Require(control_.nodes().SetDraining(node, drained, &step.batch));
       control_.files().blocks().SetDraining(node, drained);
       control_.jobs().NodeDrained(node, drained, &step);
@@ -111,7 +110,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> forgetNodes(ForgetNodesContext context) override {
     Require(control_.CheckChange());
     const auto params = context.getParams();
-    const auto nodes = params.getNodes();
+    const std::vector<NodeId> nodes = ReadNodes(params.getNodes());
     Step step = control_.Begin();
     Require(control_.workers().ForgetNodes({nodes.begin(), nodes.end()}, params.getForce(), &step));
     return control_.Finish(std::move(step));
@@ -129,10 +128,11 @@ class MasterServiceImpl final : public wire::Master::Server {
   kj::Promise<void> unknownBlocks(UnknownBlocksContext context) override {
     constexpr std::size_t kMostInOneAnswer = 20'000;
     const auto params = context.getParams();
-    Require(control_.nodes().Find(params.getNode()) != nullptr ? Status::Ok() : NoSuchNode(params.getNode()));
+    const NodeId node{params.getNode()};
+    Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
     const std::size_t limit = std::clamp<std::size_t>(params.getLimit(), 1, kMostInOneAnswer);
     std::vector<dfs::Block> blocks;
-    control_.files().blocks().ForEachUnknown(params.getNode(), params.getAfter(), [&](const dfs::Block& block) {
+    control_.files().blocks().ForEachUnknown(node, params.getAfter(), [&](const dfs::Block& block) {
       blocks.push_back(block);
       return blocks.size() <= limit;
     });
@@ -148,10 +148,10 @@ class MasterServiceImpl final : public wire::Master::Server {
 
   kj::Promise<void> discardUnknown(DiscardUnknownContext context) override {
     Require(control_.CheckChange());
-    const NodeNumber node = context.getParams().getNode();
+    const NodeId node{context.getParams().getNode()};
     Require(control_.nodes().Find(node) != nullptr ? Status::Ok() : NoSuchNode(node));
     const std::uint64_t blocks = Require(control_.files().blocks().DiscardUnknown(node));
-    control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as somebody asked", node, blocks);
+    control_.log()->warn("worker {}: its {} blocks that no file has go to its trash, as asked for", node.value, blocks);
     context.getResults().setBlocks(blocks);
     return kj::READY_NOW;
   }
@@ -191,10 +191,6 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
  private:
-  static Status NoSuchNode(NodeNumber node) {
-    return NotFound("node " + std::to_string(node) + ": no such worker; `millrace node list` shows them");
-  }
-
   void WriteAvoided(NodeId node, wire::NodeStatus::Builder out) {
     constexpr std::size_t kMostJobs = 8;
     const sched::ClusterState& cluster = control_.jobs().cluster();
@@ -208,7 +204,7 @@ class MasterServiceImpl final : public wire::Master::Server {
   }
 
   void WriteNode(const NodeRecord& node, wire::NodeStatus::Builder out) {
-    out.setNode(node.number);
+    out.setNode(node.number.value);
     Write(node, out.initInfo());
     out.setAlive(node.alive);
     out.setDraining(node.draining);
@@ -223,7 +219,7 @@ class MasterServiceImpl final : public wire::Master::Server {
     out.setUnknownBlocks(unknown.count);
     out.setUnknownHeld(unknown.held);
     out.setAwaited(control_.workers().Awaits(node));
-    WriteAvoided(NodeId{node.number}, out);
+    WriteAvoided(node.number, out);
     const auto [maps, reduces] = control_.jobs().RunningOn(node.number);
     out.setMapsRunning(maps);
     out.setReducesRunning(reduces);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostEntries = 4096;
 constexpr std::size_t kMostBlocks = 500;
-constexpr std::size_t kUnhealthyBytes = 64;  // of an UnhealthyBlock without its path
+constexpr std::size_t kUnhealthyBytes = 64;  // an UnhealthyBlock without its path
 
 class NameServiceImpl final : public dfs::wire::NameService::Server {
  public:
@@ -46,7 +46,8 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
 
   kj::Promise<void> locate(LocateContext context) override { return Locate(context, control_.timer().now()); }
 
-  // After a start the workers' reports may still be on their way: then a block without a replica is waited for.
+  // After a start of the master, reports of workers may still be on their way. If a block has no replica, the call
+  // waits for them.
   kj::Promise<void> Locate(LocateContext context, kj::TimePoint since) {
     const auto params = context.getParams();
     const std::string path = Require(dfs::CanonicalPath(ToString(params.getPath())));
@@ -148,9 +149,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> reportBadReplica(ReportBadReplicaContext context) override {
-    // A reader's word is checked by the worker itself: it reads the block again and reports it corrupt if it is.
+    // A reader's word is not enough. The worker itself reads the block again, and reports it if it is corrupt.
     const auto params = context.getParams();
-    control_.CheckReplicaLater(params.getNode(), params.getBlock());
+    control_.CheckReplicaLater(NodeId{params.getNode()}, params.getBlock());
     return kj::READY_NOW;
   }
 
@@ -190,12 +191,12 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
   kj::Promise<void> unhealthyBlocks(UnhealthyBlocksContext context) override {
-    struct Found {
+    struct UnhealthyBlock {
       dfs::Block block;
       std::uint32_t live = 0, wanted = 0;
       std::string path = {};
     };
-    std::vector<Found> found;
+    std::vector<UnhealthyBlock> found;
     const std::uint64_t after = context.getParams().getAfter();
     files().blocks().ForEachUnhealthy([&](const dfs::Block& block, std::uint32_t live, std::uint32_t wanted) {
       if (block.id > after) found.push_back({block, live, wanted});
@@ -230,9 +231,9 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
     for (std::uint64_t bytes = 0; count < std::min(blocks.size(), kMostVerified) && bytes < kVerifiedBytes; ++count) {
       const dfs::BlockId block = blocks[count].block.id;
       bytes += blocks[count].block.length;
-      const std::vector<dfs::NodeId> holders = files().blocks().AllReplicas(block);
-      for (const dfs::NodeId node : holders) checks->push_back({block, node, dfs::wire::ReplicaState::UNKNOWN});
-      if (holders.empty()) checks->push_back({block, 0, dfs::wire::ReplicaState::ABSENT});
+      const std::vector<NodeId> holders = files().blocks().AllReplicas(block);
+      for (const NodeId node : holders) checks->push_back({block, node, dfs::wire::ReplicaState::UNKNOWN});
+      if (holders.empty()) checks->push_back({block, NodeId{}, dfs::wire::ReplicaState::ABSENT});
     }
     KeepNamed(params.getAgain(), checks.get());
     const bool more = count < blocks.size();
@@ -281,30 +282,30 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   }
 
  private:
-  static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of so many bytes about
+  static constexpr std::size_t kMostVerified = 64;  // blocks in one call, of about this many bytes:
   static constexpr std::uint64_t kVerifiedBytes = std::uint64_t{64} << 20;
-  static constexpr kj::Duration kVerifyPatience = 15 * kj::SECONDS;  // less than a client's for its call
+  static constexpr kj::Duration kVerifyPatience = 15 * kj::SECONDS;  // less than a client waits for its call
 
   struct ReplicaCheck {
     dfs::BlockId block;
-    NodeNumber node;  // 0: there is no replica
+    NodeId node;  // 0: there is no replica
     dfs::wire::ReplicaState state;
   };
 
-  // All, if none is named.
+  // Keeps those that are named; all of them if none is named.
   static void KeepNamed(capnp::List<dfs::wire::ReplicaName>::Reader names, std::vector<ReplicaCheck>* checks) {
     if (names.size() == 0) return;
-    std::set<std::pair<dfs::BlockId, NodeNumber>> named;
-    for (const auto name : names) named.emplace(name.getBlock(), name.getNode());
+    std::set<std::pair<dfs::BlockId, NodeId>> named;
+    for (const auto name : names) named.emplace(name.getBlock(), NodeId{name.getNode()});
     std::erase_if(*checks, [&](const ReplicaCheck& check) { return !named.contains({check.block, check.node}); });
   }
 
-  // Those that took too long stay unknown; who asks again joins the reading that is under way.
+  // Replicas whose check takes too long stay UNKNOWN. A caller that asks again joins the reading that is under way.
   kj::Promise<void> CheckAll(const std::shared_ptr<std::vector<ReplicaCheck>>& checks, bool wait) {
     auto all = kj::heapArrayBuilder<kj::Promise<void>>(checks->size());
     for (std::size_t i = 0; i < checks->size(); ++i) {
       const ReplicaCheck& check = (*checks)[i];
-      if (check.node == 0) {
+      if (check.node == NodeId{}) {
         all.add(kj::READY_NOW);
       } else if (wait) {
         all.add(control_.CheckReplica(check.node, check.block).then([checks, i](dfs::wire::ReplicaState state) {
@@ -321,7 +322,7 @@ class NameServiceImpl final : public dfs::wire::NameService::Server {
   void WriteChecks(const std::vector<ReplicaCheck>& checks, capnp::List<dfs::wire::CheckedReplica>::Builder out) {
     for (unsigned i = 0; i < out.size(); ++i) {
       out[i].setBlock(checks[i].block);
-      out[i].setNode(checks[i].node);
+      out[i].setNode(checks[i].node.value);
       out[i].setState(checks[i].state);
       const NodeRecord* node = control_.nodes().Find(checks[i].node);
       if (node == nullptr) continue;

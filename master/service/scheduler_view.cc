@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostElements = 4000;
 
-// Slots come first, whatever the policy says besides.
+// Adds the use of slots before what the policy says, unless the policy says it itself.
 void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
   std::vector<std::pair<std::string, std::string>> facts;
   for (const TaskKind kind : kTaskKinds) {
@@ -29,8 +29,8 @@ void AddSlots(const sched::ClusterState& cluster, sched::PolicyView* view) {
   view->facts.insert(view->facts.begin(), facts.begin(), facts.end());
 }
 
-// Every runnable job waits for something: where the policy does not say for what, it is a slot, or its turn. One whose
-// tasks of a kind all run or pause waits for the first of these.
+// Every runnable job waits for something. If the policy does not say for what, it is a slot or the job's turn. A job of
+// which all tasks of a kind run or pause waits for the first of those that pause.
 void AddWaits(const sched::ClusterState& cluster, Micros now, sched::PolicyView* view) {
   std::set<std::pair<JobId, TaskKind>> told;
   for (const sched::WaitView& wait : view->waits) told.insert({wait.job, wait.kind});

@@ -13,7 +13,7 @@ namespace {
 
 class WorkerSessionImpl final : public wire::WorkerSession::Server {
  public:
-  WorkerSessionImpl(Control& control, NodeNumber node, std::uint64_t epoch)
+  WorkerSessionImpl(Control& control, NodeId node, std::uint64_t epoch)
       : control_(control), self_(control.self()), node_(node), epoch_(epoch) {}
   ~WorkerSessionImpl() {
     if (*self_ != nullptr) control_.workers().SessionDropped(node_, epoch_);
@@ -28,7 +28,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     control_.files().blocks().NodeSpace(node_, stats.getFree(), stats.getCapacity());
     if (control_.Held()) return kj::READY_NOW;
     Step step = control_.Begin();
-    if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // else it could not look
+    if (stats.getCapacity() > 0) control_.jobs().NodeSpace(node_, stats.getFree(), &step);  // 0: it is not known
     for (const auto progress : context.getParams().getProgress()) {
       control_.jobs().Progress(node_, FromWire(progress.getAttempt()), progress.getFraction(), &step);
     }
@@ -55,14 +55,15 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     for (const dfs::Block& block : ReadBlocks(context.getParams().getBlocks())) {
       if (control_.files().blocks().WantsBack(node_, block)) wanted.push_back(block.id);
     }
-    if (!wanted.empty()) control_.log()->info("worker {}: {} blocks come back from its trash", node_, wanted.size());
+    if (!wanted.empty())
+      control_.log()->info("worker {}: {} blocks come back from its trash", node_.value, wanted.size());
     auto out = context.getResults().initWanted(static_cast<unsigned>(wanted.size()));
     for (unsigned i = 0; i < out.size(); ++i) out.set(i, wanted[i]);
     return kj::READY_NOW;
   }
 
   kj::Promise<void> endReport(EndReportContext) override {
-    // The calls of the report are a stream: this one is answered when all of them were taken.
+    // The calls of the report are a stream. This one is answered after all of them have been taken in.
     Listen();
     control_.workers().Reported(node_);
     return kj::READY_NOW;
@@ -84,7 +85,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
   kj::Promise<void> blockCorrupt(BlockCorruptContext context) override {
     Listen();
     const std::uint64_t block = context.getParams().getBlock();
-    control_.log()->warn("worker {}: its replica of {} is corrupt", node_, dfs::BlockName(block));
+    control_.log()->warn("worker {}: its replica of {} is corrupt", node_.value, dfs::BlockName(block));
     control_.files().blocks().Corrupt(node_, block);
     return kj::READY_NOW;
   }
@@ -107,7 +108,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
       output = AttemptOutput{done.getOutput().getFile(), ToString(done.getOutput().getName()),
                              Read(done.getOutput().getBlocks())};
       if (output->name.empty() || output->name.find('/') != std::string::npos)
-        Require(Invalid("attempt done: its output has no proper name"));
+        Require(Invalid("attempt done: its output has no valid name"));
     }
     Step step = control_.Begin();
     control_.jobs().AttemptDone(node_, FromWire(done.getAttempt()), report, output, &step);
@@ -137,7 +138,7 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
     Listen();
     Require(control_.CheckGoingOn());
     const auto params = context.getParams();
-    control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_, params.getMap().getTask(),
+    control_.log()->warn("worker {}: cannot fetch the output of map {}: {}", node_.value, params.getMap().getTask(),
                          ToString(params.getReason()));
     Step step = control_.Begin();
     control_.jobs().FetchFailed(node_, FromWire(params.getReduce()), FromWire(params.getMap()), params.getReport(),
@@ -163,19 +164,19 @@ class WorkerSessionImpl final : public wire::WorkerSession::Server {
  private:
   void Listen() {
     if (!control_.workers().Heard(node_, epoch_))
-      Require(Unavailable("worker " + std::to_string(node_) + ": this session has ended; register again"));
+      Require(Unavailable("worker " + std::to_string(node_.value) + ": this session has ended; register again"));
   }
 
   Control& control_;
   const std::shared_ptr<Control* const> self_;
-  NodeNumber node_;
+  NodeId node_;
   std::uint64_t epoch_;
   bool reporting_ = true;  // the first report began when the worker registered, before it listed its blocks
 };
 
 }  // namespace
 
-wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeNumber node, std::uint64_t epoch) {
+wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeId node, std::uint64_t epoch) {
   return kj::heap<WorkerSessionImpl>(control, node, epoch);
 }
 

@@ -11,6 +11,6 @@
 namespace millrace::master {
 
 class Control;
-[[nodiscard]] wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeNumber node, std::uint64_t epoch);
+[[nodiscard]] wire::WorkerSession::Client MakeWorkerSession(Control& control, NodeId node, std::uint64_t epoch);
 
 }  // namespace millrace::master

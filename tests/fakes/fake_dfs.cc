@@ -236,7 +236,7 @@ class FakeClient final : public DfsClient {
     }
     return Status::Ok();
   }
-  void ReportBadReplica(std::uint64_t, std::uint32_t) override {}
+  void ReportBadReplica(std::uint64_t, NodeId) override {}
   Status Call(const std::string&, const WithMaster&) override { return Internal("not of the fake"); }
   Status CallUntilReady(const std::string&, const WithMaster&) override { return Internal("not of the fake"); }
 

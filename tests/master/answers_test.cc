@@ -111,7 +111,7 @@ class ServedMaster {
     control_->FinishLazily(std::move(step));
   }
 
-  void AddFile(const std::string& path, std::uint32_t blocks, const std::vector<NodeNumber>& on) {
+  void AddFile(const std::string& path, std::uint32_t blocks, const std::vector<NodeId>& on) {
     Step step = control_->Begin();
     dfs::CreateOptions options;
     options.replication = static_cast<std::uint32_t>(on.size());
@@ -123,7 +123,7 @@ class ServedMaster {
       const auto block = control_->files().AddBlock(*file, std::nullopt, {}, &step.batch);
       MILLRACE_CHECK(block.ok(), block.status().message());
       written.push_back({block->id, std::uint64_t{1} << 20, on});
-      for (const NodeNumber node : on) control_->files().blocks().Received(node, {block->id, std::uint64_t{1} << 20});
+      for (const NodeId node : on) control_->files().blocks().Received(node, {block->id, std::uint64_t{1} << 20});
     }
     const Status completed = control_->files().Complete(*file, {}, written, step.now, &step.batch);
     MILLRACE_CHECK(completed.ok(), completed.message());
@@ -151,12 +151,12 @@ class ServedMaster {
 
   void Fill() {
     AddNodes();
-    std::vector<NodeNumber> holders;
-    for (NodeNumber n = 1; n <= kHolders; ++n) holders.push_back(n);
+    std::vector<NodeId> holders;
+    for (std::uint32_t n = 1; n <= kHolders; ++n) holders.push_back(NodeId{n});
     AddFile("/many-blocks", kBlocks, holders);
     AddFile("/located", kLocated, holders);
-    for (std::uint32_t i = 0; i < kFiles; ++i) AddFile(DeepFile(i), 1, {kHolders + 1});
-    control_->files().blocks().NodeDown(kHolders + 1);
+    for (std::uint32_t i = 0; i < kFiles; ++i) AddFile(DeepFile(i), 1, {NodeId{kHolders + 1}});
+    control_->files().blocks().NodeDown(NodeId{kHolders + 1});
     counted_job = Submit("/counted", {}, kMaps, 0);
     MILLRACE_CHECK(launched_.size() == kMaps, "all maps have slots");
     Step step = control_->Begin();

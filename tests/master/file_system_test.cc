@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "base/kv/key_value_store.h"
+#include "tests/node_ids.h"
 
 namespace millrace::master {
 namespace {
@@ -18,7 +19,7 @@ class FileSystemTest : public testing::Test {
  protected:
   FileSystemTest() {
     Start();
-    for (const dfs::NodeId node : {1, 2, 3}) {
+    for (const NodeId node : {1_n, 2_n, 3_n}) {
       files_->blocks().NodeUp(node, {"/rack", "/dc"});
       files_->blocks().NodeSpace(node, std::uint64_t{1} << 40);
     }
@@ -26,7 +27,7 @@ class FileSystemTest : public testing::Test {
     options.replication = 2;
     file_ = *files_->Create("/f", options, 1, &batch_);
     block_ = *files_->AddBlock(file_, std::nullopt, {}, &batch_);
-    for (const dfs::NodeId node : {1, 2, 3}) {
+    for (const NodeId node : {1_n, 2_n, 3_n}) {
       if (node != block_.targets[0] && node != block_.targets[1]) other_ = node;
     }
   }
@@ -39,9 +40,9 @@ class FileSystemTest : public testing::Test {
     batch_ = {};
     Start();
     ASSERT_TRUE(files_->Load(*store_).ok());
-    for (const dfs::NodeId node : {1, 2, 3}) files_->blocks().NodeExists(node);
+    for (const NodeId node : {1_n, 2_n, 3_n}) files_->blocks().NodeExists(node);
   }
-  Status Complete(const std::vector<dfs::NodeId>& nodes) {
+  Status Complete(const std::vector<NodeId>& nodes) {
     return files_->Complete(file_, {}, {{block_.id, 10, nodes, 99}}, 2, &batch_);
   }
 
@@ -50,14 +51,14 @@ class FileSystemTest : public testing::Test {
   WriteBatch batch_;
   dfs::FileId file_ = 0;
   FileSystem::NewBlock block_;
-  dfs::NodeId other_ = 0;
+  NodeId other_;
 };
 
 TEST_F(FileSystemTest, CompleteNamesOnlyNodesThatTheBlockWasGivenOutWith) {
-  for (const std::vector<dfs::NodeId>& nodes : {std::vector<dfs::NodeId>{}, {77}, {block_.targets[0], 77}, {other_}}) {
+  for (const std::vector<NodeId>& nodes : {std::vector<NodeId>{}, {77_n}, {block_.targets[0], 77_n}, {other_}}) {
     EXPECT_EQ(Complete(nodes).code(), StatusCode::kInvalid);
   }
-  EXPECT_THAT(Complete({77}).message(), HasSubstr("worker 77 was not asked to hold it"));
+  EXPECT_THAT(Complete({77_n}).message(), HasSubstr("worker 77 was not asked to hold it"));
   EXPECT_TRUE(files_->names().FindOpen(file_).has_value()) << "the writer may try again";
   ASSERT_TRUE(Complete({block_.targets[1]}).ok());
   EXPECT_THAT(files_->Holders(block_.id), ElementsAre(block_.targets[1]));
@@ -70,7 +71,7 @@ TEST_F(FileSystemTest, CompleteMayNameANodeThatReportsTheBlock) {
 
 TEST_F(FileSystemTest, AfterARestartCompleteNamesNodesThatExist) {
   Restart();
-  EXPECT_EQ(Complete({77}).code(), StatusCode::kInvalid);
+  EXPECT_EQ(Complete({77_n}).code(), StatusCode::kInvalid);
   const Status completed = Complete(block_.targets);
   EXPECT_TRUE(completed.ok()) << completed.message();
 }
@@ -81,23 +82,23 @@ TEST_F(FileSystemTest, WhatWasRemovedIsDeletedAfterARestart) {
   for (int i = 0; i < 30; ++i) {
     const std::string path = "/file" + std::to_string(i);
     const dfs::FileId file = *files_->Create(path, {.replication = 1}, 1, &batch_);
-    const FileSystem::NewBlock block = *files_->AddBlock(file, 1, {}, &batch_);
+    const FileSystem::NewBlock block = *files_->AddBlock(file, 1_n, {}, &batch_);
     ASSERT_TRUE(files_->Complete(file, {}, {{block.id, 10, {block.targets}, 99}}, 2, &batch_).ok());
     ASSERT_TRUE(files_->Remove(path, false, &batch_).ok());
     held.push_back({block.id, 10, 99});
   }
-  const FileSystem::NewBlock dropped = *files_->AddBlock(file_, 1, {}, &batch_);
+  const FileSystem::NewBlock dropped = *files_->AddBlock(file_, 1_n, {}, &batch_);
   ASSERT_TRUE(files_->DropBlock(file_, dropped.id, &batch_).ok());
   ASSERT_TRUE(files_->Abandon(file_, 2, &batch_).ok());
   held.push_back({dropped.id, 10, 99});
   held.push_back({block_.id, 10, 99});
   Restart();
   dfs::BlockManager& blocks = files_->blocks();
-  blocks.NodeUp(1, {"/rack", "/dc"});
-  blocks.ReportBegin(1);
-  blocks.ReportPart(1, held);
-  blocks.ReportEnd(1);
-  EXPECT_EQ(blocks.UnknownOn(1).count, 0U);
+  blocks.NodeUp(1_n, {"/rack", "/dc"});
+  blocks.ReportBegin(1_n);
+  blocks.ReportPart(1_n, held);
+  blocks.ReportEnd(1_n);
+  EXPECT_EQ(blocks.UnknownOn(1_n).count, 0U);
   const dfs::BlockWork work = blocks.NextWork(3, 2, kSecond);
   ASSERT_EQ(work.remove.size(), 1U);
   EXPECT_EQ(work.remove.front().blocks.size(), held.size());
@@ -108,7 +109,7 @@ TEST_F(FileSystemTest, ASyncedBlockIsABlockOfAFile) {
   const dfs::WrittenBlock written{block_.id, 10, {block_.targets[0]}, 99};
   ASSERT_TRUE(files_->Sync(file_, 0, {written}, &batch_).ok());
   EXPECT_THAT(files_->Holders(block_.id), ElementsAre(block_.targets[0]));
-  for (const dfs::NodeId node : {1, 2, 3}) {
+  for (const NodeId node : {1_n, 2_n, 3_n}) {
     files_->blocks().ReportBegin(node);
     files_->blocks().ReportPart(
         node, node == block_.targets[0] ? std::vector<dfs::Block>{{block_.id, 10, 99}} : std::vector<dfs::Block>{});
@@ -132,7 +133,7 @@ TEST_F(FileSystemTest, ASyncedBlockIsNotAmongWhatItsWriterLeftUnfinished) {
 }
 
 TEST_F(FileSystemTest, SyncNamesOnlyNodesThatTheBlockWasGivenOutWith) {
-  EXPECT_EQ(files_->Sync(file_, 0, {{block_.id, 10, {77}, 99}}, &batch_).code(), StatusCode::kInvalid);
+  EXPECT_EQ(files_->Sync(file_, 0, {{block_.id, 10, {77_n}, 99}}, &batch_).code(), StatusCode::kInvalid);
   EXPECT_TRUE(files_->CheckNotSynced(file_).ok());
 }
 

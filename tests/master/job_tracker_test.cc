@@ -5,6 +5,7 @@
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/event_text.h"
 #include "tests/master/tracker_fixture.h"
+#include "tests/node_ids.h"
 
 namespace millrace::master {
 namespace {
@@ -30,7 +31,7 @@ class JobTrackerTest : public TrackerFixture {
 };
 
 TEST_F(JobTrackerTest, RunsAJobToItsCommittedOutput) {
-  const NodeNumber node = AddWorker("a", 2, 1);
+  const NodeId node = AddWorker("a", 2, 1);
   AddFile("/in/text", 2, {node});
   const JobId job = Submit(Request("/out", 1));
   ASSERT_THAT(launches, SizeIs(2)) << "both maps fit the slots";
@@ -55,7 +56,7 @@ TEST_F(JobTrackerTest, RunsAJobToItsCommittedOutput) {
 }
 
 TEST_F(JobTrackerTest, OneOfTwoReportsOfATaskCommits) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   Submit(Request("/out", 1));
   Done(Take());
@@ -68,8 +69,8 @@ TEST_F(JobTrackerTest, OneOfTwoReportsOfATaskCommits) {
 }
 
 TEST_F(JobTrackerTest, AReportFromTheWrongNodeChangesNothing) {
-  const NodeNumber node = AddWorker("a", 1, 1);
-  const NodeNumber other = AddWorker("b", 0, 0);
+  const NodeId node = AddWorker("a", 1, 1);
+  const NodeId other = AddWorker("b", 0, 0);
   AddFile("/in/text", 1, {node});
   Submit(Request("/out", 1));
   LaunchOrder map = Take();
@@ -79,7 +80,7 @@ TEST_F(JobTrackerTest, AReportFromTheWrongNodeChangesNothing) {
 }
 
 TEST_F(JobTrackerTest, ExistingOutputAndMissingInputAreRefusedAndLeaveNothing) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   AddFile("/taken/file", 1, {node});
   Step step = At();
@@ -98,7 +99,7 @@ TEST_F(JobTrackerTest, ExistingOutputAndMissingInputAreRefusedAndLeaveNothing) {
 }
 
 TEST_F(JobTrackerTest, ATaskThatFailsFourTimesFailsTheJobAndItsOutputGoes) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 1));
   for (int i = 0; i < 4; ++i) {
@@ -114,7 +115,7 @@ TEST_F(JobTrackerTest, ATaskThatFailsFourTimesFailsTheJobAndItsOutputGoes) {
 }
 
 TEST_F(JobTrackerTest, AFailedAttemptsFileIsGivenUp) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   Submit(Request("/out", 1));
   Done(Take());
@@ -132,7 +133,7 @@ TEST_F(JobTrackerTest, AFailedAttemptsFileIsGivenUp) {
 }
 
 TEST_F(JobTrackerTest, TheSameTokenIsTheSameJob) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/out", 1);
   request.token = "t1";
@@ -143,7 +144,7 @@ TEST_F(JobTrackerTest, TheSameTokenIsTheSameJob) {
 }
 
 TEST_F(JobTrackerTest, KillEndsAttemptsAndRemovesOutput) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
   const JobId job = Submit(Request("/out", 1));
   Step step = At();
@@ -157,7 +158,7 @@ TEST_F(JobTrackerTest, KillEndsAttemptsAndRemovesOutput) {
 }
 
 TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 3, {node});
   const JobId job = Submit(Request("/out", 1));
   const LaunchOrder first = Take();
@@ -166,7 +167,7 @@ TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
   const LaunchOrder reduce = Take();  // slow start: one of three maps is done
   ASSERT_EQ(reduce.attempt.task.kind, TaskKind::kReduce);
   Restart();
-  EXPECT_EQ(jobs->EngineNodes(), std::vector<NodeNumber>{node});
+  EXPECT_EQ(jobs->EngineNodes(), std::vector<NodeId>{node});
   EXPECT_EQ(jobs->View(job)->maps.done, 1u);
   // The same incarnation registers again and still runs what it ran.
   Step step = At();
@@ -192,8 +193,8 @@ TEST_F(JobTrackerTest, AJobGoesOnAfterTheMasterDied) {
 
 // While a worker was away, outputs may have become ready that its reduces wait for.
 TEST_F(JobTrackerTest, AReturningWorkerIsToldAllMapOutputsAgain) {
-  const NodeNumber node = AddWorker("a", 1, 0);
-  const NodeNumber reducing = AddWorker("b", 0, 1);
+  const NodeId node = AddWorker("a", 1, 0);
+  const NodeId reducing = AddWorker("b", 0, 1);
   AddFile("/in/text", 2, {node});
   JobRequest request = Request("/out", 1);
   request.slow_start = 0;
@@ -213,7 +214,7 @@ TEST_F(JobTrackerTest, AReturningWorkerIsToldAllMapOutputsAgain) {
 }
 
 TEST_F(JobTrackerTest, AttemptsThatAReturningWorkerDoesNotKnowRunAgain) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   Submit(Request("/out", 1));
   const LaunchOrder map = Take();
@@ -227,8 +228,8 @@ TEST_F(JobTrackerTest, AttemptsThatAReturningWorkerDoesNotKnowRunAgain) {
 }
 
 TEST_F(JobTrackerTest, ANewIncarnationLostItsMapOutputs) {
-  const NodeNumber node = AddWorker("a", 1, 0);
-  const NodeNumber other = AddWorker("b", 0, 1);
+  const NodeId node = AddWorker("a", 1, 0);
+  const NodeId other = AddWorker("b", 0, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 1));
   Done(Take());
@@ -244,7 +245,7 @@ TEST_F(JobTrackerTest, ANewIncarnationLostItsMapOutputs) {
 }
 
 TEST_F(JobTrackerTest, ATaskThatTakesDownThreeWorkersFailsItsJobAcrossRestartsOfTheMaster) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 1));
   for (std::uint64_t incarnation = 2; incarnation <= 4; ++incarnation) {
@@ -266,8 +267,8 @@ TEST_F(JobTrackerTest, ATaskThatTakesDownThreeWorkersFailsItsJobAcrossRestartsOf
 
 // Reduces are told before and after a restart.
 TEST_F(JobTrackerTest, AJobGoesOnWithoutMapsThatFailed) {
-  const NodeNumber node = AddWorker("a", 1, 0);
-  const NodeNumber reducing = AddWorker("b", 0, 1);
+  const NodeId node = AddWorker("a", 1, 0);
+  const NodeId reducing = AddWorker("b", 0, 1);
   AddFile("/in/text", 2, {node});
   JobRequest request = Request("/out", 1);
   request.slow_start = 0;
@@ -310,7 +311,7 @@ TEST_F(JobTrackerTest, AJobGoesOnWithoutMapsThatFailed) {
 
 // There are two bad records, and a restart between each attempt and the next.
 TEST_F(JobTrackerTest, RecordsThatFailedTwiceAreLeftOutAcrossRestarts) {
-  const NodeNumber node = AddWorker("a", 1, 0);
+  const NodeId node = AddWorker("a", 1, 0);
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/out", 1);
   request.max_attempts = 1;
@@ -351,7 +352,7 @@ TEST_F(JobTrackerTest, RecordsThatFailedTwiceAreLeftOutAcrossRestarts) {
 
 // The master must cope with anything that a worker may say.
 TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
-  const NodeNumber node = AddWorker("a", 1, 0);
+  const NodeId node = AddWorker("a", 1, 0);
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/out", 1);
   request.max_attempts = 2;
@@ -368,7 +369,7 @@ TEST_F(JobTrackerTest, ARecordThatIsNotInTheMapsInputIsNotBelieved) {
 
 // Its output was counted and then lost; now nothing of it counts.
 TEST_F(JobTrackerTest, AMapThatIsLeftOutCountsForNothing) {
-  const NodeNumber node = AddWorker("a", 1, 0);
+  const NodeId node = AddWorker("a", 1, 0);
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/out", 1);
   request.max_attempts = 1;
@@ -389,7 +390,7 @@ TEST_F(JobTrackerTest, AMapThatIsLeftOutCountsForNothing) {
 }
 
 TEST_F(JobTrackerTest, AJobWithoutReducesWritesPartsOfMaps) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 0));
   const LaunchOrder map = Take();
@@ -400,7 +401,7 @@ TEST_F(JobTrackerTest, AJobWithoutReducesWritesPartsOfMaps) {
 
 TEST_F(JobTrackerTest, AnEmptyInputStillMakesAnOutput) {
   AddWorker("a", 1, 1);
-  AddFile("/in/empty", 0, {1});
+  AddFile("/in/empty", 0, {1_n});
   const JobId job = Submit(Request("/out", 1));
   const LaunchOrder reduce = Take();
   ASSERT_EQ(reduce.attempt.task.kind, TaskKind::kReduce);
@@ -410,8 +411,8 @@ TEST_F(JobTrackerTest, AnEmptyInputStillMakesAnOutput) {
 
 // There are 100 files, each on two of three nodes, so that any two nodes have a third of the files in common.
 TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
-  const NodeNumber a = AddWorker("a", 2, 1), b = AddWorker("b", 2, 1), holder = AddWorker("c", 0, 0);
-  const std::vector<std::vector<NodeNumber>> places = {{a, b}, {b, holder}, {holder, a}};
+  const NodeId a = AddWorker("a", 2, 1), b = AddWorker("b", 2, 1), holder = AddWorker("c", 0, 0);
+  const std::vector<std::vector<NodeId>> places = {{a, b}, {b, holder}, {holder, a}};
   for (int i = 0; i < 100; ++i) AddFile("/in/f" + std::to_string(i), 1, places[i % 3]);
   JobRequest request = Request("/out", 1);
   request.pack = std::uint64_t{64} << 20;
@@ -427,8 +428,8 @@ TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
     EXPECT_LE(maps[m].size(), 12u);
     EXPECT_THAT(inputs[m].replicas, Not(IsEmpty()));
     for (const Split& split : maps[m]) {
-      const std::vector<dfs::NodeId> on = files->Holders(split.blocks.front().id);
-      for (const NodeId node : inputs[m].replicas) EXPECT_THAT(on, Contains(node.value));
+      const std::vector<NodeId> on = files->Holders(split.blocks.front().id);
+      for (const NodeId node : inputs[m].replicas) EXPECT_THAT(on, Contains(node));
       EXPECT_TRUE(read.insert(split.path).second) << split.path;
     }
   }
@@ -441,7 +442,7 @@ TEST_F(JobTrackerTest, SmallFilesShareMapsWhereTheyAreTogether) {
 }
 
 TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   for (int i = 0; i < 8; ++i) AddFile("/in/f" + std::to_string(i), 1, {node});
   const auto maps = [&](SplitBy split_by, std::uint64_t pack) {
     JobRequest request = Request("/out" + std::to_string(now), 0);
@@ -459,7 +460,7 @@ TEST_F(JobTrackerTest, OnlyTextAndWholeFilesShareMaps) {
 }
 
 TEST_F(JobTrackerTest, OldJobsAreForgotten) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   JobId first{0};
   for (int i = 0; i < 102; ++i) {
@@ -476,7 +477,7 @@ TEST_F(JobTrackerTest, OldJobsAreForgotten) {
 }
 
 TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 0));
   Done(Take());
@@ -490,7 +491,7 @@ TEST_F(JobTrackerTest, HistoryIsTheJournalOfTheJob) {
 }
 
 TEST_F(JobTrackerTest, HistoryComesInPages) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 0));
   Done(Take());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/node_ids.h"
+
 namespace millrace::master {
 namespace {
 
@@ -9,20 +11,20 @@ TEST(NodeTableTest, AStorageKeepsItsNumberAcrossRestarts) {
   const std::unique_ptr<KeyValueStore> store = MakeMemoryStore();
   NodeTable table;
   WriteBatch batch;
-  EXPECT_EQ(table.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &batch).number, 1u);
-  EXPECT_EQ(table.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &batch).number, 2u);
-  ASSERT_TRUE(table.SetDraining(2, true, &batch).ok());
+  EXPECT_EQ(table.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &batch).number, 1_n);
+  EXPECT_EQ(table.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &batch).number, 2_n);
+  ASSERT_TRUE(table.SetDraining(2_n, true, &batch).ok());
   ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
 
   NodeTable again;
   ASSERT_TRUE(again.Load(*store).ok());
-  EXPECT_FALSE(again.Find(1)->alive);
-  EXPECT_TRUE(again.Find(2)->draining);
+  EXPECT_FALSE(again.Find(1_n)->alive);
+  EXPECT_TRUE(again.Find(2_n)->draining);
   WriteBatch more;
-  EXPECT_EQ(again.Admit({"s2", "moved", 9, "", "r", "d", 4, 4, 7}, &more).number, 2u);
-  EXPECT_EQ(again.Find(2)->facts.host, "moved");
-  EXPECT_TRUE(again.Find(2)->draining);
-  EXPECT_EQ(again.Admit({"s3", "h3", 3, "", "r", "d", 1, 1, 1}, &more).number, 3u);
+  EXPECT_EQ(again.Admit({"s2", "moved", 9, "", "r", "d", 4, 4, 7}, &more).number, 2_n);
+  EXPECT_EQ(again.Find(2_n)->facts.host, "moved");
+  EXPECT_TRUE(again.Find(2_n)->draining);
+  EXPECT_EQ(again.Admit({"s3", "h3", 3, "", "r", "d", 1, 1, 1}, &more).number, 3_n);
 }
 
 TEST(NodeTableTest, AForgottenNodeIsGoneAndItsNumberIsNotGivenAgain) {
@@ -31,21 +33,21 @@ TEST(NodeTableTest, AForgottenNodeIsGoneAndItsNumberIsNotGivenAgain) {
   WriteBatch batch;
   table.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &batch);
   table.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &batch).alive = true;
-  EXPECT_EQ(table.Forget(2, &batch).code(), StatusCode::kBusy);
-  table.Find(2)->alive = false;
-  ASSERT_TRUE(table.NoteLost(1, 77, &batch).ok());
-  ASSERT_TRUE(table.Forget(2, &batch).ok());
-  EXPECT_EQ(table.Forget(2, &batch).code(), StatusCode::kNotFound);
+  EXPECT_EQ(table.Forget(2_n, &batch).code(), StatusCode::kBusy);
+  table.Find(2_n)->alive = false;
+  ASSERT_TRUE(table.NoteLost(1_n, 77, &batch).ok());
+  ASSERT_TRUE(table.Forget(2_n, &batch).ok());
+  EXPECT_EQ(table.Forget(2_n, &batch).code(), StatusCode::kNotFound);
   ASSERT_TRUE(store->Write(batch, Durability::kSynced).ok());
 
   NodeTable again;
   ASSERT_TRUE(again.Load(*store).ok());
-  EXPECT_EQ(again.Find(2), nullptr);
+  EXPECT_EQ(again.Find(2_n), nullptr);
   EXPECT_EQ(again.FindByStorage("s2"), nullptr);
-  EXPECT_EQ(again.Find(1)->lost_at, 77);
+  EXPECT_EQ(again.Find(1_n)->lost_at, 77);
   WriteBatch more;
   EXPECT_EQ(again.Admit({"s1", "h1", 1, "", "r", "d", 1, 1, 1}, &more).lost_at, 0) << "it is back";
-  EXPECT_EQ(again.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &more).number, 3u);
+  EXPECT_EQ(again.Admit({"s2", "h2", 2, "", "r", "d", 1, 1, 1}, &more).number, 3_n);
 }
 
 TEST(NodeTableTest, OnlyLiveNodesAreFoundByHost) {
@@ -53,22 +55,22 @@ TEST(NodeTableTest, OnlyLiveNodesAreFoundByHost) {
   WriteBatch batch;
   table.Admit({"s1", "host", 1, "", "", "", 1, 1, 1}, &batch);
   EXPECT_EQ(table.FindByHost("host"), nullptr);
-  table.Find(1)->alive = true;
-  EXPECT_EQ(table.FindByHost("host")->number, 1u);
-  EXPECT_EQ(table.SetDraining(9, true, &batch).code(), StatusCode::kNotFound);
+  table.Find(1_n)->alive = true;
+  EXPECT_EQ(table.FindByHost("host")->number, 1_n);
+  EXPECT_EQ(table.SetDraining(9_n, true, &batch).code(), StatusCode::kNotFound);
 }
 
 TEST(NodeTableTest, TheLastNodesInUseAreNotDrained) {
   NodeTable table;
   WriteBatch batch;
   for (const char* storage : {"s1", "s2", "s3"}) table.Admit({storage, "host", 1, "", "", "", 1, 1, 1}, &batch);
-  table.Find(1)->alive = table.Find(2)->alive = true;  // 3 is lost
-  EXPECT_TRUE(table.CheckDraining({1}).ok());
-  EXPECT_EQ(table.CheckDraining({1, 2}).code(), StatusCode::kInvalid);
-  ASSERT_TRUE(table.SetDraining(1, true, &batch).ok());
-  EXPECT_EQ(table.CheckDraining({2}).code(), StatusCode::kInvalid);
-  EXPECT_TRUE(table.CheckDraining({3}).ok());
-  EXPECT_EQ(NoSuchNode(9).code(), StatusCode::kNotFound);
+  table.Find(1_n)->alive = table.Find(2_n)->alive = true;  // 3 is lost
+  EXPECT_TRUE(table.CheckDraining({1_n}).ok());
+  EXPECT_EQ(table.CheckDraining({1_n, 2_n}).code(), StatusCode::kInvalid);
+  ASSERT_TRUE(table.SetDraining(1_n, true, &batch).ok());
+  EXPECT_EQ(table.CheckDraining({2_n}).code(), StatusCode::kInvalid);
+  EXPECT_TRUE(table.CheckDraining({3_n}).ok());
+  EXPECT_EQ(NoSuchNode(9_n).code(), StatusCode::kNotFound);
 }
 
 TEST(NodeTableTest, ADamagedRecordIsCorrupt) {

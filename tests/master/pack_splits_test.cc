@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/random.h"
+#include "tests/node_ids.h"
 
 namespace millrace::master {
 namespace {
@@ -22,10 +23,10 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 struct Input {
   std::vector<Split> splits;
-  std::vector<std::vector<dfs::NodeId>> nodes;  // of each
+  std::vector<std::vector<NodeId>> nodes;  // of each
 
-  // The number of its block identifies a split.
-  void Add(std::uint64_t length, std::vector<dfs::NodeId> on) {
+  // Splits are told from each other by the number of their block.
+  void Add(std::uint64_t length, std::vector<NodeId> on) {
     const std::string path = "/f" + std::to_string(splits.size());
     splits.push_back({path, path.substr(1), length, 0, length, {{splits.size(), length}}, 0});
     nodes.push_back(std::move(on));
@@ -50,52 +51,53 @@ std::vector<std::vector<std::uint64_t>> Numbers(const std::vector<PackedSplits>&
 
 TEST(PackSplitsTest, SplitsOfOneNodeShareMapsUpToTheTarget) {
   Input input;
-  for (const std::uint64_t mib : {1, 1, 2, 1, 4, 3, 1, 3}) input.Add(mib * kMiB, {1});
+  for (const std::uint64_t mib : {1, 1, 2, 1, 4, 3, 1, 3}) input.Add(mib * kMiB, {1_n});
   EXPECT_THAT(Numbers(input.Pack(4 * kMiB)),
               ElementsAre(ElementsAre(0, 1, 2), ElementsAre(3, 5), ElementsAre(4), ElementsAre(6, 7)));
 }
 
 TEST(PackSplitsTest, ALargeSplitStaysAlone) {
   Input input;
-  for (const std::uint64_t mib : {31, 32, 31, 64, 31}) input.Add(mib * kMiB, {1});
+  for (const std::uint64_t mib : {31, 32, 31, 64, 31}) input.Add(mib * kMiB, {1_n});
   EXPECT_THAT(Numbers(input.Pack(128 * kMiB)), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1), ElementsAre(3)));
 }
 
 TEST(PackSplitsTest, WithoutATargetEachIsAlone) {
   Input input;
-  for (int i = 0; i < 3; ++i) input.Add(i, {2, 1});
+  for (int i = 0; i < 3; ++i) input.Add(i, {2_n, 1_n});
   const std::vector<PackedSplits> maps = input.Pack(0);
   EXPECT_THAT(Numbers(maps), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2)));
-  EXPECT_THAT(maps, Each(Field(&PackedSplits::nodes, ElementsAre(2, 1))));
+  EXPECT_THAT(maps, Each(Field(&PackedSplits::nodes, ElementsAre(2_n, 1_n))));
 }
 
 TEST(PackSplitsTest, ASplitCountsALeast) {
   Input input;
-  for (int i = 0; i < 8; ++i) input.Add(i % 2, {1});
+  for (int i = 0; i < 8; ++i) input.Add(i % 2, {1_n});
   EXPECT_THAT(Numbers(input.Pack(kMiB)), ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4, 5, 6, 7)));
 }
 
 TEST(PackSplitsTest, AMapStaysOnOneNodeAtLeast) {
   Input input;
-  for (const std::vector<dfs::NodeId>& on : std::vector<std::vector<dfs::NodeId>>{{1, 2}, {3}, {2, 1}, {1, 3}, {2, 3}})
+  for (const std::vector<NodeId>& on :
+       std::vector<std::vector<NodeId>>{{1_n, 2_n}, {3_n}, {2_n, 1_n}, {1_n, 3_n}, {2_n, 3_n}})
     input.Add(kMiB, on);
   const std::vector<PackedSplits> maps = input.Pack(8 * kMiB);
   EXPECT_THAT(Numbers(maps), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 3, 4)));
-  EXPECT_THAT(maps[0].nodes, ElementsAre(1, 2));
-  EXPECT_THAT(maps[1].nodes, ElementsAre(3));
+  EXPECT_THAT(maps[0].nodes, ElementsAre(1_n, 2_n));
+  EXPECT_THAT(maps[1].nodes, ElementsAre(3_n));
 }
 
 TEST(PackSplitsTest, NewMapsGoToTheNodesThatWereGivenLeast) {
   Input input;
-  for (int i = 0; i < 12; ++i) input.Add(kMiB, {3, 1, 2});
-  input.Add(kMiB, {1});  // on 1 its map of four is still open, and full
+  for (int i = 0; i < 12; ++i) input.Add(kMiB, {3_n, 1_n, 2_n});
+  input.Add(kMiB, {1_n});  // on 1 its map of four is still open, and full
   EXPECT_THAT(Numbers(input.Pack(4 * kMiB)), ElementsAre(ElementsAre(0, 1, 2, 3), ElementsAre(4, 5, 6, 7),
                                                          ElementsAre(8, 9, 10, 11), ElementsAre(12)));
 }
 
 TEST(PackSplitsTest, SplitsWithoutKnownNodesShareMapsAmongThemselves) {
   Input input;
-  for (int i = 0; i < 6; ++i) input.Add(kMiB, i % 2 == 0 ? std::vector<dfs::NodeId>{1} : std::vector<dfs::NodeId>{});
+  for (int i = 0; i < 6; ++i) input.Add(kMiB, i % 2 == 0 ? std::vector<NodeId>{1_n} : std::vector<NodeId>{});
   const std::vector<PackedSplits> maps = input.Pack(3 * kMiB);
   EXPECT_THAT(Numbers(maps), ElementsAre(ElementsAre(0, 2, 4), ElementsAre(1, 3, 5)));
   EXPECT_THAT(maps[1].nodes, IsEmpty());
@@ -104,13 +106,13 @@ TEST(PackSplitsTest, SplitsWithoutKnownNodesShareMapsAmongThemselves) {
 // The number of splits that a launch names is bounded, however little they count.
 TEST(PackSplitsTest, ALaunchStaysShort) {
   Input many;
-  for (std::size_t i = 0; i < 2 * kMostPacked + 1; ++i) many.Add(1, {1});
+  for (std::size_t i = 0; i < 2 * kMostPacked + 1; ++i) many.Add(1, {1_n});
   EXPECT_THAT(many.Pack(1024 * kMiB),
               ElementsAre(Field(&PackedSplits::splits, SizeIs(kMostPacked)),
                           Field(&PackedSplits::splits, SizeIs(kMostPacked)), Field(&PackedSplits::splits, SizeIs(1))));
   Input deep;
   for (int i = 0; i < 3; ++i) {
-    deep.Add(1, {1});
+    deep.Add(1, {1_n});
     deep.splits.back().path.assign(kMostPackedNames / 3, 'x');
   }
   EXPECT_THAT(Numbers(deep.Pack(1024 * kMiB)), ElementsAre(ElementsAre(0, 1), ElementsAre(2)));
@@ -119,12 +121,12 @@ TEST(PackSplitsTest, ALaunchStaysShort) {
 TEST(PackSplitsTest, TheTargetLeavesTwoMapsToEverySlot) {
   Input input;
   EXPECT_EQ(PackTarget(input.splits, 64 * kMiB, 4), 0u);
-  for (int i = 0; i < 100; ++i) input.Add(10'000, {1});
+  for (int i = 0; i < 100; ++i) input.Add(10'000, {1_n});
   EXPECT_EQ(PackTarget(input.splits, 64 * kMiB, 4), 100 * kLeastPackCost / 8);
   EXPECT_EQ(PackTarget(input.splits, kMiB, 4), kMiB);
   EXPECT_EQ(PackTarget(input.splits, 0, 4), 0u);
   EXPECT_EQ(PackTarget(input.splits, 64 * kMiB, 0), 0u) << "no slots";
-  input.Add(800 * kMiB, {1});
+  input.Add(800 * kMiB, {1_n});
   EXPECT_EQ(PackTarget(input.splits, 1024 * kMiB, 4), (100 * kLeastPackCost + 800 * kMiB) / 8);
 }
 
@@ -132,21 +134,21 @@ struct RandomInput : Input {
   explicit RandomInput(Random& random) : node_count(1 + random.Below(12)) {
     for (std::uint64_t left = random.Below(300); left > 0; --left) {
       const std::uint64_t length = random.Below(kMiB << random.Below(6));
-      std::vector<dfs::NodeId> on;
+      std::vector<NodeId> on;
       for (std::uint64_t n = random.Below(4); n > 0; --n) {
-        const auto node = static_cast<dfs::NodeId>(1 + random.Below(node_count));
+        const NodeId node{static_cast<std::uint32_t>(1 + random.Below(node_count))};
         if (std::ranges::find(on, node) == on.end()) on.push_back(node);
       }
       Add(length, std::move(on));
     }
   }
-  // Returns the nodes that hold all splits of the map, computed independently.
-  [[nodiscard]] std::vector<dfs::NodeId> Common(const PackedSplits& map) const {
-    std::map<dfs::NodeId, std::size_t> holds;
+  // The nodes that hold all splits of the map, computed anew.
+  [[nodiscard]] std::vector<NodeId> Common(const PackedSplits& map) const {
+    std::map<NodeId, std::size_t> holds;
     for (const std::uint64_t number : Numbers(map)) {
-      for (const dfs::NodeId node : nodes[number]) ++holds[node];
+      for (const NodeId node : nodes[number]) ++holds[node];
     }
-    std::vector<dfs::NodeId> common;
+    std::vector<NodeId> common;
     for (const auto& [node, count] : holds) {
       if (count == map.splits.size()) common.push_back(node);
     }
@@ -163,7 +165,7 @@ std::uint64_t Cost(const PackedSplits& map) {
 
 void CheckMap(const RandomInput& input, const PackedSplits& map, std::uint64_t target) {
   EXPECT_TRUE(std::ranges::is_sorted(Numbers(map)));
-  const std::vector<dfs::NodeId> common = input.Common(map);
+  const std::vector<NodeId> common = input.Common(map);
   EXPECT_THAT(map.nodes, UnorderedElementsAreArray(common));
   if (map.splits.size() == 1) return;
   EXPECT_LE(Cost(map), target);
@@ -203,7 +205,7 @@ TEST(PackSplitsTest, RandomSplitsAreInOneMapEachWithinTheBounds) {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i], i);
     CheckNumberOfMaps(input, maps, target);
     // Nor does it matter in which order a split's nodes are named.
-    for (std::vector<dfs::NodeId>& nodes : input.nodes) std::ranges::reverse(nodes);
+    for (std::vector<NodeId>& nodes : input.nodes) std::ranges::reverse(nodes);
     EXPECT_EQ(Numbers(input.Pack(target)), Numbers(maps));
   }
 }

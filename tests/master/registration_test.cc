@@ -109,8 +109,8 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
   }
   JobTracker::Reconciled Register(const AttemptId& attempt, Claim claim) {
     Claims claims;
-    // Everything else is the same on both sides.
-    const sched::NodeState* node = jobs->cluster().FindNode(NodeId{node_});  // null after a restart without jobs
+    // What else is there is in step on both sides.
+    const sched::NodeState* node = jobs->cluster().FindNode(node_);  // null after a restart without jobs
     for (const AttemptId& other : node == nullptr ? std::vector<AttemptId>() : node->running) {
       if (other != attempt) claims.running.push_back(other);
     }
@@ -137,7 +137,7 @@ class RegistrationTest : public TrackerFixture, public ::testing::WithParamInter
     return task.Find(attempt.number) != nullptr ? "running" : "does not run";
   }
 
-  NodeNumber node_ = 0;
+  NodeId node_;
   JobId job_;
 };
 
@@ -182,7 +182,7 @@ class LateReportTest : public TrackerFixture {};
 
 // The report crossed the message that killed the attempt: its output would be left until the job ends.
 TEST_F(LateReportTest, OfAnAttemptThatIsNotWantedDropsItsOutput) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
   Submit(Request("/out", 1));
   const LaunchOrder first = launches.at(0);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "tests/master/tracker_fixture.h"
+#include "tests/node_ids.h"
 
 namespace millrace::master {
 namespace {
@@ -23,36 +24,36 @@ class SplitsTest : public TrackerFixture {
 };
 
 TEST_F(SplitsTest, EveryBlockOfAFileIsASplit) {
-  AddFile("/d/big", 3, {1});
+  AddFile("/d/big", 3, {1_n});
   EXPECT_THAT(Names({"/d/big"}), ElementsAre("big@0+1", "big@1+1", "big@2+1"));
   EXPECT_THAT(Names({"/d/big"}, SplitBy::kFile), ElementsAre("big@0+3"));
 }
 
 TEST_F(SplitsTest, ADirectoryGivesItsFilesByTheirPathBelowIt) {
-  AddFile("/d/b", 1, {1});
-  AddFile("/d/sub/a", 1, {1});
-  AddFile("/d/_SUCCESS", 1, {1});
-  AddFile("/d/.hidden", 1, {1});
-  AddFile("/d/_logs/x", 1, {1});
+  AddFile("/d/b", 1, {1_n});
+  AddFile("/d/sub/a", 1, {1_n});
+  AddFile("/d/_SUCCESS", 1, {1_n});
+  AddFile("/d/.hidden", 1, {1_n});
+  AddFile("/d/_logs/x", 1, {1_n});
   EXPECT_THAT(Names({"/d"}), ElementsAre("b@0+1", "sub/a@0+1"));
   EXPECT_THAT(Names({"/d/_SUCCESS"}), ElementsAre("_SUCCESS@0+1")) << "named itself it is meant";
 }
 
 TEST_F(SplitsTest, GlobsWorkWithinComponents) {
-  for (const char* path : {"/y/2019/a.txt", "/y/2020/a.txt", "/y/2020/b.log", "/y/2021/a.txt"}) AddFile(path, 1, {1});
+  for (const char* path : {"/y/2019/a.txt", "/y/2020/a.txt", "/y/2020/b.log", "/y/2021/a.txt"}) AddFile(path, 1, {1_n});
   EXPECT_THAT(Names({"/y/202?/*.txt"}), ElementsAre("a.txt@0+1", "a.txt@0+1"));
   EXPECT_THAT(Names({"/y/20[12]?"}), ElementsAre("a.txt@0+1", "a.txt@0+1", "b.log@0+1", "a.txt@0+1"));
   EXPECT_THAT(Names({"/y/19*"}), ElementsAre(::testing::HasSubstr("matches no file")));
 }
 
 TEST_F(SplitsTest, AFileWhoseNameLooksLikeAGlobIsItself) {
-  AddFile("/d/a*", 1, {1});
-  AddFile("/d/ab", 1, {1});
+  AddFile("/d/a*", 1, {1_n});
+  AddFile("/d/ab", 1, {1_n});
   EXPECT_THAT(Names({"/d/a*"}), ElementsAre("a*@0+1"));
 }
 
 TEST_F(SplitsTest, EmptyFilesGiveASplitOnlyWhole) {
-  AddFile("/d/empty", 0, {1});
+  AddFile("/d/empty", 0, {1_n});
   EXPECT_THAT(Names({"/d"}), ElementsAre());
   EXPECT_THAT(Names({"/d"}, SplitBy::kFile), ElementsAre("empty@0+0"));
 }

@@ -19,7 +19,7 @@ void TrackerFixture::Restart() {
   ASSERT_TRUE(loaded.ok()) << loaded.message();
 }
 
-NodeNumber TrackerFixture::AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots) {
+NodeId TrackerFixture::AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots) {
   Step step = At();
   WorkerFacts facts{name, name + ".host", 1, "", "/rack", "/dc", map_slots, reduce_slots, 1};
   NodeRecord& node = nodes->Admit(facts, &step.batch);
@@ -31,12 +31,12 @@ NodeNumber TrackerFixture::AddWorker(const std::string& name, std::uint32_t map_
   return node.number;
 }
 
-void TrackerFixture::ComeBack(NodeNumber node) {
+void TrackerFixture::ComeBack(NodeId node) {
   files->blocks().NodeUp(node, {"/rack", "/dc"});
   files->blocks().NodeSpace(node, std::uint64_t{1} << 40);
 }
 
-void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& on) {
+void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeId>& on) {
   Step step = At();
   dfs::CreateOptions options;
   options.replication = static_cast<std::uint32_t>(on.size());
@@ -46,7 +46,7 @@ void TrackerFixture::AddFile(const std::string& path, std::size_t blocks, const 
   for (std::size_t i = 0; i < blocks; ++i) {
     const Result<FileSystem::NewBlock> block = files->AddBlock(*file, std::nullopt, {}, &step.batch);
     ASSERT_TRUE(block.ok()) << block.status().message();
-    for (const NodeNumber node : on) files->blocks().Received(node, {block->id, std::uint64_t{1} << 20});
+    for (const NodeId node : on) files->blocks().Received(node, {block->id, std::uint64_t{1} << 20});
     written.push_back({block->id, std::uint64_t{1} << 20, on});
   }
   ASSERT_TRUE(files->Complete(*file, {}, written, step.now, &step.batch).ok());

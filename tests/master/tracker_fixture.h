@@ -22,11 +22,11 @@ class TrackerFixture : public ::testing::Test {
   // Begins a new process, which reads everything in memory back from the store.
   void Restart();
 
-  NodeNumber AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
+  NodeId AddWorker(const std::string& name, std::uint32_t map_slots, std::uint32_t reduce_slots);
   // Lets the node's blocks be written to again after a restart.
-  void ComeBack(NodeNumber node);
+  void ComeBack(NodeId node);
   // Makes a file with blocks of 1 MiB, each on these nodes.
-  void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeNumber>& nodes);
+  void AddFile(const std::string& path, std::size_t blocks, const std::vector<NodeId>& nodes);
   // Makes an open file with one block, as a task leaves it for its attempt.
   AttemptOutput WriteOutput(const AttemptId& attempt, const std::string& name);
 
@@ -49,7 +49,7 @@ class TrackerFixture : public ::testing::Test {
   std::vector<LaunchOrder> launches;  // since the test emptied it
   std::vector<ComputeOrder> computes;
   std::vector<KillOrder> kills;
-  std::map<std::pair<NodeNumber, JobId>, OutputsOrder> outputs;
+  std::map<std::pair<NodeId, JobId>, OutputsOrder> outputs;
   std::vector<ForgetOrder> forgets;
   std::set<JobId> ended;
 };

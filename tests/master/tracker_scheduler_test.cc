@@ -7,6 +7,7 @@
 #include "schedulers/offering/speculation_settings.h"
 #include "schedulers/policies/simple/edf_settings.h"
 #include "tests/master/tracker_fixture.h"
+#include "tests/node_ids.h"
 
 namespace millrace::master {
 namespace {
@@ -45,15 +46,15 @@ class TrackerSchedulerTest : public TrackerFixture {
 };
 
 TEST_F(TrackerSchedulerTest, WhatCrossesTheNetworkIsWhatReducesElsewhereTake) {
-  const NodeNumber alone = AddWorker("a", 1, 2);
+  const NodeId alone = AddWorker("a", 1, 2);
   EXPECT_EQ(jobs->CrossingShare(alone), 0);
-  const NodeNumber other = AddWorker("b", 1, 5), mapper = AddWorker("c", 1, 0);
-  const NodeNumber fourth = AddWorker("d", 1, 1);
+  const NodeId other = AddWorker("b", 1, 5), mapper = AddWorker("c", 1, 0);
+  const NodeId fourth = AddWorker("d", 1, 1);
   EXPECT_DOUBLE_EQ(jobs->CrossingShare(alone), 0.75);
   EXPECT_DOUBLE_EQ(jobs->CrossingShare(other), 0.375);
   EXPECT_DOUBLE_EQ(jobs->CrossingShare(fourth), 0.875);
   EXPECT_DOUBLE_EQ(jobs->CrossingShare(mapper), 1);
-  EXPECT_EQ(jobs->CrossingShare(fourth + 1), 0) << "nothing is known of it";
+  EXPECT_EQ(jobs->CrossingShare(77_n), 0) << "nothing is known of it";
 }
 
 TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
@@ -85,7 +86,7 @@ TEST_F(TrackerSchedulerTest, WhatTheUserSaysReachesTheEngine) {
 }
 
 TEST_F(TrackerSchedulerTest, ASwitchIsJournaledAndLosesNoTask) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
   Submit(Request("/out", 0));
   const LaunchOrder running = Take();
@@ -105,7 +106,7 @@ TEST_F(TrackerSchedulerTest, ASwitchIsJournaledAndLosesNoTask) {
 }
 
 TEST_F(TrackerSchedulerTest, AReplayGoesThroughTheSwitches) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
   const JobId job = Submit(Request("/out", 0));
   SetScheduler({"fifo", "[edf]\nexclusive = true\n"});
@@ -115,7 +116,7 @@ TEST_F(TrackerSchedulerTest, AReplayGoesThroughTheSwitches) {
 
 // A drained node is still drained in the history of the jobs that come after a quiet time.
 TEST_F(TrackerSchedulerTest, ADrainedNodeIsStillDrainedAfterARestart) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   Step step = At();
   jobs->NodeDrained(node, true, &step);
@@ -123,11 +124,11 @@ TEST_F(TrackerSchedulerTest, ADrainedNodeIsStillDrainedAfterARestart) {
   Submit(Request("/out", 0));
   EXPECT_THAT(launches, IsEmpty());
   Restart();
-  EXPECT_TRUE(jobs->cluster().FindNode(NodeId{node})->drained);
+  EXPECT_TRUE(jobs->cluster().FindNode(node)->drained);
 }
 
 TEST_F(TrackerSchedulerTest, SizesOfMapsAreReported) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
   const JobId job = Submit(Request("/out", 1));
   const LaunchOrder map = Take();
@@ -145,7 +146,7 @@ TEST_F(TrackerSchedulerTest, SizesOfMapsAreReported) {
 }
 
 TEST_F(TrackerSchedulerTest, ProgressIsToldToTheEngineInStepsAndOnlyForSpeculation) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 0));
   const LaunchOrder map = Take();
@@ -171,7 +172,7 @@ TEST_F(TrackerSchedulerTest, ProgressIsToldToTheEngineInStepsAndOnlyForSpeculati
 }
 
 TEST_F(TrackerSchedulerTest, AReduceThatComputesIsJournaledOnce) {
-  const NodeNumber node = AddWorker("a", 1, 2);
+  const NodeId node = AddWorker("a", 1, 2);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 2));
   Done(Take());
@@ -183,7 +184,7 @@ TEST_F(TrackerSchedulerTest, AReduceThatComputesIsJournaledOnce) {
     Finish(std::move(step));
   }
   Step step = At();
-  jobs->ReduceComputing(node + 1, launches.front().attempt, &step);  // another node knows nothing of it
+  jobs->ReduceComputing(77_n, launches.front().attempt, &step);  // another node knows nothing of it
   Finish(std::move(step));
   EXPECT_EQ(jobs->cluster().FindJob(job)->running_attempts[sched::kComputePermit], 1u);
   EXPECT_THAT(Lines(job.value, "ReduceComputing"), SizeIs(1));
@@ -195,7 +196,7 @@ TEST_F(TrackerSchedulerTest, AReduceThatComputesIsJournaledOnce) {
 // registers again, and knows it after a restart.
 TEST_F(TrackerSchedulerTest, PermitsAreGrantedJournaledAndRepeated) {
   SetScheduler({"fifo+ccs", ""});
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const JobId job = Submit(Request("/out", 1)), other = Submit(Request("/out2", 1));
   Done(Take());
@@ -233,17 +234,17 @@ TEST_F(TrackerSchedulerTest, PermitsAreGrantedJournaledAndRepeated) {
 }
 
 TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   const auto tell = [&](std::uint64_t free) {
     Step step = At();
     jobs->NodeSpace(node, free, &step);
-    jobs->NodeSpace(77, free, &step);  // that nobody knows
+    jobs->NodeSpace(77_n, free, &step);  // that nobody knows
     Finish(std::move(step));
   };
   for (const std::uint64_t free : {10 * kGiB, 10 * kGiB, 10 * kGiB - kGiB / 2, 9 * kGiB}) tell(free);
   EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(2)) << "at first, and when it is a sixteenth less";
-  EXPECT_EQ(jobs->cluster().FindNode(NodeId{node})->free_bytes, 9 * kGiB);
+  EXPECT_EQ(jobs->cluster().FindNode(node)->free_bytes, 9 * kGiB);
   tell(1 << 20);
   tell(0);
   EXPECT_THAT(Lines(0, "NodeSpace"), SizeIs(3)) << "a MiB more or less is nothing";
@@ -253,7 +254,7 @@ TEST_F(TrackerSchedulerTest, RoomIsToldWhenItIsAnotherThanBelieved) {
 // started.
 TEST_F(TrackerSchedulerTest, APreemptedAttemptIsKilledAndRunsAgain) {
   SetScheduler({"fair+preempt", "[fair]\nmin_share_timeout = 1\n[pools.ads]\nmin_maps = 1\n"});
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   JobRequest request = Request("/spam", 0);
   request.pool = "spam";
@@ -291,7 +292,7 @@ TEST_F(TrackerSchedulerTest, APreemptedAttemptIsKilledAndRunsAgain) {
 // Two jobs each have one map done and another one that does not fit. The later job gives way, and workers drop what it
 // left.
 TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 2, {node});
   const auto request = [&](const std::string& output, std::uint8_t priority) {
     JobRequest next = Request(output, 1);
@@ -339,7 +340,7 @@ TEST_F(TrackerSchedulerTest, AJobThatGivesWayLeavesNothingOnWorkers) {
 }
 
 TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
-  const NodeNumber holder = AddWorker("a", 0, 0), reader = AddWorker("b", 1, 1);
+  const NodeId holder = AddWorker("a", 0, 0), reader = AddWorker("b", 1, 1);
   AddFile("/in/text", 2, {holder});
   Submit(Request("/out", 1));
   const auto done = [&](std::int64_t bytes, std::int64_t micros) {
@@ -356,17 +357,17 @@ TEST_F(TrackerSchedulerTest, WhatATransferReachedIsTold) {
   done(4 << 20, 50'000);
   EXPECT_THAT(Lines(0, "BandwidthMeasured"), SizeIs(1));
   const sched::ClusterState& cluster = jobs->cluster();
-  const double rate = cluster.bandwidths().Between(NodeId{holder}, NodeId{reader}, cluster.topology(), {});
+  const double rate = cluster.bandwidths().Between(holder, reader, cluster.topology(), {});
   EXPECT_EQ(rate, (4 << 20) / 0.05);
 }
 
 // A map of several files has one rate, which is counted for the node that more than half of the bytes came from, if
 // there is one.
 TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
-  const NodeNumber reader = AddWorker("r", 1, 0), one = AddWorker("a", 0, 0), two = AddWorker("b", 0, 0),
-                   all = AddWorker("c", 0, 0);
+  const NodeId reader = AddWorker("r", 1, 0), one = AddWorker("a", 0, 0), two = AddWorker("b", 0, 0),
+               all = AddWorker("c", 0, 0);
   // As all are as near, those with the lower numbers are read from: two files of three from `one`, then one from each.
-  const std::vector<std::vector<NodeNumber>> places = {{all}, {one, all}, {one, all}, {all}, {one, all}, {two, all}};
+  const std::vector<std::vector<NodeId>> places = {{all}, {one, all}, {one, all}, {all}, {one, all}, {two, all}};
   for (std::size_t i = 0; i < places.size(); ++i) AddFile("/in/f" + std::to_string(i), 1, places[i]);
   JobRequest request = Request("/out", 1);
   request.pack = std::uint64_t{64} << 20;
@@ -385,15 +386,15 @@ TEST_F(TrackerSchedulerTest, WhatSeveralTransfersReachedIsToldOfTheGreatest) {
     const std::vector<std::string> lines = Lines(0, "BandwidthMeasured");
     ASSERT_THAT(lines, SizeIs(1));
     const auto measured = std::get<sched::BandwidthMeasured>(sched::ParseEvent(lines[0])->event);
-    EXPECT_EQ(measured.from, NodeId{one});
-    EXPECT_EQ(measured.to, NodeId{reader});
+    EXPECT_EQ(measured.from, one);
+    EXPECT_EQ(measured.to, reader);
   }
 }
 
 // With copy-compute splitting, more reduces than slots are launched, and as many may compute as there are slots.
 TEST_F(TrackerSchedulerTest, SplitReducesComputeOnTheNodesReduceSlots) {
   SetScheduler({"fair+ccs", "[ccs]\nmax_reducers = 3\n"});
-  const NodeNumber node = AddWorker("a", 3, 1);
+  const NodeId node = AddWorker("a", 3, 1);
   AddFile("/in/text", 1, {node});
   for (const char* output : {"/one", "/two", "/three"}) Submit(Request(output, 1));
   const std::vector<LaunchOrder> maps = launches;
@@ -407,7 +408,7 @@ TEST_F(TrackerSchedulerTest, SplitReducesComputeOnTheNodesReduceSlots) {
 // If slots have no type, every reduce that was let in may compute.
 TEST_F(TrackerSchedulerTest, OnSlotsWithoutATypeEveryReduceComputes) {
   SetScheduler({"fresh-dynamic", ""});
-  const NodeNumber node = AddWorker("a", 2, 1);
+  const NodeId node = AddWorker("a", 2, 1);
   AddFile("/in/text", 3, {node});
   Submit(Request("/out", 3));
   const std::vector<LaunchOrder> maps = launches;
@@ -420,7 +421,7 @@ TEST_F(TrackerSchedulerTest, OnSlotsWithoutATypeEveryReduceComputes) {
 
 // What a program did is known when it runs again over input of the same type, also after a restart.
 TEST_F(TrackerSchedulerTest, TheHistoryOfAProgramOutlivesItsJobsAndTheMaster) {
-  const NodeNumber node = AddWorker("a", 1, 1);
+  const NodeId node = AddWorker("a", 1, 1);
   AddFile("/in/text", 1, {node});
   const auto request = [&](const std::string& output, const std::string& sample) {
     JobRequest next = Request(output, 1);

@@ -6,7 +6,7 @@ namespace millrace::master {
 namespace {
 
 using State = WorkerSessions::State;
-constexpr NodeNumber kNode = 7, kOther = 9;
+constexpr NodeId kNode{7}, kOther{9};
 
 TEST(WorkerSessions, AWorkerThatIsExpectedComesOrIsLost) {
   WorkerSessions sessions;
@@ -18,7 +18,7 @@ TEST(WorkerSessions, AWorkerThatIsExpectedComesOrIsLost) {
   const auto epoch = sessions.Register(kNode, 300, true);
   EXPECT_EQ(sessions.StateOf(kNode), State::kHere);
   EXPECT_EQ(sessions.EpochOf(kNode), epoch);
-  EXPECT_EQ(sessions.Silent(99), std::vector<NodeNumber>{});
+  EXPECT_EQ(sessions.Silent(99), std::vector<NodeId>{});
   EXPECT_EQ(sessions.Silent(100), std::vector{kOther});
   EXPECT_FALSE(sessions.Lose(kOther)) << "nothing is known of its process";
   EXPECT_EQ(sessions.StateOf(kOther), std::nullopt);

@@ -10,6 +10,7 @@
 #include "master/service/name_service.h"
 #include "schedulers/cluster/cluster_state.h"
 #include "schedulers/journal/journal_text.h"
+#include "tests/node_ids.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
@@ -220,19 +221,20 @@ TEST(SimulatedClusterTest, VerifyAsksTheNamedReplicasAlone) {
   SimulatedCluster cluster(options);
   cluster.AddFile("/f", 1);
   const dfs::BlockId block = cluster.control().files().Locate("/f", 0, 1).value()[0].block.id;
-  using Name = std::pair<dfs::BlockId, dfs::NodeId>;
+  using Name = std::pair<dfs::BlockId, NodeId>;
   dfs::wire::NameService::Client names = master::MakeNameService(cluster.control());
   const auto verify = [&](const std::vector<Name>& again) {
     auto request = names.verifyRequest();
     request.setPath(master::ToData("/f"));
     auto named = request.initAgain(static_cast<unsigned>(again.size()));
-    for (unsigned i = 0; i < named.size(); ++i) named[i].setBlock(again[i].first), named[i].setNode(again[i].second);
+    for (unsigned i = 0; i < named.size(); ++i)
+      named[i].setBlock(again[i].first), named[i].setNode(again[i].second.value);
     std::vector<Name> asked;
     bool answered = false;
     auto call = request.send()
                     .then([&](capnp::Response<dfs::wire::NameService::VerifyResults>&& answer) {
                       for (const auto replica : answer.getReplicas())
-                        asked.emplace_back(replica.getBlock(), replica.getNode());
+                        asked.emplace_back(replica.getBlock(), NodeId{replica.getNode()});
                       EXPECT_EQ(answer.getNextBlock(), 1u);
                       EXPECT_FALSE(answer.getMore());
                       answered = true;
@@ -242,8 +244,8 @@ TEST(SimulatedClusterTest, VerifyAsksTheNamedReplicasAlone) {
     EXPECT_TRUE(answered);
     return asked;
   };
-  EXPECT_THAT(verify({{block, 2}, {block, 7}, {block + 1, 1}}), ElementsAre(Name(block, 2)));
-  EXPECT_THAT(verify({{block, 7}}), IsEmpty());
+  EXPECT_THAT(verify({{block, 2_n}, {block, 7_n}, {block + 1, 1_n}}), ElementsAre(Name(block, 2_n)));
+  EXPECT_THAT(verify({{block, 7_n}}), IsEmpty());
 }
 
 }  // namespace

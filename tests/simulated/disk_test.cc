@@ -142,7 +142,7 @@ TEST(FullDiskTest, JobsWaitWithoutBeingFailedAndGoOnByThemselvesAlsoOverAStart) 
   cluster.Advance(60);
   EXPECT_TRUE(cluster.control().Held());
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(4));
-  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << number;
+  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << ToText(number);
   EXPECT_FALSE(cluster.control().workers().AwaitingReports()) << "blocks are listed, and can be read";
   EXPECT_EQ(cluster.Journal(), journal);
   EXPECT_EQ(done(), before);

@@ -4,6 +4,7 @@
 #include "base/cluster_id.h"
 #include "dfs/data/block_store.h"
 #include "master/control/cluster_record.h"
+#include "tests/node_ids.h"
 #include "tests/simulated/simulated_cluster.h"
 
 namespace millrace {
@@ -181,8 +182,8 @@ TEST(MembershipTest, AWorkerThatIsLostForLongIsForgottenAndIsANewNodeWhenItComes
   const auto* back = cluster.control().nodes().FindByStorage("storage1");
   ASSERT_NE(back, nullptr);
   EXPECT_TRUE(back->alive);
-  EXPECT_NE(back->number, 1u);
-  EXPECT_NE(back->number, 2u);
+  EXPECT_NE(back->number, 1_n);
+  EXPECT_NE(back->number, 2_n);
 }
 
 TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
@@ -194,7 +195,7 @@ TEST(MembershipTest, AWorkerThatMayHaveMissingBlocksIsForgottenByForceOnly) {
   const auto number = control.nodes().FindByStorage("storage1")->number;
   control.files().blocks().Want({77, 100}, 1);
   control.files().blocks().Received(number, {77, 100});
-  const auto forget = [&](master::NodeNumber node, bool force) {
+  const auto forget = [&](NodeId node, bool force) {
     master::Step step = control.Begin();
     const Status status = control.workers().ForgetNodes({node}, force, &step);
     control.FinishLazily(std::move(step));
@@ -228,7 +229,7 @@ TEST(MembershipTest, AMasterWithAnotherDatabaseTouchesNoBlock) {
   (void)cluster.RestartMasterWith(std::move(own));
   cluster.Advance(10);
   EXPECT_THAT(cluster.control().nodes().all(), SizeIs(3));
-  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << number;
+  for (const auto& [number, node] : cluster.control().nodes().all()) EXPECT_TRUE(node.alive) << ToText(number);
 }
 
 TEST(StartTest, WhoIsAwaitedIsSaidAndASubmissionWaitsForIt) {

@@ -218,9 +218,9 @@ Status Serve(const WorkerConfig& config, const std::string& minder, const Log& l
       AgentParts{timer, dialer, runner, *blocks, plane, *files, *executables, disk, checks, clock}, config,
       WorkerIdentity{storage.id(), server.port(), "millrace-" + storage.id(), storage.cluster(), join},
       Random(random.Next()), log);
-  agent->OnRegistered([&config, &log](std::uint32_t node) {
+  agent->OnRegistered([&config, &log](NodeId node) {
     if (config.ready_file.empty()) return;
-    const Status written = WriteFileDurably(config.ready_file, std::to_string(node) + "\n");
+    const Status written = WriteFileDurably(config.ready_file, std::to_string(node.value) + "\n");
     if (!written.ok()) log->error("{}", written.message());
   });
   log->info("worker {} serves {} at {}:{}", storage.id(), config.directory, AddressOf(config), server.port());

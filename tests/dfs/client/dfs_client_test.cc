@@ -129,15 +129,15 @@ TEST_F(DfsClientTest, OthersMayUseTheConnection) {
 TEST_F(DfsClientTest, OnlyTheReplicasThatHaveNotAnsweredAreAskedAgain) {
   {
     const std::lock_guard lock(master_.mutex);
-    master_.files["/f"] = {1, {{7, 1, {1, 2}, 0}, {8, 1, {1, 2}, 0}, {9, 1, {1}, 0}}};
-    master_.slow = {2, 2, 2};
+    master_.files["/f"] = {1, {{7, 1, {1_n, 2_n}, 0}, {8, 1, {1_n, 2_n}, 0}, {9, 1, {1_n}, 0}}};
+    master_.slow = {2_n, 2_n, 2_n};
   }
-  std::vector<std::pair<std::uint64_t, std::uint32_t>> sound;
+  std::vector<std::pair<std::uint64_t, NodeId>> sound;
   Ok(client_->Verify("/f", true, [&](const CheckedReplica& replica) {
     EXPECT_EQ(replica.finding, ReplicaFinding::kSound);
     sound.emplace_back(replica.block, replica.node);
   }));
-  EXPECT_THAT(sound, UnorderedElementsAre(Pair(7, 1), Pair(7, 2), Pair(8, 1), Pair(8, 2), Pair(9, 1)));
+  EXPECT_THAT(sound, UnorderedElementsAre(Pair(7, 1_n), Pair(7, 2_n), Pair(8, 1_n), Pair(8, 2_n), Pair(9, 1_n)));
   EXPECT_THAT(master_.Calls(),
               ElementsAre("verify 7 on 1", "verify 7 on 2", "verify 8 on 1", "verify 8 on 2",  // all of the first page
                           "verify 7 on 2", "verify 8 on 2", "verify 7 on 2", "verify 9 on 1"));
@@ -147,8 +147,8 @@ TEST_F(DfsClientTest, OnlyTheReplicasThatHaveNotAnsweredAreAskedAgain) {
 TEST_F(DfsClientTest, WhoDoesNotWaitAsksOnce) {
   {
     const std::lock_guard lock(master_.mutex);
-    master_.files["/f"] = {1, {{7, 1, {1, 2}, 0}}};
-    master_.slow = {2, 2, 2};
+    master_.files["/f"] = {1, {{7, 1, {1_n, 2_n}, 0}}};
+    master_.slow = {2_n, 2_n, 2_n};
   }
   std::vector<ReplicaFinding> findings;
   Ok(client_->Verify("/f", false, [&](const CheckedReplica& replica) { findings.push_back(replica.finding); }));

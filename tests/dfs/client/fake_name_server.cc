@@ -21,7 +21,7 @@ constexpr std::size_t kPage = 2;
 }
 
 void WritePlace(const ReplicaHost& place, wire::ReplicaHost::Builder out) {
-  out.setNode(place.node);
+  out.setNode(place.node.value);
   out.setHost(place.host);
   out.setPort(place.port);
   out.setLocalSocket(place.local_socket);
@@ -38,9 +38,9 @@ class LeaseService final : public wire::FileLease::Server {
   kj::Promise<void> addBlock(AddBlockContext context) override {
     const std::lock_guard lock(master_.mutex);
     std::string call = "addBlock " + Name();
-    std::vector<std::uint32_t> excluded;
+    std::vector<NodeId> excluded;
     for (const std::uint32_t node : context.getParams().getExcluded()) {
-      excluded.push_back(node);
+      excluded.push_back(NodeId{node});
       call += " without " + std::to_string(node);
     }
     master_.Log(call);
@@ -114,7 +114,7 @@ class LeaseService final : public wire::FileLease::Server {
     std::vector<WrittenBlock> all;
     for (const auto block : blocks) {
       WrittenBlock written{block.getBlock().getId(), block.getBlock().getLength(), {}, block.getBlock().getCrc()};
-      for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(node);
+      for (const std::uint32_t node : block.getNodes()) written.nodes.push_back(NodeId{node});
       if (!Open().blocks.contains(written.id)) Refuse(Invalid("block " + std::to_string(written.id) + " is not of it"));
       all.push_back(std::move(written));
     }
@@ -218,21 +218,21 @@ class Names final : public wire::NameService::Server {
     const FakeNameServer::File& file = Find(ToString(params.getPath()));
     const std::size_t first = std::min<std::size_t>(params.getFirstBlock(), file.blocks.size());
     const std::size_t end = std::min(first + kPage, file.blocks.size());
-    using Replica = std::pair<std::uint64_t, std::uint32_t>;
+    using Replica = std::pair<std::uint64_t, NodeId>;
     std::set<Replica> again;
-    for (const auto name : params.getAgain()) again.emplace(name.getBlock(), name.getNode());
+    for (const auto name : params.getAgain()) again.emplace(name.getBlock(), NodeId{name.getNode()});
     std::vector<Replica> found;
     for (std::size_t i = first; i < end; ++i) {
-      for (const std::uint32_t node : file.blocks[i].nodes) {
+      for (const NodeId node : file.blocks[i].nodes) {
         const Replica replica(file.blocks[i].id, node);
         if (again.empty() || again.contains(replica)) found.push_back(replica);
       }
     }
     auto out = context.getResults().initReplicas(static_cast<unsigned>(found.size()));
     for (unsigned i = 0; i < out.size(); ++i) {
-      master_.Log("verify " + std::to_string(found[i].first) + " on " + std::to_string(found[i].second));
+      master_.Log("verify " + std::to_string(found[i].first) + " on " + std::to_string(found[i].second.value));
       out[i].setBlock(found[i].first);
-      out[i].setNode(found[i].second);
+      out[i].setNode(found[i].second.value);
       const auto slow = master_.slow.find(found[i].second);
       out[i].setState(slow == master_.slow.end() ? wire::ReplicaState::SOUND : wire::ReplicaState::UNKNOWN);
       if (slow != master_.slow.end()) master_.slow.erase(slow);

@@ -52,8 +52,8 @@ class FakeNameServer {
   std::vector<ReplicaHost> places;       // all are targets and, where a block says so, replicas
   std::vector<ReplicaHost> places_once;  // instead, for the next block
   std::uint64_t next = 1;
-  std::uint32_t renew_millis = 0;     // how often writers of new files renew their leases; 0: never
-  std::multiset<std::uint32_t> slow;  // nodes that do not read their replicas in time for one answer, each
+  std::uint32_t renew_millis = 0;  // how often writers of new files renew their leases; 0: never
+  std::multiset<NodeId> slow;      // nodes that do not read their replicas in time for one answer, each
 
   // The services use these. The mutex is held.
   void Log(const std::string& call);

@@ -77,10 +77,10 @@ TEST_F(FileReadTest, ASinkMayStop) {
 
 TEST_F(FileReadTest, AnAbsentReplicaIsReportedAndAnotherRead) {
   const std::uint64_t block = BlocksOf("/f")[1].id;
-  const std::uint32_t node = master_.places[0].node;
+  const NodeId node = master_.places[0].node;
   Ok(nodes_[0]->store->Remove(block));
   EXPECT_TRUE(ReadFile("/f") == data_);
-  master_.AwaitCall("bad " + std::to_string(block) + " on " + std::to_string(node));
+  master_.AwaitCall("bad " + std::to_string(block) + " on " + std::to_string(node.value));
 }
 
 TEST_F(FileReadTest, AForeignBlockOfTheSameNumberAndLengthIsNeverRead) {
@@ -89,7 +89,7 @@ TEST_F(FileReadTest, AForeignBlockOfTheSameNumberAndLengthIsNeverRead) {
     if (local) MakeLocal();
     MakeForeign(0, block);
     ASSERT_TRUE(ReadFile("/f") == data_);
-    master_.AwaitCall("bad " + std::to_string(block.id) + " on " + std::to_string(master_.places[0].node));
+    master_.AwaitCall("bad " + std::to_string(block.id) + " on " + std::to_string(master_.places[0].node.value));
   }
   MakeForeign(1, block);
   MakeForeign(2, block);

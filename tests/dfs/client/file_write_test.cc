@@ -35,7 +35,7 @@ TEST_F(FileWriteTest, SizesAroundABlock) {
     const std::vector<WrittenBlock> blocks = BlocksOf(path);
     EXPECT_EQ(blocks.size(), (size + kBlockSize - 1) / kBlockSize);
     EXPECT_EQ(Length(blocks), size);
-    for (const WrittenBlock& block : blocks) EXPECT_THAT(block.nodes, UnorderedElementsAre(1, 2, 3));
+    for (const WrittenBlock& block : blocks) EXPECT_THAT(block.nodes, UnorderedElementsAre(1_n, 2_n, 3_n));
     EXPECT_TRUE(ReadFile(path) == data);
   }
 }
@@ -58,7 +58,7 @@ TEST_F(FileWriteTest, OnANodesMachineItNeedsNoNetwork) {
   }
   const std::string data = RandomBytes(2 * kBlockSize + 7, 3);
   WriteFile("/f", data);
-  EXPECT_THAT(BlocksOf("/f").at(0).nodes, UnorderedElementsAre(1));
+  EXPECT_THAT(BlocksOf("/f").at(0).nodes, UnorderedElementsAre(1_n));
   EXPECT_TRUE(ReadFile("/f") == data);
 }
 
@@ -147,14 +147,14 @@ TEST_F(FileWriteTest, ANodeThatDiesInTheMiddleOfABlock) {
   Ok(writer->Write(std::string_view(data).substr(kBlockSize / 2)));
   Ok(writer->Close());
   EXPECT_EQ(Length(BlocksOf("/f")), data.size());
-  EXPECT_THAT(BlocksOf("/f").back().nodes, UnorderedElementsAre(1, 3));
+  EXPECT_THAT(BlocksOf("/f").back().nodes, UnorderedElementsAre(1_n, 3_n));
   EXPECT_TRUE(ReadFile("/f") == data);
 }
 
 TEST_F(FileWriteTest, ANodeThatRefusesIsLeftOut) {
   nodes_[0]->server->Stop();
   WriteFile("/f", "data");
-  EXPECT_THAT(BlocksOf("/f").at(0).nodes, UnorderedElementsAre(2, 3));
+  EXPECT_THAT(BlocksOf("/f").at(0).nodes, UnorderedElementsAre(2_n, 3_n));
 }
 
 TEST_F(FileWriteTest, NodesThatFailedAreAskedAgainWhenNoOtherIsLeft) {
@@ -166,7 +166,7 @@ TEST_F(FileWriteTest, NodesThatFailedAreAskedAgainWhenNoOtherIsLeft) {
     master_.places_once = {gone};
   }
   WriteFile("/f", "data");
-  EXPECT_THAT(BlocksOf("/f").at(0).nodes, UnorderedElementsAre(1));
+  EXPECT_THAT(BlocksOf("/f").at(0).nodes, UnorderedElementsAre(1_n));
   EXPECT_EQ(ReadFile("/f"), "data");
 }
 

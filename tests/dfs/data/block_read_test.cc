@@ -103,18 +103,18 @@ TEST_F(BlockReadTest, ADamagedReplicaIsReportedAndTheNextOneGoesOn) {
   const auto read = ReadAll(Located(1, data), 100, data.size() - 200);
   ASSERT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_EQ(read.bytes, data.substr(100, data.size() - 200));
-  EXPECT_THAT(read.bad, ElementsAre(1));
+  EXPECT_THAT(read.bad, ElementsAre(1_n));
 
   LocatedBlock local = Located(1, data);
   local.replicas[0] = nodes_[0]->Local();
   const auto mixed = ReadAll(local, 0, data.size());
   EXPECT_EQ(mixed.bytes, data);
-  EXPECT_THAT(mixed.bad, ElementsAre(1));
+  EXPECT_THAT(mixed.bad, ElementsAre(1_n));
   EXPECT_EQ(mixed.source, ReadSource::kRemote);
-  std::vector<std::uint32_t> bad;
-  EXPECT_EQ(MapLocalBlock(local, [&](std::uint64_t, std::uint32_t node) { bad.push_back(node); }).status().code(),
+  std::vector<NodeId> bad;
+  EXPECT_EQ(MapLocalBlock(local, [&](std::uint64_t, NodeId node) { bad.push_back(node); }).status().code(),
             StatusCode::kNotFound);
-  EXPECT_THAT(bad, ElementsAre(1));
+  EXPECT_THAT(bad, ElementsAre(1_n));
 }
 
 TEST_F(BlockReadTest, WhenAllReplicasAreDamagedTheReadIsCorrupt) {
@@ -129,7 +129,7 @@ TEST_F(BlockReadTest, WhenAllReplicasAreDamagedTheReadIsCorrupt) {
   EXPECT_THAT(read.status.message(), HasSubstr("node 1"));
   EXPECT_THAT(read.status.message(), HasSubstr("node 2"));
   EXPECT_THAT(read.bytes, IsEmpty());
-  EXPECT_THAT(read.bad, ElementsAre(1, 2));
+  EXPECT_THAT(read.bad, ElementsAre(1_n, 2_n));
 }
 
 TEST_F(BlockReadTest, DamagedChecksumsAreNoticedByTheNode) {
@@ -152,8 +152,8 @@ TEST_F(BlockReadTest, AServerThatStopsInTheMiddleIsReplaced) {
     bytes.append(piece);
     return true;
   };
-  std::vector<std::uint32_t> bad;
-  const auto bad_replica = [&](std::uint64_t, std::uint32_t node) { bad.push_back(node); };
+  std::vector<NodeId> bad;
+  const auto bad_replica = [&](std::uint64_t, NodeId node) { bad.push_back(node); };
   const Status read = ReadBlock(Located(1, data), 7, data.size() - 7, kStall, bad_replica, sink);
   ASSERT_TRUE(read.ok()) << read.message();
   EXPECT_TRUE(bytes == data.substr(7));
@@ -166,7 +166,7 @@ TEST_F(BlockReadTest, AReplicaThatIsNotThereIsReported) {
   WriteBlock(1, {nodes_[1]->place}, "abc");
   const auto read = ReadAll(Located(1, "abc"), 0, 3);
   EXPECT_EQ(read.bytes, "abc");
-  EXPECT_THAT(read.bad, ElementsAre(1));
+  EXPECT_THAT(read.bad, ElementsAre(1_n));
   EXPECT_EQ(ReadAll(Located(2, "abc"), 0, 3).status.code(), StatusCode::kUnavailable);
   EXPECT_EQ(ReadAll({1, 3, 0, {}}, 0, 3).status.code(), StatusCode::kUnavailable);
 }
@@ -176,7 +176,7 @@ TEST_F(BlockReadTest, AReplicaOfAnotherLengthIsBad) {
   WriteBlock(1, Pipeline(), "abcdef");
   const auto read = ReadAll(Located(1, "abc"), 0, 3);
   EXPECT_EQ(read.status.code(), StatusCode::kCorrupt);
-  EXPECT_THAT(read.bad, ElementsAre(1));
+  EXPECT_THAT(read.bad, ElementsAre(1_n));
 }
 
 TEST_F(BlockReadTest, TheSinkMayStop) {
@@ -208,7 +208,7 @@ TEST_F(ForeignReplicaTest, IsReportedAndTheNextOneRead) {
     const auto read = ReadAll(Located(1, ours_), offset, size);
     ASSERT_TRUE(read.status.ok()) << read.status.message();
     EXPECT_TRUE(read.bytes == ours_.substr(offset, size));
-    EXPECT_THAT(read.bad, ElementsAre(1));
+    EXPECT_THAT(read.bad, ElementsAre(1_n));
   }
 }
 
@@ -218,11 +218,11 @@ TEST_F(ForeignReplicaTest, IsReportedWhenItIsOnThisMachine) {
   const auto read = ReadAll(block, 0, ours_.size());
   ASSERT_TRUE(read.status.ok()) << read.status.message();
   EXPECT_TRUE(read.bytes == ours_);
-  EXPECT_THAT(read.bad, ElementsAre(1));
-  std::vector<std::uint32_t> bad;
-  const auto mapped = MapLocalBlock(block, [&](std::uint64_t, std::uint32_t node) { bad.push_back(node); });
+  EXPECT_THAT(read.bad, ElementsAre(1_n));
+  std::vector<NodeId> bad;
+  const auto mapped = MapLocalBlock(block, [&](std::uint64_t, NodeId node) { bad.push_back(node); });
   EXPECT_EQ(mapped.status().code(), StatusCode::kNotFound);
-  EXPECT_THAT(bad, ElementsAre(1));
+  EXPECT_THAT(bad, ElementsAre(1_n));
 }
 
 TEST_F(ForeignReplicaTest, AloneIsAnErrorThatSaysWhatWasFoundWhere) {
@@ -279,7 +279,7 @@ TEST_F(ReplicateTest, TargetsFinishNothingElse) {
   const std::string data = RandomBytes(3 * kPacketBytes + 7, 1);
   for (const BlockContent& other :
        {StoredAs(1, RandomBytes(data.size(), 2)).content(), BlockContent{data.size() + 1, StoredAs(1, data).crc}}) {
-    std::vector<std::uint32_t> failed;
+    std::vector<NodeId> failed;
     auto writer = BlockWriter::Open(1, Pipeline(), kStall, &failed, other);
     ASSERT_TRUE(writer.ok()) << writer.status().message();
     ASSERT_TRUE((*writer)->Write(data).ok());

@@ -84,10 +84,10 @@ TEST_P(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
     nodes_[victim]->server->Stop();
     ASSERT_FALSE(WriteAll(*writer, std::string_view(data).substr(20 * kPacketBytes + 5)).ok());
     std::string rest;
-    std::vector<std::uint32_t> failed;
+    std::vector<NodeId> failed;
     const auto saved = writer->Salvage(&rest, &failed);
     ASSERT_TRUE(saved.ok()) << saved.status().message();
-    EXPECT_THAT(failed, ElementsAre(victim + 1));
+    EXPECT_THAT(failed, ElementsAre(NodeId{victim + 1}));
     EXPECT_EQ(saved->length + rest.size(), data.size());
     EXPECT_GE(saved->length, 4 * kPacketBytes);  // at most 16 packets were under way
     std::vector<ReplicaHost> survivors;
@@ -103,7 +103,7 @@ TEST_P(BlockWriteTest, ANodeThatDiesInTheMiddleCostsNothingButItself) {
     const StoredBlock next = StoredAs(block + 1000, rest);
     const auto whole = ReadAll({next.id, next.length, saved->length, survivors, next.crc}, 0, rest.size());
     EXPECT_EQ(data.substr(0, saved->length) + whole.bytes, data);
-    nodes_[victim] = std::make_unique<Node>(victim + 1, MakeMemoryBlockStore(1 << 30), kStall);
+    nodes_[victim] = std::make_unique<Node>(NodeId{victim + 1}, MakeMemoryBlockStore(1 << 30), kStall);
   }
 }
 
@@ -114,9 +114,9 @@ TEST_P(BlockWriteTest, AcknowledgedBytesWithoutAnyNodeAreLost) {
   nodes_[0]->server->Stop();
   ASSERT_FALSE(writer->Finish().ok());
   std::string rest;
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   EXPECT_EQ(writer->Salvage(&rest, &failed).status().code(), StatusCode::kUnavailable);
-  EXPECT_THAT(failed, ElementsAre(1));
+  EXPECT_THAT(failed, ElementsAre(1_n));
 }
 
 TEST_P(BlockWriteTest, NothingAcknowledgedIsNothingLost) {
@@ -126,7 +126,7 @@ TEST_P(BlockWriteTest, NothingAcknowledgedIsNothingLost) {
   nodes_[0]->server->Stop();
   ASSERT_FALSE(writer->Finish().ok());
   std::string rest;
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   const auto saved = writer->Salvage(&rest, &failed);
   ASSERT_TRUE(saved.ok()) << saved.status().message();
   EXPECT_EQ(saved->length, 0u);
@@ -145,14 +145,14 @@ TEST_P(BlockWriteTest, AFullDiskNamesItsNode) {
     EXPECT_EQ(status.code(), StatusCode::kNoSpace);
     EXPECT_THAT(status.message(), HasSubstr("node " + std::to_string(full)));
     std::string rest;
-    std::vector<std::uint32_t> failed;
+    std::vector<NodeId> failed;
     const auto saved = writer->Salvage(&rest, &failed);
     ASSERT_TRUE(saved.ok()) << saved.status().message();
-    EXPECT_THAT(failed, ElementsAre(full));
-    // What all nodes had acknowledged stays on all of them, and the full one has space for it.
+    EXPECT_THAT(failed, ElementsAre(NodeId{full}));
+    // What all had acknowledged stays on all; the full one can hold it.
     EXPECT_LE(saved->length, 5 * kPacketBytes);
-    for (const std::uint32_t node : saved->nodes) {
-      EXPECT_EQ(*nodes_[node - 1]->store->Read(1, 0, saved->length) + rest, data);
+    for (const NodeId node : saved->nodes) {
+      EXPECT_EQ(*nodes_[node.value - 1]->store->Read(1, 0, saved->length) + rest, data);
     }
   }
 }
@@ -161,9 +161,9 @@ TEST_P(BlockWriteTest, ADeadNodeIsNamedWhenThePipelineIsMade) {
   for (int i = 0; i < 3; ++i) AddNode();
   for (std::uint32_t dead : {2u, 0u}) {
     nodes_[dead]->server->Stop();
-    std::vector<std::uint32_t> failed;
+    std::vector<NodeId> failed;
     EXPECT_FALSE(BlockWriter::Open(1, Pipeline(), kStall, &failed).ok());
-    EXPECT_THAT(failed, ElementsAre(dead + 1));
+    EXPECT_THAT(failed, ElementsAre(NodeId{dead + 1}));
   }
   WriteBlock(1, {PlaceOf(1)}, "the same block again, where it was refused before");
 }
@@ -171,7 +171,7 @@ TEST_P(BlockWriteTest, ADeadNodeIsNamedWhenThePipelineIsMade) {
 TEST_P(BlockWriteTest, ABlockIsWrittenOnce) {
   AddNode();
   WriteBlock(1, Pipeline(), "first");
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   EXPECT_EQ(BlockWriter::Open(1, Pipeline(), kStall, &failed).status().code(), StatusCode::kExists);
   EXPECT_EQ(*nodes_[0]->store->Read(1, 0, 5), "first");
 }
@@ -229,7 +229,7 @@ TEST_P(BlockWriteTest, BytesThatFailTheirChecksumOnTheWayAreRefused) {
     const Ack ack = writer.NextAck();
     EXPECT_EQ(ack.failure.code(), StatusCode::kCorrupt);
     EXPECT_THAT(ack.failure.message(), HasSubstr("chunk 1"));
-    EXPECT_THAT(ack.failed_nodes, ElementsAre(1));
+    EXPECT_THAT(ack.failed_nodes, ElementsAre(1_n));
   }
   WriteBlock(100, Pipeline(), "alive");
 }

@@ -153,11 +153,11 @@ TEST_F(DiskBlockStoreTest, ADamagedBlockThatWasMendedIsTakenBack) {
   std::filesystem::remove(DataPath() + ".crc");
   Reopen();
   EXPECT_EQ(store_->Damaged(), std::vector{kId});
-  EXPECT_EQ(store_->TakeBack(kId).code(), StatusCode::kCorrupt);
+  EXPECT_EQ(store_->Relist(kId).code(), StatusCode::kCorrupt);
   ASSERT_TRUE(WriteFileDurably(DataPath() + ".crc", crcs).ok());
   EXPECT_TRUE(store_->Verify(kId, 0, 3).ok());
   EXPECT_EQ(store_->Length(kId), std::nullopt);
-  EXPECT_TRUE(store_->TakeBack(kId).ok());
+  EXPECT_TRUE(store_->Relist(kId).ok());
   EXPECT_EQ(store_->Length(kId), 3u);
   EXPECT_EQ(store_->space().used, 3u);
   EXPECT_TRUE(store_->Damaged().empty());

@@ -45,7 +45,7 @@ class WatchedStore final : public BlockStore {
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override {
     return store_->Verify(id, offset, size);
   }
-  Status TakeBack(std::uint64_t id) override { return store_->TakeBack(id); }
+  Status Relist(std::uint64_t id) override { return store_->Relist(id); }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
   bool Has(std::uint64_t id) const override { return store_->Has(id); }
   void RemoveTrashed(std::uint64_t id) override { store_->RemoveTrashed(id); }
@@ -93,8 +93,7 @@ class WatchedStore final : public BlockStore {
 class ForwardTest : public NodesTest, public testing::WithParamInterface<bool> {
  protected:
   void AddWatchedNode(WatchedStore::Watch& watch, Micros idle = 60 * kSecond) {
-    const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
-    nodes_.push_back(std::make_unique<Node>(number, std::make_unique<WatchedStore>(watch), idle));
+    nodes_.push_back(std::make_unique<Node>(NextId(), std::make_unique<WatchedStore>(watch), idle));
   }
   [[nodiscard]] std::vector<ReplicaHost> FromHereOrElsewhere() const {
     std::vector<ReplicaHost> pipeline = Pipeline();
@@ -139,13 +138,13 @@ TEST_P(ForwardTest, ANodeThatKeepsSomethingElseIsNamedAndNotCountedOn) {
     ASSERT_TRUE(writer->Write(data).ok());
     EXPECT_EQ(writer->Finish().status().code(), StatusCode::kCorrupt);
     std::string rest;
-    std::vector<std::uint32_t> failed;
+    std::vector<NodeId> failed;
     const auto saved = writer->Salvage(&rest, &failed);
     ASSERT_TRUE(saved.ok()) << saved.status().message();
     EXPECT_EQ(saved->length + rest.size(), data.size());
     EXPECT_EQ(saved->crc, StoredAs(1, std::string_view(data).substr(0, saved->length)).crc);
-    EXPECT_EQ(saved->nodes, std::vector<std::uint32_t>{liar == 0 ? 2u : 1u});
-    EXPECT_NE(std::find(failed.begin(), failed.end(), liar + 1), failed.end());
+    EXPECT_EQ(saved->nodes, std::vector{liar == 0 ? 2_n : 1_n});
+    EXPECT_NE(std::find(failed.begin(), failed.end(), liar == 0 ? 1_n : 2_n), failed.end());
     nodes_.clear();
   }
 }
@@ -187,10 +186,10 @@ class SilentHandler final : public net::BulkHandler {
 
 // A node that does nothing but answer its writer.
 struct ScriptedNode {
-  ScriptedNode(std::uint32_t number, std::shared_ptr<net::BulkHandler> handler) : server(Options(), MakeSilentLog()) {
+  ScriptedNode(NodeId id, std::shared_ptr<net::BulkHandler> handler) : server(Options(), MakeSilentLog()) {
     server.Register(net::Operation::kWriteBlock, std::move(handler));
     EXPECT_TRUE(server.Start().ok());
-    place.node = number;
+    place.node = id;
     place.host = "127.0.0.1";
     place.port = server.port();
   }
@@ -207,7 +206,7 @@ struct ScriptedNode {
 // Three nodes wait for the fourth. The failure names the fourth and none of the others.
 TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
   for (int i = 0; i < 3; ++i) AddNode(std::uint64_t{1} << 30, 2 * kSecond);
-  ScriptedNode silent(4, std::make_shared<SilentHandler>());
+  ScriptedNode silent(4_n, std::make_shared<SilentHandler>());
   std::vector<ReplicaHost> pipeline = Pipeline();
   pipeline.push_back(silent.place);
   const auto writer = OpenWriter(1, pipeline);
@@ -215,23 +214,23 @@ TEST_F(NodesTest, TheNodeThatIsSilentIsTheOneThatIsLeftOut) {
   ASSERT_TRUE(writer->Write(data).ok());
   EXPECT_FALSE(writer->Finish().ok());
   std::string rest;
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   const auto saved = writer->Salvage(&rest, &failed);
   ASSERT_TRUE(saved.ok()) << saved.status().message();
-  EXPECT_EQ(failed, std::vector<std::uint32_t>{4});
+  EXPECT_EQ(failed, std::vector{4_n});
   EXPECT_EQ(saved->length, 0u) << "the fourth acknowledged nothing";
   EXPECT_TRUE(rest == data);
 }
 
 TEST_F(NodesTest, AFirstNodeThatIsSilentIsLeftOut) {
-  ScriptedNode silent(1, std::make_shared<SilentHandler>());
-  std::vector<std::uint32_t> failed;
+  ScriptedNode silent(1_n, std::make_shared<SilentHandler>());
+  std::vector<NodeId> failed;
   const auto writer = BlockWriter::Open(1, {silent.place}, 300 * kMillisecond, &failed);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
   EXPECT_EQ((*writer)->Write(RandomBytes(kPacketBytes, 1)).ok() && (*writer)->Finish().ok(), false);
   std::string rest;
   (void)(*writer)->Salvage(&rest, &failed);
-  EXPECT_EQ(failed, std::vector<std::uint32_t>{1});
+  EXPECT_EQ(failed, std::vector{1_n});
 }
 
 // Takes a packet and the empty last one. Only then does it say that it is alive, together with what it has stored.
@@ -259,7 +258,7 @@ class LateHandler final : public net::BulkHandler {
 
 // Sends a packet to a node with that handler, and finishes a minute later.
 Result<WrittenBlock> WritePausing(const std::string& data, std::optional<Ack> stored) {
-  ScriptedNode node(1, std::make_shared<LateHandler>(std::move(stored)));
+  ScriptedNode node(1_n, std::make_shared<LateHandler>(std::move(stored)));
   PipelineWriter::TimePoint now{};
   PipelineWriter writer(1, {node.place}, 30 * kSecond, {}, [&now] { return now; });
   MILLRACE_TRY(writer.Begin());

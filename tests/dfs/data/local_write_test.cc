@@ -98,7 +98,7 @@ class LyingWriterTest : public LocalWriteTest, public testing::WithParamInterfac
     ASSERT_TRUE(writer.stream->Send(EncodePacket(announced)).ok());
     const Ack ack = writer.NextAck();
     EXPECT_EQ(ack.failure.code(), StatusCode::kCorrupt) << ack.failure.message();
-    EXPECT_THAT(ack.failed_nodes, ElementsAre(1));
+    EXPECT_THAT(ack.failed_nodes, ElementsAre(1_n));
     for (const auto& node : nodes_) EXPECT_THAT(node->store->List(), IsEmpty());
     // What was acknowledged before can be salvaged.
     auto stream = RawWriter::Connect(nodes_[0]->place);
@@ -200,7 +200,7 @@ class LocalWriterTest : public testing::Test {
     server_->Register(net::Operation::kWriteLocalBlock, taker_);
     EXPECT_TRUE(server_->Start().ok());
     ReplicaHost place;
-    place.node = 7;
+    place.node = 7_n;
     place.host = "127.0.0.1";
     place.port = server_->port();
     place.local_socket = options.local_socket;
@@ -214,7 +214,7 @@ class LocalWriterTest : public testing::Test {
 TEST_F(LocalWriterTest, SendsHeadersAndPutsTheDataIntoTheFile) {
   const ReplicaHost place = Start(Fd(::memfd_create("block", MFD_CLOEXEC)));
   const std::string data = RandomBytes(20 * kPacketBytes + 99, 1);
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   const auto writer = BlockWriter::Open(1, {place}, kStall, &failed);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
   ASSERT_TRUE((*writer)->Write(data).ok());
@@ -234,7 +234,7 @@ TEST_F(LocalWriterTest, SendsHeadersAndPutsTheDataIntoTheFile) {
 TEST_F(LocalWriterTest, AFullDiskUnderItsOwnWriteIsTheNodes) {
   const ReplicaHost place = Start(Fd(::open("/dev/full", O_RDWR | O_CLOEXEC)));
   const std::string data = RandomBytes(3 * kPacketBytes + 99, 1);
-  std::vector<std::uint32_t> failed;
+  std::vector<NodeId> failed;
   const auto writer = BlockWriter::Open(1, {place}, kStall, &failed);
   ASSERT_TRUE(writer.ok()) << writer.status().message();
   const Status full = (*writer)->Write(data);
@@ -246,7 +246,7 @@ TEST_F(LocalWriterTest, AFullDiskUnderItsOwnWriteIsTheNodes) {
   ASSERT_TRUE(saved.ok()) << saved.status().message();
   EXPECT_EQ(saved->length, 0u);
   EXPECT_TRUE(rest == data);
-  EXPECT_THAT(failed, ElementsAre(7));
+  EXPECT_THAT(failed, ElementsAre(7_n));
 }
 
 }  // namespace

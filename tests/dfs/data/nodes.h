@@ -16,6 +16,7 @@
 #include "dfs/client/block_writer.h"
 #include "dfs/data/block_server.h"
 #include "tests/dfs/data/block_bytes.h"
+#include "tests/node_ids.h"
 
 namespace millrace::dfs {
 
@@ -52,7 +53,7 @@ class Told {
 };
 
 struct Node {
-  Node(std::uint32_t number, std::unique_ptr<BlockStore> blocks, Micros idle) : store(std::move(blocks)) {
+  Node(NodeId id, std::unique_ptr<BlockStore> blocks, Micros idle) : store(std::move(blocks)) {
     net::BulkServerOptions options;
     options.bind = "127.0.0.1";
     options.idle_timeout = idle;
@@ -61,7 +62,7 @@ struct Node {
     block_server = std::make_unique<BlockServer>(*server, *store, told.Observer(), MakeSilentLog());
     const Status started = server->Start();
     EXPECT_TRUE(started.ok()) << started.message();
-    place.node = number;
+    place.node = id;
     place.host = "127.0.0.1";
     place.port = server->port();
     local_socket = options.local_socket;
@@ -87,25 +88,24 @@ class NodesTest : public testing::Test {
  protected:
   // Adds a node. Nodes are numbered from 1.
   Node& AddNode(std::uint64_t capacity = std::uint64_t{1} << 30, Micros idle = 60 * kSecond) {
-    const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
-    nodes_.push_back(std::make_unique<Node>(number, MakeMemoryBlockStore(capacity), idle));
+    nodes_.push_back(std::make_unique<Node>(NextId(), MakeMemoryBlockStore(capacity), idle));
     return *nodes_.back();
   }
   Node& AddDiskNode() {
     directories_.push_back(std::move(*TempDir::Make("node")));
-    const auto number = static_cast<std::uint32_t>(nodes_.size() + 1);
     auto store = OpenDiskBlockStore(directories_.back().path(), 0);
     EXPECT_TRUE(store.ok()) << store.status().message();
-    nodes_.push_back(std::make_unique<Node>(number, std::move(*store), 60 * kSecond));
+    nodes_.push_back(std::make_unique<Node>(NextId(), std::move(*store), 60 * kSecond));
     return *nodes_.back();
   }
+  [[nodiscard]] NodeId NextId() const { return NodeId{static_cast<std::uint32_t>(nodes_.size() + 1)}; }
   [[nodiscard]] std::vector<ReplicaHost> Pipeline() const {
     std::vector<ReplicaHost> places;
     for (const auto& node : nodes_) places.push_back(node->place);
     return places;
   }
   std::unique_ptr<BlockWriter> OpenWriter(std::uint64_t block, const std::vector<ReplicaHost>& pipeline) {
-    std::vector<std::uint32_t> failed;
+    std::vector<NodeId> failed;
     auto writer = BlockWriter::Open(block, pipeline, kStall, &failed);
     EXPECT_TRUE(writer.ok()) << writer.status().message();
     return std::move(*writer);
@@ -126,12 +126,12 @@ struct ReadResult {
   Status status;
   std::string bytes;
   ReadSource source = ReadSource::kLocal;
-  std::vector<std::uint32_t> bad;
+  std::vector<NodeId> bad;
 };
 inline ReadResult ReadAll(const LocatedBlock& block, std::uint64_t offset, std::uint64_t size) {
   ReadResult result;
   result.status = ReadBlock(
-      block, offset, size, kStall, [&](std::uint64_t, std::uint32_t node) { result.bad.push_back(node); },
+      block, offset, size, kStall, [&](std::uint64_t, NodeId node) { result.bad.push_back(node); },
       [&](std::string_view piece) {
         result.bytes.append(piece);
         return true;

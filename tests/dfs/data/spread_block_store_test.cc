@@ -57,7 +57,7 @@ class FaultyStore final : public BlockStore {
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override {
     return store_->Verify(id, offset, size);
   }
-  Status TakeBack(std::uint64_t id) override { return store_->TakeBack(id); }
+  Status Relist(std::uint64_t id) override { return store_->Relist(id); }
   Status Remove(std::uint64_t id) override { return store_->Remove(id); }
   bool Has(std::uint64_t id) const override { return store_->Has(id); }
   std::vector<StoredBlock> List() const override { return store_->List(); }

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/random.h"
+#include "tests/node_ids.h"
 
 namespace millrace::dfs {
 namespace {
@@ -15,12 +16,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(Shares, AreOfWhatANodeHas) {
-  const Shares shares({{1, 60, 100}, {2, 60, 200}, {3, 0, 100}, {4, 30, 100}}, 0.1);
+  const Shares shares({{1_n, 60, 100}, {2_n, 60, 200}, {3_n, 0, 100}, {4_n, 30, 100}}, 0.1);
   EXPECT_DOUBLE_EQ(shares.mean(), 0.3) << "150 of 500, and not the mean of the shares";
   EXPECT_DOUBLE_EQ(shares.Largest(), 0.6);
   EXPECT_DOUBLE_EQ(shares.Smallest(), 0);
-  EXPECT_THAT(shares.Givers(), ElementsAre(1));
-  EXPECT_THAT(shares.Takers(), ElementsAre(3));
+  EXPECT_THAT(shares.Givers(), ElementsAre(1_n));
+  EXPECT_THAT(shares.Takers(), ElementsAre(3_n));
   EXPECT_EQ(shares.BytesLeft(), 20u) << "node 1 has 60, and 40 would be within";
   EXPECT_FALSE(shares.Balanced());
 }
@@ -32,37 +33,37 @@ TEST(Shares, NoNodesAreBalanced) {
   EXPECT_EQ(shares.Largest(), 0);
   EXPECT_EQ(shares.Smallest(), 0);
   EXPECT_THAT(shares.Givers(), IsEmpty());
-  EXPECT_FALSE(shares.Helps(1, 2, 1)) << "which nobody knows";
+  EXPECT_FALSE(shares.Helps(1_n, 2_n, 1)) << "which nobody knows";
 }
 
 TEST(Shares, WithinTheThresholdIsBalanced) {
-  EXPECT_TRUE(Shares({{1, 40, 100}, {2, 20, 100}}, 0.1).Balanced());
-  EXPECT_FALSE(Shares({{1, 42, 100}, {2, 20, 100}}, 0.1).Balanced());
+  EXPECT_TRUE(Shares({{1_n, 40, 100}, {2_n, 20, 100}}, 0.1).Balanced());
+  EXPECT_FALSE(Shares({{1_n, 42, 100}, {2_n, 20, 100}}, 0.1).Balanced());
 }
 
 TEST(Shares, FullestAndEmptiestFirst) {
-  const Shares shares({{1, 60, 100}, {2, 10, 100}, {3, 80, 100}, {4, 0, 100}, {5, 60, 100}}, 0.1);
-  EXPECT_THAT(shares.Givers(), ElementsAre(3, 1, 5));
-  EXPECT_THAT(shares.Takers(), ElementsAre(4, 2));
+  const Shares shares({{1_n, 60, 100}, {2_n, 10, 100}, {3_n, 80, 100}, {4_n, 0, 100}, {5_n, 60, 100}}, 0.1);
+  EXPECT_THAT(shares.Givers(), ElementsAre(3_n, 1_n, 5_n));
+  EXPECT_THAT(shares.Takers(), ElementsAre(4_n, 2_n));
 }
 
 TEST(Shares, OneOfTheTwoIsOutsideTheThreshold) {
   // The mean is 50%; 1 is over, 2 above, 3 below, 4 under.
-  const Shares shares({{1, 70, 100}, {2, 55, 100}, {3, 45, 100}, {4, 30, 100}}, 0.1);
-  EXPECT_TRUE(shares.Helps(1, 4, 5));
-  EXPECT_TRUE(shares.Helps(1, 3, 5));
-  EXPECT_TRUE(shares.Helps(2, 4, 5));
-  EXPECT_FALSE(shares.Helps(2, 3, 1)) << "both are within";
-  EXPECT_FALSE(shares.Helps(1, 2, 1)) << "which is above the mean itself";
-  EXPECT_FALSE(shares.Helps(3, 4, 1)) << "which is below the mean itself";
-  EXPECT_FALSE(shares.Helps(4, 1, 1));
-  EXPECT_FALSE(shares.Helps(1, 4, 0)) << "nothing is no help";
+  const Shares shares({{1_n, 70, 100}, {2_n, 55, 100}, {3_n, 45, 100}, {4_n, 30, 100}}, 0.1);
+  EXPECT_TRUE(shares.Helps(1_n, 4_n, 5));
+  EXPECT_TRUE(shares.Helps(1_n, 3_n, 5));
+  EXPECT_TRUE(shares.Helps(2_n, 4_n, 5));
+  EXPECT_FALSE(shares.Helps(2_n, 3_n, 1)) << "both are within";
+  EXPECT_FALSE(shares.Helps(1_n, 2_n, 1)) << "which is above the mean itself";
+  EXPECT_FALSE(shares.Helps(3_n, 4_n, 1)) << "which is below the mean itself";
+  EXPECT_FALSE(shares.Helps(4_n, 1_n, 1));
+  EXPECT_FALSE(shares.Helps(1_n, 4_n, 0)) << "nothing is no help";
 }
 
 TEST(Shares, TheReceiverEndsNoFullerThanTheGiver) {
-  const Shares shares({{1, 70, 100}, {2, 30, 100}}, 0.1);
-  EXPECT_TRUE(shares.Helps(1, 2, 20));
-  EXPECT_FALSE(shares.Helps(1, 2, 21));
+  const Shares shares({{1_n, 70, 100}, {2_n, 30, 100}}, 0.1);
+  EXPECT_TRUE(shares.Helps(1_n, 2_n, 20));
+  EXPECT_FALSE(shares.Helps(1_n, 2_n, 21));
 }
 
 // Blocks of one length are moved as long as any move helps. Each time the sum that the header names gets smaller, and
@@ -73,9 +74,9 @@ TEST(Shares, MovesComeToAnEndWithinTheThreshold) {
     SCOPED_TRACE("seed " + std::to_string(base + round));
     Random random(base + round);
     std::vector<NodeUse> nodes;
-    for (NodeId id = 0; id < 2 + random.Below(8); ++id) {
+    for (std::uint32_t id = 0; id < 2 + random.Below(8); ++id) {
       const std::uint64_t capacity = 100'000 + random.Below(400'000);
-      nodes.push_back({id, random.Below(capacity), capacity});
+      nodes.push_back({NodeId{id}, random.Below(capacity), capacity});
     }
     const double threshold = 0.01 + 0.1 * static_cast<double>(random.Below(1000)) / 1000;
     const std::uint64_t block = 1 + random.Below(900);  // less than a hundredth of any node
@@ -91,9 +92,9 @@ TEST(Shares, MovesComeToAnEndWithinTheThreshold) {
         for (const NodeId to : shares.Takers()) {
           if (!shares.Helps(from, to, block)) continue;
           const double before = sum();
-          nodes[from].used -= block;
-          nodes[to].used += block;
-          shares.Take(from, block);
+          nodes[from.value].used -= block;
+          nodes[to.value].used += block;
+          shares.Subtract(from, block);
           shares.Add(to, block);
           EXPECT_LT(sum(), before);
           return true;

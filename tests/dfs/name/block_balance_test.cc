@@ -8,6 +8,7 @@
 #include <set>
 
 #include "dfs/name/block_manager.h"
+#include "tests/node_ids.h"
 
 namespace millrace::dfs {
 namespace {
@@ -72,23 +73,24 @@ class BlockBalanceTest : public testing::Test {
 using Deleted = std::map<NodeId, std::vector<BlockId>>;
 
 TEST_F(BlockBalanceTest, NothingMovesUnasked) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   EXPECT_THAT(Work().replicate, IsEmpty());
   EXPECT_EQ(State(), BalanceState::kNever);
 }
 
 TEST_F(BlockBalanceTest, MovesFromTheFullToTheEmpty) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   blocks_.StartBalance(0.1);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(4)) << "10 and 0 of 10: at 6 and 4 both are within";
-  EXPECT_THAT(work.replicate, Each(AllOf(Field(&ReplicateWork::from, 0u), Field(&ReplicateWork::to, ElementsAre(1u)))));
+  EXPECT_THAT(work.replicate,
+              Each(AllOf(Field(&ReplicateWork::from, 0_n), Field(&ReplicateWork::to, ElementsAre(1_n)))));
   EXPECT_EQ(blocks_.Balance().moving_blocks, 4u);
   EXPECT_THAT(Work().remove, IsEmpty()) << "before the copies have arrived";
   for (const ReplicateWork& copy : work.replicate) Arrive(copy);
-  EXPECT_THAT(Deletions(Work())[0], SizeIs(4));
+  EXPECT_THAT(Deletions(Work())[0_n], SizeIs(4));
   EXPECT_EQ(State(), BalanceState::kBalanced);
   const BalanceView view = blocks_.Balance();
   EXPECT_EQ(view.moved_blocks, 4u);
@@ -101,26 +103,26 @@ TEST_F(BlockBalanceTest, MovesFromTheFullToTheEmpty) {
 
 TEST_F(BlockBalanceTest, TheSourceGivesUpItsReplicaAndNotWhoHasLeastRoom) {
   blocks_.Want({1, kLength}, 2);
-  Up(0, 1, 11);
-  Up(1, 1, 2);
-  Up(2, 0, 0);
-  blocks_.NodeSpace(1, 5, kCapacity);  // so that it would be chosen by space
+  Up(0_n, 1, 11);
+  Up(1_n, 1, 2);
+  Up(2_n, 0, 0);
+  blocks_.NodeSpace(1_n, 5, kCapacity);  // would be the choice by space
   blocks_.StartBalance(0.1);
   std::map<NodeId, std::vector<BlockId>> deleted;
   for (const ReplicateWork& copy : Work().replicate) {
-    EXPECT_EQ(copy.from, 0u);
+    EXPECT_EQ(copy.from, 0_n);
     Arrive(copy);
   }
   for (const auto& [node, ids] : Deletions(Work())) deleted[node] = ids;
   EXPECT_THAT(deleted, SizeIs(1));
-  EXPECT_FALSE(deleted[0].empty());
+  EXPECT_FALSE(deleted[0_n].empty());
 }
 
 TEST_F(BlockBalanceTest, AboveTheMeanGivesToTheUnder) {
-  Up(0, 1, 7);
-  Up(1, 7, 13);
-  Up(2, 0, 0);
-  blocks_.StartBalance(0.25);  // 60%, 60% and 0% with a mean of 40%: no node is over, and one is under
+  Up(0_n, 1, 7);
+  Up(1_n, 7, 13);
+  Up(2_n, 0, 0);
+  blocks_.StartBalance(0.25);  // 60%, 60% and 0% round 40%: nobody is over, one is under
   Finish();
   EXPECT_EQ(State(), BalanceState::kBalanced);
   EXPECT_EQ(blocks_.Balance().moved_blocks, 2u);
@@ -128,8 +130,8 @@ TEST_F(BlockBalanceTest, AboveTheMeanGivesToTheUnder) {
 
 TEST_F(BlockBalanceTest, CopiesThatBlocksLackComeFirst) {
   blocks_.Want({1, kLength}, 2);
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   blocks_.StartBalance(0.1);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1)) << "and nothing else, as long as it is under way";
@@ -142,18 +144,18 @@ TEST_F(BlockBalanceTest, CopiesThatBlocksLackComeFirst) {
 
 TEST_F(BlockBalanceTest, ALackThatNobodyCanMendHoldsNothingUp) {
   blocks_.Want({1, kLength}, 3);
-  Up(0, 1, 11);
-  Up(1, 1, 2);
+  Up(0_n, 1, 11);
+  Up(1_n, 1, 2);
   blocks_.StartBalance(0.1);
   Finish();
   EXPECT_EQ(State(), BalanceState::kBalanced);
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0, 1));
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n, 1_n));
 }
 
 TEST_F(BlockBalanceTest, HalfOfTheLimitIsLeftToCopies) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
-  Up(2, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
+  Up(2_n, 0, 0);
   blocks_.StartBalance(0);
   const BlockWork work = Work(5);
   ASSERT_THAT(work.replicate, SizeIs(2));
@@ -165,9 +167,9 @@ TEST_F(BlockBalanceTest, HalfOfTheLimitIsLeftToCopies) {
 }
 
 TEST_F(BlockBalanceTest, AReceiverIsLimitedToo) {
-  Up(0, 1, 11);
-  Up(1, 11, 21);
-  Up(2, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 11, 21);
+  Up(2_n, 0, 0);
   blocks_.StartBalance(0);
   EXPECT_THAT(Work(2).replicate, SizeIs(1));
   EXPECT_THAT(Work(2).replicate, IsEmpty());
@@ -175,8 +177,8 @@ TEST_F(BlockBalanceTest, AReceiverIsLimitedToo) {
 
 TEST_F(BlockBalanceTest, WithALimitOfOneNoneBeginsWhileABlockLacks) {
   blocks_.Want({1, kLength}, 3);
-  Up(0, 1, 11);
-  Up(1, 1, 2);
+  Up(0_n, 1, 11);
+  Up(1_n, 1, 2);
   blocks_.StartBalance(0.1);
   EXPECT_THAT(Work(1).replicate, IsEmpty());
   blocks_.SetReplication(1, 2);
@@ -185,13 +187,13 @@ TEST_F(BlockBalanceTest, WithALimitOfOneNoneBeginsWhileABlockLacks) {
 
 TEST_F(BlockBalanceTest, RacksDoNotBecomeFewer) {
   for (BlockId id = 1; id < 9; ++id) blocks_.Want({id, kLength}, 2);
-  Up(0, 1, 9, {"r0", "d"});
-  Up(1, 1, 5, {"r1", "d"});
-  Up(2, 5, 9, {"r1", "d"});
-  Up(3, 0, 0, {"r1", "d"});
+  Up(0_n, 1, 9, {"r0", "d"});
+  Up(1_n, 1, 5, {"r1", "d"});
+  Up(2_n, 5, 9, {"r1", "d"});
+  Up(3_n, 0, 0, {"r1", "d"});
   blocks_.StartBalance(0.1);
   const BlockWork work = Work();
-  for (const ReplicateWork& copy : work.replicate) EXPECT_NE(copy.from, 0u) << "the only one in its rack";
+  for (const ReplicateWork& copy : work.replicate) EXPECT_NE(copy.from, 0_n) << "the only one in its rack";
   Finish();
   EXPECT_EQ(State(), BalanceState::kStuck);
   EXPECT_GT(blocks_.Balance().bytes_left, 0u);
@@ -199,63 +201,63 @@ TEST_F(BlockBalanceTest, RacksDoNotBecomeFewer) {
 
 TEST_F(BlockBalanceTest, DatacentersDoNotBecomeFewer) {
   for (BlockId id = 1; id < 9; ++id) blocks_.Want({id, kLength}, 2);
-  Up(0, 1, 9, {"r0", "d0"});
-  Up(1, 1, 9, {"r1", "d1"});
-  Up(2, 0, 0, {"r2", "d1"});  // another rack, but in the datacenter that the other replicas are in
+  Up(0_n, 1, 9, {"r0", "d0"});
+  Up(1_n, 1, 9, {"r1", "d1"});
+  Up(2_n, 0, 0, {"r2", "d1"});  // another rack, but in the datacenter that the other replicas are in
   blocks_.StartBalance(0.1);
-  for (const ReplicateWork& copy : Work().replicate) EXPECT_EQ(copy.from, 1u);
+  for (const ReplicateWork& copy : Work().replicate) EXPECT_EQ(copy.from, 1_n);
 }
 
 TEST_F(BlockBalanceTest, TheNearestTakerIsChosen) {
-  Up(0, 1, 11, {"r0", "d0"});
-  Up(1, 0, 0, {"r1", "d1"});
-  Up(2, 0, 0, {"r1", "d0"});
-  Up(3, 11, 12, {"r0", "d0"});
+  Up(0_n, 1, 11, {"r0", "d0"});
+  Up(1_n, 0, 0, {"r1", "d1"});
+  Up(2_n, 0, 0, {"r1", "d0"});
+  Up(3_n, 11, 12, {"r0", "d0"});
   blocks_.StartBalance(0.1);
-  EXPECT_THAT(Work().replicate.at(0).to, ElementsAre(3u)) << "though it is not the emptiest";
+  EXPECT_THAT(Work().replicate.at(0).to, ElementsAre(3_n)) << "though it is not the emptiest";
 }
 
 TEST_F(BlockBalanceTest, DrainingNodesNeitherGiveNorTake) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
-  Up(2, 0, 0);
-  blocks_.SetDraining(1, true);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
+  Up(2_n, 0, 0);
+  blocks_.SetDraining(1_n, true);
   blocks_.StartBalance(0.1);
-  for (const ReplicateWork& copy : Work().replicate) EXPECT_THAT(copy.to, ElementsAre(2u));
+  for (const ReplicateWork& copy : Work().replicate) EXPECT_THAT(copy.to, ElementsAre(2_n));
 }
 
 TEST_F(BlockBalanceTest, WhoBeginsToDrainGivesNothingUp) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   blocks_.StartBalance(0.1);
   BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(4));
-  blocks_.SetDraining(0, true);
+  blocks_.SetDraining(0_n, true);
   for (int call = 0; call < 20; ++call, work = Work()) {
     EXPECT_THAT(work.remove, IsEmpty());
     for (const ReplicateWork& copy : work.replicate) Arrive(copy);
   }
   EXPECT_EQ(blocks_.Balance().moved_blocks, 0u) << "the blocks need what was copied";
-  EXPECT_TRUE(blocks_.Drained(0));
+  EXPECT_TRUE(blocks_.Drained(0_n));
 }
 
 TEST_F(BlockBalanceTest, ANodeWithoutRoomTakesNothing) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
-  blocks_.NodeSpace(1, 2 * kLength + 50, kCapacity);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
+  blocks_.NodeSpace(1_n, 2 * kLength + 50, kCapacity);
   blocks_.StartBalance(0.1);
   EXPECT_THAT(Work().replicate, SizeIs(2)) << "what is on its way takes room as well";
 }
 
 TEST_F(BlockBalanceTest, ACopyThatIsNeededByThenIsNoMove) {
   for (BlockId id = 1; id < 9; ++id) blocks_.Want({id, kLength}, 2);
-  Up(0, 1, 9);
-  Up(1, 1, 9);
-  Up(2, 0, 0);
+  Up(0_n, 1, 9);
+  Up(1_n, 1, 9);
+  Up(2_n, 0, 0);
   blocks_.StartBalance(0.1);
   const BlockWork work = Work();
   ASSERT_FALSE(work.replicate.empty());
-  const NodeId other = 1 - work.replicate[0].from;
+  const NodeId other = work.replicate[0].from == 0_n ? 1_n : 0_n;
   blocks_.NodeDown(other);
   Arrive(work.replicate[0]);
   EXPECT_THAT(Work().remove, IsEmpty());
@@ -264,8 +266,8 @@ TEST_F(BlockBalanceTest, ACopyThatIsNeededByThenIsNoMove) {
 }
 
 TEST_F(BlockBalanceTest, AMoveThatTimesOutIsForgotten) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   blocks_.StartBalance(0.3);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(2));
@@ -274,15 +276,15 @@ TEST_F(BlockBalanceTest, AMoveThatTimesOutIsForgotten) {
   for (const ReplicateWork& copy : others.replicate) {
     for (const ReplicateWork& late : work.replicate) EXPECT_NE(copy.block.id, late.block.id);
   }
-  blocks_.NodeSpace(1, 5, kCapacity);  // so that it is chosen by space
+  blocks_.NodeSpace(1_n, 5, kCapacity);  // the choice by space
   Arrive(work.replicate[0]);
-  EXPECT_EQ(Deletions(Work()), (Deleted{{1, {work.replicate[0].block.id}}}));
+  EXPECT_EQ(Deletions(Work()), (Deleted{{1_n, {work.replicate[0].block.id}}}));
   EXPECT_EQ(blocks_.Balance().moved_blocks, 0u);
 }
 
 TEST_F(BlockBalanceTest, ItEndsThoughNoMoveEverArrives) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   blocks_.StartBalance(0.1);
   for (int call = 0; call < 20 && State() == BalanceState::kMoving; ++call, now_ += kTimeout) (void)Work();
   EXPECT_EQ(State(), BalanceState::kStuck);
@@ -292,9 +294,9 @@ TEST_F(BlockBalanceTest, ItEndsThoughNoMoveEverArrives) {
 TEST_F(BlockBalanceTest, WhoMovedElsewhereMeanwhileKeepsItsReplica) {
   blocks_.Want({1, kLength}, 2);
   blocks_.Want({2, kLength}, 2);
-  Up(0, 1, 11, {"r0", "d"});
-  Up(1, 1, 3, {"r0", "d"});
-  Up(2, 0, 0, {"r0", "d"});
+  Up(0_n, 1, 11, {"r0", "d"});
+  Up(1_n, 1, 3, {"r0", "d"});
+  Up(2_n, 0, 0, {"r0", "d"});
   blocks_.StartBalance(0.1);
   std::optional<ReplicateWork> move;
   for (const ReplicateWork& copy : Work().replicate) {
@@ -304,35 +306,35 @@ TEST_F(BlockBalanceTest, WhoMovedElsewhereMeanwhileKeepsItsReplica) {
   Arrive(*move);
   std::vector<Block> held;
   for (BlockId id = 1; id < 11; ++id) held.push_back({id, kLength});
-  blocks_.NodeUp(0, {"r1", "d"});
-  Report(0, held);
+  blocks_.NodeUp(0_n, {"r1", "d"});
+  Report(0_n, held);
   for (const auto& [node, ids] : Deletions(Work())) {
-    const bool gave_up = node == 0 && std::find(ids.begin(), ids.end(), move->block.id) != ids.end();
+    const bool gave_up = node == 0_n && std::find(ids.begin(), ids.end(), move->block.id) != ids.end();
     EXPECT_FALSE(gave_up) << "the only one in r1";
   }
-  EXPECT_THAT(blocks_.Replicas(move->block.id), testing::Contains(0u));
+  EXPECT_THAT(blocks_.Replicas(move->block.id), testing::Contains(0_n));
 }
 
 TEST_F(BlockBalanceTest, ABlockWithASurplusOrADoubtStays) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   blocks_.Expect(50);
-  Up(2, 0, 0);
-  for (BlockId id = 1; id < 11; ++id) blocks_.Received(2, {id, kLength});  // they are surplus now
-  blocks_.ReportBegin(2);                                                  // and it is not known whether it has them
+  Up(2_n, 0, 0);
+  for (BlockId id = 1; id < 11; ++id) blocks_.Received(2_n, {id, kLength});  // surplus now
+  blocks_.ReportBegin(2_n);                                                  // and it is not known whether it has them
   blocks_.StartBalance(0.1);
   EXPECT_THAT(Work().replicate, IsEmpty());
   EXPECT_EQ(State(), BalanceState::kMoving) << "what is not known yet is waited for";
 }
 
 TEST_F(BlockBalanceTest, WaitsForReportsAndSizes) {
-  Up(0, 1, 5);
-  blocks_.NodeUp(1, {"r", "d"});
-  Report(1, {});
+  Up(0_n, 1, 5);
+  blocks_.NodeUp(1_n, {"r", "d"});
+  Report(1_n, {});
   blocks_.StartBalance(0.1);
   (void)Work();
   EXPECT_EQ(State(), BalanceState::kMoving) << "one node alone is balanced, but there is another";
-  blocks_.NodeSpace(1, kFree, kCapacity);
+  blocks_.NodeSpace(1_n, kFree, kCapacity);
   Finish();
   EXPECT_EQ(State(), BalanceState::kBalanced);
   EXPECT_EQ(blocks_.Balance().moved_blocks, 1u);
@@ -341,10 +343,10 @@ TEST_F(BlockBalanceTest, WaitsForReportsAndSizes) {
 TEST_F(BlockBalanceTest, OneReplicaOfABlockMovesAtATime) {
   blocks_.Want({1, kLength}, 2);
   blocks_.Want({2, kLength}, 2);
-  Up(0, 1, 3);
-  Up(1, 1, 3);
-  Up(2, 0, 0);
-  Up(3, 0, 0);
+  Up(0_n, 1, 3);
+  Up(1_n, 1, 3);
+  Up(2_n, 0, 0);
+  Up(3_n, 0, 0);
   blocks_.StartBalance(0);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(2));
@@ -353,23 +355,23 @@ TEST_F(BlockBalanceTest, OneReplicaOfABlockMovesAtATime) {
 }
 
 TEST_F(BlockBalanceTest, WhereAReplicaWasFoundBadNoneIsMovedUntilItIsGone) {
-  Up(0, 1, 3);
-  Up(1, 1, 2);
-  blocks_.Corrupt(1, 1);
+  Up(0_n, 1, 3);
+  Up(1_n, 1, 2);
+  blocks_.Corrupt(1_n, 1);
   blocks_.StartBalance(0);
   const BlockWork work = Work();
-  EXPECT_EQ(Deletions(work), (Deleted{{1, {1}}}));
+  EXPECT_EQ(Deletions(work), (Deleted{{1_n, {1}}}));
   ASSERT_THAT(work.replicate, SizeIs(1));
   EXPECT_EQ(work.replicate[0].block.id, 2u);
 }
 
 TEST_F(BlockBalanceTest, WhereASurplusReplicaIsBeingDeletedNoneIsMoved) {
-  Up(0, 1, 3);
-  Up(1, 1, 2);
-  blocks_.NodeSpace(1, 5, kCapacity);  // so that it gives up its replica
+  Up(0_n, 1, 3);
+  Up(1_n, 1, 2);
+  blocks_.NodeSpace(1_n, 5, kCapacity);  // so that it gives up its replica
   const BlockWork before = Work();
-  ASSERT_EQ(Deletions(before), (Deleted{{1, {1}}}));
-  blocks_.NodeSpace(1, kFree, kCapacity);
+  ASSERT_EQ(Deletions(before), (Deleted{{1_n, {1}}}));
+  blocks_.NodeSpace(1_n, kFree, kCapacity);
   blocks_.StartBalance(0);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
@@ -379,14 +381,14 @@ TEST_F(BlockBalanceTest, WhereASurplusReplicaIsBeingDeletedNoneIsMoved) {
 // A report names a replica that an order to delete has not reached yet. That replica does not count as one that stays.
 TEST_F(BlockBalanceTest, ABlockOfWhichAReplicaIsBeingDeletedDoesNotMove) {
   blocks_.Want({1, kLength}, 2);
-  Up(0, 1, 4);
-  Up(1, 1, 2);
-  Up(2, 1, 2);
-  blocks_.NodeSpace(2, 5, kCapacity);
-  ASSERT_EQ(Deletions(Work()), (Deleted{{2, {1}}}));
-  Report(2, {{1, kLength}});
-  blocks_.Deleted(1, 1);  // as a worker reports that has lost it
-  Up(3, 0, 0);
+  Up(0_n, 1, 4);
+  Up(1_n, 1, 2);
+  Up(2_n, 1, 2);
+  blocks_.NodeSpace(2_n, 5, kCapacity);
+  ASSERT_EQ(Deletions(Work()), (Deleted{{2_n, {1}}}));
+  Report(2_n, {{1, kLength}});
+  blocks_.Deleted(1_n, 1);  // as a worker says that lost it
+  Up(3_n, 0, 0);
   blocks_.StartBalance(0);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, Not(IsEmpty()));
@@ -394,8 +396,8 @@ TEST_F(BlockBalanceTest, ABlockOfWhichAReplicaIsBeingDeletedDoesNotMove) {
 }
 
 TEST_F(BlockBalanceTest, StopEndsItAndWhatIsUnderWayIsFinished) {
-  Up(0, 1, 11);
-  Up(1, 0, 0);
+  Up(0_n, 1, 11);
+  Up(1_n, 0, 0);
   blocks_.StartBalance(0.1);
   const BlockWork work = Work(4);
   ASSERT_THAT(work.replicate, SizeIs(2));
@@ -404,7 +406,7 @@ TEST_F(BlockBalanceTest, StopEndsItAndWhatIsUnderWayIsFinished) {
   for (const ReplicateWork& copy : work.replicate) Arrive(copy);
   const BlockWork after = Work(4);
   EXPECT_THAT(after.replicate, IsEmpty());
-  EXPECT_THAT(Deletions(after)[0], SizeIs(2));
+  EXPECT_THAT(Deletions(after)[0_n], SizeIs(2));
   blocks_.StartBalance(0.1);
   EXPECT_EQ(blocks_.Balance().moved_blocks, 0u) << "of this time";
   EXPECT_THAT(Work(4).replicate, SizeIs(2));
@@ -413,22 +415,22 @@ TEST_F(BlockBalanceTest, StopEndsItAndWhatIsUnderWayIsFinished) {
 TEST_F(BlockBalanceTest, WhatANodeHoldsIsCountedThroughEveryChange) {
   blocks_.Want({1, kLength}, 1);
   blocks_.Expect(2);
-  Up(0, 1, 2);
-  Up(1, 0, 0);
+  Up(0_n, 1, 2);
+  Up(1_n, 0, 0);
   const auto largest = [this] { return blocks_.Balance().largest; };
   EXPECT_DOUBLE_EQ(largest(), 0.1);
-  blocks_.Received(0, {2, kLength});
+  blocks_.Received(0_n, {2, kLength});
   blocks_.Want({2, kLength}, 1);
   EXPECT_DOUBLE_EQ(largest(), 0.2);
-  blocks_.Corrupt(0, 2);
+  blocks_.Corrupt(0_n, 2);
   EXPECT_DOUBLE_EQ(largest(), 0.1);
-  blocks_.Received(0, {2, kLength});
+  blocks_.Received(0_n, {2, kLength});
   blocks_.Unwant(2);
   EXPECT_DOUBLE_EQ(largest(), 0.1);
-  blocks_.Deleted(0, 1);
+  blocks_.Deleted(0_n, 1);
   EXPECT_DOUBLE_EQ(largest(), 0);
-  blocks_.Received(0, {1, kLength});
-  blocks_.NodeDown(0);
+  blocks_.Received(0_n, {1, kLength});
+  blocks_.NodeDown(0_n);
   EXPECT_DOUBLE_EQ(largest(), 0);
 }
 
@@ -441,19 +443,19 @@ class RandomCluster {
   RandomCluster(std::uint64_t seed, bool lossy) : random_(seed), manager_(Random(seed + 1)), lossy_(lossy) {
     const std::uint64_t nodes = 3 + random_.Below(8);
     const std::uint64_t racks = 1 + random_.Below(4);
-    for (NodeId n = 0; n < nodes; ++n) {
-      where_.push_back({"r" + std::to_string(random_.Below(racks)), "d" + std::to_string(random_.Below(2))});
-      disks_.emplace_back();
+    for (std::uint32_t n = 0; n < nodes; ++n) {
+      where_[NodeId{n}] = {"r" + std::to_string(random_.Below(racks)), "d" + std::to_string(random_.Below(2))};
+      disks_[NodeId{n}] = {};
     }
     for (BlockId id = 1; id <= 200; ++id) {
       const std::uint32_t replication = static_cast<std::uint32_t>(1 + random_.Below(3));
       manager_.Want({id, kLength}, replication);
       // Mostly on the first nodes.
-      while (Holders(id).size() < replication) disks_[random_.Below(1 + random_.Below(nodes))].insert(id);
+      while (Holders(id).size() < replication) disks_[AnyOf(1 + random_.Below(nodes))].insert(id);
       wanted_[id] = replication;
     }
-    for (NodeId n = 0; n < nodes; ++n) {
-      manager_.NodeUp(n, where_[n]);
+    for (const auto& [n, where] : where_) {
+      manager_.NodeUp(n, where);
       manager_.NodeSpace(n, kFree, 40'000 + 1000 * random_.Below(20));
       Report(n);
     }
@@ -473,11 +475,13 @@ class RandomCluster {
 
  private:
   struct Order {
-    NodeId node = 0;
+    NodeId node;
     Block block;
     std::optional<NodeId> copy_from;  // none: delete
   };
   using Spread = std::pair<std::size_t, std::size_t>;
+
+  NodeId AnyOf(std::uint64_t first) { return NodeId{static_cast<std::uint32_t>(random_.Below(first))}; }
 
   void Step() {
     now_ += kSecond;
@@ -495,7 +499,7 @@ class RandomCluster {
       for (const BlockId id : removal.blocks) orders_.push_back({removal.node, {id, kLength}, std::nullopt});
     }
     EXPECT_LE(manager_.Health().pending, kMost * disks_.size());
-    if (random_.Below(20) == 0) Report(static_cast<NodeId>(random_.Below(disks_.size())));
+    if (random_.Below(20) == 0) Report(AnyOf(disks_.size()));
     for (std::size_t left = orders_.size(); left > 0; --left) {
       const Order order = orders_.front();
       orders_.pop_front();
@@ -532,8 +536,8 @@ class RandomCluster {
 
   std::set<NodeId> Holders(BlockId id) const {
     std::set<NodeId> nodes;
-    for (NodeId n = 0; n < disks_.size(); ++n) {
-      if (disks_[n].contains(id)) nodes.insert(n);
+    for (const auto& [n, disk] : disks_) {
+      if (disk.contains(id)) nodes.insert(n);
     }
     return nodes;
   }
@@ -541,8 +545,8 @@ class RandomCluster {
     std::set<Location> racks;
     std::set<std::string> datacenters;
     for (const NodeId n : Holders(id)) {
-      racks.insert(where_[n]);
-      datacenters.insert(where_[n].datacenter);
+      racks.insert(where_.at(n));
+      datacenters.insert(where_.at(n).datacenter);
     }
     return {racks.size(), datacenters.size()};
   }
@@ -551,8 +555,8 @@ class RandomCluster {
   BlockManager manager_;
   bool lossy_;
   Micros now_ = 0;
-  std::vector<Location> where_;
-  std::vector<std::set<BlockId>> disks_;
+  std::map<NodeId, Location> where_;
+  std::map<NodeId, std::set<BlockId>> disks_;
   std::map<BlockId, std::uint32_t> wanted_;
   std::map<BlockId, Spread> spread_;
   std::deque<Order> orders_;

@@ -8,17 +8,18 @@
 #include <map>
 #include <set>
 
+#include "base/ids/ids.h"
 #include "dfs/name/block_manager.h"
 
 namespace millrace::dfs {
 namespace {
 
-constexpr NodeId kNodes = 8;
+constexpr std::uint32_t kNodes = 8;
 constexpr std::uint64_t kLength = 100;
 constexpr Micros kTimeout = 10;
 
 struct Order {
-  NodeId node = 0;
+  NodeId node;
   BlockId block = 0;
   std::optional<NodeId> copy_from;  // none: delete
 };
@@ -26,11 +27,11 @@ struct Order {
 class Cluster {
  public:
   explicit Cluster(std::uint64_t seed) : random_(seed), manager_(Random(seed + 1)) {
-    for (NodeId n = 0; n < kNodes; ++n) Start(n);
+    for (std::uint32_t n = 0; n < kNodes; ++n) Start(NodeId{n});
   }
 
   void Disturb() {
-    const auto n = static_cast<NodeId>(random_.Below(kNodes));
+    const NodeId n{static_cast<std::uint32_t>(random_.Below(kNodes))};
     switch (random_.Below(13)) {
       case 0:
         return up_[n] && UpCount() > kNodes / 2 ? Stop(n) : up_[n] ? Report(n) : Start(n);
@@ -83,14 +84,14 @@ class Cluster {
   }
 
   void Settle() {
-    for (NodeId n = 0; n < kNodes; ++n) {
+    for (const auto& [n, disk] : disks_) {
       if (!up_[n]) Start(n);
       if (draining_[n]) manager_.SetDraining(n, draining_[n] = false);
     }
     for (int i = 0; i < 400; ++i) {
       Step(false);
       if (i % 50 == 0) {
-        for (NodeId n = 0; n < kNodes; ++n) Report(n);
+        for (const auto& [n, disk] : disks_) Report(n);
       }
     }
   }
@@ -100,10 +101,10 @@ class Cluster {
       EXPECT_EQ(GoodCopies(id).size(), replication) << "block " << id;
       EXPECT_EQ(manager_.LiveReplicas(id), replication) << "block " << id;
     }
-    for (NodeId n = 0; n < kNodes; ++n) {
-      for (const auto& [id, good] : disks_[n]) {
-        EXPECT_TRUE(wanted_.contains(id)) << "unwanted block " << id << " on node " << n;
-        EXPECT_TRUE(good) << "corrupt block " << id << " on node " << n;
+    for (const auto& [n, disk] : disks_) {
+      for (const auto& [id, good] : disk) {
+        EXPECT_TRUE(wanted_.contains(id)) << "unwanted block " << id << " on " << ToText(n);
+        EXPECT_TRUE(good) << "corrupt block " << id << " on " << ToText(n);
       }
     }
     const BlockHealth health = manager_.Health();
@@ -120,20 +121,23 @@ class Cluster {
   BlockId Some() {
     return std::next(wanted_.begin(), static_cast<std::ptrdiff_t>(random_.Below(wanted_.size())))->first;
   }
-  std::size_t UpCount() const { return static_cast<std::size_t>(std::count(up_, up_ + kNodes, true)); }
+  std::size_t UpCount() const {
+    return static_cast<std::size_t>(
+        std::count_if(up_.begin(), up_.end(), [](const auto& node) { return node.second; }));
+  }
 
   std::set<NodeId> GoodCopies(BlockId id) {
     std::set<NodeId> nodes;
-    for (NodeId n = 0; n < kNodes; ++n) {
-      if (disks_[n].contains(id) && disks_[n][id]) nodes.insert(n);
+    for (const auto& [n, disk] : disks_) {
+      if (const auto at = disk.find(id); at != disk.end() && at->second) nodes.insert(n);
     }
     return nodes;
   }
 
   void Start(NodeId n) {
     up_[n] = true;
-    manager_.NodeUp(n, {n < kNodes / 2 ? "r0" : "r1", "d"});
-    manager_.NodeSpace(n, 1'000'000 + n, 10 * kLength * (1 + n));
+    manager_.NodeUp(n, {n.value < kNodes / 2 ? "r0" : "r1", "d"});
+    manager_.NodeSpace(n, 1'000'000 + n.value, 10 * kLength * (1 + n.value));
     Report(n);
   }
   void Stop(NodeId n) {
@@ -223,9 +227,8 @@ class Cluster {
   BlockManager manager_;
   Micros now_ = 0;
   BlockId next_ = 1;
-  bool up_[kNodes] = {};
-  bool draining_[kNodes] = {};
-  std::map<BlockId, bool> disks_[kNodes];  // whether the bytes are good
+  std::map<NodeId, bool> up_, draining_;
+  std::map<NodeId, std::map<BlockId, bool>> disks_;  // whether the bytes are good
   std::map<BlockId, std::uint32_t> wanted_;
   std::deque<Order> orders_;
 };

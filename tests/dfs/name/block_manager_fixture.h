@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "dfs/name/block_manager.h"
+#include "tests/node_ids.h"
 
 namespace millrace::dfs {
 
@@ -29,10 +30,10 @@ class BlockManagerTest : public testing::Test {
   }
   // Lets node n, for each n, hold these blocks of the usual length.
   void UpAll(const std::vector<std::vector<BlockId>>& held) {
-    for (NodeId node = 0; node < held.size(); ++node) {
+    for (std::uint32_t node = 0; node < held.size(); ++node) {
       std::vector<Block> blocks;
       for (const BlockId id : held[node]) blocks.push_back({id, kLength});
-      Up(node, blocks);
+      Up(NodeId{node}, blocks);
     }
   }
   BlockWork Work(std::uint32_t max_copies = 10) { return blocks_.NextWork(now_, max_copies, kTimeout); }

@@ -18,7 +18,7 @@ TEST_F(BlockManagerTest, CopiesAnUnderReplicatedBlock) {
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
   EXPECT_EQ(work.replicate[0].block, (Block{1, kLength}));
-  EXPECT_EQ(work.replicate[0].from, 0u);
+  EXPECT_EQ(work.replicate[0].from, 0_n);
   ASSERT_THAT(work.replicate[0].to, SizeIs(2));
   EXPECT_EQ(blocks_.Health().pending, 2u);
   ExpectIdle();
@@ -31,11 +31,11 @@ TEST_F(BlockManagerTest, CopiesAnUnderReplicatedBlock) {
 
 TEST_F(BlockManagerTest, PlacesCopiesByRack) {
   blocks_.Want({1, kLength}, 2);
-  Up(0, {{1, kLength}}, "r0");
-  for (NodeId n = 1; n < 6; ++n) Up(n, {}, n == 5 ? "r1" : "r0");
+  Up(0_n, {{1, kLength}}, "r0");
+  for (const NodeId n : {1_n, 2_n, 3_n, 4_n, 5_n}) Up(n, {}, n == 5_n ? "r1" : "r0");
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
-  EXPECT_THAT(work.replicate[0].to, ElementsAre(5));
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(5_n));
 }
 
 TEST_F(BlockManagerTest, TooFewNodesCopyWhatTheyCan) {
@@ -43,20 +43,20 @@ TEST_F(BlockManagerTest, TooFewNodesCopyWhatTheyCan) {
   UpAll({{1}, {}});
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
-  EXPECT_THAT(work.replicate[0].to, ElementsAre(1));
-  blocks_.Received(1, {1, kLength});
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(1_n));
+  blocks_.Received(1_n, {1, kLength});
   ExpectIdle();
   EXPECT_EQ(blocks_.Health().under_replicated, 1u);
-  Up(2);
-  EXPECT_THAT(Work().replicate[0].to, ElementsAre(2));
+  Up(2_n);
+  EXPECT_THAT(Work().replicate[0].to, ElementsAre(2_n));
 }
 
 TEST_F(BlockManagerTest, AFullNodeTakesNoCopy) {
   blocks_.Want({1, kLength}, 2);
   UpAll({{1}, {}});
-  blocks_.NodeSpace(1, kLength - 1);
+  blocks_.NodeSpace(1_n, kLength - 1);
   ExpectIdle();
-  blocks_.NodeSpace(1, kLength);
+  blocks_.NodeSpace(1_n, kLength);
   EXPECT_THAT(Work().replicate, SizeIs(1));
 }
 
@@ -68,7 +68,7 @@ TEST_F(BlockManagerTest, ACopyThatIsNotReportedIsGivenOutAgain) {
   ExpectIdle();
   now_ = kTimeout;
   EXPECT_THAT(Work().replicate, SizeIs(1));
-  blocks_.Received(1, {1, kLength});
+  blocks_.Received(1_n, {1, kLength});
   now_ = 3 * kTimeout;
   ExpectIdle();
 }
@@ -87,8 +87,8 @@ TEST_F(BlockManagerTest, CopiesFromAndToANodeAreLimited) {
       for (const NodeId to : work.to) ++load[to];
     }
   }
-  EXPECT_EQ(load[0], 3);
-  for (const auto& [node, copies] : load) EXPECT_LE(copies, 3) << node;
+  EXPECT_EQ(load[0_n], 3);
+  for (const auto& [node, copies] : load) EXPECT_LE(copies, 3) << ToText(node);
   EXPECT_EQ(blocks_.Health().pending, 3u);
   now_ = kTimeout;
   EXPECT_THAT(Work(3).replicate, SizeIs(3));
@@ -109,12 +109,12 @@ TEST_F(BlockManagerTest, MostEndangeredFirst) {
 TEST_F(BlockManagerTest, DeletesSurplusAndLearnsOfIt) {
   blocks_.Want({1, kLength}, 2);
   UpAll({{1}, {1}, {1}});
-  blocks_.NodeSpace(1, 5);
+  blocks_.NodeSpace(1_n, 5);
   EXPECT_EQ(blocks_.Health().over_replicated, 1u);
-  EXPECT_EQ(Deletions(), (Deleted{{1, {1}}}));
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0, 2));
+  EXPECT_EQ(Deletions(), (Deleted{{1_n, {1}}}));
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n, 2_n));
   EXPECT_EQ(blocks_.Health().over_replicated, 0u);
-  blocks_.Deleted(1, 1);
+  blocks_.Deleted(1_n, 1);
   ExpectIdle();
 }
 
@@ -137,16 +137,16 @@ TEST_F(BlockManagerTest, ANodeThatGoesDownTakesItsReplicasAndBringsThemBack) {
   blocks_.Want({1, kLength}, 2);
   blocks_.Want({2, kLength}, 1);
   UpAll({{1, 2}, {1}, {}});
-  blocks_.NodeDown(0);
+  blocks_.NodeDown(0_n);
   EXPECT_EQ(blocks_.Health().missing, 1u);
   EXPECT_EQ(blocks_.Health().under_replicated, 1u);
   EXPECT_THAT(blocks_.Replicas(2), IsEmpty());
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
-  EXPECT_EQ(work.replicate[0].from, 1u);
-  EXPECT_THAT(work.replicate[0].to, ElementsAre(2));
-  blocks_.Received(2, {1, kLength});
-  Up(0, {{1, kLength}, {2, kLength}});
+  EXPECT_EQ(work.replicate[0].from, 1_n);
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(2_n));
+  blocks_.Received(2_n, {1, kLength});
+  Up(0_n, {{1, kLength}, {2, kLength}});
   EXPECT_EQ(blocks_.Health().missing, 0u);
   EXPECT_EQ(blocks_.Health().over_replicated, 1u);
   std::size_t deleted = 0;
@@ -158,19 +158,19 @@ TEST_F(BlockManagerTest, OfAForgottenNodeNothingIsLeft) {
   blocks_.Want({1, kLength}, 2);
   blocks_.Want({2, kLength}, 1);
   UpAll({{1, 2}, {1}});
-  blocks_.Corrupt(0, 2);
-  blocks_.SetDraining(0, true);
-  blocks_.NodeDown(0);
-  blocks_.ForgetNode(0);
-  blocks_.ForgetNode(0);
-  EXPECT_FALSE(blocks_.Knows(0));
+  blocks_.Corrupt(0_n, 2);
+  blocks_.SetDraining(0_n, true);
+  blocks_.NodeDown(0_n);
+  blocks_.ForgetNode(0_n);
+  blocks_.ForgetNode(0_n);
+  EXPECT_FALSE(blocks_.Knows(0_n));
   EXPECT_THAT(blocks_.AllReplicas(2), IsEmpty()) << "also of what was bad on it";
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
-  Up(2, {{1, kLength}, {2, kLength}});  // the directory of node 0, with a new number
-  EXPECT_THAT(blocks_.Replicas(2), ElementsAre(2));
+  Up(2_n, {{1, kLength}, {2, kLength}});  // its directory, with a new number
+  EXPECT_THAT(blocks_.Replicas(2), ElementsAre(2_n));
   EXPECT_EQ(blocks_.Health().missing, 0u);
-  Up(0);
-  EXPECT_FALSE(blocks_.Drained(0)) << "a node of that number begins anew";
+  Up(0_n);
+  EXPECT_FALSE(blocks_.Drained(0_n)) << "a node of that number begins anew";
   blocks_.Unwant(2);
 }
 
@@ -178,26 +178,26 @@ TEST_F(BlockManagerTest, CopiesThroughANodeThatGoesDownAreGivenOutAgain) {
   blocks_.Want({1, kLength}, 2);
   UpAll({{1}, {}});
   ASSERT_THAT(Work().replicate, SizeIs(1));
-  blocks_.NodeDown(1);
+  blocks_.NodeDown(1_n);
   EXPECT_EQ(blocks_.Health().pending, 0u);
-  Up(2);
+  Up(2_n);
   ASSERT_THAT(Work().replicate, SizeIs(1));
-  blocks_.NodeUp(2, {"r", "d"});  // in a new session, it has lost its orders
+  blocks_.NodeUp(2_n, {"r", "d"});  // a new session: it lost its orders
   ExpectIdle();
-  Report(2, {});
+  Report(2_n, {});
   EXPECT_THAT(Work().replicate, SizeIs(1));
 }
 
 TEST_F(BlockManagerTest, NothingIsToldToANodeWhoseReportIsNotComplete) {
   blocks_.Want({1, kLength}, 2);
-  blocks_.NodeUp(0, {"r", "d"});
-  blocks_.NodeSpace(0, 1'000'000);
-  blocks_.ReportBegin(0);
-  blocks_.ReportPart(0, {{1, kLength}, {66, 5}});
-  Up(1);
-  ExpectIdle();  // nothing is copied from 0, and 66 is not put aside there
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
-  blocks_.ReportEnd(0);
+  blocks_.NodeUp(0_n, {"r", "d"});
+  blocks_.NodeSpace(0_n, 1'000'000);
+  blocks_.ReportBegin(0_n);
+  blocks_.ReportPart(0_n, {{1, kLength}, {66, 5}});
+  Up(1_n);
+  ExpectIdle();  // neither copied from 0 nor 66 put aside there
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n));
+  blocks_.ReportEnd(0_n);
   const BlockWork work = Work();
   EXPECT_THAT(work.replicate, SizeIs(1));
   ASSERT_THAT(work.aside, SizeIs(1));
@@ -207,24 +207,24 @@ TEST_F(BlockManagerTest, NothingIsToldToANodeWhoseReportIsNotComplete) {
 TEST_F(BlockManagerTest, SurplusWaitsForTheReportsOfAllHolders) {
   blocks_.Want({1, kLength}, 1);
   UpAll({{1}, {1}});
-  blocks_.ReportBegin(0);
+  blocks_.ReportBegin(0_n);
   ExpectIdle();
-  blocks_.ReportEnd(0);  // it no longer has the block
+  blocks_.ReportEnd(0_n);  // it has it no more
   ExpectIdle();
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1));
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n));
 }
 
 TEST_F(BlockManagerTest, AReportRemovesWhatItDoesNotName) {
   blocks_.Want({1, kLength}, 1);
   blocks_.Want({2, kLength}, 1);
   UpAll({{1, 2}});
-  blocks_.ReportBegin(0);
+  blocks_.ReportBegin(0_n);
   EXPECT_EQ(blocks_.LiveReplicas(2), 1u);
-  blocks_.ReportPart(0, {{1, kLength}});
-  blocks_.Received(0, {2, kLength});
-  blocks_.ReportEnd(0);
+  blocks_.ReportPart(0_n, {{1, kLength}});
+  blocks_.Received(0_n, {2, kLength});
+  blocks_.ReportEnd(0_n);
   EXPECT_EQ(blocks_.LiveReplicas(2), 1u) << "received while the report was under way";
-  Report(0, {{1, kLength}});
+  Report(0_n, {{1, kLength}});
   EXPECT_EQ(blocks_.LiveReplicas(1), 1u);
   EXPECT_EQ(blocks_.LiveReplicas(2), 0u);
   EXPECT_EQ(blocks_.Health().missing, 1u);
@@ -236,12 +236,12 @@ TEST_F(BlockManagerTest, UnwantedReplicasAreDeletedWhereverTheyAreOrTurnUp) {
   blocks_.Unwant(1);
   EXPECT_EQ(blocks_.Health().blocks, 0u);
   EXPECT_THAT(blocks_.Replicas(1), IsEmpty());
-  EXPECT_EQ(Deletions(), (Deleted{{0, {1}}, {1, {1}}}));
-  blocks_.Received(2, {1, kLength});
-  EXPECT_EQ(Deletions(), (Deleted{{2, {1}}}));
-  Report(2, {{1, kLength}});
-  EXPECT_EQ(Deletions(), (Deleted{{2, {1}}}));
-  Report(2, {});
+  EXPECT_EQ(Deletions(), (Deleted{{0_n, {1}}, {1_n, {1}}}));
+  blocks_.Received(2_n, {1, kLength});
+  EXPECT_EQ(Deletions(), (Deleted{{2_n, {1}}}));
+  Report(2_n, {{1, kLength}});
+  EXPECT_EQ(Deletions(), (Deleted{{2_n, {1}}}));
+  Report(2_n, {});
   ExpectIdle();
 }
 
@@ -249,59 +249,59 @@ TEST_F(BlockManagerTest, ExpectedReplicasWaitForTheirFate) {
   blocks_.Expect(1);
   blocks_.Expect(2);
   UpAll({{}, {}});
-  Report(0, {{1, 7}, {2, 7}});
-  blocks_.Received(0, {1, kLength});
-  blocks_.Received(1, {1, kLength - 1});
+  Report(0_n, {{1, 7}, {2, 7}});
+  blocks_.Received(0_n, {1, kLength});
+  blocks_.Received(1_n, {1, kLength - 1});
   ExpectIdle();
   EXPECT_EQ(blocks_.Health().blocks, 0u);
   blocks_.Want({1, kLength}, 1);
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n));
   blocks_.Unwant(2);
-  EXPECT_EQ(Deletions(), (Deleted{{0, {2}}, {1, {1}}})) << "the short one is corrupt";
+  EXPECT_EQ(Deletions(), (Deleted{{0_n, {2}}, {1_n, {1}}})) << "the short one is corrupt";
 }
 
 TEST_F(BlockManagerTest, ACorruptReplicaIsDeletedOnlyAfterAGoodCopyElsewhere) {
   blocks_.Want({1, kLength}, 2);
   UpAll({{1}, {1}});
-  blocks_.Corrupt(0, 1);
-  blocks_.NodeDown(1);
+  blocks_.Corrupt(0_n, 1);
+  blocks_.NodeDown(1_n);
   EXPECT_EQ(blocks_.Health().missing, 1u);
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
   ExpectIdle();
-  Report(0, {{1, kLength}});
+  Report(0_n, {{1, kLength}});
   ExpectIdle();
   EXPECT_EQ(blocks_.LiveReplicas(1), 0u) << "named again, and still corrupt";
-  Up(1, {{1, kLength}});
+  Up(1_n, {{1, kLength}});
   const BlockWork work = Work();
   EXPECT_THAT(work.replicate, IsEmpty()) << "no copy goes to where the corrupt one lies";
   ASSERT_THAT(work.remove, SizeIs(1));
-  EXPECT_EQ(work.remove[0].node, 0u);
-  blocks_.Deleted(0, 1);
+  EXPECT_EQ(work.remove[0].node, 0_n);
+  blocks_.Deleted(0_n, 1);
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
-  EXPECT_THAT(Work().replicate[0].to, ElementsAre(0));
-  blocks_.Received(0, {1, kLength});
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0, 1));
+  EXPECT_THAT(Work().replicate[0].to, ElementsAre(0_n));
+  blocks_.Received(0_n, {1, kLength});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n, 1_n));
 }
 
 TEST_F(BlockManagerTest, ADeletionThatWasLostIsOrderedAgainAfterTheNextReport) {
   blocks_.Want({1, kLength}, 1);
   UpAll({{1}, {1}});
-  blocks_.Corrupt(0, 1);
-  EXPECT_EQ(Deletions(), (Deleted{{0, {1}}}));
+  blocks_.Corrupt(0_n, 1);
+  EXPECT_EQ(Deletions(), (Deleted{{0_n, {1}}}));
   ExpectIdle();
-  Report(0, {{1, kLength}});
-  EXPECT_EQ(Deletions(), (Deleted{{0, {1}}}));
-  Report(0, {});
+  Report(0_n, {{1, kLength}});
+  EXPECT_EQ(Deletions(), (Deleted{{0_n, {1}}}));
+  Report(0_n, {});
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
 }
 
 TEST_F(BlockManagerTest, AWrongLengthIsCorruptUntilTheRightOneIsReported) {
   blocks_.Want({1, kLength}, 1);
-  Up(0, {{1, kLength - 1}});
+  Up(0_n, {{1, kLength - 1}});
   EXPECT_EQ(blocks_.Health().missing, 1u);
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
   ExpectIdle();
-  Report(0, {{1, kLength}});
+  Report(0_n, {{1, kLength}});
   EXPECT_EQ(blocks_.Health().missing, 0u);
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
   ExpectIdle();
@@ -310,13 +310,13 @@ TEST_F(BlockManagerTest, AWrongLengthIsCorruptUntilTheRightOneIsReported) {
 // A worker that was restarted within the grace, and found one of its blocks cut or without checksums.
 TEST_F(BlockManagerTest, AReplicaThatWasGoodAndIsReportedWithAnotherLengthIsCorrupt) {
   blocks_.Want({1, kLength}, 1);
-  Up(0, {{1, kLength}});
-  Up(0, {{1, ~std::uint64_t{0}}});
+  Up(0_n, {{1, kLength}});
+  Up(0_n, {{1, ~std::uint64_t{0}}});
   EXPECT_EQ(blocks_.Health().missing, 1u);
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
-  EXPECT_THAT(blocks_.AllReplicas(1), ElementsAre(0)) << "it can be read again";
+  EXPECT_THAT(blocks_.AllReplicas(1), ElementsAre(0_n)) << "it can be read again";
   ExpectIdle();
-  blocks_.Received(0, {1, kLength});
+  blocks_.Received(0_n, {1, kLength});
   EXPECT_EQ(blocks_.Health().missing, 0u);
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 0u);
 }
@@ -324,22 +324,22 @@ TEST_F(BlockManagerTest, AReplicaThatWasGoodAndIsReportedWithAnotherLengthIsCorr
 // A replica of another cluster's block of the same number, as long as ours.
 TEST_F(BlockManagerTest, AWrongChecksumIsCorruptAsAWrongLengthIs) {
   blocks_.Want({1, kLength, 77}, 2);
-  Up(0, {{1, kLength, 77}});
-  Up(1, {{1, kLength, 78}});
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0));
+  Up(0_n, {{1, kLength, 77}});
+  Up(1_n, {{1, kLength, 78}});
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(0_n));
   EXPECT_EQ(blocks_.Health().corrupt_replicas, 1u);
-  Up(2);
+  Up(2_n);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
   EXPECT_EQ(work.replicate[0].block, (Block{1, kLength, 77}));
-  EXPECT_THAT(work.replicate[0].to, ElementsAre(2));
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(2_n));
   blocks_.Expect(5);
-  blocks_.Received(1, {5, kLength, 9});
+  blocks_.Received(1_n, {5, kLength, 9});
   blocks_.Want({5, kLength, 8}, 1);
   EXPECT_THAT(blocks_.Replicas(5), IsEmpty()) << "what a writer says of a block is what its replicas must be";
   EXPECT_EQ(blocks_.Find(5), (Block{5, kLength, 8}));
   EXPECT_EQ(blocks_.Find(6), std::nullopt);
-  blocks_.Received(0, {1, kLength, 5});
+  blocks_.Received(0_n, {1, kLength, 5});
   EXPECT_THAT(blocks_.Replicas(1), IsEmpty()) << "read again, and found to be another";
 }
 
@@ -352,7 +352,7 @@ TEST_F(BlockManagerTest, ACopyFromACorruptSourceIsTakenFromAnother) {
   blocks_.Corrupt(source, 1);
   const BlockWork second = Work();
   ASSERT_THAT(second.replicate, SizeIs(1));
-  EXPECT_EQ(second.replicate[0].from, 1 - source);
+  EXPECT_EQ(second.replicate[0].from, source == 0_n ? 1_n : 0_n);
 }
 
 // An order to delete that is carried out late must not meet another order for the other replica.
@@ -362,8 +362,8 @@ TEST_F(BlockManagerTest, LateOrdersCannotTakeTheLastCopy) {
   const Deleted first = Deletions();
   ASSERT_THAT(first, SizeIs(1));
   const NodeId ordered = first.begin()->first;
-  const NodeId other = 1 - ordered;
-  blocks_.NodeSpace(other, 1);  // so that it would be chosen by space
+  const NodeId other = ordered == 0_n ? 1_n : 0_n;
+  blocks_.NodeSpace(other, 1);  // would be the choice by space
   Report(ordered, {{1, kLength}});
   EXPECT_EQ(Deletions(), first) << "the same one again";
   blocks_.NodeDown(ordered);
@@ -394,20 +394,20 @@ TEST_F(BlockManagerTest, ReplicasOrderedAwayCountAgainWhenTheyAreNeeded) {
 TEST_F(BlockManagerTest, DrainingMovesReplicasAndKeepsThemReadable) {
   blocks_.Want({1, kLength}, 2);
   UpAll({{1}, {1}, {}});
-  EXPECT_FALSE(blocks_.Drained(0));
-  blocks_.SetDraining(0, true);
-  EXPECT_FALSE(blocks_.Drained(0));
-  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1, 0));
+  EXPECT_FALSE(blocks_.Drained(0_n));
+  blocks_.SetDraining(0_n, true);
+  EXPECT_FALSE(blocks_.Drained(0_n));
+  EXPECT_THAT(blocks_.Replicas(1), ElementsAre(1_n, 0_n));
   EXPECT_EQ(blocks_.LiveReplicas(1), 1u);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
-  EXPECT_THAT(work.replicate[0].to, ElementsAre(2));
-  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 3, .block_size = 1}), UnorderedElementsAre(1, 2));
-  blocks_.Received(2, {1, kLength});
-  EXPECT_TRUE(blocks_.Drained(0));
+  EXPECT_THAT(work.replicate[0].to, ElementsAre(2_n));
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 3, .block_size = 1}), UnorderedElementsAre(1_n, 2_n));
+  blocks_.Received(2_n, {1, kLength});
+  EXPECT_TRUE(blocks_.Drained(0_n));
   ExpectIdle();
-  blocks_.SetDraining(0, false);
-  EXPECT_FALSE(blocks_.Drained(0));
+  blocks_.SetDraining(0_n, false);
+  EXPECT_FALSE(blocks_.Drained(0_n));
   EXPECT_EQ(blocks_.Health().over_replicated, 1u);
   EXPECT_THAT(Deletions(), SizeIs(1));
 }
@@ -416,39 +416,39 @@ TEST_F(BlockManagerTest, TheLastReplicaOnADrainingNodeIsCopiedFromIt) {
   blocks_.Want({1, kLength}, 1);
   blocks_.Expect(2);
   UpAll({{1, 2}, {}});
-  blocks_.SetDraining(0, true);
+  blocks_.SetDraining(0_n, true);
   EXPECT_EQ(blocks_.Health().missing, 0u);
   const BlockWork work = Work();
   ASSERT_THAT(work.replicate, SizeIs(1));
-  EXPECT_EQ(work.replicate[0].from, 0u);
-  blocks_.Received(1, {1, kLength});
-  EXPECT_FALSE(blocks_.Drained(0)) << "a block is still being written there";
+  EXPECT_EQ(work.replicate[0].from, 0_n);
+  blocks_.Received(1_n, {1, kLength});
+  EXPECT_FALSE(blocks_.Drained(0_n)) << "a block is still being written there";
   blocks_.Unwant(2);
-  EXPECT_TRUE(blocks_.Drained(0));
+  EXPECT_TRUE(blocks_.Drained(0_n));
 }
 
 TEST_F(BlockManagerTest, DrainedAsksForNoMoreReplicasThanThereAreNodes) {
   blocks_.Want({1, kLength}, 3);
   UpAll({{1}, {1}});
-  blocks_.SetDraining(0, true);
-  EXPECT_TRUE(blocks_.Drained(0));
-  blocks_.SetDraining(1, true);
-  EXPECT_FALSE(blocks_.Drained(0)) << "nowhere to go";
+  blocks_.SetDraining(0_n, true);
+  EXPECT_TRUE(blocks_.Drained(0_n));
+  blocks_.SetDraining(1_n, true);
+  EXPECT_FALSE(blocks_.Drained(0_n)) << "nowhere to go";
 }
 
 TEST_F(BlockManagerTest, TargetsForNewBlocksMindWritesAndRoom) {
   EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), IsEmpty());
-  blocks_.NodeUp(0, {"r", "d"});
+  blocks_.NodeUp(0_n, {"r", "d"});
   EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), IsEmpty()) << "its room is not known";
   UpAll({{}, {}});
-  blocks_.WritesUnderWay(0, 1);
-  for (int i = 0; i < 20; ++i) EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), ElementsAre(1));
-  blocks_.WritesUnderWay(0, -1);
-  blocks_.WritesUnderWay(0, -1);
-  blocks_.WritesUnderWay(1, 1);
-  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), ElementsAre(0));
-  blocks_.NodeDown(0);
-  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 2, .block_size = 1}), ElementsAre(1));
+  blocks_.WritesUnderWay(0_n, 1);
+  for (int i = 0; i < 20; ++i) EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), ElementsAre(1_n));
+  blocks_.WritesUnderWay(0_n, -1);
+  blocks_.WritesUnderWay(0_n, -1);
+  blocks_.WritesUnderWay(1_n, 1);
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 1, .block_size = 1}), ElementsAre(0_n));
+  blocks_.NodeDown(0_n);
+  EXPECT_THAT(blocks_.ChooseTargets({.replicas = 2, .block_size = 1}), ElementsAre(1_n));
 }
 
 TEST_F(BlockManagerTest, FsckSeesUnhealthyBlocksInOrder) {
@@ -470,10 +470,10 @@ TEST_F(BlockManagerTest, DeletionsOfANodeComeInBoundedLots) {
   std::vector<Block> held;
   for (BlockId id = 1; id <= 2500; ++id) held.push_back({id, 1});
   for (const Block& block : held) blocks_.Want(block, 1);
-  Up(0, held);
+  Up(0_n, held);
   for (const Block& block : held) blocks_.Unwant(block.id);
   std::vector<std::size_t> lots;
-  for (int i = 0; i < 4; ++i) lots.push_back(Deletions()[0].size());
+  for (int i = 0; i < 4; ++i) lots.push_back(Deletions()[0_n].size());
   EXPECT_THAT(lots, ElementsAre(1000, 1000, 500, 0));
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <set>
 
+#include "tests/node_ids.h"
+
 namespace millrace::dfs {
 namespace {
 
@@ -23,7 +25,7 @@ Candidate Node(NodeId node, std::string rack, std::string datacenter = "d") {
 // Two racks of three: 0, 1, 2 in r0 and 3, 4, 5 in r1.
 std::vector<Candidate> TwoRacks() {
   std::vector<Candidate> nodes;
-  for (NodeId n = 0; n < 6; ++n) nodes.push_back(Node(n, n < 3 ? "r0" : "r1"));
+  for (std::uint32_t n = 0; n < 6; ++n) nodes.push_back(Node(NodeId{n}, n < 3 ? "r0" : "r1"));
   return nodes;
 }
 
@@ -33,13 +35,13 @@ std::vector<NodeId> Choose(const std::vector<Candidate>& nodes, const PlacementR
   return ChooseTargets(nodes, request, random);
 }
 
-bool InFirstRack(NodeId node) { return node < 3; }
+bool InFirstRack(NodeId node) { return node < 3_n; }
 
 TEST(Placement, WriterThenTwoInAnotherRack) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const auto got = Choose(TwoRacks(), {.replicas = 3, .block_size = 1, .writer = 1}, seed);
+    const auto got = Choose(TwoRacks(), {.replicas = 3, .block_size = 1, .writer = 1_n}, seed);
     ASSERT_THAT(got, SizeIs(3));
-    EXPECT_EQ(got[0], 1u);
+    EXPECT_EQ(got[0], 1_n);
     EXPECT_FALSE(InFirstRack(got[1]));
     EXPECT_FALSE(InFirstRack(got[2]));
     EXPECT_NE(got[1], got[2]);
@@ -49,7 +51,7 @@ TEST(Placement, WriterThenTwoInAnotherRack) {
 TEST(Placement, WriterThatIsNoWorkerStartsAnywhere) {
   std::set<NodeId> firsts;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const auto got = Choose(TwoRacks(), {.replicas = 3, .block_size = 1, .writer = 99}, seed);
+    const auto got = Choose(TwoRacks(), {.replicas = 3, .block_size = 1, .writer = 99_n}, seed);
     ASSERT_THAT(got, SizeIs(3));
     EXPECT_NE(InFirstRack(got[0]), InFirstRack(got[1]));
     EXPECT_EQ(InFirstRack(got[1]), InFirstRack(got[2]));
@@ -59,28 +61,28 @@ TEST(Placement, WriterThatIsNoWorkerStartsAnywhere) {
 }
 
 TEST(Placement, FurtherReplicasGoAnywhere) {
-  const auto got = Choose(TwoRacks(), {.replicas = 6, .block_size = 1, .writer = 0});
-  EXPECT_EQ(std::set<NodeId>(got.begin(), got.end()), (std::set<NodeId>{0, 1, 2, 3, 4, 5}));
+  const auto got = Choose(TwoRacks(), {.replicas = 6, .block_size = 1, .writer = 0_n});
+  EXPECT_EQ(std::set<NodeId>(got.begin(), got.end()), (std::set<NodeId>{0_n, 1_n, 2_n, 3_n, 4_n, 5_n}));
 }
 
 TEST(Placement, OneRackIsBetterThanNothing) {
-  std::vector<Candidate> nodes = {Node(0, "r"), Node(1, "r"), Node(2, "r")};
-  EXPECT_THAT(Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 2}), SizeIs(3));
+  std::vector<Candidate> nodes = {Node(0_n, "r"), Node(1_n, "r"), Node(2_n, "r")};
+  EXPECT_THAT(Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 2_n}), SizeIs(3));
 }
 
 TEST(Placement, SecondRackWithOneNodeTakesTheThirdElsewhere) {
-  const std::vector<Candidate> nodes = {Node(0, "r0"), Node(1, "r0"), Node(2, "r1")};
-  EXPECT_THAT(Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 0}), ElementsAre(0, 2, 1));
+  const std::vector<Candidate> nodes = {Node(0_n, "r0"), Node(1_n, "r0"), Node(2_n, "r1")};
+  EXPECT_THAT(Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 0_n}), ElementsAre(0_n, 2_n, 1_n));
 }
 
 TEST(Placement, TooFewNodesGiveFewer) {
-  EXPECT_THAT(Choose({Node(7, "r")}, {.replicas = 3, .block_size = 1}), ElementsAre(7));
+  EXPECT_THAT(Choose({Node(7_n, "r")}, {.replicas = 3, .block_size = 1}), ElementsAre(7_n));
   EXPECT_THAT(Choose({}, {.replicas = 3, .block_size = 1}), IsEmpty());
 }
 
 TEST(Placement, RacksOfTwoDatacentersDiffer) {
-  const std::vector<Candidate> nodes = {Node(0, "r", "east"), Node(1, "r", "east"), Node(2, "r", "west")};
-  EXPECT_THAT(Choose(nodes, {.replicas = 2, .block_size = 1, .writer = 0}), ElementsAre(0, 2));
+  const std::vector<Candidate> nodes = {Node(0_n, "r", "east"), Node(1_n, "r", "east"), Node(2_n, "r", "west")};
+  EXPECT_THAT(Choose(nodes, {.replicas = 2, .block_size = 1, .writer = 0_n}), ElementsAre(0_n, 2_n));
 }
 
 TEST(Placement, ExcludedAndFullNodesAreNotChosen) {
@@ -88,34 +90,34 @@ TEST(Placement, ExcludedAndFullNodesAreNotChosen) {
   nodes[0].free_bytes = 99;
   nodes[3].free_bytes = 100;
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const auto got = Choose(nodes, {.replicas = 6, .block_size = 100, .writer = 0, .excluded = {1, 4}}, seed);
-    EXPECT_EQ(std::set<NodeId>(got.begin(), got.end()), (std::set<NodeId>{2, 3, 5}));
+    const auto got = Choose(nodes, {.replicas = 6, .block_size = 100, .writer = 0_n, .excluded = {1_n, 4_n}}, seed);
+    EXPECT_EQ(std::set<NodeId>(got.begin(), got.end()), (std::set<NodeId>{2_n, 3_n, 5_n}));
   }
   EXPECT_THAT(Choose(nodes, {.replicas = 1, .block_size = 5000}), IsEmpty());
 }
 
 TEST(Placement, GoesOnFromExistingReplicas) {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const auto second = Choose(TwoRacks(), {.replicas = 1, .block_size = 1, .existing = {4}}, seed);
+    const auto second = Choose(TwoRacks(), {.replicas = 1, .block_size = 1, .existing = {4_n}}, seed);
     ASSERT_THAT(second, SizeIs(1));
     EXPECT_TRUE(InFirstRack(second[0]));
-    const auto third = Choose(TwoRacks(), {.replicas = 1, .block_size = 1, .existing = {3, 4}}, seed);
+    const auto third = Choose(TwoRacks(), {.replicas = 1, .block_size = 1, .existing = {3_n, 4_n}}, seed);
     ASSERT_THAT(third, SizeIs(1));
     EXPECT_TRUE(InFirstRack(third[0]));
-    EXPECT_THAT(Choose(TwoRacks(), {.replicas = 6, .block_size = 1, .writer = 0, .existing = {0, 5}}, seed),
-                testing::UnorderedElementsAre(1, 2, 3, 4));
+    EXPECT_THAT(Choose(TwoRacks(), {.replicas = 6, .block_size = 1, .writer = 0_n, .existing = {0_n, 5_n}}, seed),
+                testing::UnorderedElementsAre(1_n, 2_n, 3_n, 4_n));
   }
 }
 
 TEST(Placement, SpreadsOverDatacentersWhenAsked) {
-  const std::vector<Candidate> nodes = {Node(0, "a", "x"), Node(1, "b", "x"), Node(2, "c", "x"),
-                                        Node(3, "a", "y"), Node(4, "a", "y"), Node(5, "a", "z")};
+  const std::vector<Candidate> nodes = {Node(0_n, "a", "x"), Node(1_n, "b", "x"), Node(2_n, "c", "x"),
+                                        Node(3_n, "a", "y"), Node(4_n, "a", "y"), Node(5_n, "a", "z")};
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
-    const auto got = Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 0, .spread_datacenters = true}, seed);
+    const auto got = Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 0_n, .spread_datacenters = true}, seed);
     ASSERT_THAT(got, SizeIs(3));
-    EXPECT_EQ(got[0], 0u);
-    EXPECT_THAT(got, Contains(5));
-    EXPECT_THAT(got, testing::AnyOf(Contains(3), Contains(4)));
+    EXPECT_EQ(got[0], 0_n);
+    EXPECT_THAT(got, Contains(5_n));
+    EXPECT_THAT(got, testing::AnyOf(Contains(3_n), Contains(4_n)));
     EXPECT_THAT(Choose(nodes, {.replicas = 6, .block_size = 1, .spread_datacenters = true}, seed), SizeIs(6));
   }
 }
@@ -126,14 +128,14 @@ TEST(Placement, PrefersNodesWithFewerWrites) {
   nodes[2].writes_under_way = 1;
   nodes[4].writes_under_way = 1;
   nodes[5].writes_under_way = 0;
-  EXPECT_THAT(Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 0}), ElementsAre(0, 5, 4));
-  EXPECT_THAT(Choose(nodes, {.replicas = 2, .block_size = 1}), ElementsAre(5, 2));
+  EXPECT_THAT(Choose(nodes, {.replicas = 3, .block_size = 1, .writer = 0_n}), ElementsAre(0_n, 5_n, 4_n));
+  EXPECT_THAT(Choose(nodes, {.replicas = 2, .block_size = 1}), ElementsAre(5_n, 2_n));
 }
 
 TEST(Placement, TiesFallEvenly) {
   int counts[6] = {};
   Random random(11);
-  for (int i = 0; i < 6000; ++i) ++counts[ChooseTargets(TwoRacks(), {.replicas = 1, .block_size = 1}, random)[0]];
+  for (int i = 0; i < 6000; ++i) ++counts[ChooseTargets(TwoRacks(), {.replicas = 1, .block_size = 1}, random)[0].value];
   for (const int count : counts) EXPECT_NEAR(count, 1000, 150);  // five standard deviations
 }
 
@@ -143,15 +145,15 @@ TEST(Placement, NeverTwoOnANodeWhateverTheRequest) {
   Random random(seed);
   for (int round = 0; round < 2000; ++round) {
     std::vector<Candidate> nodes;
-    for (NodeId n = 0; n < random.Below(12); ++n) {
-      nodes.push_back(Node(n, "r" + std::to_string(random.Below(3)), "d" + std::to_string(random.Below(2))));
+    for (std::uint32_t n = 0; n < random.Below(12); ++n) {
+      nodes.push_back(Node(NodeId{n}, "r" + std::to_string(random.Below(3)), "d" + std::to_string(random.Below(2))));
       nodes.back().free_bytes = random.Below(3);
     }
     PlacementRequest request{.replicas = static_cast<std::uint32_t>(random.Below(8)), .block_size = random.Below(3)};
-    if (random.Below(2) == 0) request.writer = static_cast<NodeId>(random.Below(12));
-    for (NodeId n = 0; n < 12; ++n) {
-      if (random.Below(5) == 0) request.existing.push_back(n);
-      if (random.Below(5) == 0) request.excluded.push_back(n);
+    if (random.Below(2) == 0) request.writer = NodeId{static_cast<std::uint32_t>(random.Below(12))};
+    for (std::uint32_t n = 0; n < 12; ++n) {
+      if (random.Below(5) == 0) request.existing.push_back(NodeId{n});
+      if (random.Below(5) == 0) request.excluded.push_back(NodeId{n});
     }
     request.spread_datacenters = random.Below(2) == 0;
     std::set<NodeId> fit;
@@ -170,29 +172,29 @@ TEST(Placement, NeverTwoOnANodeWhateverTheRequest) {
 }
 
 TEST(Surplus, KeepsRacksThenDatacentersThenSpace) {
-  EXPECT_EQ(ChooseSurplus({Node(0, "r0"), Node(1, "r1"), Node(2, "r1")}), 1u);
-  std::vector<Candidate> nodes = {Node(0, "r0"), Node(1, "r1"), Node(2, "r1")};
+  EXPECT_EQ(ChooseSurplus({Node(0_n, "r0"), Node(1_n, "r1"), Node(2_n, "r1")}), 1_n);
+  std::vector<Candidate> nodes = {Node(0_n, "r0"), Node(1_n, "r1"), Node(2_n, "r1")};
   nodes[0].free_bytes = 0;
   nodes[2].free_bytes = 10;
-  EXPECT_EQ(ChooseSurplus(nodes), 2u);
-  nodes = {Node(0, "r0", "east"), Node(1, "r1", "west"), Node(2, "r2", "west")};
+  EXPECT_EQ(ChooseSurplus(nodes), 2_n);
+  nodes = {Node(0_n, "r0", "east"), Node(1_n, "r1", "west"), Node(2_n, "r2", "west")};
   nodes[0].free_bytes = 0;
   nodes[1].free_bytes = 5;
-  EXPECT_EQ(ChooseSurplus(nodes), 1u);
-  nodes = {Node(3, "r"), Node(4, "r")};
+  EXPECT_EQ(ChooseSurplus(nodes), 1_n);
+  nodes = {Node(3_n, "r"), Node(4_n, "r")};
   nodes[1].free_bytes = 999;
-  EXPECT_EQ(ChooseSurplus(nodes), 4u);
+  EXPECT_EQ(ChooseSurplus(nodes), 4_n);
 }
 
 TEST(DistanceOf, IsByNodeRackDatacenter) {
   const Location a{"r0", "d0"};
-  EXPECT_EQ(DistanceBetween(1, a, 1, a), Distance::kNode);
-  EXPECT_EQ(DistanceBetween(1, a, 2, a), Distance::kRack);
-  EXPECT_EQ(DistanceBetween(1, a, 2, {"r1", "d0"}), Distance::kDatacenter);
-  EXPECT_EQ(DistanceBetween(1, a, 2, {"r0", "d1"}), Distance::kOff);
-  EXPECT_LT(Distance::kNode, Distance::kRack);
-  EXPECT_LT(Distance::kRack, Distance::kDatacenter);
-  EXPECT_LT(Distance::kDatacenter, Distance::kOff);
+  EXPECT_EQ(DistanceBetween(1_n, a, 1_n, a), Locality::kNode);
+  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, a), Locality::kRack);
+  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, {"r1", "d0"}), Locality::kDatacenter);
+  EXPECT_EQ(DistanceBetween(1_n, a, 2_n, {"r0", "d1"}), Locality::kOff);
+  EXPECT_LT(Locality::kNode, Locality::kRack);
+  EXPECT_LT(Locality::kRack, Locality::kDatacenter);
+  EXPECT_LT(Locality::kDatacenter, Locality::kOff);
 }
 
 TEST(MoveKeepsSpread, CountsRacksAndDatacenters) {

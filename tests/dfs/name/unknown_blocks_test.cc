@@ -19,7 +19,7 @@ class UnknownBlocksTest : public BlockManagerTest {
       held.push_back({id, kLength});
     }
     for (BlockId id = 1001; id <= 1000 + unknown; ++id) held.push_back({id, kLength});
-    Up(0, held);
+    Up(0_n, held);
   }
   std::size_t PutAside() {
     std::size_t blocks = 0;
@@ -30,35 +30,35 @@ class UnknownBlocksTest : public BlockManagerTest {
 
 TEST_F(UnknownBlocksTest, UnknownReplicasArePutAsideAndNotDeleted) {
   UpWithUnknown(100, 2);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 2u);
-  EXPECT_FALSE(blocks_.UnknownOn(0).held);
+  EXPECT_EQ(blocks_.UnknownOn(0_n).count, 2u);
+  EXPECT_FALSE(blocks_.UnknownOn(0_n).held);
   const BlockWork work = Work();
   EXPECT_THAT(work.remove, IsEmpty());
   ASSERT_THAT(work.aside, SizeIs(1));
-  EXPECT_EQ(work.aside[0].node, 0u);
+  EXPECT_EQ(work.aside[0].node, 0_n);
   EXPECT_THAT(work.aside[0].blocks, ElementsAre(1001, 1002));
-  blocks_.Deleted(0, 1001);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 1u);
+  blocks_.Deleted(0_n, 1001);
+  EXPECT_EQ(blocks_.UnknownOn(0_n).count, 1u);
   ExpectIdle();
-  blocks_.Received(0, {2000, kLength});  // a block that nobody asked for
+  blocks_.Received(0_n, {2000, kLength});  // that nobody asked for
   EXPECT_EQ(PutAside(), 1u);
 }
 
 TEST_F(UnknownBlocksTest, TooManyUnknownReplicasStayUntilSomebodyConfirms) {
   UpWithUnknown(9, 24);
-  EXPECT_TRUE(blocks_.UnknownOn(0).held);
+  EXPECT_TRUE(blocks_.UnknownOn(0_n).held);
   ExpectIdle();
   EXPECT_EQ(blocks_.Health().unknown, 24u);
   EXPECT_EQ(blocks_.Health().nodes_held, 1u);
-  blocks_.Received(0, {2000, kLength});
+  blocks_.Received(0_n, {2000, kLength});
   ExpectIdle();
   std::vector<BlockId> listed;
-  blocks_.ForEachUnknown(0, 1020, [&](const Block& block) {
+  blocks_.ForEachUnknown(0_n, 1020, [&](const Block& block) {
     listed.push_back(block.id);
     return true;
   });
   EXPECT_THAT(listed, ElementsAre(1021, 1022, 1023, 1024, 2000));
-  EXPECT_EQ(blocks_.DiscardUnknown(0).value(), 25u);
+  EXPECT_EQ(blocks_.DiscardUnknown(0_n).value(), 25u);
   EXPECT_EQ(PutAside(), 25u);
   EXPECT_EQ(blocks_.Health().nodes_held, 0u);
 }
@@ -67,24 +67,24 @@ TEST_F(UnknownBlocksTest, TooManyUnknownReplicasStayUntilSomebodyConfirms) {
 // gone.
 TEST_F(UnknownBlocksTest, HalfAReportIsNotActedOn) {
   UpWithUnknown(9, 24);
-  blocks_.ReportBegin(0);
-  blocks_.ReportPart(0, {{1001, kLength}, {1002, kLength}});
-  const Status refused = blocks_.DiscardUnknown(0).status();
+  blocks_.ReportBegin(0_n);
+  blocks_.ReportPart(0_n, {{1001, kLength}, {1002, kLength}});
+  const Status refused = blocks_.DiscardUnknown(0_n).status();
   EXPECT_EQ(refused.code(), StatusCode::kBusy);
   EXPECT_THAT(refused.message(), HasSubstr("node 0"));
   std::vector<Block> rest;
   for (BlockId id = 1003; id <= 1024; ++id) rest.push_back({id, kLength});
-  blocks_.ReportPart(0, rest);
-  blocks_.ReportEnd(0);
-  EXPECT_TRUE(blocks_.UnknownOn(0).held) << "asked anew";
+  blocks_.ReportPart(0_n, rest);
+  blocks_.ReportEnd(0_n);
+  EXPECT_TRUE(blocks_.UnknownOn(0_n).held) << "asked anew";
   ExpectIdle();
-  EXPECT_EQ(blocks_.DiscardUnknown(0).value(), 24u);
+  EXPECT_EQ(blocks_.DiscardUnknown(0_n).value(), 24u);
   EXPECT_EQ(PutAside(), 24u);
 }
 
 TEST_F(UnknownBlocksTest, ANodeThatHasNotReportedIsNotActedOn) {
-  blocks_.NodeUp(0, {"/r", "d"});
-  EXPECT_EQ(blocks_.DiscardUnknown(0).status().code(), StatusCode::kBusy);
+  blocks_.NodeUp(0_n, {"/r", "d"});
+  EXPECT_EQ(blocks_.DiscardUnknown(0_n).status().code(), StatusCode::kBusy);
 }
 
 TEST_F(UnknownBlocksTest, AHandfulOrATenthIsNotTooMany) {
@@ -98,12 +98,12 @@ TEST_F(UnknownBlocksTest, AHandfulOrATenthIsNotTooMany) {
 
 TEST_F(UnknownBlocksTest, WhatANodeIsHeldForIsJudgedAnewByEachReport) {
   UpWithUnknown(9, 24);
-  EXPECT_TRUE(blocks_.UnknownOn(0).held);
-  blocks_.NodeDown(0);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 0u);
+  EXPECT_TRUE(blocks_.UnknownOn(0_n).held);
+  blocks_.NodeDown(0_n);
+  EXPECT_EQ(blocks_.UnknownOn(0_n).count, 0u);
   EXPECT_EQ(blocks_.Health().nodes_held, 0u);
-  Up(0, {{1, kLength}, {1001, kLength}});
-  EXPECT_FALSE(blocks_.UnknownOn(0).held);
+  Up(0_n, {{1, kLength}, {1001, kLength}});
+  EXPECT_FALSE(blocks_.UnknownOn(0_n).held);
   EXPECT_EQ(PutAside(), 1u);
 }
 
@@ -111,23 +111,23 @@ TEST_F(UnknownBlocksTest, ManyThatWereRemovedOnPurposeAreDeletedThoughTheirNodeW
   std::vector<Block> held;
   for (BlockId id = 1; id <= 24; ++id) held.push_back({id, kLength});
   for (const Block& block : held) blocks_.Want(block, 1);
-  Up(0, held);
-  blocks_.NodeDown(0);
+  Up(0_n, held);
+  blocks_.NodeDown(0_n);
   for (const Block& block : held) blocks_.Unwant(block.id);
-  Up(0, held);
-  EXPECT_EQ(Deletions()[0].size(), 24u);
-  EXPECT_EQ(blocks_.UnknownOn(0).count, 0u);
+  Up(0_n, held);
+  EXPECT_EQ(Deletions()[0_n].size(), 24u);
+  EXPECT_EQ(blocks_.UnknownOn(0_n).count, 0u);
 }
 
 TEST_F(UnknownBlocksTest, ABlockOfAFileIsWantedBackFromTheTrash) {
   blocks_.Want({1, kLength}, 1);
   blocks_.Want({2, kLength}, 1);
-  Up(0, {{2, kLength}});
-  EXPECT_TRUE(blocks_.WantsBack(0, {1, kLength}));
-  EXPECT_FALSE(blocks_.WantsBack(0, {1, kLength - 1})) << "of another length";
-  EXPECT_FALSE(blocks_.WantsBack(0, {2, kLength})) << "the node has it";
-  EXPECT_FALSE(blocks_.WantsBack(0, {3, kLength})) << "no file has it";
-  EXPECT_FALSE(blocks_.WantsBack(7, {1, kLength})) << "no such node";
+  Up(0_n, {{2, kLength}});
+  EXPECT_TRUE(blocks_.WantsBack(0_n, {1, kLength}));
+  EXPECT_FALSE(blocks_.WantsBack(0_n, {1, kLength - 1})) << "of another length";
+  EXPECT_FALSE(blocks_.WantsBack(0_n, {2, kLength})) << "the node has it";
+  EXPECT_FALSE(blocks_.WantsBack(0_n, {3, kLength})) << "no file has it";
+  EXPECT_FALSE(blocks_.WantsBack(7_n, {1, kLength})) << "no such node";
 }
 
 }  // namespace

@@ -7,8 +7,10 @@ using namespace millrace;
 
 std::vector<std::string> millrace::fuzz::Seeds() {
   const dfs::WriteRequest write{
-      .block = 7, .node = 3, .rest = {{4, "host", 7000, "", "", ""}, {5, "10.0.0.1", 65535, "", "", ""}}};
-  dfs::Ack bad{.length = 0, .finished = false, .failure = Corrupt("bad"), .failed_nodes = {1, 2}};
+      .block = 7,
+      .node = NodeId{3},
+      .rest = {{NodeId{4}, "host", 7000, "", "", ""}, {NodeId{5}, "10.0.0.1", 65535, "", "", ""}}};
+  dfs::Ack bad{.length = 0, .finished = false, .failure = Corrupt("bad"), .failed_nodes = {NodeId{1}, NodeId{2}}};
   return {std::string(1, 0) + dfs::Encode(write),
           std::string(1, 1) + dfs::Encode(dfs::ReadRequest{1, 2, 3}),
           std::string(1, 2) + dfs::EncodeCrc(99),

@@ -49,9 +49,9 @@ void Checker::CheckAgreement() {
   differ_ = std::move(differ);
 }
 
-void Checker::CheckAgreementWith(WorkerMachine& worker, std::uint32_t number, Differences* differ) {
+void Checker::CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ) {
   const sched::ClusterState& state = cluster_.master().control()->jobs().cluster();
-  const sched::NodeState* node = state.FindNode(NodeId{number});
+  const sched::NodeState* node = state.FindNode(id);
   if (node == nullptr || !node->alive) return;
   // A registered worker has what it is counted on for, at any moment: it only drops what the master told it to drop.
   for (const AttemptId& output : CountedOn(state, *node)) {
@@ -95,7 +95,7 @@ void Checker::Journaled(const WriteBatch& batch) {
     const auto* event = line ? std::get_if<sched::Event>(&line->content) : nullptr;
     const auto* lost = event == nullptr ? nullptr : std::get_if<sched::NodeLost>(event);
     if (lost == nullptr) continue;
-    const master::NodeRecord* record = cluster_.master().control()->nodes().Find(lost->node.value);
+    const master::NodeRecord* record = cluster_.master().control()->nodes().Find(lost->node);
     const WorkerMachine* worker = record == nullptr ? nullptr : cluster_.FindWorker(record->facts.host);
     if (worker == nullptr || worker->storage() != record->facts.storage) continue;
     if (now - cluster_.faults().CalmSince(worker->host()) < kSettled) continue;

@@ -136,7 +136,7 @@ std::string Describe(const master::FileSystem& files, const master::JobTracker& 
     const auto attempts = jobs.Attempts(id);
     for (const master::AttemptRecord& attempt : *attempts) {
       if (attempt.state != master::AttemptState::kRunning) continue;
-      text += fmt::format("  {} on {}\n", ToText(attempt.attempt), attempt.node);
+      text += fmt::format("  {} on {}\n", ToText(attempt.attempt), attempt.node.value);
     }
   }
   return text;
@@ -222,7 +222,7 @@ void Checker::ConfirmUnknown() {
   if (control == nullptr) return;
   for (const auto& [number, node] : control->nodes().all()) {
     if (!control->files().blocks().UnknownOn(number).held) continue;
-    cluster_.world().Note(fmt::format("somebody confirms that the unknown blocks of worker {} may go", number));
+    cluster_.world().Note(fmt::format("somebody confirms that the unknown blocks of worker {} may go", number.value));
     (void)control->files().blocks().DiscardUnknown(number);
   }
 }

@@ -77,7 +77,7 @@ class Checker {
 
  private:
   using Differences = std::map<std::pair<std::string, std::string>, double>;  // whose and what -> since when
-  void CheckAgreementWith(WorkerMachine& worker, std::uint32_t number, Differences* differ);
+  void CheckAgreementWith(WorkerMachine& worker, NodeId id, Differences* differ);
   void Differ(WorkerMachine& worker, const std::string& what, Differences* differ);
   [[nodiscard]] std::map<std::uint64_t, std::string> Journal() const;
   [[nodiscard]] std::string UntidyWorkers() const;

@@ -231,7 +231,7 @@ Status DiskBlocks::Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t 
   return Read(id, offset, size).ok() ? Status::Ok() : Corrupt("read " + dfs::BlockName(id) + ": it is damaged");
 }
 
-Status DiskBlocks::TakeBack(std::uint64_t id) {
+Status DiskBlocks::Relist(std::uint64_t id) {
   const auto file = disk_.finished.find(id);
   if (file == disk_.finished.end()) return NotFound("take back " + dfs::BlockName(id) + ": its file is gone");
   known_[id] = file->second.content();

@@ -125,7 +125,7 @@ class DiskBlocks final : public dfs::BlockStore {
   [[nodiscard]] Result<dfs::OpenBlock> Open(std::uint64_t id) const override;
   [[nodiscard]] Result<std::string> Read(std::uint64_t id, std::uint64_t offset, std::uint64_t size) const override;
   Status Verify(std::uint64_t id, std::uint64_t offset, std::uint64_t size) override;
-  Status TakeBack(std::uint64_t id) override;
+  Status Relist(std::uint64_t id) override;
   [[nodiscard]] std::vector<std::uint64_t> Damaged() const override;
   [[nodiscard]] std::optional<std::uint64_t> Length(std::uint64_t id) const override;
   Status Remove(std::uint64_t id) override;

@@ -70,7 +70,7 @@ Result<std::string> ReadBlock(Cluster& cluster, kj::WaitScope& scope, HostId rea
         scope, "report a replica", [&](master::wire::Master::Client master) {
           auto request = master.namesRequest().send().getService().reportBadReplicaRequest();
           request.setBlock(block.id);
-          request.setNode(holder.node);
+          request.setNode(holder.node.value);
           return request.send().then([](auto&& answer) { return kj::mv(answer); });
         });
   }
@@ -97,7 +97,8 @@ Result<std::vector<BlockPlaces>> Locate(MasterCaller& caller, kj::WaitScope& sco
     block.id = located.getBlock().getId();
     block.length = located.getBlock().getLength();
     block.crc = located.getBlock().getCrc();
-    for (const auto place : located.getReplicas()) block.holders.push_back({place.getNode(), place.getHost().cStr()});
+    for (const auto place : located.getReplicas())
+      block.holders.push_back({NodeId{place.getNode()}, place.getHost().cStr()});
   }
   return blocks;
 }
@@ -147,13 +148,13 @@ Result<capnp::Response<Answer>> FileMaker::OnLease(kj::WaitScope& scope, const s
 }
 
 Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
-  std::vector<std::uint32_t> excluded;
+  std::vector<NodeId> excluded;
   Status why = Unavailable("write: no worker takes a block");
   for (int i = 0; i < kTries; ++i) {
     auto given = OnLease<dfs::wire::FileLease::AddBlockResults>(scope, "add a block", [&](auto& lease) {
       auto request = lease.addBlockRequest();
       auto nodes = request.initExcluded(static_cast<unsigned>(excluded.size()));
-      for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, excluded[n]);
+      for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, excluded[n].value);
       return request.send();
     });
     const StatusCode said = given.status().code();
@@ -167,10 +168,10 @@ Status FileMaker::AddBlock(kj::WaitScope& scope, const std::string& data) {
     for (const auto target : given->getTargets()) {
       const Status stored = WriteReplica(cluster_, scope, writer_, target.getHost().cStr(), block.id, data);
       if (stored.ok()) {
-        block.nodes.push_back(target.getNode());
+        block.nodes.push_back(NodeId{target.getNode()});
       } else {
         why = stored;
-        excluded.push_back(target.getNode());
+        excluded.push_back(NodeId{target.getNode()});
       }
     }
     if (!block.nodes.empty()) {
@@ -195,7 +196,7 @@ void FileMaker::Name(std::size_t first, Request& request) const {
     blocks[i].getBlock().setLength(block.length);
     blocks[i].getBlock().setCrc(block.crc);
     auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
-    for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
+    for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n].value);
   }
 }
 

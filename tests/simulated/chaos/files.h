@@ -16,7 +16,7 @@ struct BlockPlaces {
   std::uint32_t crc = 0;
   [[nodiscard]] dfs::BlockContent content() const { return {length, crc}; }
   struct Holder {
-    std::uint32_t node;
+    NodeId node;
     std::string host;
   };
   std::vector<Holder> holders;
@@ -28,7 +28,7 @@ struct Written {
     std::uint64_t id = 0;
     std::uint64_t length = 0;
     std::uint32_t crc = 0;
-    std::vector<std::uint32_t> nodes;
+    std::vector<NodeId> nodes;
   };
   std::vector<Block> blocks;
 };

@@ -21,7 +21,8 @@ BlockPlaces PlacesOf(dfs::wire::LocatedBlock::Reader located) {
   block.id = located.getBlock().getId();
   block.length = located.getBlock().getLength();
   block.crc = located.getBlock().getCrc();
-  for (const auto place : located.getReplicas()) block.holders.push_back({place.getNode(), place.getHost().cStr()});
+  for (const auto place : located.getReplicas())
+    block.holders.push_back({NodeId{place.getNode()}, place.getHost().cStr()});
   return block;
 }
 
@@ -165,7 +166,7 @@ Status TaskRunner::WriteOutput(kj::WaitScope& scope, const AttemptId& id, const 
     blocks[i].getBlock().setLength(block.length);
     blocks[i].getBlock().setCrc(block.crc);
     auto nodes = blocks[i].initNodes(static_cast<unsigned>(block.nodes.size()));
-    for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n]);
+    for (unsigned n = 0; n < nodes.size(); ++n) nodes.set(n, block.nodes[n].value);
   }
   return Status::Ok();
 }

@@ -84,7 +84,7 @@ WorkerProcess::WorkerProcess(Cluster& cluster, WorkerMachine& machine)
                                return Status::Ok();
                              }},
       cluster.world().Fork(), cluster.world().MakeLogOf(machine.name()));
-  agent_->OnRegistered([this, &cluster, &machine](std::uint32_t) {
+  agent_->OnRegistered([this, &cluster, &machine](NodeId) {
     registered_at_ = cluster.master().process().incarnation();
     cluster.world().Do(0, [&cluster] { cluster.checker().CheckAgreement(); });
     cluster.faults().Registered(machine);

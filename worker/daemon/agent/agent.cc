@@ -102,7 +102,7 @@ void WorkerAgent::ExecutableFetched(const std::shared_ptr<WorkerJob>& job, const
     set_up.builder().setJob(job->setup.reader());
     set_up.builder().setMaster(session_.master());
     set_up.builder().setCluster(identity_.cluster);
-    set_up.builder().setNode(node_);
+    set_up.builder().setNode(node_.value);
     set_up.builder().setMemory(config_.task_memory);
     parts_.runner.SetUpJob(job->number, *path, std::move(set_up));
     job->state = WorkerJob::State::kReady;
@@ -189,7 +189,7 @@ void WorkerAgent::DescribeWorker(master::wire::WorkerInfo::Builder info) {
 
 wire::WorkerControl::Client WorkerAgent::Control() { return kj::heap<ControlServer>(self_); }
 
-void WorkerAgent::Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) {
+void WorkerAgent::Registered(NodeId node, master::wire::WorkerSettings::Reader settings) {
   node_ = node;
   const std::set<AttemptId> launched_since = attempts_.TakeLaunchedSinceClaims();
   const auto meant = [&](const AttemptId& id) { return !launched_since.contains(id); };

@@ -53,7 +53,7 @@ class WorkerAgent final : private SessionOwner {
   // nobody. Resolves when the master has answered, or after kFarewell.
   [[nodiscard]] kj::Promise<void> Leave();
   // Sets what is called whenever the master has taken the worker in.
-  void OnRegistered(std::function<void(std::uint32_t node)> then) { on_registered_ = std::move(then); }
+  void OnRegistered(std::function<void(NodeId node)> then) { on_registered_ = std::move(then); }
 
   // These do what the master asks for by way of ControlServer (worker.capnp says what each is).
   void SetUpJob(task::wire::JobSetup::Reader setup, ExecutableId executable);
@@ -93,7 +93,7 @@ class WorkerAgent final : private SessionOwner {
   kj::Promise<void> Join(std::string cluster) override;
   void DescribeWorker(master::wire::WorkerInfo::Builder info) override;
   wire::WorkerControl::Client Control() override;
-  void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) override;
+  void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) override;
   void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) override;
   std::vector<dfs::StoredBlock> Blocks() override;
   std::vector<dfs::StoredBlock> Trash() override { return parts_.blocks.ListTrash(); }
@@ -104,8 +104,8 @@ class WorkerAgent final : private SessionOwner {
   WorkerIdentity identity_;
   std::uint64_t incarnation_;
   Log log_;
-  std::uint32_t node_ = 0;
-  std::function<void(std::uint32_t)> on_registered_;
+  NodeId node_;
+  std::function<void(NodeId)> on_registered_;
   std::map<std::uint64_t, std::vector<kj::Own<kj::PromiseFulfiller<dfs::wire::ReplicaState>>>> checking_;
   WorkerJobs jobs_;
   AttemptTable attempts_;

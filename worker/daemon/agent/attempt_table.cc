@@ -220,7 +220,7 @@ void AttemptTable::StartCopy(const AttemptPtr& attempt) {
   if (!left_out.empty()) attempt->copier->LeaveOut({left_out.begin(), left_out.end()});
 }
 
-void AttemptTable::MapOutputs(std::uint32_t job, std::uint32_t own_node, const std::vector<AnnouncedOutput>& ready,
+void AttemptTable::MapOutputs(std::uint32_t job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
                               const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out) {
   const auto known = jobs_.find(job);
   if (known == jobs_.end()) return;

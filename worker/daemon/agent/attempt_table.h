@@ -42,7 +42,7 @@ struct AnnouncedOutput {
   AttemptId map;
   std::string host;
   std::uint16_t port = 0;
-  std::uint32_t node = 0;
+  NodeId node;
 };
 
 // What the worker keeps of a job.
@@ -77,7 +77,7 @@ class AttemptTable final : private TaskObserver {
   void LaunchReduce(const AttemptId& attempt, std::uint32_t maps, std::uint32_t computing, bool asks);
   // The reduce may compute once it has copied. computing: how many may at once.
   void GrantCompute(const AttemptId& attempt, std::uint32_t computing);
-  void MapOutputs(std::uint32_t job, std::uint32_t own_node, const std::vector<AnnouncedOutput>& ready,
+  void MapOutputs(std::uint32_t job, NodeId own_node, const std::vector<AnnouncedOutput>& ready,
                   const std::vector<AttemptId>& gone, const std::vector<std::uint32_t>& left_out);
   void Kill(const AttemptId& attempt, const std::string& reason);
 

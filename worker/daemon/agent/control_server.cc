@@ -50,7 +50,7 @@ kj::Promise<void> ControlServer::mapOutputs(MapOutputsContext context) {
   const auto params = context.getParams();
   std::vector<AnnouncedOutput> ready;
   for (const auto output : params.getReady()) {
-    ready.push_back({FromWire(output.getAttempt()), output.getHost(), output.getPort(), output.getNode()});
+    ready.push_back({FromWire(output.getAttempt()), output.getHost(), output.getPort(), NodeId{output.getNode()}});
   }
   std::vector<AttemptId> gone;
   for (const auto attempt : params.getGone()) gone.push_back(FromWire(attempt));
@@ -74,8 +74,8 @@ kj::Promise<void> ControlServer::replicate(ReplicateContext context) {
   const auto params = context.getParams();
   std::vector<dfs::ReplicaHost> targets;
   for (const auto place : params.getTargets()) {
-    targets.push_back({place.getNode(), place.getHost(), place.getPort(), place.getLocalSocket(), place.getRack(),
-                       place.getDatacenter()});
+    targets.push_back({NodeId{place.getNode()}, place.getHost(), place.getPort(), place.getLocalSocket(),
+                       place.getRack(), place.getDatacenter()});
   }
   agent().Replicate(Read(params.getBlock()), std::move(targets));
   return kj::READY_NOW;

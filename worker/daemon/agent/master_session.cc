@@ -109,7 +109,7 @@ kj::Promise<void> MasterSession::Serve(capnp::Response<master::wire::Master::Reg
   limit_ = std::clamp<std::uint32_t>(settings.getLostAfterMillis(), 1000, 30'000) * kj::MILLISECONDS;
   told_.reset();
   log_->info("registered with the master at {} as node {}", master(), answer.getNode());
-  owner_.Registered(answer.getNode(), settings);
+  owner_.Registered(NodeId{answer.getNode()}, settings);
 
   auto session = answer.getSession();
   session_ = session;

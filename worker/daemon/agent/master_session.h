@@ -35,7 +35,7 @@ class SessionOwner {
   virtual kj::Promise<void> Join(std::string cluster) = 0;
   virtual void DescribeWorker(master::wire::WorkerInfo::Builder info) = 0;
   virtual wire::WorkerControl::Client Control() = 0;
-  virtual void Registered(std::uint32_t node, master::wire::WorkerSettings::Reader settings) = 0;
+  virtual void Registered(NodeId node, master::wire::WorkerSettings::Reader settings) = 0;
   virtual void DescribeHeartbeat(master::wire::WorkerSession::HeartbeatParams::Builder heartbeat) = 0;
   virtual std::vector<dfs::StoredBlock> Blocks() = 0;
   virtual std::vector<dfs::StoredBlock> Trash() = 0;

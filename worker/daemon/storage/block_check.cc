@@ -22,7 +22,7 @@ CheckedBlock CheckBlock(dfs::BlockStore& blocks, std::uint64_t id) {
     for (std::uint64_t at = 0; at < open.length; at += kCheckPiece) {
       MILLRACE_TRY(blocks.Verify(id, at, std::min(kCheckPiece, open.length - at)));
     }
-    return blocks.TakeBack(id);
+    return blocks.Relist(id);
   };
   const Status status = check();
   return Judge(block, status);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/dfs/client/tools/fs_fixture.h"
+#include "tests/node_ids.h"
 
 namespace millrace::dfs::testing {
 namespace {
@@ -104,7 +105,7 @@ TEST_F(ListTest, NothingIsMissingWhileTheMasterWaitsForWorkers) {
   const std::string line = "the master has started 3 s ago and waits for the reports of 2 of 5 workers (a:1, b:2)";
   tree_->health = {.blocks = 10, .missing = 2, .awaiting = line};
   tree_->unhealthy = {{.path = "/d/there", .block = 4, .length = 9, .live = 0, .wanted = 3}};
-  Refuses(1, {"fsck"}, {"2 blocks have no live replica yet, and are not missing: " + line, "safemode wait"});
+  Refuses(1, {"fsck"}, {"2 blocks have no live replica yet, but do not count as missing: " + line, "safemode wait"});
   EXPECT_NE(Run({"fsck"}).out.find("awaited           2"), std::string::npos) << Run({"fsck"}).out;
   EXPECT_NE(Run({"fsck"}).out.find("awaited   block"), std::string::npos);
   EXPECT_NE(Run({"fsck"}).out.find(line + "\n"), std::string::npos);
@@ -124,11 +125,11 @@ TEST_F(ListTest, SafemodeSaysWhomTheMasterWaitsForAndWhyItIsReadOnly) {
 TEST_F(ListTest, VerifySaysWhichReplicasAreNotSound) {
   tree_->MakeFile("/d/a", "1");
   tree_->MakeFile("/d/e/b", "2");
-  tree_->replicas["/d/a"] = {{.block = 1, .node = 4, .host = "h", .port = 7, .finding = ReplicaFinding::kSound}};
+  tree_->replicas["/d/a"] = {{.block = 1, .node = 4_n, .host = "h", .port = 7, .finding = ReplicaFinding::kSound}};
   EXPECT_EQ(Run({"verify", "--wait", "/d"}).status, 0);
   EXPECT_NE(Run({"verify", "--wait"}).out.find("checked 1 replicas of 2 files: 1 sound"), std::string::npos);
-  tree_->replicas["/d/e/b"] = {{.block = 2, .node = 5, .host = "i", .port = 8, .finding = ReplicaFinding::kCorrupt},
-                               {.block = 2, .node = 6, .host = "j", .port = 9, .finding = ReplicaFinding::kAbsent}};
+  tree_->replicas["/d/e/b"] = {{.block = 2, .node = 5_n, .host = "i", .port = 8, .finding = ReplicaFinding::kCorrupt},
+                               {.block = 2, .node = 6_n, .host = "j", .port = 9, .finding = ReplicaFinding::kAbsent}};
   const auto found = Run({"verify", "--wait", "/d"});
   EXPECT_EQ(found.status, 1);
   EXPECT_NE(found.out.find("corrupt     block 0000000000000002 on node 5 at i:8: \"/d/e/b\""), std::string::npos)

@@ -1,0 +1,14 @@
+// Node ids as tests write them: 7_n is the node of number 7.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids/ids.h"
+
+namespace millrace {
+
+[[nodiscard]] consteval NodeId operator""_n(unsigned long long number) {
+  return NodeId{static_cast<std::uint32_t>(number)};
+}
+
+}  // namespace millrace
