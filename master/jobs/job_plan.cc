@@ -1,5 +1,6 @@
 #include "master/jobs/job_plan.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "master/jobs/splits.h"
@@ -12,6 +13,11 @@ namespace {
 Result<std::vector<Split>> SplitsOf(const JobRequest& request, const dfs::Namespace& names) {
   if (request.split_by == SplitBy::kNumbers) return NumberSplits(request.maps, request.records);
   return ComputeSplits(names, request.inputs, request.split_by);
+}
+
+std::vector<dfs::NodeId> HoldersOf(const Split& split, const FileSystem& files) {
+  if (split.blocks.empty()) return {};
+  return files.Holders(PlacingBlock(split));
 }
 
 // Records of a fixed length are for jobs that reckon with their places, and numbers are spread over maps already.
@@ -44,10 +50,8 @@ Result<std::vector<PackedSplits>> PlanMaps(const JobRequest& request, const File
                                            std::uint64_t map_slots) {
   MILLRACE_ASSIGN(std::vector<Split> splits, SplitsOf(request, files.names()));
   const std::uint64_t target = MayPack(request.split_by) ? PackTarget(splits, request.pack, map_slots) : 0;
-  const auto nodes_of = [&files](const Split& split) {
-    return files.Holders(split.blocks.empty() ? 0 : split.blocks.front().id);
-  };
-  return PackSplits(std::move(splits), nodes_of, target);
+  return PackSplits(
+      std::move(splits), [&files](const Split& split) { return HoldersOf(split, files); }, target);
 }
 
 sched::MapInput InputOf(const PackedSplits& map) {
@@ -55,6 +59,20 @@ sched::MapInput InputOf(const PackedSplits& map) {
   for (const Split& split : map.splits) input.bytes += split.blocks.empty() ? 0 : split.length;  // numbers are no bytes
   for (const dfs::NodeId node : map.nodes) input.replicas.push_back(NodeId{node});
   return input;
+}
+
+dfs::BlockId PlacingBlock(const Split& split) { return split.blocks.front().id; }
+
+std::vector<NodeId> ReplicasOf(const MapSplits& map, const FileSystem& files) {
+  std::vector<dfs::NodeId> nodes = HoldersOf(map.front(), files);
+  for (std::size_t i = 1; i < map.size() && !nodes.empty(); ++i) {
+    const std::vector<dfs::NodeId> others = HoldersOf(map[i], files);
+    std::erase_if(nodes, [&](dfs::NodeId node) { return std::ranges::find(others, node) == others.end(); });
+  }
+  std::ranges::sort(nodes);
+  std::vector<NodeId> replicas;
+  for (const dfs::NodeId node : nodes) replicas.push_back(NodeId{node});
+  return replicas;
 }
 
 }  // namespace millrace::master

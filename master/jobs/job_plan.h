@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/ids/ids.h"
 #include "base/ids/time.h"
 #include "base/status.h"
+#include "dfs/name/types.h"
 #include "master/cluster/file_system.h"
 #include "master/jobs/job_record.h"
 #include "master/jobs/pack_splits.h"
@@ -24,5 +26,10 @@ namespace millrace::master {
 
 // Returns what the scheduler knows of a map's input.
 [[nodiscard]] sched::MapInput InputOf(const PackedSplits& map);
+
+// Returns the block whose holders stand for those of the whole split. Requires: the split has blocks.
+[[nodiscard]] dfs::BlockId PlacingBlock(const Split& split);
+// Returns the nodes that hold a replica of each of the map's splits now, by rising id.
+[[nodiscard]] std::vector<NodeId> ReplicasOf(const MapSplits& map, const FileSystem& files);
 
 }  // namespace millrace::master

@@ -64,6 +64,11 @@ Status JobTracker::Load(const NodeTable& nodes) {
   for (const auto& [node, joined] : joined_) {
     if (const NodeRecord* record = nodes.Find(node)) incarnations_[node] = record->facts.incarnation;
   }
+  for (const JobId job : jobs_.live()) {
+    const std::vector<MapSplits>& splits = jobs_.At(job).splits;
+    places_.Watch(job, splits, files_.blocks());
+    for (std::uint32_t map = 0; map < splits.size(); ++map) places_.Doubt({job, TaskKind::kMap, map});
+  }
   return Status::Ok();
 }
 
@@ -137,6 +142,7 @@ Result<JobId> JobTracker::Submit(JobRequest request, Step* step) {
     job.record.figures.input_bytes += submitted.spec.maps.back().bytes;
     job.splits.push_back(std::move(map.splits));
   }
+  places_.Watch(id, job.splits, files_.blocks());
   job.record.figures.maps = static_cast<std::uint32_t>(job.splits.size());
   job.record.figures.reduces = job.record.request.reduces;
   step->batch.Put(JobKey(id), EncodeJob(job.record));
@@ -364,6 +370,19 @@ void JobTracker::NoteTransfer(NodeNumber node, const MapSplits& splits, std::uin
   if (from) Apply(sched::BandwidthMeasured{NodeId{*from}, NodeId{node}, bytes_per_second}, JobId{0}, step);
 }
 
+// ---- replicas ----
+
+void JobTracker::NoteMovedReplicas(Step* step) {
+  for (const TaskId& map : places_.Take(kMostLookedAt, files_.blocks())) {
+    const sched::JobState& job = *engine_.state().FindJob(map.job);
+    if (job.maps[map.index].done) continue;
+    std::vector<NodeId> known = job.spec.maps[map.index].replicas;
+    std::ranges::sort(known);
+    std::vector<NodeId> replicas = ReplicasOf(jobs_.At(map.job).splits[map.index], files_);
+    if (replicas != known) Apply(sched::ReplicasMoved{map, std::move(replicas)}, map.job, step);
+  }
+}
+
 // ---- decisions and effects ----
 
 void JobTracker::Decide(Step* step) {
@@ -479,6 +498,7 @@ void JobTracker::AnnounceOutputs(JobId job, NodeNumber node, Step* step) {
 }
 
 void JobTracker::CarryOutput(const AttemptId& map, NodeNumber node, bool ready, Step* step) {
+  if (!ready) places_.Doubt(map.task);
   for (const NodeNumber target : jobs_.At(map.task.job).ReducingNodes()) {
     OutputsOrder& order = step->OutputsFor(target, map.task.job);
     if (ready) {
@@ -538,6 +558,7 @@ void JobTracker::CloseJob(TrackedJob& job, Step* step) {
   for (const auto& [task, report] : job.reports) step->batch.Remove(TaskKey(task));
   for (const auto& [file, attempt] : job.outputs) (void)files_.Abandon(file, step->now, &step->batch);
   for (const NodeNumber node : job.nodes) step->forgets.push_back({node, record.id});
+  places_.Unwatch(record.id, job.splits, files_.blocks());
   job.DropWork();
   jobs_.NoteEnded(record.id);
   RecordHistory(job, step);
